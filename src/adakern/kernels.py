@@ -1,0 +1,245 @@
+"""Gram matrices of the kernels that adakern adapts.
+
+Every kernel is written once, against the Python array API, so that NumPy arrays,
+PyTorch tensors and any other conforming array go through the same lines.
+"""
+
+from numbers import Real
+
+import numpy as np
+from array_api_compat import array_namespace, is_numpy_array
+from scipy.spatial.distance import cdist
+from sklearn.utils._param_validation import Interval, StrOptions
+
+__all__ = [
+    "KERNELS",
+    "KernelMixin",
+    "gram_matrix",
+    "kernel_diagonal",
+    "resolve_gamma",
+    "row_blocks",
+    "squared_distances",
+]
+
+#: Kernels computed from features; estimators accept "precomputed" beside them.
+KERNELS = ("rbf", "laplacian", "tl1", "poly", "linear")
+
+#: Working memory of one block where a computation goes block by block, in bytes.
+BLOCK_BYTES = 64 * 2**20
+
+
+def row_blocks(n_rows, bytes_per_row, budget=BLOCK_BYTES):
+    """Cut ``range(n_rows)`` into slices that need at most ``budget`` bytes each.
+
+    Parameters
+    ----------
+    n_rows : int
+        Number of rows to go through.
+    bytes_per_row : int
+        Memory that one row takes in the computation.
+    budget : int, default=64 MiB
+        Bytes that one block may take; a block has at least one row.
+
+    Yields
+    ------
+    slice
+        Consecutive, non-overlapping, covering all rows.
+
+    Examples
+    --------
+    >>> from adakern.kernels import row_blocks
+    >>> list(row_blocks(5, bytes_per_row=8, budget=16))
+    [slice(0, 2, None), slice(2, 4, None), slice(4, 5, None)]
+    """
+    size = max(1, int(budget // max(1, bytes_per_row)))
+    for start in range(0, n_rows, size):
+        yield slice(start, min(start + size, n_rows))
+
+
+def squared_distances(X, Y=None):
+    """Squared Euclidean distances between the rows of X and of Y.
+
+    One matrix product. The data are centred first, because the expansion
+    ``|x|^2 - 2 x'y + |y|^2`` loses all digits of float32 when the rows lie far from
+    the origin (scikit-learn issue 9354).
+
+    Parameters
+    ----------
+    X : array of shape (n, d)
+    Y : array of shape (m, d), default=None
+        X itself when None; the diagonal is then exactly zero.
+
+    Returns
+    -------
+    array of shape (n, m)
+        Non-negative.
+    """
+    xp = array_namespace(X) if Y is None else array_namespace(X, Y)
+    centre = xp.mean(X if Y is None else Y, axis=0)
+    A = X - centre
+    B = A if Y is None else Y - centre
+    D = A @ B.T
+    D *= -2
+    D += xp.sum(A * A, axis=1)[:, None]
+    D += xp.sum(B * B, axis=1)[None, :]
+    D = _clamp_at_zero(D, xp)
+    if Y is None:
+        index = xp.arange(D.shape[0], device=getattr(D, "device", None))
+        D = _zero_diagonal(D, xp, index)
+    return D
+
+
+def _clamp_at_zero(D, xp):
+    if is_numpy_array(D):
+        return np.maximum(D, 0, out=D)
+    return xp.where(D > 0, D, xp.zeros_like(D))
+
+
+def _zero_diagonal(D, xp, index):
+    if is_numpy_array(D):
+        np.fill_diagonal(D, 0)
+        return D
+    return xp.where(index[:, None] == index[None, :], xp.zeros_like(D), D)
+
+
+def manhattan_distances(X, Y=None):
+    """Sums of absolute differences between the rows of X and of Y, shape (n, m)."""
+    Y = X if Y is None else Y
+    if is_numpy_array(X) and is_numpy_array(Y):
+        return cdist(X, Y, "cityblock")
+    xp = array_namespace(X, Y)
+    blocks = [
+        xp.sum(xp.abs(X[rows, None, :] - Y[None, :, :]), axis=2)
+        for rows in row_blocks(X.shape[0], 8 * Y.shape[0] * Y.shape[1])
+    ]
+    return xp.concat(blocks, axis=0)
+
+
+def gram_matrix(X, Y=None, *, kernel="rbf", gamma=1.0, degree=3, coef0=1.0):
+    """Kernel values between the rows of X and of Y.
+
+    Parameters
+    ----------
+    X : array of shape (n, d)
+    Y : array of shape (m, d), default=None
+        X itself when None.
+    kernel : {"rbf", "laplacian", "tl1", "poly", "linear"}, default="rbf"
+        ``exp(-gamma |x-y|_2^2)``, ``exp(-gamma |x-y|_1)``,
+        ``max(1 - gamma |x-y|_1, 0)`` (the truncated L1 kernel with
+        rho = 1/gamma, scaled to 1 at zero distance; not positive semidefinite in
+        general), ``(gamma x'y + coef0)^degree`` and ``x'y``.
+    gamma : float, default=1.0
+        Positive; 1/(2 sigma^2) in the papers' terms for "rbf".
+    degree : int, default=3
+        Of "poly".
+    coef0 : float, default=1.0
+        Of "poly".
+
+    Returns
+    -------
+    array of shape (n, m)
+        Of the floating type, array library and device of X.
+
+    Raises
+    ------
+    ValueError
+        If the kernel is not one of those named.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from adakern.kernels import gram_matrix
+    >>> gram_matrix(np.array([[0.0], [1.0]]), kernel="rbf", gamma=1.0).round(3)
+    array([[1.   , 0.368],
+           [0.368, 1.   ]])
+    """
+    if kernel == "rbf":
+        return _exp_inplace(squared_distances(X, Y), -gamma)
+    if kernel == "laplacian":
+        return _exp_inplace(manhattan_distances(X, Y), -gamma)
+    if kernel == "tl1":
+        D = manhattan_distances(X, Y)
+        return _clamp_at_zero(1 - gamma * D, array_namespace(D))
+    if kernel in ("poly", "linear"):
+        K = X @ (X if Y is None else Y).T
+        return K if kernel == "linear" else (gamma * K + coef0) ** degree
+    raise ValueError(f"kernel={kernel!r} is unknown; use one of {', '.join(KERNELS)}")
+
+
+def _exp_inplace(D, factor):
+    D *= factor
+    if is_numpy_array(D):
+        return np.exp(D, out=D)
+    return array_namespace(D).exp(D)
+
+
+def kernel_diagonal(X, *, kernel="rbf", gamma=1.0, degree=3, coef0=1.0):
+    """The values k(x, x) of the rows of X, shape (n,), without the Gram matrix."""
+    xp = array_namespace(X)
+    if kernel in ("poly", "linear"):
+        squares = xp.sum(X * X, axis=1)
+        return squares if kernel == "linear" else (gamma * squares + coef0) ** degree
+    return xp.ones(X.shape[0], dtype=X.dtype, device=getattr(X, "device", None))
+
+
+def resolve_gamma(gamma, X):
+    """The number that ``gamma`` stands for, with scikit-learn's two rules.
+
+    Parameters
+    ----------
+    gamma : {"scale", "auto"} or float
+        "scale" is 1 / (d var(X)), "auto" is 1 / d; a number is returned as it is.
+    X : array of shape (n, d)
+
+    Returns
+    -------
+    float
+    """
+    if not isinstance(gamma, str):
+        return float(gamma)
+    if gamma == "auto":
+        return 1.0 / X.shape[1]
+    variance = float(array_namespace(X).var(X))
+    return 1.0 / (X.shape[1] * variance) if variance > 0 else 1.0
+
+
+class KernelMixin:
+    """Parameters ``kernel, gamma, degree, coef0`` and what follows from them.
+
+    For estimators whose constructor stores these four (``degree`` and ``coef0`` may be
+    left out; scikit-learn's defaults 3 and 1 then hold).
+    """
+
+    _kernel_constraints = {  # noqa: RUF012 - scikit-learn's own form of constraints
+        "kernel": [StrOptions({*KERNELS, "precomputed"})],
+        "gamma": [
+            StrOptions({"scale", "auto"}),
+            Interval(Real, 0, None, closed="neither"),
+        ],
+    }
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = self.kernel == "precomputed"
+        return tags
+
+    def _resolve_kernel(self, X):
+        """Fix gamma from the training data, as ``gamma_``."""
+        self.gamma_ = 1.0
+        if self.kernel != "precomputed":
+            self.gamma_ = resolve_gamma(self.gamma, X)
+
+    @property
+    def _kernel_params(self):
+        return {
+            "kernel": self.kernel,
+            "gamma": self.gamma_,
+            "degree": getattr(self, "degree", 3),
+            "coef0": getattr(self, "coef0", 1.0),
+        }
+
+    def _gram(self, X, Y=None):
+        """Gram matrix of X against Y; X itself when the kernel is precomputed."""
+        if self.kernel == "precomputed":
+            return X
+        return gram_matrix(X, Y, **self._kernel_params)

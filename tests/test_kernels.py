@@ -1,0 +1,102 @@
+import numpy as np
+import pytest
+from sklearn.metrics import pairwise
+
+from adakern.kernels import (
+    KERNELS,
+    gram_matrix,
+    kernel_diagonal,
+    resolve_gamma,
+    row_blocks,
+)
+
+
+@pytest.fixture
+def points():
+    rng = np.random.default_rng(0)
+    return rng.normal(size=(20, 3)), rng.normal(size=(11, 3))
+
+
+@pytest.mark.parametrize(
+    ("kernel", "reference"),
+    [
+        ("rbf", lambda X, Y: pairwise.rbf_kernel(X, Y, gamma=0.7)),
+        ("laplacian", lambda X, Y: pairwise.laplacian_kernel(X, Y, gamma=0.7)),
+        ("poly", lambda X, Y: pairwise.polynomial_kernel(X, Y, gamma=0.7)),
+        ("linear", lambda X, Y: pairwise.linear_kernel(X, Y)),
+        (
+            "tl1",
+            lambda X, Y: (
+                0.7 * np.maximum(1 / 0.7 - pairwise.manhattan_distances(X, Y), 0)
+            ),
+        ),
+    ],
+)
+def test_gram_matrix_equals_scikit_learn(points, kernel, reference):
+    X, Y = points
+    K = gram_matrix(X, Y, kernel=kernel, gamma=0.7)
+    np.testing.assert_allclose(K, reference(X, Y), rtol=1e-10, atol=1e-12)
+    np.testing.assert_allclose(
+        gram_matrix(X, kernel=kernel, gamma=0.7), reference(X, X), atol=1e-12
+    )
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_diagonal_is_that_of_the_gram_matrix(points, kernel):
+    X, _ = points
+    np.testing.assert_allclose(
+        kernel_diagonal(X, kernel=kernel, gamma=0.7),
+        np.diag(gram_matrix(X, kernel=kernel, gamma=0.7)),
+        rtol=1e-12,
+    )
+
+
+@pytest.mark.parametrize("library", ["numpy", "array_api_strict", "torch"])
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_array_libraries_agree(points, library, kernel):
+    xp = pytest.importorskip(library)
+    X, Y = points
+    K = gram_matrix(xp.asarray(X), xp.asarray(Y), kernel=kernel, gamma=0.7)
+    np.testing.assert_allclose(
+        np.asarray(K), gram_matrix(X, Y, kernel=kernel, gamma=0.7), rtol=1e-12
+    )
+
+
+def test_float32_keeps_its_digits_far_from_the_origin(points):
+    X, Y = points
+    near = gram_matrix(X, Y, gamma=0.7)
+    offset = np.float32(1e3)
+    far = gram_matrix(
+        X.astype(np.float32) + offset, Y.astype(np.float32) + offset, gamma=0.7
+    )
+    assert far.dtype == np.float32
+    # Adding 1e3 rounds the data themselves to steps of 6e-5.
+    np.testing.assert_allclose(far, near, atol=1e-3)
+
+
+def test_input_is_left_untouched(points):
+    X, Y = points
+    before = X.copy(), Y.copy()
+    for kernel in KERNELS:
+        gram_matrix(X, Y, kernel=kernel)
+        gram_matrix(X, kernel=kernel)
+    np.testing.assert_array_equal(X, before[0])
+    np.testing.assert_array_equal(Y, before[1])
+
+
+def test_gamma_rules(points):
+    X, _ = points
+    assert resolve_gamma("scale", X) == pytest.approx(1 / (3 * X.var()))
+    assert resolve_gamma("auto", X) == pytest.approx(1 / 3)
+    assert resolve_gamma(0.25, X) == 0.25
+    assert resolve_gamma("scale", np.ones((4, 2))) == 1.0
+
+
+def test_unknown_kernel_is_named(points):
+    with pytest.raises(ValueError, match=r"kernel='gauss' is unknown; use one of rbf"):
+        gram_matrix(points[0], kernel="gauss")
+
+
+def test_blocks_cover_all_rows_once():
+    rows = np.concatenate([np.arange(100)[b] for b in row_blocks(100, 24, 100)])
+    np.testing.assert_array_equal(rows, np.arange(100))

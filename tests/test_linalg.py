@@ -1,0 +1,38 @@
+import cvxpy as cp
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from adakern.linalg import project_onto_feasible
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("C", [0.3, 5.0])
+@pytest.mark.parametrize("total", [0.0, 0.4])
+def test_projection_is_the_nearest_feasible_point(seed, C, total):
+    rng = np.random.default_rng(seed)
+    v = rng.normal(scale=3, size=12)
+    y = np.where(np.arange(12) < 5, 1.0, -1.0)
+    a = cp.Variable(12)
+    problem = cp.Problem(
+        cp.Minimize(cp.sum_squares(a - v)), [a >= 0, a <= C, y @ a == total]
+    )
+    problem.solve(
+        solver=cp.CLARABEL, tol_gap_abs=1e-13, tol_gap_rel=1e-13, tol_feas=1e-13
+    )
+    np.testing.assert_allclose(
+        project_onto_feasible(v, y, C, total), a.value, atol=1e-6
+    )
+
+
+@given(arrays(float, 7, elements=st.floats(-1e6, 1e6)), st.floats(1e-3, 1e3))
+def test_projection_is_feasible_and_idempotent(v, C):
+    y = np.array([1.0, 1, 1, -1, -1, 1, -1])
+    a = project_onto_feasible(v, y, C)
+    assert a.min() >= 0 and a.max() <= C
+    assert abs(y @ a) <= 1e-14 * (abs(v).max() + C)
+    # y'a = 0 holds up to the rounding of v - t y, whose entries are as large as v.
+    rounding = 1e-14 * (abs(v).max() + C)
+    np.testing.assert_allclose(project_onto_feasible(a, y, C), a, atol=rounding)
