@@ -153,8 +153,8 @@ def _check_packages(group, entries, conf):
     for name in entries:
         if name not in known:
             raise ConfigError(
-                f"{group}.{name} comes from no file conf/{group}/{name}.yaml. A file of "
-                f"conf/{group}/ starts with the line '# @package {group}.<file name>'."
+                f"{group}.{name} comes from no file conf/{group}/{name}.yaml. A file "
+                f"of conf/{group}/ starts with '# @package {group}.<file name>'."
             )
 
 

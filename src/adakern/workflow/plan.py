@@ -37,11 +37,12 @@ def plan_from_snakemake(config):
     ConfigError
         With one message that names the setting, the value and the way out.
     """
+    known = ("experiment", "overrides")
     for key in config:
-        if key not in ("experiment", "overrides"):
+        if key not in known:
             raise ConfigError(
-                f"--config {key}=... is unknown. {nearest(key, ['experiment', 'overrides'])} "
-                'Settings go into overrides, such as overrides="protocol.repeats=3"'
+                f"--config {key}=... is unknown. {nearest(key, known)} Settings go "
+                'into overrides, such as overrides="protocol.repeats=3"'
             )
     overrides = config.get("overrides", "")
     if isinstance(overrides, str):
@@ -105,7 +106,7 @@ class Plan:
         }
 
     def search_method(self, dataset, method):
-        """The method whose search file holds the best parameters of this one, if any."""
+        """The method whose search holds the best parameters of this one, if any."""
         recipe = self.recipe(dataset, method)
         if recipe["grid"]:
             return method

@@ -53,8 +53,8 @@ def make_splits(
         if table.task == "classification" and len(np.unique(table.y[train])) < 2:
             raise ValueError(
                 f"data set {table.name}: the training part of repeat {repeat} holds "
-                f"one class only ({table.y[train][0]!r}). Set protocol.stratify=true, a "
-                "smaller protocol.test_size, or another protocol.seed"
+                f"one class only ({table.y[train][0]!r}). Set protocol.stratify=true, "
+                "a smaller protocol.test_size, or another protocol.seed"
             )
     return splits
 
