@@ -23,3 +23,9 @@ def run(inputs, outputs, params):
         retries=params["retries"],
     )
     table.save(target)
+
+
+if __name__ == "__main__":
+    from adakern.workflow.by_hand import main
+
+    main("data", __doc__)

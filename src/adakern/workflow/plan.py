@@ -188,6 +188,51 @@ class Plan:
     def study_inputs(self, dataset):
         return {} if dataset == "none" else {"table": self.table(dataset)}
 
+    def jobs(self, stage):
+        """Inputs, outputs and settings of every job of a stage, in a runnable order."""
+        if stage == "data":
+            for d in self.table_names:
+                yield {}, {"table": self.table(d)}, self.table_params(d)
+        elif stage == "split":
+            for d in self.datasets:
+                inputs = {"table": self.table(d)}
+                yield inputs, {"split": self.split(d)}, self.split_params(d)
+        elif stage == "search":
+            for d, m in self._searches():
+                for batch in self.batches(d):
+                    outputs = {
+                        "search": self.search(d, m, batch),
+                        "cv_table": self.cv_table(d, m, batch),
+                    }
+                    settings = self.search_params(d, m)
+                    yield self.search_inputs(d, m, batch), outputs, settings
+        elif stage == "solve":
+            for d, m in self.cells:
+                for batch in self.batches(d):
+                    outputs = {"record": self.record(d, m, batch)}
+                    settings = self.solve_params(d, m)
+                    yield self.solve_inputs(d, m, batch), outputs, settings
+        elif stage == "study":
+            for study in self.config.studies:
+                for d in self.study_datasets(study):
+                    outputs = {"frame": self.study(study, d)}
+                    yield self.study_inputs(d), outputs, self.study_params(study)
+
+    def _searches(self):
+        """Cells that search a grid, those that hand over before those that take."""
+        found = {}
+
+        def visit(dataset, method):
+            recipe = self.recipe(dataset, method)
+            if recipe["tune_with"]:
+                visit(dataset, recipe["tune_with"])
+            if recipe["grid"]:
+                found[dataset, method] = None
+
+        for cell in self.cells:
+            visit(*cell)
+        return list(found)
+
     # Parameters of jobs -----------------------------------------------------------
 
     def job_minutes(self, batch):

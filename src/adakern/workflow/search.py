@@ -125,3 +125,9 @@ def _search_repeat(inputs, params, handed_over, repeat):
 
 def _plain(value):
     return value.item() if isinstance(value, np.generic) else value
+
+
+if __name__ == "__main__":
+    from adakern.workflow.by_hand import main
+
+    main("search", __doc__)

@@ -194,3 +194,9 @@ def _plain(value):
 def _versions():
     installed = {name: version(name) for name in PACKAGES}
     return {"python": platform.python_version()} | installed
+
+
+if __name__ == "__main__":
+    from adakern.workflow.by_hand import main
+
+    main("solve", __doc__)

@@ -23,3 +23,9 @@ def run(inputs, outputs, params):
         frame = resolve(params["compute"])(table, params["seed"], **params["params"])
     with atomic_path(outputs["frame"]) as path:
         frame.to_parquet(path, index=False)
+
+
+if __name__ == "__main__":
+    from adakern.workflow.by_hand import main
+
+    main("study", __doc__)
