@@ -6,6 +6,7 @@ of the configuration that it reads: Snakemake reruns it when that part changes, 
 then.
 """
 
+import os
 import shlex
 from dataclasses import asdict
 from functools import cache
@@ -168,6 +169,12 @@ class Plan:
             for name in [*self.config.figures, *studies]
         ]
 
+    def figure_inputs(self, figure):
+        """What a figure is drawn from: the records, or the frames of its study."""
+        if figure in self.config.figures:
+            return [self.results / "records.parquet"]
+        return [self.study(figure, d) for d in self.study_datasets(figure)]
+
     # Inputs of jobs ---------------------------------------------------------------
 
     def search_inputs(self, dataset, method, batch):
@@ -293,6 +300,7 @@ class Plan:
                 "experiment": self.config.name,
                 "dataset": dataset,
                 "method": method,
+                "task": self.config.dataset[dataset].task,
             },
         }
 
@@ -305,6 +313,29 @@ class Plan:
             "threads": self.config.jobs.threads,
             "code": code_version(entry.compute),
         }
+
+
+    def figure_params(self, figure):
+        plot = self.config.figures.get(figure) or self.config.studies[figure].plot
+        return {"plot": plot, "code": code_version(plot)}
+
+    def configuration(self):
+        """The configuration as plain values."""
+        return asdict(self.config)
+
+    def compare_params(self):
+        published = self.config.published
+        return {
+            "published": published and f"data/published/{published}.csv",
+            "code": code_version("adakern.workflow.compare"),
+        }
+
+    def report_params(self):
+        return {"code": code_version("adakern.workflow.report")}
+
+    def tracking_params(self):
+        uri = os.environ.get("MLFLOW_TRACKING_URI") or self.config.tracking.uri
+        return {"tracking_uri": uri, "code": code_version("adakern.workflow.track")}
 
 
 def base_name(method):

@@ -81,7 +81,6 @@ def _solve_or_explain(inputs, params, repeat, found):
 #: What a record holds where a solve did not get far enough to say.
 EMPTY = dict.fromkeys(
     (
-        "task",
         "params",
         "fit_seconds",
         "predict_seconds",
@@ -131,7 +130,6 @@ def solve_one(table_path, split_path, params, best_params, repeat):
         predicted = time.perf_counter()
         on_train = data.restore(estimator.predict(data.X_train))
     return {
-        "task": table.task,
         "params": {k: _plain(v) for k, v in estimator.get_params().items()},
         "metrics": {
             "train": score(table.task, data.y_train, on_train),
