@@ -22,7 +22,7 @@ from adakern.workflow.console import print_table
 from adakern.workflow.published import beside_measured, load_published
 from adakern.workflow.records import find_records, read_records, to_frame
 
-__all__ = ["compare", "main"]
+__all__ = ["compare", "main", "run"]
 
 #: What a solve costs and how large its model is; no train or test part.
 QUANTITIES = (
@@ -173,6 +173,16 @@ def rank(summary, alpha=0.05):
             ).sort_values(["average_rank", "method"])
         )
     return pd.concat(parts, ignore_index=True)
+
+
+def run(inputs, outputs, params):
+    """The stage: compare the records of one experiment."""
+    published = params["published"]
+    compare(
+        [Path(path) for path in inputs["records"]],
+        Path(outputs["records"]).parent,
+        published and Path(published),
+    )
 
 
 def main(argv=None):

@@ -7,10 +7,10 @@ import argparse
 from itertools import groupby
 from pathlib import Path
 
-from adakern.files import read_json
+from adakern.files import read_json, write_json
 from adakern.tracking import DEFAULT_URI, Logged, log_records, log_summary, prune
 
-__all__ = ["main", "rebuild", "track"]
+__all__ = ["main", "rebuild", "run", "track"]
 
 #: What an experiment's summary run holds, if it is there.
 SUMMARY = (
@@ -92,6 +92,16 @@ def _by_experiment(paths):
     records.sort(key=lambda record: record["experiment"])
     for experiment, batch in groupby(records, key=lambda r: r["experiment"]):
         yield experiment, list(batch)
+
+
+def run(inputs, outputs, params):
+    """The stage: log the records of one data set, or the whole experiment's summary."""
+    uri = params["tracking_uri"]
+    if "records" in inputs:
+        logged = track([Path(p) for p in inputs["records"]], tracking_uri=uri)
+    else:
+        logged = rebuild(Path(inputs["report"]).parent, tracking_uri=uri)
+    write_json(outputs["mark"], {"tracking_uri": uri} | logged._asdict())
 
 
 def main(argv=None):
