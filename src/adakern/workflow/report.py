@@ -9,6 +9,7 @@ import pandas as pd
 import yaml
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
+from adakern.datasets import Table
 from adakern.evaluation import MAIN_METRIC, METRICS
 from adakern.files import atomic_path
 from adakern.workflow.figures import (
@@ -19,7 +20,7 @@ from adakern.workflow.figures import (
 )
 from adakern.workflow.tables import LABELS, MARKS, comparison_grids, display
 
-__all__ = ["inline_svg", "protocol_in_words", "report"]
+__all__ = ["inline_svg", "protocol_in_words", "report", "run"]
 
 # What else a reader may ask of the same solves: (part, metric), in this order.
 _DETAILS = {
@@ -84,6 +85,19 @@ def report(out, config, *, figures=(), provenance=None, wall_seconds=None, path=
     )
     with atomic_path(path or out / "report.html") as temporary:
         temporary.write_text(page, encoding="utf-8")
+
+
+def run(inputs, outputs, params):
+    """The stage: the report of one experiment."""
+    config = yaml.safe_load(Path(inputs["config"]).read_text(encoding="utf-8"))
+    tables = [Table.load(path) for path in inputs["tables"]]
+    report(
+        Path(outputs["report"]).parent,
+        config,
+        figures=[Path(path) for path in inputs["figures"]],
+        provenance={table.name: table.provenance for table in tables},
+        path=outputs["report"],
+    )
 
 
 def _facts(solves, wall_seconds):
