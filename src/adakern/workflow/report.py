@@ -9,6 +9,7 @@ import pandas as pd
 import yaml
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
+from adakern.datasets import Table
 from adakern.evaluation import MAIN_METRIC, METRICS
 from adakern.files import atomic_path
 from adakern.workflow.figures import (
@@ -35,14 +36,12 @@ _PARTS = {"test": "test part", "train": "training part", "": ""}
 
 
 def run(inputs, outputs, params):
-    """Write the report of an experiment."""
-    from adakern.datasets import Table
-
-    tables = map(Table.load, inputs["provenance"])
+    """The stage: the report of one experiment."""
+    tables = [Table.load(path) for path in inputs["tables"]]
     report(
         Path(outputs["report"]).parent,
         yaml.safe_load(Path(inputs["config"]).read_text(encoding="utf-8")),
-        figures=map(Path, inputs["figures"]),
+        figures=[Path(path) for path in inputs["figures"]],
         provenance={table.name: table.provenance for table in tables},
         path=outputs["report"],
     )
