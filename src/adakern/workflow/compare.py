@@ -1,7 +1,8 @@
 """Stage `compare`: the records of an experiment become tables and tests.
 
-By hand: ``python -m adakern.workflow.compare results/quickstart`` writes the tables
-again from the records and prints the comparison.
+By hand: ``python -m adakern.workflow.compare results/quickstart`` prints the
+comparison; with ``--again``, or where there are no tables yet, it makes them from the
+records first.
 """
 
 import argparse
@@ -40,7 +41,7 @@ def compare(records, out, published=None, alpha=0.05):
 
     Parameters
     ----------
-    records : list of Path
+    records : iterable of Path
         JSON files, each an array of records of solves.
     out : Path
         Folder for `records.parquet` (one row per solve, failures too), `summary.csv`,
@@ -189,17 +190,21 @@ def main(argv=None):
     """Command line: compare one experiment again and print its table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("results", type=Path, help="folder of one experiment")
-    parser.add_argument("--published", type=Path, help="table of published numbers")
+    parser.add_argument("--again", action="store_true", help="make the tables again")
+    parser.add_argument(
+        "--published", type=Path, help="table of published numbers, with --again"
+    )
     arguments = parser.parse_args(argv)
-    records = find_records(arguments.results)
-    if not records:
-        parser.error(
-            f"{arguments.results} holds no records/<dataset>/<method>/*.json; "
-            "name the folder of one experiment, such as results/quickstart"
-        )
-    published = arguments.published
-    compare(records, arguments.results, published)
-    print_table(arguments.results)
+    results = arguments.results
+    if arguments.again or not (results / "records.parquet").exists():
+        records = find_records(results)
+        if not records:
+            parser.error(
+                f"{results} holds no records/<dataset>/<method>/*.json; "
+                "name the folder of one experiment, such as results/quickstart"
+            )
+        compare(records, results, arguments.published)
+    print_table(results)
 
 
 if __name__ == "__main__":

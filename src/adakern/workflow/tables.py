@@ -9,7 +9,7 @@ from adakern.evaluation import GREATER_IS_BETTER, MAIN_METRIC
 __all__ = ["LABELS", "MARKS", "Cell", "Grid", "comparison_grids", "display"]
 
 #: Worse than the best of the row: by the paired t-test alone, or by the corrected too.
-MARKS = {"paired": "◦", "corrected": "•"}
+MARKS = {"paired": "○", "corrected": "●"}
 
 LABELS = {
     "accuracy": "Accuracy (%)",
