@@ -90,9 +90,8 @@ def column_norm(kernel, targets, plan, rng):
 
 
 def _gram_rows(kernel, plan):
-    """All of K, in blocks of rows as large as the (l, c) matrix of columns."""
-    row_bytes = 8 * kernel.n_rows
-    for rows in row_blocks(kernel.n_rows, row_bytes, plan.n_columns * row_bytes):
+    """All of K, in blocks as large as the (l, c) matrix of columns (or 64 rows)."""
+    for rows in row_blocks(kernel.n_rows, 1, max(plan.n_columns, 64)):
         yield rows, kernel.columns(slice(None), rows)
 
 
@@ -144,7 +143,7 @@ def ridge_leverage_scores(kernel, indices, weights, shift, rows):
     D[np.diag_indices_from(D)] += shift / weights**2
     factor = cho_factor(D, lower=True)
     scores = kernel.diagonal()[rows]
-    for part in row_blocks(len(rows), 8, 8 * len(indices)):
+    for part in row_blocks(len(rows), 1, max(len(indices), 64)):
         K = kernel.columns(indices, rows[part])
         scores[part] -= np.einsum("ij,ji->i", K, cho_solve(factor, K.T))
     floor = EPS * max(scores.max(), EPS)

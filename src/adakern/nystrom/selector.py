@@ -9,8 +9,7 @@ from sklearn.base import BaseEstimator
 from sklearn.model_selection import ParameterGrid
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from adakern.kernels import resolve_gamma
 from adakern.nystrom.columns import KernelColumns, encode_targets
@@ -34,10 +33,6 @@ KERNEL_KEYS = ("kernel", "gamma", "degree", "coef0")
 
 #: Kernel values whose squares, summed over the rows, could leave the range of floats.
 LARGEST_VALUE = 1e140
-
-
-def _chooses_columns(selector):
-    return selector.sampling not in REFERENCES
 
 
 class NystromKernelSelector(NystromFeaturesMixin, BaseEstimator):
@@ -122,7 +117,7 @@ class NystromKernelSelector(NystromFeaturesMixin, BaseEstimator):
     >>> X, y = make_moons(100, noise=0.1, random_state=0)
     >>> selector = NystromKernelSelector(random_state=0).fit(X, y)
     >>> selector.best_params_
-    {'gamma': 4.0}
+    {'gamma': 2.0}
     """
 
     _parameter_constraints = {  # noqa: RUF012 - scikit-learn's own form of constraints
@@ -272,9 +267,20 @@ class NystromKernelSelector(NystromFeaturesMixin, BaseEstimator):
             groups.setdefault(tuple(params.items()), (params, []))[1].append(i)
         return groups.values()
 
-    @available_if(_chooses_columns)
     def transform(self, X):
-        """Nyström features of the best kernel; see :class:`CriterionNystroem`."""
+        """Nyström features of the best kernel; see :class:`CriterionNystroem`.
+
+        Raises
+        ------
+        ValueError
+            If ``sampling`` is one of the references, which choose no columns.
+        """
+        check_is_fitted(self, "best_params_")
+        if self.columns_ is None:
+            raise ValueError(
+                f"sampling={self.sampling!r} chooses no columns, so there are no "
+                "features; fit with one of the column samplings, or use best_params_"
+            )
         return super().transform(X)
 
 
