@@ -21,8 +21,8 @@ rule figure:
 rule report:
     input:
         config=rules.configuration.output.config,
-        tables=rules.compare.output if PLAN.cells else [],
-        provenance=[str(PLAN.table(dataset)) for dataset in PLAN.table_names],
+        comparison=rules.compare.output if PLAN.cells else [],
+        tables=[str(PLAN.table(dataset)) for dataset in PLAN.table_names],
         figures=[str(path) for path in PLAN.figures()],
     output:
         report=f"{RESULTS}/report.html",

@@ -10,13 +10,15 @@ import matplotlib
 import numpy as np
 from matplotlib.figure import Figure
 
-from adakern.evaluation import GREATER_IS_BETTER, MAIN_METRIC
+from adakern.evaluation import MAIN_METRIC
+from adakern.files import atomic_path
 from adakern.workflow.tables import LABELS
 
 __all__ = [
     "plot_boxes",
     "plot_critical_difference",
     "plot_time_accuracy",
+    "save_svg",
     "to_svg",
 ]
 
@@ -46,11 +48,14 @@ _STYLE = {
 _SCALED = {"accuracy": 100}
 
 
-def to_svg(figure):
-    """The figure as SVG text for a page: transparent, its ink the page's text colour.
+def save_svg(figure, path):
+    """Save a figure as SVG, whole or not at all; the same figure, the same bytes."""
+    with atomic_path(path) as temporary:
+        temporary.write_text(to_svg(figure), encoding="utf-8")
 
-    Black is replaced by ``currentColor``, so the figure follows a light or dark page.
-    """
+
+def to_svg(figure):
+    """The figure as SVG text, transparent, with text as text."""
     buffer = io.StringIO()
     with matplotlib.rc_context(_STYLE):
         figure.savefig(
@@ -60,12 +65,7 @@ def to_svg(figure):
             bbox_inches="tight",
             metadata={"Date": None, "Creator": None},
         )
-    svg = buffer.getvalue()
-    svg = svg[svg.index("<svg") :]
-    for black in ("#000000", "#262626", "#b0b0b0"):
-        svg = svg.replace(black, "currentColor")
-    # Text has no fill of its own in Matplotlib's SVG and would stay black.
-    return svg.replace("<svg ", '<svg fill="currentColor" ', 1)
+    return buffer.getvalue()
 
 
 def plot_boxes(solves, task):
@@ -113,10 +113,9 @@ def _draw_boxes(axis, scores):
     for i, (box, values) in enumerate(zip(boxes["boxes"], scores, strict=True)):
         box.set(facecolor=_colour(i), alpha=0.45, edgecolor="none")
         # The repeats themselves: of ten, a box alone hides more than it shows.
-        spread = np.linspace(-0.16, 0.16, len(values)) if len(values) > 1 else [0]
-        axis.plot(
-            values, i + 1 + np.asarray(spread), "o", markersize=2.6, color=_colour(i)
-        )
+        spread = 0.16 * np.linspace(-1, 1, len(values)) if len(values) > 1 else 0
+        height = np.full(len(values), i + 1.0) + spread
+        axis.plot(values, height, "o", markersize=2.6, color=_colour(i))
 
 
 def plot_time_accuracy(summary, task):
