@@ -2,7 +2,7 @@
 
 import numpy as np
 
-__all__ = ["project_onto_feasible"]
+__all__ = ["is_positive_semidefinite", "project_onto_feasible"]
 
 
 def project_onto_feasible(v, y, C, total=0.0):
@@ -56,3 +56,26 @@ def project_onto_feasible(v, y, C, total=0.0):
     excess_a, excess_b = excess(a), excess(b)
     t = a if excess_a == excess_b else a + (b - a) * excess_a / (excess_a - excess_b)
     return np.abs(np.clip(u - t, lower, upper))
+
+
+def is_positive_semidefinite(K, tol=1e-10):
+    """Whether no eigenvalue of the symmetric K is below ``-tol`` times their mean size.
+
+    One Cholesky factorisation of the shifted matrix, no eigenvalue.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from adakern.linalg import is_positive_semidefinite
+    >>> is_positive_semidefinite(np.ones((2, 2)))
+    True
+    >>> is_positive_semidefinite(np.array([[0.0, 1.0], [1.0, 0.0]]))
+    False
+    """
+    size = max(np.abs(np.diag(K)).mean(), np.abs(K).mean())
+    shifted = K + (tol * size + np.finfo(K.dtype).tiny) * np.eye(len(K))
+    try:
+        np.linalg.cholesky(shifted)
+    except np.linalg.LinAlgError:
+        return False
+    return True
