@@ -2,7 +2,11 @@
 
 import numpy as np
 
-__all__ = ["is_positive_semidefinite", "project_onto_feasible"]
+__all__ = [
+    "is_positive_semidefinite",
+    "project_onto_feasible",
+    "project_onto_simplex",
+]
 
 
 def project_onto_feasible(v, y, C, total=0.0):
@@ -56,6 +60,19 @@ def project_onto_feasible(v, y, C, total=0.0):
     excess_a, excess_b = excess(a), excess(b)
     t = a if excess_a == excess_b else a + (b - a) * excess_a / (excess_a - excess_b)
     return np.abs(np.clip(u - t, lower, upper))
+
+
+def project_onto_simplex(v):
+    """Euclidean projection onto the probability simplex ``{w >= 0, 1'w = 1}``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from adakern.linalg import project_onto_simplex
+    >>> project_onto_simplex(np.array([0.9, 0.5, -1.0]))
+    array([0.7, 0.3, 0. ])
+    """
+    return project_onto_feasible(v, np.ones(len(v)), C=1.0, total=1.0)
 
 
 def is_positive_semidefinite(K, tol=1e-10):
