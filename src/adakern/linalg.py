@@ -2,7 +2,13 @@
 
 import numpy as np
 
-__all__ = ["inverse_square_root", "project_onto_feasible", "ranked_eigh"]
+__all__ = [
+    "inverse_square_root",
+    "is_positive_semidefinite",
+    "project_onto_feasible",
+    "project_onto_simplex",
+    "ranked_eigh",
+]
 
 
 def ranked_eigh(D, rank=None):
@@ -111,3 +117,39 @@ def project_onto_feasible(v, y, C, total=0.0):
     excess_a, excess_b = excess(a), excess(b)
     t = a if excess_a == excess_b else a + (b - a) * excess_a / (excess_a - excess_b)
     return np.abs(np.clip(u - t, lower, upper))
+
+
+def project_onto_simplex(v):
+    """Euclidean projection onto the probability simplex ``{w >= 0, 1'w = 1}``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from adakern.linalg import project_onto_simplex
+    >>> project_onto_simplex(np.array([0.9, 0.5, -1.0]))
+    array([0.7, 0.3, 0. ])
+    """
+    return project_onto_feasible(v, np.ones(len(v)), C=1.0, total=1.0)
+
+
+def is_positive_semidefinite(K, tol=1e-10):
+    """Whether no eigenvalue of the symmetric K is below ``-tol`` times their mean size.
+
+    One Cholesky factorisation of the shifted matrix, no eigenvalue.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from adakern.linalg import is_positive_semidefinite
+    >>> is_positive_semidefinite(np.ones((2, 2)))
+    True
+    >>> is_positive_semidefinite(np.array([[0.0, 1.0], [1.0, 0.0]]))
+    False
+    """
+    size = max(np.abs(np.diag(K)).mean(), np.abs(K).mean())
+    shifted = K + (tol * size + np.finfo(K.dtype).tiny) * np.eye(len(K))
+    try:
+        np.linalg.cholesky(shifted)
+    except np.linalg.LinAlgError:
+        return False
+    return True
