@@ -46,12 +46,22 @@ def run(inputs, outputs, params):
         Path(outputs["report"]).parent,
         yaml.safe_load(Path(inputs["config"]).read_text(encoding="utf-8")),
         figures=[Path(path) for path in inputs["figures"]],
+        summaries=[Path(path) for path in inputs["summaries"]],
         provenance={table.name: table.provenance for table in tables},
         path=outputs["report"],
     )
 
 
-def report(out, config, *, figures=(), provenance=None, wall_seconds=None, path=None):
+def report(
+    out,
+    config,
+    *,
+    figures=(),
+    summaries=(),
+    provenance=None,
+    wall_seconds=None,
+    path=None,
+):
     """Write the report of one experiment.
 
     Parameters
@@ -63,6 +73,8 @@ def report(out, config, *, figures=(), provenance=None, wall_seconds=None, path=
         The resolved configuration (`adakern.workflow.config.Config` as a dict).
     figures : iterable of Path
         SVG files of the experiment's own figures, shown in this order.
+    summaries : iterable of Path
+        CSV files of the experiment's own tables, shown before them.
     provenance : mapping of str to mapping, default=None
         Data set -> where its table came from, beside what its entry in `config` says.
     wall_seconds : float, default=None
@@ -87,6 +99,7 @@ def report(out, config, *, figures=(), provenance=None, wall_seconds=None, path=
         title=config.get("title") or config["name"],
         wall_time=_duration(wall_seconds) if wall_seconds is not None else "",
         protocol=protocol_in_words(config),
+        own_tables=[_own_table(Path(table)) for table in summaries],
         own_figures=[_own_figure(Path(figure)) for figure in figures],
         methods=_methods(config, comparison),
         data=_data(config, provenance or {}, comparison),
@@ -269,9 +282,21 @@ def _task_figures(task, solves, summary, ranks):
     }
 
 
+def _own_table(path):
+    rows = pd.read_csv(path)
+    cells = [
+        [f"{value:.4g}" if isinstance(value, float) else value for value in row]
+        for row in rows.itertuples(index=False)
+    ]
+    return {"caption": _caption(path), "columns": list(rows.columns), "rows": cells}
+
+
+def _caption(path):
+    return path.stem.replace("_", " ").replace("-", " ").capitalize()
+
+
 def _own_figure(path):
-    caption = path.stem.replace("_", " ").replace("-", " ")
-    caption = caption[:1].upper() + caption[1:]
+    caption = _caption(path)
     svg = inline_svg(path.read_text(encoding="utf-8"), f"own-{path.stem}", caption)
     return {"svg": svg, "caption": caption}
 
