@@ -18,11 +18,15 @@ from adakern.workflow.figures import (
     plot_time_accuracy,
     to_svg,
 )
-from adakern.workflow.tables import LABELS, MARKS, comparison_grids, display
+from adakern.workflow.tables import (
+    LABELS,
+    MARKS,
+    comparison_grids,
+    display,
+    read_tables,
+)
 
 __all__ = ["inline_svg", "protocol_in_words", "report", "run"]
-
-_TABLES = ("summary", "ttest", "ranks", "published")
 
 # What else a reader may ask of the same solves: (part, metric), in this order.
 _DETAILS = {
@@ -89,7 +93,9 @@ def report(
     )
     environment.globals |= {"display": display, "labels": LABELS, "marks": MARKS}
     page = environment.get_template("report.html.j2").render(
-        config=config,
+        name=config["name"],
+        description=config.get("description", ""),
+        published_name=config.get("published", ""),
         title=config.get("title") or config["name"],
         wall_time=_duration(wall_seconds) if wall_seconds is not None else "",
         protocol=protocol_in_words(config),
@@ -108,7 +114,7 @@ def report(
 def _comparison(out):
     """What the page says of the solves."""
     solves = pd.read_parquet(out / "records.parquet")
-    tables = {name: pd.read_csv(out / f"{name}.csv") for name in _TABLES}
+    tables = read_tables(out)
     return {
         "solves": solves,
         "facts": _facts(solves),
@@ -151,10 +157,11 @@ def _duration(seconds):
     """
     if seconds < 60:
         return f"{seconds:.1f} s"
-    minutes, rest = divmod(round(seconds), 60)
-    if minutes < 60:
+    if seconds < 3600:
+        minutes, rest = divmod(round(seconds), 60)
         return f"{minutes} min {rest} s"
-    return f"{minutes // 60} h {minutes % 60} min"
+    hours, minutes = divmod(round(seconds / 60), 60)
+    return f"{hours} h {minutes} min"
 
 
 def protocol_in_words(config):
@@ -240,7 +247,7 @@ def _task(task, solves, summary, ttest, ranks, published):
         "details": details,
         "figures": _task_figures(task, solves, summary, ranks),
         "ranks": ranks[ranks["task"] == task].to_dict("records"),
-        "rank_note": _text(ranks.loc[ranks["task"] == task, "note"].iloc[0]),
+        "rank_note": ranks.loc[ranks["task"] == task, "note"].iloc[0],
         "tests": ttest[ttest["task"] == task].to_dict("records"),
     }
 
@@ -314,8 +321,6 @@ def inline_svg(svg, prefix, label):
 
 def _published(table):
     """Published numbers by part and metric, scores on the test part first."""
-    table = table.assign(setting=table["setting"].fillna(""))
-    table["split"] = table["split"].fillna("")
     order = {"test": 0, "train": 1, "": 2}
     groups = table.groupby(["split", "metric"])
     return [
@@ -430,7 +435,3 @@ def _plain(value):
 
 def _whole(value):
     return "" if pd.isna(value) else int(value)
-
-
-def _text(value):
-    return "" if pd.isna(value) else str(value)
