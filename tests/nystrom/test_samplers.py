@@ -249,6 +249,9 @@ def test_targets():
     np.testing.assert_array_equal(numbers.values, [[0.5], [2.0]])
     whole = encode_targets(np.array([3, 2, 5]), task="regression")
     np.testing.assert_array_equal(whole.weights, [3.0, 2.0, 5.0])
+    both = encode_targets(np.array([[3.0, 4.0], [0.0, 1.0]]))
+    np.testing.assert_allclose(both.weights, [5.0, 1.0])
+    assert encode_targets([["u"], ["v"]]).values.shape == (2, 1)
     with pytest.raises(ValueError, match="one class only"):
         encode_targets(np.ones(4))
 
@@ -258,6 +261,9 @@ def test_targets():
     [
         ({"n_columns": 41}, "n_columns=41 is more than the 40 rows"),
         ({"n_columns": 5, "rank": 6}, "rank=6 is above the 5 columns"),
+        ({"n_columns": 0}, "'n_columns' parameter"),
+        ({"n_columns": 5, "selection": "best"}, "'selection' parameter"),
+        ({"n_columns": 5, "y": [0, 1]}, "inconsistent numbers of samples"),
     ],
 )
 def test_impossible_sizes(data, options, message):

@@ -131,7 +131,6 @@ class DatasetEntry:
             for file in self.files
         ]
 
-
     @property
     def has_published_split(self):
         """Whether the data set comes with training and test rows of its own."""

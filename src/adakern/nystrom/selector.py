@@ -15,13 +15,14 @@ from adakern.kernels import resolve_gamma
 from adakern.nystrom.columns import KernelColumns, encode_targets
 from adakern.nystrom.criteria import CRITERIA
 from adakern.nystrom.factors import DenseKernel, LowRankKernel
-from adakern.nystrom.sampling import SAMPLERS, make_plan
-from adakern.nystrom.transformer import (
+from adakern.nystrom.sampling import (
+    COUNT_OR_FRACTION,
     NYSTROM_KERNELS,
-    NystromFeaturesMixin,
-    count_or_fraction,
-    sampling_constraints,
+    PARAMETER_CONSTRAINTS,
+    SAMPLERS,
+    make_plan,
 )
+from adakern.nystrom.transformer import NystromFeaturesMixin
 
 #: References that choose no columns: the best rank-c approximation, and K itself.
 REFERENCES = ("optimal", "exact")
@@ -121,7 +122,7 @@ class NystromKernelSelector(NystromFeaturesMixin, BaseEstimator):
     """
 
     _parameter_constraints = {  # noqa: RUF012 - scikit-learn's own form of constraints
-        **sampling_constraints,
+        **PARAMETER_CONSTRAINTS,
         "kernel": [StrOptions(set(NYSTROM_KERNELS))],
         "param_grid": [dict, list, None],
         "gamma": [
@@ -129,7 +130,7 @@ class NystromKernelSelector(NystromFeaturesMixin, BaseEstimator):
             Interval(Real, 0, None, closed="neither"),
         ],
         "criterion": [StrOptions(set(CRITERIA)), callable],
-        "n_columns": count_or_fraction,
+        "n_columns": COUNT_OR_FRACTION,
         "sampling": [StrOptions({*SAMPLERS, *REFERENCES})],
     }
 

@@ -314,7 +314,6 @@ class Plan:
             "code": code_version(entry.compute),
         }
 
-
     def figure_params(self, figure):
         plot = self.config.figures.get(figure) or self.config.studies[figure].plot
         return {"plot": plot, "code": code_version(plot)}
