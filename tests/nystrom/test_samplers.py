@@ -273,3 +273,15 @@ def test_impossible_sizes(data, options, message):
 
 def test_small_fractions_mean_one_column(data):
     assert len(sample_columns(data[0], 0.001, random_state=0).indices) == 1
+
+
+@pytest.mark.filterwarnings("error")
+def test_rpcholesky_where_only_rounding_is_left():
+    """Smooth kernels on a plane: numerically of a rank far below the columns."""
+    X = np.random.default_rng(0).uniform(-1, 1, size=(300, 2))
+    for gamma in 2.0 ** np.arange(-10, 0, 3):
+        for seed in range(3):
+            indices, _ = sample_columns(
+                X, 120, selection="rpcholesky", gamma=gamma, random_state=seed
+            )
+            assert len(np.unique(indices)) == 120

@@ -20,7 +20,7 @@ class SourceFile:
     ----------
     path : str
         Where the file lies below the cache and below a mirror folder, for example
-        ``sonar/sonar.all-data``. It may be packed (.gz, .bz2, .xz, .zip): that is
+        ``sonar/sonar.all-data``. It may be packed (.gz, .bz2, .xz, .zip, .tar): that is
         seen from its first bytes, not from its name.
     urls : list of str
         Where it can be fetched, tried in this order.
@@ -30,7 +30,7 @@ class SourceFile:
     test : bool
         The rows of this file are the published test set.
     member : str or None
-        Which file to take out of a .zip that holds several.
+        Which file to take out of an archive (.zip, .tar) that holds several.
     """
 
     path: str = ""
@@ -65,8 +65,8 @@ class DatasetEntry:
     separator : str or None
         Of a csv file, "," unless given.
     header : bool or None
-        Whether the first line names the columns; None means yes exactly when the
-        target is given by name.
+        Whether the first line names the columns; None looks whether it consists of
+        words above a line with numbers.
     target : int or str
         The column to predict. For npz files the name of the array.
     drop : list of int or str
@@ -87,7 +87,8 @@ class DatasetEntry:
         What happens to rows with a missing value: refuse the table, leave the rows
         out, or put the mean of the column.
     clip : list of two floats or None
-        Percentiles to which every feature is clipped, for tables with stray rows.
+        Percentiles to which the preparation of the data should clip every feature,
+        for tables with stray rows. The table itself holds the values as distributed.
     n, d, n_test : int or None
         Rows (test rows included), features, rows of the published test set.
     classes : dict

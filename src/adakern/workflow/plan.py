@@ -45,7 +45,7 @@ def plan_from_snakemake(config):
                 f"--config {key}=... is unknown. {nearest(key, known)} Settings go "
                 'into overrides, such as overrides="protocol.repeats=3"'
             )
-    overrides = config.get("overrides", "")
+    overrides = config.get("overrides") or ""
     if isinstance(overrides, str):
         overrides = shlex.split(overrides)
     if "experiment" in config:
