@@ -4,6 +4,7 @@ from adakern.baselines.bayesian_mkl import (
     BayesianMKLClassifier,
     BayesianMKLRegressor,
 )
+from adakern.baselines.deep_mkl import DeepMKL
 from adakern.baselines.easymkl import EasyMKL
 from adakern.baselines.kernel_bank import KernelBank
 from adakern.baselines.simple_mkl import SimpleMKLClassifier, SimpleMKLRegressor
@@ -12,6 +13,7 @@ from adakern.baselines.uniform_mkl import UniformMKLClassifier, UniformMKLRegres
 __all__ = [
     "BayesianMKLClassifier",
     "BayesianMKLRegressor",
+    "DeepMKL",
     "EasyMKL",
     "KernelBank",
     "SimpleMKLClassifier",
