@@ -50,7 +50,7 @@ def test_gradient_of_the_span_bound_by_finite_differences():
 
 
 def test_span_is_the_distance_of_its_definition():
-    """S_p^2 = min over l, sum l = 1, of |x_p - sum_i l_i x_i|^2 + eta sum l_i^2 / a_i."""
+    """S_p^2 = min over 1'l = 1 of |x_p - sum l_i x_i|^2 + eta sum l_i^2 / a_i."""
     X, y = moons(n=16)
     K = BANK.combine(X, weights=np.full(4, 0.25)) + np.eye(16) / 5.0
     d, _ = l2_svm_dual(K - np.eye(16) / 5.0, y, C=5.0, tol=1e-8)
