@@ -3,10 +3,67 @@
 import numpy as np
 
 __all__ = [
+    "inverse_square_root",
     "is_positive_semidefinite",
     "project_onto_feasible",
     "project_onto_simplex",
+    "ranked_eigh",
 ]
+
+
+def ranked_eigh(D, rank=None):
+    """Eigenpairs of a positive semidefinite matrix, and how many are not noise.
+
+    Parameters
+    ----------
+    D : ndarray of shape (c, c)
+        Symmetric positive semidefinite; singular is fine.
+    rank : int, default=None
+        Number of pairs to keep at most; None for all.
+
+    Returns
+    -------
+    values : ndarray of shape (c,)
+        In ascending order.
+    vectors : ndarray of shape (c, c)
+    start : int
+        The pairs from here on are kept: the ``rank`` largest, as far as they are above
+        ``c eps max(values)``. What rounding leaves of a zero eigenvalue lies below
+        that, and its inverse would be noise.
+    """
+    values, vectors = np.linalg.eigh(D)
+    floor = len(D) * np.finfo(values.dtype).eps * max(values[-1], 0)
+    r = int(np.sum(values > floor))
+    return values, vectors, len(D) - (r if rank is None else min(r, rank))
+
+
+def inverse_square_root(D, rank=None):
+    """A matrix B with ``B B' = D_k^+``, the pseudo-inverse at rank k.
+
+    ``C B`` is then a factor of the Nyström approximation ``C D_k^+ C'``.
+
+    Parameters
+    ----------
+    D : ndarray of shape (c, c)
+        Symmetric positive semidefinite; singular is fine.
+    rank : int, default=None
+        k; None for the numerical rank of D.
+
+    Returns
+    -------
+    ndarray of shape (c, r)
+        r is the smaller of ``rank`` and the numerical rank of D.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from adakern.linalg import inverse_square_root
+    >>> abs(inverse_square_root(np.array([[4.0, 0.0], [0.0, 0.0]])))
+    array([[0.5],
+           [0. ]])
+    """
+    values, vectors, start = ranked_eigh(D, rank)
+    return vectors[:, start:] / np.sqrt(values[start:])
 
 
 def project_onto_feasible(v, y, C, total=0.0):
