@@ -132,6 +132,11 @@ class DatasetEntry:
             for file in self.files
         ]
 
+    @property
+    def has_published_split(self):
+        """Whether the data set comes with training and test rows of its own."""
+        return bool(self.test_where or self.n_test) or any(f.test for f in self.files)
+
 
 def _nearest(value, allowed):
     close = difflib.get_close_matches(str(value), allowed, n=1)

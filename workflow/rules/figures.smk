@@ -1,0 +1,56 @@
+# The experiment's own figures and tables, and the report.
+
+
+rule figure:
+    input:
+        frames=lambda w: [str(path) for path in PLAN.frames(w.figure)],
+    output:
+        figure=str(PLAN.figure("{figure}")),
+    params:
+        stage="plot",
+        settings=lambda w: PLAN.figure_params(w.figure),
+    log:
+        f"{RESULTS}/logs/figures/{{figure}}.log",
+    localrule: True
+    message:
+        "figure: {wildcards.figure}"
+    script:
+        STAGE
+
+
+rule summary_table:
+    input:
+        frames=lambda w: [str(path) for path in PLAN.frames(w.name)],
+    output:
+        table=str(PLAN.summary_table("{name}")),
+    params:
+        stage="tabulate",
+        settings=lambda w: PLAN.summary_table_params(w.name),
+    log:
+        f"{RESULTS}/logs/tables/{{name}}.log",
+    localrule: True
+    message:
+        "table: {wildcards.name}"
+    script:
+        STAGE
+
+
+rule report:
+    input:
+        config=rules.configuration.output.config,
+        comparison=rules.compare.output if PLAN.cells else [],
+        tables=[str(PLAN.table(dataset)) for dataset in PLAN.table_names],
+        figures=[str(path) for path in PLAN.figures()],
+        summaries=[str(path) for path in PLAN.tables()],
+    output:
+        report=f"{RESULTS}/report.html",
+    params:
+        stage="report",
+        settings=PLAN.report_params(),
+    log:
+        f"{RESULTS}/logs/report.log",
+    localrule: True
+    message:
+        "report: {output.report}"
+    script:
+        STAGE
