@@ -50,7 +50,7 @@ def table_from_frames(name, entry, frames):
     if groups is not None:
         groups = np.unique(frame[groups].to_numpy()[keep], return_inverse=True)[1]
     return Table(
-        X=_clipped(X[keep], entry.clip),
+        X=np.ascontiguousarray(X[keep]),
         y=y[keep],
         name=name,
         task=entry.task,
@@ -76,7 +76,7 @@ def table_from_loader(name, entry, seed):
     y = np.asarray(result["target"])
     names = result.get("feature_names")
     return Table(
-        X=_clipped(X, entry.clip),
+        X=X,
         y=_labels(y, entry) if entry.task == "classification" else y.astype(np.float64),
         name=name,
         task=entry.task,
@@ -224,10 +224,3 @@ def _treat_missing(X, rule, name):
         f"{name}: {rows.sum()} of {len(X)} rows have a missing value; set missing to "
         "drop-rows or mean."
     )
-
-
-def _clipped(X, percentiles):
-    if percentiles is None:
-        return np.ascontiguousarray(X)
-    low, high = np.percentile(X, percentiles, axis=0)
-    return np.clip(X, low, high)

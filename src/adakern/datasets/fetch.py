@@ -66,8 +66,7 @@ def load_table(
         Folder with the files in the same layout; None looks at the environment
         variable ADAKERN_DATA_MIRROR.
     seed : int, default=0
-        For generated sets that fix no seed of their own. Their fingerprint is
-        stated, and so checked, for seed 0.
+        For generated sets whose entry sets no ``random_state`` of its own.
     timeout : float, default=30.0
         Seconds without an answer after which a download counts as failed.
     retries : int, default=3

@@ -8,7 +8,9 @@ import bz2
 import gzip
 import io
 import lzma
+import tarfile
 import zipfile
+from itertools import islice
 from pathlib import PurePosixPath
 
 import numpy as np
@@ -28,6 +30,11 @@ ENDINGS = {
     ".npz": "npz",
     ".parquet": "parquet",
 }
+PACKINGS = (
+    (b"\x1f\x8b", gzip.decompress),
+    (b"BZh", bz2.decompress),
+    (b"\xfd7zXZ\x00", lzma.decompress),
+)
 PACKED = (".gz", ".bz2", ".xz", ".zip")
 
 
@@ -81,57 +88,90 @@ def format_from_name(path):
 
 
 def unpack(data, file):
-    """The content of a packed file; other bytes pass unchanged.
+    """The content of a packed file or of an archive's member; other bytes pass.
 
     The packing is seen from the first bytes, so that a url may offer a packed copy
     of what a mirror holds plain.
     """
     try:
-        if data[:2] == b"\x1f\x8b":
-            return gzip.decompress(data)
-        if data[:3] == b"BZh":
-            return bz2.decompress(data)
-        if data[:6] == b"\xfd7zXZ\x00":
-            return lzma.decompress(data)
+        for start, decompress in PACKINGS:
+            if data.startswith(start):
+                return unpack(decompress(data), file)
         if data[:4] == b"PK\x03\x04":
             return _from_zip(data, file)
-    except (OSError, EOFError, lzma.LZMAError, zipfile.BadZipFile) as error:
+        if data[257:262] == b"ustar":
+            return _from_tar(data, file)
+    except (
+        OSError,
+        EOFError,
+        lzma.LZMAError,
+        zipfile.BadZipFile,
+        tarfile.TarError,
+    ) as error:
         raise ParseError(f"{file.path} cannot be unpacked: {error}.") from error
     return data
+
+
+def _from_archive(members, read, file):
+    """The one wanted member of a zip or tar archive, unpacked in its turn."""
+    by_name = PurePosixPath(file.path).name
+    for wanted in (file.member, by_name, PurePosixPath(by_name).stem):
+        found = [m for m in members if m == wanted or PurePosixPath(m).name == wanted]
+        if len(found) == 1:
+            return unpack(read(found[0]), file)
+    if len(members) == 1:
+        return unpack(read(members[0]), file)
+    raise ParseError(
+        f"{file.path}: the archive holds {', '.join(members)}; set member to one of "
+        "them."
+    )
 
 
 def _from_zip(data, file):
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         members = [name for name in archive.namelist() if not name.endswith("/")]
-        plain_name = PurePosixPath(file.path).name.removesuffix(".zip")
-        wanted = file.member or plain_name
-        found = [name for name in members if PurePosixPath(name).name == wanted]
-        if wanted in members:
-            found = [wanted]
-        if len(members) == 1 and file.member is None:
-            found = members
-        if len(found) != 1:
-            raise ParseError(
-                f"{file.path}: the archive holds {', '.join(members)}; set member to "
-                "one of them."
-            )
-        return unpack(archive.read(found[0]), file)
+        return _from_archive(members, archive.read, file)
 
 
-def _header(entry):
-    if entry.header is None:
-        return 0 if isinstance(entry.target, str) else None
-    return 0 if entry.header else None
+def _from_tar(data, file):
+    with tarfile.open(fileobj=io.BytesIO(data)) as archive:
+        members = [member.name for member in archive if member.isfile()]
+        return _from_archive(members, lambda m: archive.extractfile(m).read(), file)
+
+
+def _header(data, entry, split):
+    """Row of the column names: as stated, else 0 if the first line looks like it.
+
+    A first line of words above a line with numbers is taken for column names, so that
+    copies of a file with and without them are read alike.
+    """
+    if entry.header is not None:
+        return 0 if entry.header else None
+    lines = (line.strip() for line in io.BytesIO(data))
+    lines = (line.decode("utf-8", "replace") for line in lines if line)
+    first, second = islice((ln for ln in lines if ln[0] != "#"), 2)
+    words = not any(_is_number(field) for field in split(first))
+    return 0 if words and any(_is_number(field) for field in split(second)) else None
+
+
+def _is_number(field):
+    field = field.strip("\"' ")
+    try:
+        float(field)
+    except ValueError:
+        return field in MISSING_WORDS
+    return True
 
 
 def parse_csv(data, entry):
     """Separated values; words stay words."""
     import pandas as pd
 
+    separator = entry.separator or ","
     return pd.read_csv(
         io.BytesIO(data),
-        sep=entry.separator or ",",
-        header=_header(entry),
+        sep=separator,
+        header=_header(data, entry, lambda line: line.split(separator)),
         na_values=MISSING_WORDS,
         keep_default_na=False,
         skipinitialspace=True,
@@ -145,10 +185,10 @@ def parse_whitespace(data, entry):
     return pd.read_csv(
         io.BytesIO(data),
         sep=r"\s+",
-        header=_header(entry),
+        header=_header(data, entry, str.split),
         na_values=MISSING_WORDS,
         keep_default_na=False,
-        comment=None if entry.header else "#",
+        comment="#",
     )
 
 
@@ -184,9 +224,11 @@ def parse_monks(data, entry):
     """The MONK's problems: class, six attributes, a row name."""
     import pandas as pd
 
-    names = ["class", "a1", "a2", "a3", "a4", "a5", "a6", "id"]
-    frame = pd.read_csv(io.BytesIO(data), sep=r"\s+", header=None, names=names)
-    return frame[[*names[1:7], "class"]]
+    frame = pd.read_csv(
+        io.BytesIO(data), sep=r"\s+", header=_header(data, entry, str.split)
+    )
+    frame.columns = ["class", "a1", "a2", "a3", "a4", "a5", "a6", "id"]
+    return frame[["a1", "a2", "a3", "a4", "a5", "a6", "class"]]
 
 
 def parse_npz(data, entry):

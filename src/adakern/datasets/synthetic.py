@@ -221,7 +221,8 @@ def make_sin_2x3(n=400, high=2.0, noise=0.0, random_state=0):
 
     References
     ----------
-    .. [1] Learning kernels with locally adaptive bandwidths (LAB RBF), section 1.
+    .. [1] Enhancing kernel flexibility via learning asymmetric locally-adaptive kernels
+       (LAB RBF), section 1.
 
     Examples
     --------

@@ -1,7 +1,7 @@
 """Scores of a prediction, by task."""
 
 import numpy as np
-from sklearn.metrics import accuracy_score, f1_score, recall_score
+from sklearn.metrics import f1_score, recall_score
 
 __all__ = ["GREATER_IS_BETTER", "MAIN_METRIC", "METRICS", "score"]
 
@@ -82,7 +82,7 @@ def _classification_scores(y_true, y_pred, labels):
     else:
         f1 = {"average": "macro"}
     return {
-        "accuracy": float(accuracy_score(y_true, y_pred)),
+        "accuracy": float(np.mean(y_true == y_pred)),
         "balanced_accuracy": float(
             recall_score(
                 y_true,

@@ -71,7 +71,7 @@ def rank_methods(scores, *, greater_is_better=True, alpha=0.05):
         )
     complete = scores[np.isfinite(scores).all(axis=1)]
     left_out = len(scores) - len(complete)
-    notes = [f"{left_out} data sets lack a method and are left out"] if left_out else []
+    notes = [f"data sets left out, lacking a method: {left_out}"] if left_out else []
     n, k = complete.shape
     statistic = pvalue = distance = np.nan
     average = np.full(k, np.nan)

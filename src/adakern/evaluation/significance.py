@@ -293,9 +293,9 @@ def _test_pair(a, b, sizes):
     left_out = int((np.isfinite(a) != np.isfinite(b)).sum())
     a, b, n = a[common], b[common], int(common.sum())
     pvalue = corrected = np.nan
-    notes = [f"{left_out} repeats finished by one method only"] if left_out else []
+    notes = [f"repeats finished by one method only: {left_out}"] if left_out else []
     if n < 2:
-        notes.append(f"no test: {n} common repeats, two are needed")
+        notes.append(f"no test: common repeats {n}, needed 2")
     elif np.ptp(a) == 0 and np.ptp(b) == 0:
         notes.append("no test: the scores do not vary over the repeats")
     else:

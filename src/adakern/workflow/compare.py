@@ -1,7 +1,8 @@
 """Stage `compare`: the records of an experiment become tables and tests.
 
-By hand: ``python -m adakern.workflow.compare results/quickstart`` writes the tables
-again from the records and prints the comparison.
+By hand: ``python -m adakern.workflow.compare results/quickstart`` prints the
+comparison; with ``--again``, or where there are no tables yet, it makes them from the
+records first.
 """
 
 import argparse
@@ -40,7 +41,7 @@ def compare(records, out, published=None, alpha=0.05):
 
     Parameters
     ----------
-    records : list of Path
+    records : iterable of Path
         JSON files, each an array of records of solves.
     out : Path
         Folder for `records.parquet` (one row per solve, failures too), `summary.csv`,
@@ -148,31 +149,45 @@ def _by_repeat(solves, column, mask):
 
 
 def rank(summary, alpha=0.05):
-    """Average ranks of the methods over the data sets of each task."""
-    parts = []
-    for task, rows in summary.groupby("task"):
-        metric = MAIN_METRIC[task]
-        rows = rows[(rows["split"] == "test") & (rows["metric"] == metric)]
-        scores = rows.pivot(index="dataset", columns="method", values="mean")
-        ranking = rank_methods(
-            scores, greater_is_better=GREATER_IS_BETTER[metric], alpha=alpha
-        )
-        parts.append(
-            pd.DataFrame(
-                {
-                    "task": task,
-                    "metric": metric,
-                    "method": scores.columns,
-                    "average_rank": ranking.average_ranks,
-                    "n_datasets": ranking.n_datasets,
-                    "friedman_statistic": ranking.statistic,
-                    "friedman_pvalue": ranking.pvalue,
-                    "critical_distance": ranking.critical_distance,
-                    "note": ranking.note,
-                }
-            ).sort_values(["average_rank", "method"])
-        )
-    return pd.concat(parts, ignore_index=True)
+    """Average ranks of the methods over the data sets of each task.
+
+    Ranks need every method on every data set. A method with results on fewer than half
+    of them (one for two classes only, say) is not ranked; of the other methods' data
+    sets, those that lack one are left out. The note says both.
+    """
+    return pd.concat(
+        [_rank_task(task, rows, alpha) for task, rows in summary.groupby("task")],
+        ignore_index=True,
+    )
+
+
+def _rank_task(task, rows, alpha):
+    metric = MAIN_METRIC[task]
+    rows = rows[(rows["split"] == "test") & (rows["metric"] == metric)]
+    scores = rows.pivot(index="dataset", columns="method", values="mean")
+    seldom = scores.columns[scores.notna().mean() < 0.5]
+    ranked = scores.drop(columns=seldom)
+    ranking = rank_methods(
+        ranked, greater_is_better=GREATER_IS_BETTER[metric], alpha=alpha
+    )
+    average = pd.Series(ranking.average_ranks, ranked.columns).reindex(scores.columns)
+    notes = [
+        f"results on fewer than half of the data sets, not ranked: {name}"
+        for name in seldom
+    ]
+    return pd.DataFrame(
+        {
+            "task": task,
+            "metric": metric,
+            "method": scores.columns,
+            "average_rank": average.to_numpy(),
+            "n_datasets": ranking.n_datasets,
+            "friedman_statistic": ranking.statistic,
+            "friedman_pvalue": ranking.pvalue,
+            "critical_distance": ranking.critical_distance,
+            "note": "; ".join([*notes, *filter(None, [ranking.note])]),
+        }
+    ).sort_values(["average_rank", "method"])
 
 
 def run(inputs, outputs, params):
@@ -189,17 +204,21 @@ def main(argv=None):
     """Command line: compare one experiment again and print its table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("results", type=Path, help="folder of one experiment")
-    parser.add_argument("--published", type=Path, help="table of published numbers")
+    parser.add_argument("--again", action="store_true", help="make the tables again")
+    parser.add_argument(
+        "--published", type=Path, help="table of published numbers, with --again"
+    )
     arguments = parser.parse_args(argv)
-    records = find_records(arguments.results)
-    if not records:
-        parser.error(
-            f"{arguments.results} holds no records/<dataset>/<method>/*.json; "
-            "name the folder of one experiment, such as results/quickstart"
-        )
-    published = arguments.published
-    compare(records, arguments.results, published)
-    print_table(arguments.results)
+    results = arguments.results
+    if arguments.again or not (results / "records.parquet").exists():
+        records = find_records(results)
+        if not records:
+            parser.error(
+                f"{results} holds no records/<dataset>/<method>/*.json; "
+                "name the folder of one experiment, such as results/quickstart"
+            )
+        compare(records, results, arguments.published)
+    print_table(results)
 
 
 if __name__ == "__main__":

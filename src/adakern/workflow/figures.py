@@ -9,6 +9,7 @@ import io
 import matplotlib
 import numpy as np
 from matplotlib.figure import Figure
+from matplotlib.ticker import NullFormatter
 
 from adakern.evaluation import MAIN_METRIC
 from adakern.files import atomic_path
@@ -75,8 +76,7 @@ def plot_boxes(solves, task):
     solves = _finished(solves, task, column)
     methods = sorted(solves["method"].unique())
     datasets = sorted(solves["dataset"].unique())
-    n_columns = min(3, len(datasets))
-    n_rows = -(-len(datasets) // n_columns)
+    n_rows, n_columns = _panels(len(datasets))
     with matplotlib.rc_context(_STYLE):
         figure = Figure(
             figsize=(3.4 * n_columns, 0.7 + n_rows * (0.75 + 0.27 * len(methods))),
@@ -95,8 +95,8 @@ def plot_boxes(solves, task):
             _draw_boxes(axis, scores)
             axis.set_title(dataset, fontsize=9, fontweight="bold")
             axis.set_yticks(range(1, len(methods) + 1), methods)
-            axis.invert_yaxis()
             axis.grid(axis="y", visible=False)
+        axes[0, 0].invert_yaxis()  # shared by all panels
         figure.supxlabel(LABELS[metric], fontsize=9)
     return figure
 
@@ -128,13 +128,12 @@ def plot_time_accuracy(summary, task):
     ].pivot(index=["dataset", "method"], columns="metric", values="mean")
     methods = sorted(means.index.get_level_values("method").unique())
     datasets = sorted(means.index.get_level_values("dataset").unique())
-    n_columns = min(3, len(datasets))
-    n_rows = -(-len(datasets) // n_columns)
+    n_rows, n_columns = _panels(len(datasets))
     with matplotlib.rc_context(_STYLE):
         figure = Figure(
             figsize=(3.4 * n_columns, 0.9 + 2.1 * n_rows), layout="constrained"
         )
-        axes = figure.subplots(n_rows, n_columns, squeeze=False)
+        axes = figure.subplots(n_rows, n_columns, squeeze=False, sharex=True)
         for axis in axes.flat[len(datasets) :]:
             axis.set_visible(False)
         handles = {}
@@ -151,16 +150,19 @@ def plot_time_accuracy(summary, task):
                     color=_colour(i),
                     label=method,
                 )
-            axis.set_xscale("log")
-            axis.margins(0.15)
+            axis.margins(y=0.15)
             axis.set_title(dataset, fontsize=9, fontweight="bold")
+            axis.tick_params(labelbottom=True)
+        axes[0, 0].set_xscale("log")
+        axes[0, 0].xaxis.set_minor_formatter(NullFormatter())
+        axes[0, 0].set_xlim(*_decades(means["fit_seconds"]))
         figure.supxlabel(LABELS["fit_seconds"], fontsize=9)
         figure.supylabel(LABELS[metric], fontsize=9)
         figure.legend(
             handles.values(),
             handles.keys(),
-            loc="outside lower center",
-            ncols=min(4, len(handles)),
+            loc="outside upper center",
+            ncols=min(5, len(handles)),
             frameon=False,
         )
     return figure
@@ -174,7 +176,8 @@ def plot_critical_difference(ranks, task):
     Figure or None
         None where no Friedman test could be made.
     """
-    ranks = ranks[ranks["task"] == task].sort_values(["average_rank", "method"])
+    ranks = ranks[ranks["task"] == task].dropna(subset=["average_rank"])
+    ranks = ranks.sort_values(["average_rank", "method"])
     if ranks.empty or not np.isfinite(ranks["critical_distance"].iloc[0]):
         return None
     average = ranks["average_rank"].to_numpy()
@@ -238,6 +241,18 @@ def _finished(solves, task, column):
     return solves[(solves["task"] == task) & (solves["status"] == "ok")].dropna(
         subset=[column]
     )
+
+
+def _panels(n):
+    """Rows and columns of n panels, without a row that is almost empty."""
+    n_columns = 2 if n in (2, 4) else min(3, n)
+    return -(-n // n_columns), n_columns
+
+
+def _decades(seconds):
+    """Limits of a logarithmic axis: whole powers of ten around the values."""
+    exponents = np.log10(np.maximum(seconds.dropna(), 1e-6))
+    return 10 ** np.floor(exponents.min() - 0.05), 10 ** np.ceil(exponents.max() + 0.05)
 
 
 def _colour(i):

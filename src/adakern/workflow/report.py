@@ -18,7 +18,13 @@ from adakern.workflow.figures import (
     plot_time_accuracy,
     to_svg,
 )
-from adakern.workflow.tables import LABELS, MARKS, comparison_grids, display
+from adakern.workflow.tables import (
+    LABELS,
+    MARKS,
+    comparison_grids,
+    display,
+    read_tables,
+)
 
 __all__ = ["inline_svg", "protocol_in_words", "report", "run"]
 
@@ -33,17 +39,42 @@ _DETAILS = {
 _PARTS = {"test": "test part", "train": "training part", "": ""}
 
 
-def report(out, config, *, figures=(), provenance=None, wall_seconds=None, path=None):
+def run(inputs, outputs, params):
+    """The stage: the report of one experiment."""
+    tables = [Table.load(path) for path in inputs["tables"]]
+    report(
+        Path(outputs["report"]).parent,
+        yaml.safe_load(Path(inputs["config"]).read_text(encoding="utf-8")),
+        figures=[Path(path) for path in inputs["figures"]],
+        summaries=[Path(path) for path in inputs["summaries"]],
+        provenance={table.name: table.provenance for table in tables},
+        path=outputs["report"],
+    )
+
+
+def report(
+    out,
+    config,
+    *,
+    figures=(),
+    summaries=(),
+    provenance=None,
+    wall_seconds=None,
+    path=None,
+):
     """Write the report of one experiment.
 
     Parameters
     ----------
     out : Path
-        Folder that `compare` wrote.
+        Folder that `compare` wrote. Without its tables, as where an experiment has
+        studies only, the report has no comparison.
     config : mapping
         The resolved configuration (`adakern.workflow.config.Config` as a dict).
     figures : iterable of Path
         SVG files of the experiment's own figures, shown in this order.
+    summaries : iterable of Path
+        CSV files of the experiment's own tables, shown before them.
     provenance : mapping of str to mapping, default=None
         Data set -> where its table came from, beside what its entry in `config` says.
     wall_seconds : float, default=None
@@ -52,11 +83,7 @@ def report(out, config, *, figures=(), provenance=None, wall_seconds=None, path=
         The HTML file; ``report.html`` in `out` by default.
     """
     out = Path(out)
-    solves = pd.read_parquet(out / "records.parquet")
-    tables = {
-        name: pd.read_csv(out / f"{name}.csv", keep_default_na=True)
-        for name in ("summary", "ttest", "ranks", "published")
-    }
+    comparison = _comparison(out) if (out / "records.parquet").exists() else {}
     environment = Environment(
         loader=PackageLoader("adakern.workflow"),
         autoescape=True,
@@ -66,53 +93,59 @@ def report(out, config, *, figures=(), provenance=None, wall_seconds=None, path=
     )
     environment.globals |= {"display": display, "labels": LABELS, "marks": MARKS}
     page = environment.get_template("report.html.j2").render(
-        config=config,
+        name=config["name"],
+        description=config.get("description", ""),
+        published_name=config.get("published", ""),
         title=config.get("title") or config["name"],
-        facts=_facts(solves, wall_seconds),
+        wall_time=_duration(wall_seconds) if wall_seconds is not None else "",
         protocol=protocol_in_words(config),
-        tasks=[
-            _task(task, solves, **tables) for task in sorted(solves["task"].unique())
-        ],
+        own_tables=[_own_table(Path(table)) for table in summaries],
         own_figures=[_own_figure(Path(figure)) for figure in figures],
-        published=_published(tables["published"]),
-        failures=_failures(solves),
-        unconverged=_unconverged(solves),
-        methods=_methods(config, solves),
-        data=_data(config, provenance or {}, solves),
+        methods=_methods(config, comparison),
+        data=_data(config, provenance or {}, comparison),
         configuration=yaml.safe_dump(_plain(config), sort_keys=False, width=88),
-        versions=_versions(solves),
         platform=f"{platform.system()} {platform.machine()}",
+        **comparison,
     )
     with atomic_path(path or out / "report.html") as temporary:
         temporary.write_text(page, encoding="utf-8")
 
 
-def run(inputs, outputs, params):
-    """The stage: the report of one experiment."""
-    config = yaml.safe_load(Path(inputs["config"]).read_text(encoding="utf-8"))
-    tables = [Table.load(path) for path in inputs["tables"]]
-    report(
-        Path(outputs["report"]).parent,
-        config,
-        figures=[Path(path) for path in inputs["figures"]],
-        provenance={table.name: table.provenance for table in tables},
-        path=outputs["report"],
-    )
+def _comparison(out):
+    """What the page says of the solves."""
+    solves = pd.read_parquet(out / "records.parquet")
+    tables = read_tables(out)
+    return {
+        "solves": solves,
+        "facts": _facts(solves),
+        "tasks": [
+            _task(task, solves, **tables) for task in sorted(solves["task"].unique())
+        ],
+        "published": _published(tables["published"]),
+        "failures": _failures(solves),
+        "unconverged": _unconverged(solves),
+        "versions": _versions(solves),
+    }
 
 
-def _facts(solves, wall_seconds):
-    seconds = solves[["fit_seconds", "predict_seconds"]].sum().sum()
+def _facts(solves):
     facts = {
         "data sets": solves["dataset"].nunique(),
         "methods": solves["method"].nunique(),
         "repeats": solves["repeat"].nunique(),
         "solves": len(solves),
         "without result": int((solves["status"] != "ok").sum()),
-        "in solves": _duration(seconds),
+        "in fits": _duration(solves["fit_seconds"].sum()),
     }
-    if wall_seconds is not None:
-        facts["wall time"] = _duration(wall_seconds)
+    if "search_seconds" in solves and solves["search_seconds"].notna().any():
+        facts["in searches"] = _duration(_search_seconds(solves))
     return facts
+
+
+def _search_seconds(solves):
+    """Total time of the searches; one whose result was handed on counts once."""
+    keys = ["dataset", "repeat", "search_seconds"]
+    return solves[keys].dropna().drop_duplicates()["search_seconds"].sum()
 
 
 def _duration(seconds):
@@ -124,10 +157,11 @@ def _duration(seconds):
     """
     if seconds < 60:
         return f"{seconds:.1f} s"
-    minutes, rest = divmod(round(seconds), 60)
-    if minutes < 60:
+    if seconds < 3600:
+        minutes, rest = divmod(round(seconds), 60)
         return f"{minutes} min {rest} s"
-    return f"{minutes // 60} h {minutes % 60} min"
+    hours, minutes = divmod(round(seconds / 60), 60)
+    return f"{hours} h {minutes} min"
 
 
 def protocol_in_words(config):
@@ -213,7 +247,7 @@ def _task(task, solves, summary, ttest, ranks, published):
         "details": details,
         "figures": _task_figures(task, solves, summary, ranks),
         "ranks": ranks[ranks["task"] == task].to_dict("records"),
-        "rank_note": _text(ranks.loc[ranks["task"] == task, "note"].iloc[0]),
+        "rank_note": ranks.loc[ranks["task"] == task, "note"].iloc[0],
         "tests": ttest[ttest["task"] == task].to_dict("records"),
     }
 
@@ -248,9 +282,21 @@ def _task_figures(task, solves, summary, ranks):
     }
 
 
+def _own_table(path):
+    rows = pd.read_csv(path)
+    cells = [
+        [f"{value:.4g}" if isinstance(value, float) else value for value in row]
+        for row in rows.itertuples(index=False)
+    ]
+    return {"caption": _caption(path), "columns": list(rows.columns), "rows": cells}
+
+
+def _caption(path):
+    return path.stem.replace("_", " ").replace("-", " ").capitalize()
+
+
 def _own_figure(path):
-    caption = path.stem.replace("_", " ").replace("-", " ")
-    caption = caption[:1].upper() + caption[1:]
+    caption = _caption(path)
     svg = inline_svg(path.read_text(encoding="utf-8"), f"own-{path.stem}", caption)
     return {"svg": svg, "caption": caption}
 
@@ -275,8 +321,6 @@ def inline_svg(svg, prefix, label):
 
 def _published(table):
     """Published numbers by part and metric, scores on the test part first."""
-    table = table.assign(setting=table["setting"].fillna(""))
-    table["split"] = table["split"].fillna("")
     order = {"test": 0, "train": 1, "": 2}
     groups = table.groupby(["split", "metric"])
     return [
@@ -311,39 +355,57 @@ def _unconverged(solves):
     ]
 
 
-def _methods(config, solves):
+def _methods(config, comparison):
+    solves = comparison.get("solves")
+    names = [] if solves is None else sorted(solves["method"].unique())
     known = config.get("method", {})
     return [
-        {
-            "name": name,
-            "description": known.get(name.partition("@")[0], {}).get("description", ""),
-            "reference": known.get(name.partition("@")[0], {}).get("reference", ""),
+        {"name": name}
+        | {
+            key: known.get(name.partition("@")[0], {}).get(key, "")
+            for key in ("description", "reference")
         }
-        for name in sorted(solves["method"].unique())
+        for name in names
     ]
 
 
-def _data(config, provenance, solves):
-    rows = []
-    for name, of_dataset in solves.groupby("dataset"):
-        entry = config.get("dataset", {}).get(name, {})
-        sizes = of_dataset[["n_train", "n_test", "n_features"]].max()
-        origin = provenance.get(name, {})
-        rows.append(
-            {
-                "name": name,
-                "title": entry.get("title", ""),
-                "task": of_dataset["task"].iloc[0],
-                **{key: _whole(value) for key, value in sizes.items()},
-                "licence": entry.get("licence") or "not stated",
-                "citation": entry.get("citation", ""),
-                "homepage": entry.get("homepage", ""),
-                "note": entry.get("note", ""),
-                "fingerprint": _text(of_dataset["data_fingerprint"].iloc[0]),
-                "origin": yaml.safe_dump(_plain(origin), width=60) if origin else "",
-            }
-        )
-    return rows
+def _data(config, provenance, comparison):
+    """What is known of each data set: its entry, its size, where it came from."""
+    entries, solves = config.get("dataset", {}), comparison.get("solves")
+    names = set(provenance) if solves is None else {*provenance, *solves["dataset"]}
+    return [
+        {
+            key: entries.get(name, {}).get(key) or ""
+            for key in ("title", "licence", "citation", "homepage", "note")
+        }
+        | {"name": name, "origin": _origin(provenance.get(name, {}))}
+        | _sizes(solves, name)
+        for name in sorted(names)
+    ]
+
+
+def _sizes(solves, name):
+    columns = ["n_train", "n_test", "n_features"]
+    rows = pd.DataFrame(columns=columns)
+    if solves is not None:
+        rows = solves.loc[solves["dataset"] == name, columns]
+    return {column: _whole(rows[column].max()) for column in columns}
+
+
+def _origin(provenance):
+    """Source, files and fingerprint; of places only those that others can reach."""
+    origin = {
+        key: provenance[key]
+        for key in ("source", "loader", "seed", "fingerprint")
+        if provenance.get(key) is not None
+    }
+    files = [
+        {k: v for k, v in file.items() if k != "from" or str(v).startswith("http")}
+        for file in provenance.get("files", [])
+    ]
+    if files:
+        origin["files"] = files
+    return yaml.safe_dump(_plain(origin), sort_keys=False, width=60) if origin else ""
 
 
 def _versions(solves):
@@ -373,7 +435,3 @@ def _plain(value):
 
 def _whole(value):
     return "" if pd.isna(value) else int(value)
-
-
-def _text(value):
-    return "" if pd.isna(value) else str(value)

@@ -24,23 +24,25 @@ SUMMARY = (
 )
 
 
-def track(records, *, tracking_uri=None, config=None):
+def track(records, *, tracking_uri=None):
     """Log the records of some files; what is up to date is left alone.
 
     Parameters
     ----------
-    records : list of Path
-        JSON files, each an array of records of solves.
+    records : iterable of Path
+        ``<experiment>/records/<dataset>/<method>/<batch>.json``, each an array of
+        records of solves. A file ``config.yaml`` in the experiment's folder becomes an
+        artifact of every run.
     tracking_uri : str, default=None
         See :func:`adakern.tracking.log_records`.
-    config : str, default=None
-        The resolved configuration as YAML.
 
     Returns
     -------
     adakern.tracking.Logged
     """
+    records = list(records)
     total = Logged(0, 0, 0)
+    config = records and _text_or_none(records[0].parents[3] / "config.yaml")
     for experiment, batch in _by_experiment(records):
         total += log_records(
             batch, experiment=experiment, tracking_uri=tracking_uri, config=config
@@ -52,7 +54,8 @@ def rebuild(results, *, tracking_uri=None):
     """Make MLflow say what the files of one experiment say, no more and no less.
 
     Logs every record below `results`, removes the runs of solves that have no record
-    any more, and logs the tables, figures and report as one summary run.
+    any more, and logs the tables, figures and report as one summary run. An experiment
+    of studies alone, without records, goes by the name of its folder.
 
     Parameters
     ----------
@@ -66,22 +69,24 @@ def rebuild(results, *, tracking_uri=None):
     adakern.tracking.Logged
     """
     results = Path(results)
-    config = results / "config.yaml"
-    text = config.read_text(encoding="utf-8") if config.exists() else None
-    total = Logged(0, 0, 0)
     files = sorted(results.glob("records/*/*/*.json"))
+    total = track(files, tracking_uri=tracking_uri)
     artifacts = {
         path.relative_to(results).as_posix(): path
         for pattern in SUMMARY
         for path in sorted(results.glob(pattern))
     }
-    for experiment, batch in _by_experiment(files):
+    experiments = dict(_by_experiment(files)) or {results.name: []}
+    for experiment, batch in experiments.items():
         where = {"experiment": experiment, "tracking_uri": tracking_uri}
-        total += log_records(batch, config=text, **where)
         total += prune(batch, **where)
         if artifacts:
             total += log_summary(artifacts, **where)
     return total
+
+
+def _text_or_none(path):
+    return path.read_text(encoding="utf-8") if path.exists() else None
 
 
 def _by_experiment(paths):
