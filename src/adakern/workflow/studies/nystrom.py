@@ -64,7 +64,7 @@ def consistency(
     (the paper uses all rows, but then none is left to test the selected kernel on);
     the test accuracy is that of kernel ridge regression on the whole training part
     with the selected gamma and alpha = mu l. Of a data set with a published test file
-    only the rows of its training file take part, as in the paper.
+    only the rows of its training file take part (the paper names the set alone).
 
     Parameters
     ----------
