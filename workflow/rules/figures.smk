@@ -1,11 +1,11 @@
-# The experiment's own figures and the report.
+# The experiment's own figures and tables, and the report.
 
 
 rule figure:
     input:
-        frames=lambda w: [str(path) for path in PLAN.figure_inputs(w.figure)],
+        frames=lambda w: [str(path) for path in PLAN.frames(w.figure)],
     output:
-        figure=f"{RESULTS}/figures/{{figure}}.svg",
+        figure=str(PLAN.figure("{figure}")),
     params:
         stage="plot",
         settings=lambda w: PLAN.figure_params(w.figure),
@@ -18,12 +18,30 @@ rule figure:
         STAGE
 
 
+rule summary_table:
+    input:
+        frames=lambda w: [str(path) for path in PLAN.frames(w.name)],
+    output:
+        table=str(PLAN.summary_table("{name}")),
+    params:
+        stage="tabulate",
+        settings=lambda w: PLAN.summary_table_params(w.name),
+    log:
+        f"{RESULTS}/logs/tables/{{name}}.log",
+    localrule: True
+    message:
+        "table: {wildcards.name}"
+    script:
+        STAGE
+
+
 rule report:
     input:
         config=rules.configuration.output.config,
         comparison=rules.compare.output if PLAN.cells else [],
         tables=[str(PLAN.table(dataset)) for dataset in PLAN.table_names],
         figures=[str(path) for path in PLAN.figures()],
+        summaries=[str(path) for path in PLAN.tables()],
     output:
         report=f"{RESULTS}/report.html",
     params:

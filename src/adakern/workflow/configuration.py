@@ -1,4 +1,4 @@
-"""Stage ``configuration``: the resolved configuration, for the reader and the tracker."""
+"""Stage ``configuration``: the resolved configuration, for reader and tracker."""
 
 from omegaconf import OmegaConf
 

@@ -163,17 +163,32 @@ class Plan:
 
     def figures(self):
         """Figures of the experiment's own, from its records and its studies."""
-        studies = [name for name, study in self.config.studies.items() if study.plot]
-        return [
-            self.results / "figures" / f"{name}.svg"
-            for name in [*self.config.figures, *studies]
-        ]
+        names = [name for name, study in self.config.studies.items() if study.plot]
+        return [self.figure(name) for name in [*self.config.figures, *names]]
 
-    def figure_inputs(self, figure):
-        """What a figure is drawn from: the records, or the frames of its study."""
-        if figure in self.config.figures:
+    def tables(self):
+        """Tables of the experiment's own, likewise."""
+        names = [t for study in self.config.studies.values() for t in study.tables]
+        return [self.summary_table(name) for name in [*self.config.tables, *names]]
+
+    def figure(self, name):
+        return self.results / "figures" / f"{name}.svg"
+
+    def summary_table(self, name):
+        return self.results / "tables" / f"{name}.csv"
+
+    def frames(self, name):
+        """What a figure or table is made from: the records, or frames of its study."""
+        study = self._study_of(name)
+        if study is None:
             return [self.results / "records.parquet"]
-        return [self.study(figure, d) for d in self.study_datasets(figure)]
+        return [self.study(study, d) for d in self.study_datasets(study)]
+
+    def _study_of(self, name):
+        studies = self.config.studies
+        if name in studies:
+            return name
+        return next((s for s, study in studies.items() if name in study.tables), None)
 
     # Inputs of jobs ---------------------------------------------------------------
 
@@ -314,9 +329,17 @@ class Plan:
             "code": code_version(entry.compute),
         }
 
-    def figure_params(self, figure):
-        plot = self.config.figures.get(figure) or self.config.studies[figure].plot
-        return {"plot": plot, "code": code_version(plot)}
+    def figure_params(self, name):
+        plot = self.config.figures.get(name) or self.config.studies[name].plot
+        return self._function_params(plot)
+
+    def summary_table_params(self, name):
+        study = self._study_of(name)
+        tables = self.config.studies[study].tables if study else self.config.tables
+        return self._function_params(tables[name])
+
+    def _function_params(self, function):
+        return {"function": function, "code": code_version(function)}
 
     def configuration(self):
         """The configuration as plain values."""

@@ -1,26 +1,14 @@
 """Stage ``plot``: one of the experiment's own figures."""
 
-from pathlib import Path
-
-import pandas as pd
-
 from adakern.files import atomic_path
 from adakern.workflow.figures import to_svg
-from adakern.workflow.study import resolve
+from adakern.workflow.study import read_frames, resolve
 
 __all__ = ["run"]
 
 
 def run(inputs, outputs, params):
-    """Draw a figure from the records, or from the frames of a study.
-
-    The frames of a study's data sets are stacked; the column ``dataset`` tells them
-    apart.
-    """
-    parts = []
-    for path in map(Path, inputs["frames"]):
-        frame = pd.read_parquet(path)
-        parts.append(frame if "dataset" in frame else frame.assign(dataset=path.stem))
-    figure = resolve(params["plot"])(pd.concat(parts, ignore_index=True))
+    """Draw a figure from the records, or from the frames of a study."""
+    figure = resolve(params["function"])(read_frames(inputs["frames"]))
     with atomic_path(outputs["figure"]) as path:
         path.write_text(to_svg(figure), encoding="utf-8")

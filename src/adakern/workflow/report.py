@@ -18,11 +18,15 @@ from adakern.workflow.figures import (
     plot_time_accuracy,
     to_svg,
 )
-from adakern.workflow.tables import LABELS, MARKS, comparison_grids, display
+from adakern.workflow.tables import (
+    LABELS,
+    MARKS,
+    comparison_grids,
+    display,
+    read_tables,
+)
 
 __all__ = ["inline_svg", "protocol_in_words", "report", "run"]
-
-_TABLES = ("summary", "ttest", "ranks", "published")
 
 # What else a reader may ask of the same solves: (part, metric), in this order.
 _DETAILS = {
@@ -42,12 +46,22 @@ def run(inputs, outputs, params):
         Path(outputs["report"]).parent,
         yaml.safe_load(Path(inputs["config"]).read_text(encoding="utf-8")),
         figures=[Path(path) for path in inputs["figures"]],
+        summaries=[Path(path) for path in inputs["summaries"]],
         provenance={table.name: table.provenance for table in tables},
         path=outputs["report"],
     )
 
 
-def report(out, config, *, figures=(), provenance=None, wall_seconds=None, path=None):
+def report(
+    out,
+    config,
+    *,
+    figures=(),
+    summaries=(),
+    provenance=None,
+    wall_seconds=None,
+    path=None,
+):
     """Write the report of one experiment.
 
     Parameters
@@ -59,6 +73,8 @@ def report(out, config, *, figures=(), provenance=None, wall_seconds=None, path=
         The resolved configuration (`adakern.workflow.config.Config` as a dict).
     figures : iterable of Path
         SVG files of the experiment's own figures, shown in this order.
+    summaries : iterable of Path
+        CSV files of the experiment's own tables, shown before them.
     provenance : mapping of str to mapping, default=None
         Data set -> where its table came from, beside what its entry in `config` says.
     wall_seconds : float, default=None
@@ -77,10 +93,13 @@ def report(out, config, *, figures=(), provenance=None, wall_seconds=None, path=
     )
     environment.globals |= {"display": display, "labels": LABELS, "marks": MARKS}
     page = environment.get_template("report.html.j2").render(
-        config=config,
+        name=config["name"],
+        description=config.get("description", ""),
+        published_name=config.get("published", ""),
         title=config.get("title") or config["name"],
         wall_time=_duration(wall_seconds) if wall_seconds is not None else "",
         protocol=protocol_in_words(config),
+        own_tables=[_own_table(Path(table)) for table in summaries],
         own_figures=[_own_figure(Path(figure)) for figure in figures],
         methods=_methods(config, comparison),
         data=_data(config, provenance or {}, comparison),
@@ -95,7 +114,7 @@ def report(out, config, *, figures=(), provenance=None, wall_seconds=None, path=
 def _comparison(out):
     """What the page says of the solves."""
     solves = pd.read_parquet(out / "records.parquet")
-    tables = {name: pd.read_csv(out / f"{name}.csv") for name in _TABLES}
+    tables = read_tables(out)
     return {
         "solves": solves,
         "facts": _facts(solves),
@@ -138,10 +157,11 @@ def _duration(seconds):
     """
     if seconds < 60:
         return f"{seconds:.1f} s"
-    minutes, rest = divmod(round(seconds), 60)
-    if minutes < 60:
+    if seconds < 3600:
+        minutes, rest = divmod(round(seconds), 60)
         return f"{minutes} min {rest} s"
-    return f"{minutes // 60} h {minutes % 60} min"
+    hours, minutes = divmod(round(seconds / 60), 60)
+    return f"{hours} h {minutes} min"
 
 
 def protocol_in_words(config):
@@ -227,7 +247,7 @@ def _task(task, solves, summary, ttest, ranks, published):
         "details": details,
         "figures": _task_figures(task, solves, summary, ranks),
         "ranks": ranks[ranks["task"] == task].to_dict("records"),
-        "rank_note": _text(ranks.loc[ranks["task"] == task, "note"].iloc[0]),
+        "rank_note": ranks.loc[ranks["task"] == task, "note"].iloc[0],
         "tests": ttest[ttest["task"] == task].to_dict("records"),
     }
 
@@ -262,9 +282,21 @@ def _task_figures(task, solves, summary, ranks):
     }
 
 
+def _own_table(path):
+    rows = pd.read_csv(path)
+    cells = [
+        [f"{value:.4g}" if isinstance(value, float) else value for value in row]
+        for row in rows.itertuples(index=False)
+    ]
+    return {"caption": _caption(path), "columns": list(rows.columns), "rows": cells}
+
+
+def _caption(path):
+    return path.stem.replace("_", " ").replace("-", " ").capitalize()
+
+
 def _own_figure(path):
-    caption = path.stem.replace("_", " ").replace("-", " ")
-    caption = caption[:1].upper() + caption[1:]
+    caption = _caption(path)
     svg = inline_svg(path.read_text(encoding="utf-8"), f"own-{path.stem}", caption)
     return {"svg": svg, "caption": caption}
 
@@ -289,8 +321,6 @@ def inline_svg(svg, prefix, label):
 
 def _published(table):
     """Published numbers by part and metric, scores on the test part first."""
-    table = table.assign(setting=table["setting"].fillna(""))
-    table["split"] = table["split"].fillna("")
     order = {"test": 0, "train": 1, "": 2}
     groups = table.groupby(["split", "metric"])
     return [
@@ -405,7 +435,3 @@ def _plain(value):
 
 def _whole(value):
     return "" if pd.isna(value) else int(value)
-
-
-def _text(value):
-    return "" if pd.isna(value) else str(value)

@@ -134,10 +134,12 @@ def _selection(plan):
 def _functions(config):
     """Dotted names of studies and figures, looked up without importing them."""
     dotted = {f"figures.{k}": v for k, v in config.figures.items()}
+    dotted |= {f"tables.{k}": v for k, v in config.tables.items()}
     for name, study in config.studies.items():
         dotted[f"studies.{name}.compute"] = study.compute
         if study.plot:
             dotted[f"studies.{name}.plot"] = study.plot
+        dotted |= {f"studies.{name}.tables.{k}": v for k, v in study.tables.items()}
     for setting, target in dotted.items():
         module, _, function = target.rpartition(".")
         try:
