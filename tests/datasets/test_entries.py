@@ -2,6 +2,8 @@
 
 import csv
 import math
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +14,7 @@ pytest.importorskip("omegaconf")
 from adakern.datasets import (
     DatasetEntry,
     DatasetError,
+    SourceFile,
     TableMismatchError,
     check_entry,
     describe,
@@ -216,7 +219,7 @@ def test_copy_in_another_format_passes_and_a_changed_cell_does_not(
         made.y = np.where(made.y == made.y[0], 1, 2)  # LIBSVM knows numbers only
     entry = unchecked(ENTRIES[name])
     entry.format, entry.target, entry.drop = "libsvm", "label", []
-    entry.files = [type(entry.files[0])(path="copy.libsvm")]
+    entry.files = [SourceFile(path="copy.libsvm")]
     entry.n, entry.d = made.X.shape
     entry.fingerprint = made.fingerprint
     options = {"cache_dir": tmp_path / "none", "mirror": tmp_path}
@@ -354,3 +357,10 @@ def test_five_lines_make_a_data_set_and_describe_gives_the_rest(tmp_path, capsys
 def test_describe_ends_with_the_message_of_an_error(tmp_path):
     with pytest.raises(SystemExit, match=r"none\.yaml"):
         describe.main([str(tmp_path / "none.yaml")])
+
+
+def test_package_needs_none_of_its_readers_to_be_imported():
+    blocked = ["pandas", "pooch", "requests", "omegaconf", "tqdm"]
+    code = f"import sys; sys.modules.update(dict.fromkeys({blocked}))\n"
+    code += "from adakern.datasets import make_clowns; make_clowns()"
+    subprocess.run([sys.executable, "-c", code], check=True)

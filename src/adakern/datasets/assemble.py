@@ -6,6 +6,7 @@ import inspect
 import numpy as np
 
 from .errors import DatasetError, ParseError, TableMismatchError
+from .parsers import format_of
 from .table import Table
 
 __all__ = ["check_table", "table_from_frames", "table_from_loader"]
@@ -28,7 +29,7 @@ def table_from_frames(name, entry, frames):
 
     # LIBSVM files may differ in width: an index that never occurs stands for zeros.
     frame = pd.concat([f.reset_index(drop=True) for f in frames], ignore_index=True)
-    if entry.format == "libsvm":
+    if format_of(entry, entry.files[0]) == "libsvm":
         frame = frame[[*frame.columns.drop("label"), "label"]].fillna(0.0)
     is_test = np.repeat([file.test for file in entry.files], [len(f) for f in frames])
 
