@@ -47,6 +47,14 @@ def test_curves_are_the_criterion_of_the_training_part(table, frame):
     assert set(run["test_accuracy"]) == {np.mean(decided == (data.y_test == 1))}
 
 
+def test_published_test_rows_take_no_part(table):
+    part = Table(**{**vars(table), "test_rows": np.arange(20)})
+    frame = studies.consistency(
+        part, 0, runs=1, gammas=GAMMAS, samplings=["uniform"], n_columns=0.1
+    )
+    assert set(frame["n_train"] + frame["n_test"]) == {100}
+
+
 def test_summary_and_tests(frame):
     table = studies.summary(frame).set_index("sampling")
     uniform = frame[frame["sampling"] == "uniform"]

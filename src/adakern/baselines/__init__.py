@@ -1,11 +1,19 @@
 """The methods that the papers compare with."""
 
+from adakern.baselines.bayesian_mkl import (
+    BayesianMKLClassifier,
+    BayesianMKLRegressor,
+)
+from adakern.baselines.deep_mkl import DeepMKL
 from adakern.baselines.easymkl import EasyMKL
 from adakern.baselines.kernel_bank import KernelBank
 from adakern.baselines.simple_mkl import SimpleMKLClassifier, SimpleMKLRegressor
 from adakern.baselines.uniform_mkl import UniformMKLClassifier, UniformMKLRegressor
 
 __all__ = [
+    "BayesianMKLClassifier",
+    "BayesianMKLRegressor",
+    "DeepMKL",
     "EasyMKL",
     "KernelBank",
     "SimpleMKLClassifier",

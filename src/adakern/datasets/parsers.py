@@ -104,6 +104,7 @@ def unpack(data, file):
     except (
         OSError,
         EOFError,
+        ValueError,
         lzma.LZMAError,
         zipfile.BadZipFile,
         tarfile.TarError,
@@ -149,7 +150,10 @@ def _header(data, entry, split):
         return 0 if entry.header else None
     lines = (line.strip() for line in io.BytesIO(data))
     lines = (line.decode("utf-8", "replace") for line in lines if line)
-    first, second = islice((ln for ln in lines if ln[0] != "#"), 2)
+    head = list(islice((line for line in lines if line[0] != "#"), 2))
+    if len(head) < 2:
+        return None
+    first, second = head
     words = not any(_is_number(field) for field in split(first))
     return 0 if words and any(_is_number(field) for field in split(second)) else None
 

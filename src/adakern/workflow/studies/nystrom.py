@@ -63,7 +63,8 @@ def consistency(
     Every run splits the rows anew. Curves and columns are those of the training part
     (the paper uses all rows, but then none is left to test the selected kernel on);
     the test accuracy is that of kernel ridge regression on the whole training part
-    with the selected gamma and alpha = mu l.
+    with the selected gamma and alpha = mu l. Of a data set with a published test file
+    only the rows of its training file take part (the paper names the set alone).
 
     Parameters
     ----------
@@ -86,12 +87,15 @@ def consistency(
         One row per run, sampling and gamma: criterion, exact, and, the same for every
         gamma, the selected gamma, its test accuracy and the sizes of the parts.
     """
+    rows = np.arange(len(table.y))
+    if table.test_rows is not None:
+        rows = np.setdiff1d(rows, table.test_rows)
     frames = []
     for run in range(runs):
         train, test = train_test_split(
-            np.arange(len(table.y)),
+            rows,
             test_size=test_size,
-            stratify=table.y,
+            stratify=table.y[rows],
             random_state=seed + run,
         )
         data = prepare(table, train, test, scale=scale)
