@@ -6,6 +6,7 @@ of the kernel that each of them selects.
 
 import time
 import tracemalloc
+from itertools import product
 
 import numpy as np
 import pandas as pd
@@ -43,6 +44,10 @@ SAMPLINGS = (
 
 #: What is compared at equal numbers of columns; "optimal" draws none.
 SAMPLERS = SAMPLINGS[1:]
+
+#: What is tested against the others, and by which scores: whether greater is better.
+CRITERION_DRIVEN = ("greedy-criterion", "adaptive-criterion")
+SCORES = {"distance": False, "test_accuracy": True}
 
 GAMMAS = tuple(2.0**e for e in range(-10, 3))
 
@@ -202,43 +207,46 @@ def closest(frame):
     )
 
 
-def paired_tests(frame, against, score="distance"):
-    """Paired t-tests of one sampling against every other on each data set.
+def paired_tests(frame):
+    """Paired t-tests of the two criterion-driven samplers against every other.
 
     Parameters
     ----------
     frame : DataFrame
         As in :func:`summary`.
-    against : str
-        The sampling that the others are compared with.
-    score : {"distance", "test_accuracy"}, default="distance"
 
     Returns
     -------
     DataFrame
-        ``difference`` is ``against`` minus the other; the corrected p-value allows for
-        training parts that overlap between runs.
+        One row per data set, score (distance or test accuracy), sampling and other.
+        ``difference`` is the sampling's score minus the other's; the corrected p-value
+        allows for training parts that overlap between runs.
     """
     rows = []
     for dataset, part in _per_run(frame).groupby("dataset", sort=False):
-        scores = part.pivot(index="run", columns="sampling", values=score)
-        for other in scores.columns.drop([against]):
-            (pair,) = compare_methods(
-                scores[[against, other]],
-                n_train=part["n_train"].iloc[0],
-                n_test=part["n_test"].iloc[0],
-                greater_is_better=score == "test_accuracy",
-            )
-            rows.append(
-                {
-                    "dataset": dataset,
-                    "other": other,
-                    "difference": pair.difference,
-                    "pvalue": pair.pvalue,
-                    "corrected_pvalue": pair.corrected_pvalue,
-                    "winner": pair.winner,
-                }
-            )
+        sizes = {key: part[key].iloc[0] for key in ("n_train", "n_test")}
+        for score, greater_is_better in SCORES.items():
+            scores = part.pivot(index="run", columns="sampling", values=score)
+            for sampling, other in product(CRITERION_DRIVEN, scores.columns):
+                if other == sampling:
+                    continue
+                (pair,) = compare_methods(
+                    scores[[sampling, other]],
+                    greater_is_better=greater_is_better,
+                    **sizes,
+                )
+                rows.append(
+                    {
+                        "dataset": dataset,
+                        "score": score,
+                        "sampling": sampling,
+                        "other": other,
+                        "difference": pair.difference,
+                        "pvalue": pair.pvalue,
+                        "corrected_pvalue": pair.corrected_pvalue,
+                        "winner": pair.winner,
+                    }
+                )
     return pd.DataFrame(rows)
 
 
@@ -310,7 +318,7 @@ def _draw_table(axis, table):
         rows = table.loc[dataset].reindex(samplings)
         text.append(
             [
-                f"{row.distance:.4f} | {row.selected_gamma:.3g} | "
+                f"{row.distance:.3g} | {row.selected_gamma:.3g} | "
                 f"{100 * row.test_accuracy:.1f}"
                 for row in rows.itertuples()
             ]
