@@ -19,7 +19,6 @@ from adakern.nystrom import NystromKernelSelector
 from adakern.workflow.prepare import prepare
 
 __all__ = [
-    "closest",
     "consistency",
     "cost",
     "paired_tests",
@@ -178,14 +177,15 @@ def summary(frame):
     -------
     DataFrame
         One row per data set and sampling. ``same_gamma`` is the share of the runs in
-        which the exact criterion selects the same gamma.
+        which the exact criterion selects the same gamma; ``closest`` marks the sampler
+        with the smallest mean distance on the data set.
     """
     runs = _per_run(frame)
     exact = runs[runs["sampling"] == "exact"].set_index(["dataset", "run"])
     keys = pd.MultiIndex.from_frame(runs[["dataset", "run"]])
     exact_gamma = exact["selected_gamma"].reindex(keys).to_numpy()
     runs["same_gamma"] = runs["selected_gamma"].to_numpy() == exact_gamma
-    return (
+    table = (
         runs.groupby(["dataset", "sampling"], sort=False)
         .agg(
             distance=("distance", "mean"),
@@ -196,15 +196,9 @@ def summary(frame):
         )
         .reset_index()
     )
-
-
-def closest(frame):
-    """The sampler with the smallest mean distance on each data set, as a Series."""
-    table = summary(frame)
-    table = table[table["sampling"].isin(SAMPLERS)]
-    return table.pivot(index="dataset", columns="sampling", values="distance").idxmin(
-        axis=1
-    )
+    drawn = table["distance"].where(table["sampling"].isin(SAMPLERS))
+    table["closest"] = drawn == drawn.groupby(table["dataset"]).transform("min")
+    return table
 
 
 def paired_tests(frame):
@@ -323,8 +317,7 @@ def _draw_table(axis, table):
                 for row in rows.itertuples()
             ]
         )
-        best = rows["distance"].drop(["exact", "optimal"], errors="ignore").idxmin()
-        colours.append(["lightgreen" if s == best else "white" for s in samplings])
+        colours.append(["lightgreen" if best else "white" for best in rows["closest"]])
     drawn = axis.table(
         text,
         rowLabels=list(datasets),
