@@ -12,10 +12,12 @@ import json
 import math
 import os
 import shutil
+import socket
 import tempfile
 import time
 from pathlib import Path
 from typing import NamedTuple
+from urllib.parse import urlsplit
 
 __all__ = ["DEFAULT_URI", "Logged", "log_records", "log_summary", "prune"]
 
@@ -23,7 +25,7 @@ DEFAULT_URI = "sqlite:///mlflow.db"
 
 _KEY, _DIGEST = "adakern.key", "adakern.digest"
 _PARAMS_PER_BATCH, _METRICS_PER_BATCH = 100, 1000  # MLflow's limits of one call
-_MAX_VALUE = 6000  # characters of a parameter's value
+_MAX_VALUE = 5000  # characters of a parameter or tag; MLflow takes 6000 and 5000
 _QUANTITIES = (
     "fit_seconds",
     "predict_seconds",
@@ -90,6 +92,8 @@ def log_records(records, *, experiment, tracking_uri=None, config=None):
     ------
     ValueError
         If a record is of another experiment.
+    ConnectionError
+        If no server answers at the address.
     """
     strangers = {r["experiment"] for r in records} - {experiment}
     if strangers:
@@ -260,14 +264,31 @@ def _open(experiment, tracking_uri):
     """The client and the experiment's id, while no other process here writes."""
     uri = tracking_uri or os.environ.get("MLFLOW_TRACKING_URI") or DEFAULT_URI
     os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
-    with _lock(uri):
-        # Imported under the lock too: the first client makes or migrates the schema.
-        from mlflow import MlflowClient
+    _check_server(uri)
+    from mlflow import MlflowClient
 
+    with _lock(uri):  # the first client makes the tables
         with _quiet_migrations():
             client = MlflowClient(tracking_uri=uri)
             experiment_id = _experiment_id(client, experiment, uri)
         yield client, experiment_id
+
+
+def _check_server(uri):
+    """Fail at once where no server answers: MLflow's client tries for minutes."""
+    address = urlsplit(uri)
+    if address.scheme not in ("http", "https"):
+        return
+    port = address.port or (443 if address.scheme == "https" else 80)
+    try:
+        socket.create_connection((address.hostname, port), timeout=10).close()
+    except OSError as error:
+        raise ConnectionError(
+            f"No MLflow server answers at {uri} ({error}). The results are safe in "
+            "their files: start the server or change MLFLOW_TRACKING_URI, then "
+            "run again, or fill it later with "
+            "`python -m adakern.workflow.track results --tracking-uri ...`."
+        ) from error
 
 
 @contextlib.contextmanager

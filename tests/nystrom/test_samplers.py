@@ -249,6 +249,9 @@ def test_targets():
     np.testing.assert_array_equal(numbers.values, [[0.5], [2.0]])
     whole = encode_targets(np.array([3, 2, 5]), task="regression")
     np.testing.assert_array_equal(whole.weights, [3.0, 2.0, 5.0])
+    both = encode_targets(np.array([[3.0, 4.0], [0.0, 1.0]]))
+    np.testing.assert_allclose(both.weights, [5.0, 1.0])
+    assert encode_targets([["u"], ["v"]]).values.shape == (2, 1)
     with pytest.raises(ValueError, match="one class only"):
         encode_targets(np.ones(4))
 
@@ -258,6 +261,9 @@ def test_targets():
     [
         ({"n_columns": 41}, "n_columns=41 is more than the 40 rows"),
         ({"n_columns": 5, "rank": 6}, "rank=6 is above the 5 columns"),
+        ({"n_columns": 0}, "'n_columns' parameter"),
+        ({"n_columns": 5, "selection": "best"}, "'selection' parameter"),
+        ({"n_columns": 5, "y": [0, 1]}, "inconsistent numbers of samples"),
     ],
 )
 def test_impossible_sizes(data, options, message):
@@ -267,3 +273,15 @@ def test_impossible_sizes(data, options, message):
 
 def test_small_fractions_mean_one_column(data):
     assert len(sample_columns(data[0], 0.001, random_state=0).indices) == 1
+
+
+@pytest.mark.filterwarnings("error")
+def test_rpcholesky_where_only_rounding_is_left():
+    """Smooth kernels on a plane: numerically of a rank far below the columns."""
+    X = np.random.default_rng(0).uniform(-1, 1, size=(300, 2))
+    for gamma in 2.0 ** np.arange(-10, 0, 3):
+        for seed in range(3):
+            indices, _ = sample_columns(
+                X, 120, selection="rpcholesky", gamma=gamma, random_state=seed
+            )
+            assert len(np.unique(indices)) == 120

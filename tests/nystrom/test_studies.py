@@ -47,18 +47,30 @@ def test_curves_are_the_criterion_of_the_training_part(table, frame):
     assert set(run["test_accuracy"]) == {np.mean(decided == (data.y_test == 1))}
 
 
+def test_published_test_rows_take_no_part(table):
+    part = Table(**{**vars(table), "test_rows": np.arange(20)})
+    frame = studies.consistency(
+        part, 0, runs=1, gammas=GAMMAS, samplings=["uniform"], n_columns=0.1
+    )
+    assert set(frame["n_train"] + frame["n_test"]) == {100}
+
+
 def test_summary_and_tests(frame):
     table = studies.summary(frame).set_index("sampling")
     uniform = frame[frame["sampling"] == "uniform"]
     distance = (uniform["criterion"] - uniform["exact"]).mean()
     assert table.loc["uniform", "distance"] == pytest.approx(distance)
     assert table.loc["exact", "distance"] == 0 and table.loc["exact", "same_gamma"] == 1
-    tests = studies.paired_tests(frame, "greedy-criterion").set_index("other")
+    tests = studies.paired_tests(frame)
+    assert len(tests) == 2 * 2 * len(studies.SAMPLINGS)
+    mine = (tests["sampling"] == "greedy-criterion") & (tests["score"] == "distance")
+    tests = tests[mine].set_index("other")
     errors = frame.assign(error=frame["criterion"] - frame["exact"])
     runs = errors.pivot_table(index="run", columns="sampling", values="error")
     expected = ttest_rel(runs["greedy-criterion"], runs["uniform"]).pvalue
     assert tests.loc["uniform", "pvalue"] == pytest.approx(expected)
-    assert studies.closest(frame)["moons"] in studies.SAMPLERS
+    best = table.loc[list(studies.SAMPLERS), "distance"].idxmin()
+    assert list(table.index[table["closest"]]) == [best]
 
 
 def test_figures(frame):

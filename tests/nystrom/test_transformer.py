@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_breast_cancer
 from sklearn.kernel_approximation import Nystroem
-from sklearn.linear_model import LogisticRegression, RidgeClassifier
+from sklearn.linear_model import LogisticRegression, Ridge, RidgeClassifier
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -116,3 +116,10 @@ def test_output_names_and_rank(data):
     assert np.linalg.matrix_rank(model.transform(X)) == 2
     with pytest.raises(ValueError, match="rank=6 is above the 5"):
         CriterionNystroem(n_components=5, rank=6).fit(X, y)
+
+
+def test_several_targets(data):
+    X, _ = data
+    Y = np.column_stack([X[:, 0] ** 2, X[:, 1] * X[:, 2]])
+    model = make_pipeline(CriterionNystroem(n_components=40), Ridge(0.1))
+    assert model.fit(X, Y).score(X, Y) > 0.5

@@ -13,7 +13,7 @@ from adakern.evaluation import METRICS
 from adakern.workflow.compare import QUANTITIES, compare, main
 from adakern.workflow.console import print_table
 from adakern.workflow.records import read_records, to_frame
-from adakern.workflow.tables import comparison_grids
+from adakern.workflow.tables import comparison_grids, read_tables
 from record_factory import demo_records, failed, make_record, write_records
 
 
@@ -118,6 +118,18 @@ def test_ranks_are_recomputed_from_the_records(compared):
         np.testing.assert_allclose(found.loc[methods, "average_rank"], expected)
         friedman = stats.friedmanchisquare(*means.T).pvalue
         np.testing.assert_allclose(found["friedman_pvalue"], friedman)
+
+
+def test_a_method_that_is_seldom_there_does_not_stop_the_ranking(tmp_path):
+    records = demo_records()
+    records += [make_record("heart", "knpl", k) for k in range(6)]
+    compare(write_records(tmp_path, records), tmp_path)
+    ranks = pd.read_csv(tmp_path / "ranks.csv").set_index(["task", "method"])
+    here = ranks.loc["classification"]
+    assert np.isnan(here.loc["knpl", "average_rank"])
+    assert here["average_rank"].drop("knpl").notna().all()
+    assert (here["n_datasets"] == 3).all()
+    assert here["note"].str.contains("not ranked: knpl").all()
 
 
 def test_the_same_records_give_the_same_bytes(compared, tmp_path_factory):
@@ -233,8 +245,8 @@ def clear_case(tmp_path):
 
 
 def test_the_best_and_the_significantly_worse_are_marked(clear_case):
-    summary = pd.read_csv(clear_case / "summary.csv")
-    ttest = pd.read_csv(clear_case / "ttest.csv")
+    tables = read_tables(clear_case)
+    summary, ttest = tables["summary"], tables["ttest"]
     (grid,) = comparison_grids(summary, ttest)
     cells = {method: grid.cells["heart", method] for method in "abcd"}
     assert [cells[m].best for m in "abcd"] == [True, False, False, False]

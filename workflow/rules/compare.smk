@@ -4,10 +4,10 @@
 rule configuration:
     output:
         config=f"{RESULTS}/config.yaml",
+    localrule: True
     params:
         stage="configuration",
         settings=PLAN.configuration(),
-    localrule: True
     message:
         "configuration: {output.config}"
     script:
@@ -23,12 +23,12 @@ rule compare:
         ttest=f"{RESULTS}/ttest.csv",
         ranks=f"{RESULTS}/ranks.csv",
         published=f"{RESULTS}/published.csv",
-    params:
-        stage="compare",
-        settings=PLAN.compare_params(),
     log:
         f"{RESULTS}/logs/compare.log",
     localrule: True
+    params:
+        stage="compare",
+        settings=PLAN.compare_params(),
     message:
         "compare: {RESULTS}/summary.csv"
     script:

@@ -6,12 +6,12 @@ rule figure:
         frames=lambda w: [str(path) for path in PLAN.frames(w.figure)],
     output:
         figure=str(PLAN.figure("{figure}")),
-    params:
-        stage="plot",
-        settings=lambda w: PLAN.figure_params(w.figure),
     log:
         f"{RESULTS}/logs/figures/{{figure}}.log",
     localrule: True
+    params:
+        stage="plot",
+        settings=lambda w: PLAN.figure_params(w.figure),
     message:
         "figure: {wildcards.figure}"
     script:
@@ -23,12 +23,12 @@ rule summary_table:
         frames=lambda w: [str(path) for path in PLAN.frames(w.name)],
     output:
         table=str(PLAN.summary_table("{name}")),
-    params:
-        stage="tabulate",
-        settings=lambda w: PLAN.summary_table_params(w.name),
     log:
         f"{RESULTS}/logs/tables/{{name}}.log",
     localrule: True
+    params:
+        stage="tabulate",
+        settings=lambda w: PLAN.summary_table_params(w.name),
     message:
         "table: {wildcards.name}"
     script:
@@ -44,12 +44,12 @@ rule report:
         summaries=[str(path) for path in PLAN.tables()],
     output:
         report=f"{RESULTS}/report.html",
-    params:
-        stage="report",
-        settings=PLAN.report_params(),
     log:
         f"{RESULTS}/logs/report.log",
     localrule: True
+    params:
+        stage="report",
+        settings=PLAN.report_params(),
     message:
         "report: {output.report}"
     script:

@@ -64,7 +64,7 @@ class Targets(NamedTuple):
     -1/+1 for two classes, one such column for each of more classes, the numbers
     themselves in regression. ``weights`` (l,) are the labels of Algorithm 2, where only
     their squares count: 1/l+ and 1/l- (one over the size of the class, so that a rare
-    class is not forgotten), again the numbers themselves in regression.
+    class is not forgotten), the absolute values of the numbers in regression.
     """
 
     values: np.ndarray
@@ -76,7 +76,8 @@ def encode_targets(y, task="auto"):
 
     Parameters
     ----------
-    y : ndarray of shape (l,)
+    y : array-like of shape (l,) or (l, q)
+        Several columns are taken for regression targets.
     task : {"auto", "classification", "regression"}, default="auto"
         "auto" takes floating-point numbers that are not all whole for regression and
         anything else for class labels.
@@ -96,12 +97,15 @@ def encode_targets(y, task="auto"):
     >>> encode_targets(["a", "a", "b"]).weights
     array([0.5, 0.5, 1. ])
     """
+    y = np.asarray(y)
+    if y.ndim == 2 and y.shape[1] == 1:
+        y = y[:, 0]
     if task == "auto":
-        continuous = type_of_target(y).startswith("continuous")
+        continuous = y.ndim == 2 or type_of_target(y).startswith("continuous")
         task = "regression" if continuous else "classification"
     if task == "regression":
-        y = np.asarray(y, dtype=np.float64)
-        return Targets(y[:, None], y)
+        values = y.astype(np.float64).reshape(len(y), -1)
+        return Targets(values, np.linalg.norm(values, axis=1))
     classes, codes, counts = np.unique(y, return_inverse=True, return_counts=True)
     if len(classes) < 2:
         raise ValueError(

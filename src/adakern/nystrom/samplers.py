@@ -163,6 +163,7 @@ def rpcholesky(kernel, targets, plan, rng):
     chosen = np.empty(0, dtype=int)
     while len(chosen) < plan.n_columns:
         k = len(chosen)
+        diagonal = np.maximum(diagonal, 0)
         diagonal[chosen] = 0
         if diagonal.max() <= floor:  # K is reproduced: any columns will do
             diagonal[:] = 0
@@ -172,15 +173,20 @@ def rpcholesky(kernel, targets, plan, rng):
             break
         p = diagonal / diagonal.sum()
         proposals = rng.choice(kernel.n_rows, size=plan.step, p=p)
+        proposed = diagonal[proposals]
         residual = kernel.columns(proposals, proposals)
         residual = residual - F[:k, proposals].T @ F[:k, proposals]
-        kept, L = rejection_cholesky(residual, diagonal[proposals], floor, rng)
+        # Equal but for rounding, which would have the same rows proposed for ever.
+        diagonal[proposals] = np.minimum(proposed, np.diagonal(residual))
+        kept, L = rejection_cholesky(residual, proposed, floor, rng)
+        if len(kept) == 0:
+            continue
         kept, L = kept[: plan.n_columns - k], L[:, : plan.n_columns - k]
         pivots = proposals[kept]
         columns = kernel.columns(pivots).T - F[:k, pivots].T @ F[:k]
         rows = slice(k, k + len(kept))
         F[rows] = solve_triangular(L[kept], columns, lower=True)
-        diagonal = np.maximum(diagonal - np.sum(F[rows] ** 2, axis=0), 0)
+        diagonal -= np.sum(F[rows] ** 2, axis=0)
         chosen = np.concatenate([chosen, pivots])
     return _unweighted(chosen)
 

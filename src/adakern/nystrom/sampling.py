@@ -1,9 +1,15 @@
 """The samplers by name, and the one call that runs any of them."""
 
-from numbers import Integral
+from numbers import Integral, Real
 
 import numpy as np
-from sklearn.utils import check_random_state
+from sklearn.utils import check_array, check_consistent_length, check_random_state
+from sklearn.utils._param_validation import (
+    Interval,
+    RealNotInt,
+    StrOptions,
+    validate_params,
+)
 
 from adakern.nystrom import samplers
 from adakern.nystrom.columns import KernelColumns, encode_targets, random_targets
@@ -26,6 +32,27 @@ SAMPLERS = {
 
 #: Those that use labels.
 CRITERION_DRIVEN = ("adaptive-criterion", "greedy-criterion")
+
+#: Kernels that are positive semidefinite, as a Nyström approximation needs.
+NYSTROM_KERNELS = ("rbf", "laplacian", "poly", "linear")
+
+#: A number of things, or a fraction of them.
+COUNT_OR_FRACTION = [
+    Interval(RealNotInt, 0, 1, closed="right"),
+    Interval(Integral, 1, None, closed="left"),
+]
+
+#: Constraints of the parameters that this function and the estimators share.
+PARAMETER_CONSTRAINTS = {
+    "degree": [Interval(Integral, 1, None, closed="left")],
+    "coef0": [Interval(Real, None, None, closed="neither")],
+    "task": [StrOptions({"auto", "classification", "regression"})],
+    "ridge": [Interval(Real, 0, None, closed="neither")],
+    "step": COUNT_OR_FRACTION,
+    "rank": [Interval(Integral, 1, None, closed="left"), None],
+    "oversampling": [Interval(Real, 1, None, closed="left")],
+    "random_state": ["random_state"],
+}
 
 
 def make_plan(n_rows, n_columns, step=0.1, rank=None, ridge=0.005, oversampling=3.0):
@@ -57,6 +84,18 @@ def _count(name, value, total, unit):
     return min(int(value), total)
 
 
+@validate_params(
+    {
+        **PARAMETER_CONSTRAINTS,
+        "X": ["array-like"],
+        "n_columns": COUNT_OR_FRACTION,
+        "y": ["array-like", None],
+        "selection": [StrOptions(set(SAMPLERS))],
+        "kernel": [StrOptions({*NYSTROM_KERNELS, "precomputed"})],
+        "gamma": [Interval(Real, 0, None, closed="neither")],
+    },
+    prefer_skip_nested_validation=True,
+)
 def sample_columns(
     X,
     n_columns,
@@ -78,17 +117,19 @@ def sample_columns(
 
     Parameters
     ----------
-    X : ndarray of shape (l, d)
+    X : array-like of shape (l, d)
         Data; the Gram matrix (l, l) when ``kernel="precomputed"``.
     n_columns : int or float
         Columns to draw: a number up to l, or a fraction of l in (0, 1].
-    y : array-like of shape (l,), default=None
-        Labels. The two criterion-driven samplers work without: for equal labels
-        ("adaptive-criterion") or the mean over random ones ("greedy-criterion").
+    y : array-like of shape (l,) or (l, q), default=None
+        Labels; several columns are numbers. The two criterion-driven samplers work
+        without: for equal labels ("adaptive-criterion") or the mean over random ones
+        ("greedy-criterion").
     selection : str, default="greedy-criterion"
         A key of ``SAMPLERS``.
-    kernel, gamma, degree, coef0
-        As in :func:`adakern.kernels.gram_matrix`, or "precomputed".
+    kernel : {"rbf", "laplacian", "poly", "linear", "precomputed"}, default="rbf"
+    gamma, degree, coef0
+        As in :func:`adakern.kernels.gram_matrix`.
     task : {"auto", "classification", "regression"}, default="auto"
         How to read y.
     ridge : float, default=0.005
@@ -113,7 +154,8 @@ def sample_columns(
     Raises
     ------
     ValueError
-        If there are more columns than rows, or ``rank`` is above the columns.
+        If there are more columns than rows, ``rank`` is above the columns, or a
+        criterion-driven sampler is given one class only.
 
     Examples
     --------
@@ -124,6 +166,7 @@ def sample_columns(
     >>> sorted(indices // 5)
     [np.int64(0), np.int64(1), np.int64(2)]
     """
+    X = check_array(X, dtype=np.float64)
     columns = KernelColumns(X, kernel=kernel, gamma=gamma, degree=degree, coef0=coef0)
     plan = make_plan(columns.n_rows, n_columns, step, rank, ridge, oversampling)
     rng = np.random.default_rng(check_random_state(random_state).randint(2**31))
@@ -132,5 +175,6 @@ def sample_columns(
     elif y is None:
         targets = random_targets(columns.n_rows, rng)
     else:
+        check_consistent_length(X, y)
         targets = encode_targets(y, task)
     return SAMPLERS[selection](columns, targets, plan, rng)

@@ -15,13 +15,14 @@ from adakern.kernels import resolve_gamma
 from adakern.nystrom.columns import KernelColumns, encode_targets
 from adakern.nystrom.criteria import CRITERIA
 from adakern.nystrom.factors import DenseKernel, LowRankKernel
-from adakern.nystrom.sampling import SAMPLERS, make_plan
-from adakern.nystrom.transformer import (
+from adakern.nystrom.sampling import (
+    COUNT_OR_FRACTION,
     NYSTROM_KERNELS,
-    NystromFeaturesMixin,
-    count_or_fraction,
-    sampling_constraints,
+    PARAMETER_CONSTRAINTS,
+    SAMPLERS,
+    make_plan,
 )
+from adakern.nystrom.transformer import NystromFeaturesMixin
 
 #: References that choose no columns: the best rank-c approximation, and K itself.
 REFERENCES = ("optimal", "exact")
@@ -30,6 +31,30 @@ REFERENCES = ("optimal", "exact")
 DEFAULT_GRID = {"gamma": [2.0**e for e in range(-10, 3)]}
 
 KERNEL_KEYS = ("kernel", "gamma", "degree", "coef0")
+
+
+def _is_number(value):
+    return isinstance(value, Real) and np.isfinite(value)
+
+
+def _is_positive(value):
+    return _is_number(value) and value > 0
+
+
+#: Keys of a candidate: a test of the value, and what it allows in words.
+CANDIDATE_KEYS = {
+    "kernel": (lambda v: v in NYSTROM_KERNELS, f"one of {', '.join(NYSTROM_KERNELS)}"),
+    "gamma": (
+        lambda v: _is_positive(v) or v in ("scale", "auto"),
+        "a positive number, 'scale' or 'auto'",
+    ),
+    "degree": (
+        lambda v: _is_positive(v) and v == int(v),
+        "a whole number, at least 1",
+    ),
+    "coef0": (_is_number, "a number"),
+    "ridge": (_is_positive, "a positive number"),
+}
 
 #: Kernel values whose squares, summed over the rows, could leave the range of floats.
 LARGEST_VALUE = 1e140
@@ -121,7 +146,7 @@ class NystromKernelSelector(NystromFeaturesMixin, BaseEstimator):
     """
 
     _parameter_constraints = {  # noqa: RUF012 - scikit-learn's own form of constraints
-        **sampling_constraints,
+        **PARAMETER_CONSTRAINTS,
         "kernel": [StrOptions(set(NYSTROM_KERNELS))],
         "param_grid": [dict, list, None],
         "gamma": [
@@ -129,7 +154,7 @@ class NystromKernelSelector(NystromFeaturesMixin, BaseEstimator):
             Interval(Real, 0, None, closed="neither"),
         ],
         "criterion": [StrOptions(set(CRITERIA)), callable],
-        "n_columns": count_or_fraction,
+        "n_columns": COUNT_OR_FRACTION,
         "sampling": [StrOptions({*SAMPLERS, *REFERENCES})],
     }
 
@@ -286,32 +311,17 @@ class NystromKernelSelector(NystromFeaturesMixin, BaseEstimator):
 
 def _check_candidate(candidate):
     """Refuse unknown keys and values before any work."""
-    allowed = {
-        "kernel": NYSTROM_KERNELS,
-        "gamma": "a positive number, 'scale' or 'auto'",
-        "degree": "a whole number, at least 1",
-        "coef0": "a number",
-        "ridge": "a positive number",
-    }
     for key, value in candidate.items():
-        if key not in allowed:
-            near = difflib.get_close_matches(str(key), allowed, n=1)
+        if key not in CANDIDATE_KEYS:
+            near = difflib.get_close_matches(str(key), CANDIDATE_KEYS, n=1)
             hint = f"; did you mean {near[0]!r}?" if near else ""
             raise ValueError(
                 f"param_grid has the key {key!r}; allowed are "
-                f"{', '.join(allowed)}{hint}"
+                f"{', '.join(CANDIDATE_KEYS)}{hint}"
             )
-        is_number = isinstance(value, Real) and np.isfinite(value)
-        positive = is_number and value > 0
-        fits = {
-            "kernel": value in NYSTROM_KERNELS,
-            "gamma": positive or value in ("scale", "auto"),
-            "degree": positive and value == int(value),
-            "coef0": is_number,
-            "ridge": positive,
-        }
-        if not fits[key]:
-            raise ValueError(f"param_grid has {key}={value!r}; allowed: {allowed[key]}")
+        fits, allowed = CANDIDATE_KEYS[key]
+        if not fits(value):
+            raise ValueError(f"param_grid has {key}={value!r}; allowed: {allowed}")
 
 
 def _in_range(kernel):

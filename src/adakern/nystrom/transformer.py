@@ -1,7 +1,7 @@
 """Nyström features on chosen landmarks: a drop-in for scikit-learn's Nystroem."""
 
 import warnings
-from numbers import Integral, Real
+from numbers import Integral
 
 import numpy as np
 from sklearn.base import (
@@ -9,33 +9,20 @@ from sklearn.base import (
     ClassNamePrefixFeaturesOutMixin,
     TransformerMixin,
 )
-from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
+from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from adakern.kernels import KernelMixin, gram_matrix
 from adakern.linalg import ranked_eigh
 from adakern.nystrom.columns import KernelColumns
-from adakern.nystrom.sampling import SAMPLERS, sample_columns
-
-#: Kernels that are positive semidefinite, as a Nyström approximation needs.
-NYSTROM_KERNELS = ("rbf", "laplacian", "poly", "linear")
-
-count_or_fraction = [
-    Interval(RealNotInt, 0, 1, closed="right"),
-    Interval(Integral, 1, None, closed="left"),
-]
-
-#: Constraints of the parameters that the estimators of this family share.
-sampling_constraints = {
-    "degree": [Interval(Integral, 1, None, closed="left")],
-    "coef0": [Interval(Real, None, None, closed="neither")],
-    "task": [StrOptions({"auto", "classification", "regression"})],
-    "ridge": [Interval(Real, 0, None, closed="neither")],
-    "step": count_or_fraction,
-    "rank": [Interval(Integral, 1, None, closed="left"), None],
-    "oversampling": [Interval(Real, 1, None, closed="left")],
-    "random_state": ["random_state"],
-}
+from adakern.nystrom.sampling import (
+    COUNT_OR_FRACTION,
+    CRITERION_DRIVEN,
+    NYSTROM_KERNELS,
+    PARAMETER_CONSTRAINTS,
+    SAMPLERS,
+    sample_columns,
+)
 
 
 class NystromFeaturesMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
@@ -146,10 +133,10 @@ class CriterionNystroem(NystromFeaturesMixin, KernelMixin, BaseEstimator):
     """
 
     _parameter_constraints = {  # noqa: RUF012 - scikit-learn's own form of constraints
-        **sampling_constraints,
+        **PARAMETER_CONSTRAINTS,
         **KernelMixin._kernel_constraints,
         "kernel": [StrOptions({*NYSTROM_KERNELS, "precomputed"})],
-        "n_components": count_or_fraction,
+        "n_components": COUNT_OR_FRACTION,
         "selection": [StrOptions(set(SAMPLERS))],
     }
 
@@ -189,8 +176,8 @@ class CriterionNystroem(NystromFeaturesMixin, KernelMixin, BaseEstimator):
         ----------
         X : array-like of shape (l, d)
             Training rows; the square Gram matrix when the kernel is precomputed.
-        y : array-like of shape (l,), default=None
-            Labels, for the criterion-driven selections.
+        y : array-like of shape (l,) or (l, q), default=None
+            Labels, for the criterion-driven selections; several columns are numbers.
 
         Returns
         -------
@@ -203,10 +190,10 @@ class CriterionNystroem(NystromFeaturesMixin, KernelMixin, BaseEstimator):
             or a criterion-driven selection is given one class only.
         """
         self._validate_params()
-        if y is None:
-            X = validate_data(self, X, dtype=np.float64)
+        if y is None or self.selection not in CRITERION_DRIVEN:
+            X, y = validate_data(self, X, dtype=np.float64), None
         else:
-            X, y = validate_data(self, X, y, dtype=np.float64)
+            X, y = validate_data(self, X, y, dtype=np.float64, multi_output=True)
         l = X.shape[0]
         if self.kernel == "precomputed" and X.shape[1] != l:
             raise ValueError(

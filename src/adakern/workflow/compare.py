@@ -149,31 +149,45 @@ def _by_repeat(solves, column, mask):
 
 
 def rank(summary, alpha=0.05):
-    """Average ranks of the methods over the data sets of each task."""
-    parts = []
-    for task, rows in summary.groupby("task"):
-        metric = MAIN_METRIC[task]
-        rows = rows[(rows["split"] == "test") & (rows["metric"] == metric)]
-        scores = rows.pivot(index="dataset", columns="method", values="mean")
-        ranking = rank_methods(
-            scores, greater_is_better=GREATER_IS_BETTER[metric], alpha=alpha
-        )
-        parts.append(
-            pd.DataFrame(
-                {
-                    "task": task,
-                    "metric": metric,
-                    "method": scores.columns,
-                    "average_rank": ranking.average_ranks,
-                    "n_datasets": ranking.n_datasets,
-                    "friedman_statistic": ranking.statistic,
-                    "friedman_pvalue": ranking.pvalue,
-                    "critical_distance": ranking.critical_distance,
-                    "note": ranking.note,
-                }
-            ).sort_values(["average_rank", "method"])
-        )
-    return pd.concat(parts, ignore_index=True)
+    """Average ranks of the methods over the data sets of each task.
+
+    Ranks need every method on every data set. A method with results on fewer than half
+    of them (one for two classes only, say) is not ranked; of the other methods' data
+    sets, those that lack one are left out. The note says both.
+    """
+    return pd.concat(
+        [_rank_task(task, rows, alpha) for task, rows in summary.groupby("task")],
+        ignore_index=True,
+    )
+
+
+def _rank_task(task, rows, alpha):
+    metric = MAIN_METRIC[task]
+    rows = rows[(rows["split"] == "test") & (rows["metric"] == metric)]
+    scores = rows.pivot(index="dataset", columns="method", values="mean")
+    seldom = scores.columns[scores.notna().mean() < 0.5]
+    ranked = scores.drop(columns=seldom)
+    ranking = rank_methods(
+        ranked, greater_is_better=GREATER_IS_BETTER[metric], alpha=alpha
+    )
+    average = pd.Series(ranking.average_ranks, ranked.columns).reindex(scores.columns)
+    notes = [
+        f"results on fewer than half of the data sets, not ranked: {name}"
+        for name in seldom
+    ]
+    return pd.DataFrame(
+        {
+            "task": task,
+            "metric": metric,
+            "method": scores.columns,
+            "average_rank": average.to_numpy(),
+            "n_datasets": ranking.n_datasets,
+            "friedman_statistic": ranking.statistic,
+            "friedman_pvalue": ranking.pvalue,
+            "critical_distance": ranking.critical_distance,
+            "note": "; ".join([*notes, *filter(None, [ranking.note])]),
+        }
+    ).sort_values(["average_rank", "method"])
 
 
 def run(inputs, outputs, params):

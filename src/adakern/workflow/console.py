@@ -6,7 +6,13 @@ from pathlib import Path
 
 import pandas as pd
 
-from adakern.workflow.tables import LABELS, MARKS, comparison_grids, display
+from adakern.workflow.tables import (
+    LABELS,
+    MARKS,
+    comparison_grids,
+    display,
+    read_tables,
+)
 
 __all__ = ["print_table"]
 
@@ -25,12 +31,12 @@ def print_table(out, stream=None):
     stream = stream or sys.stdout
     bold = stream.isatty() and "NO_COLOR" not in os.environ
     out = Path(out)
-    summary, ttest = pd.read_csv(out / "summary.csv"), pd.read_csv(out / "ttest.csv")
+    tables = read_tables(out)
     solves = pd.read_parquet(
         out / "records.parquet",
         columns=["dataset", "method", "repeat", "status", "reason"],
     )
-    for grid in comparison_grids(summary, ttest):
+    for grid in comparison_grids(tables["summary"], tables["ttest"]):
         repeats = max(cell.n + cell.n_missing for cell in grid.cells.values())
         print(
             f"\n{LABELS[grid.metric]} on the test part, mean ± standard deviation over "

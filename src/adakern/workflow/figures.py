@@ -176,7 +176,8 @@ def plot_critical_difference(ranks, task):
     Figure or None
         None where no Friedman test could be made.
     """
-    ranks = ranks[ranks["task"] == task].sort_values(["average_rank", "method"])
+    ranks = ranks[ranks["task"] == task].dropna(subset=["average_rank"])
+    ranks = ranks.sort_values(["average_rank", "method"])
     if ranks.empty or not np.isfinite(ranks["critical_distance"].iloc[0]):
         return None
     average = ranks["average_rank"].to_numpy()

@@ -6,7 +6,15 @@ import pandas as pd
 
 from adakern.evaluation import GREATER_IS_BETTER, MAIN_METRIC
 
-__all__ = ["LABELS", "MARKS", "Cell", "Grid", "comparison_grids", "display"]
+__all__ = [
+    "LABELS",
+    "MARKS",
+    "Cell",
+    "Grid",
+    "comparison_grids",
+    "display",
+    "read_tables",
+]
 
 #: Worse than the best of the row: by the paired t-test alone, or by the corrected too.
 MARKS = {"paired": "○", "corrected": "●"}
@@ -53,6 +61,17 @@ class Grid(NamedTuple):
     cells: dict
 
 
+def read_tables(out):
+    """The CSV tables that `compare` wrote, by name; blank texts are "", not NaN."""
+    texts = ("split", "setting", "note", "winner")
+    tables = {}
+    for name in ("summary", "ttest", "ranks", "published"):
+        table = pd.read_csv(out / f"{name}.csv")
+        blank = {c: table[c].astype(object).fillna("") for c in texts if c in table}
+        tables[name] = table.assign(**blank)
+    return tables
+
+
 def display(metric, value):
     """A mean or standard deviation as people read it; "" where there is none.
 
@@ -76,7 +95,7 @@ def comparison_grids(summary, ttest, metric_of=MAIN_METRIC.get, split="test"):
     Parameters
     ----------
     summary, ttest : DataFrame
-        As `compare` writes them.
+        As :func:`read_tables` gives them.
     metric_of : callable, default=the main metric of the task
         Task -> metric, or None for a task to be left out.
     split : {"test", "train", ""}, default="test"
@@ -91,7 +110,7 @@ def comparison_grids(summary, ttest, metric_of=MAIN_METRIC.get, split="test"):
         rows = summary[
             (summary["task"] == task)
             & (summary["metric"] == metric)
-            & (summary["split"].fillna("") == split)
+            & (summary["split"] == split)
         ]
         if rows.empty:
             continue
