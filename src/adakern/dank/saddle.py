@@ -20,8 +20,9 @@ __all__ = ["ClosedFormSaddle", "FrozenSaddle", "Point", "Saddle", "make_saddle"]
 class Point:
     """h at one feasible u, with all that was computed on the way.
 
-    ``scores`` are the values ``(F∘K) d``; ``svm_value`` is the dual value of the machine with the kernel ``F∘K``, the part of
-    h that the gap is compared with: ``h - svm_value`` is the regulariser of F.
+    ``scores`` are the values ``(F∘K) d``. ``svm_value`` is the dual value of the
+    machine with the kernel ``F∘K``, the part of h that the gap is compared with;
+    ``h - svm_value`` is the regulariser of F.
     """
 
     u: np.ndarray

@@ -16,8 +16,8 @@ __all__ = [
     "Solution",
     "accelerated",
     "nesterov",
-    "newton",
     "project_gradient",
+    "rounds",
 ]
 
 #: Relative rounding of the objective: smaller changes of it decide nothing.
