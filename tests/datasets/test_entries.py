@@ -1,7 +1,11 @@
 """Every file of conf/dataset against the schema, the mirror and the manifest."""
 
 import csv
+import json
 import math
+import subprocess
+import sys
+from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +16,7 @@ pytest.importorskip("omegaconf")
 from adakern.datasets import (
     DatasetEntry,
     DatasetError,
+    SourceFile,
     TableMismatchError,
     check_entry,
     describe,
@@ -216,7 +221,7 @@ def test_copy_in_another_format_passes_and_a_changed_cell_does_not(
         made.y = np.where(made.y == made.y[0], 1, 2)  # LIBSVM knows numbers only
     entry = unchecked(ENTRIES[name])
     entry.format, entry.target, entry.drop = "libsvm", "label", []
-    entry.files = [type(entry.files[0])(path="copy.libsvm")]
+    entry.files = [SourceFile(path="copy.libsvm")]
     entry.n, entry.d = made.X.shape
     entry.fingerprint = made.fingerprint
     options = {"cache_dir": tmp_path / "none", "mirror": tmp_path}
@@ -273,6 +278,15 @@ def test_feature_file(tmp_path):
     made = load_table("features", ENTRIES["features"], cache_dir=tmp_path)
     np.testing.assert_array_equal(made.X, images.reshape(20, 12).astype(float))
     np.testing.assert_array_equal(made.y, y)
+
+
+@needs_mirror
+@pytest.mark.parametrize("name", ["abalone", "liver-disorders-drinks", "kc_house"])
+def test_entry_survives_json(tmp_path, name):
+    # Jobs may get it so; JSON turns the whole numbers of a mapping's keys into words.
+    entry = DatasetEntry(**json.loads(json.dumps(asdict(ENTRIES[name]))))
+    made = load_table(name, entry, cache_dir=tmp_path, mirror=MIRROR)
+    assert made.provenance["fingerprint"] == ENTRIES[name].fingerprint
 
 
 def test_check_entry_names_every_problem():
@@ -354,3 +368,10 @@ def test_five_lines_make_a_data_set_and_describe_gives_the_rest(tmp_path, capsys
 def test_describe_ends_with_the_message_of_an_error(tmp_path):
     with pytest.raises(SystemExit, match=r"none\.yaml"):
         describe.main([str(tmp_path / "none.yaml")])
+
+
+def test_package_needs_none_of_its_readers_to_be_imported():
+    blocked = ["pandas", "pooch", "requests", "omegaconf", "tqdm"]
+    code = f"import sys; sys.modules.update(dict.fromkeys({blocked}))\n"
+    code += "from adakern.datasets import make_clowns; make_clowns()"
+    subprocess.run([sys.executable, "-c", code], check=True)

@@ -155,15 +155,15 @@ def test_monks_layout(tmp_path):
     assert table.feature_names == ["a1", "a2", "a3", "a4", "a5", "a6"]
 
 
-def test_libsvm_files_of_different_width(tmp_path):
-    (tmp_path / "train").write_bytes(b"+1 1:2 3:4\n-1 2:1\n")
-    (tmp_path / "test").write_bytes(b"-1 1:5\n")
+@pytest.mark.parametrize("kind", ["libsvm", None])
+def test_libsvm_files_of_different_width(tmp_path, kind):
+    (tmp_path / "train.svm").write_bytes(b"+1 1:2 3:4\n-1 2:1\n")
+    (tmp_path / "test.svm").write_bytes(b"-1 1:5\n")
     entry = DatasetEntry(
         task="classification",
-        format="libsvm",
-        target="label",
+        format=kind,
         d=4,
-        files=[{"path": "train"}, {"path": "test", "test": True}],
+        files=[{"path": "train.svm"}, {"path": "test.svm", "test": True}],
     )
     table = load_table("toy", entry, cache_dir=tmp_path / "none", mirror=tmp_path)
     np.testing.assert_array_equal(table.X, [[2, 0, 4, 0], [0, 1, 0, 0], [5, 0, 0, 0]])

@@ -6,6 +6,7 @@ import inspect
 import numpy as np
 
 from .errors import DatasetError, ParseError, TableMismatchError
+from .parsers import format_of
 from .table import Table
 
 __all__ = ["check_table", "table_from_frames", "table_from_loader"]
@@ -28,7 +29,7 @@ def table_from_frames(name, entry, frames):
 
     # LIBSVM files may differ in width: an index that never occurs stands for zeros.
     frame = pd.concat([f.reset_index(drop=True) for f in frames], ignore_index=True)
-    if entry.format == "libsvm":
+    if format_of(entry, entry.files[0]) == "libsvm":
         frame = frame[[*frame.columns.drop("label"), "label"]].fillna(0.0)
     is_test = np.repeat([file.test for file in entry.files], [len(f) for f in frames])
 
@@ -150,10 +151,12 @@ def check_table(entry, table, fingerprint):
 def column(frame, key, name, role):
     """The column that an entry names by position or by name."""
     columns = list(frame.columns)
-    if isinstance(key, int) and -len(columns) <= key < len(columns):
-        return columns[key]
-    if key in columns:
+    if isinstance(key, str) and key in columns:
         return key
+    # The keys of a mapping come back from JSON as words: "0" is a position too.
+    position = int(key) if str(key).lstrip("-").isdigit() else len(columns)
+    if -len(columns) <= position < len(columns):
+        return columns[position]
     shown = ", ".join(str(c) for c in columns[:12]) + (", ..." * (len(columns) > 12))
     raise ParseError(
         f"{name}.{role}: no column {key!r}; the file has {len(columns)} columns: "

@@ -62,7 +62,7 @@ def main(arguments=None):
     parser = argparse.ArgumentParser(prog="adakern.datasets.describe")
     parser.add_argument("name", help="data set, or the path of its YAML file")
     parser.add_argument("--mirror", help="folder with the files")
-    parser.add_argument("--cache", default="data", help="folder of fetched files")
+    parser.add_argument("--cache", default="data/raw", help="folder of fetched files")
     options = parser.parse_args(arguments)
     path = Path(options.name)
     if path.suffix != ".yaml":
