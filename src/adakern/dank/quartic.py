@@ -140,8 +140,7 @@ def row_gaps(d, Kd, Qq, box, eta, weight=0.0):
     # A row with no curvature goes to the end of its box.
     smallest = xp.finfo(d.dtype).smallest_normal
     best = towards / (2 * xp.where(curvature > smallest, curvature, zero + smallest))
-    best = xp.where(best > box.upper, box.upper, best)
-    best = xp.where(best < box.lower, box.lower, best)
+    best = xp.minimum(xp.maximum(best, box.lower), box.upper)
     gaps = m(best) - m(d)
     return xp.where(gaps > 0, gaps, zero)
 
@@ -259,8 +258,7 @@ class _InteriorPoint:
     def _place(self, x, distance):
         """Move to x, at least this many units from the bounds."""
         xp, least = self.xp, distance * self.unit
-        x = xp.where(x > least, x, least)
-        self.x = xp.where(x < self.width - least, x, self.width - least)
+        self.x = xp.minimum(xp.maximum(x, least), self.width - least)
         self.rest = self.width - self.x
 
     @property
@@ -273,8 +271,8 @@ class _InteriorPoint:
         self._place(self.sign * (d - self.offset), NEAR_BOUND)
         pull = self.sign * gradient - self.cost
         least = xp.full_like(pull, NEAR_BOUND * self.scale)
-        self.z_lower = xp.where(-pull > least, -pull, least)
-        self.z_upper = xp.where(pull > least, pull, least)
+        self.z_lower = xp.maximum(-pull, least)
+        self.z_upper = xp.maximum(pull, least)
 
     def complementarity(self):
         return float(
@@ -337,10 +335,13 @@ class _InteriorPoint:
         goal = max(mean * (predicted / mean) ** 3, least / count)
         dx, dl, du = towards(goal - dx * dl, goal + dx * du)
         primal, dual = self._longest(dx, dl, du)
-        self.x = x + primal * dx
-        self.rest = rest - primal * dx
-        self.z_lower = z_lower + dual * dl
-        self.z_upper = z_upper + dual * du
+        # Away from underflow: the barriers divide by all four.
+        tiny = float(xp.finfo(x.dtype).smallest_normal) ** 0.25
+        self.x = xp.maximum(x + primal * dx, tiny * self.unit)
+        self.rest = xp.maximum(rest - primal * dx, tiny * self.unit)
+        least_z = xp.full_like(x, tiny * self.scale)
+        self.z_lower = xp.maximum(z_lower + dual * dl, least_z)
+        self.z_upper = xp.maximum(z_upper + dual * du, least_z)
 
     def _longest(self, dx, dl, du):
         """Longest primal and dual steps that stay inside, at most 1."""
