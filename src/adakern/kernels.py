@@ -16,6 +16,8 @@ __all__ = [
     "KernelMixin",
     "gram_matrix",
     "kernel_diagonal",
+    "kernel_products",
+    "nearest_rows",
     "resolve_gamma",
     "row_blocks",
     "squared_distances",
@@ -26,6 +28,9 @@ KERNELS = ("rbf", "laplacian", "tl1", "poly", "linear")
 
 #: Working memory of one block where a computation goes block by block, in bytes.
 BLOCK_BYTES = 64 * 2**20
+
+#: Memory of one tile that is made, used and forgotten; larger ones leave the cache.
+TILE_BYTES = 8 * 2**20
 
 
 def row_blocks(n_rows, bytes_per_row, budget=BLOCK_BYTES):
@@ -182,6 +187,26 @@ def kernel_diagonal(X, *, kernel="rbf", gamma=1.0, degree=3, coef0=1.0):
     return xp.ones(X.shape[0], dtype=X.dtype, device=getattr(X, "device", None))
 
 
+def nearest_rows(X, Y):
+    """For each row of X the index of the nearest row of Y (Euclidean), block by block.
+
+    Of equally near rows the first is taken.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from adakern.kernels import nearest_rows
+    >>> nearest_rows(np.array([[0.2], [2.0]]), np.array([[0.0], [1.0]]))
+    array([0, 1])
+    """
+    xp = array_namespace(X, Y)
+    blocks = [
+        xp.argmin(squared_distances(X[rows, :], Y), axis=1)
+        for rows in row_blocks(X.shape[0], 8 * Y.shape[0])
+    ]
+    return xp.concat(blocks)
+
+
 def resolve_gamma(gamma, X):
     """The number that ``gamma`` stands for, with scikit-learn's two rules.
 
@@ -243,3 +268,44 @@ class KernelMixin:
         if self.kernel == "precomputed":
             return X
         return gram_matrix(X, Y, **self._kernel_params)
+
+
+def kernel_products(X, Y, V, U, *, kernel="rbf", gamma=1.0, degree=3, coef0=1.0):
+    """``K(X, Y) V`` and ``(K o K)(X, Y) U`` without ever storing K.
+
+    The Gram matrix is made tile by tile, each small enough for the processor's cache,
+    and each tile serves both products.
+
+    Parameters
+    ----------
+    X : array of shape (n, d)
+    Y : array of shape (m, d)
+    V, U : array of shape (m,) or (m, k)
+        What to multiply the Gram matrix and its entrywise square with.
+    kernel, gamma, degree, coef0
+        As in :func:`gram_matrix`.
+
+    Returns
+    -------
+    KV, QU : arrays of shape (n,) or (n, k)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from adakern.kernels import kernel_products
+    >>> X = np.array([[0.0], [1.0]])
+    >>> KV, QU = kernel_products(X, X, np.array([1.0, 0.0]), np.array([0.0, 1.0]))
+    >>> KV.round(3), QU.round(3)
+    (array([1.   , 0.368]), array([0.135, 1.   ]))
+    """
+    xp = array_namespace(X, Y, V, U)
+    KV, QU = [], []
+    bytes_per_row = Y.shape[0] * xp.finfo(X.dtype).bits // 8
+    for rows in row_blocks(X.shape[0], bytes_per_row, TILE_BYTES):
+        tile = gram_matrix(
+            X[rows, :], Y, kernel=kernel, gamma=gamma, degree=degree, coef0=coef0
+        )
+        KV.append(tile @ V)
+        tile *= tile
+        QU.append(tile @ U)
+    return xp.concat(KV), xp.concat(QU)

@@ -1,9 +1,74 @@
 """Numerics that more than one estimator family needs."""
 
 import numpy as np
-import scipy.linalg
+from array_api_compat import array_namespace, is_numpy_array, is_torch_array
+from scipy.linalg import cho_factor, cho_solve, eigh
 
-__all__ = ["leading_eigenpairs", "project_onto_feasible"]
+__all__ = [
+    "add_to_diagonal",
+    "factorised",
+    "inverse_square_root",
+    "is_positive_semidefinite",
+    "leading_eigenpairs",
+    "project_onto_feasible",
+    "project_onto_simplex",
+    "ranked_eigh",
+]
+
+
+def ranked_eigh(D, rank=None):
+    """Eigenpairs of a positive semidefinite matrix, and how many are not noise.
+
+    Parameters
+    ----------
+    D : ndarray of shape (c, c)
+        Symmetric positive semidefinite; singular is fine.
+    rank : int, default=None
+        Number of pairs to keep at most; None for all.
+
+    Returns
+    -------
+    values : ndarray of shape (c,)
+        In ascending order.
+    vectors : ndarray of shape (c, c)
+    start : int
+        The pairs from here on are kept: the ``rank`` largest, as far as they are above
+        ``c eps max(values)``. What rounding leaves of a zero eigenvalue lies below
+        that, and its inverse would be noise.
+    """
+    values, vectors = np.linalg.eigh(D)
+    floor = len(D) * np.finfo(values.dtype).eps * max(values[-1], 0)
+    r = int(np.sum(values > floor))
+    return values, vectors, len(D) - (r if rank is None else min(r, rank))
+
+
+def inverse_square_root(D, rank=None):
+    """A matrix B with ``B B' = D_k^+``, the pseudo-inverse at rank k.
+
+    ``C B`` is then a factor of the Nyström approximation ``C D_k^+ C'``.
+
+    Parameters
+    ----------
+    D : ndarray of shape (c, c)
+        Symmetric positive semidefinite; singular is fine.
+    rank : int, default=None
+        k; None for the numerical rank of D.
+
+    Returns
+    -------
+    ndarray of shape (c, r)
+        r is the smaller of ``rank`` and the numerical rank of D.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from adakern.linalg import inverse_square_root
+    >>> abs(inverse_square_root(np.array([[4.0, 0.0], [0.0, 0.0]])))
+    array([[0.5],
+           [0. ]])
+    """
+    values, vectors, start = ranked_eigh(D, rank)
+    return vectors[:, start:] / np.sqrt(values[start:])
 
 
 def project_onto_feasible(v, y, C, total=0.0):
@@ -59,6 +124,117 @@ def project_onto_feasible(v, y, C, total=0.0):
     return np.abs(np.clip(u - t, lower, upper))
 
 
+def project_onto_simplex(v):
+    """Euclidean projection onto the probability simplex ``{w >= 0, 1'w = 1}``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from adakern.linalg import project_onto_simplex
+    >>> project_onto_simplex(np.array([0.9, 0.5, -1.0]))
+    array([0.7, 0.3, 0. ])
+    """
+    return project_onto_feasible(v, np.ones(len(v)), C=1.0, total=1.0)
+
+
+def is_positive_semidefinite(K, tol=1e-10):
+    """Whether no eigenvalue of the symmetric K is below ``-tol`` times their mean size.
+
+    One Cholesky factorisation of the shifted matrix, no eigenvalue.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from adakern.linalg import is_positive_semidefinite
+    >>> is_positive_semidefinite(np.ones((2, 2)))
+    True
+    >>> is_positive_semidefinite(np.array([[0.0, 1.0], [1.0, 0.0]]))
+    False
+    """
+    size = max(np.abs(np.diag(K)).mean(), np.abs(K).mean())
+    shifted = K + (tol * size + np.finfo(K.dtype).tiny) * np.eye(len(K))
+    try:
+        np.linalg.cholesky(shifted)
+    except np.linalg.LinAlgError:
+        return False
+    return True
+
+
+def add_to_diagonal(A, values):
+    """The square matrix A with values (n,) added to its diagonal.
+
+    In place where the array library lets the matrix be viewed as a vector (NumPy,
+    PyTorch); use the returned matrix, not A, afterwards.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from adakern.linalg import add_to_diagonal
+    >>> add_to_diagonal(np.zeros((2, 2)), np.array([1.0, 2.0]))
+    array([[1., 0.],
+           [0., 2.]])
+    """
+    xp = array_namespace(A)
+    flat = xp.reshape(A, (-1,))
+    flat[:: A.shape[0] + 1] += values
+    return xp.reshape(flat, A.shape)
+
+
+def factorised(A):
+    """A function ``b -> A^-1 b`` for a symmetric positive definite A.
+
+    One Cholesky factorisation serves any number of right-hand sides. A matrix that
+    rounding has made indefinite gets the smallest ridge (a power of 100 times the
+    rounding of its trace) with which the factorisation runs through.
+
+    Parameters
+    ----------
+    A : array of shape (n, n)
+        Of NumPy, PyTorch or any array-API library. The array-API standard has no
+        triangular solver: other libraries pay a general solve for each call.
+
+    Returns
+    -------
+    callable
+        Takes and returns an array of shape (n,).
+
+    Raises
+    ------
+    ValueError
+        If A is far from positive definite, or holds NaN.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from adakern.linalg import factorised
+    >>> factorised(np.diag([2.0, 4.0]))(np.array([2.0, 2.0]))
+    array([1. , 0.5])
+    """
+    xp = array_namespace(A)
+    if not (is_numpy_array(A) or is_torch_array(A)):
+        return lambda b: xp.linalg.solve(A, b)
+    ridge = 0.0
+    rounding = float(xp.finfo(A.dtype).eps) * float(xp.linalg.trace(A))
+    while ridge <= 1e9 * rounding:
+        try:
+            return _cholesky_solver(add_to_diagonal(A, ridge * xp.ones_like(A[0, :])))
+        except (np.linalg.LinAlgError, RuntimeError):  # PyTorch's is a RuntimeError.
+            ridge = 100 * ridge or rounding
+    raise ValueError(
+        f"a matrix of shape {tuple(A.shape)} is not positive definite, nor with "
+        f"{ridge:.2g} added to its diagonal; use a positive semidefinite kernel"
+    )
+
+
+def _cholesky_solver(A):
+    if is_numpy_array(A):
+        factor = cho_factor(A, lower=True, check_finite=False)
+        return lambda b: cho_solve(factor, b, check_finite=False)
+    xp = array_namespace(A)
+    factor = xp.linalg.cholesky(A)
+    return lambda b: xp.cholesky_solve(b[:, None], factor)[:, 0]
+
+
 def leading_eigenpairs(A, threshold, *, start=None, tol=1e-8):
     """Eigenpairs of a symmetric matrix whose eigenvalue exceeds ``threshold``.
 
@@ -101,7 +277,7 @@ def leading_eigenpairs(A, threshold, *, start=None, tol=1e-8):
         if found is not None:
             return found
         X = np.hstack([X, _start_block(n, X.shape[1])])
-    values, vectors = scipy.linalg.eigh(A, subset_by_value=(threshold, np.inf))
+    values, vectors = eigh(A, subset_by_value=(threshold, np.inf))
     values, vectors = values[::-1], vectors[:, ::-1]
     return values, vectors, vectors if vectors.shape[1] else _start_block(n, 1)
 

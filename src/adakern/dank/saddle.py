@@ -185,7 +185,7 @@ class ClosedFormSaddle(Saddle):
         return H
 
     def factor(self, point):
-        """Columns 1 and ``diag(d) L / (2 sqrt(eta))`` where ``K = L L'`` on the support."""
+        """Columns 1 and diag(d) L / (2 sqrt(eta)), K = L L' on the support."""
         support = np.flatnonzero(point.d)
         values, vectors = np.linalg.eigh(self.K[np.ix_(support, support)])
         keep = values > len(support) * np.finfo(float).eps * values.max(initial=0.0)

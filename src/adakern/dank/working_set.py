@@ -1,0 +1,132 @@
+"""The quartic of DANK on many rows, with no stored Gram matrix.
+
+Only the rows that can gain move: in each round the rows with the largest gaps (see
+:func:`adakern.dank.quartic.row_gaps`) join the support vectors in a working set, whose
+own small quartic is solved with the other rows held fixed, and the kernel products of
+all rows follow the change by tiles. The sum of the gaps over *all* rows is the duality
+gap of the whole problem, and ends the rounds.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+from array_api_compat import array_namespace
+
+from adakern.dank.quartic import Box, maximise_quartic, objective, row_gaps
+from adakern.kernels import gram_matrix, kernel_products
+
+__all__ = ["RowsSolution", "maximise_on_rows"]
+
+#: Rows that a working set grows by in one round, at least.
+FEWEST_NEW = 64
+
+
+@dataclass(frozen=True)
+class RowsSolution:
+    """Maximiser over all rows, with its certificate.
+
+    Attributes
+    ----------
+    dual_coef : array of shape (n,)
+        Signed; zero for the rows that are no support vectors.
+    products, square_products : arrays of shape (n,)
+        ``K d`` and ``(K o K)(d o d)``.
+    objective, gap : float
+        h and the duality gap over all rows.
+    n_iter : int
+        Rounds.
+    converged : bool
+    """
+
+    dual_coef: Any
+    products: Any
+    square_products: Any
+    objective: float
+    gap: float
+    n_iter: int
+    converged: bool
+
+
+def maximise_on_rows(
+    X, box, eta, kernel, *, start=None, tol=1e-4, max_iter=200, max_working=4096
+):
+    """Maximise h over all rows of X by working sets.
+
+    Parameters
+    ----------
+    X : array of shape (n, d)
+    box : Box
+        Targets and bounds of the n rows.
+    eta : float
+        Positive; infinity for the ordinary SVM without a bias.
+    kernel : dict
+        Keyword arguments of :func:`adakern.kernels.gram_matrix`.
+    start : array of shape (n,), default=None
+        Starting point; zero when None.
+    tol : float, default=1e-4
+        Largest accepted duality gap, as a fraction of h.
+    max_iter : int, default=200
+        Largest number of rounds.
+    max_working : int, default=4096
+        Largest working set m; a round takes about ``4 m^2`` numbers of memory.
+
+    Returns
+    -------
+    RowsSolution
+    """
+    xp = array_namespace(X)
+    d = xp.zeros_like(box.target) if start is None else start
+    Kd, Qq = _products(X, X, d, kernel)
+    n_iter = 0
+    while True:
+        gaps = row_gaps(d, Kd, Qq, box, eta)
+        h, gap = objective(d, Kd, Qq, box, eta), float(xp.sum(gaps))
+        if gap <= tol * abs(h) or n_iter == max_iter:
+            break
+        moving = _working_set(d, gaps, max_working)
+        goal = 0.3 * max(tol * abs(h), 0.1 * gap)
+        change = _best_change(X, moving, d, Kd, Qq, box, eta, kernel, goal)
+        K_change, Q_change = _products(
+            X, X, change, kernel, square=(d + change) ** 2 - d**2
+        )
+        d, Kd, Qq = d + change, Kd + K_change, Qq + Q_change
+        n_iter += 1
+    return RowsSolution(d, Kd, Qq, h, gap, n_iter, gap <= tol * abs(h))
+
+
+def _products(X, Y, v, kernel, square=None):
+    """``K v`` and ``(K o K) u`` with the rows of Y where v is not zero; u is v o v."""
+    xp = array_namespace(X)
+    rows = xp.nonzero(v)[0]
+    u = v * v if square is None else square
+    return kernel_products(
+        X, xp.take(Y, rows, axis=0), xp.take(v, rows), xp.take(u, rows), **kernel
+    )
+
+
+def _working_set(d, gaps, max_working):
+    """Mask of the rows to move: support vectors and the largest gaps."""
+    xp = array_namespace(d)
+    rank = xp.argsort(xp.argsort(gaps, descending=True))
+    support = d != 0
+    n_support = int(xp.count_nonzero(support))
+    moving = support | ((rank < max(FEWEST_NEW, n_support // 2)) & (gaps > 0))
+    if int(xp.count_nonzero(moving)) > max_working:
+        moving = rank < max_working
+    return moving
+
+
+def _best_change(X, moving, d, Kd, Qq, box, eta, kernel, goal):
+    """What the moving rows should add to d, the other rows held fixed; shape (n,)."""
+    xp = array_namespace(X)
+    rows = xp.nonzero(moving)[0]
+    now, part = xp.take(d, rows), box.take(rows)
+    K = gram_matrix(xp.take(X, rows, axis=0), **kernel)
+    # The fixed rows act through a shifted target and a diagonal weight.
+    target = part.target - (xp.take(Kd, rows) - K @ now)
+    weight = (xp.take(Qq, rows) - (K * K) @ (now * now)) / (8 * eta)
+    part = Box(target, part.lower, part.upper, part.epsilon)
+    solution = maximise_quartic(K, part, eta, weight=weight, tol=0.0, gap_goal=goal)
+    change = xp.zeros_like(d)
+    change[moving] = solution.dual_coef - now
+    return change
