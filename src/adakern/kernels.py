@@ -18,6 +18,7 @@ __all__ = [
     "kernel_diagonal",
     "kernel_product",
     "kernel_products",
+    "nearest_rows",
     "resolve_gamma",
     "row_blocks",
     "squared_distances",
@@ -264,6 +265,26 @@ def kernel_diagonal(X, *, kernel="rbf", gamma=1.0, degree=3, coef0=1.0):
         squares = xp.sum(X * X, axis=1)
         return squares if kernel == "linear" else (gamma * squares + coef0) ** degree
     return xp.ones(X.shape[0], dtype=X.dtype, device=getattr(X, "device", None))
+
+
+def nearest_rows(X, Y):
+    """For each row of X the index of the nearest row of Y (Euclidean), block by block.
+
+    Of equally near rows the first is taken.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from adakern.kernels import nearest_rows
+    >>> nearest_rows(np.array([[0.2], [2.0]]), np.array([[0.0], [1.0]]))
+    array([0, 1])
+    """
+    xp = array_namespace(X, Y)
+    blocks = [
+        xp.argmin(squared_distances(X[rows, :], Y), axis=1)
+        for rows in row_blocks(X.shape[0], 8 * Y.shape[0])
+    ]
+    return xp.concat(blocks)
 
 
 def resolve_gamma(gamma, X):

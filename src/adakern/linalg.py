@@ -2,9 +2,73 @@
 
 import numpy as np
 from array_api_compat import array_namespace, is_numpy_array, is_torch_array
-from scipy.linalg import cho_factor, cho_solve
+from scipy.linalg import cho_factor, cho_solve, eigh
 
-__all__ = ["add_to_diagonal", "factorised", "project_onto_feasible"]
+__all__ = [
+    "add_to_diagonal",
+    "factorised",
+    "inverse_square_root",
+    "is_positive_semidefinite",
+    "leading_eigenpairs",
+    "project_onto_feasible",
+    "project_onto_simplex",
+    "ranked_eigh",
+]
+
+
+def ranked_eigh(D, rank=None):
+    """Eigenpairs of a positive semidefinite matrix, and how many are not noise.
+
+    Parameters
+    ----------
+    D : ndarray of shape (c, c)
+        Symmetric positive semidefinite; singular is fine.
+    rank : int, default=None
+        Number of pairs to keep at most; None for all.
+
+    Returns
+    -------
+    values : ndarray of shape (c,)
+        In ascending order.
+    vectors : ndarray of shape (c, c)
+    start : int
+        The pairs from here on are kept: the ``rank`` largest, as far as they are above
+        ``c eps max(values)``. What rounding leaves of a zero eigenvalue lies below
+        that, and its inverse would be noise.
+    """
+    values, vectors = np.linalg.eigh(D)
+    floor = len(D) * np.finfo(values.dtype).eps * max(values[-1], 0)
+    r = int(np.sum(values > floor))
+    return values, vectors, len(D) - (r if rank is None else min(r, rank))
+
+
+def inverse_square_root(D, rank=None):
+    """A matrix B with ``B B' = D_k^+``, the pseudo-inverse at rank k.
+
+    ``C B`` is then a factor of the Nyström approximation ``C D_k^+ C'``.
+
+    Parameters
+    ----------
+    D : ndarray of shape (c, c)
+        Symmetric positive semidefinite; singular is fine.
+    rank : int, default=None
+        k; None for the numerical rank of D.
+
+    Returns
+    -------
+    ndarray of shape (c, r)
+        r is the smaller of ``rank`` and the numerical rank of D.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from adakern.linalg import inverse_square_root
+    >>> abs(inverse_square_root(np.array([[4.0, 0.0], [0.0, 0.0]])))
+    array([[0.5],
+           [0. ]])
+    """
+    values, vectors, start = ranked_eigh(D, rank)
+    return vectors[:, start:] / np.sqrt(values[start:])
 
 
 def project_onto_feasible(v, y, C, total=0.0):
@@ -58,6 +122,42 @@ def project_onto_feasible(v, y, C, total=0.0):
     excess_a, excess_b = excess(a), excess(b)
     t = a if excess_a == excess_b else a + (b - a) * excess_a / (excess_a - excess_b)
     return np.abs(np.clip(u - t, lower, upper))
+
+
+def project_onto_simplex(v):
+    """Euclidean projection onto the probability simplex ``{w >= 0, 1'w = 1}``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from adakern.linalg import project_onto_simplex
+    >>> project_onto_simplex(np.array([0.9, 0.5, -1.0]))
+    array([0.7, 0.3, 0. ])
+    """
+    return project_onto_feasible(v, np.ones(len(v)), C=1.0, total=1.0)
+
+
+def is_positive_semidefinite(K, tol=1e-10):
+    """Whether no eigenvalue of the symmetric K is below ``-tol`` times their mean size.
+
+    One Cholesky factorisation of the shifted matrix, no eigenvalue.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from adakern.linalg import is_positive_semidefinite
+    >>> is_positive_semidefinite(np.ones((2, 2)))
+    True
+    >>> is_positive_semidefinite(np.array([[0.0, 1.0], [1.0, 0.0]]))
+    False
+    """
+    size = max(np.abs(np.diag(K)).mean(), np.abs(K).mean())
+    shifted = K + (tol * size + np.finfo(K.dtype).tiny) * np.eye(len(K))
+    try:
+        np.linalg.cholesky(shifted)
+    except np.linalg.LinAlgError:
+        return False
+    return True
 
 
 def add_to_diagonal(A, values):
@@ -133,3 +233,96 @@ def _cholesky_solver(A):
     xp = array_namespace(A)
     factor = xp.linalg.cholesky(A)
     return lambda b: xp.cholesky_solve(b[:, None], factor)[:, 0]
+
+
+def leading_eigenpairs(A, threshold, *, start=None, tol=1e-8):
+    """Eigenpairs of a symmetric matrix whose eigenvalue exceeds ``threshold``.
+
+    Block Lanczos with restarts: the Ritz vectors of the last round and two
+    multiplications by A of their residuals span the next basis. A warm start from the
+    vectors of a nearby matrix usually needs a single round. Where many eigenvalues lie
+    above the threshold the dense decomposition takes over.
+
+    Parameters
+    ----------
+    A : ndarray of shape (n, n)
+        Symmetric.
+    threshold : float
+    start : ndarray of shape (n, k), default=None
+        Approximate eigenvectors; a fixed pseudo-random block when None.
+    tol : float, default=1e-8
+        Frobenius norm of the residual ``A U - U diag(values)`` that is small enough.
+
+    Returns
+    -------
+    values : ndarray of shape (r,)
+        Falling.
+    vectors : ndarray of shape (n, r)
+        Orthonormal.
+    block : ndarray of shape (n, k), k >= r
+        What to hand over as ``start`` for the next, nearby matrix.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from adakern.linalg import leading_eigenpairs
+    >>> values, vectors, _ = leading_eigenpairs(np.diag([3.0, 0.5, 2.0]), 1.0)
+    >>> values.round(6)
+    array([3., 2.])
+    """
+    n = len(A)
+    X = _start_block(n, 8) if start is None else start
+    while 10 * X.shape[1] < n:
+        found = _block_lanczos(A, X, threshold, tol)
+        if found is not None:
+            return found
+        X = np.hstack([X, _start_block(n, X.shape[1])])
+    values, vectors = eigh(A, subset_by_value=(threshold, np.inf))
+    values, vectors = values[::-1], vectors[:, ::-1]
+    return values, vectors, vectors if vectors.shape[1] else _start_block(n, 1)
+
+
+def _start_block(n, width):
+    """Ones (the leading eigenvector of 11' + Gamma) beside fixed random columns."""
+    block = np.random.default_rng(width).standard_normal((n, width))
+    block[:, 0] = 1.0
+    return block
+
+
+def _block_lanczos(A, X, threshold, tol, max_rounds=20):
+    """The pairs above the threshold, or None if the block is too narrow for them."""
+    width = X.shape[1]
+    basis = _orthonormal(X)
+    image = A @ basis
+    for _ in range(max_rounds):
+        ritz, rotation = np.linalg.eigh(basis.T @ image)
+        ritz, rotation = ritz[: -width - 1 : -1], rotation[:, : -width - 1 : -1]
+        basis, image = basis @ rotation, image @ rotation
+        residual = image - basis * ritz
+        # An eigenvalue lies within the length of the residual of each Ritz value.
+        undecided = ritz + np.linalg.norm(residual, axis=0) > threshold
+        wanted = ritz > threshold
+        if wanted.all():
+            return None
+        if np.linalg.norm(residual[:, undecided]) <= tol:
+            return ritz[wanted], basis[:, wanted], basis
+        step = residual
+        for _ in range(2):
+            step = _orthonormal(step, against=basis)
+            if not step.shape[1]:
+                break
+            step_image = A @ step
+            basis = np.hstack([basis, step])
+            image = np.hstack([image, step_image])
+            step = step_image
+    return None
+
+
+def _orthonormal(X, against=None):
+    """Orthonormal basis of the columns of X, orthogonal to ``against``."""
+    scale = np.abs(X).max(initial=0.0)
+    if against is not None:
+        for _ in range(2):  # the second pass removes what rounding left of the first
+            X = X - against @ (against.T @ X)
+    Q, R = np.linalg.qr(X)
+    return Q[:, np.abs(np.diag(R)) > 1e-12 * scale]

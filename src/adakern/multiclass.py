@@ -16,8 +16,8 @@ class OneVsOneMixin(ClassifierMixin):
     A subclass defines ``_fit_binary(X, y)`` with y in {-1.0, +1.0}; it returns an
     object with ``decision_function(X) -> (n,)`` that is positive for +1. With a
     precomputed kernel X is the square Gram matrix of the pair's rows, and at prediction
-    the kernel values against those rows. The second class of a pair is the positive one, so that a
-    binary decision function is positive for ``classes_[1]``, as in SVC.
+    the kernel values against those rows. The second class of a pair is the positive
+    one, so that a binary decision function is positive for ``classes_[1]``, as in SVC.
 
     Fitted attributes: ``classes_``, ``machines_`` (one per pair, in the order of
     ``itertools.combinations``) and ``pair_rows_`` (the training rows of each).

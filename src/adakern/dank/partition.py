@@ -8,7 +8,7 @@ from array_api_compat import array_namespace
 from sklearn.cluster import KMeans
 from sklearn.utils import check_random_state
 
-from adakern.kernels import BLOCK_BYTES, row_blocks, squared_distances
+from adakern.kernels import gram_matrix, nearest_rows
 
 __all__ = ["Partition", "clusters_for", "coupling", "partition"]
 
@@ -42,7 +42,7 @@ class Partition:
 
     def assign(self, X):
         """Nearest centre of each row of X, an integer ndarray of shape (n,)."""
-        return _nearest(X, self.centres)
+        return as_numpy(nearest_rows(X, self.centres))
 
 
 def clusters_for(n_rows, *, memory=2**30, seconds=600.0):
@@ -102,7 +102,7 @@ def partition(X, n_clusters, random_state=None):
     centres = xp.asarray(
         means.cluster_centers_, dtype=X.dtype, device=getattr(X, "device", None)
     )
-    filled, labels = np.unique(_nearest(X, centres), return_inverse=True)
+    filled, labels = np.unique(as_numpy(nearest_rows(X, centres)), return_inverse=True)
     return Partition(xp.take(centres, as_index(filled, X), axis=0), labels)
 
 
@@ -125,8 +125,6 @@ def coupling(X, labels, kernel, *, n_sample=2000, random_state=None):
     -------
     float
     """
-    from adakern.kernels import gram_matrix
-
     n = X.shape[0]
     rng = check_random_state(random_state)
     rows = rng.choice(n, min(n, n_sample), replace=False)
@@ -134,15 +132,6 @@ def coupling(X, labels, kernel, *, n_sample=2000, random_state=None):
     apart = labels[rows][:, None] != labels[rows][None, :]
     pairs = n * (n - 1) / max(1, len(rows) * (len(rows) - 1))
     return float(K[apart].sum() * pairs)
-
-
-def _nearest(X, centres):
-    xp = array_namespace(X)
-    blocks = row_blocks(X.shape[0], 8 * centres.shape[0], BLOCK_BYTES)
-    nearest = [
-        xp.argmin(squared_distances(X[rows, :], centres), axis=1) for rows in blocks
-    ]
-    return as_numpy(xp.concat(nearest))
 
 
 def as_numpy(array):

@@ -1,1 +1,5 @@
+"""Kernels with a nonlinear pairwise layer (KNPL)."""
 
+from adakern.knpl.classifier import KNPLClassifier
+
+__all__ = ["KNPLClassifier"]

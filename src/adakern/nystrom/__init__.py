@@ -1,1 +1,7 @@
+"""Nyström approximation: column samplers, kernel selection, features."""
 
+from adakern.nystrom.sampling import sample_columns
+from adakern.nystrom.selector import NystromKernelSelector
+from adakern.nystrom.transformer import CriterionNystroem
+
+__all__ = ["CriterionNystroem", "NystromKernelSelector", "sample_columns"]

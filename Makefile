@@ -1,0 +1,64 @@
+# `make run`: the comparison, end to end. `make test`: everything tested.
+# Python start-up triples where this is set, and the workflow starts many processes.
+unexport PYTHONDONTWRITEBYTECODE
+export MLFLOW_DISABLE_TELEMETRY = true
+export PIP_DISABLE_PIP_VERSION_CHECK = 1
+
+PYTHON ?= python3
+CORES ?= $(shell nproc 2>/dev/null || sysctl -n hw.ncpu)
+EXPERIMENT ?= quickstart
+OVERRIDES ?=
+BIN := .venv/bin
+SNAKEMAKE = $(BIN)/snakemake --cores $(CORES) --config experiment=$(EXPERIMENT) \
+	overrides="$(OVERRIDES)"
+
+.PHONY: run show env test-env test lint format bench publish clean
+
+run: .venv/workflow.done  ## run an experiment and print its comparison
+	@$(BIN)/python workflow/scripts/progress.py $(SNAKEMAKE)
+	@$(BIN)/python -m adakern.workflow.show experiment=$(EXPERIMENT) $(OVERRIDES)
+
+env: .venv/workflow.done  ## create .venv with the pinned dependencies
+	@echo "Activate it with: source .venv/bin/activate"
+
+test: .venv/test.done  ## run every test
+	$(BIN)/python -m pytest -n $(CORES) --dist worksteal
+
+lint: .venv/test.done  ## check style: Python with ruff, rules with snakefmt
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/snakefmt --check Snakefile workflow
+
+format: .venv/test.done
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+	$(BIN)/snakefmt Snakefile workflow
+
+bench: .venv/test.done  ## measure speed and memory, as ratios
+	$(BIN)/python benchmarks/run.py
+
+publish: .venv/workflow.done  ## keep what a full run measured: make publish EXPERIMENT=dank_uci
+	$(BIN)/python -m adakern.workflow.publish experiment=$(EXPERIMENT) $(OVERRIDES)
+
+clean:  ## remove the environment, results and caches (data/raw stays)
+	rm -rf .venv results data/tables data/logs mlflow.db .snakemake
+	rm -rf .pytest_cache .ruff_cache .hypothesis src/*.egg-info
+
+# Python 3.11 is the oldest supported; say so before pip says something stranger.
+.venv/bin/python:
+	@$(PYTHON) -c "import sys; sys.exit(sys.version_info < (3, 11))" || \
+		{ echo "adakern needs Python 3.11 or newer; $(PYTHON) is $$($(PYTHON) -V). \
+	Name another one: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 1; }
+	$(PYTHON) -m venv .venv
+
+.venv/workflow.done: requirements/workflow.txt pyproject.toml | .venv/bin/python
+	$(BIN)/pip install --quiet --require-hashes --requirement requirements/workflow.txt
+	$(BIN)/pip install --quiet --no-deps --no-build-isolation --editable .
+	@touch $@
+
+# PyTorch stays outside the lock file: which build is right depends on the machine.
+.venv/test.done: requirements/test.txt .venv/workflow.done
+	$(BIN)/pip install --quiet --require-hashes --requirement requirements/test.txt
+	$(BIN)/pip install --quiet torch==2.13.0
+	$(BIN)/pip install --quiet xrfm==$(XRFM)
+	@touch $@

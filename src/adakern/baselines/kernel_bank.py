@@ -1,0 +1,220 @@
+"""A bank of kernels, and what estimators of multiple kernel learning share.
+
+Every kernel of a bank is 1 on the diagonal (the polynomial ones by spherical
+normalisation, as in Gonen 2012), so that the weights of different kernels compare.
+"""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+
+import numpy as np
+from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from adakern.kernels import row_blocks, squared_distances
+from adakern.multiclass import OneVsOneMixin
+
+__all__ = ["KernelBank"]
+
+#: gamma = 1/(2 sigma^2) for sigma = 2^-5, ..., 2^5: the papers' eleven Gaussian widths.
+PAPER_GAMMAS = tuple(1 / (2 * 4.0**power) for power in range(-5, 6))
+
+
+@dataclass(frozen=True)
+class KernelBank:
+    """Gaussian kernels of several widths and normalised polynomial kernels.
+
+    Parameters
+    ----------
+    gammas : tuple of float
+        Of ``exp(-gamma |x - y|^2)``, positive.
+    degrees : tuple of int, default=()
+        Of ``cos(x, y)^degree`` with ``cos = (x'y + 1) / sqrt((x'x + 1)(y'y + 1))``, the
+        inhomogeneous polynomial kernel scaled to 1 on the diagonal; at least 1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from adakern.baselines import KernelBank
+    >>> bank = KernelBank(gammas=(0.5, 2.0), degrees=(1,))
+    >>> bank.stack(np.array([[0.0], [1.0]])).round(3)[:, 0, 1]
+    array([0.607, 0.135, 0.707])
+    """
+
+    gammas: tuple
+    degrees: tuple = ()
+
+    def __post_init__(self):
+        gammas = tuple(float(gamma) for gamma in self.gammas)
+        degrees = tuple(self.degrees)
+        if not gammas and not degrees:
+            raise ValueError(
+                "gammas and degrees are both empty; a kernel bank needs one kernel or "
+                "more"
+            )
+        if not all(np.isfinite(gamma) and gamma > 0 for gamma in gammas):
+            raise ValueError(
+                f"gammas={gammas!r} must hold positive finite numbers only"
+            )
+        if not all(degree == int(degree) and degree >= 1 for degree in degrees):
+            raise ValueError(f"degrees={degrees!r} must hold integers from 1 only")
+        object.__setattr__(self, "gammas", gammas)
+        object.__setattr__(self, "degrees", tuple(int(degree) for degree in degrees))
+
+    def __len__(self):
+        return len(self.gammas) + len(self.degrees)
+
+    def grams(self, X, Y=None):
+        """Yield the Gram matrices of X against Y one by one, Gaussian kernels first.
+
+        Distances and inner products are computed once for all.
+        """
+        if self.gammas:
+            D = squared_distances(X, Y)
+            for gamma in self.gammas:
+                yield np.exp(-gamma * D)
+            del D
+        if self.degrees:
+            cosines = _cosines(X, Y)
+            for degree in self.degrees:
+                yield cosines**degree
+
+    def stack(self, X, Y=None):
+        """All Gram matrices at once, shape (n_kernels, n, m)."""
+        grams = np.empty((len(self), len(X), len(X if Y is None else Y)))
+        for slot, K in zip(grams, self.grams(X, Y), strict=True):
+            slot[:] = K
+        return grams
+
+    def select(self, chosen):
+        """The bank of the kernels at which the boolean array ``chosen`` is True."""
+        n_gaussian = len(self.gammas)
+        return KernelBank(
+            tuple(np.asarray(self.gammas)[chosen[:n_gaussian]]),
+            tuple(np.asarray(self.degrees)[chosen[n_gaussian:]]),
+        )
+
+    def combine(self, X, Y=None, *, weights):
+        """The Gram matrix of the kernel ``sum_m weights_m k_m``, without the stack."""
+        weights = np.asarray(weights)
+        chosen = weights != 0
+        K = np.zeros((len(X), len(X if Y is None else Y)))
+        if chosen.any():
+            grams = self.select(chosen).grams(X, Y)
+            for weight, gram in zip(weights[chosen], grams, strict=True):
+                K += weight * gram
+        return K
+
+
+def _cosines(X, Y=None):
+    Y = X if Y is None else Y
+    lengths_x = np.sqrt((X * X).sum(axis=1) + 1)
+    lengths_y = np.sqrt((Y * Y).sum(axis=1) + 1)
+    return (X @ Y.T + 1) / lengths_x[:, None] / lengths_y[None, :]
+
+
+@dataclass
+class BankMachine:
+    """A fitted ``f(x) = sum_i dual_coef_i sum_m weights_m k_m(x, x_i) + intercept``."""
+
+    bank: KernelBank
+    weights: np.ndarray
+    support: np.ndarray
+    support_vectors: np.ndarray
+    dual_coef: np.ndarray
+    intercept: float
+    n_iter: int = 1
+    objective: float | None = None
+    duality_gap: float | None = None
+    history: dict | None = None
+
+    @classmethod
+    def expand(cls, bank, weights, X, d, intercept, **outcome):
+        """Keep the rows of X whose coefficient in d is not zero."""
+        support = np.flatnonzero(d)
+        return cls(bank, weights, support, X[support], d[support], intercept, **outcome)
+
+    def decision_function(self, X):
+        values = np.empty(len(X))
+        # Distances, one kernel and the sum are in memory at a time.
+        for rows in row_blocks(len(X), 3 * 8 * max(1, len(self.support))):
+            K = self.bank.combine(X[rows], self.support_vectors, weights=self.weights)
+            values[rows] = K @ self.dual_coef + self.intercept
+        return values
+
+
+class BankMixin:
+    """The parameters ``gammas`` and ``degrees`` of an estimator, and what follows."""
+
+    _bank_constraints = {  # noqa: RUF012 - scikit-learn's own form of constraints
+        "gammas": ["array-like", None],
+        "degrees": ["array-like"],
+    }
+
+    def _prepare(self, X):
+        gammas = PAPER_GAMMAS if self.gammas is None else tuple(self.gammas)
+        self.bank_ = KernelBank(gammas, tuple(self.degrees))
+
+
+class BankClassifier(BankMixin, OneVsOneMixin, BaseEstimator, ABC):
+    """Base of the classifiers on a bank: one ``BankMachine`` per pair of classes."""
+
+    @abstractmethod
+    def _fit_binary(self, X, y):
+        """The ``BankMachine`` that separates y = -1 from y = +1."""
+
+    def _collect(self):
+        machines = self.machines_
+        rows = [
+            pair_rows[machine.support]
+            for pair_rows, machine in zip(self.pair_rows_, machines, strict=True)
+        ]
+        self.support_ = np.unique(np.concatenate(rows))
+        self.n_iter_ = sum(machine.n_iter for machine in machines)
+        weights = np.array([machine.weights for machine in machines])
+        self.kernel_weights_ = weights[0] if len(machines) == 1 else weights
+        _collect_outcomes(self, machines)
+
+
+class BankRegressor(BankMixin, RegressorMixin, BaseEstimator, ABC):
+    """Base of the regressors on a bank."""
+
+    @abstractmethod
+    def _fit_function(self, X, y):
+        """The ``BankMachine`` that fits y."""
+
+    def fit(self, X, y):
+        """Fit the combined kernel and the regression function.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+        y : array-like of shape (n,)
+
+        Returns
+        -------
+        self
+        """
+        self._validate_params()
+        X, y = validate_data(self, X, y, dtype=np.float64, y_numeric=True)
+        self._prepare(X)
+        self.machine_ = self._fit_function(X, y)
+        self.support_ = self.machine_.support
+        self.n_iter_ = self.machine_.n_iter
+        self.kernel_weights_ = self.machine_.weights
+        _collect_outcomes(self, [self.machine_])
+        return self
+
+    def predict(self, X):
+        """The value of the regression function at each row of X, shape (n,)."""
+        check_is_fitted(self, "machine_")
+        X = validate_data(self, X, reset=False, dtype=np.float64)
+        return self.machine_.decision_function(X)
+
+
+def _collect_outcomes(estimator, machines):
+    """Sum objectives and gaps over the machines, where the method has them."""
+    for name in ("objective", "duality_gap"):
+        values = [getattr(machine, name) for machine in machines]
+        if values[0] is not None:
+            setattr(estimator, f"{name}_", float(sum(values)))

@@ -1,0 +1,84 @@
+"""The span bound: a smooth estimate of an SVM's leave-one-out error, with gradient.
+
+For the support vectors of the L2 soft-margin SVM (the hard margin on ``K + I/C``),
+after Chapelle, Vapnik, Bousquet and Mukherjee 2002.
+"""
+
+import numpy as np
+from scipy.special import expit
+
+from adakern.svm import svm_dual
+
+__all__ = ["l2_svm_dual", "span_bound"]
+
+#: Steepness of the sigmoid that stands for the step at 0.
+SLOPE = 5.0
+
+#: Weight of the term eta / alpha that makes the span a smooth function.
+ETA = 0.1
+
+
+def l2_svm_dual(K, y, C, tol=1e-4):
+    """Solve the SVM with squared hinge loss: ``max 1'a - 1/2 a'Y(K + I/C)Ya, a >= 0``.
+
+    As ``K + I/C`` is at least ``I/C``, no variable exceeds ``2 C n_+ n_- / n``: a box
+    twice as large is never active.
+
+    Returns
+    -------
+    d : ndarray of shape (n,)
+        Signed dual variables.
+    b : float
+    """
+    n_positive = (y > 0).sum()
+    bound = 4 * C / (1 / n_positive + 1 / (len(y) - n_positive))
+    ridge = K.copy()
+    np.fill_diagonal(ridge, ridge.diagonal() + 1 / C)
+    return svm_dual(ridge, y, bound, tol)
+
+
+def span_bound(K, y, C):
+    """The bound summed over the rows, and its gradient with respect to K.
+
+    With ``K~ = [[K + I/C, 1], [1', 0]]``, dual variables from ``K~ (y a, b) = (y, 0)``
+    and ``D = diag(eta / a, 0)``, the squared span of row p is
+    ``S_p^2 = 1/A_pp - D_pp`` for ``A = (K~ + D)^-1``, and row p is lost when left out
+    if ``a_p S_p^2 > 1``: the bound is ``sum_p sigmoid(5 (a_p S_p^2 - 1))``.
+
+    Parameters
+    ----------
+    K : ndarray of shape (s, s)
+        Gram matrix of the support vectors.
+    y : ndarray of shape (s,)
+        Signs.
+    C : float
+
+    Returns
+    -------
+    value : float
+    gradient : ndarray of shape (s, s)
+        Symmetric. The set of support vectors is held fixed.
+    """
+    s = len(y)
+    bordered = np.ones((s + 1, s + 1))
+    bordered[:s, :s] = K
+    bordered[range(s), range(s)] += 1 / C
+    bordered[s, s] = 0
+    inverse = np.linalg.inv(bordered)
+    signed = inverse[:, :s] @ y
+    alpha = np.maximum(y * signed[:s], 1e-10)
+
+    bordered[range(s), range(s)] += ETA / alpha
+    A = np.linalg.inv(bordered)
+    diagonal = A.diagonal()[:s]
+    # a_p S_p^2 = a_p / A_pp - eta
+    lost = expit(SLOPE * (alpha / diagonal - ETA - 1))
+
+    slope = SLOPE * lost * (1 - lost)
+    # dA = -A dM A: the weight of dM is B, that of d(alpha) is c.
+    B = (A[:, :s] * (slope * alpha / diagonal**2)) @ A[:s]
+    c = slope / diagonal - ETA * B.diagonal()[:s] / alpha**2
+    # d(y a, b) = -K~^-1 dK~ (y a, b)
+    u = inverse[:s, :s] @ (c * y)
+    outer = np.outer(u, signed[:s])
+    return lost.sum(), B[:s, :s] - (outer + outer.T) / 2

@@ -1,0 +1,242 @@
+"""From the columns of files to the canonical table, and the check of its entry."""
+
+import importlib
+import inspect
+
+import numpy as np
+
+from .errors import DatasetError, ParseError, TableMismatchError
+from .parsers import format_of
+from .table import Table
+
+__all__ = ["check_table", "table_from_frames", "table_from_loader"]
+
+
+def table_from_frames(name, entry, frames):
+    """The table of an entry from the parsed frames of its files, in their order.
+
+    Parameters
+    ----------
+    name : str
+    entry : DatasetEntry
+    frames : list of pandas.DataFrame
+
+    Returns
+    -------
+    Table
+    """
+    import pandas as pd
+
+    # LIBSVM files may differ in width: an index that never occurs stands for zeros.
+    frame = pd.concat([f.reset_index(drop=True) for f in frames], ignore_index=True)
+    if format_of(entry, entry.files[0]) == "libsvm":
+        frame = frame[[*frame.columns.drop("label"), "label"]].fillna(0.0)
+    is_test = np.repeat([file.test for file in entry.files], [len(f) for f in frames])
+
+    target = column(frame, entry.target, name, "target")
+    for rule, value in entry.test_where.items():
+        is_test |= (frame[column(frame, rule, name, "test_where")] == value).to_numpy()
+    dropped = {column(frame, c, name, "drop") for c in entry.drop}
+    groups = None
+    if entry.groups is not None:
+        groups = column(frame, entry.groups, name, "groups")
+    features = [c for c in frame.columns if c != target and c not in dropped]
+    frame = _fill_blanks(_apply_codes(frame, entry, name), entry, name)
+
+    X = _numeric(frame[features], name)
+    y = _target_values(frame[target], entry, name)
+    keep = np.ones(len(X), dtype=bool)
+    if np.isnan(X).any():
+        X, keep = _treat_missing(X, entry.missing, name)
+    X, y = _finite(X[keep], name), y[keep]
+    if groups is not None:
+        groups = np.unique(frame[groups].to_numpy()[keep], return_inverse=True)[1]
+    return Table(
+        X=X,
+        y=y,
+        name=name,
+        task=entry.task,
+        feature_names=[f"x{c}" if isinstance(c, int) else str(c) for c in features],
+        groups=groups,
+        test_rows=np.flatnonzero(is_test[keep]) if is_test.any() else None,
+    )
+
+
+def table_from_loader(name, entry, seed):
+    """The table that the entry's function returns (embedded sets, generators)."""
+    arguments = dict(entry.loader)
+    function = resolve(arguments.pop("_target_"), name)
+    if "random_state" in inspect.signature(function).parameters:
+        arguments.setdefault("random_state", seed)
+    try:
+        result = function(**arguments)
+    except (TypeError, ValueError) as error:
+        raise DatasetError(f"{name}.loader: {error}") from error
+    if isinstance(result, tuple):
+        result = {"data": result[0], "target": result[1]}
+    X = _finite(np.asarray(result["data"], dtype=np.float64), name)
+    y = np.asarray(result["target"])
+    names = result.get("feature_names")
+    return Table(
+        X=X,
+        y=_labels(y, entry) if entry.task == "classification" else y.astype(np.float64),
+        name=name,
+        task=entry.task,
+        feature_names=[f"x{i}" for i in range(X.shape[1])]
+        if names is None
+        else [str(n) for n in names],
+        test_rows=result.get("test_rows"),
+    )
+
+
+def resolve(target, name):
+    """The function behind a dotted name."""
+    module, _, attribute = target.rpartition(".")
+    try:
+        return getattr(importlib.import_module(module), attribute)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise DatasetError(
+            f"{name}.loader: there is no function {target!r} ({error})."
+        ) from error
+
+
+def check_table(entry, table, fingerprint):
+    """Compare a table with what its entry states.
+
+    Parameters
+    ----------
+    entry : DatasetEntry
+    table : Table
+    fingerprint : str
+        That of the table.
+
+    Raises
+    ------
+    TableMismatchError
+        Naming everything that differs, the plainest fact first.
+    """
+    n, d = table.X.shape
+    n_test = 0 if table.test_rows is None else len(table.test_rows)
+    differ = []
+    for what, stated, seen in (
+        ("n (rows)", entry.n, n),
+        ("d (features)", entry.d, d),
+        ("n_test (published test rows)", entry.n_test, n_test),
+    ):
+        if stated is not None and stated != seen:
+            differ.append(f"{what} is {seen}, the entry says {stated}")
+    counts = {str(label): count for label, count in table.class_counts.items()}
+    for label, stated in entry.classes.items():
+        if counts.get(str(label), 0) != stated:
+            differ.append(
+                f"class {label} has {counts.get(str(label), 0)} rows, "
+                f"the entry says {stated}"
+            )
+    if entry.classes:
+        for label in sorted(set(counts) - {str(label) for label in entry.classes}):
+            differ.append(f"class {label} ({counts[label]} rows) is not in the entry")
+    if entry.fingerprint and entry.fingerprint != fingerprint:
+        differ.append(
+            f"the content fingerprint is {fingerprint}, "
+            f"the entry says {entry.fingerprint}"
+            + ("" if differ else ": some values differ at six significant digits")
+        )
+    if differ:
+        raise TableMismatchError(
+            f"the table of {table.name} is not the one of its entry: "
+            + "; ".join(differ)
+        )
+
+
+def column(frame, key, name, role):
+    """The column that an entry names by position or by name."""
+    columns = list(frame.columns)
+    if isinstance(key, str) and key in columns:
+        return key
+    # The keys of a mapping come back from JSON as words: "0" is a position too.
+    position = int(key) if str(key).lstrip("-").isdigit() else len(columns)
+    if -len(columns) <= position < len(columns):
+        return columns[position]
+    shown = ", ".join(str(c) for c in columns[:12]) + (", ..." * (len(columns) > 12))
+    raise ParseError(
+        f"{name}.{role}: no column {key!r}; the file has {len(columns)} columns: "
+        f"{shown}."
+    )
+
+
+def _apply_codes(frame, entry, name):
+    for key, codes in entry.codes.items():
+        words = column(frame, key, name, "codes")
+        unknown = set(frame[words].dropna()) - set(codes)
+        if unknown:
+            raise ParseError(
+                f"{name}.codes: column {key!r} also holds {sorted(map(str, unknown))}."
+            )
+        frame[words] = frame[words].map(codes)
+    return frame
+
+
+def _fill_blanks(frame, entry, name):
+    for key, formula in entry.fill.items():
+        blank = column(frame, key, name, "fill")
+        try:
+            frame[blank] = frame[blank].fillna(frame.eval(formula))
+        except Exception as error:
+            raise ParseError(f"{name}.fill: {key}: {formula!r}: {error}") from error
+    return frame
+
+
+def _numeric(features, name):
+    try:
+        return features.to_numpy(dtype=np.float64, na_value=np.nan)
+    except (TypeError, ValueError):
+        pass
+    words = [str(c) for c in features.select_dtypes(exclude="number").columns]
+    raise ParseError(
+        f"{name}: the columns {', '.join(words)} hold words; give them numbers with "
+        "codes, or leave them out with drop."
+    )
+
+
+def _finite(X, name):
+    if np.isfinite(X).all():
+        return np.ascontiguousarray(X)
+    rows = np.flatnonzero(~np.isfinite(X).all(axis=1))
+    raise ParseError(
+        f"{name}: {len(rows)} rows hold NaN or infinite values, the first is row "
+        f"{rows[0]}; correct the data."
+    )
+
+
+def _target_values(values, entry, name):
+    if values.isna().any():
+        raise ParseError(
+            f"{name}: the target is missing in {values.isna().sum()} rows."
+        )
+    if entry.task == "classification":
+        return _labels(values.to_numpy(), entry)
+    return _numeric(values.to_frame(), name).ravel()
+
+
+def _labels(y, entry):
+    """Class labels as whole numbers where they are some, as words elsewhere."""
+    if y.dtype.kind in "fiub" and np.array_equal(y, np.rint(y)):
+        y = y.astype(np.int64)
+    if entry.labels:
+        renamed = {str(old): new for old, new in entry.labels.items()}
+        y = np.array([renamed.get(str(label), label) for label in y.tolist()])
+    return y if y.dtype.kind in "iu" else y.astype(str)
+
+
+def _treat_missing(X, rule, name):
+    """(X, rows to keep) under the entry's rule for missing values."""
+    absent = np.isnan(X)
+    rows = absent.any(axis=1)
+    if rule == "drop-rows":
+        return X, ~rows
+    if rule == "mean":
+        return np.where(absent, np.nanmean(X, axis=0), X), np.ones(len(X), dtype=bool)
+    raise ParseError(
+        f"{name}: {rows.sum()} of {len(X)} rows have a missing value; set missing to "
+        "drop-rows or mean."
+    )

@@ -1,0 +1,81 @@
+"""Print what an entry may state about its table, ready to be pasted into its file.
+
+``python -m adakern.datasets.describe NAME`` reads ``conf/dataset/NAME.yaml``, makes
+the table without checking it, and prints n, d, the class counts and the fingerprint.
+"""
+
+import argparse
+import dataclasses
+import sys
+from pathlib import Path
+
+from .errors import DatasetError
+from .fetch import load_table
+from .registry import read_entry
+
+__all__ = ["describe", "unchecked"]
+
+
+def unchecked(entry):
+    """The entry without what it states about the content of its table."""
+    return dataclasses.replace(
+        entry, n=None, d=None, n_test=None, classes={}, fingerprint=None
+    )
+
+
+def describe(table):
+    """The YAML lines that state the content of a table.
+
+    Parameters
+    ----------
+    table : Table
+
+    Returns
+    -------
+    str
+        Generated tables change with the seed: their lines hold no fingerprint.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from adakern.datasets import Table
+    >>> X, y = np.array([[1.0], [2.0]]), np.array([0, 1])
+    >>> print(describe(Table(X, y, "toy", "classification", ["x0"])))
+    n: 2
+    d: 1
+    classes: {0: 1, 1: 1}
+    fingerprint: "aab9a1fefacd8c0c49f82b47b2460bd1"
+    """
+    lines = [f"n: {table.X.shape[0]}", f"d: {table.X.shape[1]}"]
+    if table.test_rows is not None:
+        lines.append(f"n_test: {len(table.test_rows)}")
+    if table.class_counts:
+        counts = (f"{label}: {count}" for label, count in table.class_counts.items())
+        lines.append(f"classes: {{{', '.join(counts)}}}")
+    if table.provenance.get("source") != "generated":
+        lines.append(f'fingerprint: "{table.fingerprint}"')
+    return "\n".join(lines)
+
+
+def main(arguments=None):
+    """Command line."""
+    parser = argparse.ArgumentParser(prog="adakern.datasets.describe")
+    parser.add_argument("name", help="data set, or the path of its YAML file")
+    parser.add_argument("--mirror", help="folder with the files")
+    parser.add_argument("--cache", default="data/raw", help="folder of fetched files")
+    options = parser.parse_args(arguments)
+    path = Path(options.name)
+    if path.suffix != ".yaml":
+        path = Path("conf", "dataset", f"{options.name}.yaml")
+    try:
+        entry = unchecked(read_entry(path))
+        table = load_table(
+            path.stem, entry, cache_dir=options.cache, mirror=options.mirror
+        )
+    except (DatasetError, FileNotFoundError) as error:
+        sys.exit(str(error))
+    print(describe(table))
+
+
+if __name__ == "__main__":
+    main()

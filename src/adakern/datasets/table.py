@@ -1,0 +1,122 @@
+"""The canonical table that every data set becomes."""
+
+import json
+import os
+import tempfile
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from .errors import DatasetError
+from .fingerprint import content_fingerprint
+
+__all__ = ["Table"]
+
+
+@dataclass
+class Table:
+    """A data set in memory.
+
+    Attributes
+    ----------
+    X : float64 array of shape (n, d)
+        Features as distributed: finite, not scaled.
+    y : array of shape (n,)
+        Class labels (int64 or words), or float64 values for a regression.
+    name : str
+    task : {"classification", "regression"}
+    feature_names : list of str
+    groups : int64 array of shape (n,) or None
+        Rows with the same number belong together (a patient's recordings).
+    test_rows : int64 array or None
+        Row numbers of the published test set.
+    provenance : dict
+        Where the rows came from: source, SHA-256 of the files' bytes, content
+        fingerprint, licence, citation.
+    """
+
+    X: np.ndarray
+    y: np.ndarray
+    name: str
+    task: str
+    feature_names: list[str]
+    groups: np.ndarray | None = None
+    test_rows: np.ndarray | None = None
+    provenance: dict = field(default_factory=dict)
+
+    @property
+    def fingerprint(self):
+        """Content fingerprint, see `content_fingerprint`."""
+        marks = [] if self.groups is None else [self.groups]
+        if self.test_rows is not None:
+            in_test = np.zeros(len(self.X), dtype=int)
+            in_test[self.test_rows] = 1
+            marks.append(in_test)
+        return content_fingerprint(self.X, self.y, marks)
+
+    @property
+    def class_counts(self):
+        """Rows of each class, {} for a regression."""
+        if self.task == "regression":
+            return {}
+        labels, counts = np.unique(self.y, return_counts=True)
+        return dict(zip(labels.tolist(), counts.tolist(), strict=True))
+
+    def save(self, path):
+        """Write the table to one .npz file, whole or not at all.
+
+        Parameters
+        ----------
+        path : path-like
+        """
+        path = Path(path)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        arrays = {"X": self.X, "y": self.y}
+        for key in ("groups", "test_rows"):
+            if getattr(self, key) is not None:
+                arrays[key] = getattr(self, key)
+        described = {
+            "name": self.name,
+            "task": self.task,
+            "feature_names": list(self.feature_names),
+            "provenance": self.provenance,
+        }
+        handle, partial = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+        try:
+            with os.fdopen(handle, "wb") as file:
+                np.savez(file, description=json.dumps(described), **arrays)
+            os.chmod(partial, 0o644)
+            os.replace(partial, path)
+        except BaseException:
+            os.unlink(partial)
+            raise
+
+    @classmethod
+    def load(cls, path):
+        """Read a table that `save` wrote.
+
+        Parameters
+        ----------
+        path : path-like
+
+        Returns
+        -------
+        Table
+
+        Raises
+        ------
+        DatasetError
+            If the file is no such table.
+        """
+        try:
+            with np.load(path, allow_pickle=False) as stored:
+                arrays = {key: stored[key] for key in stored.files}
+            described = json.loads(str(arrays.pop("description")))
+            return cls(**arrays, **described)
+        except FileNotFoundError:
+            raise
+        except Exception as error:
+            raise DatasetError(
+                f"{path} is not a whole table ({error}); remove it and make it again."
+            ) from error

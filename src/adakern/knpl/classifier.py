@@ -1,0 +1,213 @@
+"""KNPLClassifier: an SVM whose kernel a nonlinear pairwise layer adapts to the data."""
+
+import warnings
+from dataclasses import dataclass
+from numbers import Integral, Real
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from adakern.kernels import KernelMixin, nearest_rows, row_blocks
+from adakern.knpl.solver import solve_admm, solve_exact
+from adakern.linalg import is_positive_semidefinite
+from adakern.multiclass import OneVsOneMixin
+
+__all__ = ["KNPLClassifier"]
+
+#: Kernels whose Gram matrices are positive semidefinite for any data.
+PSD_KERNELS = ("rbf", "laplacian", "poly", "linear")
+
+
+class KNPLClassifier(KernelMixin, OneVsOneMixin, BaseEstimator):
+    """SVM with the kernel G∘K: a fixed kernel K and a learned pairwise layer G.
+
+    Solves max over dual variables a, min over positive semidefinite G with G1 = n1, of
+    ``1'a - 1/2 (y∘a)'(G∘K)(y∘a) + reg |G|_F^2``. New points take the column of G that
+    belongs to their nearest training row. More than two classes are taken one against
+    one, as in SVC.
+
+    Parameters
+    ----------
+    C : float, default=1.0
+        Trade-off of the SVM, positive.
+    kernel : {"rbf", "laplacian", "tl1", "poly", "linear", "precomputed"}, default="rbf"
+        See :func:`adakern.kernels.gram_matrix`. With "precomputed" the nearest row is
+        the nearest one in the kernel's feature space.
+    gamma : {"scale", "auto"} or float, default="scale"
+        Parameter of the kernel.
+    degree : int, default=3
+        Of "poly".
+    coef0 : float, default=1.0
+        Of "poly".
+    reg : float, default=1.0
+        Weight of |G|_F^2 (the paper's gamma), positive. The layer differs from 1 by
+        entries of the order C^2 / (4 reg), so tune it in multiples of C^2.
+    solver : {"exact", "admm"}, default="exact"
+        "exact" is accelerated ascent on the closed form of the layer, to a certified
+        gap. "admm" is algorithms 1 and 2 of the paper, which need not converge.
+    max_outer : int, default=10
+        Most rounds of layer and SVM in "admm".
+    max_inner : int, default=15
+        Most iterations of algorithm 1 in a round of "admm".
+    max_iter : int, default=5000
+        Most steps of "exact".
+    tol : float, default=1e-3
+        Relative saddle gap at which either solver ends.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+    support_ : ndarray
+        Training rows that are support vectors of some pair of classes.
+    pairwise_layer_ : ndarray of shape (n, n)
+        G on the training rows; for more than two classes a list, one for each pair.
+    objective_, duality_gap_ : float
+        Value of the saddle and the gap reached, summed over the pairs of classes.
+    converged_ : bool
+        Whether the gap came below ``tol`` for every pair.
+    n_iter_ : int
+        Steps or rounds, the largest over the pairs.
+    history_ : dict or list of dict
+        "objective" and "gap" of every step or round; "inner_residuals" of algorithm 1.
+    gamma_ : float
+    machines_, pair_rows_ : list
+
+    Warns
+    -----
+    ConvergenceWarning
+        Where ``max_iter`` steps (``max_outer`` rounds) leave a larger gap than ``tol``;
+        it tells the gap.
+
+    References
+    ----------
+    Liu, Huang, Gong, Yang and Li, Nonlinear pairwise layer and its training for kernel
+    learning, AAAI 2018.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.preprocessing import minmax_scale
+    >>> from adakern.knpl import KNPLClassifier
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = KNPLClassifier(C=4.0).fit(minmax_scale(X)[::2], y[::2])
+    >>> model.score(minmax_scale(X)[1::2], y[1::2]) > 0.95
+    True
+    """
+
+    _parameter_constraints = {  # noqa: RUF012
+        "C": [Interval(Real, 0, None, closed="neither")],
+        **KernelMixin._kernel_constraints,
+        "degree": [Interval(Integral, 1, None, closed="left")],
+        "coef0": [Interval(Real, None, None, closed="neither")],
+        "reg": [Interval(Real, 0, None, closed="neither")],
+        "solver": [StrOptions({"exact", "admm"})],
+        "max_outer": [Interval(Integral, 1, None, closed="left")],
+        "max_inner": [Interval(Integral, 1, None, closed="left")],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "tol": [Interval(Real, 0, None, closed="neither")],
+    }
+
+    def __init__(
+        self,
+        C=1.0,
+        *,
+        kernel="rbf",
+        gamma="scale",
+        degree=3,
+        coef0=1.0,
+        reg=1.0,
+        solver="exact",
+        max_outer=10,
+        max_inner=15,
+        max_iter=5000,
+        tol=1e-3,
+    ):
+        self.C = C
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.reg = reg
+        self.solver = solver
+        self.max_outer = max_outer
+        self.max_inner = max_inner
+        self.max_iter = max_iter
+        self.tol = tol
+
+    def _prepare(self, X):
+        self._resolve_kernel(X)
+
+    def _fit_binary(self, X, y):
+        K = np.asarray(self._gram(X), dtype=np.float64)
+        saddle = self._solve(K, y)
+        if not saddle.converged:
+            limit = "max_outer" if self.solver == "admm" else "max_iter"
+            warnings.warn(
+                f"KNPL stopped after {limit}={getattr(self, limit)} with a saddle gap "
+                f"of {saddle.gap:.2e} at an objective of {saddle.objective:.6g}; raise "
+                f"{limit} or tol, or raise reg for a smoother problem",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+        return KNPLMachine.collect(self, X, K, saddle)
+
+    def _solve(self, K, y):
+        if self.solver == "admm":
+            limits = {"max_outer": self.max_outer, "max_inner": self.max_inner}
+            return solve_admm(K, y, self.C, self.reg, tol=self.tol, **limits)
+        psd = self.kernel in PSD_KERNELS or is_positive_semidefinite(K)
+        limits = {"psd": psd, "max_iter": self.max_iter}
+        return solve_exact(K, y, self.C, self.reg, tol=self.tol, **limits)
+
+    def _collect(self):
+        machines = self.machines_
+        saddles = [machine.saddle for machine in machines]
+        rows = [
+            pair_rows[machine.support]
+            for pair_rows, machine in zip(self.pair_rows_, machines, strict=True)
+        ]
+        self.support_ = np.unique(np.concatenate(rows))
+        self.objective_ = sum(saddle.objective for saddle in saddles)
+        self.duality_gap_ = float(sum(saddle.gap for saddle in saddles))
+        self.converged_ = all(saddle.converged for saddle in saddles)
+        self.n_iter_ = max(saddle.n_iter for saddle in saddles)
+        histories = [saddle.history for saddle in saddles]
+        layers = [saddle.G for saddle in saddles]
+        self.history_ = histories[0] if len(saddles) == 1 else histories
+        self.pairwise_layer_ = layers[0] if len(saddles) == 1 else layers
+
+
+@dataclass
+class KNPLMachine:
+    """A pair of classes: ``f(x) = sum_i d_i G_ij K(x_i, x) + b`` with x_j nearest x."""
+
+    classifier: KNPLClassifier
+    X: np.ndarray
+    kernel_diagonal: np.ndarray
+    support: np.ndarray
+    saddle: object
+
+    @classmethod
+    def collect(cls, classifier, X, K, saddle):
+        support = np.flatnonzero(saddle.d)
+        rows = None if classifier.kernel == "precomputed" else X
+        return cls(classifier, rows, np.diag(K).copy(), support, saddle)
+
+    def decision_function(self, X):
+        values = np.empty(len(X))
+        for rows in row_blocks(len(X), 3 * 8 * len(self.kernel_diagonal)):
+            values[rows] = self._decide(X[rows])
+        return values
+
+    def _decide(self, X):
+        if self.X is None:
+            # |phi(x) - phi(x_j)|^2 = k(x, x) + k(x_j, x_j) - 2 k(x, x_j)
+            nearest = np.argmin(self.kernel_diagonal - 2 * X, axis=1)
+            K = X[:, self.support]
+        else:
+            nearest = nearest_rows(X, self.X)
+            K = self.classifier._gram(X, self.X[self.support])
+        layer = self.saddle.G[np.ix_(nearest, self.support)]
+        return (layer * K) @ self.saddle.d[self.support] + self.saddle.intercept

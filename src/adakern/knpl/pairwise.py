@@ -1,0 +1,99 @@
+"""The pairwise layer of KNPL: a matrix G that re-weights the entries of a Gram matrix.
+
+For dual variables a and ``d = y a``, the inner problem of equation 4,
+
+    min over G in B, G psd, of  -1/2 d'(G∘K)d + reg |G|_F^2,     B = {G = G', G1 = n1},
+
+is the projection of ``Gamma = diag(d) K diag(d) / (4 reg)`` onto the intersection of B
+with the semidefinite cone (equation 13).
+"""
+
+import numpy as np
+
+__all__ = ["admm", "exact_layer", "project_onto_affine"]
+
+
+def gamma_matrix(d, K, reg):
+    """``Gamma = diag(d) K diag(d) / (4 reg)``."""
+    return (d[:, None] * K) * (d / (4 * reg))
+
+
+def project_onto_affine(G):
+    """Nearest symmetric matrix whose rows sum to n, for a symmetric G.
+
+    ``G1 = n1`` says that 1 is an eigenvector with eigenvalue n, so the set is
+    ``{11' + P S P}`` with the centring matrix ``P = I - 11'/n`` and S symmetric, and
+    the projection is ``11' + P G P``.
+    """
+    return 1 + _centre(G)
+
+
+def exact_layer(Gamma, *, psd):
+    """The projection of equation 13 in closed form: ``G = 11' + (P Gamma P)_+``.
+
+    Where Gamma is positive semidefinite so is ``P Gamma P``, and no eigenvalue has to
+    be computed.
+
+    Parameters
+    ----------
+    Gamma : ndarray of shape (n, n)
+        Symmetric.
+    psd : bool
+        Whether Gamma is known to be positive semidefinite.
+
+    Returns
+    -------
+    ndarray of shape (n, n)
+    """
+    centred = _centre(Gamma)
+    return 1 + (centred if psd else _positive_part(centred))
+
+
+def admm(Gamma, *, max_iter=15, tol=1e-4, penalty=1.0, growth=1.1):
+    """The projection of equation 13 by alternating directions: algorithm 1.
+
+    Equations 16, 17, 21 and 22, from all-one matrices. The affine step is the plain
+    projection, in place of the detour of equations 18 to 20.
+
+    Parameters
+    ----------
+    Gamma : ndarray of shape (n, n)
+        Symmetric.
+    max_iter : int, default=15
+    tol : float, default=1e-4
+        Stop where the larger Frobenius norm of the changes of Q and Z is below it.
+    penalty : float, default=1.0
+        First value of the penalty beta, which the paper leaves open.
+    growth : float, default=1.1
+        Factor by which beta grows, up to 1e8.
+
+    Returns
+    -------
+    G : ndarray of shape (n, n)
+        Positive semidefinite; its rows sum to n up to the accuracy reached.
+    residuals : list of float
+        "Diff" of every iteration.
+    """
+    Q, Z = np.ones_like(Gamma), np.ones_like(Gamma)
+    beta, residuals = penalty, []
+    for _ in range(max_iter):
+        G = _positive_part((beta * Q + Z + Gamma) / (1 + beta))
+        Q_next = project_onto_affine((beta * G - Z + Gamma) / (1 + beta))
+        step = beta * (G - Q_next)
+        residuals.append(float(max(np.linalg.norm(Q_next - Q), np.linalg.norm(step))))
+        Q, Z = Q_next, Z - step
+        beta = min(growth * beta, 1e8)
+        if residuals[-1] <= tol:
+            break
+    return G, residuals
+
+
+def _centre(S):
+    means = S.mean(axis=0)
+    return S - means - means[:, None] + means.mean()
+
+
+def _positive_part(S):
+    values, vectors = np.linalg.eigh(S)
+    kept = values > 0
+    return (vectors[:, kept] * values[kept]) @ vectors[:, kept].T

@@ -1,0 +1,127 @@
+"""What the column samplers see: kernel columns on demand, and labels as targets."""
+
+from typing import NamedTuple
+
+import numpy as np
+from sklearn.preprocessing import LabelBinarizer
+from sklearn.utils.multiclass import type_of_target
+
+from adakern.kernels import gram_matrix, kernel_diagonal
+
+#: Random sign vectors that stand in for labels where there are none.
+N_PROBES = 16
+
+
+class KernelColumns:
+    """The Gram matrix K of the rows of X, computed only where it is asked for.
+
+    Parameters
+    ----------
+    X : ndarray of shape (l, d)
+        Data; K itself, of shape (l, l), when ``kernel="precomputed"``.
+    kernel : str
+        One of ``adakern.kernels.KERNELS`` or "precomputed".
+    **kernel_params
+        ``gamma``, ``degree``, ``coef0`` of :func:`adakern.kernels.gram_matrix`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from adakern.nystrom.columns import KernelColumns
+    >>> KernelColumns(np.array([[0.0], [1.0], [2.0]]), kernel="linear").columns([2])
+    array([[0.],
+           [2.],
+           [4.]])
+    """
+
+    def __init__(self, X, kernel="rbf", **kernel_params):
+        self.X = X
+        self.n_rows = X.shape[0]
+        self.precomputed = kernel == "precomputed"
+        self._params = {"kernel": kernel, **kernel_params}
+
+    def columns(self, indices, rows=slice(None)):
+        """K[rows, indices]; all rows by default."""
+        if self.precomputed:
+            return self.X[rows][:, indices]
+        return gram_matrix(self.X[rows], self.X[indices], **self._params)
+
+    def full(self):
+        """All of K; for the methods that need it by definition."""
+        return self.X if self.precomputed else gram_matrix(self.X, **self._params)
+
+    def diagonal(self):
+        """The diagonal of K, shape (l,), as a new array."""
+        if self.precomputed:
+            return np.diagonal(self.X).copy()
+        return kernel_diagonal(self.X, **self._params)
+
+
+class Targets(NamedTuple):
+    """Labels in the two forms that the samplers use.
+
+    ``values`` (l, q) are the targets y of the criterion ``mu y'(K + mu l I)^-1 y``:
+    -1/+1 for two classes, one such column for each of more classes, the numbers
+    themselves in regression. ``weights`` (l,) are the labels of Algorithm 2, where only
+    their squares count: 1/l+ and 1/l- (one over the size of the class, so that a rare
+    class is not forgotten), the absolute values of the numbers in regression.
+    """
+
+    values: np.ndarray
+    weights: np.ndarray
+
+
+def encode_targets(y, task="auto"):
+    """Turn labels into :class:`Targets`.
+
+    Parameters
+    ----------
+    y : array-like of shape (l,) or (l, q)
+        Several columns are taken for regression targets.
+    task : {"auto", "classification", "regression"}, default="auto"
+        "auto" takes floating-point numbers that are not all whole for regression and
+        anything else for class labels.
+
+    Returns
+    -------
+    Targets
+
+    Raises
+    ------
+    ValueError
+        If there is one class only.
+
+    Examples
+    --------
+    >>> from adakern.nystrom.columns import encode_targets
+    >>> encode_targets(["a", "a", "b"]).weights
+    array([0.5, 0.5, 1. ])
+    """
+    y = np.asarray(y)
+    if y.ndim == 2 and y.shape[1] == 1:
+        y = y[:, 0]
+    if task == "auto":
+        continuous = y.ndim == 2 or type_of_target(y).startswith("continuous")
+        task = "regression" if continuous else "classification"
+    if task == "regression":
+        values = y.astype(np.float64).reshape(len(y), -1)
+        return Targets(values, np.linalg.norm(values, axis=1))
+    classes, codes, counts = np.unique(y, return_inverse=True, return_counts=True)
+    if len(classes) < 2:
+        raise ValueError(
+            f"y has one class only ({classes[0]!r}); kernel selection for "
+            'classification needs at least 2 classes (task="regression" takes y as '
+            "numbers)"
+        )
+    signs = LabelBinarizer(neg_label=-1).fit_transform(codes).astype(np.float64)
+    return Targets(signs, 1.0 / counts[codes])
+
+
+def random_targets(n_rows, rng):
+    """Targets where there are no labels: random signs, equal weights.
+
+    The criterion averaged over random signs is ``mu tr (K + mu l I)^-1``, so that a
+    criterion-driven sampler then serves the kernel alone.
+    """
+    signs = rng.choice([-1.0, 1.0], size=(n_rows, N_PROBES))
+    return Targets(signs, np.ones(n_rows))

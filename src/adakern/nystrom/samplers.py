@@ -1,0 +1,312 @@
+"""Column samplers for the Nyström approximation, behind one interface.
+
+A sampler is a function ``(kernel, targets, plan, rng) -> Sample`` of
+:class:`~adakern.nystrom.columns.KernelColumns`,
+:class:`~adakern.nystrom.columns.Targets`, a :class:`Plan` and a
+:class:`numpy.random.Generator`. None of those here forms the Gram matrix, except
+``leverage``, whose definition needs its eigenvectors; ``column_norm`` and
+``adaptive_deshpande`` pass over its rows block by block.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy.linalg import cho_factor, cho_solve, eigh, solve_triangular
+
+from adakern.kernels import row_blocks
+from adakern.linalg import ranked_eigh
+
+EPS = np.finfo(np.float64).eps
+
+
+class Plan(NamedTuple):
+    """What to draw.
+
+    ``n_columns`` in all, ``step`` of them per round in the adaptive methods; ``rank``
+    (None: the method's own default) of the approximation that scores the columns;
+    ``ridge``, the mu of the criterion; ``oversampling``, the candidates of the greedy
+    method for each column that it keeps.
+    """
+
+    n_columns: int
+    step: int
+    rank: int | None = None
+    ridge: float = 0.005
+    oversampling: float = 3.0
+
+
+class Sample(NamedTuple):
+    """Distinct column indices and their weights, both of shape (c,).
+
+    The weights are ``1/sqrt(c p_i)`` where columns are drawn with fixed probabilities
+    p_i, so that ``(K_I W)(K_I W)'`` estimates ``K K'``; ones otherwise.
+    """
+
+    indices: np.ndarray
+    weights: np.ndarray
+
+
+def draw(rng, scores, size):
+    """``size`` distinct indices, probabilities proportional to scores.
+
+    Rows with score 0 are drawn, uniformly, only when no others are left; rows with a
+    negative score never.
+    """
+    positive = np.flatnonzero(scores > 0)
+    if len(positive) >= size:
+        p = scores[positive]
+        return rng.choice(positive, size, replace=False, p=p / p.sum())
+    rest = rng.choice(np.flatnonzero(scores == 0), size - len(positive), replace=False)
+    return np.concatenate([positive, rest])
+
+
+def _draw_weighted(rng, scores, size):
+    """A sample with importance weights."""
+    indices = draw(rng, scores, size)
+    p = scores / scores.sum() if scores.sum() > 0 else np.ones(len(scores))
+    return Sample(indices, _importance_weights(p[indices], size))
+
+
+def _importance_weights(p, size):
+    # A row of probability 0 is drawn only to fill up; any finite weight serves it.
+    return 1 / np.sqrt(size * np.where(p > 0, p, 1.0))
+
+
+def _unweighted(indices):
+    return Sample(np.asarray(indices), np.ones(len(indices)))
+
+
+def uniform(kernel, targets, plan, rng):
+    """Every column with the same probability."""
+    return _unweighted(rng.choice(kernel.n_rows, plan.n_columns, replace=False))
+
+
+def column_norm(kernel, targets, plan, rng):
+    """Probabilities proportional to squared column norms (Drineas, Mahoney 2005)."""
+    scores = np.empty(kernel.n_rows)
+    for rows, K in _gram_rows(kernel, plan):
+        scores[rows] = np.einsum("ij,ij->i", K, K)
+    return _draw_weighted(rng, scores, plan.n_columns)
+
+
+def _gram_rows(kernel, plan):
+    """All of K, in blocks as large as the (l, c) matrix of columns (or 64 rows)."""
+    for rows in row_blocks(kernel.n_rows, 1, max(plan.n_columns, 64)):
+        yield rows, kernel.columns(slice(None), rows)
+
+
+def leverage(kernel, targets, plan, rng):
+    """Exact rank-k leverage scores (Gittens, Mahoney 2013); k = c by default."""
+    scores = leverage_scores(kernel.full(), plan.rank or plan.n_columns)
+    return _draw_weighted(rng, scores, plan.n_columns)
+
+
+def leverage_scores(K, rank):
+    """Squared row norms of the leading ``rank`` eigenvectors of K, shape (l,)."""
+    top = [len(K) - rank, len(K) - 1]
+    _, vectors = eigh(K, subset_by_index=top, check_finite=False)
+    return np.einsum("ij,ij->i", vectors, vectors)
+
+
+def ridge_leverage(kernel, targets, plan, rng):
+    """Recursive ridge leverage scores (Musco, Musco 2017), regularised by mu l.
+
+    Nested uniform halves of the rows: the columns drawn from the smaller half give the
+    scores by which those of the next larger one are drawn.
+    """
+    l, c = kernel.n_rows, plan.n_columns
+    order = rng.permutation(l)
+    size = l
+    while size > c:
+        size = (size + 1) // 2
+    indices, weights = order[:size], np.ones(size)
+    while size < l:
+        size = min(2 * size, l)
+        rows = order[:size]
+        shift = plan.ridge * l
+        scores = ridge_leverage_scores(kernel, indices, weights, shift, rows)
+        drawn = draw(rng, scores, min(c, size))
+        # Rescaling by the probability of being kept, which is 1 at most.
+        kept = np.minimum(1, c * scores[drawn] / scores.sum())
+        indices, weights = rows[drawn], 1 / np.sqrt(kept)
+    return Sample(indices, weights)
+
+
+def ridge_leverage_scores(kernel, indices, weights, shift, rows):
+    """Approximate ridge leverage scores of ``rows`` from weighted columns.
+
+    ``(K - K S (S'K S + shift I)^{-1} S'K)_ii / shift`` with S the columns scaled by
+    their weights; ``(K (K + shift I)^{-1})_ii`` when these are all columns. Never zero,
+    so that every row can be drawn.
+    """
+    D = kernel.columns(indices, indices)
+    D[np.diag_indices_from(D)] += shift / weights**2
+    factor = cho_factor(D, lower=True)
+    scores = kernel.diagonal()[rows]
+    for part in row_blocks(len(rows), 1, max(len(indices), 64)):
+        K = kernel.columns(indices, rows[part])
+        scores[part] -= np.einsum("ij,ji->i", K, cho_solve(factor, K.T))
+    floor = EPS * max(scores.max(), EPS)
+    return np.maximum(scores, floor) / shift
+
+
+def rpcholesky(kernel, targets, plan, rng):
+    """Randomly pivoted Cholesky (Chen et al. 2025), blocks by rejection.
+
+    Proposals are drawn from the diagonal of the residual at the start of a block, and
+    each is kept with the ratio of its residual now to its residual then (Epperly et
+    al. 2024): the same distribution as one pivot at a time, in matrix products.
+    """
+    diagonal = kernel.diagonal()
+    F = np.zeros((plan.n_columns, kernel.n_rows))
+    floor = EPS * kernel.n_rows * diagonal.max()
+    chosen = np.empty(0, dtype=int)
+    while len(chosen) < plan.n_columns:
+        k = len(chosen)
+        diagonal = np.maximum(diagonal, 0)
+        diagonal[chosen] = 0
+        if diagonal.max() <= floor:  # K is reproduced: any columns will do
+            diagonal[:] = 0
+            diagonal[chosen] = -1
+            rest = draw(rng, diagonal, plan.n_columns - k)
+            chosen = np.concatenate([chosen, rest])
+            break
+        p = diagonal / diagonal.sum()
+        proposals = rng.choice(kernel.n_rows, size=plan.step, p=p)
+        proposed = diagonal[proposals]
+        residual = kernel.columns(proposals, proposals)
+        residual = residual - F[:k, proposals].T @ F[:k, proposals]
+        # Equal but for rounding, which would have the same rows proposed for ever.
+        diagonal[proposals] = np.minimum(proposed, np.diagonal(residual))
+        kept, L = rejection_cholesky(residual, proposed, floor, rng)
+        if len(kept) == 0:
+            continue
+        kept, L = kept[: plan.n_columns - k], L[:, : plan.n_columns - k]
+        pivots = proposals[kept]
+        columns = kernel.columns(pivots).T - F[:k, pivots].T @ F[:k]
+        rows = slice(k, k + len(kept))
+        F[rows] = solve_triangular(L[kept], columns, lower=True)
+        diagonal -= np.sum(F[rows] ** 2, axis=0)
+        chosen = np.concatenate([chosen, pivots])
+    return _unweighted(chosen)
+
+
+def rejection_cholesky(residual, proposed, floor, rng):
+    """Keep proposal i with probability (its residual now) / ``proposed[i]``.
+
+    Returns the positions kept, in order, and the columns (b, kept) of their partial
+    Cholesky factorisation of ``residual``.
+    """
+    H = residual.copy()
+    kept, columns = [], []
+    for i in range(len(H)):
+        if H[i, i] > floor and rng.random() * proposed[i] < H[i, i]:
+            column = H[:, i] / np.sqrt(H[i, i])
+            H -= np.outer(column, column)
+            kept.append(i)
+            columns.append(column)
+    return np.array(kept, dtype=int), np.array(columns).reshape(-1, len(H)).T
+
+
+def adaptive_deshpande(kernel, targets, plan, rng):
+    """Adaptive sampling of Deshpande et al. (2006): a pass over K for each round.
+
+    Probabilities are the squared distances of the columns of K from the span of those
+    drawn so far.
+    """
+
+    def scores(C, chosen):
+        return span_residuals(kernel, C, plan)
+
+    return _adaptive(kernel, plan, rng, scores)
+
+
+def span_residuals(kernel, C, plan):
+    """``|K_i - Q Q'K_i|^2`` for every column i of K, Q a basis of the columns C."""
+    Q, _ = np.linalg.qr(C)
+    scores = np.empty(kernel.n_rows)
+    for rows, K in _gram_rows(kernel, plan):
+        total = np.einsum("ij,ij->i", K, K)
+        inside = K @ Q
+        rest = total - np.einsum("ij,ij->i", inside, inside)
+        scores[rows] = np.where(rest > EPS * len(scores) * total, rest, 0)
+    return scores
+
+
+def adaptive_kumar(kernel, targets, plan, rng):
+    """Adaptive partial sampling (Kumar, Mohri, Talwalkar 2012): labels play no part."""
+    ones = np.ones(kernel.n_rows)
+
+    def scores(C, chosen):
+        return approximation_errors(C, chosen, ones, plan.rank)
+
+    return _adaptive(kernel, plan, rng, scores)
+
+
+def adaptive_criterion(kernel, targets, plan, rng):
+    """Criterion-driven adaptive sampling: Algorithm 2 of Ding et al. (2019)."""
+
+    def scores(C, chosen):
+        return approximation_errors(C, chosen, targets.weights, plan.rank)
+
+    return _adaptive(kernel, plan, rng, scores)
+
+
+def approximation_errors(C, chosen, weights, rank=None):
+    """Squared row norms of ``E = (C - C~) o (y y_nu')``, the scores of Algorithm 2.
+
+    ``C~`` are the columns of ``C D_k^+ C'``. With ``D = U S U'`` they are
+    ``C U_k U_k'``, so that ``E = C U_r U_r'`` (times the labels) for the eigenvectors
+    U_r that rank k leaves out, and the row norms are those of ``C U_r L`` with
+    ``L L' = U_r' diag(y_nu)^2 U_r``: one product of l c (c - k) operations.
+
+    Parameters
+    ----------
+    C : ndarray of shape (l, c)
+        The columns drawn so far.
+    chosen : ndarray of int of shape (c,)
+    weights : ndarray of shape (l,)
+        The labels y.
+    rank : int, default=None
+        k; half of c by default. With k = c and D non-singular E is zero, because the
+        approximation reproduces the columns that it is made of.
+
+    Returns
+    -------
+    ndarray of shape (l,)
+        All zero where E vanishes up to rounding.
+    """
+    c = len(chosen)
+    k = max(1, c // 2) if rank is None else rank
+    _, vectors, start = ranked_eigh(C[chosen], k)
+    left_out = vectors[:, :start]
+    y = weights[chosen]
+    B = left_out @ _gram_root(left_out.T * y)
+    errors = weights**2 * np.sum((C @ B) ** 2, axis=1)
+    scale = np.sum(weights**2 * np.sum((C * y) ** 2, axis=1))
+    return errors if errors.sum() > c * EPS * scale else np.zeros_like(errors)
+
+
+def _gram_root(A):
+    """A square R with ``R R' = A A'`` (from the QR decomposition of A')."""
+    return np.linalg.qr(A.T, mode="r").T
+
+
+def _adaptive(kernel, plan, rng, scores):
+    """Steps 3 to 9 of Algorithm 1: ``step`` columns, new scores, ``step`` more, ...
+
+    The first columns are drawn uniformly, and so are the next ones when all scores
+    vanish.
+    """
+    l, c = kernel.n_rows, plan.n_columns
+    C = np.empty((l, c), order="F")
+    chosen = rng.choice(l, min(plan.step, c), replace=False)
+    C[:, : len(chosen)] = kernel.columns(chosen)
+    while len(chosen) < c:
+        m = len(chosen)
+        p = scores(C[:, :m], chosen)
+        p[chosen] = -1
+        new = draw(rng, p, min(plan.step, c - m))
+        C[:, m : m + len(new)] = kernel.columns(new)
+        chosen = np.concatenate([chosen, new])
+    return _unweighted(chosen)

@@ -1,0 +1,339 @@
+"""Approximate kernel selection: Algorithm 1 of Ding et al. (2019)."""
+
+import difflib
+import warnings
+from numbers import Real
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.model_selection import ParameterGrid
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from adakern.kernels import resolve_gamma
+from adakern.nystrom.columns import KernelColumns, encode_targets
+from adakern.nystrom.criteria import CRITERIA
+from adakern.nystrom.factors import DenseKernel, LowRankKernel
+from adakern.nystrom.sampling import (
+    COUNT_OR_FRACTION,
+    NYSTROM_KERNELS,
+    PARAMETER_CONSTRAINTS,
+    SAMPLERS,
+    make_plan,
+)
+from adakern.nystrom.transformer import NystromFeaturesMixin
+
+#: References that choose no columns: the best rank-c approximation, and K itself.
+REFERENCES = ("optimal", "exact")
+
+#: The kernels of the paper's experiments: gamma from 2^-10 to 2^2.
+DEFAULT_GRID = {"gamma": [2.0**e for e in range(-10, 3)]}
+
+KERNEL_KEYS = ("kernel", "gamma", "degree", "coef0")
+
+
+def _is_number(value):
+    return isinstance(value, Real) and np.isfinite(value)
+
+
+def _is_positive(value):
+    return _is_number(value) and value > 0
+
+
+#: Keys of a candidate: a test of the value, and what it allows in words.
+CANDIDATE_KEYS = {
+    "kernel": (lambda v: v in NYSTROM_KERNELS, f"one of {', '.join(NYSTROM_KERNELS)}"),
+    "gamma": (
+        lambda v: _is_positive(v) or v in ("scale", "auto"),
+        "a positive number, 'scale' or 'auto'",
+    ),
+    "degree": (
+        lambda v: _is_positive(v) and v == int(v),
+        "a whole number, at least 1",
+    ),
+    "coef0": (_is_number, "a number"),
+    "ridge": (_is_positive, "a positive number"),
+}
+
+#: Kernel values whose squares, summed over the rows, could leave the range of floats.
+LARGEST_VALUE = 1e140
+
+
+class NystromKernelSelector(NystromFeaturesMixin, BaseEstimator):
+    """Choose a kernel by a criterion that Nyström approximations make affordable.
+
+    For each candidate kernel, columns are sampled, the approximation
+    ``K~ = C D_k^+ C'`` is formed and the criterion is computed from it by the Woodbury
+    formula; the candidate with the smallest value wins. The cost is O(l c^2) time and
+    O(l c) memory for each candidate, against O(l^3) and O(l^2).
+
+    As in Algorithm 1 of the paper, columns are sampled anew for each candidate kernel.
+    All candidates share one stream of random numbers, so that they differ by their
+    kernels and not by their luck. Candidates that differ in ``ridge`` alone share their
+    columns and factorisation.
+
+    Parameters
+    ----------
+    kernel : {"rbf", "laplacian", "poly", "linear"}, default="rbf"
+        Of candidates that do not name one.
+    param_grid : dict or list of dict, default=None
+        Candidates, as in :class:`sklearn.model_selection.ParameterGrid`, with the keys
+        "kernel", "gamma", "degree", "coef0" and "ridge". None: gamma from 2^-10 to
+        2^2 in powers of 2.
+    gamma : {"scale", "auto"} or float, default="scale"
+        Of candidates that do not name one; so for ``degree`` and ``coef0``.
+    degree : int, default=3
+    coef0 : float, default=1.0
+    criterion : {"ridge-risk", "loo", "gcv", "alignment"} or callable, \
+            default="ridge-risk"
+        What is minimised: the regularised risk ``mu y'(K + mu l I)^{-1} y``, the mean
+        squared leave-one-out error, generalised cross-validation, one minus the centred
+        alignment of kernel and target, or a function ``(kernel, Y, ridge) -> float``
+        of an object with the methods of ``adakern.nystrom.factors.LowRankKernel``.
+    ridge : float, default=0.005
+        mu, positive: the columns are chosen for it, and it is the regularisation of
+        candidates that do not name one. Candidates are only comparable across ``ridge``
+        by "loo" and "gcv".
+    n_columns : int or float, default=0.2
+        Columns c: a number up to l, or a fraction of l in (0, 1].
+    step : int or float, default=0.1
+        Columns per round of adaptive sampling: a number, or a fraction of c.
+    rank : int, default=None
+        Rank of the approximation, at most c; None for all of D. The adaptive samplers
+        use it too (None: half of the columns drawn so far).
+    sampling : str, default="adaptive-criterion"
+        "adaptive-criterion" is the paper's Algorithm 2, "greedy-criterion" chooses
+        columns by their exact effect on the ridge risk; further "uniform",
+        "column-norm", "leverage", "ridge-leverage", "rpcholesky", "adaptive-deshpande",
+        "adaptive-kumar", and as references "optimal" (the best approximation of rank c)
+        and "exact" (no approximation), which both form K.
+    oversampling : float, default=3.0
+        Candidates of "greedy-criterion" for each column, at least 1.
+    task : {"auto", "classification", "regression"}, default="auto"
+        How to read y: "auto" takes numbers that are not all whole for regression.
+        Regression uses y as it is (centre it for a model with an intercept).
+    random_state : int, RandomState instance or None, default=None
+
+    Attributes
+    ----------
+    best_params_ : dict
+        The candidate with the smallest criterion, the first of equals.
+    best_score_ : float
+        Its criterion.
+    candidates_ : list of dict
+    criterion_ : ndarray of shape (n_candidates,)
+        In the order of ``candidates_``; infinite for one that overflows.
+    columns_ : ndarray of shape (c,) or None
+        Columns drawn for the best candidate; None for the two references.
+    component_indices_, components_, normalization_ : ndarray
+        As in :class:`CriterionNystroem`, for ``transform`` with the best kernel.
+    n_features_in_ : int
+
+    References
+    ----------
+    L. Ding et al., Approximate Kernel Selection with Strong Approximate Consistency,
+    AAAI 2019.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_moons
+    >>> from adakern.nystrom import NystromKernelSelector
+    >>> X, y = make_moons(100, noise=0.1, random_state=0)
+    >>> selector = NystromKernelSelector(random_state=0).fit(X, y)
+    >>> selector.best_params_
+    {'gamma': 2.0}
+    """
+
+    _parameter_constraints = {  # noqa: RUF012 - scikit-learn's own form of constraints
+        **PARAMETER_CONSTRAINTS,
+        "kernel": [StrOptions(set(NYSTROM_KERNELS))],
+        "param_grid": [dict, list, None],
+        "gamma": [
+            StrOptions({"scale", "auto"}),
+            Interval(Real, 0, None, closed="neither"),
+        ],
+        "criterion": [StrOptions(set(CRITERIA)), callable],
+        "n_columns": COUNT_OR_FRACTION,
+        "sampling": [StrOptions({*SAMPLERS, *REFERENCES})],
+    }
+
+    def __init__(
+        self,
+        kernel="rbf",
+        param_grid=None,
+        *,
+        gamma="scale",
+        degree=3,
+        coef0=1.0,
+        criterion="ridge-risk",
+        ridge=0.005,
+        n_columns=0.2,
+        step=0.1,
+        rank=None,
+        sampling="adaptive-criterion",
+        oversampling=3.0,
+        task="auto",
+        random_state=None,
+    ):
+        self.kernel = kernel
+        self.param_grid = param_grid
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.criterion = criterion
+        self.ridge = ridge
+        self.n_columns = n_columns
+        self.step = step
+        self.rank = rank
+        self.sampling = sampling
+        self.oversampling = oversampling
+        self.task = task
+        self.random_state = random_state
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        return tags
+
+    def fit(self, X, y):
+        """Compute the criterion of every candidate.
+
+        Parameters
+        ----------
+        X : array-like of shape (l, d)
+        y : array-like of shape (l,)
+            Class labels or numbers.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            If a candidate has an unknown key or a value that is not allowed, there are
+            more columns than rows, ``rank`` is above the columns, y has one class
+            only, or every candidate overflows.
+
+        Warns
+        -----
+        UserWarning
+            For a candidate whose kernel values overflow; its criterion is infinite.
+        """
+        self._validate_params()
+        X, y = validate_data(self, X, y, dtype=np.float64)
+        targets = encode_targets(y, self.task)
+        plan = make_plan(
+            len(X), self.n_columns, self.step, self.rank, self.ridge, self.oversampling
+        )
+        criterion = CRITERIA.get(self.criterion, self.criterion)
+        seed = check_random_state(self.random_state).randint(2**31)
+        self.candidates_ = self._candidates()
+        self.criterion_ = np.full(len(self.candidates_), np.inf)
+        samples = {}
+        for params, members in self._by_kernel(X):
+            kernel = KernelColumns(X, **params)
+            if not _in_range(kernel):
+                _warn_overflow(params)
+                continue
+            rng = np.random.default_rng(seed)
+            factored, sample = self._approximate(kernel, targets, plan, rng)
+            for i in members:
+                ridge = self.candidates_[i].get("ridge", self.ridge)
+                self.criterion_[i] = criterion(factored, targets.values, ridge)
+                samples[i] = params, sample
+        self._keep_best(X, samples)
+        return self
+
+    def _keep_best(self, X, samples):
+        best = int(np.argmin(self.criterion_))
+        if not np.isfinite(self.criterion_[best]):
+            raise ValueError(
+                "no candidate kernel has a finite criterion; scale X to about [-1, 1], "
+                "or lower gamma or degree in param_grid"
+            )
+        self.best_params_ = self.candidates_[best]
+        self.best_score_ = float(self.criterion_[best])
+        params, sample = samples[best]
+        self.columns_ = None
+        if sample is not None:
+            self.columns_ = sample.indices
+            self._set_features(X, params, sample.indices, self.rank, sample.weights)
+
+    def _approximate(self, kernel, targets, plan, rng):
+        """A factored (approximate) kernel and the sample it is made of."""
+        if self.sampling == "exact":
+            return DenseKernel(kernel.full()), None
+        if self.sampling == "optimal":
+            rank = plan.rank or plan.n_columns
+            return LowRankKernel.from_eigenpairs(kernel.full(), rank), None
+        sample = SAMPLERS[self.sampling](kernel, targets, plan, rng)
+        C = kernel.columns(sample.indices)
+        return LowRankKernel.from_columns(C, *sample, rank=plan.rank), sample
+
+    def _candidates(self):
+        grid = DEFAULT_GRID if self.param_grid is None else self.param_grid
+        candidates = list(ParameterGrid(grid))
+        if not candidates:
+            raise ValueError("param_grid is empty; give at least one candidate kernel")
+        for candidate in candidates:
+            _check_candidate(candidate)
+        return candidates
+
+    def _by_kernel(self, X):
+        """Distinct kernels with the positions of their candidates, in order."""
+        groups = {}
+        for i, candidate in enumerate(self.candidates_):
+            params = {
+                key: candidate.get(key, getattr(self, key)) for key in KERNEL_KEYS
+            }
+            params["gamma"] = resolve_gamma(params["gamma"], X)
+            groups.setdefault(tuple(params.items()), (params, []))[1].append(i)
+        return groups.values()
+
+    def transform(self, X):
+        """Nyström features of the best kernel; see :class:`CriterionNystroem`.
+
+        Raises
+        ------
+        ValueError
+            If ``sampling`` is one of the references, which choose no columns.
+        """
+        check_is_fitted(self, "best_params_")
+        if self.columns_ is None:
+            raise ValueError(
+                f"sampling={self.sampling!r} chooses no columns, so there are no "
+                "features; fit with one of the column samplings, or use best_params_"
+            )
+        return super().transform(X)
+
+
+def _check_candidate(candidate):
+    """Refuse unknown keys and values before any work."""
+    for key, value in candidate.items():
+        if key not in CANDIDATE_KEYS:
+            near = difflib.get_close_matches(str(key), CANDIDATE_KEYS, n=1)
+            hint = f"; did you mean {near[0]!r}?" if near else ""
+            raise ValueError(
+                f"param_grid has the key {key!r}; allowed are "
+                f"{', '.join(CANDIDATE_KEYS)}{hint}"
+            )
+        fits, allowed = CANDIDATE_KEYS[key]
+        if not fits(value):
+            raise ValueError(f"param_grid has {key}={value!r}; allowed: {allowed}")
+
+
+def _in_range(kernel):
+    """Whether K is finite, by its diagonal: |K_ij|^2 <= K_ii K_jj."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        return bool(np.max(np.abs(kernel.diagonal())) < LARGEST_VALUE)
+
+
+def _warn_overflow(params):
+    warnings.warn(
+        f"the kernel values of candidate {params} overflow; it is left out (criterion "
+        "infinite). Scale X to about [-1, 1], or lower gamma or degree",
+        UserWarning,
+        stacklevel=3,
+    )

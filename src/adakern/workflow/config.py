@@ -1,0 +1,160 @@
+"""The configuration of a run: its schema, and what every setting means.
+
+These dataclasses are Hydra's structured configuration: they are the one place where a
+setting, its type and its default are declared. ``compose.py`` fills them from the YAML
+files in ``conf/`` and the command line, ``validate.py`` checks what types cannot say.
+"""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from adakern.datasets import DatasetEntry
+
+__all__ = [
+    "Config",
+    "Data",
+    "Jobs",
+    "Method",
+    "Protocol",
+    "Recipe",
+    "Search",
+    "Study",
+    "Tracking",
+]
+
+
+@dataclass
+class Recipe:
+    """How a method treats one task."""
+
+    #: ``_target_`` (the class) and its fixed parameters, in Hydra's own form.
+    estimator: dict[str, Any] = field(default_factory=dict)
+    #: Parameter -> values, searched by cross-validation on the training part.
+    grid: dict[str, Any] = field(default_factory=dict)
+    #: "self", or the method whose best parameters are taken over before the grid.
+    tune_with: str = "self"
+    #: Folds of the search; 1 is one 20 % validation part; null follows ``search``.
+    folds: int | None = None
+
+
+@dataclass
+class Method:
+    """A method of the comparison; a task it has no recipe for is left out."""
+
+    classifier: Recipe | None = None
+    regressor: Recipe | None = None
+    description: str = ""
+    reference: str = ""
+
+
+@dataclass
+class Protocol:
+    """How a data set is cut into training and test parts, and scaled."""
+
+    #: "holdout", "kfold" or "group-holdout".
+    kind: str = "holdout"
+    repeats: int = 10
+    #: Share of the rows (of the groups, for "group-holdout") in the test part.
+    test_size: float = 0.5
+    #: Folds of "kfold"; each is one solve.
+    n_splits: int = 5
+    #: Keep the class proportions in both parts.
+    stratify: bool = True
+    #: "never", "prefer" (where the data set has one) or "require".
+    published_split: str = "never"
+    #: "unit" ([0, 1]), "symmetric" ([-1, 1]), "standard" or "none".
+    scale: str = "unit"
+    #: "train" (no leak) or "all" (the papers' habit; the report says so).
+    scale_fit: str = "train"
+    #: "none", or "standard": regression targets are standardised for the fit, on the
+    #: training part; metrics are in the target's own units.
+    scale_target: str = "none"
+    #: Clip features at the percentiles that the data set's entry gives.
+    clip: bool = True
+    seed: int = 0
+
+
+@dataclass
+class Search:
+    """Cross-validation on the training part."""
+
+    folds: int = 5
+    #: Every how many points of a grid are kept; 2 halves each axis.
+    step: int = 1
+
+
+@dataclass
+class Jobs:
+    """How the work is cut into jobs."""
+
+    #: Data sets up to this many rows solve all repeats in one job, others one a job.
+    batch_rows: int = 2000
+    threads: int = 1
+    #: Of one solve or search, in seconds; beyond it the record says "timeout".
+    time_limit: int = 3600
+    #: Memory that a job asks for on a cluster, in MB.
+    memory_mb: int = 2000
+
+
+@dataclass
+class Data:
+    """Where data come from and go to."""
+
+    cache: str = "data"
+    #: Folder laid out as one folder a data set; ADAKERN_DATA_MIRROR when null.
+    mirror: str | None = None
+    #: Of one network read, in seconds.
+    timeout: float = 30.0
+    retries: int = 3
+
+
+@dataclass
+class Tracking:
+    """MLflow."""
+
+    enabled: bool = True
+    #: MLFLOW_TRACKING_URI, where set, wins.
+    uri: str = "sqlite:///mlflow.db"
+
+
+@dataclass
+class Study:
+    """A computation that is not a solve, and its figure."""
+
+    #: Dotted name of ``function(table, seed, **params) -> DataFrame``.
+    compute: str = ""
+    #: Dotted name of ``function(frame) -> matplotlib Figure``.
+    plot: str | None = None
+    #: Table name -> dotted name of ``function(frame) -> DataFrame``, for the report.
+    tables: dict[str, str] = field(default_factory=dict)
+    #: One job for each; ``table`` is None when there are none.
+    datasets: list[str] = field(default_factory=list)
+    params: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass
+class Config:
+    """One experiment, complete."""
+
+    name: str = ""
+    title: str = ""
+    description: str = ""
+    dataset: dict[str, DatasetEntry] = field(default_factory=dict)
+    method: dict[str, Method] = field(default_factory=dict)
+    protocol: Protocol = field(default_factory=Protocol)
+    search: Search = field(default_factory=Search)
+    jobs: Jobs = field(default_factory=Jobs)
+    data: Data = field(default_factory=Data)
+    tracking: Tracking = field(default_factory=Tracking)
+    #: Data set -> method -> fixed parameters, stronger than the method's own.
+    settings: dict[str, Any] = field(default_factory=dict)
+    #: Method -> parameter -> values; each point becomes a method ``name@param=value``.
+    sweep: dict[str, Any] = field(default_factory=dict)
+    #: Table of ``data/published/`` shown beside the measured numbers.
+    published: str | None = None
+    #: Figure name -> dotted name of ``function(records) -> matplotlib Figure``.
+    figures: dict[str, str] = field(default_factory=dict)
+    #: Table name -> dotted name of ``function(records) -> DataFrame``, for the report.
+    tables: dict[str, str] = field(default_factory=dict)
+    studies: dict[str, Study] = field(default_factory=dict)
+    results: str = "results"

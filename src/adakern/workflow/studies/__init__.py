@@ -1,0 +1,1 @@
+"""Computations and figures of the experiments that are not solves."""

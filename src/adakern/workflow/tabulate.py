@@ -1,0 +1,13 @@
+"""Stage ``tabulate``: one of the experiment's own tables."""
+
+from adakern.files import atomic_path
+from adakern.workflow.study import read_frames, resolve
+
+__all__ = ["run"]
+
+
+def run(inputs, outputs, params):
+    """Condense the records, or the frames of a study, to a table for the report."""
+    table = resolve(params["function"])(read_frames(inputs["frames"]))
+    with atomic_path(outputs["table"]) as path:
+        table.to_csv(path, index=False)

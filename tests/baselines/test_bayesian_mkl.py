@@ -1,0 +1,123 @@
+import numpy as np
+import pytest
+from scipy.integrate import quad
+from scipy.stats import gamma as gamma_distribution
+from scipy.stats import truncnorm
+from sklearn.datasets import load_diabetes, make_moons
+from sklearn.exceptions import ConvergenceWarning
+
+from adakern.baselines import BayesianMKLClassifier, BayesianMKLRegressor, KernelBank
+from adakern.baselines.variational import (
+    FixedPrecision,
+    GammaFactor,
+    GaussianTarget,
+    MeanField,
+    TruncatedTarget,
+)
+
+BANK = KernelBank((0.3, 2.0, 20.0), (2,))
+
+
+def classification_field(margin=1.0, output_scale=0.5):
+    X, y = make_moons(40, noise=0.2, random_state=0)
+    target = TruncatedTarget(np.where(y == 1, 1.0, -1.0), margin)
+    return MeanField(BANK.stack(X), target, FixedPrecision(output_scale**-2.0), 1, 1)
+
+
+def regression_field():
+    X = np.random.default_rng(0).uniform(size=(40, 2))
+    y = np.sin(7 * X[:, 0]) + X[:, 1]
+    upsilon = GammaFactor(1.0, 1.0, count=4 * 40)
+    return MeanField(BANK.stack(X), GaussianTarget(y, 1.0, 1.0), upsilon, 1, 1)
+
+
+@pytest.mark.parametrize("make", [classification_field, regression_field])
+def test_every_single_update_raises_the_lower_bound(make):
+    field = make()
+    bounds = [field.lower_bound()]
+    for _ in range(15):
+        for update in field.updates:
+            update()
+            bounds.append(field.lower_bound())
+    rises = np.diff(bounds)
+    assert rises.min() >= -1e-8 * abs(bounds[-1])
+    assert bounds[-1] > bounds[0] + 1
+
+
+@pytest.mark.parametrize("make", [classification_field, regression_field])
+@pytest.mark.parametrize(
+    ("update", "name"),
+    [
+        ("update_weights", "a"),
+        ("update_outputs", "G"),
+        ("update_combination", "be"),
+    ],
+)
+def test_an_update_is_the_maximum_over_its_factor(make, update, name):
+    field = make()
+    for step in field.updates:
+        step()
+    getattr(field, update)()
+    best, mean = field.lower_bound(), getattr(field, name).copy()
+    rng = np.random.default_rng(0)
+    for _ in range(5):
+        setattr(field, name, mean + 0.05 * rng.normal(size=mean.shape))
+        field.scores = (field.K.T @ field.a).reshape(field.G.shape)
+        assert field.lower_bound() < best
+    setattr(field, name, mean)
+
+
+def test_weights_have_the_covariance_of_their_definition():
+    field = classification_field()
+    field.update_weights()
+    upsilon = field.upsilon.mean[0]
+    covariance = np.linalg.inv(np.diag(field.sample.mean) + upsilon * field.KK)
+    np.testing.assert_allclose(field.a_variances, np.diag(covariance), rtol=1e-6)
+    assert field.a_trace == pytest.approx(np.trace(field.KK @ covariance), rel=1e-6)
+    assert field.a_logdet == pytest.approx(np.linalg.slogdet(covariance)[1], rel=1e-6)
+
+
+def test_gamma_divergence_is_the_integral():
+    factor = GammaFactor(1.5, 2.0, count=3)
+    factor.update(4.0)
+    q = gamma_distribution(factor.shape, scale=1 / factor.rate[0])
+    p = gamma_distribution(1.5, scale=2.0)
+    value, _ = quad(lambda x: q.pdf(x) * (q.logpdf(x) - p.logpdf(x)), 0, 30)
+    assert factor.divergence() == pytest.approx(value, rel=1e-6)
+
+
+def test_truncated_moments_are_scipys():
+    y, score, margin = np.array([1.0, -1.0, 1.0]), np.array([0.3, 0.8, -4.0]), 0.7
+    target = TruncatedTarget(y, margin)
+    target.update(score, 0.0)
+    upper, infinity = margin - y * score, np.full(3, np.inf)
+    reference = truncnorm(upper, infinity, loc=y * score)
+    np.testing.assert_allclose(y * target.mean, reference.mean(), rtol=1e-6)
+    squares = reference.var() + reference.mean() ** 2
+    assert target.second_moment == pytest.approx(squares.sum(), rel=1e-6)
+
+
+def test_classifier_separates_the_moons():
+    X, y = make_moons(200, noise=0.2, random_state=0)
+    model = BayesianMKLClassifier(gammas=[0.5, 5.0], degrees=[1]).fit(X[::2], y[::2])
+    assert model.score(X[1::2], y[1::2]) > 0.9
+    again = BayesianMKLClassifier(gammas=[0.5, 5.0], degrees=[1]).fit(X[::2], y[::2])
+    np.testing.assert_array_equal(
+        model.decision_function(X), again.decision_function(X)
+    )
+
+
+def test_regressor_does_not_depend_on_the_scale_of_the_target():
+    X, y = load_diabetes(return_X_y=True)
+    X, y = X[:120] * 10, y[:120]
+    model = BayesianMKLRegressor(gammas=[0.1, 1.0], degrees=[1]).fit(X, y)
+    scaled = BayesianMKLRegressor(gammas=[0.1, 1.0], degrees=[1]).fit(X, 1e4 * y - 7)
+    np.testing.assert_allclose(scaled.predict(X), 1e4 * model.predict(X) - 7, rtol=1e-6)
+    assert model.score(X, y) > 0.4
+
+
+def test_non_convergence_warns_with_the_change():
+    X, y = make_moons(30, noise=0.2, random_state=0)
+    model = BayesianMKLClassifier(gammas=[1.0], max_iter=2, tol=1e-12)
+    with pytest.warns(ConvergenceWarning, match="still changed by"):
+        model.fit(X, y)

@@ -1,0 +1,118 @@
+import cvxpy as cp
+import numpy as np
+import pytest
+from sklearn.datasets import make_moons
+from sklearn.exceptions import ConvergenceWarning
+
+from adakern.baselines import DeepMKL, KernelBank
+from adakern.baselines.deep_mkl import SpanObjective, deepen, weight_gradient
+from adakern.baselines.span import ETA, l2_svm_dual, span_bound
+
+BANK = KernelBank((0.7, 3.0), (1, 2))
+
+
+def moons(n=40, seed=0):
+    X, y = make_moons(n, noise=0.25, random_state=seed)
+    return X, np.where(y == 1, 1.0, -1.0)
+
+
+def random_weights(layers=3, seed=0):
+    weights = np.random.default_rng(seed).uniform(size=(layers, len(BANK)))
+    return weights / weights.sum(axis=1, keepdims=True)
+
+
+def test_l2_svm_is_the_squared_hinge_machine_of_cvxpy():
+    X, y = moons()
+    K = BANK.combine(X, weights=np.full(4, 0.25))
+    d, b = l2_svm_dual(K, y, C=2.0, tol=1e-7)
+    v, bias = cp.Variable(len(y)), cp.Variable()
+    root = np.linalg.cholesky(K + 1e-10 * np.eye(len(y)))
+    hinge = cp.pos(1 - cp.multiply(y, root @ v + bias))
+    loss = 0.5 * cp.sum_squares(v) + 1.0 * cp.sum_squares(hinge)
+    cp.Problem(cp.Minimize(loss)).solve(solver=cp.CLARABEL)
+    np.testing.assert_allclose(K @ d + b, root @ v.value + bias.value, atol=1e-4)
+
+
+def test_gradient_of_the_span_bound_by_finite_differences():
+    X, y = moons()
+    K = BANK.combine(X, weights=np.full(4, 0.25))
+    support = np.flatnonzero(l2_svm_dual(K, y, C=5.0)[0])
+    K, y = K[np.ix_(support, support)], y[support]
+    _, gradient = span_bound(K, y, C=5.0)
+    rng = np.random.default_rng(0)
+    for _ in range(5):
+        E = rng.normal(size=K.shape)
+        E = E + E.T
+        change = (
+            span_bound(K + 1e-6 * E, y, 5.0)[0] - span_bound(K - 1e-6 * E, y, 5.0)[0]
+        )
+        assert np.vdot(gradient, E) == pytest.approx(change / 2e-6, rel=1e-4)
+
+
+def test_span_is_the_distance_of_its_definition():
+    """S_p^2 = min over 1'l = 1 of |x_p - sum l_i x_i|^2 + eta sum l_i^2 / a_i."""
+    X, y = moons(n=16)
+    K = BANK.combine(X, weights=np.full(4, 0.25)) + np.eye(16) / 5.0
+    d, _ = l2_svm_dual(K - np.eye(16) / 5.0, y, C=5.0, tol=1e-8)
+    rows = np.flatnonzero(d)
+    K, y, s = K[np.ix_(rows, rows)], y[rows], len(rows)
+    bordered = np.block([[K, np.ones((s, 1))], [np.ones((1, s)), np.zeros((1, 1))]])
+    alpha = y * np.linalg.solve(bordered, np.append(y, 0))[:s]
+    root = np.linalg.cholesky(K)
+    lost = []
+    for p in range(s):
+        others = np.delete(np.arange(s), p)
+        l = cp.Variable(s - 1)
+        distance = cp.sum_squares(root[p] - l @ root[others])
+        smooth = ETA * cp.sum(cp.multiply(1 / alpha[others], cp.square(l)))
+        problem = cp.Problem(cp.Minimize(distance + smooth), [cp.sum(l) == 1])
+        lost.append(alpha[p] * problem.solve(solver=cp.CLARABEL) - 1)
+    expected = np.sum(1 / (1 + np.exp(-5 * np.array(lost))))
+    value, _ = span_bound(K - np.eye(s) / 5.0, y, C=5.0)
+    assert value == pytest.approx(expected, rel=1e-4)
+
+
+def test_weight_gradient_by_finite_differences():
+    X, _ = moons(n=12)
+    grams, weights = BANK.stack(X), random_weights()
+    target = np.random.default_rng(1).normal(size=(12, 12))
+
+    def value(theta):
+        first = np.tensordot(theta[0], grams, axes=1)
+        return np.vdot(target, deepen(BANK, theta, first)[-1])
+
+    layers = deepen(BANK, weights, np.tensordot(weights[0], grams, axes=1))
+    gradient = weight_gradient(BANK, weights, grams, layers, target)
+    for index in np.ndindex(weights.shape):
+        shift = np.zeros_like(weights)
+        shift[index] = 1e-6
+        numeric = (value(weights + shift) - value(weights - shift)) / 2e-6
+        assert gradient[index] == pytest.approx(numeric, rel=1e-5, abs=1e-7)
+
+
+def test_a_layer_is_the_bank_in_the_feature_space_below():
+    X, _ = moons(n=10)
+    weights = random_weights(layers=2)
+    first = BANK.combine(X, weights=weights[0])
+    values, vectors = np.linalg.eigh(first)
+    features = vectors * np.sqrt(values.clip(min=0))
+    above = BANK.combine(features, weights=weights[1])
+    np.testing.assert_allclose(deepen(BANK, weights, first)[-1], above, atol=1e-8)
+
+
+def test_fit_lowers_the_bound_and_keeps_unit_diagonals():
+    X, y = moons(n=80)
+    model = DeepMKL(C=5.0, gammas=[0.3, 3.0], degrees=[1]).fit(X, y)
+    start = SpanObjective(
+        np.full((3, 3), 1 / 3), model.bank_, model.bank_.stack(X), y, 5.0
+    )
+    assert model.objective_ < start.value
+    np.testing.assert_allclose(model.kernel_weights_.sum(axis=1), 1)
+    assert model.kernel_weights_.min() >= 0
+    assert model.score(X, y) > 0.9
+
+
+def test_non_convergence_warns_with_the_decrease():
+    X, y = moons(n=60)
+    with pytest.warns(ConvergenceWarning, match="still fell by"):
+        DeepMKL(C=5.0, max_iter=1, tol=1e-12).fit(X, y)

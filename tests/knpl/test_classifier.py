@@ -1,0 +1,79 @@
+import numpy as np
+import pytest
+from sklearn.datasets import load_wine, make_moons
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.preprocessing import minmax_scale
+from sklearn.svm import SVC
+
+from adakern.kernels import gram_matrix
+from adakern.knpl import KNPLClassifier
+
+
+@pytest.fixture
+def moons():
+    X, y = make_moons(80, noise=0.3, random_state=0)
+    return X[:50], y[:50], X[50:]
+
+
+def test_training_rows_see_the_learned_kernel(moons):
+    X, y, _ = moons
+    model = KNPLClassifier(C=2.0, gamma=1.0, reg=10.0).fit(X, y)
+    saddle = model.machines_[0].saddle
+    learned = model.pairwise_layer_ * gram_matrix(X, gamma=1.0)
+    np.testing.assert_allclose(
+        model.decision_function(X), learned @ saddle.d + saddle.intercept, atol=1e-9
+    )
+
+
+def test_new_rows_take_the_column_of_their_nearest_training_row(moons):
+    X, y, X_new = moons
+    model = KNPLClassifier(C=2.0, gamma=1.0, reg=10.0).fit(X, y)
+    saddle = model.machines_[0].saddle
+    for x, decision in zip(X_new, model.decision_function(X_new), strict=True):
+        nearest = np.argmin(np.linalg.norm(X - x, axis=1))
+        kernel = np.exp(-np.sum((X - x) ** 2, axis=1))
+        by_hand = saddle.d @ (saddle.G[:, nearest] * kernel) + saddle.intercept
+        assert decision == pytest.approx(by_hand, abs=1e-9)
+
+
+def test_precomputed_kernel_gives_the_same_machine(moons):
+    X, y, X_new = moons
+    plain = KNPLClassifier(C=2.0, gamma=1.0, reg=4.0).fit(X, y)
+    precomputed = KNPLClassifier(C=2.0, kernel="precomputed", reg=4.0)
+    precomputed.fit(gram_matrix(X, gamma=1.0), y)
+    np.testing.assert_allclose(
+        precomputed.decision_function(gram_matrix(X_new, X, gamma=1.0)),
+        plain.decision_function(X_new),
+        atol=1e-6,
+    )
+
+
+def test_large_reg_is_svc_for_three_classes():
+    X, y = load_wine(return_X_y=True)
+    X = minmax_scale(X)
+    model = KNPLClassifier(C=1.0, gamma=0.5, reg=1e8, tol=1e-7).fit(X[::2], y[::2])
+    svc = SVC(C=1.0, gamma=0.5, decision_function_shape="ovo", tol=1e-6)
+    svc.fit(X[::2], y[::2])
+    np.testing.assert_allclose(
+        -model._pair_decisions(X[1::2]), svc.decision_function(X[1::2]), atol=2e-3
+    )
+    assert len(model.pairwise_layer_) == 3
+
+
+@pytest.mark.parametrize("limits", [{"max_iter": 1}, {"solver": "admm"}])
+def test_non_convergence_warns_with_the_gap(moons, limits):
+    X, y, _ = moons
+    model = KNPLClassifier(C=10.0, gamma=1.0, reg=1e-2, **limits)
+    with pytest.warns(ConvergenceWarning, match="saddle gap of"):
+        model.fit(X, y)
+    assert not model.converged_
+    assert model.duality_gap_ > 0
+
+
+@pytest.mark.parametrize("solver", ["exact", "admm"])
+def test_history_is_kept(moons, solver):
+    X, y, _ = moons
+    model = KNPLClassifier(C=1.0, gamma=1.0, reg=50.0, solver=solver).fit(X, y)
+    assert model.converged_
+    assert model.n_iter_ == len(model.history_["objective"])
+    assert model.history_["gap"][-1] == model.duality_gap_

@@ -1,0 +1,58 @@
+import cvxpy as cp
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from adakern.knpl.pairwise import admm, exact_layer, project_onto_affine
+
+
+def random_symmetric(n, seed, *, psd):
+    A = np.random.default_rng(seed).normal(size=(n, n))
+    return A @ A.T / n if psd else (A + A.T) / 2
+
+
+@pytest.mark.parametrize("psd", [True, False])
+@pytest.mark.parametrize("seed", range(3))
+def test_layer_is_the_projection_that_cvxpy_finds(seed, psd):
+    Gamma = random_symmetric(8, seed, psd=psd)
+    G = cp.Variable((8, 8), symmetric=True)
+    affine = cp.sum(G, axis=1) == 8 * np.ones(8)
+    problem = cp.Problem(cp.Minimize(cp.sum_squares(G - Gamma)), [G >> 0, affine])
+    problem.solve(solver=cp.CLARABEL, tol_gap_abs=1e-10, tol_gap_rel=1e-10)
+    np.testing.assert_allclose(exact_layer(Gamma, psd=psd), G.value, atol=1e-4)
+
+
+@pytest.mark.parametrize("psd", [True, False])
+def test_admm_converges_to_the_closed_form(psd):
+    Gamma = random_symmetric(12, 3, psd=psd)
+    G, residuals = admm(Gamma, max_iter=300, tol=1e-11, growth=1.0)
+    np.testing.assert_allclose(G, exact_layer(Gamma, psd=psd), atol=1e-8)
+    assert residuals[-1] <= 1e-11
+
+
+def test_admm_stops_at_its_limits():
+    Gamma = random_symmetric(12, 0, psd=True)
+    assert len(admm(Gamma, max_iter=3, tol=1e-30)[1]) == 3
+    loose = admm(Gamma, max_iter=300, tol=1e-2)[1]
+    assert loose[-1] <= 1e-2 < loose[-2]
+
+
+@given(st.integers(2, 15), st.integers(0, 10**6))
+def test_affine_projection_by_its_definition(n, seed):
+    S = random_symmetric(n, seed, psd=False)
+    Q = project_onto_affine(S)
+    np.testing.assert_allclose(Q, Q.T, atol=1e-12)
+    np.testing.assert_allclose(Q.sum(axis=1), n, atol=1e-9)
+    np.testing.assert_allclose(project_onto_affine(Q), Q, atol=1e-9)
+    # The residual is orthogonal to every direction along the set.
+    D = random_symmetric(n, seed + 1, psd=False)
+    P = np.eye(n) - 1 / n
+    assert abs(np.vdot(S - Q, P @ D @ P)) < 1e-8 * n * n
+
+
+@given(st.integers(2, 12), st.integers(0, 10**6), st.booleans())
+def test_layer_is_feasible(n, seed, psd):
+    G = exact_layer(random_symmetric(n, seed, psd=psd), psd=psd)
+    np.testing.assert_allclose(G.sum(axis=1), n, atol=1e-8)
+    assert np.linalg.eigvalsh(G)[0] > -1e-9 * n

@@ -1,0 +1,142 @@
+from itertools import islice
+
+import cvxpy as cp
+import numpy as np
+import pytest
+from scipy.optimize import approx_fprime
+
+from adakern.kernels import gram_matrix
+from adakern.knpl.solver import (
+    SaddleFunction,
+    accelerated_ascent,
+    solve_admm,
+    solve_exact,
+    svm_gap,
+)
+from adakern.svm import svm_dual
+
+
+def problem(n=14, seed=0, kernel="rbf", gamma=2.0):
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(size=(n, 3))
+    y = np.where(rng.permutation(n) < n // 2, 1.0, -1.0)
+    return gram_matrix(X, kernel=kernel, gamma=gamma), y
+
+
+def signed_duals(y, C, seed=0):
+    return y * np.random.default_rng(seed).uniform(0, C, size=len(y))
+
+
+@pytest.mark.parametrize(("kernel", "psd"), [("rbf", True), ("tl1", False)])
+def test_gradient_by_finite_differences(kernel, psd):
+    K, y = problem(kernel=kernel)
+    K = K - 0.3 * (not psd) * (1 - np.eye(len(K)))
+    function = SaddleFunction(K, y, reg=0.05, psd=psd)
+    d = signed_duals(y, 1.0)
+    numeric = approx_fprime(d, lambda v: function(v)[0], 1e-7)
+    np.testing.assert_allclose(function(d)[1], numeric, rtol=1e-4, atol=1e-5)
+
+
+def test_matrix_free_form_is_the_dense_one():
+    K, y = problem(n=25)
+    d = signed_duals(y, 2.0)
+    dense = SaddleFunction(K, y, reg=0.3, psd=False)
+    free = SaddleFunction(K, y, reg=0.3, psd=True)
+    value, gradient = free(d)
+    np.testing.assert_allclose(value, dense(d)[0], rtol=1e-9)
+    np.testing.assert_allclose(gradient, dense(d)[1], atol=1e-9)
+    # And both are H(a, G) of equation 4 at the minimiser G.
+    G = free.layer(d)
+    H = y @ d - 0.5 * d @ (G * K) @ d + 0.3 * np.sum(G**2) - 0.3 * len(y) ** 2
+    np.testing.assert_allclose(value, H, rtol=1e-9)
+
+
+def saddle_by_semidefinite_program(K, y, C, reg):
+    """Equation 4 as one program, with the Schur complement form of the SVM's dual."""
+    n = len(y)
+    G = cp.Variable((n, n), symmetric=True)
+    t, b = cp.Variable(), cp.Variable()
+    nu, delta = cp.Variable(n, nonneg=True), cp.Variable(n, nonneg=True)
+    corner = cp.reshape(1 + nu - delta + b * y, (n, 1), order="C")
+    signed = cp.multiply(np.outer(y, y) * K, G)
+    bound = cp.reshape(2 * (t - C * cp.sum(delta)), (1, 1), order="C")
+    schur = cp.bmat([[signed, corner], [corner.T, bound]])
+    constraints = [G >> 0, cp.sum(G, axis=1) == n * np.ones(n), schur >> 0]
+    program = cp.Problem(cp.Minimize(t + reg * cp.sum_squares(G)), constraints)
+    program.solve(solver=cp.CLARABEL, tol_gap_abs=1e-10, tol_gap_rel=1e-10)
+    return program.value, G.value
+
+
+@pytest.mark.parametrize(("C", "reg"), [(1.0, 0.02), (1.0, 1.0), (10.0, 5.0)])
+def test_exact_solver_reaches_the_semidefinite_optimum(C, reg):
+    K, y = problem(n=12)
+    saddle = solve_exact(K, y, C, reg, psd=True, max_iter=5000, tol=1e-8)
+    optimum, G = saddle_by_semidefinite_program(K, y, C, reg)
+    assert saddle.converged
+    assert saddle.objective == pytest.approx(optimum, rel=1e-6)
+    np.testing.assert_allclose(saddle.G, G, atol=2e-3)
+
+
+def test_indefinite_kernel_is_solved_too():
+    K, y = problem(n=30, kernel="tl1", gamma=1.0)
+    K = K - 0.2 * (1 - np.eye(len(K)))
+    assert np.linalg.eigvalsh(K)[0] < -1e-3
+    saddle = solve_exact(K, y, 0.5, 0.5, psd=False, max_iter=500, tol=1e-3)
+    assert np.linalg.eigvalsh(saddle.G)[0] > -1e-9
+    assert saddle.history["objective"][-1] >= saddle.history["objective"][0]
+
+
+def test_gap_bounds_the_distance_to_the_optimum():
+    K, y = problem(n=20)
+    best = solve_exact(K, y, 1.0, 0.1, psd=True, max_iter=5000, tol=1e-9).objective
+    rough = solve_exact(K, y, 1.0, 0.1, psd=True, max_iter=5, tol=1e-9)
+    assert not rough.converged
+    for value, gap in zip(
+        rough.history["objective"], rough.history["gap"], strict=True
+    ):
+        assert -1e-6 <= best - value <= gap + 1e-6
+
+
+def test_large_reg_leaves_the_svm():
+    K, y = problem(n=20)
+    saddle = solve_exact(K, y, 1.0, 1e6, psd=True, max_iter=5000, tol=1e-9)
+    d, b = svm_dual(K, y, 1.0, tol=1e-8)
+    np.testing.assert_allclose(saddle.G, 1, atol=1e-5)
+    np.testing.assert_allclose(K @ saddle.d, K @ d, atol=1e-3)
+    assert saddle.intercept == pytest.approx(b, abs=1e-3)
+
+
+def test_bias_of_the_gap_minimises_the_hinge_loss():
+    rng = np.random.default_rng(0)
+    for n in (2, 5, 20):
+        f, y = rng.normal(size=n), np.where(np.arange(n) < (n + 1) // 2, 1.0, -1.0)
+        _, b = svm_gap(np.zeros(n), f, y, 1.0)
+
+        def hinge(bias, f=f, y=y):
+            return np.maximum(0, 1 - y * (f + bias)).sum()
+
+        assert hinge(b) <= min(map(hinge, np.linspace(-5, 5, 2001))) + 1e-9
+
+
+def test_admm_finds_the_saddle_where_its_alternation_converges():
+    K, y = problem(n=20)
+    C, reg = 1.0, 20.0
+    admm = solve_admm(K, y, C, reg, max_outer=50, max_inner=300, tol=1e-3)
+    exact = solve_exact(K, y, C, reg, psd=True, max_iter=5000, tol=1e-8)
+    assert admm.converged
+    constant = reg * len(y) ** 2
+    assert admm.objective - constant == pytest.approx(
+        exact.objective - constant, rel=1e-3
+    )
+
+
+def test_ascent_maximises_a_concave_quadratic():
+    A = np.diag([1.0, 100.0])
+    target = np.array([3.0, -2.0])
+
+    def quadratic(d):
+        return -0.5 * (d - target) @ A @ (d - target), -A @ (d - target)
+
+    steps = accelerated_ascent(quadratic, lambda d: np.clip(d, -1, 5), np.zeros(2))
+    d, _, _ = next(islice(steps, 300, None))
+    np.testing.assert_allclose(d, [3.0, -1.0], atol=1e-8)

@@ -1,0 +1,156 @@
+"""Factored kernels and criteria against dense definitions and scikit-learn."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.kernel_ridge import KernelRidge
+
+from adakern.kernels import gram_matrix
+from adakern.linalg import inverse_square_root, ranked_eigh
+from adakern.nystrom.criteria import CRITERIA
+from adakern.nystrom.factors import DenseKernel, LowRankKernel
+
+RIDGE = 0.005
+
+
+@pytest.fixture
+def problem():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 3))
+    Y = np.column_stack([np.sign(X[:, 0] + 0.3 * rng.normal(size=40)), X[:, 1]])
+    return X, gram_matrix(X, gamma=0.3), Y
+
+
+def nystrom_dense(K, chosen, rank=None):
+    """C D_k^+ C' as it is written in the paper, by the SVD."""
+    C, D = K[:, chosen], K[np.ix_(chosen, chosen)]
+    U, s, Vt = np.linalg.svd(D)
+    k = len(chosen) if rank is None else rank
+    return C @ np.linalg.pinv((U[:, :k] * s[:k]) @ Vt[:k]) @ C.T
+
+
+@pytest.mark.parametrize("rank", [None, 4])
+@pytest.mark.parametrize("name", CRITERIA)
+def test_woodbury_equals_dense(problem, name, rank):
+    _, K, Y = problem
+    chosen = np.array([3, 30, 7, 11, 25, 0, 18, 39])
+    low_rank = LowRankKernel.from_columns(K[:, chosen], chosen, rank=rank)
+    dense = DenseKernel(nystrom_dense(K, chosen, rank))
+    criterion = CRITERIA[name]
+    assert criterion(low_rank, Y, RIDGE) == pytest.approx(
+        criterion(dense, Y, RIDGE), rel=1e-9
+    )
+
+
+@pytest.mark.parametrize("name", CRITERIA)
+def test_all_columns_give_the_exact_criterion(problem, name):
+    _, K, Y = problem
+    low_rank = LowRankKernel.from_columns(K, np.arange(len(K)))
+    criterion = CRITERIA[name]
+    assert criterion(low_rank, Y, RIDGE) == pytest.approx(
+        criterion(DenseKernel(K), Y, RIDGE), rel=1e-8
+    )
+
+
+@given(
+    seed=st.integers(0, 2**16),
+    gamma=st.floats(1e-4, 1e3),
+    c=st.integers(1, 30),
+    repeated=st.booleans(),
+)
+@settings(max_examples=60, deadline=None)
+def test_approximate_is_never_below_exact(seed, gamma, c, repeated):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(30, 2))
+    if repeated:  # D is singular as soon as twins are drawn
+        X[15:] = X[:15]
+    K = gram_matrix(X, gamma=gamma)
+    Y = rng.choice([-1.0, 1.0], size=(30, 1))
+    chosen = rng.choice(30, c, replace=False)
+    ridge_risk = CRITERIA["ridge-risk"]
+    exact = ridge_risk(DenseKernel(K), Y, RIDGE)
+    approximate = ridge_risk(LowRankKernel.from_columns(K[:, chosen], chosen), Y, RIDGE)
+    fewer = LowRankKernel.from_columns(K[:, chosen[: c // 2 + 1]], chosen[: c // 2 + 1])
+    assert approximate >= exact - 1e-7
+    assert ridge_risk(fewer, Y, RIDGE) >= approximate - 1e-7
+
+
+def test_ridge_risk_is_the_minimum_of_the_regularised_risk(problem):
+    X, K, Y = problem
+    y, l = Y[:, 0], len(Y)
+    model = KernelRidge(alpha=RIDGE * l, kernel="rbf", gamma=0.3).fit(X, y)
+    norm = model.dual_coef_ @ K @ model.dual_coef_
+    risk = np.mean((model.predict(X) - y) ** 2) + RIDGE * norm
+    value = CRITERIA["ridge-risk"](DenseKernel(K), Y[:, :1], RIDGE)
+    assert value == pytest.approx(risk, rel=1e-10)
+
+
+def test_leave_one_out_equals_refitting(problem):
+    X, K, Y = problem
+    y, l = Y[:, 1], len(Y)
+    errors = []
+    for i in range(l):
+        others = np.delete(np.arange(l), i)
+        model = KernelRidge(alpha=RIDGE * l, kernel="rbf", gamma=0.3)
+        errors.append(model.fit(X[others], y[others]).predict(X[[i]])[0] - y[i])
+    value = CRITERIA["loo"](DenseKernel(K), Y[:, 1:], RIDGE)
+    assert value == pytest.approx(np.mean(np.square(errors)), rel=1e-8)
+
+
+def test_gcv_and_alignment_by_definition(problem):
+    _, K, Y = problem
+    l = len(K)
+    hat = K @ np.linalg.inv(K + RIDGE * l * np.eye(l))
+    residual = np.mean((Y - hat @ Y) ** 2)
+    gcv = residual / (np.trace(np.eye(l) - hat) / l) ** 2
+    assert CRITERIA["gcv"](DenseKernel(K), Y, RIDGE) == pytest.approx(gcv, rel=1e-9)
+    H = np.eye(l) - 1 / l
+    A, B = H @ K @ H, H @ Y @ Y.T @ H
+    cosine = np.sum(A * B) / np.linalg.norm(A) / np.linalg.norm(B)
+    assert CRITERIA["alignment"](DenseKernel(K), Y, RIDGE) == pytest.approx(1 - cosine)
+
+
+def test_alignment_of_a_constant_kernel():
+    K, Y = np.ones((6, 6)), np.array([[1.0], [-1], [1], [-1], [1], [1]])
+    assert CRITERIA["alignment"](DenseKernel(K), Y, RIDGE) == 1.0
+    low_rank = LowRankKernel.from_columns(K[:, :3], np.arange(3))
+    assert CRITERIA["alignment"](low_rank, Y, RIDGE) == pytest.approx(1.0)
+
+
+def test_optimal_is_the_best_approximation(problem):
+    _, K, _ = problem
+    V = LowRankKernel.from_eigenpairs(K, 5).V
+    error = np.linalg.norm(K - V @ V.T)
+    assert error == pytest.approx(np.linalg.norm(np.linalg.eigvalsh(K)[:-5]))
+
+
+def test_weights_cancel_at_full_rank_and_count_below(problem):
+    _, K, Y = problem
+    chosen, weights = np.array([3, 30, 7, 11]), np.array([1.0, 5.0, 1.0, 0.2])
+    C = K[:, chosen]
+    W = np.diag(weights)
+    plain = LowRankKernel.from_columns(C, chosen)
+    full = LowRankKernel.from_columns(C, chosen, weights, rank=4)
+    np.testing.assert_allclose(full.multiply(Y), plain.multiply(Y), rtol=1e-8)
+    low = LowRankKernel.from_columns(C, chosen, weights, rank=2)
+    U, s, _ = np.linalg.svd(W @ C[chosen] @ W)
+    inverse = (U[:, :2] / s[:2]) @ U[:, :2].T
+    np.testing.assert_allclose(
+        low.V @ low.V.T, C @ W @ inverse @ W @ C.T, rtol=1e-8, atol=1e-12
+    )
+
+
+def test_pseudo_inverse_of_a_singular_matrix():
+    D = np.ones((4, 4))
+    B = inverse_square_root(D)
+    assert B.shape == (4, 1)
+    np.testing.assert_allclose(B @ B.T, np.linalg.pinv(D), atol=1e-12)
+    assert ranked_eigh(D, rank=3)[2] == 3
+    assert inverse_square_root(np.zeros((3, 3))).shape == (3, 0)
+
+
+def test_a_zero_kernel_leaves_the_labels():
+    Y = np.ones((5, 1))
+    low_rank = LowRankKernel.from_columns(np.zeros((5, 2)), np.arange(2))
+    assert CRITERIA["ridge-risk"](low_rank, Y, RIDGE) == pytest.approx(1.0)

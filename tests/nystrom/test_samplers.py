@@ -1,0 +1,287 @@
+"""Samplers against their definitions, computed densely on small data."""
+
+from itertools import permutations
+
+import numpy as np
+import pytest
+from scipy.stats import chisquare
+
+from adakern.kernels import gram_matrix
+from adakern.nystrom import sample_columns, samplers
+from adakern.nystrom.columns import KernelColumns, encode_targets, random_targets
+from adakern.nystrom.sampling import SAMPLERS, make_plan
+
+
+@pytest.fixture
+def data():
+    rng = np.random.default_rng(1)
+    X = np.concatenate([rng.normal(size=(25, 2)), 0.2 * rng.normal(size=(15, 2)) + 3])
+    return X, np.where(X[:, 0] > 1, 1, 0)
+
+
+def kernel_of(X, gamma=0.5):
+    return KernelColumns(X, kernel="rbf", gamma=gamma), gram_matrix(X, gamma=gamma)
+
+
+@pytest.mark.parametrize("selection", SAMPLERS)
+@pytest.mark.parametrize("c", [1, 2, 7, 40])
+def test_indices_are_distinct_and_reproducible(data, selection, c):
+    X, y = data
+    first, second = (
+        sample_columns(X, c, y, selection=selection, random_state=5) for _ in range(2)
+    )
+    np.testing.assert_array_equal(first.indices, second.indices)
+    np.testing.assert_array_equal(first.weights, second.weights)
+    assert len(np.unique(first.indices)) == c == len(first.weights)
+    assert first.indices.min() >= 0 and first.indices.max() < len(X)
+    assert np.all(np.isfinite(first.weights)) and np.all(first.weights > 0)
+
+
+@pytest.mark.parametrize("selection", SAMPLERS)
+def test_identical_rows_and_a_constant_kernel(selection):
+    X = np.repeat([[0.0, 1.0], [2.0, 0.0]], 10, axis=0)
+    y = np.tile([0, 1], 10)
+    for gamma in (1.0, 1e-30):  # rank 2; a matrix of ones
+        indices, _ = sample_columns(
+            X, 8, y, selection=selection, gamma=gamma, random_state=0
+        )
+        assert len(np.unique(indices)) == 8
+
+
+@pytest.mark.parametrize("selection", SAMPLERS)
+def test_precomputed_kernel_gives_the_same_columns(data, selection):
+    X, y = data
+    K = gram_matrix(X, gamma=0.5)
+    options = {"selection": selection, "random_state": 3}
+    a = sample_columns(X, 9, y, gamma=0.5, **options)
+    b = sample_columns(K, 9, y, kernel="precomputed", **options)
+    np.testing.assert_array_equal(a.indices, b.indices)
+
+
+def test_draw_takes_zero_scores_last_and_negative_ones_never():
+    rng = np.random.default_rng(0)
+    scores = np.array([0.0, 2.0, -1.0, 1.0, 0.0])
+    assert set(samplers.draw(rng, scores, 2)) == {1, 3}
+    assert set(samplers.draw(rng, scores, 4)) == {0, 1, 3, 4}
+
+
+def first_column_counts(sampler, kernel, targets, plan, n_draws):
+    rng = np.random.default_rng(0)
+    drawn = [sampler(kernel, targets, plan, rng).indices[0] for _ in range(n_draws)]
+    return np.bincount(drawn, minlength=kernel.n_rows)
+
+
+def test_column_norm_probabilities(data):
+    kernel, K = kernel_of(data[0])
+    p = np.sum(K**2, axis=0) / np.sum(K**2)
+    sample = samplers.column_norm(
+        kernel, None, make_plan(40, 10), np.random.default_rng(0)
+    )
+    np.testing.assert_allclose(sample.weights, 1 / np.sqrt(10 * p[sample.indices]))
+    counts = first_column_counts(
+        samplers.column_norm, kernel, None, make_plan(40, 1), 2000
+    )
+    assert chisquare(counts, 2000 * p).pvalue > 1e-3
+
+
+def test_leverage_scores(data):
+    kernel, K = kernel_of(data[0])
+    U, _, _ = np.linalg.svd(K)
+    expected = np.sum(U[:, :6] ** 2, axis=1)
+    np.testing.assert_allclose(samplers.leverage_scores(K, 6), expected, atol=1e-10)
+    plan = make_plan(40, 6)
+    sample = samplers.leverage(kernel, None, plan, np.random.default_rng(0))
+    np.testing.assert_allclose(sample.weights**-2, expected[sample.indices], rtol=1e-8)
+
+
+def test_ridge_leverage_scores(data):
+    kernel, K = kernel_of(data[0])
+    l, shift = 40, 0.3
+    exact = np.diag(K @ np.linalg.inv(K + shift * np.eye(l)))
+    everything = np.arange(l)
+    ones = np.ones(l)
+    scores = samplers.ridge_leverage_scores(kernel, everything, ones, shift, everything)
+    np.testing.assert_allclose(scores, exact, rtol=1e-9)
+
+    chosen, weights = np.array([2, 9, 33, 20]), np.array([1.0, 2.0, 1.5, 3.0])
+    S = np.zeros((l, 4))
+    S[chosen, range(4)] = weights
+    inner = np.linalg.inv(S.T @ K @ S + shift * np.eye(4))
+    dense = np.diag(K - K @ S @ inner @ S.T @ K) / shift
+    rows = np.array([0, 2, 39, 17])
+    scores = samplers.ridge_leverage_scores(kernel, chosen, weights, shift, rows)
+    np.testing.assert_allclose(scores, dense[rows], rtol=1e-9)
+    # An unscaled subset overestimates: no row that counts is overlooked.
+    scores = samplers.ridge_leverage_scores(kernel, chosen, np.ones(4), shift, rows)
+    assert np.all(scores >= exact[rows] - 1e-12)
+
+
+def test_ridge_leverage_finds_the_rare_cluster():
+    rng = np.random.default_rng(0)
+    X = np.concatenate([0.05 * rng.normal(size=(397, 2)), [[9, 9], [9, -9], [-9, 9]]])
+    found = [
+        np.sum(sample_columns(X, 20, selection=name, random_state=s).indices >= 397)
+        for name in ("ridge-leverage", "uniform")
+        for s in range(20)
+    ]
+    assert np.mean(found[:20]) > 2.5 > 1 > np.mean(found[20:])
+
+
+def pivot_pair_probabilities(K):
+    """P(first = i, second = j) of randomly pivoted Cholesky, by definition."""
+    P = np.zeros_like(K)
+    for i, j in permutations(range(len(K)), 2):
+        residual = np.diag(K - np.outer(K[:, i], K[i]) / K[i, i])
+        P[i, j] = K[i, i] / np.trace(K) * residual[j] / residual.sum()
+    return P
+
+
+@pytest.mark.parametrize("step", [1, 4])
+def test_blocks_of_rpcholesky_are_unbiased(step):
+    rng = np.random.default_rng(0)
+    A = rng.normal(size=(5, 3))
+    A[1] = A[0] + 0.05  # nearly twins: a block without rejection would draw both
+    K = A @ A.T + 0.01 * np.eye(5)
+    kernel, plan = KernelColumns(K, kernel="precomputed"), make_plan(5, 2, step=step)
+    assert plan.step == min(step, 2)
+    counts = np.zeros((5, 5))
+    for _ in range(6000):
+        i, j = samplers.rpcholesky(kernel, None, plan, rng).indices
+        counts[i, j] += 1
+    expected = 6000 * pivot_pair_probabilities(K)
+    off = ~np.eye(5, dtype=bool)
+    assert chisquare(counts[off], expected[off]).pvalue > 1e-3
+
+
+def test_rejection_gives_a_cholesky_factor(data):
+    _, K = kernel_of(data[0])
+    block = K[:12, :12]
+    rng = np.random.default_rng(0)
+    kept, L = samplers.rejection_cholesky(block, np.diag(block), 1e-12, rng)
+    assert 1 < len(kept) < 12
+    np.testing.assert_allclose(
+        L[kept], np.linalg.cholesky(block[np.ix_(kept, kept)]), atol=1e-10
+    )
+
+
+def test_span_residuals(data):
+    kernel, K = kernel_of(data[0])
+    C = K[:, [3, 8, 31]]
+    E = K - C @ np.linalg.pinv(C) @ K
+    expected = np.sum(E**2, axis=0)
+    scores = samplers.span_residuals(kernel, C, make_plan(40, 5))
+    np.testing.assert_allclose(scores, expected, atol=1e-10)
+    assert scores[3] == scores[8] == scores[31] == 0
+
+
+def errors_by_definition(K, chosen, y, k):
+    """Algorithm 2, steps 1 to 8, as printed."""
+    C, D = K[:, chosen], K[np.ix_(chosen, chosen)]
+    U, s, _ = np.linalg.svd(D)
+    approximation = C @ (U[:, :k] / s[:k]) @ U[:, :k].T @ C.T
+    E = (C - approximation[:, chosen]) * np.outer(y, y[chosen])
+    return np.sum(E**2, axis=1)
+
+
+@pytest.mark.parametrize("rank", [None, 1, 5])
+def test_algorithm_2(data, rank):
+    X, labels = data
+    _, K = kernel_of(X)
+    y = encode_targets(labels).weights
+    chosen = np.array([1, 39, 12, 25, 30, 7, 19])
+    scores = samplers.approximation_errors(K[:, chosen], chosen, y, rank)
+    expected = errors_by_definition(K, chosen, y, rank or 3)
+    np.testing.assert_allclose(scores, expected, rtol=1e-8, atol=1e-12 * scores.max())
+
+
+def test_algorithm_2_has_no_error_at_full_rank(data):
+    X, labels = data
+    kernel, K = kernel_of(X)
+    chosen = np.array([1, 39, 12, 25])
+    y = encode_targets(labels).weights
+    assert not samplers.approximation_errors(K[:, chosen], chosen, y, rank=4).any()
+    # The fall-back: uniform over the other columns, so every one can be drawn next.
+    plan = make_plan(40, 2, step=1, rank=1)
+    counts = np.zeros(40)
+    rng = np.random.default_rng(0)
+    for _ in range(2000):
+        drawn = samplers.adaptive_criterion(kernel, encode_targets(labels), plan, rng)
+        counts[drawn.indices[1]] += 1
+    assert chisquare(counts).pvalue > 1e-3
+
+
+def test_adaptive_draws_follow_the_scores(data):
+    X, labels = data
+    kernel, K = kernel_of(X)
+    targets = encode_targets(labels)
+    plan = make_plan(40, 3, step=2)
+    # Given the first two columns, the third follows Algorithm 2. Every first pair
+    # equally often in expectation: sum of their distributions.
+    expected, counts = np.zeros(40), np.zeros(40)
+    rng = np.random.default_rng(0)
+    for _ in range(3000):
+        drawn = samplers.adaptive_criterion(kernel, targets, plan, rng).indices
+        p = errors_by_definition(K, drawn[:2], targets.weights, 1)
+        p[drawn[:2]] = 0
+        expected += p / p.sum()
+        counts[drawn[2]] += 1
+    assert chisquare(counts, expected).pvalue > 1e-3
+
+
+def test_kumar_is_algorithm_2_with_equal_labels(data):
+    X, _ = data
+    kernel, _ = kernel_of(X)
+    plan, targets = make_plan(40, 12), random_targets(40, np.random.default_rng(0))
+    a = samplers.adaptive_kumar(kernel, None, plan, np.random.default_rng(4))
+    b = samplers.adaptive_criterion(kernel, targets, plan, np.random.default_rng(4))
+    np.testing.assert_array_equal(a.indices, b.indices)
+
+
+def test_targets():
+    two = encode_targets(np.array(["b", "a", "a", "a"]))
+    np.testing.assert_array_equal(two.values[:, 0], [1, -1, -1, -1])
+    np.testing.assert_allclose(two.weights, [1, 1 / 3, 1 / 3, 1 / 3])
+    three = encode_targets(np.array([0, 1, 2, 2]))
+    np.testing.assert_array_equal(
+        three.values, [[1, -1, -1], [-1, 1, -1], [-1, -1, 1], [-1, -1, 1]]
+    )
+    numbers = encode_targets(np.array([0.5, 2.0]))
+    np.testing.assert_array_equal(numbers.values, [[0.5], [2.0]])
+    whole = encode_targets(np.array([3, 2, 5]), task="regression")
+    np.testing.assert_array_equal(whole.weights, [3.0, 2.0, 5.0])
+    both = encode_targets(np.array([[3.0, 4.0], [0.0, 1.0]]))
+    np.testing.assert_allclose(both.weights, [5.0, 1.0])
+    assert encode_targets([["u"], ["v"]]).values.shape == (2, 1)
+    with pytest.raises(ValueError, match="one class only"):
+        encode_targets(np.ones(4))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"n_columns": 41}, "n_columns=41 is more than the 40 rows"),
+        ({"n_columns": 5, "rank": 6}, "rank=6 is above the 5 columns"),
+        ({"n_columns": 0}, "'n_columns' parameter"),
+        ({"n_columns": 5, "selection": "best"}, "'selection' parameter"),
+        ({"n_columns": 5, "y": [0, 1]}, "inconsistent numbers of samples"),
+    ],
+)
+def test_impossible_sizes(data, options, message):
+    with pytest.raises(ValueError, match=message):
+        sample_columns(data[0], **options)
+
+
+def test_small_fractions_mean_one_column(data):
+    assert len(sample_columns(data[0], 0.001, random_state=0).indices) == 1
+
+
+@pytest.mark.filterwarnings("error")
+def test_rpcholesky_where_only_rounding_is_left():
+    """Smooth kernels on a plane: numerically of a rank far below the columns."""
+    X = np.random.default_rng(0).uniform(-1, 1, size=(300, 2))
+    for gamma in 2.0 ** np.arange(-10, 0, 3):
+        for seed in range(3):
+            indices, _ = sample_columns(
+                X, 120, selection="rpcholesky", gamma=gamma, random_state=seed
+            )
+            assert len(np.unique(indices)) == 120

@@ -1,0 +1,219 @@
+"""The kernel selector: Algorithm 1, its references, its limits."""
+
+import tracemalloc
+
+import numpy as np
+import pytest
+from sklearn.linear_model import RidgeClassifier
+from sklearn.pipeline import make_pipeline
+
+from adakern.kernels import gram_matrix
+from adakern.nystrom import NystromKernelSelector
+from adakern.nystrom.criteria import CRITERIA
+from adakern.nystrom.factors import DenseKernel
+from adakern.nystrom.sampling import SAMPLERS
+from adakern.nystrom.selector import REFERENCES
+
+GRID = {"gamma": [2.0**e for e in range(-6, 3, 2)]}
+
+
+@pytest.fixture(scope="module")
+def data():
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1, 1, size=(90, 3))
+    return X, np.where(X[:, 0] * X[:, 1] > 0, "yes", "no")
+
+
+@pytest.fixture(scope="module")
+def exact(data):
+    return NystromKernelSelector(param_grid=GRID, sampling="exact").fit(*data)
+
+
+def test_exact_reference_is_the_dense_criterion(data, exact):
+    X, y = data
+    signs = np.where(y == "yes", 1.0, -1.0)
+    for gamma, value in zip(GRID["gamma"], exact.criterion_, strict=True):
+        K = gram_matrix(X, gamma=gamma) + 0.005 * 90 * np.eye(90)
+        assert value == pytest.approx(0.005 * signs @ np.linalg.inv(K) @ signs)
+    assert exact.best_params_ == {"gamma": GRID["gamma"][exact.criterion_.argmin()]}
+    assert exact.columns_ is None
+    with pytest.raises(ValueError, match="sampling='exact' chooses no columns"):
+        exact.transform(X)
+
+
+@pytest.mark.parametrize("sampling", [*SAMPLERS, "optimal"])
+def test_every_sampling_is_above_exact_and_meets_it(data, exact, sampling):
+    def select(n_columns):
+        return NystromKernelSelector(
+            param_grid=GRID, sampling=sampling, n_columns=n_columns, random_state=0
+        ).fit(*data)
+
+    few, all_ = select(0.2), select(1.0)
+    assert np.all(few.criterion_ >= exact.criterion_ - 1e-8)
+    assert np.max(few.criterion_ - exact.criterion_) > 1e-4  # it is an approximation
+    np.testing.assert_allclose(all_.criterion_, exact.criterion_, rtol=1e-6)
+    assert all_.best_params_ == exact.best_params_
+    np.testing.assert_array_equal(select(0.2).criterion_, few.criterion_)
+
+
+@pytest.mark.parametrize("name", CRITERIA)
+def test_criteria_of_several_kernels_and_ridges(data, name):
+    X, y = data
+    grid = [
+        {"kernel": ["rbf", "laplacian"], "gamma": [0.5], "ridge": [0.001, 0.1]},
+        {"kernel": ["poly"], "degree": [2, 3], "gamma": ["scale"]},
+        {"kernel": ["linear"]},
+    ]
+    selector = NystromKernelSelector(
+        param_grid=grid, criterion=name, sampling="uniform", n_columns=90
+    ).fit(X, y)
+    Y = np.where(y == "yes", 1.0, -1.0)[:, None]
+    for candidate, value in zip(selector.candidates_, selector.criterion_, strict=True):
+        params = {"gamma": 1 / (3 * X.var()), **candidate}
+        ridge = params.pop("ridge", 0.005)
+        if params["gamma"] == "scale":
+            params["gamma"] = 1 / (3 * X.var())
+        dense = CRITERIA[name](DenseKernel(gram_matrix(X, **params)), Y, ridge)
+        assert value == pytest.approx(dense, rel=1e-6)
+    assert len(selector.candidates_) == 7
+
+
+def test_ridges_share_columns_and_factorisation(data, monkeypatch):
+    calls = []
+
+    def counting(*args):
+        calls.append(1)
+        return uniform(*args)
+
+    uniform = SAMPLERS["uniform"]
+    monkeypatch.setitem(SAMPLERS, "uniform", counting)
+    grid = {"gamma": [0.1, 1.0], "ridge": [0.001, 0.01, 0.1]}
+    NystromKernelSelector(param_grid=grid, sampling="uniform", criterion="gcv").fit(
+        *data
+    )
+    assert len(calls) == 2
+
+
+def test_a_criterion_of_ones_own(data):
+    def trace(kernel, Y, ridge):
+        return kernel.inverse_diagonal(ridge * len(Y)).sum()
+
+    selector = NystromKernelSelector(param_grid=GRID, criterion=trace).fit(*data)
+    assert np.all(np.isfinite(selector.criterion_))
+
+
+def test_regression_and_more_classes(data):
+    X, _ = data
+    y = np.sin(3 * X[:, 0]) + 0.01
+    options = {"param_grid": GRID, "sampling": "greedy-criterion", "random_state": 0}
+    smooth = NystromKernelSelector(**options).fit(X, y)
+    K = gram_matrix(X, **smooth.best_params_) + 0.005 * 90 * np.eye(90)
+    assert smooth.best_score_ >= 0.005 * y @ np.linalg.solve(K, y)
+    three = NystromKernelSelector(**options).fit(X, np.digitize(y, [-0.4, 0.4]))
+    assert 0 < three.best_score_ < 1
+    whole = NystromKernelSelector(task="regression", **options)
+    assert whole.fit(X, np.round(10 * y)).best_score_ > 1
+
+
+def test_selected_features_in_a_pipeline(data):
+    X, y = data
+    selector = NystromKernelSelector(param_grid=GRID, n_columns=20, random_state=0)
+    model = make_pipeline(selector, RidgeClassifier(0.45)).fit(X, y)
+    assert model.score(X, y) > 0.9
+    assert selector.transform(X).shape == (90, 20) and len(selector.columns_) == 20
+
+
+def test_rank_truncates(data):
+    options = {"param_grid": GRID, "sampling": "uniform", "random_state": 0}
+    full = NystromKernelSelector(**options).fit(*data)
+    low = NystromKernelSelector(rank=3, **options).fit(*data)
+    assert np.all(low.criterion_ >= full.criterion_ - 1e-9)
+    assert np.linalg.matrix_rank(low.transform(data[0])) == 3
+
+
+def test_singular_and_constant_kernels_equal_dense():
+    X = np.repeat(np.arange(4.0)[:, None], 6, axis=0)  # every row six times
+    y = np.repeat([0, 1, 0, 1], 6)
+    grid = {"gamma": [1e-30, 1.0, 1e30]}
+    for sampling in SAMPLERS:
+        selector = NystromKernelSelector(
+            param_grid=grid, sampling=sampling, n_columns=1.0, random_state=0
+        ).fit(X, y)
+        reference = NystromKernelSelector(param_grid=grid, sampling="exact").fit(X, y)
+        np.testing.assert_allclose(selector.criterion_, reference.criterion_, rtol=1e-9)
+
+
+@pytest.mark.parametrize("sampling", [*SAMPLERS, *REFERENCES])
+def test_a_candidate_that_overflows_is_left_out(data, sampling):
+    X, y = data
+    grid = {"kernel": ["poly"], "degree": [2, 400], "gamma": [10.0]}
+    with pytest.warns(UserWarning, match="'degree': 400.* overflow"):
+        selector = NystromKernelSelector(param_grid=grid, sampling=sampling).fit(X, y)
+    assert selector.best_params_["degree"] == 2 and selector.criterion_[1] == np.inf
+    with (
+        pytest.warns(UserWarning, match="overflow"),
+        pytest.raises(ValueError, match="no candidate kernel has a finite criterion"),
+    ):
+        NystromKernelSelector(
+            param_grid={"kernel": ["poly"], "degree": [400], "gamma": [10.0]},
+            sampling=sampling,
+        ).fit(X, y)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"param_grid": {"gama": [1]}}, "did you mean 'gamma'"),
+        ({"param_grid": {"gamma": [0.0]}}, "gamma=0.0; allowed: a positive number"),
+        ({"param_grid": {"kernel": ["tl1"]}}, "kernel='tl1'; allowed"),
+        ({"param_grid": {"ridge": [-1]}}, "ridge=-1"),
+        ({"param_grid": {"degree": [2.5]}}, "degree=2.5"),
+        ({"param_grid": []}, "param_grid is empty"),
+        ({"n_columns": 91}, "n_columns=91 is more than the 90 rows"),
+        ({"n_columns": 0}, "n_columns"),
+        ({"n_columns": 10, "rank": 11}, "rank=11 is above the 10 columns"),
+        ({"sampling": "greedy"}, "sampling"),
+    ],
+)
+def test_mistakes_are_named_before_work(data, options, message):
+    with pytest.raises(ValueError, match=message):
+        NystromKernelSelector(**options).fit(*data)
+
+
+def test_one_class_is_refused(data):
+    with pytest.raises(ValueError, match="y has one class only"):
+        NystromKernelSelector().fit(data[0], np.zeros(90, dtype=int))
+
+
+NEVER_FORM_K = sorted(set(SAMPLERS) - {"leverage"})
+
+
+@pytest.mark.parametrize("sampling", NEVER_FORM_K)
+def test_memory_is_that_of_the_columns(sampling):
+    """Peak memory O(l c): a few (l, c) matrices, and linear in l at fixed c."""
+    peaks, c = {}, 64
+    for l in (1500, 3000):
+        rng = np.random.default_rng(0)
+        X = rng.normal(size=(l, 2))
+        y = np.sign(X[:, 0])
+        selector = NystromKernelSelector(
+            param_grid={"gamma": [0.5]}, sampling=sampling, n_columns=c, random_state=0
+        )
+        tracemalloc.start()
+        selector.fit(X, y)
+        peaks[l] = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+    assert peaks[3000] < 8 * (8 * 3000 * c)  # K alone takes 47 times (8 l c)
+    assert peaks[3000] < 2.5 * peaks[1500]
+
+
+def test_the_probe_sees_the_gram_matrix():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(1500, 2))
+    tracemalloc.start()
+    NystromKernelSelector(param_grid={"gamma": [0.5]}, sampling="exact").fit(
+        X, np.sign(X[:, 0])
+    )
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak > 8 * 1500**2

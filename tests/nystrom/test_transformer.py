@@ -1,0 +1,125 @@
+"""CriterionNystroem against the definition and scikit-learn's Nystroem."""
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_breast_cancer
+from sklearn.kernel_approximation import Nystroem
+from sklearn.linear_model import LogisticRegression, Ridge, RidgeClassifier
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from adakern.kernels import gram_matrix
+from adakern.nystrom import CriterionNystroem
+from adakern.nystrom.sampling import SAMPLERS
+
+
+@pytest.fixture(scope="module")
+def data():
+    X, y = load_breast_cancer(return_X_y=True)
+    rows = np.random.default_rng(0).choice(len(X), 150, replace=False)
+    return StandardScaler().fit_transform(X[rows])[:, :10], y[rows]
+
+
+@pytest.mark.parametrize("selection", SAMPLERS)
+@pytest.mark.parametrize("kernel", ["rbf", "laplacian", "poly", "linear"])
+def test_features_are_those_of_the_definition(data, selection, kernel):
+    X, y = data
+    model = CriterionNystroem(
+        kernel, gamma=0.1, n_components=8, selection=selection, random_state=0
+    ).fit(X, y)
+    K = gram_matrix(X, kernel=kernel, gamma=0.1)
+    chosen = model.component_indices_
+    C, D = K[:, chosen], K[np.ix_(chosen, chosen)]
+    Z = model.transform(X)
+    expected = C @ np.linalg.pinv(D, rcond=1e-14, hermitian=True) @ C.T
+    np.testing.assert_allclose(Z @ Z.T, expected, rtol=1e-6, atol=1e-8)
+
+
+def test_same_landmarks_same_features_as_scikit_learn(data):
+    X, _ = data
+    theirs = Nystroem(gamma=0.1, n_components=12, random_state=0).fit(X)
+    ours = CriterionNystroem(gamma=0.1, n_components=12).fit(X)
+    ours._set_features(X, ours._kernel_params, theirs.component_indices_)
+    ours_Z, theirs_Z = ours.transform(X[:20]), theirs.transform(X[:20])
+    np.testing.assert_allclose(ours_Z @ ours_Z.T, theirs_Z @ theirs_Z.T, rtol=1e-7)
+    assert ours_Z.shape == theirs_Z.shape
+
+
+def test_all_landmarks_reproduce_the_kernel(data):
+    X, y = data
+    with pytest.warns(UserWarning, match="n_components=1000 is more than the 150"):
+        model = CriterionNystroem(gamma=0.1, n_components=1000).fit(X, y)
+    Z = model.transform(X)
+    np.testing.assert_allclose(Z @ Z.T, gram_matrix(X, gamma=0.1), atol=1e-8)
+
+
+@pytest.mark.parametrize("selection", ["rpcholesky", "greedy-criterion"])
+def test_precomputed_kernel(data, selection):
+    X, y = data
+    options = {"n_components": 15, "selection": selection, "random_state": 1}
+    plain = CriterionNystroem(gamma=0.1, **options).fit(X[:100], y[:100])
+    given = CriterionNystroem("precomputed", **options)
+    given.fit(gram_matrix(X[:100], gamma=0.1), y[:100])
+    np.testing.assert_array_equal(plain.component_indices_, given.component_indices_)
+    np.testing.assert_allclose(
+        given.transform(gram_matrix(X[100:], X[:100], gamma=0.1)),
+        plain.transform(X[100:]),
+        atol=1e-9,
+    )
+    with pytest.raises(ValueError, match="square matrix"):
+        CriterionNystroem("precomputed").fit(np.ones((4, 3)), [0, 1, 0, 1])
+
+
+def test_precomputed_kernel_is_cut_by_cross_validation(data):
+    X, y = data
+    options = {"n_components": 15, "random_state": 1}
+    given = make_pipeline(
+        CriterionNystroem("precomputed", **options), RidgeClassifier()
+    )
+    plain = make_pipeline(CriterionNystroem(gamma=0.1, **options), RidgeClassifier())
+    np.testing.assert_allclose(
+        cross_val_score(given, gram_matrix(X, gamma=0.1), y, cv=3),
+        cross_val_score(plain, X, y, cv=3),
+    )
+
+
+def test_in_a_grid_search(data):
+    X, y = data
+    pipeline = make_pipeline(
+        StandardScaler(), CriterionNystroem(random_state=0), LogisticRegression()
+    )
+    grid = {
+        "criterionnystroem__selection": ["uniform", "greedy-criterion"],
+        "criterionnystroem__n_components": [0.1, 20],
+    }
+    search = GridSearchCV(pipeline, grid, cv=3, error_score="raise").fit(X, y)
+    assert search.best_score_ > 0.85
+
+
+@pytest.mark.parametrize("selection", ["adaptive-criterion", "greedy-criterion"])
+def test_labels_change_the_choice_and_may_be_left_out(data, selection):
+    X, y = data
+    options = {"selection": selection, "n_components": 20, "random_state": 0}
+    with_y = CriterionNystroem(**options).fit(X, y)
+    without = CriterionNystroem(**options).fit(X)
+    assert set(with_y.component_indices_) != set(without.component_indices_)
+
+
+def test_output_names_and_rank(data):
+    X, y = data
+    model = CriterionNystroem(n_components=5, rank=2, random_state=0).fit(X, y)
+    assert list(model.get_feature_names_out()[:2]) == [
+        "criterionnystroem0",
+        "criterionnystroem1",
+    ]
+    assert np.linalg.matrix_rank(model.transform(X)) == 2
+    with pytest.raises(ValueError, match="rank=6 is above the 5"):
+        CriterionNystroem(n_components=5, rank=6).fit(X, y)
+
+
+def test_several_targets(data):
+    X, _ = data
+    Y = np.column_stack([X[:, 0] ** 2, X[:, 1] * X[:, 2]])
+    model = make_pipeline(CriterionNystroem(n_components=40), Ridge(0.1))
+    assert model.fit(X, Y).score(X, Y) > 0.5

@@ -1,0 +1,300 @@
+"""Tables from records: every number is recomputed here from the records themselves."""
+
+import io
+import json
+import statistics
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+from adakern.evaluation import METRICS
+from adakern.workflow.compare import QUANTITIES, compare, main
+from adakern.workflow.console import print_table
+from adakern.workflow.records import read_records, to_frame
+from adakern.workflow.tables import comparison_grids, read_tables
+from record_factory import demo_records, failed, make_record, write_records
+
+
+@pytest.fixture
+def compared(tmp_path):
+    """A folder that `compare` wrote, and the records it was made from."""
+    records = demo_records()
+    compare(write_records(tmp_path, records), tmp_path)
+    return tmp_path, records
+
+
+def ok(records, dataset, method):
+    return [
+        r
+        for r in records
+        if (r["dataset"], r["method"], r["status"]) == (dataset, method, "ok")
+    ]
+
+
+def test_summary_is_recomputed_from_the_records(compared):
+    out, records = compared
+    summary = pd.read_csv(out / "summary.csv", keep_default_na=False)
+    seen = set()
+    for row in summary.to_dict("records"):
+        solves = ok(records, row["dataset"], row["method"])
+        if row["split"]:
+            values = [r["metrics"][row["split"]][row["metric"]] for r in solves]
+        else:
+            values = [r[row["metric"]] for r in solves if r[row["metric"]] is not None]
+        assert float(row["mean"]) == pytest.approx(statistics.mean(values))
+        assert float(row["std"]) == pytest.approx(statistics.stdev(values))
+        assert row["n"] == len(values)
+        seen.add((row["dataset"], row["method"], row["split"], row["metric"]))
+    for record in records:
+        cell = record["dataset"], record["method"]
+        for split in ("train", "test"):
+            assert {(*cell, split, m) for m in METRICS[record["task"]]} <= seen
+        assert (*cell, "", "fit_seconds") in seen
+        assert (*cell, "", "n_support") in seen
+    assert {metric for *_, split, metric in seen if not split} <= set(QUANTITIES)
+
+
+def test_failures_are_rows_and_counts(compared):
+    out, records = compared
+    solves = pd.read_parquet(out / "records.parquet")
+    assert len(solves) == len(records)
+    row = solves[(solves["status"] == "timeout")].iloc[0]
+    assert (row["dataset"], row["method"], row["repeat"]) == ("sonar", "dank", 5)
+    assert row["reason"] == "after 60 s"
+    summary = pd.read_csv(out / "summary.csv")
+    cell = summary[(summary["method"] == "dank") & (summary["dataset"] == "sonar")]
+    assert set(cell["n_timeout"]) == {1} and set(cell["n_failed"]) == {0}
+    assert set(cell["n"]) == {5}
+
+
+def test_ttests_are_recomputed_from_the_records(compared):
+    out, records = compared
+    ttest = pd.read_csv(out / "ttest.csv", keep_default_na=False)
+    assert len(ttest) == 6 * 3
+    for row in ttest.to_dict("records"):
+        a, b = (
+            {
+                r["repeat"]: r["metrics"]["test"][row["metric"]]
+                for r in ok(records, row["dataset"], row[f"method_{side}"])
+            }
+            for side in "ab"
+        )
+        common = sorted(a.keys() & b.keys())
+        x = np.array([a[k] for k in common])
+        y = np.array([b[k] for k in common])
+        assert row["n"] == len(common)
+        assert row["mean_a"] == pytest.approx(x.mean())
+        assert row["pvalue"] == pytest.approx(stats.ttest_rel(x, y).pvalue)
+        t = (x - y).mean() / np.sqrt((1 / len(x) + 40 / 60) * (x - y).var(ddof=1))
+        corrected = 2 * stats.t.sf(abs(t), len(x) - 1)
+        assert row["corrected_pvalue"] == pytest.approx(corrected)
+        assert row["holm_pvalue"] >= row["pvalue"]
+    assert ttest["note"].str.contains("finished by one method").sum() == 4
+
+
+def test_ranks_are_recomputed_from_the_records(compared):
+    out, records = compared
+    ranks = pd.read_csv(out / "ranks.csv")
+    for task, metric, sign in (
+        ("classification", "accuracy", -1),
+        ("regression", "relative_mse", 1),
+    ):
+        here = [r for r in records if r["task"] == task]
+        datasets = sorted({r["dataset"] for r in here})
+        methods = sorted({r["method"] for r in here})
+        means = np.array(
+            [
+                [
+                    np.mean([r["metrics"]["test"][metric] for r in ok(here, d, m)])
+                    for m in methods
+                ]
+                for d in datasets
+            ]
+        )
+        expected = stats.rankdata(sign * means, axis=1).mean(axis=0)
+        found = ranks[ranks["task"] == task].set_index("method")
+        np.testing.assert_allclose(found.loc[methods, "average_rank"], expected)
+        friedman = stats.friedmanchisquare(*means.T).pvalue
+        np.testing.assert_allclose(found["friedman_pvalue"], friedman)
+
+
+def test_a_method_that_is_seldom_there_does_not_stop_the_ranking(tmp_path):
+    records = demo_records()
+    records += [make_record("heart", "knpl", k) for k in range(6)]
+    compare(write_records(tmp_path, records), tmp_path)
+    ranks = pd.read_csv(tmp_path / "ranks.csv").set_index(["task", "method"])
+    here = ranks.loc["classification"]
+    assert np.isnan(here.loc["knpl", "average_rank"])
+    assert here["average_rank"].drop("knpl").notna().all()
+    assert (here["n_datasets"] == 3).all()
+    assert here["note"].str.contains("not ranked: knpl").all()
+
+
+def test_the_same_records_give_the_same_bytes(compared, tmp_path_factory):
+    out, records = compared
+    other = tmp_path_factory.mktemp("other")
+    paths = write_records(other, records[::-1])
+    compare(paths[::-1], other)
+    for name in ("records.parquet", "summary.csv", "ttest.csv", "ranks.csv"):
+        assert (out / name).read_bytes() == (other / name).read_bytes()
+    assert not [path for path in other.iterdir() if path.name.startswith(".")]
+
+
+def test_a_method_that_never_finished_is_counted_without_a_mean(tmp_path):
+    records = [make_record(method="svm-cv", repeat=k) for k in range(3)]
+    records += [failed("heart", "dank", k) for k in range(3)]
+    compare(write_records(tmp_path, records), tmp_path)
+    summary = pd.read_csv(tmp_path / "summary.csv")
+    row = summary[(summary["method"] == "dank") & (summary["metric"] == "accuracy")]
+    assert row["split"].tolist() == ["test"]
+    assert row[["n", "n_failed"]].values.tolist() == [[0, 3]]
+    assert row["mean"].isna().all()
+    pair = pd.read_csv(tmp_path / "ttest.csv").iloc[0]
+    assert "no test" in pair["note"] and np.isnan(pair["pvalue"])
+    assert "no Friedman test" in pd.read_csv(tmp_path / "ranks.csv")["note"][0]
+
+
+def test_one_solve_alone_has_no_standard_deviation(tmp_path):
+    compare(write_records(tmp_path, [make_record()]), tmp_path)
+    summary = pd.read_csv(tmp_path / "summary.csv")
+    assert summary["std"].isna().all() and (summary["n"] == 1).all()
+    assert pd.read_csv(tmp_path / "ttest.csv").empty
+    print_table(tmp_path, io.StringIO())
+
+
+def test_a_score_that_is_no_number_is_a_failure(tmp_path):
+    broken = make_record(repeat=1)
+    broken["metrics"]["test"]["accuracy"] = float("nan")
+    paths = write_records(tmp_path, [make_record(), broken])
+    compare(paths, tmp_path)
+    solves = pd.read_parquet(tmp_path / "records.parquet")
+    assert solves["status"].tolist() == ["ok", "failed"]
+    assert "accuracy is nan" in solves["reason"][1]
+    summary = pd.read_csv(tmp_path / "summary.csv")
+    assert summary["mean"].notna().all()
+
+
+def test_columns_of_mixed_kinds_become_text():
+    records = [
+        make_record(repeat=0, params={"eta": "svm", "C": 1.0, "deep": {"a": [1]}}),
+        make_record(repeat=1, params={"eta": 0.5, "C": 2, "deep": None}),
+        make_record(repeat=2, params={"eta": None, "C": None}, extra={"profile": "l1"}),
+    ]
+    frame = to_frame(records)
+    assert frame["param_eta"].tolist()[:2] == ["svm", "0.5"]
+    assert frame["param_eta"].isna().tolist() == [False, False, True]
+    assert frame["param_C"].dtype == "float64"
+    assert frame["param_deep"][0] == '{"a": [1]}'
+    assert frame["extra_profile"][2] == "l1"
+    assert frame["version_numpy"][0] == "2.4.0"
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda path: path.write_text("{"), "not valid JSON"),
+        (lambda path: path.write_text('[{"status": "ok"}]'), "lacks .*'dataset'"),
+    ],
+)
+def test_a_broken_file_is_named(tmp_path, change, message):
+    (path,) = write_records(tmp_path, [make_record()])
+    change(path)
+    with pytest.raises(ValueError, match=message) as caught:
+        read_records([path])
+    assert str(path) in str(caught.value)
+
+
+def test_a_solve_recorded_twice_names_both_files(tmp_path):
+    (path,) = write_records(tmp_path, [make_record()])
+    copy = path.with_name("copy.json")
+    copy.write_text(path.read_text())
+    with pytest.raises(ValueError, match=r"copy\.json and .*0-9\.json"):
+        read_records([path, copy])
+
+
+def test_several_experiments_are_not_mixed(tmp_path):
+    records = [make_record(), make_record(repeat=1, experiment="another")]
+    with pytest.raises(ValueError, match="another"):
+        read_records(write_records(tmp_path, records))
+    with pytest.raises(ValueError, match="no records"):
+        read_records([])
+
+
+def accuracy(dataset, method, values):
+    records = []
+    for repeat, value in enumerate(values):
+        record = make_record(dataset, method, repeat)
+        record["metrics"]["test"]["accuracy"] = value
+        records.append(record)
+    return records
+
+
+@pytest.fixture
+def clear_case(tmp_path):
+    """a is the best; b is worse by both tests, c by the paired t-test alone, d ties."""
+    a = np.array([0.90, 0.91, 0.92, 0.93, 0.90, 0.91])
+    noise = np.array([0, 1, -1, 1, 0, -1])
+    records = accuracy("heart", "a", a)
+    records += accuracy("heart", "b", a - 0.2 + 0.001 * noise)
+    records += accuracy("heart", "c", a - 0.012 + 0.01 * noise)
+    records += accuracy("heart", "d", a - 0.001 + 0.02 * noise)
+    compare(write_records(tmp_path, records), tmp_path)
+    return tmp_path
+
+
+def test_the_best_and_the_significantly_worse_are_marked(clear_case):
+    tables = read_tables(clear_case)
+    summary, ttest = tables["summary"], tables["ttest"]
+    (grid,) = comparison_grids(summary, ttest)
+    cells = {method: grid.cells["heart", method] for method in "abcd"}
+    assert [cells[m].best for m in "abcd"] == [True, False, False, False]
+    assert [cells[m].mark for m in "abcd"] == ["", "●", "○", ""]
+    (train,) = comparison_grids(summary, ttest, split="train")
+    assert {cell.mark for cell in train.cells.values()} == {""}
+
+
+def test_the_printed_table(clear_case):
+    stream = io.StringIO()
+    print_table(clear_case, stream)
+    (row,) = [line for line in stream.getvalue().splitlines() if "heart" in line]
+    cells = row.split("  ")
+    assert "91.17 ± 1.17*" in row
+    assert row.count("*") == 1 and row.count("●") == 1 and row.count("○") == 1
+    assert cells[0].strip() == "heart"
+    assert "gave no result" not in stream.getvalue()
+
+
+def test_a_terminal_gets_bold_and_the_failures(compared):
+    class Terminal(io.StringIO):
+        def isatty(self):
+            return True
+
+    stream = Terminal()
+    print_table(compared[0], stream)
+    text = stream.getvalue()
+    assert "\033[1m" in text
+    assert "2 of 108 solves gave no result" in text
+    assert "sonar / dank: 1 x timeout: after 60 s" in text
+
+
+def test_command_line(tmp_path, capsys):
+    with pytest.raises(SystemExit):
+        main([str(tmp_path)])
+    assert "results/quickstart" in capsys.readouterr().err
+    write_records(tmp_path, demo_records())
+    main([str(tmp_path)])
+    assert "krr-cv" in capsys.readouterr().out
+    before = (tmp_path / "summary.csv").stat().st_mtime_ns
+    main([str(tmp_path)])  # prints only: Snakemake would rerun what comes after
+    assert (tmp_path / "summary.csv").stat().st_mtime_ns == before
+    (tmp_path / "summary.csv").unlink()
+    main([str(tmp_path), "--again"])
+    assert (tmp_path / "summary.csv").exists()
+
+
+def test_records_are_json_arrays_or_single_objects(tmp_path):
+    (path,) = write_records(tmp_path, [make_record()])
+    path.write_text(json.dumps(make_record()))
+    assert read_records([path]) == [make_record()]

@@ -1,0 +1,117 @@
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from adakern.evaluation import GREATER_IS_BETTER
+from adakern.workflow.compare import QUANTITIES, compare
+from adakern.workflow.published import COLUMNS, load_published
+from record_factory import make_record, write_records
+
+PUBLISHED = Path(__file__).parents[2] / "data" / "published"
+TABLES = sorted(set(PUBLISHED.glob("*.csv")) - set(PUBLISHED.glob("*_settings.csv")))
+
+
+@pytest.mark.parametrize("path", TABLES, ids=lambda path: path.stem)
+def test_every_table_takes_the_common_shape(path):
+    table = load_published(path)
+    raw = pd.read_csv(path)
+    assert list(table.columns) == COLUMNS
+    assert len(table) >= len(raw)
+    assert table["mean"].notna().all()
+    assert set(table["metric"]) <= {*GREATER_IS_BETTER, *QUANTITIES}
+    assert set(table["split"]) <= {"train", "test", ""}
+    assert table.loc[table["metric"] == "accuracy", "mean"].between(0.3, 1).all()
+    assert not table.duplicated(COLUMNS[:5]).any()
+    numbers = raw.select_dtypes("number").drop(columns=["tau"], errors="ignore")
+    assert table[["mean", "std"]].notna().sum().sum() == numbers.notna().sum().sum()
+
+
+def one(table, **values):
+    for name, value in values.items():
+        table = table[table[name] == value]
+    (row,) = table.to_dict("records")
+    return row
+
+
+@pytest.mark.parametrize(
+    ("name", "where", "mean", "std"),
+    [
+        (
+            "dank_uci_classification",
+            {"dataset": "diabetic", "method": "svm-cv", "split": "test"},
+            0.730,
+            0.017,
+        ),
+        (
+            "dank_uci_regression",
+            {"dataset": "pyrim", "method": "dank", "split": "test"},
+            0.457,
+            0.143,
+        ),
+        (
+            "knpl_uci_classification",
+            {"dataset": "climate", "method": "knpl", "split": "test"},
+            0.9514,
+            0.0098,
+        ),
+        (
+            "dank_tau_sensitivity",
+            {"dataset": "heart", "method": "dank@tau=0.001", "metric": "accuracy"},
+            0.873,
+            0.022,
+        ),
+        ("dank_cifar10", {"dataset": "cifar10", "method": "dank"}, 0.9268, 0.0041),
+        (
+            "lab_rbf_regression",
+            {"dataset": "airfoil", "method": "lab-rbf", "metric": "r2"},
+            0.9608,
+            0.0079,
+        ),
+    ],
+)
+def test_numbers_as_printed_in_the_papers(name, where, mean, std):
+    row = one(load_published(PUBLISHED / f"{name}.csv"), **where)
+    assert row["mean"] == pytest.approx(mean)
+    assert row["std"] == pytest.approx(std)
+
+
+def test_settings_times_and_ranks_are_kept_apart():
+    table = load_published(PUBLISHED / "dank_large_scale.csv")
+    eeg = {"dataset": "eeg", "method": "logdet", "setting": "scalable"}
+    assert one(table, **eeg, metric="accuracy")["mean"] == pytest.approx(0.952)
+    assert one(table, **eeg, metric="fit_seconds")["mean"] == pytest.approx(24.6)
+    tau = load_published(PUBLISHED / "dank_tau_sensitivity.csv")
+    where = {"dataset": "diabetic", "method": "dank@tau=0", "metric": "rank"}
+    assert one(tau, **where)["mean"] == 340
+    step = load_published(PUBLISHED / "dank_synthetic_regression.csv")
+    where = {"dataset": "step-1d", "method": "dank", "metric": "relative_mse"}
+    assert one(step, **where)["mean"] == 0.004
+
+
+def test_a_table_of_settings_is_no_table_of_results(tmp_path):
+    with pytest.raises(ValueError, match="no column 'method'"):
+        load_published(PUBLISHED / "dank_large_scale_settings.csv")
+    odd = tmp_path / "odd.csv"
+    odd.write_text("dataset,method,speed\nheart,dank,3\n")
+    with pytest.raises(ValueError, match="no column of accuracy_percent"):
+        load_published(odd)
+
+
+def test_published_stands_beside_measured(tmp_path):
+    records = [make_record("heart", "svm-cv", k) for k in range(4)]
+    path = PUBLISHED / "dank_uci_classification.csv"
+    compare(write_records(tmp_path, records), tmp_path, path)
+    beside = pd.read_csv(tmp_path / "published.csv")
+    assert set(beside["dataset"]) == {"heart"}
+    row = one(beside, method="svm-cv", split="test", metric="accuracy")
+    measured = sum(r["metrics"]["test"]["accuracy"] for r in records) / 4
+    assert row["mean_measured"] == pytest.approx(measured)
+    assert row["n"] == 4
+    published = one(
+        load_published(path), dataset="heart", method="svm-cv", split="test"
+    )
+    assert row["mean_published"] == pytest.approx(published["mean"])
+    assert row["difference"] == pytest.approx(measured - published["mean"])
+    other = one(beside, method="bmkl", split="test")
+    assert pd.isna(other["mean_measured"]) and pd.isna(other["difference"])

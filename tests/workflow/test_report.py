@@ -1,0 +1,324 @@
+"""The report: self-contained, and saying what the tables say."""
+
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from matplotlib.figure import Figure
+
+from adakern.workflow.compare import compare
+from adakern.workflow.figures import (
+    _groups,
+    plot_boxes,
+    plot_critical_difference,
+    plot_time_accuracy,
+    save_svg,
+    to_svg,
+)
+from adakern.workflow.report import inline_svg, report
+from adakern.workflow.tables import display
+from adakern.workflow.wording import protocol_in_words
+from record_factory import demo_records, failed, make_record, write_records
+
+PUBLISHED = Path(__file__).parents[2] / "data/published/dank_uci_classification.csv"
+CONFIG = {
+    "name": "demo",
+    "title": "A <b>title</b>",
+    "description": "What it is.",
+    "published": "dank_uci_classification",
+    "protocol": {
+        "kind": "holdout",
+        "repeats": 6,
+        "test_size": 0.4,
+        "stratify": True,
+        "scale": "unit",
+        "scale_fit": "all",
+        "clip": True,
+    },
+    "search": {"folds": 5, "step": 2},
+    "dataset": {
+        "heart": {
+            "licence": "CC BY 4.0",
+            "citation": "Janosi et al.",
+            "homepage": "https://archive.ics.uci.edu",
+            "clip": [0.1, 99.9],
+        }
+    },
+    "method": {"svm-cv": {"description": "The SVM.", "reference": "Cortes 1995"}},
+}
+PROVENANCE = {
+    "heart": {
+        "source": "mirror",
+        "files": [{"path": "heart/heart", "from": "/private/place", "sha256": "f00d"}],
+    }
+}
+VOID = {"meta", "link", "br", "img", "hr", "input"}
+
+
+class Page(HTMLParser):
+    """Checks nesting and collects what a test asks for."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.open, self.ids, self.links, self.tables = [], [], [], []
+        self.svgs, self.words, self.loads = [], [], []
+        self.feed(text)
+        assert not self.open, f"never closed: {self.open}"
+
+    def handle_starttag(self, tag, attributes):
+        attributes = dict(attributes)
+        if tag not in VOID:
+            self.open.append(tag)
+        if "id" in attributes:
+            self.ids.append(attributes["id"])
+        if tag == "a":
+            self.links.append(attributes["href"])
+        elif "href" in attributes or "src" in attributes:
+            self.loads.append(attributes.get("src", attributes.get("href")))
+        if tag == "svg":
+            self.svgs.append(attributes)
+        if tag == "table":
+            self.tables.append([])
+        if tag == "tr":
+            self.tables[-1].append([])
+        if tag in ("td", "th"):
+            self.tables[-1][-1].append("")
+
+    def handle_startendtag(self, tag, attributes):
+        self.handle_starttag(tag, attributes)
+        if tag not in VOID:
+            self.handle_endtag(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        self.words.append(data)
+        if {"td", "th"} & set(self.open):
+            self.tables[-1][-1][-1] += data
+
+
+@pytest.fixture(scope="module")
+def reported(tmp_path_factory):
+    out = tmp_path_factory.mktemp("demo")
+    records = demo_records()
+    records[0] = records[0] | {"converged": False}
+    records += [failed("wine", "knpl", k, reason="two <classes> only") for k in (0, 1)]
+    compare(write_records(out, records), out, PUBLISHED)
+    own = Figure()
+    own.subplots().plot([1, 2])
+    save_svg(own, out / "figures" / "a_study.svg")
+    report(
+        out,
+        CONFIG,
+        figures=[out / "figures" / "a_study.svg"],
+        provenance=PROVENANCE,
+        wall_seconds=75,
+    )
+    return out, (out / "report.html").read_text()
+
+
+def test_the_page_is_well_formed_and_needs_nothing_else(reported):
+    page = Page(reported[1])
+    assert len(page.ids) == len(set(page.ids))
+    assert all(target.startswith("#") for target in page.loads)
+    inner = {link for link in page.links if link.startswith("#")}
+    assert inner <= {f"#{name}" for name in page.ids}
+    used = set(re.findall(r'(?:href="|url\()#([^")]+)', reported[1]))
+    assert used <= set(page.ids)
+    assert "<script" not in reported[1] and "@import" not in reported[1]
+
+
+def test_every_figure_has_a_text_alternative(reported):
+    page = Page(reported[1])
+    assert len(page.svgs) == 2 * 3 + 1
+    assert all(svg["role"] == "img" and svg["aria-label"] for svg in page.svgs)
+
+
+def test_the_main_table_shows_the_summary(reported):
+    out, text = reported
+    summary = pd.read_csv(out / "summary.csv")
+    table = Page(text).tables[0]
+    methods = [cell.strip() for cell in table[0][1:]]
+    shown = {
+        (row[0].strip(), method): cell.strip()
+        for row in table[1:]
+        for method, cell in zip(methods, row[1:], strict=True)
+    }
+    rows = summary[
+        (summary["task"] == "classification")
+        & (summary["split"] == "test")
+        & (summary["metric"] == "accuracy")
+    ]
+    assert len(rows) == 10
+    for row in rows.itertuples():
+        cell = shown[row.dataset, row.method]
+        if row.n:
+            mean = display("accuracy", row.mean)
+            assert cell.startswith(f"{mean} ± {display('accuracy', row.std)}")
+        else:
+            assert cell == "failed"
+    assert shown["heart", "knpl"] == "–"
+    assert "(1 failed)" in shown["heart", "dank"]
+
+
+def test_the_best_is_set_apart(reported):
+    out, text = reported
+    body = text[text.index('id="regression"') :]
+    best = re.findall(r'<td class="best">([\d.]+)', body)[:3]
+    summary = pd.read_csv(out / "summary.csv")
+    rows = summary[(summary["metric"] == "relative_mse") & (summary["split"] == "test")]
+    expected = rows.groupby("dataset")["mean"].min()
+    assert best == [display("relative_mse", value) for value in expected]
+
+
+def test_it_says_what_happened(reported):
+    words = " ".join("".join(Page(reported[1]).words).split())
+    for said in (
+        "A <b>title</b>",
+        "two <classes> only",
+        "after 60 s",
+        "1 min 15 s",
+        "fitted on all rows, the test part included",
+        "40 % of the rows",
+        "clipped at percentiles for heart (0.1 and 99.9)",
+        "CC BY 4.0",
+        "Janosi et al.",
+        "f00d",
+        "1.9.1",
+        "scale_fit: all",
+        "Cortes 1995",
+        "tolerance was reached (their results count): svm-cv on heart (1)",
+        "Friedman's test over 3 data sets",
+        "not ranked: knpl",
+        "A study",
+    ):
+        assert said in words, said
+    assert "/private/place" not in words
+
+
+def test_published_numbers_stand_beside_measured(reported):
+    out, text = reported
+    beside = pd.read_csv(out / "published.csv")
+    row = beside[
+        (beside["dataset"] == "heart")
+        & (beside["method"] == "svm-cv")
+        & (beside["split"] == "test")
+    ].iloc[0]
+    (table,) = [
+        t for t in Page(text).tables if "Published" in t[0] and "bmkl" in str(t)
+    ]
+    cells = next(r for r in table if r[0] == "heart" and r[1] == "svm-cv")
+    assert cells[2].startswith(display("accuracy", row["mean_published"]))
+    assert cells[3].startswith(display("accuracy", row["mean_measured"]))
+    assert cells[4] == display("accuracy", row["difference"])
+
+
+def test_the_same_tables_give_the_same_page(reported, tmp_path):
+    out, text = reported
+    report(
+        out,
+        CONFIG,
+        figures=[out / "figures" / "a_study.svg"],
+        provenance=PROVENANCE,
+        wall_seconds=75,
+        path=tmp_path / "again.html",
+    )
+    assert (tmp_path / "again.html").read_text() == text
+
+
+def test_an_experiment_of_studies_has_a_report(tmp_path):
+    figure = Figure()
+    figure.subplots().plot([1, 2])
+    save_svg(figure, tmp_path / "decay.svg")
+    config = {"name": "only-studies", "protocol": {}, "dataset": {}, "method": {}}
+    report(tmp_path, config, figures=[tmp_path / "decay.svg"])
+    text = (tmp_path / "report.html").read_text()
+    page = Page(text)
+    assert len(page.svgs) == 1 and "Decay" in text
+    assert {"#protocol", "#failures"}.isdisjoint(page.links)
+
+
+@pytest.mark.parametrize("n_ok", [0, 1])
+def test_a_report_with_almost_nothing(tmp_path, n_ok):
+    records = [make_record(repeat=k) for k in range(n_ok)]
+    records += [failed("heart", "dank", k) for k in range(2)]
+    compare(write_records(tmp_path, records), tmp_path)
+    report(tmp_path, {"name": "demo", "protocol": {}})
+    text = (tmp_path / "report.html").read_text()
+    assert Page(text).tables[0][1][0] == "heart"
+    assert "o Friedman test: it needs three methods" in text
+
+
+@pytest.mark.parametrize(
+    ("protocol", "sentence"),
+    [
+        ({"kind": "kfold", "n_splits": 7, "repeats": 2}, "7-fold cross-validation"),
+        (
+            {"kind": "group-holdout", "test_size": 0.2, "repeats": 3},
+            "20 % of the groups",
+        ),
+        ({"published_split": "require"}, "uses its published split"),
+        (
+            {"scale": "symmetric", "scale_fit": "train"},
+            "[-1, 1], fitted on the training",
+        ),
+        ({"scale": "none"}, "without scaling"),
+        ({"scale_target": "standard"}, "targets are standardised"),
+    ],
+)
+def test_protocol_in_words(protocol, sentence):
+    assert sentence in " ".join(protocol_in_words({"protocol": protocol}))
+
+
+def test_figures_are_reproducible_and_show_their_data(reported):
+    out, _ = reported
+    solves = pd.read_parquet(out / "records.parquet")
+    summary = pd.read_csv(out / "summary.csv")
+    ranks = pd.read_csv(out / "ranks.csv")
+    for draw in (
+        lambda: plot_boxes(solves, "regression"),
+        lambda: plot_time_accuracy(summary, "regression"),
+        lambda: plot_critical_difference(ranks, "regression"),
+    ):
+        first = to_svg(draw())
+        assert first == to_svg(draw())
+        assert {"dank", "svm-cv", "krr-cv"} <= set(re.findall(r"[a-z]+-?c?v?", first))
+    axes = plot_boxes(solves, "regression").axes
+    shown = sorted(x for line in axes[0].lines[-3:] for x in line.get_xdata())
+    here = solves[(solves["dataset"] == "bodyfat") & (solves["status"] == "ok")]
+    assert shown == sorted(here["test_relative_mse"])
+
+
+def test_no_diagram_where_there_is_no_test():
+    frame = pd.DataFrame(
+        {
+            "task": "regression",
+            "method": ["a", "b"],
+            "average_rank": [1.0, 2.0],
+            "critical_distance": float("nan"),
+        }
+    )
+    assert plot_critical_difference(frame, "regression") is None
+
+
+def test_bars_of_the_diagram_join_what_lies_within_the_distance():
+    average = pd.Series([1.0, 1.5, 2.4, 3.1, 5.0]).to_numpy()
+    assert _groups(average, 1.0) == [(0, 1), (1, 2), (2, 3)]
+    assert _groups(average, 1.5) == [(0, 2), (2, 3)]
+    assert _groups(average, 1.65) == [(0, 2), (1, 3)]
+    assert _groups(average, 9) == [(0, 4)]
+    assert _groups(average, 0.1) == []
+
+
+def test_inline_svg_follows_the_page():
+    svg = (
+        '<?xml version="1.0"?><svg width="1"><path id="p" style="stroke: #000000"/>'
+        '<use href="#p" clip-path="url(#c)"/></svg>'
+    )
+    found = inline_svg(svg, "x", 'a "label"')
+    assert found.startswith('<svg role="img" aria-label="a &quot;label&quot;"')
+    assert 'id="x-p"' in found and 'href="#x-p"' in found and "url(#x-c)" in found
+    assert "#000000" not in found and "stroke: currentColor" in found

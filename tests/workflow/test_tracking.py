@@ -1,0 +1,320 @@
+"""MLflow holds what the files say: once, whole, in the right experiment."""
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+
+import pytest
+from mlflow import MlflowClient
+from mlflow.entities import ViewType
+
+from adakern import tracking
+from adakern.tracking import log_records, log_summary, prune
+from adakern.workflow.track import main, rebuild
+from record_factory import demo_records, failed, make_record, write_records
+
+RECORDS = [make_record(method=m, repeat=k) for m in ("svm-cv", "dank") for k in (0, 1)]
+
+
+@pytest.fixture(scope="module")
+def schema(tmp_path_factory):
+    """An empty tracking database: making one takes seconds, copying it none."""
+    path = tmp_path_factory.mktemp("schema") / "mlflow.db"
+    MlflowClient(f"sqlite:///{path}").search_experiments(max_results=1)
+    return path.read_bytes()
+
+
+@pytest.fixture
+def uri(tmp_path, schema, monkeypatch):
+    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
+    (tmp_path / "mlflow.db").write_bytes(schema)
+    return f"sqlite:///{tmp_path / 'mlflow.db'}"
+
+
+def runs_of(uri, experiment="demo", view=ViewType.ACTIVE_ONLY):
+    client = MlflowClient(uri)
+    found = client.get_experiment_by_name(experiment)
+    if found is None:
+        return []
+    return list(client.search_runs([found.experiment_id], run_view_type=view))
+
+
+def test_a_run_says_what_its_record_says(uri):
+    record = make_record(
+        params={"C": 2.0, "eta": "svm", "deep": {"b": 1}},
+        best_params={"C": 2.0},
+        rank=5,
+    )
+    log_records([record], experiment="demo", tracking_uri=uri, config="name: demo\n")
+    (run,) = runs_of(uri)
+    assert run.info.status == "FINISHED"
+    params = {
+        "C": "2.0",
+        "eta": "svm",
+        "deep": '{"b": 1}',
+        "best.C": "2.0",
+        "seed": "7",
+    }
+    assert run.data.params == params
+    expected = {
+        f"{split}_{name}": value
+        for split, scores in record["metrics"].items()
+        for name, value in scores.items()
+    }
+    for name in ("fit_seconds", "peak_memory_bytes", "rank", "n_support"):
+        expected[name] = record[name]
+    for name, value in expected.items():
+        assert run.data.metrics[name] == pytest.approx(value)
+    assert "n_iter" not in run.data.metrics  # the record has none
+    for name in ("experiment", "dataset", "method", "task", "status"):
+        assert run.data.tags[name] == record[name]
+    assert run.data.tags["repeat"] == "0"
+    client = MlflowClient(uri)
+    folder = client.download_artifacts(run.info.run_id, "record.json")
+    with open(folder) as file:
+        assert json.load(file) == record
+    assert {a.path for a in client.list_artifacts(run.info.run_id)} == {
+        "record.json",
+        "config.yaml",
+    }
+
+
+def test_logging_twice_adds_nothing(uri):
+    assert log_records(RECORDS, experiment="demo", tracking_uri=uri) == (4, 0, 0)
+    before = {run.info.run_id for run in runs_of(uri)}
+    again = log_records(RECORDS[::-1], experiment="demo", tracking_uri=uri)
+    assert again == (0, 4, 0)
+    assert {run.info.run_id for run in runs_of(uri)} == before
+    more = [*RECORDS, make_record(repeat=2)]
+    assert log_records(more, experiment="demo", tracking_uri=uri) == (1, 4, 0)
+
+
+def test_a_changed_record_takes_the_place_of_its_run(uri):
+    log_records(RECORDS, experiment="demo", tracking_uri=uri)
+    changed = [RECORDS[0] | {"fit_seconds": 99.0}, *RECORDS[1:]]
+    assert log_records(changed, experiment="demo", tracking_uri=uri) == (1, 3, 1)
+    assert len(runs_of(uri)) == 4
+    assert 99.0 in [run.data.metrics["fit_seconds"] for run in runs_of(uri)]
+    (stale,) = runs_of(uri, view=ViewType.DELETED_ONLY)
+    assert stale.data.metrics["fit_seconds"] == RECORDS[0]["fit_seconds"]
+    # And back: the first record is logged anew, not taken from the deleted run.
+    assert log_records(RECORDS, experiment="demo", tracking_uri=uri) == (1, 3, 1)
+
+
+def test_a_failed_solve_is_a_failed_run_with_its_reason(uri):
+    log_records(
+        [failed("heart", "dank", 0, reason="out of memory")],
+        experiment="demo",
+        tracking_uri=uri,
+    )
+    (run,) = runs_of(uri)
+    assert run.info.status == "FAILED"
+    assert run.data.tags["reason"] == "out of memory"
+    assert run.data.tags["status"] == "failed"
+
+
+def test_no_run_goes_to_another_experiment(uri):
+    log_records(RECORDS, experiment="demo", tracking_uri=uri)
+    others = [record | {"experiment": "other"} for record in RECORDS]
+    log_records(others, experiment="other", tracking_uri=uri)
+    assert len(runs_of(uri)) == len(runs_of(uri, "other")) == 4
+    assert not runs_of(uri, "Default")
+    assert {run.data.tags["experiment"] for run in runs_of(uri, "other")} == {"other"}
+    with pytest.raises(ValueError, match=r"experiment='demo'.*\['other'\]"):
+        log_records(others, experiment="demo", tracking_uri=uri)
+
+
+def test_a_deleted_experiment_comes_back(uri):
+    log_records(RECORDS, experiment="demo", tracking_uri=uri)
+    client = MlflowClient(uri)
+    client.delete_experiment(client.get_experiment_by_name("demo").experiment_id)
+    log_records(RECORDS, experiment="demo", tracking_uri=uri)
+    assert len(runs_of(uri)) == 4
+
+
+def test_a_run_cut_short_is_written_again(uri, monkeypatch):
+    def killed(*_):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(tracking, "_write_artifacts", killed)
+        with pytest.raises(KeyboardInterrupt):
+            log_records(RECORDS[:1], experiment="demo", tracking_uri=uri)
+    assert [run.info.status for run in runs_of(uri)] == ["RUNNING"]
+    assert log_records(RECORDS[:1], experiment="demo", tracking_uri=uri) == (1, 0, 1)
+    assert [run.info.status for run in runs_of(uri)] == ["FINISHED"]
+
+
+def test_more_than_mlflow_takes_in_one_call(uri):
+    params = {f"p{k}": k for k in range(250)} | {"long": "x" * 10_000}
+    record = make_record(params=params, best_params={})
+    log_records([record], experiment="demo", tracking_uri=uri)
+    (run,) = runs_of(uri)
+    assert len(run.data.params) == 252
+    assert run.data.params["p249"] == "249"
+    assert len(run.data.params["long"]) == 5000
+
+
+def test_summary_run_has_the_figures_and_is_one(uri, tmp_path):
+    figure = tmp_path / "a.svg"
+    figure.write_text("<svg/>")
+    artifacts = {"figures/a.svg": figure}
+    for expected in ((1, 0, 0), (0, 1, 0)):
+        logged = log_summary(artifacts, experiment="demo", tracking_uri=uri)
+        assert logged == expected
+    figure.write_text("<svg>changed</svg>")
+    assert log_summary(artifacts, experiment="demo", tracking_uri=uri) == (1, 0, 1)
+    (run,) = runs_of(uri)
+    (found,) = MlflowClient(uri).list_artifacts(run.info.run_id, "figures")
+    assert found.path == "figures/a.svg"
+
+
+def test_prune_keeps_what_has_a_record(uri):
+    log_records(RECORDS, experiment="demo", tracking_uri=uri)
+    log_summary({}, experiment="demo", tracking_uri=uri)
+    assert prune(RECORDS[:3], experiment="demo", tracking_uri=uri) == (0, 0, 1)
+    assert len(runs_of(uri)) == 4  # three solves and the summary
+
+
+def test_rebuild_makes_mlflow_say_what_the_files_say(uri, tmp_path, capsys):
+    results = tmp_path / "results" / "demo"
+    write_records(results, RECORDS)
+    (results / "summary.csv").write_text("task\n")
+    assert rebuild(results, tracking_uri=uri) == (5, 0, 0)
+    assert rebuild(results, tracking_uri=uri) == (0, 5, 0)
+    (results / "records" / "heart" / "dank" / "0-9.json").unlink()
+    main([str(tmp_path / "results"), "--tracking-uri", uri])
+    assert "demo: 0 runs written, 3 up to date, 2 removed" in capsys.readouterr().out
+    assert len(runs_of(uri)) == 3
+    with pytest.raises(SystemExit):
+        main([str(tmp_path / "nothing"), "--tracking-uri", uri])
+
+
+def test_the_environment_names_the_server(tmp_path, uri, monkeypatch):
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", uri)
+    log_records(RECORDS, experiment="demo")
+    assert len(runs_of(uri)) == 4
+
+
+def test_a_server_that_does_not_answer_is_named_at_once():
+    address = f"http://127.0.0.1:{free_port()}"
+    with pytest.raises(ConnectionError, match=rf"{address}.*safe in their files"):
+        log_records(RECORDS, experiment="demo", tracking_uri=address)
+
+
+def test_importing_does_not_import_mlflow():
+    code = (
+        "import sys, adakern, adakern.tracking, adakern.workflow.track;"
+        "sys.exit('mlflow' in sys.modules)"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+LOG = """
+import json, sys
+from adakern.tracking import log_records
+records = json.load(open(sys.argv[1]))
+log_records(records, experiment="demo", tracking_uri=sys.argv[2])
+"""
+
+
+def start_logging(records, uri):
+    return subprocess.Popen([sys.executable, "-c", LOG, str(records), uri])
+
+
+def test_two_processes_on_a_cold_database(tmp_path):
+    """The migration race loses every run where nobody guards it."""
+    records = tmp_path / "records.json"
+    records.write_text(json.dumps(RECORDS))
+    uri = f"sqlite:///{tmp_path / 'new' / 'mlflow.db'}"
+    processes = [start_logging(records, uri) for _ in range(2)]
+    assert [process.wait(120) for process in processes] == [0, 0]
+    keys = sorted(run.data.tags["adakern.key"] for run in runs_of(uri))
+    assert keys == ["heart/dank/0", "heart/dank/1", "heart/svm-cv/0", "heart/svm-cv/1"]
+    assert not runs_of(uri, view=ViewType.DELETED_ONLY)
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+@pytest.fixture
+def ui(tmp_path, schema):
+    """A real `mlflow ui` on a database of its own."""
+    (tmp_path / "mlflow.db").write_bytes(schema)
+    uri, port = f"sqlite:///{tmp_path / 'mlflow.db'}", free_port()
+    command = [sys.executable, "-m", "mlflow", "ui", "--backend-store-uri", uri]
+    process = subprocess.Popen(
+        [*command, "--port", str(port), "--workers", "1"],
+        cwd=tmp_path,
+        env=os.environ | {"MLFLOW_DISABLE_TELEMETRY": "true"},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    address = f"http://127.0.0.1:{port}"
+    try:
+        wait_for(f"{address}/health", process)
+        yield uri, address
+    finally:
+        os.killpg(process.pid, signal.SIGTERM)
+        process.wait(30)
+
+
+def wait_for(url, process, seconds=120):
+    end = time.monotonic() + seconds
+    while time.monotonic() < end and process.poll() is None:
+        try:
+            with urllib.request.urlopen(url, timeout=5):
+                return
+        except OSError:
+            time.sleep(0.2)
+    raise TimeoutError(f"{url} did not answer; exit status {process.poll()}")
+
+
+def rest(address, path, body=None):
+    request = urllib.request.Request(
+        f"{address}/api/2.0/mlflow/{path}",
+        data=body and json.dumps(body).encode(),
+        headers={"Content-Type": "application/json"},
+    )
+    with urllib.request.urlopen(request, timeout=30) as answer:
+        return json.load(answer)
+
+
+def rest_runs(address):
+    found = rest(address, "experiments/get-by-name?experiment_name=demo")
+    body = {"experiment_ids": [found["experiment"]["experiment_id"]]}
+    return rest(address, "runs/search", body).get("runs", [])
+
+
+def test_mlflow_ui_shows_the_runs_over_rest(ui):
+    uri, address = ui
+    records = demo_records()[:12]
+    log_records(records, experiment="demo", tracking_uri=uri)
+    shown = {}
+    for run in rest_runs(address):
+        tags = {tag["key"]: tag["value"] for tag in run["data"]["tags"]}
+        metrics = {m["key"]: m["value"] for m in run["data"]["metrics"]}
+        shown[tags["dataset"], tags["method"], int(tags["repeat"])] = metrics
+    assert len(shown) == len(records)
+    for record in records:
+        metrics = shown[record["dataset"], record["method"], record["repeat"]]
+        expected = record["metrics"]["test"]["accuracy"]
+        assert metrics["test_accuracy"] == pytest.approx(expected)
+
+    # The same through the server itself, from two processes at once: nothing twice.
+    path = os.path.join(os.path.dirname(uri.removeprefix("sqlite:///")), "r.json")
+    more = [*records, *(make_record("wine", "new", k) for k in range(3))]
+    with open(path, "w") as file:
+        json.dump(more, file)
+    processes = [start_logging(path, address) for _ in range(2)]
+    assert [process.wait(120) for process in processes] == [0, 0]
+    assert len(rest_runs(address)) == len(more)

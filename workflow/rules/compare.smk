@@ -1,0 +1,41 @@
+# Tables and paired tests over all records; the configuration as it was resolved.
+
+
+rule configuration:
+    output:
+        config=f"{RESULTS}/config.yaml",
+    localrule: True
+    params:
+        stage="configuration",
+        settings=PLAN.configuration(),
+    message:
+        "configuration: {output.config}"
+    script:
+        STAGE
+
+
+rule compare:
+    input:
+        records=[str(path) for path in PLAN.records()],
+    output:
+        records=f"{RESULTS}/records.parquet",
+        summary=report(
+            f"{RESULTS}/summary.csv", category="Tables", labels={"table": "summary"}
+        ),
+        ttest=report(
+            f"{RESULTS}/ttest.csv", category="Tables", labels={"table": "paired tests"}
+        ),
+        ranks=report(
+            f"{RESULTS}/ranks.csv", category="Tables", labels={"table": "ranks"}
+        ),
+        published=f"{RESULTS}/published.csv",
+    log:
+        f"{RESULTS}/logs/compare.log",
+    localrule: True
+    params:
+        stage="compare",
+        settings=PLAN.compare_params(),
+    message:
+        "compare: {RESULTS}/summary.csv"
+    script:
+        STAGE
