@@ -221,8 +221,8 @@ def factorised(A):
         except (np.linalg.LinAlgError, RuntimeError):  # PyTorch's is a RuntimeError.
             ridge = 100 * ridge or rounding
     raise ValueError(
-        f"a matrix of shape {tuple(A.shape)} is not positive definite, nor with "
-        f"{ridge:.2g} added to its diagonal; use a positive semidefinite kernel"
+        f"a matrix of shape {tuple(A.shape)} is not finite or not positive definite, "
+        f"nor with {ridge:.2g} on its diagonal; use a positive semidefinite kernel"
     )
 
 
