@@ -6,7 +6,11 @@ from adakern.baselines.bayesian_mkl import (
 )
 from adakern.baselines.deep_mkl import DeepMKL
 from adakern.baselines.easymkl import EasyMKL
+from adakern.baselines.eigenpro import EigenProRegressor
+from adakern.baselines.falkon import FalkonRegressor
 from adakern.baselines.kernel_bank import KernelBank
+from adakern.baselines.neural import ResNetRegressor, WideNetworkRegressor
+from adakern.baselines.rfm import RFMRegressor
 from adakern.baselines.simple_mkl import SimpleMKLClassifier, SimpleMKLRegressor
 from adakern.baselines.uniform_mkl import UniformMKLClassifier, UniformMKLRegressor
 
@@ -15,9 +19,14 @@ __all__ = [
     "BayesianMKLRegressor",
     "DeepMKL",
     "EasyMKL",
+    "EigenProRegressor",
+    "FalkonRegressor",
     "KernelBank",
+    "RFMRegressor",
+    "ResNetRegressor",
     "SimpleMKLClassifier",
     "SimpleMKLRegressor",
     "UniformMKLClassifier",
     "UniformMKLRegressor",
+    "WideNetworkRegressor",
 ]
