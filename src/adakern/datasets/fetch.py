@@ -188,8 +188,8 @@ class _Fetcher:
         if not fetched:
             places = ", ".join(got.place for got in obtained)
             raise type(error)(
-                f"{error}. Read from {places}: remove or replace what is wrong there, "
-                "or correct the entry."
+                f"{str(error).rstrip('.')}. Read from {places}: remove or replace "
+                "what is wrong there, or correct the entry."
             ) from error
         for got in fetched:
             self.failures[got.place] = f"its content did not pass: {error}"
