@@ -15,7 +15,7 @@ SNAKEMAKE = $(BIN)/snakemake --cores $(CORES) --config experiment=$(EXPERIMENT) 
 .PHONY: run show env test-env test lint format bench publish clean
 
 run: .venv/workflow.done  ## run an experiment and print its comparison
-	@$(SNAKEMAKE) --quiet rules progress
+	@$(BIN)/python workflow/scripts/progress.py $(SNAKEMAKE)
 	@$(BIN)/python -m adakern.workflow.show experiment=$(EXPERIMENT) $(OVERRIDES)
 
 env: .venv/workflow.done  ## create .venv with the pinned dependencies

@@ -6,10 +6,13 @@
 # snakemake --cores 4 --config experiment=dank_uci
 # snakemake --cores 4 --config experiment=dank_uci \
 #     overrides="protocol.repeats=3 dataset=[heart,sonar]"
+import time
+
 from snakemake.exceptions import WorkflowError
 
 from adakern.workflow.compose import ConfigError
 from adakern.workflow.plan import plan_from_snakemake
+from adakern.workflow.publish import log_run
 
 try:
     PLAN = plan_from_snakemake(config)
@@ -18,6 +21,7 @@ except ConfigError as error:
 
 RESULTS = str(PLAN.results)
 STAGE = "../scripts/stage.py"
+STARTED = []
 
 
 wildcard_constraints:
@@ -36,11 +40,26 @@ include: "workflow/rules/figures.smk"
 include: "workflow/rules/track.smk"
 
 
+# Time spent on an experiment, over all the calls that it took; `make publish` tells it.
+onstart:
+    STARTED.append(time.time())
+
+
+onsuccess:
+    log_run(PLAN.results, STARTED, workflow.cores)
+
+
+onerror:
+    log_run(PLAN.results, STARTED, workflow.cores)
+
+
 rule all:
     default_target: True
     input:
         f"{RESULTS}/report.html",
         tracked_files() if PLAN.config.tracking.enabled else [],
+    message:
+        "all done"
 
 
 rule data:

@@ -29,6 +29,9 @@ KERNELS = ("rbf", "laplacian", "tl1", "poly", "linear")
 #: Working memory of one block where a computation goes block by block, in bytes.
 BLOCK_BYTES = 64 * 2**20
 
+#: Memory of one tile that is made, used and forgotten; larger ones leave the cache.
+TILE_BYTES = 8 * 2**20
+
 
 def row_blocks(n_rows, bytes_per_row, budget=BLOCK_BYTES):
     """Cut ``range(n_rows)`` into slices that need at most ``budget`` bytes each.

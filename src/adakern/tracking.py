@@ -25,7 +25,7 @@ DEFAULT_URI = "sqlite:///mlflow.db"
 
 _KEY, _DIGEST = "adakern.key", "adakern.digest"
 _PARAMS_PER_BATCH, _METRICS_PER_BATCH = 100, 1000  # MLflow's limits of one call
-_MAX_VALUE = 6000  # characters of a parameter's value
+_MAX_VALUE = 5000  # characters of a parameter or tag; MLflow takes 6000 and 5000
 _QUANTITIES = (
     "fit_seconds",
     "predict_seconds",
@@ -265,10 +265,9 @@ def _open(experiment, tracking_uri):
     uri = tracking_uri or os.environ.get("MLFLOW_TRACKING_URI") or DEFAULT_URI
     os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
     _check_server(uri)
-    with _lock(uri):
-        # Imported under the lock too: the first client makes or migrates the schema.
-        from mlflow import MlflowClient
+    from mlflow import MlflowClient
 
+    with _lock(uri):  # the first client makes the tables
         with _quiet_migrations():
             client = MlflowClient(tracking_uri=uri)
             experiment_id = _experiment_id(client, experiment, uri)

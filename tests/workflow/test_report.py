@@ -17,8 +17,9 @@ from adakern.workflow.figures import (
     save_svg,
     to_svg,
 )
-from adakern.workflow.report import inline_svg, protocol_in_words, report
+from adakern.workflow.report import inline_svg, report
 from adakern.workflow.tables import display
+from adakern.workflow.wording import protocol_in_words
 from record_factory import demo_records, failed, make_record, write_records
 
 PUBLISHED = Path(__file__).parents[2] / "data/published/dank_uci_classification.csv"

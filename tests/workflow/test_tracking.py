@@ -157,7 +157,7 @@ def test_more_than_mlflow_takes_in_one_call(uri):
     (run,) = runs_of(uri)
     assert len(run.data.params) == 252
     assert run.data.params["p249"] == "249"
-    assert len(run.data.params["long"]) == 6000
+    assert len(run.data.params["long"]) == 5000
 
 
 def test_summary_run_has_the_figures_and_is_one(uri, tmp_path):

@@ -4,10 +4,10 @@
 rule configuration:
     output:
         config=f"{RESULTS}/config.yaml",
+    localrule: True
     params:
         stage="configuration",
         settings=PLAN.configuration(),
-    localrule: True
     message:
         "configuration: {output.config}"
     script:
@@ -19,16 +19,22 @@ rule compare:
         records=[str(path) for path in PLAN.records()],
     output:
         records=f"{RESULTS}/records.parquet",
-        summary=f"{RESULTS}/summary.csv",
-        ttest=f"{RESULTS}/ttest.csv",
-        ranks=f"{RESULTS}/ranks.csv",
+        summary=report(
+            f"{RESULTS}/summary.csv", category="Tables", labels={"table": "summary"}
+        ),
+        ttest=report(
+            f"{RESULTS}/ttest.csv", category="Tables", labels={"table": "paired tests"}
+        ),
+        ranks=report(
+            f"{RESULTS}/ranks.csv", category="Tables", labels={"table": "ranks"}
+        ),
         published=f"{RESULTS}/published.csv",
-    params:
-        stage="compare",
-        settings=PLAN.compare_params(),
     log:
         f"{RESULTS}/logs/compare.log",
     localrule: True
+    params:
+        stage="compare",
+        settings=PLAN.compare_params(),
     message:
         "compare: {RESULTS}/summary.csv"
     script:

@@ -5,13 +5,17 @@ rule figure:
     input:
         frames=lambda w: [str(path) for path in PLAN.frames(w.figure)],
     output:
-        figure=str(PLAN.figure("{figure}")),
-    params:
-        stage="plot",
-        settings=lambda w: PLAN.figure_params(w.figure),
+        figure=report(
+            str(PLAN.figure("{figure}")),
+            category="Figures",
+            labels={"figure": "{figure}"},
+        ),
     log:
         f"{RESULTS}/logs/figures/{{figure}}.log",
     localrule: True
+    params:
+        stage="plot",
+        settings=lambda w: PLAN.figure_params(w.figure),
     message:
         "figure: {wildcards.figure}"
     script:
@@ -22,13 +26,17 @@ rule summary_table:
     input:
         frames=lambda w: [str(path) for path in PLAN.frames(w.name)],
     output:
-        table=str(PLAN.summary_table("{name}")),
-    params:
-        stage="tabulate",
-        settings=lambda w: PLAN.summary_table_params(w.name),
+        table=report(
+            str(PLAN.summary_table("{name}")),
+            category="Tables",
+            labels={"table": "{name}"},
+        ),
     log:
         f"{RESULTS}/logs/tables/{{name}}.log",
     localrule: True
+    params:
+        stage="tabulate",
+        settings=lambda w: PLAN.summary_table_params(w.name),
     message:
         "table: {wildcards.name}"
     script:
@@ -43,13 +51,15 @@ rule report:
         figures=[str(path) for path in PLAN.figures()],
         summaries=[str(path) for path in PLAN.tables()],
     output:
-        report=f"{RESULTS}/report.html",
-    params:
-        stage="report",
-        settings=PLAN.report_params(),
+        report=report(
+            f"{RESULTS}/report.html", category="Report", labels={"report": "all of it"}
+        ),
     log:
         f"{RESULTS}/logs/report.log",
     localrule: True
+    params:
+        stage="report",
+        settings=PLAN.report_params(),
     message:
         "report: {output.report}"
     script:

@@ -12,14 +12,14 @@ rule track:
         records=lambda w: [str(path) for path in PLAN.records([w.dataset])],
     output:
         mark=f"{RESULTS}/track/{{dataset}}.json",
+    log:
+        f"{RESULTS}/logs/track/{{dataset}}.log",
+    localrule: True
+    resources:
+        tracker=1,
     params:
         stage="track",
         settings=PLAN.tracking_params(),
-    log:
-        f"{RESULTS}/logs/track/{{dataset}}.log",
-    resources:
-        tracker=1,
-    localrule: True
     message:
         "track: {wildcards.dataset}"
     script:
@@ -32,14 +32,14 @@ rule track_summary:
         marks=[f"{RESULTS}/track/{dataset}.json" for dataset in PLAN.datasets],
     output:
         mark=f"{RESULTS}/track/summary/all.json",
+    log:
+        f"{RESULTS}/logs/track/summary.log",
+    localrule: True
+    resources:
+        tracker=1,
     params:
         stage="track",
         settings=PLAN.tracking_params(),
-    log:
-        f"{RESULTS}/logs/track/summary.log",
-    resources:
-        tracker=1,
-    localrule: True
     message:
         "track: tables, figures and report"
     script:

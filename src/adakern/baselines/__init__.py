@@ -1,21 +1,29 @@
 """The methods that the papers compare with."""
 
+from adakern.baselines.alignment import RandomFeatureAlignment
 from adakern.baselines.bayesian_mkl import (
     BayesianMKLClassifier,
     BayesianMKLRegressor,
 )
+from adakern.baselines.clusterwise import ClusterwiseClassifier
 from adakern.baselines.deep_mkl import DeepMKL
 from adakern.baselines.easymkl import EasyMKL
 from adakern.baselines.kernel_bank import KernelBank
+from adakern.baselines.logdet import LogDetKernel
+from adakern.baselines.nadaraya_watson import MetricNadarayaWatson
 from adakern.baselines.simple_mkl import SimpleMKLClassifier, SimpleMKLRegressor
 from adakern.baselines.uniform_mkl import UniformMKLClassifier, UniformMKLRegressor
 
 __all__ = [
     "BayesianMKLClassifier",
     "BayesianMKLRegressor",
+    "ClusterwiseClassifier",
     "DeepMKL",
     "EasyMKL",
     "KernelBank",
+    "LogDetKernel",
+    "MetricNadarayaWatson",
+    "RandomFeatureAlignment",
     "SimpleMKLClassifier",
     "SimpleMKLRegressor",
     "UniformMKLClassifier",

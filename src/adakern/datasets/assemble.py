@@ -6,6 +6,7 @@ import inspect
 import numpy as np
 
 from .errors import DatasetError, ParseError, TableMismatchError
+from .parsers import format_of
 from .table import Table
 
 __all__ = ["check_table", "table_from_frames", "table_from_loader"]
@@ -28,7 +29,7 @@ def table_from_frames(name, entry, frames):
 
     # LIBSVM files may differ in width: an index that never occurs stands for zeros.
     frame = pd.concat([f.reset_index(drop=True) for f in frames], ignore_index=True)
-    if entry.format == "libsvm":
+    if format_of(entry, entry.files[0]) == "libsvm":
         frame = frame[[*frame.columns.drop("label"), "label"]].fillna(0.0)
     is_test = np.repeat([file.test for file in entry.files], [len(f) for f in frames])
 
@@ -40,18 +41,19 @@ def table_from_frames(name, entry, frames):
     if entry.groups is not None:
         groups = column(frame, entry.groups, name, "groups")
     features = [c for c in frame.columns if c != target and c not in dropped]
-    frame = _fill_blanks(_apply_codes(frame, entry, name), entry)
+    frame = _fill_blanks(_apply_codes(frame, entry, name), entry, name)
 
     X = _numeric(frame[features], name)
     y = _target_values(frame[target], entry, name)
     keep = np.ones(len(X), dtype=bool)
     if np.isnan(X).any():
         X, keep = _treat_missing(X, entry.missing, name)
+    X, y = _finite(X[keep], name), y[keep]
     if groups is not None:
         groups = np.unique(frame[groups].to_numpy()[keep], return_inverse=True)[1]
     return Table(
-        X=np.ascontiguousarray(X[keep]),
-        y=y[keep],
+        X=X,
+        y=y,
         name=name,
         task=entry.task,
         feature_names=[f"x{c}" if isinstance(c, int) else str(c) for c in features],
@@ -72,7 +74,7 @@ def table_from_loader(name, entry, seed):
         raise DatasetError(f"{name}.loader: {error}") from error
     if isinstance(result, tuple):
         result = {"data": result[0], "target": result[1]}
-    X = np.asarray(result["data"], dtype=np.float64)
+    X = _finite(np.asarray(result["data"], dtype=np.float64), name)
     y = np.asarray(result["target"])
     names = result.get("feature_names")
     return Table(
@@ -98,13 +100,15 @@ def resolve(target, name):
         ) from error
 
 
-def check_table(entry, table):
+def check_table(entry, table, fingerprint):
     """Compare a table with what its entry states.
 
     Parameters
     ----------
     entry : DatasetEntry
     table : Table
+    fingerprint : str
+        That of the table.
 
     Raises
     ------
@@ -131,9 +135,9 @@ def check_table(entry, table):
     if entry.classes:
         for label in sorted(set(counts) - {str(label) for label in entry.classes}):
             differ.append(f"class {label} ({counts[label]} rows) is not in the entry")
-    if entry.fingerprint and entry.fingerprint != table.fingerprint:
+    if entry.fingerprint and entry.fingerprint != fingerprint:
         differ.append(
-            f"the content fingerprint is {table.fingerprint}, "
+            f"the content fingerprint is {fingerprint}, "
             f"the entry says {entry.fingerprint}"
             + ("" if differ else ": some values differ at six significant digits")
         )
@@ -147,10 +151,12 @@ def check_table(entry, table):
 def column(frame, key, name, role):
     """The column that an entry names by position or by name."""
     columns = list(frame.columns)
-    if isinstance(key, int) and -len(columns) <= key < len(columns):
-        return columns[key]
-    if key in columns:
+    if isinstance(key, str) and key in columns:
         return key
+    # The keys of a mapping come back from JSON as words: "0" is a position too.
+    position = int(key) if str(key).lstrip("-").isdigit() else len(columns)
+    if -len(columns) <= position < len(columns):
+        return columns[position]
     shown = ", ".join(str(c) for c in columns[:12]) + (", ..." * (len(columns) > 12))
     raise ParseError(
         f"{name}.{role}: no column {key!r}; the file has {len(columns)} columns: "
@@ -170,9 +176,13 @@ def _apply_codes(frame, entry, name):
     return frame
 
 
-def _fill_blanks(frame, entry):
-    for blank, formula in entry.fill.items():
-        frame[blank] = frame[blank].fillna(frame.eval(formula))
+def _fill_blanks(frame, entry, name):
+    for key, formula in entry.fill.items():
+        blank = column(frame, key, name, "fill")
+        try:
+            frame[blank] = frame[blank].fillna(frame.eval(formula))
+        except Exception as error:
+            raise ParseError(f"{name}.fill: {key}: {formula!r}: {error}") from error
     return frame
 
 
@@ -181,14 +191,20 @@ def _numeric(features, name):
         return features.to_numpy(dtype=np.float64, na_value=np.nan)
     except (TypeError, ValueError):
         pass
-    words = [
-        str(c)
-        for c in features.columns
-        if not np.issubdtype(features[c].dtype, np.number)
-    ]
+    words = [str(c) for c in features.select_dtypes(exclude="number").columns]
     raise ParseError(
         f"{name}: the columns {', '.join(words)} hold words; give them numbers with "
         "codes, or leave them out with drop."
+    )
+
+
+def _finite(X, name):
+    if np.isfinite(X).all():
+        return np.ascontiguousarray(X)
+    rows = np.flatnonzero(~np.isfinite(X).all(axis=1))
+    raise ParseError(
+        f"{name}: {len(rows)} rows hold NaN or infinite values, the first is row "
+        f"{rows[0]}; correct the data."
     )
 
 

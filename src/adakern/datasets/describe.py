@@ -44,7 +44,7 @@ def describe(table):
     n: 2
     d: 1
     classes: {0: 1, 1: 1}
-    fingerprint: 8f7b2e34d5a0bc90d9a5a9d9a6e8f1d0
+    fingerprint: "aab9a1fefacd8c0c49f82b47b2460bd1"
     """
     lines = [f"n: {table.X.shape[0]}", f"d: {table.X.shape[1]}"]
     if table.test_rows is not None:
@@ -62,7 +62,7 @@ def main(arguments=None):
     parser = argparse.ArgumentParser(prog="adakern.datasets.describe")
     parser.add_argument("name", help="data set, or the path of its YAML file")
     parser.add_argument("--mirror", help="folder with the files")
-    parser.add_argument("--cache", default="data", help="folder of fetched files")
+    parser.add_argument("--cache", default="data/raw", help="folder of fetched files")
     options = parser.parse_args(arguments)
     path = Path(options.name)
     if path.suffix != ".yaml":

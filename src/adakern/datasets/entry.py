@@ -203,8 +203,11 @@ mean 'classification'?
                 f"got {file.path!r}; must be a path inside the data folder.",
             )
         for url in file.urls:
-            if not url.startswith(("http://", "https://", "ftp://")):
-                complain(f"files[{i}].urls", f"got {url!r}; http, https or ftp only.")
+            if not url.startswith(("http://", "https://")):
+                complain(
+                    f"files[{i}].urls",
+                    f"got {url!r}; it must begin with http:// or https://.",
+                )
     return problems
 
 

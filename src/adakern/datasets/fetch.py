@@ -107,12 +107,11 @@ def load_table(
 def _load_generated(name, entry, seed):
     table = table_from_loader(name, entry, seed)
     embedded = entry.loader["_target_"].startswith("sklearn.datasets.load_")
-    check_table(entry, table)
     table.provenance = {
         "source": "embedded" if embedded else "generated",
         "loader": dict(entry.loader),
         "seed": None if embedded else entry.loader.get("random_state", seed),
-        **_described(entry, table),
+        **_checked_content(entry, table),
     }
     return table
 
@@ -123,21 +122,23 @@ def _assemble(name, entry, obtained):
         for got, file in zip(obtained, entry.files, strict=True)
     ]
     table = table_from_frames(name, entry, frames)
-    check_table(entry, table)
     table.provenance = {
         "source": "+".join(sorted({got.source for got in obtained})),
         "files": [
             {"path": file.path, "from": got.place, "sha256": got.sha256}
             for got, file in zip(obtained, entry.files, strict=True)
         ],
-        **_described(entry, table),
+        **_checked_content(entry, table),
     }
     return table
 
 
-def _described(entry, table):
+def _checked_content(entry, table):
+    """What the provenance says of the content, once that agrees with the entry."""
+    fingerprint = table.fingerprint
+    check_table(entry, table, fingerprint)
     return {
-        "fingerprint": table.fingerprint,
+        "fingerprint": fingerprint,
         "licence": entry.licence,
         "citation": entry.citation,
     }
@@ -153,9 +154,10 @@ class _Fetcher:
         self.retries = retries
         self.progress = progress
         self.failures = {}  # url or path -> why it did not serve
+        self.staging = None
+        self.n_staged = 0
 
     def __enter__(self):
-        self.staging = None
         return self
 
     def __exit__(self, *exception):
@@ -173,13 +175,11 @@ class _Fetcher:
         for url in file.urls:
             if url in self.failures:
                 continue
-            try:
-                staged = self._download(url)
-            except (OSError, ValueError) as error:
-                self.failures[url] = str(error)
-                logger.warning("%s: %s failed: %s", name, url, error)
-            else:
+            staged, failure = self._download(url)
+            if staged is not None:
                 return Obtained(staged.read_bytes(), "url", url, staged)
+            self.failures[url] = failure
+            logger.warning("%s: %s: %s", name, url, failure)
         raise FileUnavailableError(self._unavailable(name, file))
 
     def refuse(self, obtained, error):
@@ -188,8 +188,8 @@ class _Fetcher:
         if not fetched:
             places = ", ".join(got.place for got in obtained)
             raise type(error)(
-                f"{error}. Read from {places}: remove or replace what is wrong there, "
-                "or correct the entry."
+                f"{str(error).rstrip('.')}. Read from {places}: remove or replace "
+                "what is wrong there, or correct the entry."
             ) from error
         for got in fetched:
             self.failures[got.place] = f"its content did not pass: {error}"
@@ -233,38 +233,72 @@ class _Fetcher:
         return None
 
     def _download(self, url):
-        """Fetch a url into the staging folder, with repetitions."""
+        """(path, None), or (None, why not) after all repetitions."""
         import pooch
         import requests
 
-        if self.staging is None:
-            self.cache_dir.mkdir(parents=True, exist_ok=True)
-            self.staging = Path(tempfile.mkdtemp(dir=self.cache_dir, prefix=".fetch-"))
+        pooch.get_logger().setLevel(logging.WARNING)
         downloader = pooch.HTTPDownloader(
             progressbar=self.progress, timeout=self.timeout
         )
-        target = f"{len(list(self.staging.iterdir()))}.part"
+        failure = None
         for attempt in range(self.retries + 1):
             if attempt:
+                logger.warning("%s: %s; trying again", url, failure)
                 time.sleep(PAUSE_SECONDS * 2 ** (attempt - 1))
             try:
-                path = pooch.retrieve(
-                    url, None, fname=target, path=self.staging, downloader=downloader
+                target = self._new_staged_name()
+                # pooch moves the file to its place only when it arrived whole.
+                pooch.retrieve(
+                    url,
+                    known_hash=None,
+                    fname=target.name,
+                    path=target.parent,
+                    downloader=downloader,
                 )
+                return target, None
             except requests.RequestException as error:
-                response = getattr(error, "response", None)
-                refused = response is not None and 400 <= response.status_code < 500
-                if refused or attempt == self.retries:
-                    raise
-                logger.warning("%s: %s; trying again", url, error)
-            else:
-                return Path(path)
+                failure, worth_repeating = self._reason(error)
+                if not worth_repeating:
+                    break
+            except OSError as error:
+                raise DatasetError(
+                    f"the folder {self.cache_dir} cannot take {url}: {error}. Free "
+                    "some space there, or name another folder."
+                ) from error
+        return None, failure
+
+    def _new_staged_name(self):
+        if self.staging is None:
+            self.cache_dir.mkdir(parents=True, exist_ok=True)
+            self.staging = Path(tempfile.mkdtemp(dir=self.cache_dir, prefix=".fetch-"))
+        self.n_staged += 1
+        return self.staging / f"{self.n_staged}.part"
+
+    def _reason(self, error):
+        """(what went wrong in plain words, whether to try again)."""
+        import requests
+
+        if isinstance(error, requests.HTTPError):
+            status = error.response.status_code
+            return f"the server answers with HTTP status {status}", status >= 500
+        if isinstance(error, requests.Timeout):
+            return f"no answer within {self.timeout:g} s", True
+        if "NameResolutionError" in str(error):  # no network, or no such host
+            return "the host name is not known: is there a network?", False
+        if isinstance(error, requests.exceptions.ChunkedEncodingError):
+            return "the connection was cut before the file was whole", True
+        if isinstance(error, requests.ConnectionError) and "timed out" in str(error):
+            return f"no data within {self.timeout:g} s", True
+        return str(error), True
 
     def _unavailable(self, name, file):
         cached = self.cache_dir / file.path
         tried = [f"  cache: {cached} {self.failures.get(cached, 'is not there')}"]
         if self.mirror is None:
             tried.append(f"  mirror: none set (data.mirror or {MIRROR_VARIABLE})")
+        elif not self.mirror.is_dir():
+            tried.append(f"  mirror: there is no folder {self.mirror}")
         else:
             tried.append(f"  mirror: {self.mirror / file.path} is not there")
         tried += [f"  url: {url}: {self.failures[url]}" for url in file.urls]

@@ -6,6 +6,11 @@ import numpy as np
 
 __all__ = ["content_fingerprint"]
 
+BLOCK_ROWS = 20_000
+# Powers of ten that a value may have; smaller values count as zero.
+SMALLEST, LARGEST = -250, 308
+POWERS_OF_TEN = 10.0 ** np.arange(-LARGEST, 10 - SMALLEST + 1)
+
 
 def content_fingerprint(X, y, marks=()):
     """Hash of a table's values at six significant digits, in canonical row order.
@@ -64,17 +69,34 @@ def six_digits(values):
     the rounding errors of another program's zeros do not matter.
     """
     values = np.asarray(values, dtype=np.float64)
+    if not len(values):
+        return np.zeros(values.shape, dtype=np.int32)
+    largest = np.maximum(values.max(axis=0), -values.min(axis=0))
+    tiny = np.maximum(1e-9 * largest, 10.0 ** (SMALLEST + 1))
+    codes = [
+        _six_digits_of_block(values[i : i + BLOCK_ROWS], tiny)
+        for i in range(0, len(values), BLOCK_ROWS)
+    ]
+    return np.vstack(codes)
+
+
+def _six_digits_of_block(values, tiny):
     size = np.abs(values)
-    largest = size.max(axis=0, initial=0.0, keepdims=True)
-    zero = size <= np.maximum(1e-9 * largest, 1e-250)
-    size = np.where(zero, 1.0, size)
-    exponent = np.floor(np.log10(size))
+    zero = size <= tiny
+    size[zero] = 1.0
+    exponent = np.floor(np.log10(size)).astype(np.int32)
     # log10 may land on the wrong side of a power of ten; the digits tell.
-    ten = np.rint(size * 10.0 ** (9 - exponent))
-    exponent += (ten >= 1e10).astype(int) - (ten < 1e9).astype(int)
-    ten = np.rint(size * 10.0 ** (9 - exponent))
-    six = np.floor((ten + 5000) / 10000)
-    carry = six >= 1e6
-    six = np.where(carry, 1e5, six)
+    ten = _ten_digits(size, exponent)
+    exponent += (ten >= 1e10).astype(np.int32) - (ten < 1e9).astype(np.int32)
+    six = (_ten_digits(size, exponent).astype(np.int64) + 5000) // 10000
+    carry = six >= 10**6
+    six[carry] = 10**5
     code = six * 1000 + (exponent + carry + 400)
-    return np.where(zero, 0, np.sign(values) * code).astype(np.int32)
+    code[values < 0] *= -1
+    code[zero] = 0
+    return code.astype(np.int32)
+
+
+def _ten_digits(size, exponent):
+    """The first ten digits, given the power of ten of the first one."""
+    return np.rint(size * POWERS_OF_TEN[9 - exponent + LARGEST])

@@ -57,7 +57,7 @@ def parse(data, entry, file):
     ParseError
         If the bytes are not in the stated format.
     """
-    kind = entry.format or format_from_name(file.path)
+    kind = format_of(entry, file)
     try:
         if kind != "npz":  # an npz file is a zip archive of its own
             data = unpack(data, file)
@@ -74,15 +74,15 @@ def parse(data, entry, file):
     return frame
 
 
-def format_from_name(path):
-    """The format that a file name's ending stands for."""
-    endings = [
-        ending for ending in PurePosixPath(path).suffixes if ending not in PACKED
-    ]
+def format_of(entry, file):
+    """The format of a file: the stated one, or what its name's ending stands for."""
+    if entry.format is not None:
+        return entry.format
+    endings = [e for e in PurePosixPath(file.path).suffixes if e not in PACKED]
     if endings and endings[-1] in ENDINGS:
         return ENDINGS[endings[-1]]
     raise ParseError(
-        f"{path}: its name does not tell the format; set format to one of "
+        f"{file.path}: its name does not tell the format; set format to one of "
         f"{', '.join(FORMATS)}."
     )
 
@@ -104,6 +104,7 @@ def unpack(data, file):
     except (
         OSError,
         EOFError,
+        ValueError,
         lzma.LZMAError,
         zipfile.BadZipFile,
         tarfile.TarError,
@@ -149,7 +150,10 @@ def _header(data, entry, split):
         return 0 if entry.header else None
     lines = (line.strip() for line in io.BytesIO(data))
     lines = (line.decode("utf-8", "replace") for line in lines if line)
-    first, second = islice((ln for ln in lines if ln[0] != "#"), 2)
+    head = list(islice((line for line in lines if line[0] != "#"), 2))
+    if len(head) < 2:
+        return None
+    first, second = head
     words = not any(_is_number(field) for field in split(first))
     return 0 if words and any(_is_number(field) for field in split(second)) else None
 

@@ -335,22 +335,24 @@ def make_covtype_like(n=464_810, random_state=0):
     """
     rng = np.random.default_rng(random_state)
     # The class rule is drawn first: it does not depend on n.
-    waves = rng.normal(scale=6.0, size=(10, 60))
+    waves = rng.normal(scale=1.0, size=(60, 10))
     phase = rng.uniform(0, 2 * np.pi, 60)
     weight = rng.standard_normal(60) / np.sqrt(60)
-    area_effect, soil_effect = (
-        rng.normal(scale=0.5, size=4),
-        rng.normal(scale=0.5, size=40),
-    )
-    area_effect -= area_effect.mean()
-    soil_effect -= soil_effect.mean()
+
+    def smooth(numbers):
+        value = np.zeros(len(numbers))
+        for w, p, c in zip(waves, phase, weight, strict=True):
+            value += c * np.cos(numbers @ w + p)
+        return value
+
+    level = np.median(smooth(rng.random((2000, 10))))
+    area_effect = rng.normal(scale=0.1, size=4)
+    soil_effect = rng.normal(scale=0.1, size=40)
 
     X = np.zeros((n, 54))
     X[:, :10] = rng.random((n, 10))
     area, soil = rng.integers(4, size=n), rng.integers(40, size=n)
     X[np.arange(n), 10 + area] = 1.0
     X[np.arange(n), 14 + soil] = 1.0
-    score = area_effect[area] + soil_effect[soil]
-    for w, p, c in zip(waves.T, phase, weight, strict=True):
-        score += 2.0 * c * np.cos(X[:, :10] @ w + p)
+    score = smooth(X[:, :10]) - level + area_effect[area] + soil_effect[soil]
     return X, np.where(score > 0, 1, -1)

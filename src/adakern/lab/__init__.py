@@ -1,1 +1,7 @@
+"""LAB RBF: asymmetric kernel ridge regression, locally adaptive bandwidths."""
 
+from adakern.lab.asymmetric import AsymmetricKernelRidge
+from adakern.lab.kernel import lab_gram_matrix
+from adakern.lab.regressor import LABRBFRegressor
+
+__all__ = ["AsymmetricKernelRidge", "LABRBFRegressor", "lab_gram_matrix"]

@@ -25,6 +25,10 @@ TASK_RECIPE = {"classification": "classifier", "regression": "regressor"}
 def load_plan(overrides=(), **kwargs):
     """The plan of the experiment that the overrides describe; see ``load_config``."""
     config, selected = load_config(overrides, **kwargs)
+    if config.data.mirror:
+        # Jobs are processes of their own and inherit it. It is no parameter of theirs:
+        # where a checked table came from makes no result out of date.
+        os.environ["ADAKERN_DATA_MIRROR"] = config.data.mirror
     plan = Plan(config, selected)
     validate(plan, **kwargs)
     _export_fetching(config.data)

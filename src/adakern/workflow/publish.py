@@ -6,20 +6,20 @@ Copies the tables and figures of a finished run and writes where they come from.
 in that folder is written by hand.
 """
 
+import json
 import os
 import shutil
 import subprocess
 import sys
+import time
 from datetime import UTC, datetime
 from pathlib import Path
-
-import pandas as pd
 
 from adakern.files import atomic_path, write_json
 from adakern.workflow.compose import ConfigError
 from adakern.workflow.plan import load_plan
 
-__all__ = ["main", "publish"]
+__all__ = ["log_run", "main", "publish"]
 
 KEPT = ("summary.csv", "ttest.csv", "ranks.csv", "published.csv", "config.yaml")
 
@@ -47,6 +47,23 @@ def publish(plan, target):
     write_json(target / "provenance.json", provenance(plan))
 
 
+def log_run(results, started, cores):
+    """Append how long one call of the workflow took to ``runs.jsonl``."""
+    if not started or not results.exists():
+        return
+    line = {"start": started[0], "seconds": time.time() - started[0], "cores": cores}
+    with open(results / "runs.jsonl", "a", encoding="utf-8") as file:
+        file.write(json.dumps(line) + "\n")
+
+
+def _wall_seconds(results):
+    path = results / "runs.jsonl"
+    if not path.exists():
+        return None
+    lines = path.read_text(encoding="utf-8").splitlines()
+    return round(sum(json.loads(line)["seconds"] for line in lines), 1)
+
+
 def provenance(plan):
     """Commit, versions, cores, date and time spent."""
     facts = {
@@ -55,9 +72,12 @@ def provenance(plan):
         "cores": os.cpu_count(),
         "commit": _git("rev-parse", "HEAD"),
         "uncommitted_changes": bool(_git("status", "--porcelain")),
+        "wall_seconds": _wall_seconds(plan.results),
     }
     if not plan.cells:
         return facts
+    import pandas as pd
+
     records = pd.read_parquet(plan.results / "records.parquet")
     versions = [c for c in records if c.startswith("version_")]
     seconds = records[["fit_seconds", "predict_seconds"]].sum().sum()

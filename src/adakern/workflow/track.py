@@ -20,6 +20,7 @@ SUMMARY = (
     "ranks.csv",
     "published.csv",
     "config.yaml",
+    "tables/*.csv",
     "figures/*.svg",
 )
 

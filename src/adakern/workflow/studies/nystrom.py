@@ -6,6 +6,7 @@ of the kernel that each of them selects.
 
 import time
 import tracemalloc
+from itertools import product
 
 import numpy as np
 import pandas as pd
@@ -18,7 +19,6 @@ from adakern.nystrom import NystromKernelSelector
 from adakern.workflow.prepare import prepare
 
 __all__ = [
-    "closest",
     "consistency",
     "cost",
     "paired_tests",
@@ -44,6 +44,10 @@ SAMPLINGS = (
 #: What is compared at equal numbers of columns; "optimal" draws none.
 SAMPLERS = SAMPLINGS[1:]
 
+#: What is tested against the others, and by which scores: whether greater is better.
+CRITERION_DRIVEN = ("greedy-criterion", "adaptive-criterion")
+SCORES = {"distance": False, "test_accuracy": True}
+
 GAMMAS = tuple(2.0**e for e in range(-10, 3))
 
 
@@ -64,7 +68,7 @@ def consistency(
     (the paper uses all rows, but then none is left to test the selected kernel on);
     the test accuracy is that of kernel ridge regression on the whole training part
     with the selected gamma and alpha = mu l. Of a data set with a published test file
-    only the rows of its training file take part, as in the paper.
+    only the rows of its training file take part (the paper names the set alone).
 
     Parameters
     ----------
@@ -173,14 +177,15 @@ def summary(frame):
     -------
     DataFrame
         One row per data set and sampling. ``same_gamma`` is the share of the runs in
-        which the exact criterion selects the same gamma.
+        which the exact criterion selects the same gamma; ``closest`` marks the sampler
+        with the smallest mean distance on the data set.
     """
     runs = _per_run(frame)
     exact = runs[runs["sampling"] == "exact"].set_index(["dataset", "run"])
     keys = pd.MultiIndex.from_frame(runs[["dataset", "run"]])
     exact_gamma = exact["selected_gamma"].reindex(keys).to_numpy()
     runs["same_gamma"] = runs["selected_gamma"].to_numpy() == exact_gamma
-    return (
+    table = (
         runs.groupby(["dataset", "sampling"], sort=False)
         .agg(
             distance=("distance", "mean"),
@@ -191,54 +196,51 @@ def summary(frame):
         )
         .reset_index()
     )
+    drawn = table["distance"].where(table["sampling"].isin(SAMPLERS))
+    table["closest"] = drawn == drawn.groupby(table["dataset"]).transform("min")
+    return table
 
 
-def closest(frame):
-    """The sampler with the smallest mean distance on each data set, as a Series."""
-    table = summary(frame)
-    table = table[table["sampling"].isin(SAMPLERS)]
-    return table.pivot(index="dataset", columns="sampling", values="distance").idxmin(
-        axis=1
-    )
-
-
-def paired_tests(frame, against, score="distance"):
-    """Paired t-tests of one sampling against every other on each data set.
+def paired_tests(frame):
+    """Paired t-tests of the two criterion-driven samplers against every other.
 
     Parameters
     ----------
     frame : DataFrame
         As in :func:`summary`.
-    against : str
-        The sampling that the others are compared with.
-    score : {"distance", "test_accuracy"}, default="distance"
 
     Returns
     -------
     DataFrame
-        ``difference`` is ``against`` minus the other; the corrected p-value allows for
-        training parts that overlap between runs.
+        One row per data set, score (distance or test accuracy), sampling and other.
+        ``difference`` is the sampling's score minus the other's; the corrected p-value
+        allows for training parts that overlap between runs.
     """
     rows = []
     for dataset, part in _per_run(frame).groupby("dataset", sort=False):
-        scores = part.pivot(index="run", columns="sampling", values=score)
-        for other in scores.columns.drop([against]):
-            (pair,) = compare_methods(
-                scores[[against, other]],
-                n_train=part["n_train"].iloc[0],
-                n_test=part["n_test"].iloc[0],
-                greater_is_better=score == "test_accuracy",
-            )
-            rows.append(
-                {
-                    "dataset": dataset,
-                    "other": other,
-                    "difference": pair.difference,
-                    "pvalue": pair.pvalue,
-                    "corrected_pvalue": pair.corrected_pvalue,
-                    "winner": pair.winner,
-                }
-            )
+        sizes = {key: part[key].iloc[0] for key in ("n_train", "n_test")}
+        for score, greater_is_better in SCORES.items():
+            scores = part.pivot(index="run", columns="sampling", values=score)
+            for sampling, other in product(CRITERION_DRIVEN, scores.columns):
+                if other == sampling:
+                    continue
+                (pair,) = compare_methods(
+                    scores[[sampling, other]],
+                    greater_is_better=greater_is_better,
+                    **sizes,
+                )
+                rows.append(
+                    {
+                        "dataset": dataset,
+                        "score": score,
+                        "sampling": sampling,
+                        "other": other,
+                        "difference": pair.difference,
+                        "pvalue": pair.pvalue,
+                        "corrected_pvalue": pair.corrected_pvalue,
+                        "winner": pair.winner,
+                    }
+                )
     return pd.DataFrame(rows)
 
 
@@ -310,13 +312,12 @@ def _draw_table(axis, table):
         rows = table.loc[dataset].reindex(samplings)
         text.append(
             [
-                f"{row.distance:.4f} | {row.selected_gamma:.3g} | "
+                f"{row.distance:.3g} | {row.selected_gamma:.3g} | "
                 f"{100 * row.test_accuracy:.1f}"
                 for row in rows.itertuples()
             ]
         )
-        best = rows["distance"].drop(["exact", "optimal"], errors="ignore").idxmin()
-        colours.append(["lightgreen" if s == best else "white" for s in samplings])
+        colours.append(["lightgreen" if best else "white" for best in rows["closest"]])
     drawn = axis.table(
         text,
         rowLabels=list(datasets),

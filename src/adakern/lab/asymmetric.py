@@ -1,0 +1,165 @@
+"""Kernel ridge regression with a kernel that need not be symmetric."""
+
+from numbers import Real
+
+import numpy as np
+from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
+from sklearn.utils._param_validation import Interval
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from adakern.kernels import KernelMixin
+from adakern.lab.linear import solver
+
+__all__ = ["AsymmetricKernelRidge"]
+
+
+class AsymmetricKernelRidge(
+    KernelMixin, MultiOutputMixin, RegressorMixin, BaseEstimator
+):
+    """Kernel ridge regression for kernels with K(x, t) != K(t, x).
+
+    With two feature maps, K(x, t) = <phi(x), psi(t)>, the problem
+
+        min over w, v:  alpha w'v + (phi(X)'w - y)'(psi(X)'v - y)
+
+    has a stationary point whose two regressors are (equation 6 of the paper)
+
+        f1(t) = phi(t)'w = K(t, X) (K(X, X) + alpha I)^-1 y        ("left"),
+        f2(t) = psi(t)'v = K(X, t)' (K(X, X)' + alpha I)^-1 y      ("right").
+
+    Where the kernel is symmetric both are the ordinary kernel ridge regression.
+
+    Parameters
+    ----------
+    kernel : {"rbf", "laplacian", "tl1", "poly", "linear", "precomputed"} or callable, \
+            default="rbf"
+        A callable takes two arrays of shapes (n, d) and (m, d) and gives the matrix
+        of K(x_i, t_j), shape (n, m). With "precomputed", ``fit`` takes K(X, X) and
+        ``predict`` a matrix of shape (n_test, n_train): K(T, X) for the left
+        regressor, K(X, T)' for the right one.
+    alpha : float, default=1.0
+        The ridge, lambda in the paper; not negative.
+    gamma : {"scale", "auto"} or float, default="scale"
+        Of the named kernels, see :func:`adakern.kernels.gram_matrix`.
+    degree : int, default=3
+        Of "poly".
+    coef0 : float, default=1.0
+        Of "poly".
+
+    Attributes
+    ----------
+    dual_coef_ : ndarray of shape (n,) or (n, n_targets)
+        (K + alpha I)^-1 y, of the left regressor. Times alpha these are its errors on
+        the training data, and the multipliers beta of theorem 3.
+    right_dual_coef_ : ndarray of shape (n,) or (n, n_targets)
+        (K' + alpha I)^-1 y, of the right regressor; alpha of theorem 3, likewise.
+    X_fit_ : ndarray of shape (n, d)
+        The training data, or K(X, X) when precomputed.
+    gamma_ : float
+        The number that ``gamma`` stood for.
+    n_features_in_ : int
+
+    Raises
+    ------
+    ValueError
+        If K + alpha I is singular.
+
+    References
+    ----------
+    "Enhancing kernel flexibility via learning asymmetric locally-adaptive kernels",
+    theorems 1 and 3.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from adakern.lab import AsymmetricKernelRidge
+    >>> def kernel(X, T):  # the width of the kernel depends on its second argument
+    ...     return np.exp(-(1 + T.T**2) * (X - T.T) ** 2)
+    >>> X = np.linspace(0, 1, 20)[:, None]
+    >>> model = AsymmetricKernelRidge(kernel, alpha=1e-3).fit(X, X[:, 0] ** 2)
+    >>> model.predict([[0.5]]).round(2), model.predict([[0.5]], side="right").round(2)
+    (array([0.24]), array([0.24]))
+    """
+
+    _parameter_constraints = {  # noqa: RUF012 - scikit-learn's own form
+        **KernelMixin._kernel_constraints,
+        "kernel": [*KernelMixin._kernel_constraints["kernel"], callable],
+        "alpha": [Interval(Real, 0, None, closed="left")],
+        "degree": [Interval(Real, 0, None, closed="left")],
+        "coef0": [Interval(Real, None, None, closed="neither")],
+    }
+
+    def __init__(self, kernel="rbf", alpha=1.0, gamma="scale", degree=3, coef0=1.0):
+        self.kernel = kernel
+        self.alpha = alpha
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+
+    def fit(self, X, y):
+        """Solve for both regressors.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+            Or (n, n), K(X, X), when the kernel is precomputed.
+        y : array-like of shape (n,) or (n, n_targets)
+
+        Returns
+        -------
+        self
+        """
+        self._validate_params()
+        X, y = validate_data(
+            self,
+            X,
+            y,
+            dtype=[np.float64, np.float32],
+            multi_output=True,
+            y_numeric=True,
+        )
+        self._resolve_kernel(X)
+        A = np.array(self._kernel_matrix(X, X))
+        if A.shape != (len(X), len(X)):
+            raise ValueError(
+                f"the kernel gave a matrix of shape {A.shape} for {len(X)} rows; "
+                f"expected a square matrix, {(len(X), len(X))}"
+            )
+        A[np.diag_indices(len(A))] += self.alpha
+        solve = solver(A)
+        self.X_fit_ = X
+        self.dual_coef_ = solve(y)
+        self.right_dual_coef_ = solve(y, transposed=True)
+        if not np.all(np.isfinite(self.dual_coef_)):
+            raise ValueError(
+                f"K + alpha I is singular at alpha={self.alpha!r}; an asymmetric "
+                "kernel may have negative eigenvalues: use another alpha"
+            )
+        return self
+
+    def predict(self, X, side="left"):
+        """Predict by one of the two regressors.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_test, d)
+            Or the kernel matrix, see ``kernel``.
+        side : {"left", "right"}, default="left"
+            f1 or f2.
+
+        Returns
+        -------
+        ndarray of shape (n_test,) or (n_test, n_targets)
+        """
+        check_is_fitted(self)
+        if side not in ("left", "right"):
+            raise ValueError(f"side={side!r} is unknown; use 'left' or 'right'")
+        X = validate_data(self, X, reset=False, dtype=[np.float64, np.float32])
+        if side == "left":
+            return self._kernel_matrix(X, self.X_fit_) @ self.dual_coef_
+        if self.kernel == "precomputed":
+            return X @ self.right_dual_coef_
+        return self._kernel_matrix(self.X_fit_, X).T @ self.right_dual_coef_
+
+    def _kernel_matrix(self, X, T):
+        return self.kernel(X, T) if callable(self.kernel) else self._gram(X, T)

@@ -1,0 +1,110 @@
+"""Solvers of the bandwidths: each a generator of iterates, (theta, loss) at a time.
+
+All have one signature, so that the estimator's loop (early stopping, history, limits)
+is written once: ``solver(loss, theta, rng=, tol=, learning_rate=, batch_size=,
+max_grad_norm=)``; each takes what concerns it. One that ends by itself has converged.
+"""
+
+from collections import deque
+
+__all__ = ["SOLVERS", "adam", "lbfgs", "sgd"]
+
+
+def lbfgs(loss, theta, *, tol, memory=10, **_):
+    """Limited-memory quasi-Newton on all rows, with a backtracking line search.
+
+    The loss already has the coefficients eliminated, so every step moves bandwidths and
+    coefficients together. Ends where no step along the gradient lowers the loss, or ten
+    steps lower it by less than ``tol`` relative to it.
+    """
+    xp = loss.xp
+    value, gradient = loss.value_and_gradient(theta)
+    pairs, values = deque(maxlen=memory), deque([value], maxlen=11)
+    while len(values) < 11 or values[0] - value > tol * values[0]:
+        direction = -_inverse_hessian_product(gradient, pairs, xp)
+        slope = float(xp.sum(direction * gradient))
+        if slope >= 0 and pairs:  # lost to rounding: restart with the gradient
+            pairs.clear()
+            continue
+        if slope >= 0:
+            return
+        step = 1.0
+        if not pairs:  # no scale known yet: no bandwidth moves by more than a tenth
+            step = 0.1 * float(xp.max(xp.abs(theta)) / xp.max(xp.abs(direction)))
+        for _trial in range(20):
+            candidate = theta + step * direction
+            new_value, new_gradient = loss.value_and_gradient(candidate)
+            if new_value <= value + 1e-4 * step * slope:
+                break
+            # Minimum of the parabola through value, slope and new value.
+            parabola = -slope * step**2 / (2 * (new_value - value - step * slope))
+            step = min(max(parabola, 0.1 * step), 0.5 * step)
+        else:
+            if not pairs:
+                return
+            pairs.clear()
+            continue
+        s, y = candidate - theta, new_gradient - gradient
+        curvature = float(xp.sum(s * y))
+        squared = float(xp.sum(y * y))
+        if squared > 0 and curvature > 1e-10 * squared:
+            pairs.append((s, y, curvature, squared))
+        theta, value, gradient = candidate, new_value, new_gradient
+        values.append(value)
+        yield theta, value
+
+
+def _inverse_hessian_product(vector, pairs, xp):
+    """The two-loop recursion."""
+    weights = []
+    for s, y, curvature, _ in reversed(pairs):
+        weight = float(xp.sum(s * vector)) / curvature
+        vector = vector - weight * y
+        weights.append(weight)
+    if pairs:
+        *_, curvature, squared = pairs[-1]
+        vector = vector * (curvature / squared)
+    for (s, y, curvature, _), weight in zip(pairs, reversed(weights), strict=True):
+        vector = vector + (weight - float(xp.sum(y * vector)) / curvature) * s
+    return vector
+
+
+def adam(loss, theta, *, rng, learning_rate, batch_size, max_grad_norm, **_):
+    """Adam on mini-batches drawn with replacement, the gradient's norm clipped."""
+    xp = loss.xp
+    mean, square = xp.zeros_like(theta), xp.zeros_like(theta)
+    decay_mean, decay_square, count = 0.9, 0.999, 0
+    while True:
+        value, gradient = _batch_gradient(loss, theta, rng, batch_size, max_grad_norm)
+        count += 1
+        mean = decay_mean * mean + (1 - decay_mean) * gradient
+        square = decay_square * square + (1 - decay_square) * gradient * gradient
+        root = xp.sqrt(square / (1 - decay_square**count))
+        theta = theta - learning_rate / (1 - decay_mean**count) * mean / (root + 1e-8)
+        yield theta, value
+
+
+def sgd(loss, theta, *, rng, learning_rate, batch_size, max_grad_norm, **_):
+    """Stochastic gradient descent, algorithm 1 of the paper, the gradient clipped."""
+    while True:
+        value, gradient = _batch_gradient(loss, theta, rng, batch_size, max_grad_norm)
+        theta = theta - learning_rate * gradient
+        yield theta, value
+
+
+def _batch_gradient(loss, theta, rng, batch_size, max_grad_norm):
+    xp = loss.xp
+    rows = rng.integers(0, loss.n_rows, min(batch_size, loss.n_rows))
+    rows = xp.asarray(rows, device=getattr(theta, "device", None))
+    value, gradient = loss.value_and_gradient(theta, rows)
+    norm = float(_norm(gradient, xp))
+    if not norm < float("inf"):  # K_ss singular for these bandwidths: let them be
+        return value, xp.zeros_like(gradient)
+    return value, gradient * min(1.0, max_grad_norm / max(norm, 1e-300))
+
+
+def _norm(array, xp):
+    return xp.sqrt(xp.sum(array * array))
+
+
+SOLVERS = {"lbfgs": lbfgs, "adam": adam, "sgd": sgd}

@@ -1,0 +1,71 @@
+import cvxpy as cp
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.datasets import make_moons
+from sklearn.metrics.pairwise import rbf_kernel
+
+from adakern.baselines import RandomFeatureAlignment
+from adakern.baselines.alignment import feature_alignments, most_aligned
+
+
+@pytest.mark.parametrize("rho", [0.1, 1.0, 5.0, 25.0])
+def test_weights_solve_the_convex_program(rho):
+    v = np.random.default_rng(0).exponential(size=30) ** 2
+    q = cp.Variable(30, nonneg=True)
+    ball = 30 * cp.sum_squares(q) - 1 <= rho
+    problem = cp.Problem(cp.Maximize(v @ q), [cp.sum(q) == 1, ball])
+    problem.solve(solver=cp.CLARABEL, tol_gap_abs=1e-9, tol_gap_rel=1e-9)
+    np.testing.assert_allclose(most_aligned(v, rho), q.value, atol=1e-5)
+
+
+@given(
+    st.lists(st.floats(0, 100), min_size=1, max_size=40),
+    st.floats(0, 60),
+)
+def test_weights_are_a_distribution_within_the_ball(values, rho):
+    v = np.array(values)
+    q = most_aligned(v, rho)
+    assert q.min() >= 0
+    assert q.sum() == pytest.approx(1)
+    assert len(q) * q @ q - 1 <= rho + 1e-6
+    assert v @ q >= v.mean() - 1e-9
+
+
+def test_alignments_are_the_double_sum_over_labels():
+    X, y = make_moons(20, noise=0.2, random_state=0)
+    rng = np.random.default_rng(0)
+    W, phases = rng.normal(size=(2, 7)), rng.uniform(0, 6, size=7)
+    signs = np.where(y == 1, 1.0, -1.0)
+    features = np.sqrt(2) * np.cos(X @ W + phases)
+    double_sum = [
+        sum(signs[i] * signs[j] * phi[i] * phi[j] for i in range(20) for j in range(20))
+        for phi in features.T
+    ]
+    np.testing.assert_allclose(
+        2 * feature_alignments(X, y, np.array([0, 1]), W, phases), double_sum
+    )
+
+
+def test_uniform_weights_give_the_gaussian_kernel():
+    X, y = make_moons(30, random_state=0)
+    model = RandomFeatureAlignment(
+        gamma=0.7, rho=0.0, n_candidates=50_000, random_state=0
+    ).fit(X, y)
+    features = model._features(X)
+    np.testing.assert_allclose(
+        features @ features.T, rbf_kernel(X, gamma=0.7), atol=0.03
+    )
+
+
+def test_learned_weights_align_better_and_leave_fewer_features():
+    X, y = make_moons(200, noise=0.2, random_state=0)
+    kept = RandomFeatureAlignment(gamma=2.0, random_state=0).fit(X[::2], y[::2])
+    assert kept.objective_ > 3
+    assert kept.rank_ < 1000
+    assert kept.score(X[1::2], y[1::2]) > 0.9
+    drawn = RandomFeatureAlignment(gamma=2.0, n_components=40, random_state=0)
+    drawn.fit(X[::2], y[::2])
+    assert drawn.rank_ <= 40
+    assert np.sum(drawn.scales_**2) == pytest.approx(2)

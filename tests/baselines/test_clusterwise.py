@@ -1,0 +1,26 @@
+import numpy as np
+from sklearn.datasets import load_wine, make_blobs
+from sklearn.svm import SVC
+
+from adakern.baselines import ClusterwiseClassifier, LogDetKernel
+
+
+def test_one_cluster_is_the_classifier_itself():
+    X, y = load_wine(return_X_y=True)
+    model = ClusterwiseClassifier(SVC(C=2.0), n_clusters=1).fit(X, y)
+    np.testing.assert_array_equal(model.predict(X), SVC(C=2.0).fit(X, y).predict(X))
+
+
+def test_own_cluster_answers():
+    X, clusters = make_blobs(90, centers=[[0, 0], [50, 0], [0, 50]], random_state=0)
+    y = np.where(clusters == 2, "only", np.where(X[:, 1] > 0, "up", "down"))
+    model = ClusterwiseClassifier(LogDetKernel(C=100, random_state=0), n_clusters=3)
+    model.fit(X, y)
+    assert model.score(X, y) > 0.9
+    assert model.predict([[0.5, 49.0]]) == "only"
+
+
+def test_more_clusters_than_distinct_rows():
+    X = np.repeat([[0.0], [1.0]], 5, axis=0)
+    y = np.repeat([0, 1], 5)
+    np.testing.assert_array_equal(ClusterwiseClassifier().fit(X, y).predict(X), y)

@@ -1,0 +1,122 @@
+import cvxpy as cp
+import numpy as np
+import pytest
+from sklearn.datasets import make_moons
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.svm import SVC
+
+from adakern.baselines import LogDetKernel
+from adakern.baselines.logdet import correction, draw_pairs, project_cyclically
+from adakern.kernels import gram_matrix
+
+
+def ten_points(seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(10, 2))
+    K = gram_matrix(X, gamma=0.5) + 0.05 * np.eye(10)
+    y = np.where(np.arange(10) < 5, -1.0, 1.0)
+    pairs = draw_pairs(y, 8, np.random.RandomState(seed))
+    similar = y[pairs[:, 0]] == y[pairs[:, 1]]
+    return K, pairs, similar, np.where(similar, 0.3, 1.6)
+
+
+def learned_kernel(K, pairs, multipliers):
+    i, j = pairs.T
+    KE = K[:, i] - K[:, j]
+    return K - KE @ correction(KE[i] - KE[j], multipliers) @ KE.T
+
+
+def direct_solve(K_0, pairs, similar, targets, slack):
+    K = cp.Variable(K_0.shape, symmetric=True)
+    xi = cp.Variable(len(targets))
+    distances = cp.hstack([K[i, i] + K[j, j] - 2 * K[i, j] for i, j in pairs])
+    signs = np.where(similar, 1.0, -1.0)
+    divergence = cp.trace(K @ np.linalg.inv(K_0)) - cp.log_det(K)
+    slacks = cp.sum(cp.multiply(1 / targets, xi)) - cp.sum(cp.log(xi))
+    met = cp.multiply(signs, distances - xi) <= 0
+    cp.Problem(cp.Minimize(divergence + slack * slacks), [met]).solve(
+        solver=cp.CLARABEL
+    )
+    return K.value
+
+
+@pytest.mark.parametrize("slack", [0.1, 1.0, 20.0])
+@pytest.mark.parametrize("seed", [0, 1])
+def test_projections_reach_the_direct_constrained_solution(slack, seed):
+    K, pairs, similar, targets = ten_points(seed)
+    i, j = pairs.T
+    EKE = K[np.ix_(i, i)] - K[np.ix_(i, j)] - K[np.ix_(j, i)] + K[np.ix_(j, j)]
+    multipliers, _, change = project_cyclically(
+        EKE, targets, similar, slack, 20_000, 1e-12
+    )
+    assert change <= 1e-12
+    learned = learned_kernel(K, pairs, multipliers)
+    expected = direct_solve(K, pairs, similar, targets, slack)
+    np.testing.assert_allclose(learned, expected, atol=2e-4)
+    assert np.linalg.eigvalsh(learned)[0] > 0
+
+
+def test_multipliers_define_the_inverse():
+    K, pairs, similar, _ = ten_points()
+    multipliers = np.where(similar, 0.7, -0.02)
+    E = np.eye(10)[:, pairs[:, 0]] - np.eye(10)[:, pairs[:, 1]]
+    inverse = np.linalg.inv(K) + (E * multipliers) @ E.T
+    np.testing.assert_allclose(
+        learned_kernel(K, pairs, multipliers), np.linalg.inv(inverse), atol=1e-9
+    )
+
+
+def test_draw_pairs():
+    y = np.array([-1.0, -1.0, -1.0, 1.0, 1.0])
+    pairs = draw_pairs(y, 40, np.random.RandomState(0))
+    assert np.all(pairs[:, 0] != pairs[:, 1])
+    assert np.sum(y[pairs[:, 0]] == y[pairs[:, 1]]) == 20
+    alone = draw_pairs(np.array([-1.0, 1.0]), 4, np.random.RandomState(0))
+    assert alone.tolist() == [[0, 1], [0, 1]]
+
+
+def test_linear_kernel_is_a_mahalanobis_metric():
+    """Kernel x'Wy with W^-1 = I + sum of multiplier (xi - xj)(xi - xj)'."""
+    X, y = make_moons(60, noise=0.2, random_state=0)
+    model = LogDetKernel(C=1.0, kernel="linear", random_state=0).fit(X, y)
+    machine = model.machines_[0]
+    Z = X[machine.pairs[:, 0]] - X[machine.pairs[:, 1]]
+    W = np.linalg.inv(np.eye(2) + (Z.T * machine.multipliers) @ Z)
+    svc = SVC(C=1.0, kernel="precomputed", tol=1e-5).fit(X @ W @ X.T, y)
+    np.testing.assert_allclose(
+        model.decision_function(X), svc.decision_function(X @ W @ X.T), atol=1e-3
+    )
+
+
+def test_tiny_slack_leaves_the_svm():
+    X, y = make_moons(60, noise=0.2, random_state=0)
+    model = LogDetKernel(C=3.0, gamma=2.0, slack=1e-9, random_state=0).fit(X, y)
+    svc = SVC(C=3.0, gamma=2.0, tol=1e-5).fit(X, y)
+    np.testing.assert_allclose(
+        model.decision_function(X), svc.decision_function(X), atol=1e-3
+    )
+
+
+def test_precomputed_kernel_gives_the_same_machine():
+    X, y = make_moons(80, noise=0.2, random_state=0)
+    plain = LogDetKernel(gamma=1.0, random_state=3).fit(X[:50], y[:50])
+    precomputed = LogDetKernel(kernel="precomputed", random_state=3)
+    precomputed.fit(gram_matrix(X[:50], gamma=1.0), y[:50])
+    np.testing.assert_allclose(
+        precomputed.decision_function(gram_matrix(X[50:], X[:50], gamma=1.0)),
+        plain.decision_function(X[50:]),
+        atol=1e-8,
+    )
+
+
+def test_non_convergence_warns_with_the_change():
+    X, y = make_moons(60, noise=0.2, random_state=0)
+    model = LogDetKernel(max_iter=1, tol=1e-9, slack=10, random_state=0)
+    with pytest.warns(ConvergenceWarning, match="multipliers changed by"):
+        model.fit(X, y)
+
+
+def test_percentiles_are_checked():
+    X, y = make_moons(20, random_state=0)
+    with pytest.raises(ValueError, match="percentiles"):
+        LogDetKernel(percentiles=(95, 5)).fit(X, y)

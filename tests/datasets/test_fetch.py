@@ -1,0 +1,302 @@
+"""The way of a file into the cache, against a real server on this machine."""
+
+import hashlib
+import json
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import numpy as np
+import pytest
+
+from adakern.datasets import (
+    DatasetEntry,
+    DatasetError,
+    FileUnavailableError,
+    ParseError,
+    SourceFile,
+    TableMismatchError,
+    fetch,
+    load_table,
+)
+from adakern.datasets.describe import unchecked
+
+pytest.importorskip("pooch")
+
+rng = np.random.default_rng(0)
+ROWS = rng.normal(size=(40, 3)).round(4)
+LABELS = np.where(ROWS[:, 0] > 0, "up", "down")
+CONTENT = "".join(
+    f"{a},{b},{c},{label}\n" for (a, b, c), label in zip(ROWS, LABELS, strict=True)
+).encode()
+
+
+class Handler(BaseHTTPRequestHandler):
+    """Behaves as the first part of the path says."""
+
+    def do_GET(self):
+        self.server.requests.append(self.path)
+        getattr(self, self.path.split("/")[1])()
+
+    def answer(self, content, length=None):
+        self.send_response(200)
+        self.send_header("Content-Length", str(length or len(content)))
+        self.end_headers()
+        self.wfile.write(content)
+
+    def good(self):
+        self.answer(CONTENT)
+
+    def missing(self):
+        self.send_error(404)
+
+    def broken(self):
+        self.send_error(503)
+
+    def cut(self):  # half of the promised bytes, then the connection closes
+        self.answer(CONTENT[: len(CONTENT) // 2], len(CONTENT))
+
+    def recovers(self):
+        if len(self.server.requests) < 3:
+            self.cut()
+        else:
+            self.good()
+
+    def slow(self):
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(CONTENT)))
+        self.end_headers()
+        self.wfile.write(CONTENT[:20])
+        self.wfile.flush()
+        self.server.released.wait(10)
+
+    def tampered(self):  # the right shape, one cell changed
+        first, rest = CONTENT.split(b"\n", 1)
+        cells = first.split(b",")
+        cells[1] = b"9.75"
+        self.answer(b",".join(cells) + b"\n" + rest)
+
+    def page(self):
+        self.answer(b"<!DOCTYPE html><html><body>Log in, please</body></html>")
+
+    def log_message(self, *args):
+        pass
+
+
+@pytest.fixture
+def server(monkeypatch):
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    monkeypatch.delenv(fetch.MIRROR_VARIABLE, raising=False)
+    monkeypatch.setattr(fetch, "PAUSE_SECONDS", 0.01)
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server.requests, server.released = [], threading.Event()
+    server.url = f"http://127.0.0.1:{server.server_port}"
+    thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
+    thread.start()
+    yield server
+    server.released.set()
+    server.shutdown()
+    server.server_close()
+
+
+@pytest.fixture
+def entry(tmp_path):
+    """The entry of the rows above, its content facts made from a folder of its own."""
+    folder = tmp_path / "made"
+    (folder / "toy").mkdir(parents=True)
+    (folder / "toy" / "toy.csv").write_bytes(CONTENT)
+    bare = DatasetEntry(task="classification", files=[{"path": "toy/toy.csv"}])
+    table = load_table("toy", bare, cache_dir=tmp_path / "none", mirror=folder)
+    bare.n, bare.d, bare.classes = 40, 3, table.class_counts
+    bare.fingerprint = table.fingerprint
+    return bare
+
+
+def load(entry, cache, **options):
+    options = {"retries": 1, "timeout": 5, "progress": False} | options
+    return load_table("toy", entry, cache_dir=cache, **options)
+
+
+def files_below(folder):
+    return sorted(str(p.relative_to(folder)) for p in folder.rglob("*") if p.is_file())
+
+
+def test_fetched_file_enters_the_cache_with_its_record(server, entry, tmp_path):
+    cache = tmp_path / "cache"
+    entry.files[0].urls = [f"{server.url}/good/toy.csv"]
+    table = load(entry, cache)
+    np.testing.assert_array_equal(table.X, ROWS)
+    assert table.y.tolist() == LABELS.tolist()
+    assert (cache / "toy" / "toy.csv").read_bytes() == CONTENT
+    assert files_below(cache) == ["toy/toy.csv", "toy/toy.csv.record.json"]
+    assert table.provenance["source"] == "url"
+    digest = hashlib.sha256(CONTENT).hexdigest()
+    assert table.provenance["files"][0] == {
+        "path": "toy/toy.csv",
+        "from": entry.files[0].urls[0],
+        "sha256": digest,
+    }
+    record = json.loads((cache / "toy" / "toy.csv.record.json").read_text())
+    assert record["sha256"] == digest
+
+    again = load(entry, cache)
+    assert again.provenance["source"] == "cache"
+    assert len(server.requests) == 1
+
+
+def test_order_is_cache_then_mirror_then_url(server, entry, tmp_path, monkeypatch):
+    entry.files[0].urls = [f"{server.url}/good/toy.csv"]
+    mirror = tmp_path / "made"
+    assert load(entry, tmp_path / "a", mirror=mirror).provenance["source"] == "mirror"
+    monkeypatch.setenv(fetch.MIRROR_VARIABLE, str(mirror))
+    assert load(entry, tmp_path / "a").provenance["source"] == "mirror"
+    assert server.requests == []
+    monkeypatch.delenv(fetch.MIRROR_VARIABLE)
+    load(entry, tmp_path / "a")
+    assert load(entry, tmp_path / "a", mirror=mirror).provenance["source"] == "cache"
+
+
+def test_several_at_once_do_not_disturb_each_other(server, entry, tmp_path):
+    entry.files[0].urls = [f"{server.url}/good/toy.csv"]
+    with ThreadPoolExecutor(4) as pool:
+        tables = list(pool.map(lambda _: load(entry, tmp_path / "cache"), range(8)))
+    assert {table.fingerprint for table in tables} == {entry.fingerprint}
+    assert files_below(tmp_path / "cache") == ["toy/toy.csv", "toy/toy.csv.record.json"]
+
+
+def test_missing_page_is_not_asked_for_again(server, entry, tmp_path):
+    entry.files[0].urls = [f"{server.url}/missing/toy.csv"]
+    with pytest.raises(FileUnavailableError, match="HTTP status 404"):
+        load(entry, tmp_path / "cache", retries=3)
+    assert len(server.requests) == 1
+    assert files_below(tmp_path / "cache") == []
+
+
+def test_server_error_is_repeated(server, entry, tmp_path):
+    entry.files[0].urls = [f"{server.url}/broken/toy.csv"]
+    with pytest.raises(FileUnavailableError, match="HTTP status 503"):
+        load(entry, tmp_path / "cache", retries=2)
+    assert len(server.requests) == 3
+
+
+def test_cut_connection_leaves_nothing(server, entry, tmp_path):
+    entry.files[0].urls = [f"{server.url}/cut/toy.csv"]
+    with pytest.raises(FileUnavailableError, match="cut before the file was whole"):
+        load(entry, tmp_path / "cache")
+    assert len(server.requests) == 2
+    assert files_below(tmp_path / "cache") == []
+
+
+def test_repetition_mends_a_cut_connection(server, entry, tmp_path):
+    entry.files[0].urls = [f"{server.url}/recovers/toy.csv"]
+    table = load(entry, tmp_path / "cache", retries=2)
+    assert table.fingerprint == entry.fingerprint
+    assert len(server.requests) == 3
+
+
+def test_slow_server_ends_with_the_time_out(server, entry, tmp_path):
+    entry.files[0].urls = [f"{server.url}/slow/toy.csv"]
+    started = time.monotonic()
+    with pytest.raises(FileUnavailableError, match=r"within 0\.3 s"):
+        load(entry, tmp_path / "cache", timeout=0.3, retries=0)
+    assert time.monotonic() - started < 8  # the server would have held it for 10 s
+    assert files_below(tmp_path / "cache") == []
+
+
+def test_tampered_file_is_refused(server, entry, tmp_path):
+    entry.files[0].urls = [f"{server.url}/tampered/toy.csv"]
+    with pytest.raises(FileUnavailableError, match="fingerprint") as caught:
+        load(entry, tmp_path / "cache")
+    assert "differ at six significant digits" in str(caught.value)
+    assert files_below(tmp_path / "cache") == []
+
+
+@pytest.mark.parametrize("first", ["missing", "cut", "tampered", "page"])
+def test_second_url_serves_when_the_first_does_not(server, entry, tmp_path, first):
+    entry.files[0].urls = [f"{server.url}/{first}/toy.csv", f"{server.url}/good/t"]
+    table = load(entry, tmp_path / "cache", retries=0)
+    assert table.provenance["files"][0]["from"] == f"{server.url}/good/t"
+    assert (tmp_path / "cache" / "toy" / "toy.csv").read_bytes() == CONTENT
+
+
+def test_nothing_enters_the_cache_when_one_of_two_files_fails(server, entry, tmp_path):
+    entry = unchecked(entry)
+    entry.files[0].urls = [f"{server.url}/good/toy.csv"]
+    missing = SourceFile(path="toy/more.csv", urls=[f"{server.url}/missing/m"])
+    entry.files.append(missing)
+    with pytest.raises(FileUnavailableError, match=r"toy/more\.csv"):
+        load(entry, tmp_path / "cache")
+    assert files_below(tmp_path / "cache") == []
+
+
+def test_unreachable_file_says_what_was_tried_and_the_way_out(entry, tmp_path):
+    entry.files[0].urls = ["http://127.0.0.1:9/toy.csv"]  # nobody listens there
+    with pytest.raises(FileUnavailableError) as caught:
+        load(entry, tmp_path / "cache", mirror=tmp_path / "nowhere", retries=0)
+    message = str(caught.value)
+    for part in (
+        "data set toy",
+        "toy/toy.csv",
+        str(tmp_path / "cache"),
+        f"there is no folder {tmp_path / 'nowhere'}",
+        "http://127.0.0.1:9/toy.csv",
+        fetch.MIRROR_VARIABLE,
+        "data.mirror",
+    ):
+        assert part in message
+
+
+@pytest.mark.parametrize("damage", ["truncated", "changed", "record"])
+def test_corrupt_cache_file_is_fetched_again(server, entry, tmp_path, damage):
+    cache = tmp_path / "cache"
+    entry.files[0].urls = [f"{server.url}/good/toy.csv"]
+    load(entry, cache)
+    stored = cache / "toy" / "toy.csv"
+    if damage == "truncated":
+        stored.write_bytes(CONTENT[:100])
+    elif damage == "changed":
+        stored.write_bytes(CONTENT.replace(b"1", b"2"))
+    else:
+        (cache / "toy" / "toy.csv.record.json").write_text("{")
+    with pytest.warns(UserWarning, match="corrupt"):
+        table = load(entry, cache)
+    assert table.provenance["source"] == "url"
+    assert stored.read_bytes() == CONTENT
+
+
+def test_file_put_into_the_cache_by_hand_is_used(entry, tmp_path):
+    (tmp_path / "cache" / "toy").mkdir(parents=True)
+    (tmp_path / "cache" / "toy" / "toy.csv").write_bytes(CONTENT)
+    assert load(entry, tmp_path / "cache").provenance["source"] == "cache"
+
+
+def test_wrong_file_in_the_mirror_is_named_and_kept(entry, tmp_path):
+    stored = tmp_path / "made" / "toy" / "toy.csv"
+    stored.write_bytes(CONTENT.split(b"\n", 1)[1])
+    with pytest.raises(TableMismatchError, match="n \\(rows\\) is 39") as caught:
+        load(entry, tmp_path / "cache", mirror=tmp_path / "made")
+    assert str(stored) in str(caught.value)
+    assert stored.exists()
+
+
+def test_unreadable_file_in_the_mirror_is_named(entry, tmp_path):
+    (tmp_path / "made" / "toy" / "toy.csv").write_bytes(b"\x1f\x8bnot gzip at all")
+    with pytest.raises(ParseError, match=r"toy/toy\.csv"):
+        load(entry, tmp_path / "cache", mirror=tmp_path / "made")
+
+
+def test_cache_folder_that_cannot_be_written(server, entry, tmp_path):
+    entry.files[0].urls = [f"{server.url}/good/toy.csv"]
+    (tmp_path / "cache").write_text("a file where a folder is wanted")
+    with pytest.raises(DatasetError, match=r"cache cannot take .*Free some space"):
+        load(entry, tmp_path / "cache")
+
+
+def test_progress_bar_goes_to_standard_error(server, entry, tmp_path, capfd):
+    pytest.importorskip("tqdm")
+    entry.files[0].urls = [f"{server.url}/good/toy.csv"]
+    load(entry, tmp_path / "cache", progress=True)
+    shown = capfd.readouterr()
+    assert "100%" in shown.err
+    assert shown.out == ""

@@ -1,0 +1,261 @@
+"""Every format, every packing, on small files."""
+
+import bz2
+import gzip
+import io
+import lzma
+import tarfile
+import zipfile
+
+import numpy as np
+import pytest
+from sklearn.datasets import dump_svmlight_file
+
+from adakern.datasets import DatasetEntry, ParseError, load_table
+
+pd = pytest.importorskip("pandas")
+
+rng = np.random.default_rng(5)
+X = rng.normal(size=(30, 3)).round(3)
+X[4, 1] = 0.0  # a cell that a sparse format leaves out
+Y = rng.permutation(np.repeat([-1, 1], 15))
+
+
+def as_csv(separator=",", header="", names=None):
+    labels = Y if names is None else np.where(Y > 0, *names)
+    rows = (
+        separator.join([*(str(v) for v in row), str(label)])
+        for row, label in zip(X, labels, strict=True)
+    )
+    return (header + "\n".join(rows) + "\n").encode()
+
+
+def as_arff():
+    head = "% a comment\n@relation toy\n\n"
+    head += "".join(f"@attribute f{i} numeric\n" for i in range(3))
+    return (head + "@attribute class {-1,1}\n\n@data\n").encode() + as_csv()
+
+
+def as_libsvm():
+    out = io.BytesIO()
+    dump_svmlight_file(X, Y, out, zero_based=False)
+    return out.getvalue()
+
+
+def as_npz():
+    out = io.BytesIO()
+    np.savez(out, X=X, y=Y)
+    return out.getvalue()
+
+
+def as_parquet():
+    pytest.importorskip("pyarrow")
+    return pd.DataFrame({"a": X[:, 0], "b": X[:, 1], "c": X[:, 2], "y": Y}).to_parquet()
+
+
+FORMATS = {
+    "csv": (as_csv(), {}),
+    "semicolon": (as_csv(";", "a;b;c;y\n"), {"format": "csv", "separator": ";"}),
+    "named": (as_csv(header='"a","b","c","y"\n'), {"format": "csv", "target": "y"}),
+    "whitespace": (as_csv(" ", "# made here\n"), {"format": "whitespace"}),
+    "tabs": (as_csv("\t"), {"format": "whitespace"}),
+    "blanks": (as_csv("   ").replace(b"\n", b"  \n\n"), {"format": "whitespace"}),
+    "windows": (as_csv().replace(b"\n", b"\r\n"), {"format": "csv"}),
+    "arff": (as_arff(), {}),
+    "libsvm": (as_libsvm(), {"target": "label"}),
+    "npz": (as_npz(), {"target": "y"}),
+}
+
+
+def zipped(content, *more):
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as archive:
+        for name, data in (("inner/toy.csv", content), *more):
+            archive.writestr(name, data)
+    return out.getvalue()
+
+
+def tarred(content):
+    out = io.BytesIO()
+    with tarfile.open(fileobj=out, mode="w:gz") as archive:
+        for name, data in (("x/other.csv", b"1,2\n"), ("x/toy.csv", content)):
+            member = tarfile.TarInfo(name)
+            member.size = len(data)
+            archive.addfile(member, io.BytesIO(data))
+    return out.getvalue()
+
+
+PACKINGS = {
+    ".gz": gzip.compress,
+    ".bz2": bz2.compress,
+    ".xz": lzma.compress,
+    ".zip": zipped,
+    ".tar.gz": tarred,
+}
+
+
+def load(tmp_path, content, name="toy.csv", member=None, **facts):
+    (tmp_path / name).write_bytes(content)
+    facts = {"task": "classification"} | facts
+    entry = DatasetEntry(files=[{"path": name, "member": member}], **facts)
+    return load_table("toy", entry, cache_dir=tmp_path / "none", mirror=tmp_path)
+
+
+@pytest.mark.parametrize("kind", FORMATS)
+def test_every_format_gives_the_same_table(tmp_path, kind):
+    content, facts = FORMATS[kind]
+    table = load(tmp_path, content, f"toy.{kind}", **facts)
+    np.testing.assert_array_equal(table.X, X)
+    np.testing.assert_array_equal(table.y, Y)
+    assert table.X.dtype == np.float64 and table.X.flags.c_contiguous
+    assert len(table.feature_names) == 3
+
+
+def test_parquet_gives_the_same_table(tmp_path):
+    table = load(tmp_path, as_parquet(), "toy.parquet", target="y")
+    np.testing.assert_array_equal(table.X, X)
+    np.testing.assert_array_equal(table.y, Y)
+    assert table.feature_names == ["a", "b", "c"]
+
+
+@pytest.mark.parametrize("ending", PACKINGS)
+@pytest.mark.parametrize("named", [True, False])
+def test_every_packing_under_its_own_name_and_a_plain_one(tmp_path, ending, named):
+    name = "toy.csv" + ending * named
+    table = load(
+        tmp_path,
+        PACKINGS[ending](as_csv()),
+        name,
+        format="csv",
+        member="toy.csv" if ending == ".tar.gz" else None,
+    )
+    np.testing.assert_array_equal(table.X, X)
+
+
+def test_archive_with_several_files(tmp_path):
+    content = zipped(b"1,2\n", ("other.csv", as_csv()))
+    table = load(tmp_path, content, "a.zip", "other.csv", format="csv")
+    np.testing.assert_array_equal(table.X, X)
+    with pytest.raises(ParseError, match=r"inner/toy\.csv, other\.csv; set member"):
+        load(tmp_path, content, "a.zip", format="csv")
+
+
+@pytest.mark.parametrize("ending", [".gz", ".bz2", ".xz", ".zip"])
+def test_truncated_packing_is_an_error(tmp_path, ending):
+    content = PACKINGS[ending](as_csv())
+    with pytest.raises(ParseError, match=r"toy\.csv cannot be unpacked"):
+        load(tmp_path, content[: len(content) // 2])
+
+
+def test_monks_layout(tmp_path):
+    rows = [" 1 1 2 1 3 4 2 data_5", " 0 3 3 2 1 1 1 data_9"]
+    table = load(tmp_path, "\n".join(rows).encode(), "m.train", format="monks")
+    np.testing.assert_array_equal(table.X, [[1, 2, 1, 3, 4, 2], [3, 3, 2, 1, 1, 1]])
+    assert table.y.tolist() == [1, 0]
+    assert table.feature_names == ["a1", "a2", "a3", "a4", "a5", "a6"]
+
+
+@pytest.mark.parametrize("kind", ["libsvm", None])
+def test_libsvm_files_of_different_width(tmp_path, kind):
+    (tmp_path / "train.svm").write_bytes(b"+1 1:2 3:4\n-1 2:1\n")
+    (tmp_path / "test.svm").write_bytes(b"-1 1:5\n")
+    entry = DatasetEntry(
+        task="classification",
+        format=kind,
+        d=4,
+        files=[{"path": "train.svm"}, {"path": "test.svm", "test": True}],
+    )
+    table = load_table("toy", entry, cache_dir=tmp_path / "none", mirror=tmp_path)
+    np.testing.assert_array_equal(table.X, [[2, 0, 4, 0], [0, 1, 0, 0], [5, 0, 0, 0]])
+    assert table.test_rows.tolist() == [2]
+
+
+def test_missing_values_under_each_rule(tmp_path):
+    content = b"1,2,a\n?,4,b\n5,,a\n7,8,b\n"
+    with pytest.raises(ParseError, match="2 of 4 rows have a missing value"):
+        load(tmp_path, content)
+    assert load(tmp_path, content, missing="drop-rows").X.tolist() == [[1, 2], [7, 8]]
+    mean = load(tmp_path, content, missing="mean").X
+    np.testing.assert_allclose(mean[1:3], [[13 / 3, 4], [5, 14 / 3]])
+
+
+def test_missing_value_in_arff(tmp_path):
+    content = as_arff().replace(str(X[0, 0]).encode(), b"?", 1)
+    table = load(tmp_path, content, "toy.arff", missing="drop-rows")
+    np.testing.assert_array_equal(table.X, X[1:])
+
+
+def test_columns_by_name_and_position(tmp_path):
+    content = b"id,sex,w,who,y\n9,M,1.5,bo,3\n8,F,2.5,al,4\n7,M,0.5,bo,5\n"
+    table = load(
+        tmp_path,
+        content,
+        task="regression",
+        target="y",
+        drop=["id", 3],
+        codes={"sex": {"M": 0, "F": 1}},
+        groups="who",
+        test_where={"w": 0.5},
+    )
+    np.testing.assert_array_equal(table.X, [[0, 1.5], [1, 2.5], [0, 0.5]])
+    assert table.y.dtype == np.float64 and table.y.tolist() == [3, 4, 5]
+    assert table.groups.tolist() == [1, 0, 1]
+    assert table.test_rows.tolist() == [2]
+    assert table.feature_names == ["sex", "w"]
+
+
+def test_blank_cell_that_follows_from_its_row(tmp_path):
+    content = b"total,above,below,y\n10,,3,1\n9,4,5,2\n"
+    facts = {"task": "regression", "target": "y"}
+    table = load(tmp_path, content, fill={"above": "total - below"}, **facts)
+    assert table.X[:, 1].tolist() == [7, 4]
+    with pytest.raises(ParseError, match=r"toy\.fill: above: 'total - beyond'"):
+        load(tmp_path, content, fill={"above": "total - beyond"}, **facts)
+
+
+def test_labels_get_their_names(tmp_path):
+    table = load(tmp_path, as_csv(), labels={-1: "down", 1: "up"})
+    np.testing.assert_array_equal(table.y, np.where(Y > 0, "up", "down"))
+
+
+@pytest.mark.parametrize(
+    ("content", "facts", "message"),
+    [
+        (b"1,2\n", {"target": "price"}, "target: no column 'price'"),
+        (b"1,2\n", {"target": 7}, "target: no column 7; the file has 2 columns"),
+        (b"1,x,2\n3,z,1\n", {}, "hold words; give them numbers with codes"),
+        (
+            b"M,1\nX,2\n",
+            {"codes": {0: {"M": 1}}},
+            r"codes: column 0 also holds \['X'\]",
+        ),
+        (b"1,a\n2,\n", {}, "target is missing in 1 rows"),
+        (b"", {}, "cannot be read as csv"),
+        (b"<!DOCTYPE html>\n<p>no</p>\n", {"format": "libsvm"}, "not a web page"),
+        (b"1,2,3\n4,5\n6,7,8,9,10\n", {}, "cannot be read as csv"),
+        (b"1,1\ninf,2\n", {}, "NaN or infinite"),
+        (b"1,y\n2,n\n", {"task": "regression"}, "words"),
+    ],
+)
+def test_unreadable_content_is_explained(tmp_path, content, facts, message):
+    with pytest.raises(ParseError, match=message):
+        load(tmp_path, content, **facts)
+
+
+def test_unknown_ending_asks_for_the_format(tmp_path):
+    with pytest.raises(ParseError, match=r"set format to one of csv, whitespace"):
+        load(tmp_path, as_csv(), "toy.dat")
+
+
+def test_npz_without_the_arrays(tmp_path):
+    out = io.BytesIO()
+    np.savez(out, features=X, y=Y)
+    with pytest.raises(ParseError, match="holds the arrays features, y, not X"):
+        load(tmp_path, out.getvalue(), "toy.npz", target="y")
+
+
+def test_npz_with_pickled_objects_is_refused(tmp_path):
+    out = io.BytesIO()
+    np.savez(out, X=X, y=np.array([{}] * 30))
+    with pytest.raises(ParseError, match="allow_pickle"):
+        load(tmp_path, out.getvalue(), "toy.npz", target="y")

@@ -1,0 +1,133 @@
+"""Generators follow their definitions and their seeds."""
+
+import numpy as np
+import pytest
+
+from adakern.datasets import (
+    make_cherkassky_2d,
+    make_clowns,
+    make_covtype_like,
+    make_monks,
+    make_sandwich,
+    make_sin_2x3,
+    make_step_1d,
+)
+
+
+def arrays(result):
+    return result if isinstance(result, tuple) else (result["data"], result["target"])
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        make_clowns,
+        make_sandwich,
+        make_cherkassky_2d,
+        lambda **seed: make_step_1d(noise=0.1, **seed),
+        lambda **seed: make_sin_2x3(noise=0.1, **seed),
+        lambda **seed: make_monks(3, **seed),
+        lambda **seed: make_covtype_like(n=500, **seed),
+    ],
+)
+def test_seed_decides(make):
+    (X, y), (X_again, y_again) = (arrays(make(random_state=3)) for _ in range(2))
+    np.testing.assert_array_equal(X, X_again)
+    np.testing.assert_array_equal(y, y_again)
+    X_other, y_other = arrays(make(random_state=4))
+    assert not (np.array_equal(X, X_other) and np.array_equal(y, y_other))
+
+
+def test_clowns_parabola_and_blob():
+    X, y = make_clowns(n=20_000)
+    residual = X[y == 1, 1] - X[y == 1, 0] ** 2
+    assert abs(residual.mean()) < 0.05
+    assert residual.std() == pytest.approx(1, abs=0.03)
+    assert np.abs(X[y == 1, 0]).max() <= 3
+    np.testing.assert_allclose(X[y == -1].mean(axis=0), [0, 6], atol=0.05)
+    np.testing.assert_allclose(np.cov(X[y == -1].T), np.eye(2), atol=0.05)
+
+
+def test_sandwich_has_the_other_class_in_the_middle():
+    X, y = make_sandwich(n=40_000, gap=2.0)
+    outer, inner = X[y == 1, 1], X[y == -1, 1]
+    assert abs(inner.mean()) < 0.03
+    assert outer[outer > 0].mean() > 1.5
+    assert np.var(outer) == pytest.approx(1 + 2.0**2, rel=0.03)
+    # No line separates the classes, a distance from the middle does better.
+    assert np.mean((np.abs(X[:, 1]) > 1) == (y == 1)) > 0.7
+
+
+def test_step_function_against_its_formula():
+    X, y = make_step_1d(n=101)
+    for x, value in zip(X[:, 0], y, strict=True):
+        k = np.floor(x / 2)
+        top = np.tanh(20 * x / 2 - 20 * k - 20 / 2)
+        assert value == pytest.approx((top / (2 * np.tanh(20 / 2)) + 0.5 + k) * 3)
+
+
+def test_printed_smoothness_gives_a_straight_line_and_ours_steps():
+    X, line = make_step_1d(smoothness=0.05)
+    np.testing.assert_allclose(line, 1.5 * X[:, 0], atol=1e-3)
+    X, steps = make_step_1d(n=2001)
+    flat = np.abs(steps / 3 - np.rint(steps / 3)) < 0.01
+    assert flat.mean() > 0.7  # a line would have 0.02
+
+
+def test_cherkassky_is_the_real_part_of_a_fifth_power():
+    X, y = make_cherkassky_2d()
+    assert X.shape == (400, 2)
+    z = (X[:, 0] - 0.5) + 1j * (X[:, 1] - 0.5)
+    np.testing.assert_allclose(y, 42.659 * (0.1 + (z**5).real + 0.05 * z.real))
+    assert X.min() >= -0.5 and X.max() <= 0.5
+
+
+def test_sin_2x3():
+    X, y = make_sin_2x3(n=50, high=1.5)
+    np.testing.assert_allclose(y, np.sin(2 * X[:, 0] ** 3))
+    assert X[0, 0] == 0 and X[-1, 0] == 1.5
+
+
+@pytest.mark.parametrize(("problem", "n_train"), [(1, 124), (2, 169), (3, 122)])
+def test_monks_shape_and_noise(problem, n_train):
+    made = make_monks(problem, random_state=1)
+    data, target = made["data"], made["target"]
+    assert data.shape == (n_train + 432, 6)
+    assert len(np.unique(data[made["test_rows"]], axis=0)) == 432
+    truth = {tuple(r): t for r, t in zip(data[n_train:], target[n_train:], strict=True)}
+    flipped = sum(
+        truth[tuple(r)] != t
+        for r, t in zip(data[:n_train], target[:n_train], strict=True)
+    )
+    assert flipped == (6 if problem == 3 else 0)  # 5 % of 122
+    assert len(np.unique(data[:n_train], axis=0)) == n_train
+
+
+def test_monks_refuses_a_fourth_problem():
+    with pytest.raises(ValueError, match="1, 2 or 3, got 4"):
+        make_monks(4)
+
+
+def test_covtype_like_shape_and_learnable():
+    from sklearn.svm import SVC, LinearSVC
+
+    X, y = make_covtype_like(n=3000)
+    assert X.shape == (3000, 54)
+    np.testing.assert_array_equal(X[:, 10:14].sum(axis=1), 1)
+    np.testing.assert_array_equal(X[:, 14:].sum(axis=1), 1)
+    assert 0.4 < np.mean(y == 1) < 0.6
+    train, test = slice(2000), slice(2000, None)
+    few, many = (
+        SVC(C=10, gamma=0.25).fit(X[:n], y[:n]).score(X[test], y[test])
+        for n in (100, 2000)
+    )
+    line = LinearSVC().fit(X[train], y[train]).score(X[test], y[test])
+    assert many > max(few, line) + 0.03
+
+
+def test_covtype_like_rule_does_not_depend_on_n():
+    from sklearn.svm import SVC
+
+    X, y = make_covtype_like(n=2000)
+    other_X, other_y = make_covtype_like(n=1500)
+    assert SVC(C=10, gamma=0.25).fit(X, y).score(other_X, other_y) > 0.75

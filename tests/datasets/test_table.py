@@ -1,0 +1,202 @@
+"""The table's file, its fingerprint and the check against an entry."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from adakern.datasets import (
+    DatasetEntry,
+    DatasetError,
+    Table,
+    TableMismatchError,
+    content_fingerprint,
+)
+from adakern.datasets.assemble import check_table
+from adakern.datasets.fingerprint import six_digits
+
+
+def decode(codes):
+    """The value that a six-digit code stands for, by plain arithmetic."""
+    sign = np.sign(codes)
+    digits, exponent = np.divmod(np.abs(codes).astype(np.int64), 1000)
+    value = digits / 1e5 * 10.0 ** (exponent - 400)
+    return np.where(codes == 0, 0.0, sign * value)
+
+
+def some_table(n=30, d=4, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, d)) * 10.0 ** rng.integers(-6, 7, size=d)
+    return X, rng.integers(0, 3, size=n)
+
+
+@settings(deadline=None)
+@given(
+    st.lists(
+        st.floats(1e-200, 1e200) | st.floats(-1e200, -1e-200) | st.just(0.0),
+        min_size=1,
+        max_size=30,
+    )
+)
+def test_six_digits_agree_with_printing(values):
+    # One value a column: no value is tiny beside another of its column.
+    codes = six_digits(np.array([values]))[0]
+    for value, code in zip(values, codes, strict=True):
+        printed = float(f"{value:.9e}")  # the first rounding
+        assert decode(code) == pytest.approx(printed, rel=5.0001e-6)
+        if value:
+            assert len(str(abs(int(code)) // 1000)) == 6
+
+
+@pytest.mark.parametrize("power", range(-12, 13))
+def test_powers_of_ten_and_their_neighbours_are_one(power):
+    exact = 10.0**power
+    around = np.array([[exact, exact * (1 - 1e-13), exact * (1 + 1e-13)]])
+    assert len(set(six_digits(around)[0].tolist())) == 1
+
+
+def test_rounding_up_reaches_the_next_power_of_ten():
+    assert len(set(six_digits(np.array([[9.9999996, 10.0, 10.00000004]]))[0])) == 1
+
+
+@pytest.mark.parametrize("tie", [0.1234565, 1.000005, 2.5000005e-7, 99999.95])
+def test_decimals_between_two_neighbours_are_stable(tie):
+    around = np.array(
+        [[tie, tie * (1 - 1e-12), tie * (1 + 1e-12), np.nextafter(tie, 9)]]
+    )
+    assert len(set(six_digits(around)[0].tolist())) == 1
+
+
+@given(st.integers(0, 2**31), st.integers(2, 60), st.integers(1, 6))
+@settings(max_examples=50, deadline=None)
+def test_fingerprint_of_a_noisy_shuffled_copy(seed, n, d):
+    rng = np.random.default_rng(seed)
+    X, y = some_table(n, d, seed)
+    X = X.round(5)  # as a file holds it
+    order = rng.permutation(n)
+    copy = X * (1 + 1e-12 * rng.uniform(-1, 1, X.shape))
+    assert content_fingerprint(copy[order], y[order]) == content_fingerprint(X, y)
+
+
+@given(st.integers(0, 2**31), st.integers(0, 29), st.integers(0, 3))
+@settings(max_examples=50, deadline=None)
+def test_fingerprint_sees_one_changed_cell(seed, i, j):
+    X, y = some_table(seed=seed)
+    changed = X.copy()
+    changed[i, j] *= 1 + 2e-5
+    assert content_fingerprint(changed, y) != content_fingerprint(X, y)
+
+
+def test_fingerprint_sees_what_belongs_to_the_rows():
+    X, y = some_table()
+    marks = np.arange(len(X)) % 2
+    own = content_fingerprint(X, y, [marks])
+    assert content_fingerprint(X[:, ::-1], y, [marks]) != own
+    assert content_fingerprint(X, np.roll(y, 1), [marks]) != own
+    assert content_fingerprint(X, y, [1 - marks]) != own
+    assert content_fingerprint(X, y) != own
+    assert content_fingerprint(X[:-1], y[:-1], [marks[:-1]]) != own
+    assert content_fingerprint(X, np.array(list("abc"))[y], [marks]) != own
+    assert content_fingerprint(-X, y, [marks]) != own
+    assert content_fingerprint(X, y.astype(str), [marks]) == own
+
+
+def test_fingerprint_of_blocks_is_that_of_the_whole(monkeypatch):
+    from adakern.datasets import fingerprint
+
+    X, y = some_table(50)
+    whole = content_fingerprint(X, y)
+    monkeypatch.setattr(fingerprint, "BLOCK_ROWS", 7)
+    assert content_fingerprint(X, y) == whole
+
+
+def make_table(**changes):
+    X, y = some_table()
+    facts = {
+        "X": X,
+        "y": y,
+        "name": "toy",
+        "task": "classification",
+        "feature_names": ["a", "b", "c", "d"],
+        "groups": np.arange(30) // 3,
+        "test_rows": np.arange(20, 30),
+        "provenance": {"source": "generated"},
+    }
+    return Table(**facts | changes)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {},
+        {"groups": None, "test_rows": None},
+        {"y": np.array(["yes", "no", "né"] * 10)},
+        {"y": np.linspace(0, 1, 30), "task": "regression"},
+    ],
+)
+def test_saved_table_comes_back(tmp_path, changes):
+    table = make_table(**changes)
+    table.save(tmp_path / "deep" / "toy.npz")
+    back = Table.load(tmp_path / "deep" / "toy.npz")
+    for key in ("X", "y", "groups", "test_rows"):
+        np.testing.assert_array_equal(getattr(back, key), getattr(table, key))
+    for key in ("name", "task", "feature_names", "provenance", "fingerprint"):
+        assert getattr(back, key) == getattr(table, key)
+    assert [p.name for p in (tmp_path / "deep").iterdir()] == ["toy.npz"]
+
+
+def test_failed_save_keeps_the_old_file(tmp_path, monkeypatch):
+    path = tmp_path / "toy.npz"
+    make_table().save(path)
+    before = path.read_bytes()
+
+    def full(*args, **kwargs):
+        raise OSError("No space left on device")
+
+    monkeypatch.setattr(np, "savez", full)
+    with pytest.raises(OSError, match="No space"):
+        make_table(name="other").save(path)
+    assert path.read_bytes() == before
+    assert [p.name for p in tmp_path.iterdir()] == ["toy.npz"]
+
+
+def test_half_a_file_is_refused(tmp_path):
+    path = tmp_path / "toy.npz"
+    make_table().save(path)
+    path.write_bytes(path.read_bytes()[:-200])
+    with pytest.raises(DatasetError, match=r"toy\.npz is not a whole table"):
+        Table.load(path)
+    with pytest.raises(FileNotFoundError):
+        Table.load(tmp_path / "none.npz")
+
+
+@pytest.mark.parametrize(
+    ("stated", "named"),
+    [
+        ({"n": 31}, "n (rows) is 30, the entry says 31"),
+        ({"d": 5}, "d (features) is 4, the entry says 5"),
+        ({"n_test": 3}, "n_test (published test rows) is 10, the entry says 3"),
+        ({"classes": {0: 30}}, "class 1 ("),
+        ({"classes": {7: 2}}, "class 7 has 0 rows, the entry says 2"),
+        ({"fingerprint": "0" * 32}, "the entry says " + "0" * 32),
+    ],
+)
+def test_check_names_what_differs(stated, named):
+    table = make_table()
+    entry = DatasetEntry(task="classification", **stated)
+    with pytest.raises(TableMismatchError) as caught:
+        check_table(entry, table, table.fingerprint)
+    assert named in str(caught.value)
+
+
+def test_check_accepts_what_agrees():
+    table = make_table()
+    entry = DatasetEntry(
+        task="classification",
+        n=30,
+        d=4,
+        n_test=10,
+        classes={str(k): v for k, v in table.class_counts.items()},
+        fingerprint=table.fingerprint,
+    )
+    check_table(entry, table, table.fingerprint)

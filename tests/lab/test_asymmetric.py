@@ -1,0 +1,95 @@
+"""AsymmetricKernelRidge against theorem 1, theorem 3 and scikit-learn."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from sklearn.kernel_ridge import KernelRidge
+
+from adakern.lab import AsymmetricKernelRidge
+
+
+@pytest.fixture
+def problem():
+    """Two explicit feature maps phi(x) = A x, psi(x) = B x, and a target."""
+    rng = np.random.default_rng(0)
+    A, B = np.eye(5) + 0.3 * rng.normal(size=(2, 5, 5))
+    X = rng.normal(size=(12, 5))
+    y = np.sin(X[:, 0]) + X[:, 1]
+    return A, B, X, y
+
+
+def kernel_of(A, B):
+    return lambda X, T: (X @ A.T) @ (T @ B.T).T
+
+
+def test_stationary_point_of_the_asymmetric_problem(problem):
+    A, B, X, y = problem
+    alpha = 0.3
+    phi, psi = X @ A.T, X @ B.T
+    model = AsymmetricKernelRidge(kernel_of(A, B), alpha=alpha).fit(X, y)
+    w, v = psi.T @ model.dual_coef_, phi.T @ model.right_dual_coef_
+
+    def objective(wv):
+        w, v = wv[:5], wv[5:]
+        return alpha * w @ v + (phi @ w - y) @ (psi @ v - y)
+
+    point, step = np.concatenate([w, v]), 1e-5
+    gradient = [
+        (objective(point + step * e) - objective(point - step * e)) / (2 * step)
+        for e in np.eye(10)
+    ]
+    assert_allclose(gradient, 0, atol=1e-7)
+    # The finite difference does see a point that is not stationary.
+    assert abs(objective(point + 0.1) - objective(point)) > 1e-3
+    T = X[:4] + 0.1
+    assert_allclose(model.predict(T), T @ A.T @ w)
+    assert_allclose(model.predict(T, side="right"), T @ B.T @ v)
+
+
+def test_errors_are_the_multipliers_of_theorem_3(problem):
+    A, B, X, y = problem
+    K, alpha = kernel_of(A, B)(X, X), 0.3
+    model = AsymmetricKernelRidge(kernel_of(A, B), alpha=alpha).fit(X, y)
+    beta, alpha_star = alpha * model.dual_coef_, alpha * model.right_dual_coef_
+    assert_allclose(y - model.predict(X), beta, atol=1e-12)
+    assert_allclose(y - model.predict(X, side="right"), alpha_star, atol=1e-12)
+    # KKT conditions of (7): w = psi(X) beta / alpha, e = beta, and likewise v, r.
+    e = y - K @ beta / alpha
+    r = y - K.T @ alpha_star / alpha
+    assert_allclose(e, beta, atol=1e-12)
+    assert_allclose(r, alpha_star, atol=1e-12)
+    assert not np.allclose(e, r)
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "laplacian", "poly", "linear"])
+def test_symmetric_kernel_is_kernel_ridge(problem, kernel):
+    _, _, X, y = problem
+    targets = np.column_stack([y, y**2])
+    ours = AsymmetricKernelRidge(kernel, alpha=0.1, gamma=0.5).fit(X, targets)
+    theirs = KernelRidge(kernel=kernel, alpha=0.1, gamma=0.5).fit(X, targets)
+    T = X[:5] * 0.9
+    assert_allclose(ours.predict(T), theirs.predict(T), rtol=1e-8)
+    assert_allclose(ours.predict(T, side="right"), theirs.predict(T), rtol=1e-8)
+
+
+def test_precomputed_equals_callable(problem):
+    A, B, X, y = problem
+    kernel, T = kernel_of(A, B), X[:4] + 1
+    ours = AsymmetricKernelRidge(kernel).fit(X, y)
+    precomputed = AsymmetricKernelRidge("precomputed").fit(kernel(X, X), y)
+    assert_allclose(precomputed.predict(kernel(T, X)), ours.predict(T))
+    assert_allclose(
+        precomputed.predict(kernel(X, T).T, side="right"),
+        ours.predict(T, side="right"),
+    )
+
+
+def test_errors_tell_the_way_out(problem):
+    _, _, X, y = problem
+    model = AsymmetricKernelRidge("precomputed", alpha=1.0)
+    with pytest.raises(ValueError, match=r"singular at alpha=1\.0"):
+        model.fit(-np.eye(len(X)), y)
+    with pytest.raises(ValueError, match="'left' or 'right'"):
+        AsymmetricKernelRidge().fit(X, y).predict(X, side="middle")
+    with pytest.raises(ValueError, match="square matrix"):
+        AsymmetricKernelRidge(lambda X, T: X).fit(X, y)

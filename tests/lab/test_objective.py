@@ -1,0 +1,132 @@
+"""The kernel, the loss and its gradient against dense definitions and autograd."""
+
+import array_api_strict
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose
+
+from adakern.lab.kernel import lab_gram_matrix, profile_values
+from adakern.lab.objective import InterpolationLoss
+
+PROFILES = ["gaussian", "laplacian"]
+
+
+def make(seed=0, S=6, n=25, d=3, dtype=np.float64, shared=False):
+    rng = np.random.default_rng(seed)
+    X_s, X = rng.normal(size=(S, d)), rng.normal(size=(n, d))
+    y_s, y = np.sin(X_s.sum(axis=1)), np.sin(X.sum(axis=1))
+    theta = rng.uniform(0.4, 1.2, size=(1 if shared else S, d))
+    return [a.astype(dtype) for a in (X_s, y_s, X, y, theta)]
+
+
+def dense_kernel(T, X, theta, profile):
+    D = (((T[:, None, :] - X[None]) * theta[None]) ** 2).sum(axis=2)
+    return np.exp(-D) if profile == "gaussian" else np.exp(-np.sqrt(D))
+
+
+def dense_loss(theta, X_s, y_s, X, y, alpha, profile):
+    K_ss = dense_kernel(X_s, X_s, theta, profile)
+    coef = np.linalg.solve(K_ss + alpha * np.eye(len(X_s)), y_s - y_s.mean())
+    return np.mean((dense_kernel(X, X_s, theta, profile) @ coef + y_s.mean() - y) ** 2)
+
+
+def finite_differences(function, theta, step=1e-5):
+    gradient = np.zeros_like(theta)
+    for index in np.ndindex(*theta.shape):
+        e = np.zeros_like(theta)
+        e[index] = step
+        gradient[index] = (function(theta + e) - function(theta - e)) / (2 * step)
+    return gradient
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+@settings(max_examples=20, deadline=None)
+@given(seed=st.integers(0, 10**6), offset=st.sampled_from([0.0, 100.0]))
+def test_kernel_equals_its_definition(profile, seed, offset):
+    X_s, _, X, _, theta = make(seed)
+    expected = dense_kernel(X, X_s, theta, profile)
+    K = lab_gram_matrix(X + offset, X_s + offset, theta, profile)
+    assert_allclose(K, expected, atol=1e-6 if profile == "laplacian" else 1e-12)
+
+
+@pytest.mark.parametrize("shared", [False, True])
+@pytest.mark.parametrize("profile", PROFILES)
+def test_gradient_against_finite_differences(profile, shared):
+    X_s, y_s, X, y, theta = make(shared=shared)
+    # Points that coincide: a training row on a support datum, two equal rows.
+    X[3], X[5] = X_s[2], X[4]
+    loss = InterpolationLoss(X_s, y_s, X, y, alpha=1e-2, profile=profile)
+    value, gradient = loss.value_and_gradient(theta)
+    arguments = (X_s, y_s, X, y, 1e-2, profile)
+    assert_allclose(value, dense_loss(theta, *arguments), rtol=1e-6)
+    expected = finite_differences(lambda t: dense_loss(t, *arguments), theta)
+    assert_allclose(gradient, expected, atol=1e-6 * np.abs(expected).max())
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+def test_gradient_against_autograd(profile):
+    torch = pytest.importorskip("torch")
+    X_s, y_s, X, y, theta = (torch.as_tensor(a) for a in make())
+    loss = InterpolationLoss(X_s, y_s, X, y, alpha=1e-2, profile=profile)
+    value, gradient = loss.value_and_gradient(theta)
+
+    leaf = theta.clone().requires_grad_(True)
+
+    def kernel(T):
+        D = (((T[:, None, :] - X_s[None]) * leaf[None]) ** 2).sum(dim=2)
+        if profile == "gaussian":
+            return torch.exp(-D)
+        positive = torch.where(D > 0, D, torch.ones_like(D))
+        return torch.where(D > 0, torch.exp(-positive.sqrt()), torch.ones_like(D))
+
+    A = kernel(X_s) + 1e-2 * torch.eye(len(X_s), dtype=X_s.dtype)
+    coef = torch.linalg.solve(A, y_s - y_s.mean())
+    expected = ((kernel(X) @ coef + y_s.mean() - y) ** 2).mean()
+    expected.backward()
+    assert_allclose(value, expected.item(), rtol=1e-10)
+    scale = leaf.grad.abs().max().item()
+    assert_allclose(gradient.numpy(), leaf.grad.numpy(), atol=1e-9 * scale)
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+def test_float32_and_other_array_libraries_agree(profile):
+    arrays = make()
+    reference = InterpolationLoss(*arrays[:4], alpha=1e-2, profile=profile)
+    value, gradient = reference.value_and_gradient(arrays[4])
+    scale = np.abs(gradient).max()
+
+    single = [a.astype(np.float32) for a in arrays]
+    loss = InterpolationLoss(*single[:4], alpha=1e-2, profile=profile)
+    value32, gradient32 = loss.value_and_gradient(single[4])
+    assert gradient32.dtype == np.float32
+    assert_allclose(value32, value, rtol=1e-4)
+    assert_allclose(gradient32, gradient, atol=1e-3 * scale)
+
+    strict = [array_api_strict.asarray(a) for a in arrays]
+    loss = InterpolationLoss(*strict[:4], alpha=1e-2, profile=profile)
+    other_value, other = loss.value_and_gradient(strict[4])
+    assert_allclose(other_value, value)
+    assert_allclose(np.asarray(other), gradient, atol=1e-12 * scale)
+
+
+def test_blocks_and_batches_do_not_change_the_loss(monkeypatch):
+    X_s, y_s, X, y, theta = make(n=50)
+    loss = InterpolationLoss(X_s, y_s, X, y, alpha=1e-2, profile="laplacian")
+    value, gradient = loss.value_and_gradient(theta)
+    halves = [loss.value_and_gradient(theta, np.arange(k, 50, 2)) for k in (0, 1)]
+    assert_allclose(np.mean([v for v, _ in halves]), value)
+    assert_allclose(sum(g for _, g in halves) / 2, gradient, atol=1e-12)
+    monkeypatch.setattr(
+        loss, "_blocks", lambda n: [slice(k, k + 7) for k in range(0, n, 7)]
+    )
+    block_value, block_gradient = loss.value_and_gradient(theta)
+    assert_allclose(block_value, value)
+    assert_allclose(block_gradient, gradient, atol=1e-12)
+    assert_allclose(loss.value(theta), value)
+
+
+def test_unknown_profile_is_named():
+    with pytest.raises(ValueError, match="'cauchy' is unknown; use one of gaussian"):
+        profile_values(np.ones((1, 1)), "cauchy")
