@@ -82,9 +82,8 @@ class DANKRegressor(DANKMixin, RegressorMixin, BaseEstimator):
         X, y = validate_data(self, X, y, dtype=[np.float64, np.float32], y_numeric=True)
         self._check_square(X)
         self._resolve_kernel(X)
-        dual = regression_dual(
-            y.astype(X.dtype), self.C, self.epsilon, self.fit_intercept
-        )
+        y = y.astype(np.float64)
+        dual = regression_dual(y, self.C, self.epsilon, self.fit_intercept)
         self.machine_ = self._fit_machine(X, dual)
         self.support_ = np.flatnonzero(self.machine_.dual_coef)
         self.dual_coef_ = self.machine_.dual_coef[None, self.support_]

@@ -1,5 +1,6 @@
 """The exact strategy: the whole problem, solved to a certificate."""
 
+import os
 import warnings
 
 import numpy as np
@@ -9,10 +10,10 @@ from sklearn.svm import SVC, SVR
 from adakern.dank import solver
 from adakern.dank.extension import make_extension
 from adakern.dank.quadratic import maximise_quadratic
-from adakern.dank.saddle import make_saddle
+from adakern.dank.saddle import ClosedFormSaddle, make_saddle
 from adakern.kernels import gram_matrix, row_blocks
 
-__all__ = ["Machine", "fit_exact", "support_vector_machine", "svm_eta"]
+__all__ = ["Machine", "fit_exact", "reserve", "support_vector_machine", "svm_eta"]
 
 #: Rows up to which the quadratic model is stored and solved by interior points.
 DENSE_ROWS = 2000
@@ -23,8 +24,9 @@ NEGATIVE_SHARE = 1e-8
 
 def fit_exact(estimator, X, dual):
     """Fit one machine on all of X; see ``adakern.dank.base.STRATEGIES``."""
-    _reserve(len(dual.y))
-    K = np.asarray(estimator._gram(X), dtype=np.float64)
+    reserve(len(dual.y))
+    X = np.asarray(X, dtype=np.float64)  # kernels of float32 lose the certificate
+    K = estimator._gram(X)
     check_kernel(K, estimator.kernel)
     start = support_vector_machine(K, dual)
     eta = svm_eta(dual, start) if estimator.eta == "svm" else float(estimator.eta)
@@ -44,16 +46,31 @@ def fit_exact(estimator, X, dual):
     return Machine(estimator, X, K, saddle, solution)
 
 
-def _reserve(n_rows):
-    """Ask for the Gram matrix's memory before any work is done."""
+def reserve(n_rows):
+    """Ask for the Gram matrix's memory before any work is done.
+
+    An operating system may grant memory that it does not have, so the machine's own
+    memory is looked at too, where it can be.
+    """
+    needed = 8 * n_rows**2
     try:
         np.empty((n_rows, n_rows))
-    except MemoryError:
+        enough = needed <= _physical_memory()
+    except (MemoryError, ValueError):  # ValueError: more than any array may have
+        enough = False
+    if not enough:
         raise MemoryError(
             f'strategy="exact" stores the {n_rows} x {n_rows} Gram matrix, '
-            f"{8e-9 * n_rows**2:.1f} GB in float64, which cannot be had; use "
+            f"{needed / 1e9:.1f} GB in float64, which this machine does not have; use "
             'strategy="decomposed" (or "whole" with tau=0) for data of this size'
-        ) from None
+        )
+
+
+def _physical_memory():
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):  # not known on this system
+        return np.inf
 
 
 def check_kernel(K, kernel):
@@ -86,15 +103,17 @@ def extreme_eigenvalues(K):
 
 
 def support_vector_machine(K, dual):
-    """LIBSVM's solution of the same dual with F = 11': the warm start.
+    """The solution of the same dual with F = 11': the warm start.
 
-    Without an intercept LIBSVM has no solver; the start is then zero.
+    LIBSVM's, which has no solver without an intercept; DANK's own then, with eta
+    infinite.
     """
-    u = np.zeros(len(dual.signs))
-    if not dual.fit_intercept:
-        return u
     n = len(dual.y)
-    if len(u) == n:
+    if not dual.fit_intercept:
+        saddle = ClosedFormSaddle(K, dual, np.inf)
+        start = np.zeros(len(dual.signs))
+        return _default(saddle, start, tol=1e-4, max_iter=10_000).point.u
+    if len(dual.signs) == n:
         machine = SVC(C=dual.C, kernel="precomputed").fit(K, dual.y)
     else:
         epsilon = -(dual.linear[:n] + dual.linear[n:]).mean() / 2
@@ -117,7 +136,7 @@ def _newton(saddle, start, *, tol, max_iter):
     def maximise_model(point):
         H = saddle.hessian(point)
         linear = point.gradient + dual.pull_back(H @ point.d)
-        accuracy = max(1e-5 * tol, 1e-12) * abs(point.svm_value)
+        accuracy = max(1e-5 * tol, 1e-12) * (abs(point.svm_value) + point.gap)
         return maximise_quadratic(H, linear, dual, accuracy)
 
     return solver.newton(saddle, start, maximise_model, tol=tol, max_iter=max_iter)
@@ -198,6 +217,8 @@ class Machine:
     def decision_function(self, X):
         """Decision values of new rows, shape (m,), block by block."""
         support = self._support
+        if not len(support):
+            return np.full(len(X), self.intercept)
         coefficients = self.dual_coef[support]
         right = self._extension.train_factor[support] * coefficients[:, None]
         left = self._extension.transform(X)

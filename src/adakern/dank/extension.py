@@ -132,8 +132,9 @@ class NystromExtension:
 
     def __init__(self, Z, d, kernel, distances, eta, tau):
         values, rotation = np.linalg.eigh(Z.T @ Z)
-        self.train_factor = Z @ rotation
-        scaled = self.train_factor / np.maximum(values + tau / 2, np.finfo(float).tiny)
+        kept = values > len(Z) * np.finfo(float).eps * values.max(initial=0.0)
+        self.train_factor = Z @ rotation[:, kept]
+        scaled = self.train_factor / (values[kept] + tau / 2)
         self._support = np.flatnonzero(d)
         self._mean = scaled.sum(axis=0)
         self._weighted = scaled[self._support] * (d[self._support, None] / (4 * eta))
@@ -193,6 +194,8 @@ def _nearest(D, k):
 
 def reciprocal_neighbors(X, n_train, distances):
     """For each row of X the training row i with the largest M_ij = 1/(r s).
+
+    Among equal ones the nearest is taken.
 
     x_i is the s-th nearest training row of x'_j, x'_j the r-th nearest of the rows of X
     to x_i (equation 11); rows at equal distance share a rank. Exact, in memory that

@@ -141,7 +141,7 @@ class Saddle:
         weight = 2 * f / (f + self.tau / 2)
         support = np.flatnonzero(d)
         Kd = K[:, support] * d[support]
-        cross = ((U * weight) @ W.T) * K * d[:, None]
+        cross = ((U * weight) @ W.T) * K * d
         curvature = ((U * weight) @ U.T) * (Kd @ Kd.T) + cross + cross.T
         curvature[np.diag_indices(len(d))] += (W**2 * weight).sum(axis=1)
         for i in range(len(f)):  # pairs of kept eigenvectors were counted twice
