@@ -4,6 +4,7 @@ import hashlib
 import json
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import numpy as np
@@ -154,6 +155,14 @@ def test_order_is_cache_then_mirror_then_url(server, entry, tmp_path, monkeypatc
     monkeypatch.delenv(fetch.MIRROR_VARIABLE)
     load(entry, tmp_path / "a")
     assert load(entry, tmp_path / "a", mirror=mirror).provenance["source"] == "cache"
+
+
+def test_several_at_once_do_not_disturb_each_other(server, entry, tmp_path):
+    entry.files[0].urls = [f"{server.url}/good/toy.csv"]
+    with ThreadPoolExecutor(4) as pool:
+        tables = list(pool.map(lambda _: load(entry, tmp_path / "cache"), range(8)))
+    assert {table.fingerprint for table in tables} == {entry.fingerprint}
+    assert files_below(tmp_path / "cache") == ["toy/toy.csv", "toy/toy.csv.record.json"]
 
 
 def test_missing_page_is_not_asked_for_again(server, entry, tmp_path):

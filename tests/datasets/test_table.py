@@ -55,6 +55,10 @@ def test_powers_of_ten_and_their_neighbours_are_one(power):
     assert len(set(six_digits(around)[0].tolist())) == 1
 
 
+def test_rounding_up_reaches_the_next_power_of_ten():
+    assert len(set(six_digits(np.array([[9.9999996, 10.0, 10.00000004]]))[0])) == 1
+
+
 @pytest.mark.parametrize("tie", [0.1234565, 1.000005, 2.5000005e-7, 99999.95])
 def test_decimals_between_two_neighbours_are_stable(tie):
     around = np.array(

@@ -19,9 +19,15 @@ rule compare:
         records=[str(path) for path in PLAN.records()],
     output:
         records=f"{RESULTS}/records.parquet",
-        summary=f"{RESULTS}/summary.csv",
-        ttest=f"{RESULTS}/ttest.csv",
-        ranks=f"{RESULTS}/ranks.csv",
+        summary=report(
+            f"{RESULTS}/summary.csv", category="Tables", labels={"table": "summary"}
+        ),
+        ttest=report(
+            f"{RESULTS}/ttest.csv", category="Tables", labels={"table": "paired tests"}
+        ),
+        ranks=report(
+            f"{RESULTS}/ranks.csv", category="Tables", labels={"table": "ranks"}
+        ),
         published=f"{RESULTS}/published.csv",
     log:
         f"{RESULTS}/logs/compare.log",

@@ -5,7 +5,11 @@ rule figure:
     input:
         frames=lambda w: [str(path) for path in PLAN.frames(w.figure)],
     output:
-        figure=str(PLAN.figure("{figure}")),
+        figure=report(
+            str(PLAN.figure("{figure}")),
+            category="Figures",
+            labels={"figure": "{figure}"},
+        ),
     log:
         f"{RESULTS}/logs/figures/{{figure}}.log",
     localrule: True
@@ -22,7 +26,11 @@ rule summary_table:
     input:
         frames=lambda w: [str(path) for path in PLAN.frames(w.name)],
     output:
-        table=str(PLAN.summary_table("{name}")),
+        table=report(
+            str(PLAN.summary_table("{name}")),
+            category="Tables",
+            labels={"table": "{name}"},
+        ),
     log:
         f"{RESULTS}/logs/tables/{{name}}.log",
     localrule: True
@@ -43,7 +51,9 @@ rule report:
         figures=[str(path) for path in PLAN.figures()],
         summaries=[str(path) for path in PLAN.tables()],
     output:
-        report=f"{RESULTS}/report.html",
+        report=report(
+            f"{RESULTS}/report.html", category="Report", labels={"report": "all of it"}
+        ),
     log:
         f"{RESULTS}/logs/report.log",
     localrule: True

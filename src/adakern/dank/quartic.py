@@ -33,6 +33,15 @@ __all__ = [
     "tube_box",
 ]
 
+#: Distance that a warm start keeps from the bounds, in units of the problem.
+NEAR_BOUND = 0.1
+
+#: Complementarity that the steps aim at in the end, as a fraction of the gap wanted.
+LEAST = 1e-4
+
+#: Steps without a better certificate after which the solver gives up.
+PATIENCE = 10
+
 #: Fraction of the way to the boundary that an interior step may go.
 TO_BOUNDARY = 0.995
 
@@ -108,9 +117,9 @@ def row_gaps(d, Kd, Qq, box, eta, weight=0.0):
     of K o K, h is the dual of the convex problem
 
         1/2 |w|^2 + 1/(16 eta) |v|^2 + sum_i max_u m_i(u),
-        m_i(u) = u (t_i - <w, phi_i>) - epsilon |u| - u^2 (weight_i + <v, psi_i>/(8 eta)),
+        m_i(u) = u (t_i - <w, phi_i>) - epsilon |u| - u^2 (w_i + <v, psi_i>/(8 eta)),
 
-    u in the box of row i, and at the (w, v) of d primal minus dual is
+    u in the box of row i, w_i its weight, and at the (w, v) of d primal minus dual is
     ``sum_i max_u m_i(u) - m_i(d_i)``: no term is negative.
 
     Returns
@@ -131,13 +140,14 @@ def row_gaps(d, Kd, Qq, box, eta, weight=0.0):
     # A row with no curvature goes to the end of its box.
     smallest = xp.finfo(d.dtype).smallest_normal
     best = towards / (2 * xp.where(curvature > smallest, curvature, zero + smallest))
-    best = xp.where(best > box.upper, box.upper, best)
-    best = xp.where(best < box.lower, box.lower, best)
+    best = xp.minimum(xp.maximum(best, box.lower), box.upper)
     gaps = m(best) - m(d)
     return xp.where(gaps > 0, gaps, zero)
 
 
-def maximise_quartic(K, box, eta, *, weight=0.0, tol=1e-6, gap_goal=0.0, max_iter=100):
+def maximise_quartic(
+    K, box, eta, *, weight=0.0, start=None, tol=1e-6, gap_goal=0.0, max_iter=100
+):
     """Maximise h by a primal-dual interior-point method.
 
     Every step is one Cholesky factorisation of an (n, n) matrix; about ten steps are
@@ -155,6 +165,8 @@ def maximise_quartic(K, box, eta, *, weight=0.0, tol=1e-6, gap_goal=0.0, max_ite
         without a bias.
     weight : array of shape (n,), default=0.0
         Non-negative weights w of the diagonal quadratic term.
+    start : array of shape (n,), default=None
+        Where to start from, within the box; its middle when None.
     tol : float, default=1e-6
         Largest accepted duality gap, as a fraction of |h|.
     gap_goal : float, default=0.0
@@ -179,20 +191,24 @@ def maximise_quartic(K, box, eta, *, weight=0.0, tol=1e-6, gap_goal=0.0, max_ite
     --------
     >>> import numpy as np
     >>> K, y = np.eye(2), np.array([1.0, -1.0])
-    >>> solution = maximise_quartic(K, label_box(y, C=10.0), eta=0.25)
+    >>> box = label_box(y, C=10.0)
+    >>> solution = maximise_quartic(K, box, eta=0.25, tol=1e-9)
     >>> solution.dual_coef.round(4)  # the root of 1 - a - a^3
     array([ 0.6823, -0.6823])
     """
     xp = array_namespace(K)
     Q = K * K
     point = _InteriorPoint(box)
-    best, rounding = None, 10 * float(xp.finfo(K.dtype).eps)
+    if start is not None:
+        Kd, Qq = K @ start, Q @ (start * start)
+        point.warm(start, box.target - Kd - start * (Qq / (4 * eta) + 2 * weight))
+    best = None
     for n_iter in range(max_iter + 1):
         d = point.d
         Kd, Qq = K @ d, Q @ (d * d)
         inside = abs(objective(d, Kd, Qq, box, eta, weight))
-        left = point.complementarity()
-        if left <= 20 * max(gap_goal, tol * inside) or n_iter == max_iter:
+        enough = max(gap_goal, tol * inside)
+        if point.complementarity() <= 20 * enough or n_iter == max_iter:
             rounded = point.rounded()
             products = K @ rounded, Q @ (rounded * rounded)
             h = objective(rounded, *products, box, eta, weight)
@@ -200,13 +216,15 @@ def maximise_quartic(K, box, eta, *, weight=0.0, tol=1e-6, gap_goal=0.0, max_ite
             converged = gap <= max(gap_goal, tol * abs(h))
             if best is None or gap < best.gap:
                 best = QuarticSolution(rounded, h, gap, n_iter, converged)
-            if converged or left <= rounding * inside:
+            # Steps that no longer help move within the rounding errors.
+            if converged or n_iter >= best.n_iter + PATIENCE:
                 break
         gradient = box.target - Kd - d * (Qq / (4 * eta) + 2 * weight)
-        H = Q * (d[:, None] * (d / (2 * eta))[None, :])
+        H = Q * d[:, None]
+        H *= (d / (2 * eta))[None, :]
         H += K
         H = add_to_diagonal(H, Qq / (4 * eta) + 2 * weight)
-        point.step(H, gradient)
+        point.step(H, gradient, least=LEAST * enough)
     return best
 
 
@@ -232,14 +250,29 @@ class _InteriorPoint:
         scale = float(xp.max(xp.abs(box.target))) or 1.0
         self.unit = xp.where(self.width > 2 * scale, scale, self.width / 2)
         self.scale = scale
-        self.x = self.unit + 0
+        # d starts at zero, or one unit from it where zero is a bound.
+        self._place(-self.sign * self.offset, 1.0)
         self.z_lower = xp.full_like(self.x, scale)
         self.z_upper = xp.full_like(self.x, scale)
+
+    def _place(self, x, distance):
+        """Move to x, at least this many units from the bounds."""
+        xp, least = self.xp, distance * self.unit
+        self.x = xp.minimum(xp.maximum(x, least), self.width - least)
         self.rest = self.width - self.x
 
     @property
     def d(self):
         return self.offset + self.xp.sum(self.sign * self.x, axis=0)
+
+    def warm(self, d, gradient):
+        """Go near the point d with this gradient of h."""
+        xp = self.xp
+        self._place(self.sign * (d - self.offset), NEAR_BOUND)
+        pull = self.sign * gradient - self.cost
+        least = xp.full_like(pull, NEAR_BOUND * self.scale)
+        self.z_lower = xp.maximum(-pull, least)
+        self.z_upper = xp.maximum(pull, least)
 
     def complementarity(self):
         return float(
@@ -257,40 +290,58 @@ class _InteriorPoint:
         x = xp.where(self.rest < ratio * self.z_upper, self.width, x)
         return self.offset + xp.sum(self.sign * x, axis=0)
 
-    def step(self, H, gradient):
-        """One predictor-corrector step for the Hessian H of -h and the gradient of h."""
+    def step(self, H, gradient, least):
+        """One predictor-corrector step, for the gradient of h and Hessian H of -h.
+
+        The complementarity aimed at is not below ``least``: h is no quadratic, and the
+        multipliers must not vanish before its gradient agrees with them.
+        """
         xp = self.xp
         x, rest, z_lower, z_upper = self.x, self.rest, self.z_lower, self.z_upper
         barrier = z_lower / x + z_upper / rest
         share = 1 / xp.sum(1 / barrier, axis=0)
         solve = factorised(add_to_diagonal(H, share))
-        mean = self.complementarity() / (2 * x.shape[0] * x.shape[1])
+        legs = xp.arange(x.shape[0], device=getattr(x, "device", None))
+        loosest = xp.argmin(barrier, axis=0)[None, :] == legs[:, None]
+        zero = xp.zeros_like(x)
+        count = 2 * x.shape[0] * x.shape[1]
+        mean = self.complementarity() / count
 
         def towards(lower, upper):
             """Newton direction to z_lower x = lower and z_upper rest = upper."""
             r = self.sign * gradient - self.cost + lower / x - upper / rest
             pull = share * xp.sum(self.sign * r / barrier, axis=0)
-            change = pull - share * solve(pull)
-            dx = (r - self.sign * change) / barrier
+            dd = solve(pull)
+            dx = (r - self.sign * (pull - share * dd)) / barrier
+            # The loosest leg takes what the others leave of dd: its own division by a
+            # barrier that vanishes would leave only rounding errors.
+            others = xp.sum(xp.where(loosest, zero, self.sign * dx), axis=0)
+            dx = xp.where(loosest, self.sign * (dd - others), dx)
             return (
                 dx,
                 (lower - z_lower * dx) / x - z_lower,
                 (upper + z_upper * dx) / rest - z_upper,
             )
 
-        dx, dl, du = towards(0 * x, 0 * x)
+        dx, dl, du = towards(zero, zero)
         primal, dual = self._longest(dx, dl, du)
-        predicted = float(
-            xp.sum((z_lower + dual * dl) * (x + primal * dx))
-            + xp.sum((z_upper + dual * du) * (rest - primal * dx))
-        ) / (2 * x.shape[0] * x.shape[1])
-        goal = mean * (predicted / mean) ** 3
+        predicted = (
+            float(
+                xp.sum((z_lower + dual * dl) * (x + primal * dx))
+                + xp.sum((z_upper + dual * du) * (rest - primal * dx))
+            )
+            / count
+        )
+        goal = max(mean * (predicted / mean) ** 3, least / count)
         dx, dl, du = towards(goal - dx * dl, goal + dx * du)
         primal, dual = self._longest(dx, dl, du)
-        self.x = x + primal * dx
-        self.rest = rest - primal * dx
-        self.z_lower = z_lower + dual * dl
-        self.z_upper = z_upper + dual * du
+        # Away from underflow: the barriers divide by all four.
+        tiny = float(xp.finfo(x.dtype).smallest_normal) ** 0.25
+        self.x = xp.maximum(x + primal * dx, tiny * self.unit)
+        self.rest = xp.maximum(rest - primal * dx, tiny * self.unit)
+        least_z = xp.full_like(x, tiny * self.scale)
+        self.z_lower = xp.maximum(z_lower + dual * dl, least_z)
+        self.z_upper = xp.maximum(z_upper + dual * du, least_z)
 
     def _longest(self, dx, dl, du):
         """Longest primal and dual steps that stay inside, at most 1."""

@@ -36,6 +36,8 @@ class RowsSolution:
     n_iter : int
         Rounds.
     converged : bool
+    history : list of (float, float)
+        Objective and gap before each round and at the end.
     """
 
     dual_coef: Any
@@ -45,10 +47,11 @@ class RowsSolution:
     gap: float
     n_iter: int
     converged: bool
+    history: list
 
 
 def maximise_on_rows(
-    X, box, eta, kernel, *, start=None, tol=1e-4, max_iter=200, max_working=4096
+    X, box, eta, kernel, *, start=None, tol=1e-4, max_iter=200, max_working=6000
 ):
     """Maximise h over all rows of X by working sets.
 
@@ -67,31 +70,38 @@ def maximise_on_rows(
         Largest accepted duality gap, as a fraction of h.
     max_iter : int, default=200
         Largest number of rounds.
-    max_working : int, default=4096
-        Largest working set m; a round takes about ``4 m^2`` numbers of memory.
+    max_working : int, default=6000
+        Largest working set m; a round takes about five matrices of m^2 numbers.
 
     Returns
     -------
     RowsSolution
     """
     xp = array_namespace(X)
-    d = xp.zeros_like(box.target) if start is None else start
+    d = (
+        xp.zeros_like(box.target)
+        if start is None
+        else xp.clip(start, box.lower, box.upper)
+    )
     Kd, Qq = _products(X, X, d, kernel)
-    n_iter = 0
+    history = []
     while True:
         gaps = row_gaps(d, Kd, Qq, box, eta)
         h, gap = objective(d, Kd, Qq, box, eta), float(xp.sum(gaps))
-        if gap <= tol * abs(h) or n_iter == max_iter:
+        history.append((h, gap))
+        converged = gap <= tol * abs(h)
+        if converged or len(history) > max_iter:
             break
         moving = _working_set(d, gaps, max_working)
-        goal = 0.3 * max(tol * abs(h), 0.1 * gap)
+        # Precision is wasted while rows outside still want to join.
+        outside = float(xp.sum(xp.where(moving, xp.zeros_like(gaps), gaps)))
+        goal = 0.3 * max(tol * abs(h), 0.1 * outside)
         change = _best_change(X, moving, d, Kd, Qq, box, eta, kernel, goal)
         K_change, Q_change = _products(
             X, X, change, kernel, square=(d + change) ** 2 - d**2
         )
         d, Kd, Qq = d + change, Kd + K_change, Qq + Q_change
-        n_iter += 1
-    return RowsSolution(d, Kd, Qq, h, gap, n_iter, gap <= tol * abs(h))
+    return RowsSolution(d, Kd, Qq, h, gap, len(history) - 1, converged, history)
 
 
 def _products(X, Y, v, kernel, square=None):
@@ -126,7 +136,9 @@ def _best_change(X, moving, d, Kd, Qq, box, eta, kernel, goal):
     target = part.target - (xp.take(Kd, rows) - K @ now)
     weight = (xp.take(Qq, rows) - (K * K) @ (now * now)) / (8 * eta)
     part = Box(target, part.lower, part.upper, part.epsilon)
-    solution = maximise_quartic(K, part, eta, weight=weight, tol=0.0, gap_goal=goal)
+    solution = maximise_quartic(
+        K, part, eta, weight=weight, start=now, tol=0.0, gap_goal=goal
+    )
     change = xp.zeros_like(d)
     change[moving] = solution.dual_coef - now
     return change

@@ -151,10 +151,12 @@ def check_table(entry, table, fingerprint):
 def column(frame, key, name, role):
     """The column that an entry names by position or by name."""
     columns = list(frame.columns)
-    if isinstance(key, int) and -len(columns) <= key < len(columns):
-        return columns[key]
-    if key in columns:
+    if isinstance(key, str) and key in columns:
         return key
+    # The keys of a mapping come back from JSON as words: "0" is a position too.
+    position = int(key) if str(key).lstrip("-").isdigit() else len(columns)
+    if -len(columns) <= position < len(columns):
+        return columns[position]
     shown = ", ".join(str(c) for c in columns[:12]) + (", ..." * (len(columns) > 12))
     raise ParseError(
         f"{name}.{role}: no column {key!r}; the file has {len(columns)} columns: "
