@@ -5,13 +5,13 @@ import warnings
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.svm import SVC, SVR
 
-from adakern.dank import solver
+from adakern import ascent
 from adakern.dank.extension import make_extension
 from adakern.dank.quadratic import maximise_quadratic
 from adakern.dank.saddle import ClosedFormSaddle, make_saddle
 from adakern.kernels import gram_matrix, row_blocks
+from adakern.svm import svm_dual, svr_dual
 
 __all__ = ["Machine", "fit_exact", "reserve", "support_vector_machine", "svm_eta"]
 
@@ -114,13 +114,10 @@ def support_vector_machine(K, dual):
         start = np.zeros(len(dual.signs))
         return _default(saddle, start, tol=1e-4, max_iter=10_000).point.u
     if len(dual.signs) == n:
-        machine = SVC(C=dual.C, kernel="precomputed").fit(K, dual.y)
+        d, _ = svm_dual(K, dual.y, dual.C, tol=1e-3)
     else:
         epsilon = -(dual.linear[:n] + dual.linear[n:]).mean() / 2
-        machine = SVR(C=dual.C, kernel="precomputed", epsilon=max(epsilon, 0.0))
-        machine.fit(K, dual.y)
-    d = np.zeros(n)
-    d[machine.support_] = machine.dual_coef_[0]
+        d, _ = svr_dual(K, dual.y, dual.C, max(epsilon, 0.0), tol=1e-3)
     return dual.project(np.maximum(dual.pull_back(d), 0.0))
 
 
@@ -139,11 +136,11 @@ def _newton(saddle, start, *, tol, max_iter):
         accuracy = max(1e-5 * tol, 1e-12) * (abs(point.svm_value) + point.gap)
         return maximise_quadratic(H, linear, dual, accuracy)
 
-    return solver.newton(saddle, start, maximise_model, tol=tol, max_iter=max_iter)
+    return ascent.newton(saddle, start, maximise_model, tol=tol, max_iter=max_iter)
 
 
 def _accelerated(saddle, start, *, tol, max_iter):
-    return solver.accelerated(
+    return ascent.accelerated(
         saddle, start, saddle.dual.project, tol=tol, max_iter=max_iter
     )
 
@@ -163,7 +160,7 @@ def _lipschitz(saddle):
 
 
 def _nesterov(saddle, start, *, tol, max_iter):
-    return solver.nesterov(
+    return ascent.nesterov(
         saddle,
         np.zeros_like(start),
         saddle.dual.project,
@@ -176,7 +173,7 @@ def _nesterov(saddle, start, *, tol, max_iter):
 def _project_gradient(saddle, start, *, tol, max_iter):
     n, C = len(saddle.K), saddle.dual.C
     largest = extreme_eigenvalues(saddle.K)[1]
-    return solver.project_gradient(
+    return ascent.project_gradient(
         saddle,
         np.zeros_like(start),
         saddle.dual.project,
