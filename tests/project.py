@@ -82,6 +82,7 @@ class Project:
             copy(source, target)
         self.write("conf/experiment/small.yaml", EXPERIMENT)
         self.write("conf/method/plain.yaml", PLAIN)
+        self.profile = ["--cores", "2"]
         self.environment = {
             key: value
             for key, value in os.environ.items()
@@ -103,7 +104,8 @@ class Project:
         """The command line of one run of the experiment ``small``."""
         settings = ["experiment=small", f"overrides={overrides}", *config]
         return [
-            *(sys.executable, "-m", "snakemake", "--cores", "2", "--nocolor"),
+            *(sys.executable, "-m", "snakemake", "--nocolor"),
+            *self.profile,
             *arguments,
             *("--config", *settings),
         ]
@@ -112,10 +114,10 @@ class Project:
         """Start a run that the test will disturb, in a process group of its own."""
         return Run(self.command(*arguments, **settings), self.root, self.environment)
 
-    def run(self, *arguments, **settings):
+    def run(self, *arguments, timeout=240, **settings):
         """Run to the end."""
         run = self.start(*arguments, **settings)
-        run.process.wait(timeout=240)
+        run.process.wait(timeout)
         return run
 
     def solve(self, *arguments, **settings):

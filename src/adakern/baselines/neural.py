@@ -56,7 +56,10 @@ class _NetworkRegressor(RegressorMixin, BaseEstimator):
         order = rng.permutation(len(X))
         size = int(self.validation_fraction * len(X))
         layers = [
-            [torch.tensor(a).float().requires_grad_() for a in _initial_layer(*shape, rng)]
+            [
+                torch.tensor(a).float().requires_grad_()
+                for a in _initial_layer(*shape, rng)
+            ]
             for shape in self._shapes(X.shape[1])
         ]
         self._train(torch, layers, inputs, targets, order[size:], order[:size], rng)

@@ -5,6 +5,7 @@ from numbers import Integral, Real
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from adakern.dank.exact import fit_exact
+from adakern.dank.scalable import fit_decomposed, fit_whole
 from adakern.kernels import KernelMixin
 
 __all__ = ["STRATEGIES", "DANKMixin"]
@@ -15,7 +16,11 @@ __all__ = ["STRATEGIES", "DANKMixin"]
 #: are features or precomputed kernel values against the machine's rows, and the
 #: attributes ``dual_coef`` (n,), ``intercept``, ``adaptive_factor`` (n, r), ``rank``,
 #: ``objective``, ``duality_gap``, ``n_iter``, ``converged`` and ``history``.
-STRATEGIES = {"exact": fit_exact}
+STRATEGIES = {
+    "exact": fit_exact,
+    "decomposed": fit_decomposed,
+    "whole": fit_whole,
+}
 
 _PUBLISHED = (
     "adaptive_factor",
