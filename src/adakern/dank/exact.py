@@ -1,6 +1,5 @@
 """The exact strategy: the whole problem, solved to a certificate."""
 
-import os
 import warnings
 
 import numpy as np
@@ -11,6 +10,7 @@ from adakern.dank.extension import make_extension
 from adakern.dank.quadratic import maximise_quadratic
 from adakern.dank.saddle import ClosedFormSaddle, make_saddle
 from adakern.kernels import gram_matrix, row_blocks
+from adakern.memory import require_memory
 from adakern.svm import svm_dual, svr_dual
 
 __all__ = ["Machine", "fit_exact", "reserve", "support_vector_machine", "svm_eta"]
@@ -47,30 +47,12 @@ def fit_exact(estimator, X, dual):
 
 
 def reserve(n_rows):
-    """Ask for the Gram matrix's memory before any work is done.
-
-    An operating system may grant memory that it does not have, so the machine's own
-    memory is looked at too, where it can be.
-    """
-    needed = 8 * n_rows**2
-    try:
-        np.empty((n_rows, n_rows))
-        enough = needed <= _physical_memory()
-    except (MemoryError, ValueError):  # ValueError: more than any array may have
-        enough = False
-    if not enough:
-        raise MemoryError(
-            f'strategy="exact" stores the {n_rows} x {n_rows} Gram matrix, '
-            f"{needed / 1e9:.1f} GB in float64, which this machine does not have; use "
-            'strategy="decomposed" (or "whole" with tau=0) for data of this size'
-        )
-
-
-def _physical_memory():
-    try:
-        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    except (AttributeError, ValueError, OSError):  # not known on this system
-        return np.inf
+    """Ask for the Gram matrix's memory before any work is done."""
+    require_memory(
+        8 * n_rows**2,
+        f'strategy="exact" stores the {n_rows} x {n_rows} Gram matrix and',
+        'use strategy="decomposed" (or "whole" with tau=0) for data of this size',
+    )
 
 
 def check_kernel(K, kernel):
