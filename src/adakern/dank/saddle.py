@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from adakern.dank.dual import Dual
+from adakern.dual import Dual
 from adakern.linalg import leading_eigenpairs
 
 __all__ = ["ClosedFormSaddle", "Point", "Saddle", "make_saddle"]
