@@ -184,8 +184,8 @@ def factorised(A):
     """A function ``b -> A^-1 b`` for a symmetric positive definite A.
 
     One Cholesky factorisation serves any number of right-hand sides. A matrix that
-    rounding has made indefinite gets the smallest ridge (a power of 100 times the
-    rounding of its trace) with which the factorisation runs through.
+    rounding has made indefinite gets the smallest ridge (a power of 100 times its
+    rounding errors) with which the factorisation runs through.
 
     Parameters
     ----------
@@ -213,16 +213,15 @@ def factorised(A):
     xp = array_namespace(A)
     if not (is_numpy_array(A) or is_torch_array(A)):
         return lambda b: xp.linalg.solve(A, b)
-    ridge = 0.0
-    rounding = float(xp.finfo(A.dtype).eps) * float(xp.linalg.trace(A))
-    while ridge <= 1e9 * rounding:
+    rounding = float(xp.finfo(A.dtype).eps) * float(xp.max(xp.abs(A))) * A.shape[0]
+    for ridge in (0.0, rounding, 1e2 * rounding, 1e4 * rounding):
         try:
             return _cholesky_solver(add_to_diagonal(A, ridge * xp.ones_like(A[0, :])))
         except (np.linalg.LinAlgError, RuntimeError):  # PyTorch's is a RuntimeError.
-            ridge = 100 * ridge or rounding
+            continue
     raise ValueError(
-        f"a matrix of shape {tuple(A.shape)} is not positive definite, nor with "
-        f"{ridge:.2g} added to its diagonal; use a positive semidefinite kernel"
+        f"a matrix of shape {tuple(A.shape)} is not finite or not positive definite, "
+        f"nor with {ridge:.2g} on its diagonal; use a positive semidefinite kernel"
     )
 
 

@@ -5,10 +5,10 @@ import pytest
 from numpy.testing import assert_allclose
 from sklearn.cluster import KMeans
 
-from adakern.dank.dual import classification_dual
 from adakern.dank.exact import SOLVERS
 from adakern.dank.saddle import make_saddle
 from adakern.dank.theory import between_clusters, partition_bounds, screened_rows
+from adakern.dual import classification_dual
 from adakern.kernels import gram_matrix
 
 C, ETA = 2.0, 200.0
@@ -84,5 +84,5 @@ def test_screening_is_safe_and_never_fires(partitioned):
 
 
 def test_bounds_need_a_positive_range():
-    with pytest.raises(ValueError, match="smallest=-0.1"):
+    with pytest.raises(ValueError, match=r"smallest=-0\.1"):
         partition_bounds(np.eye(2), [0, 1], 1.0, 1.0, -0.1, 1.0)

@@ -5,17 +5,22 @@ from numbers import Integral, Real
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from adakern.dank.exact import fit_exact
+from adakern.dank.scalable import fit_decomposed, fit_whole
 from adakern.kernels import KernelMixin
 
 __all__ = ["STRATEGIES", "DANKMixin"]
 
 #: How one machine is fitted: ``strategy(estimator, X, dual) -> machine``. X holds the
 #: rows of the machine (its square Gram matrix when the kernel is precomputed) and dual
-#: is an ``adakern.dank.dual.Dual``. A machine offers ``decision_function(X)``, where X
+#: is an ``adakern.dual.Dual``. A machine offers ``decision_function(X)``, where X
 #: are features or precomputed kernel values against the machine's rows, and the
 #: attributes ``dual_coef`` (n,), ``intercept``, ``adaptive_factor`` (n, r), ``rank``,
 #: ``objective``, ``duality_gap``, ``n_iter``, ``converged`` and ``history``.
-STRATEGIES = {"exact": fit_exact}
+STRATEGIES = {
+    "exact": fit_exact,
+    "decomposed": fit_decomposed,
+    "whole": fit_whole,
+}
 
 _PUBLISHED = (
     "adaptive_factor",

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from adakern.dank.dual import Dual
+from adakern.dual import Dual
 from adakern.linalg import leading_eigenpairs
 
 __all__ = ["ClosedFormSaddle", "FrozenSaddle", "Point", "Saddle", "make_saddle"]
@@ -136,10 +136,6 @@ class Saddle:
         difference = (R[:, 1:] * f) @ R[:, 1:].T
         difference[0, 0] -= n
         return (difference**2).sum()
-
-    def extrapolate(self, new, old, beta):
-        """The point that lies beyond ``new``, seen from ``old``."""
-        return self(new.u + beta * (new.u - old.u))
 
     def learned_kernel(self, point):
         """The product with F∘K, F held at the point, as a function of a vector."""
