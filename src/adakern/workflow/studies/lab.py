@@ -11,6 +11,7 @@ from sklearn.model_selection import ParameterGrid, train_test_split
 from sklearn.preprocessing import MinMaxScaler
 
 from adakern.baselines import FalkonRegressor
+from adakern.datasets import make_sin_2x3
 from adakern.lab import LABRBFRegressor
 
 __all__ = ["plot_sine", "plot_support", "sine", "support"]
@@ -19,8 +20,8 @@ __all__ = ["plot_sine", "plot_support", "sine", "support"]
 ALPHA = 1e-3
 
 
-def sine(table, seed, *, rows=400, support=30, wide=20.0, narrow=100.0):
-    """Fits of sin(2 x^3) on [-1, 2] with global and with trained bandwidths.
+def sine(table, seed, *, rows=600, support=40, high=3.0, wide=20.0, narrow=100.0):
+    """Fits of sin(2 x^3) with global and with trained bandwidths.
 
     Parameters
     ----------
@@ -29,34 +30,42 @@ def sine(table, seed, *, rows=400, support=30, wide=20.0, narrow=100.0):
     seed : int
         Of the training.
     rows : int
-        Training rows, evenly spaced.
+        Training rows, evenly spaced on [0, high] and scaled to [-1, 1].
     support : int
-        Support data of all three models.
+        Support data of all three models; evenly spaced for the two global ones.
+    high : float
+        Where x ends; the paper does not say.
     wide, narrow : float
         gamma of the two global Gaussian kernels; the paper's 20 and 100.
 
     Returns
     -------
     pandas.DataFrame
-        Columns: model ("truth", "global gamma=...", "local", "bandwidth"), x, value,
-        and r2 of the model on a fine grid.
+        Columns: model ("truth", "global, gamma = ...", "local", "bandwidth"), x (in
+        [0, high]), value, and r2 of the model on a grid four times as fine.
     """
-    x = np.linspace(-1, 2, rows)
-    grid = np.linspace(-1, 2, 4 * rows)
-    y, truth = np.sin(2 * x**3), np.sin(2 * grid**3)
-    frames = [_curve("truth", grid, truth, 1.0)]
-    local = LABRBFRegressor(alpha=ALPHA, max_support=support, random_state=seed)
-    local.fit(x[:, None], y)
+    X, y = make_sin_2x3(rows, high)
+    X_grid, truth = make_sin_2x3(4 * rows, high)
+    to_unit = MinMaxScaler((-1, 1)).fit(X)
+    X, grid = to_unit.transform(X), to_unit.transform(X_grid)
     centres = np.linspace(0, rows - 1, support).round().astype(int)
-    models = {"local": local}
-    for gamma in (wide, narrow):
-        ridge = KernelRidge(kernel="rbf", gamma=gamma, alpha=ALPHA)
-        models[f"global, gamma = {gamma:g}"] = ridge.fit(x[centres, None], y[centres])
+    models = {
+        f"global, gamma = {gamma:g}": KernelRidge(
+            kernel="rbf", gamma=gamma, alpha=ALPHA
+        ).fit(X[centres], y[centres])
+        for gamma in (wide, narrow)
+    }
+    local = LABRBFRegressor(
+        alpha=ALPHA, max_support=support, growth=5, random_state=seed
+    )
+    models["local"] = local.fit(X, y)
+    x = X_grid[:, 0]
+    frames = [_curve("truth", x, truth, 1.0)]
     for name, model in models.items():
-        fitted = model.predict(grid[:, None])
-        frames.append(_curve(name, grid, fitted, r2_score(truth, fitted)))
-    places, bandwidths = local.support_vectors_[:, 0], local.bandwidths_[:, 0]
-    frames.append(_curve("bandwidth", places, bandwidths, np.nan))
+        fitted = model.predict(grid)
+        frames.append(_curve(name, x, fitted, r2_score(truth, fitted)))
+    places = to_unit.inverse_transform(local.support_vectors_)[:, 0]
+    frames.append(_curve("bandwidth", places, local.bandwidths_[:, 0], np.nan))
     return pd.concat(frames, ignore_index=True)
 
 
@@ -77,9 +86,9 @@ def plot_sine(frame):
         axis.plot(curve.x, curve.value, linewidth=1, label=name)
         axis.set_title(f"{name}: R² = {curve.r2.iloc[0]:.4f}", fontsize="medium")
         axis.set_ylim(-1.6, 1.6)
-    axes[-1].semilogy(bandwidths.x, bandwidths.value, "o", markersize=4)
+    axes[-1].plot(bandwidths.x, bandwidths.value, "o", markersize=4)
     axes[-1].set_title("learned bandwidth of each support datum", fontsize="medium")
-    axes[-1].set_ylabel("θ (1 / unit of x)")
+    axes[-1].set_ylabel("θ, x scaled to [-1, 1]")
     axes[-1].set_xlabel("x")
     return figure
 
