@@ -8,8 +8,10 @@ from hypothesis.extra.numpy import arrays
 from adakern.linalg import (
     add_to_diagonal,
     factorised,
+    is_positive_semidefinite,
     leading_eigenpairs,
     project_onto_feasible,
+    project_onto_simplex,
 )
 
 
@@ -118,3 +120,23 @@ def test_leading_eigenpairs_from_a_warm_start_and_an_operator():
     warm, _, _ = leading_eigenpairs(Operator(), 20.0, start=block)
     np.testing.assert_allclose(warm, cold, rtol=1e-4)
     assert Operator.products < first
+
+
+@given(st.lists(st.floats(-5, 5), min_size=1, max_size=12))
+def test_simplex_projection_by_its_variational_inequality(values):
+    v = np.array(values)
+    w = project_onto_simplex(v)
+    assert w.min() >= 0
+    assert w.sum() == pytest.approx(1)
+    # (v - w)'(vertex - w) <= 0 for every vertex of the simplex
+    assert np.max(v - w) <= (v - w) @ w + 1e-9
+
+
+@pytest.mark.parametrize("scale", [1e-8, 1.0, 1e8])
+def test_semidefiniteness_is_judged_at_the_scale_of_the_matrix(scale):
+    rng = np.random.default_rng(0)
+    factor = rng.normal(size=(20, 5))
+    K = factor @ factor.T
+    assert is_positive_semidefinite(scale * K)
+    assert not is_positive_semidefinite(scale * (K - 1e-3 * np.eye(20)))
+    assert not is_positive_semidefinite(-scale * K)
