@@ -6,6 +6,8 @@ from adakern.kernels import (
     KERNELS,
     gram_matrix,
     kernel_diagonal,
+    kernel_product,
+    kernel_products,
     resolve_gamma,
     row_blocks,
 )
@@ -100,3 +102,32 @@ def test_unknown_kernel_is_named(points):
 def test_blocks_cover_all_rows_once():
     rows = np.concatenate([np.arange(100)[b] for b in row_blocks(100, 24, 100)])
     np.testing.assert_array_equal(rows, np.arange(100))
+
+
+@pytest.mark.parametrize("library", ["numpy", "array_api_strict", "torch"])
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_products_equal_those_of_the_stored_matrix(
+    points, library, kernel, monkeypatch
+):
+    xp = pytest.importorskip(library)
+    monkeypatch.setattr("adakern.kernels.TILE_BYTES", 3 * 8 * 11)  # Three rows.
+    X, Y = points
+    rng = np.random.default_rng(1)
+    V, U = rng.normal(size=(2, 11, 4))
+    K = gram_matrix(X, Y, kernel=kernel, gamma=0.7)
+    A, B = xp.asarray(X), xp.asarray(Y)
+    for columns in (slice(None), 0):
+        v, u = xp.asarray(V[:, columns]), xp.asarray(U[:, columns])
+        KV, QU = kernel_products(A, B, v, u, kernel=kernel, gamma=0.7)
+        np.testing.assert_allclose(np.asarray(KV), K @ V[:, columns], atol=1e-10)
+        np.testing.assert_allclose(np.asarray(QU), K**2 @ U[:, columns], atol=1e-10)
+        alone = kernel_product(A, B, v, kernel=kernel, gamma=0.7)
+        np.testing.assert_array_equal(np.asarray(alone), np.asarray(KV))
+
+
+def test_products_with_no_rows_are_zero(points):
+    X, Y = points
+    none, empty = np.empty((0, 3)), np.empty((0, 2))
+    np.testing.assert_array_equal(kernel_product(X, none, empty), np.zeros((20, 2)))
+    assert kernel_product(none, Y, np.ones((11, 2))).shape == (0, 2)
+    assert [part.shape for part in kernel_products(none, Y, Y, Y)] == [(0, 3)] * 2

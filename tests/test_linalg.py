@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from adakern.linalg import project_onto_feasible
+from adakern.linalg import add_to_diagonal, factorised, project_onto_feasible
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -36,3 +36,43 @@ def test_projection_is_feasible_and_idempotent(v, C):
     # y'a = 0 holds up to the rounding of v - t y, whose entries are as large as v.
     rounding = 1e-14 * (abs(v).max() + C)
     np.testing.assert_allclose(project_onto_feasible(a, y, C), a, atol=rounding)
+
+
+@pytest.mark.parametrize("library", ["numpy", "array_api_strict", "torch"])
+def test_factorised_solves_for_every_right_hand_side(library):
+    xp = pytest.importorskip(library)
+    rng = np.random.default_rng(0)
+    A = rng.normal(size=(8, 8))
+    A = A @ A.T
+    solve = factorised(xp.asarray(A))
+    for b in rng.normal(size=(3, 8)):
+        np.testing.assert_allclose(
+            np.asarray(solve(xp.asarray(b))), np.linalg.solve(A, b), rtol=1e-8
+        )
+
+
+@pytest.mark.parametrize("library", ["numpy", "torch"])
+def test_factorised_lifts_a_matrix_that_rounding_made_indefinite(library):
+    xp = pytest.importorskip(library)
+    A = np.ones((6, 6)) - 1e-15 * np.eye(6)
+    x = np.asarray(factorised(xp.asarray(A))(xp.asarray(np.ones(6))))
+    np.testing.assert_allclose(A @ x, 1, rtol=1e-6)
+
+
+def test_factorised_refuses_an_indefinite_matrix():
+    with pytest.raises(
+        ValueError, match=r"shape \(2, 2\) is not finite or not positive"
+    ):
+        factorised(np.array([[0.0, 1.0], [1.0, 0.0]]) * 1e3)
+    with pytest.raises(ValueError, match="use a positive semidefinite kernel"):
+        factorised(np.full((2, 2), np.nan))
+
+
+@pytest.mark.parametrize("library", ["numpy", "array_api_strict", "torch"])
+def test_add_to_diagonal(library):
+    xp = pytest.importorskip(library)
+    A, values = np.arange(9.0).reshape(3, 3), np.array([1.0, 2.0, 3.0])
+    np.testing.assert_array_equal(
+        np.asarray(add_to_diagonal(xp.asarray(A.copy()), xp.asarray(values))),
+        A + np.diag(values),
+    )

@@ -16,6 +16,7 @@ __all__ = [
     "KernelMixin",
     "gram_matrix",
     "kernel_diagonal",
+    "kernel_product",
     "kernel_products",
     "nearest_rows",
     "resolve_gamma",
@@ -178,6 +179,85 @@ def _exp_inplace(D, factor):
     return array_namespace(D).exp(D)
 
 
+def kernel_product(X, Y, V, *, kernel="rbf", gamma=1.0, degree=3, coef0=1.0):
+    """``K(X, Y) V`` without ever storing K.
+
+    Parameters
+    ----------
+    X : array of shape (n, d)
+    Y : array of shape (m, d)
+    V : array of shape (m,) or (m, k)
+    kernel, gamma, degree, coef0
+        As in :func:`gram_matrix`.
+
+    Returns
+    -------
+    array of shape (n,) or (n, k)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from adakern.kernels import kernel_product
+    >>> X = np.array([[0.0], [1.0]])
+    >>> kernel_product(X, X, np.array([1.0, 0.0])).round(3)
+    array([1.   , 0.368])
+    """
+    if 0 in (X.shape[0], Y.shape[0]):
+        return _no_products(X, V)
+    tiles = _tiles(X, Y, kernel=kernel, gamma=gamma, degree=degree, coef0=coef0)
+    return array_namespace(X).concat([tile @ V for tile in tiles])
+
+
+def kernel_products(X, Y, V, U, *, kernel="rbf", gamma=1.0, degree=3, coef0=1.0):
+    """``K(X, Y) V`` and ``(K∘K)(X, Y) U`` without ever storing K.
+
+    Each tile of the Gram matrix serves both products.
+
+    Parameters
+    ----------
+    X : array of shape (n, d)
+    Y : array of shape (m, d)
+    V, U : array of shape (m,) or (m, k)
+        What to multiply the Gram matrix and its entrywise square with.
+    kernel, gamma, degree, coef0
+        As in :func:`gram_matrix`.
+
+    Returns
+    -------
+    KV, QU : arrays of shape (n,) or (n, k)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from adakern.kernels import kernel_products
+    >>> X = np.array([[0.0], [1.0]])
+    >>> KV, QU = kernel_products(X, X, np.array([1.0, 0.0]), np.array([0.0, 1.0]))
+    >>> KV.round(3), QU.round(3)
+    (array([1.   , 0.368]), array([0.135, 1.   ]))
+    """
+    if 0 in (X.shape[0], Y.shape[0]):
+        return _no_products(X, V), _no_products(X, U)
+    KV, QU = [], []
+    for tile in _tiles(X, Y, kernel=kernel, gamma=gamma, degree=degree, coef0=coef0):
+        KV.append(tile @ V)
+        tile *= tile
+        QU.append(tile @ U)
+    xp = array_namespace(X)
+    return xp.concat(KV), xp.concat(QU)
+
+
+def _no_products(X, V):
+    xp, device = array_namespace(X), getattr(X, "device", None)
+    return xp.zeros((X.shape[0], *V.shape[1:]), dtype=X.dtype, device=device)
+
+
+def _tiles(X, Y, **kernel):
+    """The Gram matrix from top to bottom, in pieces that stay in the cache."""
+    bytes_per_row = Y.shape[0] * array_namespace(X).finfo(X.dtype).bits // 8
+    for rows in row_blocks(X.shape[0], bytes_per_row, TILE_BYTES):
+        yield gram_matrix(X[rows, :], Y, **kernel)
+
+
 def kernel_diagonal(X, *, kernel="rbf", gamma=1.0, degree=3, coef0=1.0):
     """The values k(x, x) of the rows of X, shape (n,), without the Gram matrix."""
     xp = array_namespace(X)
@@ -268,44 +348,3 @@ class KernelMixin:
         if self.kernel == "precomputed":
             return X
         return gram_matrix(X, Y, **self._kernel_params)
-
-
-def kernel_products(X, Y, V, U, *, kernel="rbf", gamma=1.0, degree=3, coef0=1.0):
-    """``K(X, Y) V`` and ``(K o K)(X, Y) U`` without ever storing K.
-
-    The Gram matrix is made tile by tile, each small enough for the processor's cache,
-    and each tile serves both products.
-
-    Parameters
-    ----------
-    X : array of shape (n, d)
-    Y : array of shape (m, d)
-    V, U : array of shape (m,) or (m, k)
-        What to multiply the Gram matrix and its entrywise square with.
-    kernel, gamma, degree, coef0
-        As in :func:`gram_matrix`.
-
-    Returns
-    -------
-    KV, QU : arrays of shape (n,) or (n, k)
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from adakern.kernels import kernel_products
-    >>> X = np.array([[0.0], [1.0]])
-    >>> KV, QU = kernel_products(X, X, np.array([1.0, 0.0]), np.array([0.0, 1.0]))
-    >>> KV.round(3), QU.round(3)
-    (array([1.   , 0.368]), array([0.135, 1.   ]))
-    """
-    xp = array_namespace(X, Y, V, U)
-    KV, QU = [], []
-    bytes_per_row = Y.shape[0] * xp.finfo(X.dtype).bits // 8
-    for rows in row_blocks(X.shape[0], bytes_per_row, TILE_BYTES):
-        tile = gram_matrix(
-            X[rows, :], Y, kernel=kernel, gamma=gamma, degree=degree, coef0=coef0
-        )
-        KV.append(tile @ V)
-        tile *= tile
-        QU.append(tile @ U)
-    return xp.concat(KV), xp.concat(QU)

@@ -2,13 +2,14 @@
 
 import numpy as np
 from array_api_compat import array_namespace, is_numpy_array, is_torch_array
-from scipy.linalg import cho_factor, cho_solve
+from scipy.linalg import cho_factor, cho_solve, eigh
 
 __all__ = [
     "add_to_diagonal",
     "factorised",
     "inverse_square_root",
     "is_positive_semidefinite",
+    "leading_eigenpairs",
     "project_onto_feasible",
     "project_onto_simplex",
     "ranked_eigh",
@@ -183,8 +184,8 @@ def factorised(A):
     """A function ``b -> A^-1 b`` for a symmetric positive definite A.
 
     One Cholesky factorisation serves any number of right-hand sides. A matrix that
-    rounding has made indefinite gets the smallest ridge (a power of 100 times the
-    rounding of its trace) with which the factorisation runs through.
+    rounding has made indefinite gets the smallest ridge (a power of 100 times its
+    rounding errors) with which the factorisation runs through.
 
     Parameters
     ----------
@@ -212,16 +213,15 @@ def factorised(A):
     xp = array_namespace(A)
     if not (is_numpy_array(A) or is_torch_array(A)):
         return lambda b: xp.linalg.solve(A, b)
-    ridge = 0.0
-    rounding = float(xp.finfo(A.dtype).eps) * float(xp.linalg.trace(A))
-    while ridge <= 1e9 * rounding:
+    rounding = float(xp.finfo(A.dtype).eps) * float(xp.max(xp.abs(A))) * A.shape[0]
+    for ridge in (0.0, rounding, 1e2 * rounding, 1e4 * rounding):
         try:
             return _cholesky_solver(add_to_diagonal(A, ridge * xp.ones_like(A[0, :])))
         except (np.linalg.LinAlgError, RuntimeError):  # PyTorch's is a RuntimeError.
-            ridge = 100 * ridge or rounding
+            continue
     raise ValueError(
-        f"a matrix of shape {tuple(A.shape)} is not positive definite, nor with "
-        f"{ridge:.2g} added to its diagonal; use a positive semidefinite kernel"
+        f"a matrix of shape {tuple(A.shape)} is not finite or not positive definite, "
+        f"nor with {ridge:.2g} on its diagonal; use a positive semidefinite kernel"
     )
 
 
@@ -232,3 +232,96 @@ def _cholesky_solver(A):
     xp = array_namespace(A)
     factor = xp.linalg.cholesky(A)
     return lambda b: xp.cholesky_solve(b[:, None], factor)[:, 0]
+
+
+def leading_eigenpairs(A, threshold, *, start=None, tol=1e-8):
+    """Eigenpairs of a symmetric matrix whose eigenvalue exceeds ``threshold``.
+
+    Block Lanczos with restarts: the Ritz vectors of the last round and two
+    multiplications by A of their residuals span the next basis. A warm start from the
+    vectors of a nearby matrix usually needs a single round. Where many eigenvalues lie
+    above the threshold the dense decomposition takes over.
+
+    Parameters
+    ----------
+    A : ndarray of shape (n, n)
+        Symmetric.
+    threshold : float
+    start : ndarray of shape (n, k), default=None
+        Approximate eigenvectors; a fixed pseudo-random block when None.
+    tol : float, default=1e-8
+        Frobenius norm of the residual ``A U - U diag(values)`` that is small enough.
+
+    Returns
+    -------
+    values : ndarray of shape (r,)
+        Falling.
+    vectors : ndarray of shape (n, r)
+        Orthonormal.
+    block : ndarray of shape (n, k), k >= r
+        What to hand over as ``start`` for the next, nearby matrix.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from adakern.linalg import leading_eigenpairs
+    >>> values, vectors, _ = leading_eigenpairs(np.diag([3.0, 0.5, 2.0]), 1.0)
+    >>> values.round(6)
+    array([3., 2.])
+    """
+    n = len(A)
+    X = _start_block(n, 8) if start is None else start
+    while 10 * X.shape[1] < n:
+        found = _block_lanczos(A, X, threshold, tol)
+        if found is not None:
+            return found
+        X = np.hstack([X, _start_block(n, X.shape[1])])
+    values, vectors = eigh(A, subset_by_value=(threshold, np.inf))
+    values, vectors = values[::-1], vectors[:, ::-1]
+    return values, vectors, vectors if vectors.shape[1] else _start_block(n, 1)
+
+
+def _start_block(n, width):
+    """Ones (the leading eigenvector of 11' + Gamma) beside fixed random columns."""
+    block = np.random.default_rng(width).standard_normal((n, width))
+    block[:, 0] = 1.0
+    return block
+
+
+def _block_lanczos(A, X, threshold, tol, max_rounds=20):
+    """The pairs above the threshold, or None if the block is too narrow for them."""
+    width = X.shape[1]
+    basis = _orthonormal(X)
+    image = A @ basis
+    for _ in range(max_rounds):
+        ritz, rotation = np.linalg.eigh(basis.T @ image)
+        ritz, rotation = ritz[: -width - 1 : -1], rotation[:, : -width - 1 : -1]
+        basis, image = basis @ rotation, image @ rotation
+        residual = image - basis * ritz
+        # An eigenvalue lies within the length of the residual of each Ritz value.
+        undecided = ritz + np.linalg.norm(residual, axis=0) > threshold
+        wanted = ritz > threshold
+        if wanted.all():
+            return None
+        if np.linalg.norm(residual[:, undecided]) <= tol:
+            return ritz[wanted], basis[:, wanted], basis
+        step = residual
+        for _ in range(2):
+            step = _orthonormal(step, against=basis)
+            if not step.shape[1]:
+                break
+            step_image = A @ step
+            basis = np.hstack([basis, step])
+            image = np.hstack([image, step_image])
+            step = step_image
+    return None
+
+
+def _orthonormal(X, against=None):
+    """Orthonormal basis of the columns of X, orthogonal to ``against``."""
+    scale = np.abs(X).max(initial=0.0)
+    if against is not None:
+        for _ in range(2):  # the second pass removes what rounding left of the first
+            X = X - against @ (against.T @ X)
+    Q, R = np.linalg.qr(X)
+    return Q[:, np.abs(np.diag(R)) > 1e-12 * scale]

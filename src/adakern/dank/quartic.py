@@ -8,14 +8,15 @@ dual variable d needs no matrix F (section 4 of the paper, which drops the bias)
 
 over ``lower <= d <= upper``. Classification has t = y in {-1, +1}, ``epsilon = 0`` and
 the box [0, C] or [-C, 0] by the label, so that t'd is the 1'a of the paper; regression
-has the targets t and the box [-C, C]. The weights w are zero for a whole problem;
+has the targets t and the box [-C, C]. A machine with a bias adds the constraint
+``1'd = 0``, whose multiplier b is the bias. The weights w are zero for a whole problem;
 where only some rows move, they carry the quartic's coupling to the rows held fixed.
 
 h is a Lagrangian dual whose primal separates over the rows, which gives a certificate
 for every single row: :func:`row_gaps`.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -32,6 +33,15 @@ __all__ = [
     "row_gaps",
     "tube_box",
 ]
+
+#: Distance that a warm start keeps from the bounds, in units of the problem.
+NEAR_BOUND = 0.1
+
+#: Complementarity that the steps aim at in the end, as a fraction of the gap wanted.
+LEAST = 1e-4
+
+#: Steps without a better certificate after which the solver gives up.
+PATIENCE = 10
 
 #: Fraction of the way to the boundary that an interior step may go.
 TO_BOUNDARY = 0.995
@@ -84,6 +94,7 @@ class QuarticSolution:
     """Maximiser ``dual_coef`` (n,), with the certificate it was accepted by."""
 
     dual_coef: Any
+    intercept: float
     objective: float
     gap: float
     n_iter: int
@@ -101,17 +112,39 @@ def objective(d, Kd, Qq, box, eta, weight=0.0):
     return float(xp.sum(rows))
 
 
-def row_gaps(d, Kd, Qq, box, eta, weight=0.0):
+def ascent(d, Kd, Qq, box, eta, weight=0.0):
+    """Gradient of the smooth part of h, without epsilon |d|; shape (n,)."""
+    return box.target - Kd - d * (Qq / (4 * eta) + 2 * weight)
+
+
+def best_intercept(d, gradient, box):
+    """The multiplier b of ``1'd = const`` that the rows inside their box agree on.
+
+    Their gradient, less epsilon towards zero, is b at the maximiser.
+    """
+    xp = array_namespace(d)
+    inside = (d > box.lower) & (d < box.upper)
+    if box.epsilon:
+        inside = inside & (d != 0)
+    count = int(xp.count_nonzero(inside))
+    if not count:
+        return 0.0
+    values = gradient - box.epsilon * xp.sign(d)
+    return float(xp.sum(xp.where(inside, values, xp.zeros_like(d)))) / count
+
+
+def row_gaps(d, Kd, Qq, box, eta, weight=0.0, intercept=0.0):
     """Upper bounds on what each row can still add to h; their sum is a duality gap.
 
     With w = sum d_i phi(x_i) and v = sum d_i^2 psi(x_i) in the feature spaces of K and
     of K o K, h is the dual of the convex problem
 
         1/2 |w|^2 + 1/(16 eta) |v|^2 + sum_i max_u m_i(u),
-        m_i(u) = u (t_i - <w, phi_i>) - epsilon |u| - u^2 (weight_i + <v, psi_i>/(8 eta)),
+        m_i(u) = u (t_i - <w, phi_i>) - epsilon |u| - u^2 (w_i + <v, psi_i>/(8 eta)),
 
-    u in the box of row i, and at the (w, v) of d primal minus dual is
-    ``sum_i max_u m_i(u) - m_i(d_i)``: no term is negative.
+    u in the box of row i, w_i its weight, and at the (w, v) of d primal minus dual is
+    ``sum_i max_u m_i(u) - m_i(d_i)``: no term is negative. Under ``1'd = const`` the
+    same holds with ``t - intercept`` in place of t, for any number.
 
     Returns
     -------
@@ -119,7 +152,7 @@ def row_gaps(d, Kd, Qq, box, eta, weight=0.0):
         Non-negative; all zero exactly at the maximiser.
     """
     xp = array_namespace(d)
-    residual = box.target - Kd
+    residual = box.target - intercept - Kd
     curvature = weight + Qq / (8 * eta)
 
     def m(u):
@@ -131,13 +164,23 @@ def row_gaps(d, Kd, Qq, box, eta, weight=0.0):
     # A row with no curvature goes to the end of its box.
     smallest = xp.finfo(d.dtype).smallest_normal
     best = towards / (2 * xp.where(curvature > smallest, curvature, zero + smallest))
-    best = xp.where(best > box.upper, box.upper, best)
-    best = xp.where(best < box.lower, box.lower, best)
+    best = xp.minimum(xp.maximum(best, box.lower), box.upper)
     gaps = m(best) - m(d)
     return xp.where(gaps > 0, gaps, zero)
 
 
-def maximise_quartic(K, box, eta, *, weight=0.0, tol=1e-6, gap_goal=0.0, max_iter=100):
+def maximise_quartic(
+    K,
+    box,
+    eta,
+    *,
+    weight=0.0,
+    start=None,
+    balanced=False,
+    tol=1e-6,
+    gap_goal=0.0,
+    max_iter=100,
+):
     """Maximise h by a primal-dual interior-point method.
 
     Every step is one Cholesky factorisation of an (n, n) matrix; about ten steps are
@@ -155,6 +198,11 @@ def maximise_quartic(K, box, eta, *, weight=0.0, tol=1e-6, gap_goal=0.0, max_ite
         without a bias.
     weight : array of shape (n,), default=0.0
         Non-negative weights w of the diagonal quadratic term.
+    start : array of shape (n,), default=None
+        Where to start from, within the box; near zero when None.
+    balanced : bool, default=False
+        Hold the sum of d at that of ``start`` (zero when None), which is the constraint
+        of a machine with a bias.
     tol : float, default=1e-6
         Largest accepted duality gap, as a fraction of |h|.
     gap_goal : float, default=0.0
@@ -179,35 +227,52 @@ def maximise_quartic(K, box, eta, *, weight=0.0, tol=1e-6, gap_goal=0.0, max_ite
     --------
     >>> import numpy as np
     >>> K, y = np.eye(2), np.array([1.0, -1.0])
-    >>> solution = maximise_quartic(K, label_box(y, C=10.0), eta=0.25)
+    >>> box = label_box(y, C=10.0)
+    >>> solution = maximise_quartic(K, box, eta=0.25, tol=1e-9)
     >>> solution.dual_coef.round(4)  # the root of 1 - a - a^3
     array([ 0.6823, -0.6823])
     """
     xp = array_namespace(K)
     Q = K * K
-    point = _InteriorPoint(box)
-    best, rounding = None, 10 * float(xp.finfo(K.dtype).eps)
+    total = (0.0 if start is None else float(xp.sum(start))) if balanced else None
+    point = _InteriorPoint(box, total)
+    if start is not None:
+        gradient = ascent(start, K @ start, Q @ (start * start), box, eta, weight)
+        b = best_intercept(start, gradient, box) if balanced else 0.0
+        point.warm(start, gradient - b)
+    best = None
     for n_iter in range(max_iter + 1):
         d = point.d
         Kd, Qq = K @ d, Q @ (d * d)
         inside = abs(objective(d, Kd, Qq, box, eta, weight))
-        left = point.complementarity()
-        if left <= 20 * max(gap_goal, tol * inside) or n_iter == max_iter:
-            rounded = point.rounded()
-            products = K @ rounded, Q @ (rounded * rounded)
-            h = objective(rounded, *products, box, eta, weight)
-            gap = float(xp.sum(row_gaps(rounded, *products, box, eta, weight)))
-            converged = gap <= max(gap_goal, tol * abs(h))
-            if best is None or gap < best.gap:
-                best = QuarticSolution(rounded, h, gap, n_iter, converged)
-            if converged or left <= rounding * inside:
+        enough = max(gap_goal, tol * inside)
+        if point.complementarity() <= 20 * enough or n_iter == max_iter:
+            now = _certified(point.rounded(), K, Q, box, eta, weight, balanced, n_iter)
+            now = replace(
+                now, converged=now.gap <= max(gap_goal, tol * abs(now.objective))
+            )
+            if best is None or now.gap < best.gap:
+                best = now
+            # Steps that no longer help move within the rounding errors.
+            if best.converged or n_iter >= best.n_iter + PATIENCE:
                 break
-        gradient = box.target - Kd - d * (Qq / (4 * eta) + 2 * weight)
-        H = Q * (d[:, None] * (d / (2 * eta))[None, :])
+        H = Q * d[:, None]
+        H *= (d / (2 * eta))[None, :]
         H += K
         H = add_to_diagonal(H, Qq / (4 * eta) + 2 * weight)
-        point.step(H, gradient)
+        point.step(H, ascent(d, Kd, Qq, box, eta, weight), least=LEAST * enough)
     return best
+
+
+def _certified(d, K, Q, box, eta, weight, balanced, n_iter):
+    xp = array_namespace(K)
+    products = K @ d, Q @ (d * d)
+    b = 0.0
+    if balanced:
+        b = best_intercept(d, ascent(d, *products, box, eta, weight), box)
+    gap = float(xp.sum(row_gaps(d, *products, box, eta, weight, b)))
+    h = objective(d, *products, box, eta, weight)
+    return QuarticSolution(d, b, h, gap, n_iter, converged=False)
 
 
 class _InteriorPoint:
@@ -215,10 +280,12 @@ class _InteriorPoint:
 
     d is ``offset + sum_k sign_k x_k`` with 0 < x_k < width_k: one leg (k = 1) without a
     tube; with a tube two, the positive and the negative part of d, because
-    ``epsilon |d|`` is linear in them. Arrays of legs have shape (legs, n).
+    ``epsilon |d|`` is linear in them. Arrays of legs have shape (legs, n). The sum of d
+    tends to ``total`` unless that is None.
     """
 
-    def __init__(self, box):
+    def __init__(self, box, total):
+        self.total = total
         xp = self.xp = array_namespace(box.target)
         if box.epsilon:
             self.width = xp.stack([box.upper, -box.lower])
@@ -232,14 +299,29 @@ class _InteriorPoint:
         scale = float(xp.max(xp.abs(box.target))) or 1.0
         self.unit = xp.where(self.width > 2 * scale, scale, self.width / 2)
         self.scale = scale
-        self.x = self.unit + 0
+        # d starts at zero, or one unit from it where zero is a bound.
+        self._place(-self.sign * self.offset, 1.0)
         self.z_lower = xp.full_like(self.x, scale)
         self.z_upper = xp.full_like(self.x, scale)
+
+    def _place(self, x, distance):
+        """Move to x, at least this many units from the bounds."""
+        xp, least = self.xp, distance * self.unit
+        self.x = xp.minimum(xp.maximum(x, least), self.width - least)
         self.rest = self.width - self.x
 
     @property
     def d(self):
         return self.offset + self.xp.sum(self.sign * self.x, axis=0)
+
+    def warm(self, d, gradient):
+        """Go near the point d with this gradient of h."""
+        xp = self.xp
+        self._place(self.sign * (d - self.offset), NEAR_BOUND)
+        pull = self.sign * gradient - self.cost
+        least = xp.full_like(pull, NEAR_BOUND * self.scale)
+        self.z_lower = xp.maximum(-pull, least)
+        self.z_upper = xp.maximum(pull, least)
 
     def complementarity(self):
         return float(
@@ -255,42 +337,89 @@ class _InteriorPoint:
         ratio = self.unit / self.scale
         x = xp.where(self.x < ratio * self.z_lower, xp.zeros_like(self.x), self.x)
         x = xp.where(self.rest < ratio * self.z_upper, self.width, x)
-        return self.offset + xp.sum(self.sign * x, axis=0)
+        d = self.offset + xp.sum(self.sign * x, axis=0)
+        return d if self.total is None else self._balanced(d, x)
 
-    def step(self, H, gradient):
-        """One predictor-corrector step for the Hessian H of -h and the gradient of h."""
+    def _balanced(self, d, x):
+        """d with its sum put right, by a shift of the rows inside the box."""
+        xp = self.xp
+        inside = xp.any((x > 0) & (x < self.width), axis=0)
+        count = max(1, int(xp.count_nonzero(inside)))
+        lower = self.offset + xp.sum(
+            xp.where(self.sign < 0, -self.width, 0 * x), axis=0
+        )
+        upper = self.offset + xp.sum(xp.where(self.sign > 0, self.width, 0 * x), axis=0)
+        for _ in range(3):
+            shift = (self.total - float(xp.sum(d))) / count
+            d = xp.where(inside, xp.minimum(xp.maximum(d + shift, lower), upper), d)
+        return d
+
+    def step(self, H, gradient, least):
+        """One predictor-corrector step, for the gradient of h and Hessian H of -h.
+
+        The complementarity aimed at is not below ``least``: h is no quadratic, and the
+        multipliers must not vanish before its gradient agrees with them.
+        """
         xp = self.xp
         x, rest, z_lower, z_upper = self.x, self.rest, self.z_lower, self.z_upper
         barrier = z_lower / x + z_upper / rest
         share = 1 / xp.sum(1 / barrier, axis=0)
-        solve = factorised(add_to_diagonal(H, share))
-        mean = self.complementarity() / (2 * x.shape[0] * x.shape[1])
+        solve = self._solver(factorised(add_to_diagonal(H, share)))
+        legs = xp.arange(x.shape[0], device=getattr(x, "device", None))
+        loosest = xp.argmin(barrier, axis=0)[None, :] == legs[:, None]
+        zero = xp.zeros_like(x)
+        count = 2 * x.shape[0] * x.shape[1]
+        mean = self.complementarity() / count
 
         def towards(lower, upper):
             """Newton direction to z_lower x = lower and z_upper rest = upper."""
             r = self.sign * gradient - self.cost + lower / x - upper / rest
             pull = share * xp.sum(self.sign * r / barrier, axis=0)
-            change = pull - share * solve(pull)
-            dx = (r - self.sign * change) / barrier
+            dd = solve(pull)
+            dx = (r - self.sign * (pull - share * dd)) / barrier
+            # The loosest leg takes what the others leave of dd: its own division by a
+            # barrier that vanishes would leave only rounding errors.
+            others = xp.sum(xp.where(loosest, zero, self.sign * dx), axis=0)
+            dx = xp.where(loosest, self.sign * (dd - others), dx)
             return (
                 dx,
                 (lower - z_lower * dx) / x - z_lower,
                 (upper + z_upper * dx) / rest - z_upper,
             )
 
-        dx, dl, du = towards(0 * x, 0 * x)
+        dx, dl, du = towards(zero, zero)
         primal, dual = self._longest(dx, dl, du)
-        predicted = float(
-            xp.sum((z_lower + dual * dl) * (x + primal * dx))
-            + xp.sum((z_upper + dual * du) * (rest - primal * dx))
-        ) / (2 * x.shape[0] * x.shape[1])
-        goal = mean * (predicted / mean) ** 3
+        predicted = (
+            float(
+                xp.sum((z_lower + dual * dl) * (x + primal * dx))
+                + xp.sum((z_upper + dual * du) * (rest - primal * dx))
+            )
+            / count
+        )
+        goal = max(mean * (predicted / mean) ** 3, least / count)
         dx, dl, du = towards(goal - dx * dl, goal + dx * du)
         primal, dual = self._longest(dx, dl, du)
-        self.x = x + primal * dx
-        self.rest = rest - primal * dx
-        self.z_lower = z_lower + dual * dl
-        self.z_upper = z_upper + dual * du
+        # Away from underflow: the barriers divide by all four.
+        tiny = float(xp.finfo(x.dtype).smallest_normal) ** 0.25
+        self.x = xp.maximum(x + primal * dx, tiny * self.unit)
+        self.rest = xp.maximum(rest - primal * dx, tiny * self.unit)
+        least_z = xp.full_like(x, tiny * self.scale)
+        self.z_lower = xp.maximum(z_lower + dual * dl, least_z)
+        self.z_upper = xp.maximum(z_upper + dual * du, least_z)
+
+    def _solver(self, solve):
+        """``solve``, along the plane on which the sum of d reaches its total."""
+        if self.total is None:
+            return solve
+        xp = self.xp
+        missing = self.total - float(xp.sum(self.d))
+        ones = solve(xp.ones_like(self.offset))
+
+        def balanced(pull):
+            free = solve(pull)
+            return free - ones * ((xp.sum(free) - missing) / xp.sum(ones))
+
+        return balanced
 
     def _longest(self, dx, dl, du):
         """Longest primal and dual steps that stay inside, at most 1."""

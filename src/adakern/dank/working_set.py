@@ -12,7 +12,14 @@ from typing import Any
 
 from array_api_compat import array_namespace
 
-from adakern.dank.quartic import Box, maximise_quartic, objective, row_gaps
+from adakern.dank.quartic import (
+    Box,
+    ascent,
+    best_intercept,
+    maximise_quartic,
+    objective,
+    row_gaps,
+)
 from adakern.kernels import gram_matrix, kernel_products
 
 __all__ = ["RowsSolution", "maximise_on_rows"]
@@ -29,6 +36,8 @@ class RowsSolution:
     ----------
     dual_coef : array of shape (n,)
         Signed; zero for the rows that are no support vectors.
+    intercept : float
+        Zero unless the problem is balanced.
     products, square_products : arrays of shape (n,)
         ``K d`` and ``(K o K)(d o d)``.
     objective, gap : float
@@ -36,19 +45,32 @@ class RowsSolution:
     n_iter : int
         Rounds.
     converged : bool
+    history : list of (float, float)
+        Objective and gap before each round and at the end.
     """
 
     dual_coef: Any
+    intercept: float
     products: Any
     square_products: Any
     objective: float
     gap: float
     n_iter: int
     converged: bool
+    history: list
 
 
 def maximise_on_rows(
-    X, box, eta, kernel, *, start=None, tol=1e-4, max_iter=200, max_working=4096
+    X,
+    box,
+    eta,
+    kernel,
+    *,
+    start=None,
+    balanced=False,
+    tol=1e-4,
+    max_iter=200,
+    max_working=6000,
 ):
     """Maximise h over all rows of X by working sets.
 
@@ -63,35 +85,49 @@ def maximise_on_rows(
         Keyword arguments of :func:`adakern.kernels.gram_matrix`.
     start : array of shape (n,), default=None
         Starting point; zero when None.
+    balanced : bool, default=False
+        Hold the sum of d at that of ``start``, which is the constraint of a machine
+        with a bias.
     tol : float, default=1e-4
         Largest accepted duality gap, as a fraction of h.
     max_iter : int, default=200
         Largest number of rounds.
-    max_working : int, default=4096
-        Largest working set m; a round takes about ``4 m^2`` numbers of memory.
+    max_working : int, default=6000
+        Largest working set m; a round takes about five matrices of m^2 numbers.
 
     Returns
     -------
     RowsSolution
     """
     xp = array_namespace(X)
-    d = xp.zeros_like(box.target) if start is None else start
+    d = (
+        xp.zeros_like(box.target)
+        if start is None
+        else xp.clip(start, box.lower, box.upper)
+    )
     Kd, Qq = _products(X, X, d, kernel)
-    n_iter = 0
+    history = []
     while True:
-        gaps = row_gaps(d, Kd, Qq, box, eta)
+        b = best_intercept(d, ascent(d, Kd, Qq, box, eta), box) if balanced else 0.0
+        gaps = row_gaps(d, Kd, Qq, box, eta, intercept=b)
         h, gap = objective(d, Kd, Qq, box, eta), float(xp.sum(gaps))
-        if gap <= tol * abs(h) or n_iter == max_iter:
+        history.append((h, gap))
+        converged = gap <= tol * abs(h)
+        if converged or len(history) > max_iter:
             break
         moving = _working_set(d, gaps, max_working)
-        goal = 0.3 * max(tol * abs(h), 0.1 * gap)
-        change = _best_change(X, moving, d, Kd, Qq, box, eta, kernel, goal)
+        # Precision is wasted while rows outside still want to join.
+        outside = float(xp.sum(xp.where(moving, xp.zeros_like(gaps), gaps)))
+        goal = 0.3 * max(tol * abs(h), 0.1 * outside)
+        change = _best_change(
+            X, moving, d, Kd, Qq, box, eta, kernel, balanced=balanced, gap_goal=goal
+        )
         K_change, Q_change = _products(
             X, X, change, kernel, square=(d + change) ** 2 - d**2
         )
         d, Kd, Qq = d + change, Kd + K_change, Qq + Q_change
-        n_iter += 1
-    return RowsSolution(d, Kd, Qq, h, gap, n_iter, gap <= tol * abs(h))
+    n_iter = len(history) - 1
+    return RowsSolution(d, b, Kd, Qq, h, gap, n_iter, converged, history)
 
 
 def _products(X, Y, v, kernel, square=None):
@@ -116,7 +152,7 @@ def _working_set(d, gaps, max_working):
     return moving
 
 
-def _best_change(X, moving, d, Kd, Qq, box, eta, kernel, goal):
+def _best_change(X, moving, d, Kd, Qq, box, eta, kernel, **options):
     """What the moving rows should add to d, the other rows held fixed; shape (n,)."""
     xp = array_namespace(X)
     rows = xp.nonzero(moving)[0]
@@ -126,7 +162,9 @@ def _best_change(X, moving, d, Kd, Qq, box, eta, kernel, goal):
     target = part.target - (xp.take(Kd, rows) - K @ now)
     weight = (xp.take(Qq, rows) - (K * K) @ (now * now)) / (8 * eta)
     part = Box(target, part.lower, part.upper, part.epsilon)
-    solution = maximise_quartic(K, part, eta, weight=weight, tol=0.0, gap_goal=goal)
+    solution = maximise_quartic(
+        K, part, eta, weight=weight, start=now, tol=0.0, **options
+    )
     change = xp.zeros_like(d)
     change[moving] = solution.dual_coef - now
     return change

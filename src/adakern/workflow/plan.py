@@ -130,6 +130,10 @@ class Plan:
             return method
         return recipe["tune_with"] and self.search_method(dataset, recipe["tune_with"])
 
+    def solved_datasets(self):
+        """Data sets that some method solves, in the order of the configuration."""
+        return list(dict.fromkeys(dataset for dataset, _ in self.cells))
+
     def n_repeats(self, dataset):
         """Number of solves of one method on a data set."""
         protocol = self.config.protocol

@@ -1,0 +1,159 @@
+"""Ascent methods for a smooth concave function over a simple convex set.
+
+They know nothing of data or kernels: ``objective(u)`` returns an object with ``u``,
+``value``, ``gradient``, ``gap`` and ``svm_value`` (what the gap is compared with), and
+``project(u)`` the nearest feasible point.
+"""
+
+from dataclasses import dataclass
+from time import perf_counter
+
+import numpy as np
+
+__all__ = [
+    "History",
+    "Solution",
+    "accelerated",
+    "nesterov",
+    "newton",
+    "project_gradient",
+]
+
+#: Relative rounding of the objective: smaller changes of it decide nothing.
+ROUNDING = 1e-13
+
+
+@dataclass
+class Solution:
+    """Where an ascent ended."""
+
+    point: object
+    converged: bool
+    history: dict
+
+    @property
+    def n_iter(self):
+        return len(self.history["objective"]) - 1
+
+
+class History:
+    """Objective, gap, step length and seconds of each iteration."""
+
+    def __init__(self):
+        self.rows = {"objective": [], "gap": [], "step": [], "seconds": []}
+        self._clock = perf_counter()
+
+    def add(self, point, step):
+        now = perf_counter()
+        values = (point.value, point.gap, step, now - self._clock)
+        for column, value in zip(self.rows.values(), values, strict=True):
+            column.append(float(value))
+        self._clock = now
+
+
+def is_certified(point, tol):
+    """Whether the duality gap is below ``tol`` times the objective."""
+    return point.gap <= tol * abs(point.svm_value)
+
+
+def newton(objective, start, maximise_model, *, tol, max_iter):
+    """Rounds of a quadratic model, maximised on the set, and a line search towards it.
+
+    ``maximise_model(point)`` returns the feasible maximiser of the second-order model
+    of the objective at the point.
+    """
+    history, point = History(), objective(start)
+    history.add(point, 0.0)
+    while not is_certified(point, tol):
+        if len(history.rows["gap"]) > max_iter:
+            return Solution(point, False, history.rows)
+        new = _line_search(objective, point, maximise_model(point))
+        if new is None:  # no ascent left above rounding
+            return Solution(point, False, history.rows)
+        history.add(new, np.linalg.norm(new.u - point.u))
+        point = new
+    return Solution(point, True, history.rows)
+
+
+def _line_search(objective, point, target, shortest=1e-6):
+    """The first sufficient ascent on the way back from the target, or None."""
+    direction = target - point.u
+    slope = point.gradient @ direction
+    slack = ROUNDING * abs(point.value)
+    share = 1.0
+    while share >= shortest:
+        new = objective(point.u + share * direction)
+        gain = new.value - point.value
+        if gain >= 0.1 * share * slope - slack and (slope > 0 or new.gap < point.gap):
+            return new
+        # The maximiser of the parabola through the two values and the slope.
+        parabola = share * slope * share / (2 * (share * slope - gain))
+        share = min(max(parabola, 0.1 * share), 0.5 * share)
+    return None
+
+
+def accelerated(objective, start, project, *, tol, max_iter, lipschitz=1.0):
+    """FISTA with backtracking and adaptive restart.
+
+    The step 1/L follows the curvature that is met; the momentum is dropped whenever it
+    points downhill (Beck and Teboulle 2009; O'Donoghue and Candes 2015).
+    """
+    history, point = History(), objective(start)
+    history.add(point, 0.0)
+    ahead, momentum, L = point, 1.0, lipschitz
+    while not is_certified(point, tol):
+        if len(history.rows["gap"]) > max_iter:
+            return Solution(point, False, history.rows)
+        while True:
+            new = objective(project(ahead.u + ahead.gradient / L))
+            step = new.u - ahead.u
+            bound = ahead.value + ahead.gradient @ step - L / 2 * step @ step
+            if new.value >= bound - ROUNDING * abs(ahead.value):
+                break
+            L *= 2
+        if ahead.gradient @ (new.u - point.u) < 0:
+            momentum = 1.0
+        following = (1 + np.sqrt(1 + 4 * momentum**2)) / 2
+        beta = (momentum - 1) / following
+        change = new.u - point.u
+        history.add(new, np.linalg.norm(change))
+        point, momentum, L = new, following, 0.95 * L
+        ahead = objective(new.u + beta * change) if beta > 0 else new
+    return Solution(point, True, history.rows)
+
+
+def nesterov(objective, start, project, *, lipschitz, tol, max_iter, min_step=1e-4):
+    """Algorithm 1 of the DANK paper: Nesterov's method with a fixed Lipschitz constant.
+
+    It stops on the step length ``min_step``, as the papers do, or on the gap.
+    """
+    history, point = History(), objective(start)
+    history.add(point, 0.0)
+    total = np.zeros_like(start)
+    for t in range(max_iter):
+        total += (t + 1) * point.gradient
+        theta = project(point.u + point.gradient / lipschitz)
+        beta = project(start + total / (2 * lipschitz))
+        new = objective((t + 1) / (t + 3) * theta + 2 / (t + 3) * beta)
+        step = np.linalg.norm(new.u - point.u)
+        history.add(new, step)
+        point = new
+        if step <= min_step or is_certified(point, tol):
+            break
+    return Solution(point, is_certified(point, tol), history.rows)
+
+
+def project_gradient(
+    objective, start, project, *, lipschitz, tol, max_iter, min_step=1e-4
+):
+    """Projected gradient ascent with a fixed Lipschitz constant (equation 16)."""
+    history, point = History(), objective(start)
+    history.add(point, 0.0)
+    for _ in range(max_iter):
+        new = objective(project(point.u + point.gradient / lipschitz))
+        step = np.linalg.norm(new.u - point.u)
+        history.add(new, step)
+        point = new
+        if step <= min_step or is_certified(point, tol):
+            break
+    return Solution(point, is_certified(point, tol), history.rows)

@@ -1,0 +1,245 @@
+"""The adaptive factor of rows that were not in training.
+
+Every rule here is a pair of factors: ``transform(X)`` of shape (m, q) for the new rows
+and ``train_factor`` of shape (n, q) for the training rows. The learned kernel between
+them is ``(transform(X) train_factor')∘K(X, X_train)``, so that the matrix F' of the
+papers, of shape (m, n), is never formed.
+"""
+
+from functools import partial
+
+import numpy as np
+import scipy.linalg
+from scipy.optimize import nnls
+from sklearn.utils import check_random_state
+
+from adakern.kernels import gram_matrix, row_blocks, squared_distances
+
+__all__ = ["make_extension", "reciprocal_neighbors"]
+
+#: Anchors of the hyper-kernel regression; its cost grows with their cube.
+MAX_ANCHORS = 200
+
+#: Length of the first list of neighbours in the search for reciprocal ones.
+FIRST_LIST = 16
+
+
+def make_extension(estimator, machine, X, K, eta):
+    """The rule that ``estimator.extension`` names, for one fitted machine.
+
+    Parameters
+    ----------
+    estimator : DANKClassifier or DANKRegressor
+    machine : Machine
+        With ``adaptive_factor`` and ``dual_coef`` set.
+    X : ndarray of shape (n, d)
+        Training rows; not used when the kernel is precomputed.
+    K : ndarray of shape (n, n)
+        Their Gram matrix.
+    eta : float
+    """
+    Z, name = machine.adaptive_factor, estimator.extension
+    if name == "none":
+        return NoExtension(len(Z))
+    if estimator.kernel == "precomputed":
+        distances = partial(_kernel_distances, diagonal=np.diag(K).copy())
+        kernel = _columns
+    else:
+        distances = partial(_row_distances, train=X)
+        kernel = partial(_features_kernel, train=X, params=estimator._kernel_params)
+    if name == "reciprocal":
+        return ReciprocalExtension(Z, distances)
+    if name == "knn":
+        return NeighborsExtension(Z, distances, min(estimator.n_neighbors, len(Z)))
+    if name == "nystrom":
+        return NystromExtension(
+            Z, machine.dual_coef, kernel, distances, eta, estimator.tau
+        )
+    return HyperkernelExtension(Z, K, kernel, estimator.random_state)
+
+
+def _row_distances(X, columns=slice(None), *, train):
+    return squared_distances(X, train[columns])
+
+
+def _kernel_distances(K, columns=slice(None), *, diagonal):
+    """Squared distances in feature space, up to k(x, x) of the new rows.
+
+    That value is not known to a precomputed kernel. It does not change which training
+    rows are near to a new one; for the other direction it is taken as constant, which
+    it is for every kernel of the distance.
+    """
+    return diagonal[columns] - 2 * K[:, columns]
+
+
+def _columns(K, columns=slice(None)):
+    return K[:, columns]
+
+
+def _features_kernel(X, columns=slice(None), *, train, params):
+    return gram_matrix(X, train[columns], **params)
+
+
+class NoExtension:
+    """F' = 1: the support vector machine's kernel for new rows."""
+
+    def __init__(self, n_train):
+        self.train_factor = np.ones((n_train, 1))
+
+    def transform(self, X):
+        return np.ones((len(X), 1))
+
+
+class NeighborsExtension:
+    """The mean of F over the k nearest training rows."""
+
+    def __init__(self, Z, distances, n_neighbors):
+        self.train_factor = Z
+        self._distances, self._k = distances, n_neighbors
+
+    def transform(self, X):
+        factor = np.empty((len(X), self.train_factor.shape[1]))
+        for rows in row_blocks(len(X), 16 * len(self.train_factor)):
+            near, _ = _nearest(self._distances(X[rows]), self._k)
+            factor[rows] = self.train_factor[near].mean(axis=1)
+        return factor
+
+
+class ReciprocalExtension:
+    """F of the best reciprocal nearest neighbour (equations 11 and 12).
+
+    The rank of a new row among *all* rows that are predicted together enters the rule,
+    so predictions for a row can depend on the rows beside it, as in the papers.
+    """
+
+    def __init__(self, Z, distances):
+        self.train_factor = Z
+        self._distances = distances
+
+    def transform(self, X):
+        best = reciprocal_neighbors(X, len(self.train_factor), self._distances)
+        return self.train_factor[best]
+
+
+class NystromExtension:
+    """Nyström extension of F's eigenvectors.
+
+    F has the eigenvectors of ``11' + Gamma``. With a(x, x_i) = 1 + delta(x) k(x, x_i)
+    d_i / (4 eta), an eigenvector u extends to ``u(x) = sum_i a(x, x_i) u_i / lambda``;
+    delta(x), the coefficient that x would have, is that of the nearest training row.
+    On the training rows this gives F back.
+    """
+
+    def __init__(self, Z, d, kernel, distances, eta, tau):
+        values, rotation = np.linalg.eigh(Z.T @ Z)
+        kept = values > len(Z) * np.finfo(float).eps * values.max(initial=0.0)
+        self.train_factor = Z @ rotation[:, kept]
+        scaled = self.train_factor / (values[kept] + tau / 2)
+        self._support = np.flatnonzero(d)
+        self._mean = scaled.sum(axis=0)
+        self._weighted = scaled[self._support] * (d[self._support, None] / (4 * eta))
+        self._d, self._kernel, self._distances = d, kernel, distances
+
+    def transform(self, X):
+        factor = np.tile(self._mean, (len(X), 1))
+        for rows in row_blocks(len(X), 32 * len(self._d)):
+            near, _ = _nearest(self._distances(X[rows]), 1)
+            K = self._kernel(X[rows], self._support)
+            factor[rows] += self._d[near] * (K @ self._weighted)
+        return factor
+
+
+class HyperkernelExtension:
+    """Non-negative regression of F in a hyper-RKHS (Pan et al. 2017).
+
+    The regression function is ``f(x, x') = sum_p beta_p g_p(x) g_p(x')``, beta >= 0,
+    over a constant and the hyper-kernels ``k(x, z) k(x', z)`` of anchors z: for a
+    Gaussian kernel these are Gaussian hyper-kernels at the pairs (z, z). It is positive
+    semidefinite for every beta >= 0, and the fit to all n^2 entries of F is a
+    non-negative least squares problem in as many unknowns as there are anchors.
+    """
+
+    def __init__(self, Z, K, kernel, random_state):
+        n = len(Z)
+        chosen = check_random_state(random_state).permutation(n)
+        self._anchors = np.sort(chosen[: min(n, MAX_ANCHORS)])
+        self._kernel = kernel
+        G = np.column_stack([np.ones(n), K[:, self._anchors]])
+        normal = (G.T @ G) ** 2
+        normal[np.diag_indices(len(normal))] += 1e-10 * np.trace(normal)
+        target = ((G.T @ Z) ** 2).sum(axis=1)
+        L = scipy.linalg.cholesky(normal, lower=True)
+        beta, _ = nnls(L.T, scipy.linalg.solve_triangular(L, target, lower=True))
+        self._used = np.flatnonzero(beta)
+        self._roots = np.sqrt(beta[self._used])
+        self.train_factor = G[:, self._used] * self._roots
+
+    def transform(self, X):
+        G = np.column_stack([np.ones(len(X)), self._kernel(X, self._anchors)])
+        return G[:, self._used] * self._roots
+
+
+def _nearest(D, k):
+    """Indices of the k smallest entries of each row, nearest first, and the entries."""
+    if k < D.shape[1]:
+        near = np.argpartition(D, k - 1, axis=1)[:, :k]
+    else:
+        near = np.tile(np.arange(k), (len(D), 1))
+    values = np.take_along_axis(D, near, axis=1)
+    order = np.argsort(values, axis=1, kind="stable")
+    return np.take_along_axis(near, order, axis=1), np.take_along_axis(
+        values, order, axis=1
+    )
+
+
+def reciprocal_neighbors(X, n_train, distances):
+    """For each row of X the training row i with the largest M_ij = 1/(r s).
+
+    Among equal ones the nearest is taken.
+
+    x_i is the s-th nearest training row of x'_j, x'_j the r-th nearest of the rows of X
+    to x_i (equation 11); rows at equal distance share a rank. Exact, in memory that
+    does not grow with len(X) * n_train: a row outside the list of the k nearest has
+    s > k, so a product r s <= k found inside the list is the smallest.
+
+    Parameters
+    ----------
+    X : ndarray of shape (m, d) or (m, n_train)
+    n_train : int
+    distances : callable
+        ``distances(X, columns)``: to the training rows of these indices.
+
+    Returns
+    -------
+    ndarray of shape (m,)
+    """
+    best = np.zeros(len(X), dtype=int)
+    open_rows, k = np.arange(len(X)), min(FIRST_LIST, n_train)
+    while len(open_rows):
+        unsolved = []
+        for block in row_blocks(len(open_rows), 32 * n_train):
+            queries = open_rows[block]
+            near, values = _nearest(distances(X[queries]), k)
+            s = 1 + (values[:, None, :] < values[:, :, None]).sum(axis=2)
+            product = s * _reverse_ranks(X, queries, near, distances)
+            best[queries] = near[np.arange(len(near)), product.argmin(axis=1)]
+            if k < n_train:
+                unsolved.append(queries[product.min(axis=1) > s[:, -1]])
+        open_rows = np.concatenate(unsolved) if unsolved else open_rows[:0]
+        k = min(8 * k, n_train)
+    return best
+
+
+def _reverse_ranks(X, queries, near, distances):
+    """r for the pairs (queries[a], near[a, b]): ranks among all rows of X."""
+    ranks = np.empty(near.shape, dtype=int)
+    order = np.argsort(near, axis=None, kind="stable")
+    train, starts = np.unique(near.ravel()[order], return_index=True)
+    groups = np.split(order, starts[1:])
+    for block in row_blocks(len(train), 24 * len(X)):
+        D = distances(X, train[block]).T
+        ordered = np.sort(D, axis=1)
+        for row, sorted_row, group in zip(D, ordered, groups[block], strict=True):
+            tests = queries[group // near.shape[1]]
+            ranks.flat[group] = 1 + np.searchsorted(sorted_row, row[tests])
+    return ranks

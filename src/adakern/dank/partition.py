@@ -1,0 +1,147 @@
+"""Cutting the rows into clusters, for DANK solved cluster by cluster."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from array_api_compat import array_namespace
+from sklearn.cluster import KMeans
+from sklearn.utils import check_random_state
+
+from adakern.kernels import gram_matrix, nearest_rows
+
+__all__ = ["Partition", "clusters_for", "coupling", "partition"]
+
+#: Rows for each cluster that k-means looks at.
+SAMPLE_PER_CLUSTER = 200
+
+#: Interior-point steps, and floating-point operations in a second of one core, that the
+#: cost model of :func:`clusters_for` assumes.
+STEPS, FLOPS = 20, 1e10
+
+
+@dataclass(frozen=True)
+class Partition:
+    """Clusters of the training rows, and where a new row belongs.
+
+    Attributes
+    ----------
+    centres : array of shape (k, d)
+    labels : ndarray of shape (n,)
+        Cluster of each training row, 0 <= label < k; no cluster is empty.
+    """
+
+    centres: Any
+    labels: np.ndarray
+
+    @property
+    def rows(self):
+        """Row indices of each cluster, a list of k index arrays."""
+        order = np.argsort(self.labels, kind="stable")
+        return np.split(order, np.cumsum(np.bincount(self.labels))[:-1])
+
+    def assign(self, X):
+        """Nearest centre of each row of X, an integer ndarray of shape (n,)."""
+        return as_numpy(nearest_rows(X, self.centres))
+
+
+def clusters_for(n_rows, *, memory=2**30, seconds=600.0):
+    """Number of clusters with which a decomposed fit keeps a budget.
+
+    The model is the worst case: n/k rows in each cluster, all of them support vectors.
+    One interior-point step then holds four matrices of (n/k)^2 doubles and factorises
+    one of them, at 10 GFlop/s on one core, 20 steps in each cluster.
+
+    Parameters
+    ----------
+    n_rows : int
+    memory : int, default=1 GiB
+        Bytes for the solver of one cluster (times the number of workers).
+    seconds : float, default=600
+        Of one core, over all clusters.
+
+    Returns
+    -------
+    int
+        At least 1.
+
+    Examples
+    --------
+    >>> from adakern.dank.partition import clusters_for
+    >>> clusters_for(1000), clusters_for(50_000), clusters_for(50_000, seconds=60)
+    (1, 12, 38)
+    """
+    for_memory = n_rows / np.sqrt(memory / (4 * 8))
+    for_seconds = np.sqrt(STEPS * n_rows**3 / (3 * FLOPS * seconds))
+    return max(1, int(np.ceil(max(for_memory, for_seconds))))
+
+
+def partition(X, n_clusters, random_state=None):
+    """k-means on a sample of the rows; every row joins its nearest centre.
+
+    Parameters
+    ----------
+    X : array of shape (n, d)
+    n_clusters : int
+        At most this many clusters: fewer where rows are duplicated or n is small, since
+        empty clusters are dropped.
+    random_state : int, RandomState instance or None, default=None
+
+    Returns
+    -------
+    Partition
+    """
+    n = X.shape[0]
+    xp = array_namespace(X)
+    rng = check_random_state(random_state)
+    n_sample = min(n, SAMPLE_PER_CLUSTER * n_clusters)
+    sample = np.sort(rng.choice(n, n_sample, replace=False))
+    points = np.unique(as_numpy(xp.take(X, as_index(sample, X), axis=0)), axis=0)
+    k = min(n_clusters, len(points))
+    means = KMeans(k, n_init=1, random_state=rng).fit(points)
+    centres = xp.asarray(
+        means.cluster_centers_, dtype=X.dtype, device=getattr(X, "device", None)
+    )
+    filled, labels = np.unique(as_numpy(nearest_rows(X, centres)), return_inverse=True)
+    return Partition(xp.take(centres, as_index(filled, X), axis=0), labels)
+
+
+def coupling(X, labels, kernel, *, n_sample=2000, random_state=None):
+    """Q(pi), the sum of |k(x_i, x_j)| over pairs of different clusters (theorem 6).
+
+    Estimated from all pairs of a random sample of the rows, scaled to all pairs.
+
+    Parameters
+    ----------
+    X : array of shape (n, d)
+    labels : ndarray of shape (n,)
+    kernel : dict
+        Keyword arguments of :func:`adakern.kernels.gram_matrix`.
+    n_sample : int, default=2000
+        All pairs are summed where n is not larger.
+    random_state : int, RandomState instance or None, default=None
+
+    Returns
+    -------
+    float
+    """
+    n = X.shape[0]
+    rng = check_random_state(random_state)
+    rows = rng.choice(n, min(n, n_sample), replace=False)
+    K = np.abs(gram_matrix(X[rows], **kernel))
+    apart = labels[rows][:, None] != labels[rows][None, :]
+    pairs = n * (n - 1) / max(1, len(rows) * (len(rows) - 1))
+    return float(K[apart].sum() * pairs)
+
+
+def as_numpy(array):
+    """A NumPy copy or view of an array of any library, from any device."""
+    if hasattr(array, "detach"):  # PyTorch, possibly on a GPU.
+        array = array.detach().cpu()
+    return np.asarray(array)
+
+
+def as_index(index, like):
+    """The NumPy index array in the library and on the device of ``like``."""
+    xp = array_namespace(like)
+    return xp.asarray(index, dtype=xp.int64, device=getattr(like, "device", None))

@@ -1,0 +1,143 @@
+"""The box-constrained quadratic programs inside DANK, by an interior-point method."""
+
+import numpy as np
+import scipy.linalg
+
+__all__ = ["maximise_quadratic"]
+
+#: Share of the way to the nearest bound that one interior-point step may go.
+STEP_SHARE = 0.995
+
+
+def maximise_quadratic(H, linear, dual, tol, max_iter=60):
+    """Maximise ``linear'u - 1/2 d'H d`` over the feasible u of a dual problem.
+
+    Mehrotra's predictor-corrector method. With d = coefficients(u) and the diagonal
+    barrier T = diag(t), t summed over the variables of a row, each step solves one
+    system with ``H + T^-1``, whatever the number of variables (Nocedal and Wright,
+    Numerical Optimization, section 16.6).
+
+    Parameters
+    ----------
+    H : ndarray of shape (n, n)
+        Positive semidefinite, up to rounding.
+    linear : ndarray of shape (n_variables,)
+    dual : Dual
+    tol : float
+        Complementarity (the duality gap of the quadratic program) to reach.
+    max_iter : int, default=60
+
+    Returns
+    -------
+    ndarray of shape (n_variables,)
+        Feasible, with variables at a bound exactly there.
+    """
+    signs, C = dual.signs, dual.C
+    scale = max(np.abs(linear).max(), np.finfo(float).tiny)
+    u = np.full(len(signs), C / 2)
+    lower = np.full(len(signs), scale)  # multipliers of u >= 0
+    upper = lower.copy()  # and of u <= C
+    b = 0.0
+    for _ in range(max_iter):
+        slack = C - u
+        stationarity = (
+            linear
+            - dual.pull_back(H @ dual.coefficients(u))
+            - b * signs
+            + lower
+            - upper
+        )
+        balance = -(signs @ u) if dual.fit_intercept else 0.0
+        gap = u @ lower + slack @ upper
+        if gap <= tol:  # the infeasibility falls faster than the gap
+            break
+        solve = _newton_system(H, dual, u, slack, lower, upper)
+        mu = gap / (2 * len(u))
+        # Predictor: straight to complementarity zero; it shows how far mu can fall.
+        step = solve(stationarity, balance, u * lower, slack * upper)
+        length = _step_length(u, slack, lower, upper, *step, share=1.0)
+        du, dl, dw, _ = step
+        ahead = (u + length * du) @ (lower + length * dl)
+        ahead += (slack - length * du) @ (upper + length * dw)
+        target = mu * (ahead / gap) ** 3
+        step = solve(
+            stationarity,
+            balance,
+            u * lower + du * dl - target,
+            slack * upper - du * dw - target,
+        )
+        length = _step_length(u, slack, lower, upper, *step, share=STEP_SHARE)
+        du, dl, dw, db = step
+        u = u + length * du
+        lower = lower + length * dl
+        upper = upper + length * dw
+        b = b + length * db
+    u = np.where(u / C < lower / scale, 0.0, u)
+    u = np.where((C - u) / C < upper / scale, C, u)
+    return _polish(H, linear, dual, dual.project(u))
+
+
+def _polish(H, linear, dual, u):
+    """The exact maximiser with the bounds of u held, where it is feasible; else u.
+
+    The interior-point iterates end some digits short of the solution, and the duality
+    gap of a support vector machine feels each of them. A row with both of its variables
+    free does not occur: the tube of the regression has a width.
+    """
+    free = np.flatnonzero((u > 0) & (u < dual.C))
+    rows = free % len(H)
+    if not len(free) or len(np.unique(rows)) < len(free):
+        return u
+    held = u.copy()
+    held[free] = 0.0
+    signs = dual.signs[free]
+    gradient = linear - dual.pull_back(H @ dual.coefficients(held))
+    system = np.zeros((len(free) + 1, len(free) + 1))
+    system[:-1, :-1] = H[np.ix_(rows, rows)] * np.outer(signs, signs)
+    system[np.diag_indices(len(free))] *= 1 + 1e-14
+    system[-1, :-1] = system[:-1, -1] = signs * dual.fit_intercept
+    system[-1, -1] = not dual.fit_intercept
+    right = np.append(gradient[free], -(dual.signs @ held) * dual.fit_intercept)
+    try:
+        values = scipy.linalg.solve(system, right, assume_a="sym")[:-1]
+    except np.linalg.LinAlgError:
+        return u
+    if values.min() < 0 or values.max() > dual.C:
+        return u
+    held[free] = values
+    return held
+
+
+def _newton_system(H, dual, u, slack, lower, upper):
+    """A function that solves the Newton equations at this iterate."""
+    signs = dual.signs
+    barrier = lower / u + upper / slack
+    t = (1 / barrier).reshape(-1, len(H)).sum(axis=0)
+    system = H.copy(order="F")
+    system[np.diag_indices(len(H))] += 1 / t
+    factor = scipy.linalg.cho_factor(system, lower=True, overwrite_a=True)
+    ones = np.ones(len(H))
+    response = scipy.linalg.cho_solve(factor, ones)
+
+    def solve(stationarity, balance, low, up):
+        right = stationarity - low / u + up / slack
+        free = scipy.linalg.cho_solve(factor, dual.coefficients(right / barrier) / t)
+        db = (free.sum() - balance) / response.sum() if dual.fit_intercept else 0.0
+        dd = free - db * response
+        du = (right - db * signs - dual.pull_back(H @ dd)) / barrier
+        dl = -(low + lower * du) / u
+        dw = -(up - upper * du) / slack
+        return du, dl, dw, db
+
+    return solve
+
+
+def _step_length(u, slack, lower, upper, du, dl, dw, db, share):
+    """The longest step, at most 1, that keeps everything positive."""
+    longest = 1.0
+    for value, change in ((u, du), (slack, -du), (lower, dl), (upper, dw)):
+        falling = change < 0
+        if falling.any():
+            bound = (value[falling] / -change[falling]).min()
+            longest = min(longest, share * bound)
+    return longest

@@ -1,0 +1,201 @@
+"""The concave function h of DANK: its value, gradient, Hessian and duality gap.
+
+For coefficients d the inner minimiser is ``F = J(11' + Gamma)`` with
+``Gamma = diag(d) K diag(d) / (4 eta)`` and J the soft-thresholding of eigenvalues by
+tau/2 (Lemma 1). It is kept as factors ``F = Z Z'``, Z of shape (n, r), and all products
+with ``F∘K`` go through ``(F∘K) v = rowsum(Z ∘ (K (Z ∘ v)))``.
+"""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from adakern.dual import Dual
+from adakern.linalg import leading_eigenpairs
+
+__all__ = ["ClosedFormSaddle", "Point", "Saddle", "make_saddle"]
+
+
+@dataclass
+class Point:
+    """h at one feasible u, with all that was computed on the way.
+
+    ``svm_value`` is the dual value of the machine with the kernel ``F∘K``, the part of
+    h that the gap is compared with: ``h - svm_value`` is the regulariser of F.
+    """
+
+    u: np.ndarray
+    d: np.ndarray
+    value: float
+    svm_value: float
+    gradient: np.ndarray
+    intercept: float
+    gap: float
+    rank: int
+    parts: dict = field(repr=False, default_factory=dict)
+
+
+class Saddle:
+    """DANK with a nuclear norm (tau > 0) on one Gram matrix.
+
+    Parameters
+    ----------
+    K : ndarray of shape (n, n)
+        Positive semidefinite.
+    dual : Dual
+    eta, tau : float
+        Positive.
+    tol : float, default=1e-4
+        Duality gap, relative to the objective, that the caller aims at. The eigenpairs
+        are computed well enough for it: eigenvectors with residual rho move h by at
+        most 4 eta rho^2.
+    """
+
+    def __init__(self, K, dual: Dual, eta, tau, tol=1e-4):
+        self.K, self.dual, self.eta, self.tau, self.tol = K, dual, eta, tau, tol
+        self._block = None
+        self._scale = 1.0
+
+    def __call__(self, u):
+        d = self.dual.coefficients(u)
+        f, U = self._threshold(d)
+        Z = U * np.sqrt(f)
+        KZ = self.K @ (Z * d[:, None])
+        scores = np.einsum("ir,ir->i", Z, KZ)
+        regulariser = self.eta * (self._distance_to_ones(f, U) + self.tau * f.sum())
+        parts = {"f": f, "U": U, "Z": Z, "KZ": KZ}
+        return self._point(u, d, scores, regulariser, len(f), parts)
+
+    def _point(self, u, d, scores, regulariser, rank, parts):
+        linear = self.dual.linear @ u
+        quadratic = d @ scores
+        loss, intercept = self.dual.loss(scores)
+        svm_value = linear - quadratic / 2
+        self._scale = max(abs(svm_value), np.finfo(float).tiny)
+        return Point(
+            u=u,
+            d=d,
+            value=svm_value + regulariser,
+            svm_value=svm_value,
+            gradient=self.dual.linear - self.dual.pull_back(scores),
+            intercept=intercept,
+            gap=quadratic + loss - linear,
+            rank=rank,
+            parts=parts,
+        )
+
+    def _threshold(self, d):
+        """Eigenvalues of F above zero and their eigenvectors, shape (n, r).
+
+        Gamma lives on the support vectors. All other rows of 11' + Gamma are equal, so
+        they act as one row, weighted by the root of their number.
+        """
+        support = np.flatnonzero(d)
+        rest = len(d) - len(support)
+        m = len(support) + (rest > 0)
+        weights = np.ones(m)
+        A = np.ones((m, m))
+        scaled = d[support] / np.sqrt(4 * self.eta)
+        block = slice(0, len(support))
+        A[block, block] += self.K[np.ix_(support, support)] * np.outer(scaled, scaled)
+        if rest:
+            weights[-1] = np.sqrt(rest)
+            A[-1] *= weights[-1]
+            A[:, -1] *= weights[-1]
+        rows = np.full(len(d), m - 1)
+        rows[support] = np.arange(len(support))
+        start = None
+        if self._block is not None:
+            first = np.unique(rows, return_index=True)[1]
+            start = self._block[first] * weights[:, None]
+        tol = np.sqrt(1e-4 * self.tol * self._scale / self.eta)
+        values, vectors, block = leading_eigenpairs(
+            A, self.tau / 2, start=start, tol=min(tol, 1e-4)
+        )
+        self._block = (block / weights[:, None])[rows]
+        return values - self.tau / 2, (vectors / weights[:, None])[rows]
+
+    def _distance_to_ones(self, f, U):
+        """||F - 11'||_F^2 from the factors, without the cancellation against n^2."""
+        n = len(U)
+        R = np.linalg.qr(np.column_stack([np.full(n, n**-0.5), U]), mode="r")
+        difference = (R[:, 1:] * f) @ R[:, 1:].T
+        difference[0, 0] -= n
+        return (difference**2).sum()
+
+    def multiply(self, point, v):
+        """``(F∘K) v`` for the F of the point."""
+        Z = point.parts["Z"]
+        return np.einsum("ir,ir->i", Z, self.K @ (Z * v[:, None]))
+
+    def hessian(self, point):
+        """Minus the second derivative of h in d, shape (n, n).
+
+        ``F∘K`` plus the curvature of the thresholding, ``2 eta <J'(A)[E], E>`` with
+        ``E = (diag(v) K diag(d) + diag(d) K diag(v)) / (4 eta)``. Eigenvalues below the
+        threshold enter as if they were zero, which makes this a slight under-estimate.
+        """
+        f, U, Z, KZ = (point.parts[name] for name in ("f", "U", "Z", "KZ"))
+        d, K = point.d, self.K
+        W = KZ / np.sqrt(f)  # K (d ∘ u_i), one column for each eigenvector
+        weight = 2 * f / (f + self.tau / 2)
+        support = np.flatnonzero(d)
+        Kd = K[:, support] * d[support]
+        cross = ((U * weight) @ W.T) * K * d
+        curvature = ((U * weight) @ U.T) * (Kd @ Kd.T) + cross + cross.T
+        curvature[np.diag_indices(len(d))] += (W**2 * weight).sum(axis=1)
+        for i in range(len(f)):  # pairs of kept eigenvectors were counted twice
+            G = W * U[:, [i]] + U * W[:, [i]]
+            curvature -= (weight[i] - 1) * (G @ G.T)
+        return (Z @ Z.T) * K + curvature / (8 * self.eta)
+
+    def factor(self, point):
+        """Z with F = Z Z', shape (n, r)."""
+        return point.parts["Z"]
+
+
+class ClosedFormSaddle(Saddle):
+    """DANK without the nuclear norm: F = 11' + Gamma, and h is a quartic.
+
+    ``h = linear'u - 1/2 d'K d - 1/(16 eta) q'(K∘K) q`` with ``q = d∘d``.
+    """
+
+    def __init__(self, K, dual, eta, tau=0.0, tol=1e-4):
+        super().__init__(K, dual, eta, tau, tol)
+        self._K2 = K * K
+
+    def __call__(self, u):
+        d = self.dual.coefficients(u)
+        K2q = self._K2 @ (d * d)
+        scores = self.K @ d + d * K2q / (4 * self.eta)
+        # eta ||Gamma||^2 = q'(K∘K) q / (16 eta)
+        regulariser = (d * d) @ K2q / (16 * self.eta)
+        return self._point(u, d, scores, regulariser, 0, {"K2q": K2q})
+
+    def multiply(self, point, v):
+        d = point.d
+        return self.K @ v + d * (self._K2 @ (d * v)) / (4 * self.eta)
+
+    def hessian(self, point):
+        H = self._K2 * np.outer(point.d, point.d)
+        H *= 2
+        H[np.diag_indices(len(H))] += point.parts["K2q"]
+        H /= 4 * self.eta
+        H += self.K
+        return H
+
+    def factor(self, point):
+        """Columns 1 and diag(d) L / (2 sqrt(eta)), K = L L' on the support."""
+        support = np.flatnonzero(point.d)
+        values, vectors = np.linalg.eigh(self.K[np.ix_(support, support)])
+        keep = values > len(support) * np.finfo(float).eps * values.max(initial=0.0)
+        Z = np.zeros((len(point.d), 1 + keep.sum()))
+        Z[:, 0] = 1.0
+        scaled = point.d[support, None] / np.sqrt(4 * self.eta)
+        Z[support, 1:] = scaled * vectors[:, keep] * np.sqrt(values[keep])
+        return Z
+
+
+def make_saddle(K, dual, eta, tau, tol=1e-4):
+    """The problem for these parameters, in closed form when tau is zero."""
+    return (Saddle if tau > 0 else ClosedFormSaddle)(K, dual, eta, tau, tol)

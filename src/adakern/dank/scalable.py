@@ -1,0 +1,165 @@
+"""The strategies of the DANK estimators that store no Gram matrix of all rows.
+
+Both solve DANK with ``tau = 0``: "decomposed" cluster by cluster and without a bias
+(section 4 of the paper), "whole" on all rows together, started from the clusters, with
+or without a bias.
+
+A new row has no dual variable, so that the closed form ``F = 11' + diag(d) K diag(d) /
+(4 eta)`` gives it the factor 1, whatever ``extension`` says, and its decision value is
+``sum_i d_i k(x_i, x)``, plus the bias.
+"""
+
+import warnings
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.svm import SVC, SVR
+
+from adakern.dank.decomposed import cluster_decisions, decompose
+from adakern.dank.partition import clusters_for
+from adakern.dank.quartic import label_box, tube_box
+from adakern.dank.rank import adaptive_rank
+from adakern.dank.working_set import maximise_on_rows
+from adakern.kernels import kernel_product
+from adakern.linalg import project_onto_feasible
+
+__all__ = ["DecomposedMachine", "WholeMachine", "fit_decomposed", "fit_whole"]
+
+
+def fit_decomposed(estimator, X, dual):
+    """Fit one machine cluster by cluster; see ``adakern.dank.base.STRATEGIES``."""
+    _, result = _decompose(estimator, X, dual)
+    machine = DecomposedMachine(X, result, estimator._kernel_params)
+    _warn(estimator, machine, "increase max_iter or tol")
+    return machine
+
+
+def fit_whole(estimator, X, dual):
+    """Fit one machine on all rows; see ``adakern.dank.base.STRATEGIES``."""
+    box, result = _decompose(estimator, X, dual)
+    kernel = estimator._kernel_params
+    start = result.dual_coef
+    if dual.fit_intercept:
+        start = _balance(start, box)
+    solution = maximise_on_rows(
+        X,
+        box,
+        result.eta,
+        kernel,
+        start=start,
+        balanced=dual.fit_intercept,
+        tol=estimator.tol,
+        max_iter=estimator.max_iter,
+    )
+    machine = WholeMachine(X, solution, result.eta, kernel)
+    _warn(estimator, machine, 'increase max_iter or tol, or use strategy="decomposed"')
+    return machine
+
+
+def _balance(d, box):
+    """The nearest point of the box that sums to zero."""
+    ones = np.ones_like(d)
+    width, total = box.upper - box.lower, -box.lower.sum()
+    return box.lower + project_onto_feasible(d - box.lower, ones, width, total)
+
+
+def _decompose(estimator, X, dual):
+    if estimator.kernel == "precomputed":
+        raise ValueError(
+            f'kernel="precomputed" does not go with strategy={estimator.strategy!r}, '
+            'which works on features; use strategy="exact", or another kernel'
+        )
+    target = np.asarray(dual.y, dtype=X.dtype)
+    if len(dual.signs) == len(target):
+        box, svm = label_box(target, dual.C), SVC(C=dual.C)
+    else:
+        box = tube_box(target, dual.C, estimator.epsilon)
+        svm = SVR(C=dual.C, epsilon=estimator.epsilon)
+    n_clusters = estimator.n_clusters or clusters_for(len(X))
+    result = decompose(
+        X,
+        box,
+        svm,
+        estimator._kernel_params,
+        eta=estimator.eta,
+        n_clusters=min(n_clusters, len(X)),
+        tol=estimator.tol,
+        max_iter=estimator.max_iter,
+        random_state=estimator.random_state,
+        n_jobs=estimator.n_jobs,
+    )
+    return box, result
+
+
+def _warn(estimator, machine, way_out):
+    if machine.converged:
+        return
+    gap, value = machine.duality_gap, machine.objective
+    warnings.warn(
+        f"strategy={estimator.strategy!r} stopped with the duality gap {gap:.3g}, "
+        f"{gap / abs(value):.1e} of the objective {value:.6g} "
+        f"(tol={estimator.tol:g}); {way_out}",
+        ConvergenceWarning,
+        stacklevel=6,
+    )
+
+
+class DecomposedMachine:
+    """Machines of the clusters, answering as one; see ``base.STRATEGIES``.
+
+    ``adaptive_factor`` is None: F is block-diagonal and follows from ``dual_coef`` and
+    ``eta``. ``history`` is a list, one for each cluster.
+    """
+
+    adaptive_factor = None
+    intercept = 0.0
+
+    def __init__(self, X, result, kernel):
+        self.partition, self.eta = result.partition, result.eta
+        self.dual_coef = result.dual_coef
+        self._kernel = kernel
+        self._supports, self.rank = [], 0
+        for rows in result.partition.rows:
+            support = rows[self.dual_coef[rows] != 0]
+            vectors, d = X[support], self.dual_coef[support]
+            self._supports.append((vectors, d))
+            self.rank += adaptive_rank(vectors, d, len(rows), self.eta, kernel)
+        solutions = result.solutions
+        self.objective = sum(solution.objective for solution in solutions)
+        self.duality_gap = sum(solution.gap for solution in solutions)
+        self.n_iter = max(solution.n_iter for solution in solutions)
+        self.converged = all(solution.converged for solution in solutions)
+        self.history = [_history(solution) for solution in solutions]
+
+    def decision_function(self, X):
+        """Decision values of new rows, each by its own cluster, shape (m,)."""
+        X = X.astype(self.dual_coef.dtype, copy=False)
+        return cluster_decisions(X, self.partition, self._supports, self._kernel)
+
+
+class WholeMachine:
+    """One machine on all rows; see ``base.STRATEGIES``. ``adaptive_factor`` is None."""
+
+    adaptive_factor = None
+
+    def __init__(self, X, solution, eta, kernel):
+        self.intercept = solution.intercept
+        self.dual_coef, self.eta = solution.dual_coef, eta
+        support = np.flatnonzero(self.dual_coef)
+        self._vectors, self._d = X[support], self.dual_coef[support]
+        self._kernel = kernel
+        self.rank = adaptive_rank(self._vectors, self._d, len(X), eta, kernel)
+        self.objective, self.duality_gap = solution.objective, solution.gap
+        self.n_iter, self.converged = solution.n_iter, solution.converged
+        self.history = _history(solution)
+
+    def decision_function(self, X):
+        """Decision values of new rows, shape (m,)."""
+        X = X.astype(self.dual_coef.dtype, copy=False)
+        products = kernel_product(X, self._vectors, self._d, **self._kernel)
+        return products + self.intercept
+
+
+def _history(solution):
+    values, gaps = zip(*solution.history, strict=True)
+    return {"objective": list(values), "gap": list(gaps)}

@@ -1,0 +1,31 @@
+"""DANK as one semidefinite program, after Lanckriet et al. (2004)."""
+
+import cvxpy as cp
+import numpy as np
+
+
+def solve_dank(K, dual, eta, tau):
+    """The optimal value and F of DANK for a machine, by cvxpy and Clarabel.
+
+    For fixed F the machine is, in its primal form over the decision values f,
+    ``min 1/2 f'(F∘K)^-1 f + loss(f + b)``. The Schur complement
+    ``[[F∘K, f], [f', t]]`` PSD bounds the quadratic form by t, so that the minimum over
+    F, f and b together is a semidefinite program.
+    """
+    n = len(K)
+    F = cp.Variable((n, n), PSD=True)
+    f, t, b = cp.Variable((n, 1)), cp.Variable((1, 1)), cp.Variable()
+    values = f[:, 0] + b if dual.fit_intercept else f[:, 0]
+    copies = [values] * (len(dual.signs) // n)
+    slack = dual.linear - cp.multiply(dual.signs, cp.hstack(copies))
+    objective = (
+        t[0, 0] / 2
+        + dual.C * cp.sum(cp.pos(slack))
+        + eta * cp.sum_squares(F - np.ones((n, n)))
+        + tau * eta * cp.trace(F)
+    )
+    schur = cp.bmat([[cp.multiply(F, K), f], [f.T, t]])
+    problem = cp.Problem(cp.Minimize(objective), [schur >> 0])
+    tolerances = dict.fromkeys(("tol_gap_abs", "tol_gap_rel", "tol_feas"), 1e-9)
+    problem.solve(solver=cp.CLARABEL, **tolerances)
+    return problem.value, F.value

@@ -1,0 +1,291 @@
+"""Cluster by cluster: the same as each cluster alone, whatever the workers do."""
+
+import os
+
+import joblib
+import numpy as np
+import pytest
+from sklearn.svm import SVC, SVR
+
+from adakern.dank.decomposed import (
+    cluster_decisions,
+    decompose,
+    for_each_cluster,
+    svm_dual,
+)
+from adakern.dank.partition import clusters_for, coupling, partition
+from adakern.dank.quartic import label_box, maximise_quartic, tube_box
+from adakern.dank.working_set import maximise_on_rows
+from adakern.kernels import gram_matrix
+
+KERNEL = {"kernel": "rbf", "gamma": 2.0}
+
+
+def rings(n, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 2))
+    y = np.where((X**2).sum(axis=1) + 0.3 * rng.normal(size=n) > 1.2, 1.0, -1.0)
+    return X, y
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "laplacian", "poly", "linear"])
+@pytest.mark.parametrize("task", ["classification", "regression"])
+def test_working_sets_reach_the_optimum_over_all_rows(kernel, task, monkeypatch):
+    monkeypatch.setattr("adakern.dank.working_set.FEWEST_NEW", 8)
+    X, y = rings(150)
+    if task == "classification":
+        box = label_box(y, 2.0)
+    else:
+        box = tube_box(np.sin(2 * X[:, 0]) + X[:, 1], 2.0, 0.1)
+    params = {"kernel": kernel, "gamma": 0.5, "degree": 2, "coef0": 1.0}
+    expected = maximise_quartic(gram_matrix(X, **params), box, 40.0, tol=1e-9)
+    solution = maximise_on_rows(X, box, 40.0, params, tol=1e-7)
+    assert solution.converged
+    assert solution.n_iter > 1
+    assert solution.objective == pytest.approx(expected.objective, rel=2e-7)
+    K = gram_matrix(X, **params)
+    d = solution.dual_coef
+    np.testing.assert_allclose(solution.products, K @ d, atol=1e-8)
+    np.testing.assert_allclose(solution.square_products, (K * K) @ d**2, atol=1e-7)
+
+
+def test_small_working_sets_reach_the_same_optimum():
+    X, y = rings(150)
+    box = label_box(y, 2.0)
+    expected = maximise_on_rows(X, box, 40.0, KERNEL, tol=1e-6)
+    small = maximise_on_rows(X, box, 40.0, KERNEL, tol=1e-6, max_working=40)
+    assert small.converged
+    assert small.objective == pytest.approx(expected.objective, rel=2e-6)
+
+
+def test_every_cluster_solves_its_own_problem():
+    X, y = rings(300)
+    box = label_box(y, 2.0)
+    result = decompose(
+        X, box, SVC(C=2.0), KERNEL, n_clusters=4, tol=1e-8, random_state=0
+    )
+    starts = 0.0
+    for rows, solution in zip(result.partition.rows, result.solutions, strict=True):
+        K = gram_matrix(X[rows], **KERNEL)
+        alone = maximise_quartic(K, box.take(rows), result.eta, tol=1e-9)
+        assert solution.objective == pytest.approx(alone.objective, rel=1e-7)
+        np.testing.assert_allclose(result.dual_coef[rows], alone.dual_coef, atol=1e-4)
+        if len(set(y[rows])) == 2:
+            svm = SVC(C=2.0, gamma=2.0).fit(X[rows], y[rows])
+            starts += (svm.dual_coef_**2).sum()
+    assert result.eta == pytest.approx(starts, rel=1e-12)
+
+
+def test_block_diagonal_kernel_gives_the_same_solution():
+    """Lemma 5: the concatenation solves the whole problem with the blocked kernel."""
+    X, y = rings(120)
+    box = label_box(y, 2.0)
+    result = decompose(
+        X, box, SVC(C=2.0), KERNEL, eta=30.0, n_clusters=3, tol=1e-9, random_state=0
+    )
+    labels = result.partition.labels
+    blocked = gram_matrix(X, **KERNEL) * (labels[:, None] == labels[None, :])
+    whole = maximise_quartic(blocked, box, 30.0, tol=1e-9)
+    total = sum(solution.objective for solution in result.solutions)
+    assert total == pytest.approx(whole.objective, rel=1e-8)
+
+
+def test_regression_by_clusters():
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-2, 2, size=(400, 1))
+    target = np.sin(3 * X[:, 0]) + 0.05 * rng.normal(size=400)
+    box = tube_box(target, 10.0, 0.05)
+    result = decompose(X, box, SVR(C=10.0, epsilon=0.05), KERNEL, n_clusters=4)
+    T = np.linspace(-2, 2, 200)[:, None]
+    error = cluster_decisions(T, result.partition, supports(X, result), KERNEL)
+    assert np.abs(error - np.sin(3 * T[:, 0])).max() < 0.2
+
+
+def supports(X, result):
+    parts = [(X[rows], result.dual_coef[rows]) for rows in result.partition.rows]
+    return [(rows[d != 0], d[d != 0]) for rows, d in parts]
+
+
+def test_decision_is_that_of_the_own_cluster():
+    X, y = rings(200)
+    result = decompose(X, label_box(y, 2.0), SVC(C=2.0), KERNEL, n_clusters=3)
+    T = np.random.default_rng(1).normal(size=(50, 2))
+    values = cluster_decisions(T, result.partition, supports(X, result), KERNEL)
+    for row, value in zip(T, values, strict=True):
+        near = ((row - result.partition.centres) ** 2).sum(axis=1).argmin()
+        own = result.partition.rows[near]
+        K = gram_matrix(row[None, :], X[own], **KERNEL)
+        assert value == pytest.approx((K @ result.dual_coef[own])[0])
+
+
+def test_clusters_of_one_class_of_one_row_and_of_copies():
+    X = np.concatenate([np.zeros((5, 2)), np.full((1, 2), 50.0), rings(60)[0] + 100])
+    y = np.where(X[:, 0] > 100, 1.0, -1.0)
+    result = decompose(
+        X, label_box(y, 2.0), SVC(C=2.0), KERNEL, n_clusters=3, random_state=0
+    )
+    sizes = sorted(len(rows) for rows in result.partition.rows)
+    assert sizes == [1, 5, 60]
+    values = cluster_decisions(X, result.partition, supports(X, result), KERNEL)
+    assert (np.sign(values) == y).mean() > 0.95
+    assert (values[:6] < 0).all()
+
+
+def test_all_clusters_of_one_class_fall_back_to_machines_without_a_bias():
+    X = np.concatenate([rings(30)[0], rings(30)[0] + 100])
+    y = np.repeat([1.0, -1.0], 30)
+    result = decompose(X, label_box(y, 2.0), SVC(C=2.0), KERNEL, n_clusters=2)
+    assert len(result.partition.rows) == 2
+    free = [
+        maximise_quartic(gram_matrix(X[r], **KERNEL), label_box(y[r], 2.0), np.inf)
+        for r in result.partition.rows
+    ]
+    expected = sum((solution.dual_coef**2).sum() for solution in free)
+    assert result.eta == pytest.approx(expected, rel=0.05)
+
+
+def test_more_clusters_than_different_rows():
+    X = np.repeat(np.array([[0.0], [1.0]]), 10, axis=0)
+    cut = partition(X, 7, random_state=0)
+    assert [len(rows) for rows in cut.rows] == [10, 10]
+    np.testing.assert_array_equal(cut.assign(X), cut.labels)
+
+
+def test_rows_of_a_partition_cover_all_rows_once():
+    X, _ = rings(200)
+    cut = partition(X, 6, random_state=0)
+    joined = np.concatenate(cut.rows)
+    np.testing.assert_array_equal(np.sort(joined), np.arange(200))
+    assert all(len(rows) > 0 for rows in cut.rows)
+    distances = ((X[:, None, :] - cut.centres[None]) ** 2).sum(axis=2)
+    np.testing.assert_array_equal(cut.labels, distances.argmin(axis=1))
+
+
+def test_coupling_is_the_sum_over_pairs_of_different_clusters():
+    X, _ = rings(80)
+    labels = np.arange(80) % 3
+    K = gram_matrix(X, **KERNEL)
+    direct = sum(
+        K[i, j] for i in range(80) for j in range(80) if labels[i] != labels[j]
+    )
+    assert coupling(X, labels, KERNEL) == pytest.approx(direct)
+    estimate = coupling(X, labels, KERNEL, n_sample=60, random_state=0)
+    assert estimate == pytest.approx(direct, rel=0.2)
+    assert coupling(X, np.zeros(80, dtype=int), KERNEL) == 0
+
+
+def test_budget_decides_the_number_of_clusters():
+    assert clusters_for(100) == 1
+    assert clusters_for(10**5, memory=2**28) > clusters_for(10**5, memory=2**30)
+    assert clusters_for(10**5, seconds=10) > clusters_for(10**5, seconds=1000)
+
+
+@pytest.mark.parametrize("backend", ["threading", "loky"])
+def test_number_of_workers_does_not_change_the_result(backend):
+    X, y = rings(300)
+
+    def solve(n_jobs):
+        return decompose(
+            X,
+            label_box(y, 2.0),
+            SVC(C=2.0),
+            KERNEL,
+            n_clusters=5,
+            random_state=0,
+            n_jobs=n_jobs,
+        )
+
+    alone = solve(1)
+    with joblib.parallel_config(backend):
+        np.testing.assert_array_equal(solve(2).dual_coef, alone.dual_coef)
+
+
+def test_dask_workers_give_the_same_result():
+    distributed = pytest.importorskip("distributed")
+    X, y = rings(200)
+    options = {"n_clusters": 3, "random_state": 0}
+    alone = decompose(X, label_box(y, 2.0), SVC(C=2.0), KERNEL, **options)
+    with (
+        distributed.Client(
+            n_workers=1,
+            threads_per_worker=2,
+            processes=False,
+            dashboard_address=None,
+        ),
+        joblib.parallel_config("dask"),
+    ):
+        spread = decompose(
+            X, label_box(y, 2.0), SVC(C=2.0), KERNEL, n_jobs=-1, **options
+        )
+    np.testing.assert_array_equal(spread.dual_coef, alone.dual_coef)
+
+
+def fail_on_second(rows):
+    if rows[0, 0] == 1:
+        raise ValueError("too hot")
+    return rows
+
+
+def die_on_second(rows):
+    if rows[0, 0] == 1:
+        os._exit(9)
+    return rows
+
+
+def test_error_in_a_cluster_names_it():
+    tasks = [(np.full((4, 1), c),) for c in range(3)]
+    with pytest.raises(RuntimeError, match=r"cluster 1 \(4 rows\): too hot"):
+        for_each_cluster(fail_on_second, tasks)
+
+
+def test_death_of_a_worker_names_the_cluster():
+    tasks = [(np.full((4 + c, 1), c),) for c in range(3)]
+    with (
+        joblib.parallel_config("loky"),
+        pytest.raises(RuntimeError, match=r"worker died.*cluster 1 \(5 rows\)"),
+    ):
+        for_each_cluster(die_on_second, tasks, n_jobs=2)
+
+
+def test_start_is_that_of_libsvm():
+    X, y = rings(100)
+    d = svm_dual(X, label_box(y, 2.0), SVC(C=2.0), KERNEL)
+    svm = SVC(C=2.0, gamma=2.0).fit(X, y)
+    np.testing.assert_array_equal(d[svm.support_], svm.dual_coef_[0])
+    laplacian = {"kernel": "laplacian", "gamma": 1.0}
+    d = svm_dual(X, label_box(y, 2.0), SVC(C=2.0), laplacian)
+    svm = SVC(C=2.0, kernel="precomputed").fit(gram_matrix(X, **laplacian), y)
+    np.testing.assert_array_equal(d[svm.support_], svm.dual_coef_[0])
+
+
+@pytest.mark.parametrize("library", ["array_api_strict", "torch"])
+def test_array_libraries_agree(library):
+    xp = pytest.importorskip(library)
+    X, y = rings(150)
+    options = {"n_clusters": 3, "tol": 1e-7, "random_state": 0}
+    expected = decompose(X, label_box(y, 2.0), SVC(C=2.0), KERNEL, **options)
+    A, b = xp.asarray(X), xp.asarray(y)
+    result = decompose(A, label_box(b, 2.0), SVC(C=2.0), KERNEL, **options)
+    d = np.asarray(result.dual_coef)
+    np.testing.assert_allclose(d, expected.dual_coef, atol=1e-4)
+    parts = [
+        (xp.asarray(rows), xp.asarray(dual)) for rows, dual in supports(X, expected)
+    ]
+    np.testing.assert_allclose(
+        np.asarray(cluster_decisions(A, result.partition, parts, KERNEL)),
+        cluster_decisions(X, expected.partition, supports(X, expected), KERNEL),
+        atol=1e-9,
+    )
+
+
+def test_float32_predicts_as_float64_far_from_the_origin():
+    X, y = rings(200)
+    T = np.random.default_rng(1).normal(size=(200, 2))
+    exact = decompose(X, label_box(y, 2.0), SVC(C=2.0), KERNEL, random_state=0)
+    wanted = cluster_decisions(T, exact.partition, supports(X, exact), KERNEL)
+    far, far_T = (A.astype(np.float32) + np.float32(1e3) for A in (X, T))
+    box = label_box(y.astype(np.float32), 2.0)
+    result = decompose(far, box, SVC(C=2.0), KERNEL, random_state=0)
+    values = cluster_decisions(far_T, result.partition, supports(far, result), KERNEL)
+    assert values.dtype == np.float32
+    assert ((values > 0) == (wanted > 0)).mean() > 0.98

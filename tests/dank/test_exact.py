@@ -1,0 +1,172 @@
+"""DANK's exact solution against independent ones."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from sklearn.svm import SVC, SVR
+
+from adakern.dank import DANKClassifier, DANKRegressor
+from adakern.dank.saddle import make_saddle
+from adakern.dual import classification_dual, regression_dual
+from adakern.kernels import gram_matrix
+from dank.oracle import solve_dank
+
+TIGHT = 1e-8
+
+
+def problem(n, seed, task):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 3))
+    signal = X[:, 0] * X[:, 1] + 0.3 * rng.normal(size=n)
+    return X, signal if task == "regression" else np.where(signal > 0, 1.0, -1.0)
+
+
+def model(task, **parameters):
+    kind = DANKRegressor if task == "regression" else DANKClassifier
+    return kind(gamma=0.5, **{"tol": TIGHT, **parameters})
+
+
+def dual_of(task, y, C, fit_intercept=True):
+    if task == "regression":
+        return regression_dual(y, C, 0.1, fit_intercept)
+    return classification_dual(y, C, fit_intercept)
+
+
+@pytest.mark.parametrize("task", ["classification", "regression"])
+@pytest.mark.parametrize("fit_intercept", [True, False])
+@pytest.mark.parametrize(
+    "n, C, eta, tau",
+    [
+        (12, 2.0, 0.3, 0.01),
+        (20, 0.5, 5.0, 0.1),
+        (20, 10.0, 20.0, 0.0),
+        (16, 2.0, 1.0, 1.0),
+        (40, 1.0, 2.0, 0.01),
+    ],
+)
+def test_solves_the_semidefinite_program(task, fit_intercept, n, C, eta, tau):
+    X, y = problem(n, 3, task)
+    fitted = model(task, C=C, eta=eta, tau=tau, fit_intercept=fit_intercept).fit(X, y)
+    K = gram_matrix(X, gamma=0.5)
+    value, F = solve_dank(K, dual_of(task, y, C, fit_intercept), eta, tau)
+    assert_allclose(fitted.objective_, value, rtol=1e-6)
+    Z = fitted.adaptive_factor_
+    assert_allclose(Z @ Z.T, F, atol=1e-4)
+
+
+@pytest.mark.parametrize("task", ["classification", "regression"])
+@pytest.mark.parametrize("method", ["newton", "accelerated"])
+@pytest.mark.parametrize("tau", [0.0, 0.01])
+def test_gap_is_below_the_tolerance(task, method, tau):
+    X, y = problem(60, 5, task)
+    fitted = model(task, C=4.0, eta=2.0, tau=tau, method=method, tol=1e-5).fit(X, y)
+    assert fitted.converged_
+    # The regulariser of F is not negative: the gap's own scale is the smaller one.
+    assert fitted.duality_gap_ <= 1e-5 * fitted.objective_
+
+
+@pytest.mark.parametrize("task", ["classification", "regression"])
+@pytest.mark.parametrize("tau", [0.0, 0.05])
+def test_gradient_and_hessian_are_finite_differences(task, tau):
+    X, y = problem(10, 7, task)
+    dual = dual_of(task, y, 2.0)
+    h = make_saddle(gram_matrix(X, gamma=0.5), dual, 0.4, tau)
+    u = np.random.default_rng(0).uniform(0.2, 1.8, len(dual.signs))
+    point, step = h(u), 1e-5
+    steps = step * np.eye(len(u))
+    slopes = [(h(u + e).value - h(u - e).value) / (2 * step) for e in steps]
+    assert_allclose(point.gradient, slopes, rtol=1e-6, atol=1e-7)
+    changes = [(h(u + e).gradient - h(u - e).gradient) / (2 * step) for e in steps]
+    E = np.column_stack([dual.coefficients(e) for e in np.eye(len(u))])
+    expected, H = -np.array(changes), E.T @ h.hessian(point) @ E
+    # With tau > 0 the eigenvalues below the threshold are taken as zero.
+    tolerance = 1e-6 if tau == 0 else 0.05 * np.abs(expected).max()
+    assert_allclose(H, expected, atol=tolerance)
+
+
+@pytest.mark.parametrize("task", ["classification", "regression"])
+def test_value_and_scores_are_the_dense_ones(task):
+    X, y = problem(30, 9, task)
+    dual, eta, tau = dual_of(task, y, 2.0), 0.7, 0.2
+    K = gram_matrix(X, gamma=0.5)
+    rng = np.random.default_rng(1)
+    u = dual.project(rng.uniform(-2, 2, len(dual.signs)))
+    d = dual.coefficients(u)
+    values, vectors = np.linalg.eigh(1 + K * np.outer(d, d) / (4 * eta))
+    f = np.maximum(values - tau / 2, 0)
+    F = (vectors * f) @ vectors.T
+    expected = (
+        dual.linear @ u
+        - d @ (F * K) @ d / 2
+        + eta * ((F - 1) ** 2).sum()
+        + tau * eta * f.sum()
+    )
+    point = make_saddle(K, dual, eta, tau)(u)
+    assert_allclose(point.value, expected, rtol=1e-12)
+    assert_allclose(
+        point.gradient, dual.linear - dual.pull_back((F * K) @ d), rtol=1e-9
+    )
+    assert point.rank == (f > 0).sum()
+
+
+def test_without_the_nuclear_norm_F_is_known_in_closed_form():
+    X, y = problem(40, 11, "classification")
+    fitted = model("classification", C=3.0, eta=1.5, tau=0.0).fit(X, y)
+    d = np.zeros(40)
+    d[fitted.support_] = fitted.dual_coef_[0]
+    K = gram_matrix(X, gamma=0.5)
+    Z = fitted.adaptive_factor_
+    assert_allclose(Z @ Z.T, 1 + K * np.outer(d, d) / 6.0, atol=1e-10)
+
+
+@pytest.mark.parametrize("tau", [0.0, 1e-9])
+@pytest.mark.parametrize("task", ["classification", "regression"])
+def test_large_eta_gives_the_support_vector_machine(task, tau):
+    X, y = problem(60, 13, task)
+    machine = (SVR if task == "regression" else SVC)(C=2.0, gamma=0.5, tol=1e-9)
+    machine.fit(X, y)
+    fitted = model(task, C=2.0, eta=1e9, tau=tau).fit(X, y)
+    new = np.random.default_rng(0).normal(size=(20, 3))
+    decide = "predict" if task == "regression" else "decision_function"
+    expected = getattr(machine, decide)(new)
+    assert_allclose(getattr(fitted, decide)(new), expected, atol=1e-4)
+
+
+def test_eta_rule_is_the_squared_norm_of_the_svm():
+    X, y = problem(60, 15, "classification")
+    machine = SVC(C=2.0, gamma=0.5).fit(X, y)
+    eta = float((machine.dual_coef_**2).sum())
+    rule = model("classification", C=2.0, eta="svm").fit(X, y)
+    given = model("classification", C=2.0, eta=eta).fit(X, y)
+    assert_allclose(rule.objective_, given.objective_, rtol=1e-3)
+
+
+def test_rank_is_bounded_by_the_trace():
+    X, y = problem(80, 17, "classification")
+    fitted = model("classification", C=2.0, eta="svm", tau=0.01).fit(X, y)
+    # tr(Gamma) = sum d^2 / (4 eta) for a kernel with unit diagonal.
+    eta = float((SVC(C=2.0, gamma=0.5).fit(X, y).dual_coef_ ** 2).sum())
+    trace = (fitted.dual_coef_**2).sum() / (4 * eta)
+    assert fitted.rank_ <= 1 + 2 * trace / 0.01
+
+
+@pytest.mark.parametrize("method", ["nesterov", "projected-gradient"])
+def test_methods_of_the_papers_climb_to_the_same_optimum(method):
+    X, y = problem(20, 19, "classification")
+    common = {"C": 0.1, "eta": 10.0, "tau": 0.01}
+    best = model("classification", **common).fit(X, y)
+    fitted = model("classification", method=method, tol=1e-3, max_iter=20000, **common)
+    fitted.fit(X, y)
+    assert fitted.objective_ <= best.objective_ * (1 + 1e-9)
+    assert_allclose(fitted.objective_, best.objective_, rtol=1e-4)
+    assert fitted.history_["objective"][0] < fitted.history_["objective"][-1]
+
+
+def test_history_has_one_row_for_each_iteration():
+    X, y = problem(30, 21, "regression")
+    fitted = model("regression", eta=1.0).fit(X, y)
+    lengths = {name: len(column) for name, column in fitted.history_.items()}
+    assert lengths == dict.fromkeys(
+        ("objective", "gap", "step", "seconds"), fitted.n_iter_ + 1
+    )
+    assert fitted.history_["objective"][-1] == fitted.objective_

@@ -1,0 +1,163 @@
+"""F on rows that were not in training."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.metrics.pairwise import rbf_kernel
+from sklearn.neighbors import NearestNeighbors
+
+from adakern.dank import DANKClassifier, DANKRegressor, extension
+from adakern.dank.extension import reciprocal_neighbors
+from adakern.kernels import squared_distances
+
+RNG = np.random.default_rng(0)
+X, X_NEW = RNG.normal(size=(60, 3)), RNG.normal(size=(45, 3))
+Y = np.where(X[:, 0] * X[:, 1] + 0.3 * RNG.normal(size=60) > 0, 1, -1)
+RULES = ("reciprocal", "knn", "nystrom", "hyperkernel", "none")
+
+
+def fit(rule, **parameters):
+    # A small eta lets F differ visibly from one.
+    model = DANKClassifier(C=2.0, gamma=0.5, eta=1.0, extension=rule, random_state=0)
+    return model.set_params(**parameters).fit(X, Y)
+
+
+def dense_decision(fitted, F_new):
+    """f(x) = sum_i F'(x, x_i) k(x, x_i) d_i + b with the matrix F' written out."""
+    d = np.zeros(len(X))
+    d[fitted.support_] = fitted.dual_coef_[0]
+    return (F_new * rbf_kernel(X_NEW, X, gamma=0.5)) @ d + fitted.intercept_[0]
+
+
+def learned_F(fitted):
+    return fitted.adaptive_factor_ @ fitted.adaptive_factor_.T
+
+
+@pytest.mark.parametrize("k", [1, 5])
+def test_nearest_neighbours(k):
+    fitted = fit("knn", n_neighbors=k)
+    near = NearestNeighbors(n_neighbors=k).fit(X).kneighbors(X_NEW)[1]
+    expected = dense_decision(fitted, learned_F(fitted)[near].mean(axis=1))
+    assert_allclose(fitted.decision_function(X_NEW), expected, atol=1e-10)
+
+
+def dense_reciprocal(train, new):
+    """Equation 11 written out: M_ij = 1/(r s) over all pairs."""
+    D = squared_distances(train, new)
+    r = 1 + (D[:, None, :] < D[:, :, None]).sum(axis=2)
+    s = 1 + (D[None, :, :] < D[:, None, :]).sum(axis=1)
+    return 1.0 / (r * s)
+
+
+@pytest.mark.parametrize("n, m", [(60, 45), (10, 80), (80, 3), (2, 2)])
+@pytest.mark.parametrize("first_list", [1, 4, 16])
+@pytest.mark.parametrize("scale", [1.0, 8.0])
+def test_reciprocal_neighbours(monkeypatch, n, m, first_list, scale):
+    monkeypatch.setattr(extension, "FIRST_LIST", first_list)
+    rng = np.random.default_rng(n)
+    # A wider test set holds outliers, whose best pair lies far down the lists.
+    train, new = rng.normal(size=(n, 2)), scale * rng.normal(size=(m, 2))
+
+    def distances(rows, columns=slice(None)):
+        return squared_distances(rows, train[columns])
+
+    found = reciprocal_neighbors(new, n, distances)
+    M = dense_reciprocal(train, new)
+    assert_allclose(M[found, np.arange(m)], M.max(axis=0))
+
+
+def test_reciprocal_extension():
+    fitted = fit("reciprocal")
+    M, D = dense_reciprocal(X, X_NEW), squared_distances(X, X_NEW)
+    best = np.where(M.max(axis=0) == M, D, np.inf).argmin(axis=0)
+    expected = dense_decision(fitted, learned_F(fitted)[best])
+    assert_allclose(fitted.decision_function(X_NEW), expected, atol=1e-10)
+
+
+def test_no_extension_uses_the_kernel_alone():
+    fitted = fit("none")
+    expected = dense_decision(fitted, np.ones((45, 60)))
+    assert_allclose(fitted.decision_function(X_NEW), expected, atol=1e-10)
+
+
+@pytest.mark.parametrize("rule", ["reciprocal", "knn", "nystrom"])
+@pytest.mark.parametrize("tau", [0.0, 0.01])
+def test_training_rows_get_their_own_F(rule, tau):
+    fitted = fit(rule, tau=tau, tol=1e-6)
+    d = np.zeros(60)
+    d[fitted.support_] = fitted.dual_coef_[0]
+    scores = (learned_F(fitted) * rbf_kernel(X, gamma=0.5)) @ d
+    expected = scores + fitted.intercept_[0]
+    # The optimality conditions of the machine hold on these values.
+    assert_allclose(fitted.decision_function(X), expected, atol=1e-8)
+    inside = (np.abs(d) > 1e-6) & (np.abs(d) < 2.0 - 1e-6)
+    assert_allclose((Y * expected)[inside], 1.0, atol=1e-3)
+
+
+def test_nystrom_formula():
+    fitted = fit("nystrom")
+    d = np.zeros(60)
+    d[fitted.support_] = fitted.dual_coef_[0]
+    Z = fitted.adaptive_factor_
+    near = NearestNeighbors(n_neighbors=1).fit(X).kneighbors(X_NEW)[1][:, 0]
+    a = 1 + d[near, None] * rbf_kernel(X_NEW, X, gamma=0.5) * d / 4.0
+    # U(x) = a U / lambda and F = U (lambda - tau/2) U'.
+    F_new = a @ (Z / ((Z**2).sum(axis=0) + 0.005)) @ Z.T
+    expected = dense_decision(fitted, F_new)
+    assert_allclose(fitted.decision_function(X_NEW), expected, atol=1e-8)
+
+
+def test_hyperkernel_is_the_non_negative_least_squares_fit():
+    fitted = fit("hyperkernel")
+    rule = fitted.machines_[0]._extension
+    F, G = learned_F(fitted), np.column_stack([np.ones(60), rbf_kernel(X, gamma=0.5)])
+    error = np.linalg.norm(rule.train_factor @ rule.train_factor.T - F)
+    for beta in (np.eye(61)[0], np.full(61, 1 / 61)):
+        assert error <= np.linalg.norm((G * beta) @ G.T - F)
+    # Optimality: no anchor has a negative slope, and the used ones have none.
+    residual = rule.train_factor @ rule.train_factor.T - F
+    slope = np.einsum("ia,ij,ja->a", G, residual, G)
+    scale = np.abs(np.einsum("ia,ij,ja->a", G, F, G)).max()
+    assert slope.min() >= -1e-6 * scale
+    assert np.abs(slope[rule._used]).max() <= 1e-6 * scale
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_precomputed_kernel_agrees_with_features(rule):
+    fitted = fit(rule)
+    given = fit(rule)
+    given.set_params(kernel="precomputed").fit(rbf_kernel(X, gamma=0.5), Y)
+    expected = fitted.decision_function(X_NEW)
+    found = given.decision_function(rbf_kernel(X_NEW, X, gamma=0.5))
+    assert_allclose(found, expected, atol=1e-6)
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_blocks_do_not_change_the_answer(monkeypatch, rule):
+    fitted = fit(rule)
+    expected = fitted.decision_function(X_NEW)
+
+    def single_rows(n_rows, bytes_per_row):
+        return (slice(i, i + 1) for i in range(n_rows))
+
+    monkeypatch.setattr(extension, "row_blocks", single_rows)
+    monkeypatch.setattr("adakern.dank.exact.row_blocks", single_rows)
+    assert_allclose(fitted.decision_function(X_NEW), expected, atol=1e-10)
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_many_classes_and_regression(rule):
+    labels = np.digitize(X[:, 0], [-0.5, 0.5])
+    model = DANKClassifier(C=2.0, extension=rule, random_state=0).fit(X, labels)
+    assert model.decision_function(X_NEW).shape == (45, 3)
+    assert len(model.adaptive_factor_) == 3
+    assert model.score(X, labels) > 0.9
+    target = np.sin(X[:, 0])
+    assert DANKRegressor(C=5.0, extension=rule).fit(X, target).score(X, target) > 0.9
+
+
+def test_ovo_shape_has_a_column_for_each_pair():
+    labels = np.digitize(X[:, 0], [-1.0, 0.0, 1.0])
+    model = DANKClassifier(decision_function_shape="ovo").fit(X, labels)
+    assert model.decision_function(X_NEW).shape == (45, 6)
+    assert_array_equal(model.predict(X_NEW), model.predict(X_NEW))

@@ -1,0 +1,135 @@
+"""Bad and extreme input: a clear error, or a correct answer."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.svm import SVC
+
+from adakern import memory
+from adakern.dank import DANKClassifier, DANKRegressor
+from adakern.dank.exact import reserve
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(20, 2))
+Y = np.where(X[:, 0] > 0, 1, -1)
+
+
+@pytest.mark.parametrize("name", ["eta", "tau"])
+@pytest.mark.parametrize("value", [-1.0, np.nan])
+@pytest.mark.parametrize("kind", [DANKClassifier, DANKRegressor])
+def test_negative_or_nan_regularisation(kind, name, value):
+    with pytest.raises(ValueError, match=f"'{name}' parameter"):
+        kind(**{name: value}).fit(X, Y)
+
+
+@pytest.mark.parametrize("name, value", [("C", 0.0), ("eta", 0.0), ("eta", "fast")])
+def test_other_values_out_of_range(name, value):
+    with pytest.raises(ValueError, match=f"'{name}' parameter"):
+        DANKClassifier(**{name: value}).fit(X, Y)
+
+
+def test_labels_of_one_class():
+    with pytest.raises(ValueError, match="one class only"):
+        DANKClassifier().fit(X, np.ones(20))
+
+
+@pytest.mark.parametrize("kind", [DANKClassifier, DANKRegressor])
+def test_infinite_features(kind):
+    broken = X.copy()
+    broken[3, 1] = np.inf
+    with pytest.raises(ValueError, match="infinity"):
+        kind().fit(broken, Y)
+
+
+def test_indefinite_precomputed_kernel_says_how_negative():
+    K = np.eye(20)
+    K[0, 1] = K[1, 0] = 3.0
+    with pytest.raises(ValueError, match=r"not positive semidefinite.*is -2"):
+        DANKClassifier(kernel="precomputed").fit(K, Y)
+
+
+def test_asymmetric_precomputed_kernel():
+    K = np.eye(20)
+    K[0, 1] = 0.5
+    with pytest.raises(ValueError, match="not symmetric"):
+        DANKClassifier(kernel="precomputed").fit(K, Y)
+
+
+def test_precomputed_kernel_that_is_not_square():
+    with pytest.raises(ValueError, match="square"):
+        DANKRegressor(kernel="precomputed").fit(np.ones((20, 3)), Y)
+
+
+def test_tl1_is_accepted_where_it_is_positive_semidefinite():
+    line = np.linspace(0, 1, 20)[:, None]
+    labels = np.where(line[:, 0] > 0.4, 1, -1)
+    fitted = DANKClassifier(kernel="tl1", gamma=2.0).fit(line, labels)
+    assert fitted.score(line, labels) > 0.9
+
+
+def test_tl1_is_refused_where_it_is_indefinite():
+    plane = np.random.default_rng(1).uniform(size=(60, 6))
+    labels = np.where(plane[:, 0] > 0.5, 1, -1)
+    with pytest.raises(ValueError, match="kernel='tl1' is not positive semidefinite"):
+        DANKClassifier(kernel="tl1", gamma=0.4).fit(plane, labels)
+
+
+def test_duplicate_rows_with_opposite_labels():
+    doubled, labels = np.vstack([X, X]), np.concatenate([Y, -Y])
+    fitted = DANKClassifier(C=1.0, gamma=1.0, tol=1e-6, extension="none")
+    fitted.fit(doubled, labels)
+    # Every label is contradicted: all dual variables sit at C, and with the support
+    # vector machine's kernel the decision is the same everywhere.
+    assert_allclose(np.abs(fitted.dual_coef_), 1.0)
+    assert np.ptp(fitted.decision_function(X)) < 1e-9
+
+
+def test_two_rows():
+    pair = np.array([[0.0], [1.0]])
+    fitted = DANKClassifier(C=1e3, gamma=1.0, eta=1e9, tau=0.0, tol=1e-6)
+    fitted.fit(pair, [0, 1])
+    machine = SVC(C=1e3, gamma=1.0, tol=1e-9).fit(pair, [0, 1])
+    expected = machine.decision_function(pair)
+    assert_allclose(fitted.decision_function(pair), expected, atol=1e-4)
+
+
+@pytest.mark.parametrize("tau", [0.0, 0.01])
+def test_constant_target(tau):
+    fitted = DANKRegressor(tau=tau).fit(X, np.full(20, 3.0))
+    assert_allclose(fitted.predict(X), 3.0, atol=0.11)
+    assert fitted.converged_
+
+
+def test_threshold_above_every_eigenvalue_gives_F_zero():
+    fitted = DANKClassifier(tau=1e6, eta=1.0).fit(X, Y)
+    assert fitted.rank_ == 0
+    assert np.ptp(fitted.decision_function(X)) == 0
+
+
+def test_too_few_iterations_warn_with_the_gap():
+    noisy = np.where(RNG.normal(size=20) > 0, 1, -1)
+    hard = DANKClassifier(C=100.0, eta=0.01, method="nesterov", max_iter=3)
+    with pytest.warns(ConvergenceWarning, match="duality gap .* of the objective"):
+        hard.fit(X, noisy)
+    assert not hard.converged_
+
+
+@pytest.mark.parametrize("n_rows", [10**6, 10**8, 10**10])
+def test_not_enough_memory_names_the_way_out(n_rows):
+    with pytest.raises(MemoryError, match='strategy="decomposed"'):
+        reserve(n_rows)
+
+
+def test_memory_is_asked_for_before_the_kernel_is_computed(monkeypatch):
+    monkeypatch.setattr(memory, "_physical_memory", lambda: 8 * 20**2 - 1)
+    monkeypatch.setattr(DANKClassifier, "_gram", None)
+    with pytest.raises(MemoryError, match="20 x 20 Gram matrix"):
+        DANKClassifier().fit(X, Y)
+
+
+def test_input_is_left_untouched():
+    K = X @ X.T + np.eye(20)
+    kept = K.copy()
+    DANKClassifier(kernel="precomputed", tau=0.0).fit(K, Y).predict(K)
+    assert_allclose(K, kept, rtol=0, atol=0)
