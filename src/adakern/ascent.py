@@ -87,7 +87,8 @@ def _line_search(objective, point, target, shortest=1e-6):
     slack = ROUNDING * abs(point.value)
     share = 1.0
     while share >= shortest:
-        new = objective(point.u + share * direction)
+        # The target itself, lest rounding move variables off their bounds.
+        new = objective(target if share == 1.0 else point.u + share * direction)
         gain = new.value - point.value
         if gain >= 0.1 * share * slope - slack and (slope > 0 or new.gap < point.gap):
             return new

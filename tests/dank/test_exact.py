@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 from sklearn.svm import SVC, SVR
 
-from adakern.dank import DANKClassifier, DANKRegressor
+from adakern.dank import DANKClassifier, DANKRegressor, exact, saddle
 from adakern.dank.saddle import make_saddle
 from adakern.dual import classification_dual, regression_dual
 from adakern.kernels import gram_matrix
@@ -170,3 +170,29 @@ def test_history_has_one_row_for_each_iteration():
         ("objective", "gap", "step", "seconds"), fitted.n_iter_ + 1
     )
     assert fitted.history_["objective"][-1] == fitted.objective_
+
+
+@pytest.mark.parametrize("task", ["classification", "regression"])
+@pytest.mark.parametrize("fit_intercept", [True, False])
+@pytest.mark.parametrize("eta", [0.2, "svm"])
+@pytest.mark.parametrize("tau", [0.0, 0.01])
+def test_path_for_many_rows_agrees(monkeypatch, task, fit_intercept, eta, tau):
+    X, y = problem(100, 23, task)
+    parameters = {"C": 2.0, "eta": eta, "tau": tau, "fit_intercept": fit_intercept}
+    expected = model(task, tol=1e-6, **parameters).fit(X, y)
+    monkeypatch.setattr(exact, "DENSE_ROWS", 10)
+    monkeypatch.setattr(saddle, "OPERATOR_ROWS", 10)
+    fitted = model(task, tol=1e-6, **parameters).fit(X, y)
+    assert fitted.converged_
+    # The rule for eta starts from LIBSVM's solution, here with more digits.
+    digits = 1e-5 if eta != "svm" else 1e-2
+    assert_allclose(fitted.objective_, expected.objective_, rtol=digits)
+    if eta != "svm":
+        assert fitted.rank_ == expected.rank_
+
+
+def test_extreme_eigenvalues_of_many_rows(monkeypatch):
+    K = gram_matrix(problem(50, 1, "regression")[0], kernel="linear") - np.eye(50)
+    values = np.linalg.eigvalsh(K)
+    monkeypatch.setattr(exact, "DENSE_ROWS", 10)
+    assert_allclose(exact.extreme_eigenvalues(K), values[[0, -1]], rtol=1e-6)

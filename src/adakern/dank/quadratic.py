@@ -75,6 +75,8 @@ def maximise_quadratic(H, linear, dual, tol, max_iter=60):
         lower = lower + length * dl
         upper = upper + length * dw
         b = b + length * db
+    if len(u) > len(H):  # of the two variables of a row only one is positive
+        u = u - np.tile(u.reshape(2, -1).min(axis=0), 2)
     u = np.where(u / C < lower / scale, 0.0, u)
     u = np.where((C - u) / C < upper / scale, C, u)
     return _polish(H, linear, dual, dual.project(u))
