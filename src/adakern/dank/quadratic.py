@@ -79,11 +79,12 @@ def maximise_quadratic(H, linear, dual, tol, max_iter=60):
         u = u - np.tile(u.reshape(2, -1).min(axis=0), 2)
     u = np.where(u / C < lower / scale, 0.0, u)
     u = np.where((C - u) / C < upper / scale, C, u)
-    return _polish(H, linear, dual, dual.project(u))
+    polished = _polish(H, linear, dual, u)
+    return dual.project(u) if polished is None else polished
 
 
 def _polish(H, linear, dual, u):
-    """The exact maximiser, by active sets from the bounds that u holds; or u.
+    """The exact maximiser, by active sets from the bounds that u holds; or None.
 
     The interior-point iterates end some digits short of the solution, and the duality
     gap of a support vector machine feels each of them. The few variables whose bound
@@ -96,7 +97,7 @@ def _polish(H, linear, dual, u):
         held = np.where(at_upper, dual.C, 0.0)
         solved = _solve_free(H, linear, dual, held, free)
         if solved is None:
-            return u
+            return None
         held[free], b = solved
         below, above = held < 0, held > dual.C
         if below.any() or above.any():
@@ -110,7 +111,7 @@ def _polish(H, linear, dual, u):
             return held
         at_lower &= ~leave_lower
         at_upper &= ~leave_upper
-    return u
+    return None
 
 
 def _solve_free(H, linear, dual, held, free):
