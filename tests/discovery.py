@@ -1,6 +1,7 @@
 """Finds every public estimator of adakern, so that none escapes a shared test."""
 
 import importlib
+import importlib.util
 import inspect
 import pkgutil
 
@@ -22,6 +23,13 @@ def all_estimators():
                 and member.__module__.startswith("adakern.")
                 and not name.startswith("_")
                 and not inspect.isabstract(member)
+                and _can_be_fitted(member)
             ):
                 found[member.__qualname__] = member
     return [found[name] for name in sorted(found)]
+
+
+def _can_be_fitted(estimator):
+    """Whether the optional packages that the class names are installed."""
+    packages = getattr(estimator, "_required_packages", ())
+    return all(importlib.util.find_spec(package) for package in packages)

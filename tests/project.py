@@ -5,6 +5,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 __all__ = ["Project"]
@@ -20,7 +21,6 @@ defaults:
 name: small
 protocol: {repeats: 2}
 search: {step: 5, folds: 2}
-dataset: {clowns: {loader: {n: 60}}}
 tracking: {enabled: false}
 """
 PLAIN = """\
@@ -30,10 +30,45 @@ classifier:
 """
 
 
+class Run:
+    """One call of snakemake, running or ended."""
+
+    def __init__(self, command, folder, environment):
+        with tempfile.NamedTemporaryFile(
+            dir=folder, prefix="run-", suffix=".txt", delete=False
+        ) as file:
+            self.process = subprocess.Popen(
+                command,
+                cwd=folder,
+                env=environment,
+                stdout=file,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+        self.log = Path(file.name)
+
+    @property
+    def output(self):
+        """What it has printed so far."""
+        return self.log.read_text()
+
+    @property
+    def returncode(self):
+        """Exit status, None while it runs."""
+        return self.process.poll()
+
+    @property
+    def jobs(self):
+        """Rule -> number of jobs that it said it would do."""
+        table = self.output.partition("Job stats:")[2].partition("total")[0]
+        rows = [line.split() for line in table.splitlines()]
+        return {row[0]: int(row[1]) for row in rows if row and row[-1].isdigit()}
+
+
 class Project:
     """The workflow, its configuration and its code, free to be changed and broken.
 
-    Holds the experiment ``small``: data set ``clowns`` (60 rows), method ``plain``
+    Holds the experiment ``small``: data set ``clowns``, method ``plain``
     (an SVM with fixed parameters), two repeats.
     """
 
@@ -47,6 +82,7 @@ class Project:
             copy(source, target)
         self.write("conf/experiment/small.yaml", EXPERIMENT)
         self.write("conf/method/plain.yaml", PLAIN)
+        self.profile = ["--cores", "2"]
         self.environment = {
             key: value
             for key, value in os.environ.items()
@@ -68,28 +104,21 @@ class Project:
         """The command line of one run of the experiment ``small``."""
         settings = ["experiment=small", f"overrides={overrides}", *config]
         return [
-            *(sys.executable, "-m", "snakemake", "--cores", "2", "--nocolor"),
+            *(sys.executable, "-m", "snakemake", "--nocolor"),
+            *self.profile,
             *arguments,
             *("--config", *settings),
         ]
 
     def start(self, *arguments, **settings):
         """Start a run that the test will disturb, in a process group of its own."""
-        return subprocess.Popen(
-            self.command(*arguments, **settings),
-            cwd=self.root,
-            env=self.environment,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            start_new_session=True,
-        )
+        return Run(self.command(*arguments, **settings), self.root, self.environment)
 
-    def run(self, *arguments, **settings):
-        """Run to the end; the result has ``returncode`` and ``output``."""
-        process = self.start(*arguments, **settings)
-        process.output, _ = process.communicate(timeout=240)
-        return process
+    def run(self, *arguments, timeout=240, **settings):
+        """Run to the end."""
+        run = self.start(*arguments, **settings)
+        run.process.wait(timeout)
+        return run
 
     def solve(self, *arguments, **settings):
         """Run up to the records, without tables and report."""

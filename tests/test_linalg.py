@@ -5,7 +5,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from adakern.linalg import add_to_diagonal, factorised, project_onto_feasible
+from adakern.linalg import (
+    add_to_diagonal,
+    factorised,
+    leading_eigenpairs,
+    project_onto_feasible,
+)
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -36,6 +41,43 @@ def test_projection_is_feasible_and_idempotent(v, C):
     # y'a = 0 holds up to the rounding of v - t y, whose entries are as large as v.
     rounding = 1e-14 * (abs(v).max() + C)
     np.testing.assert_allclose(project_onto_feasible(a, y, C), a, atol=rounding)
+
+
+def gram_with_ones(n, seed):
+    """A matrix as DANK has them: one huge eigenvalue, then a decaying spectrum."""
+    rng = np.random.default_rng(seed)
+    X, c = rng.normal(size=(n, 3)), rng.normal(size=n)
+    K = np.exp(-((X[:, None] - X) ** 2).sum(axis=2))
+    return 1 + K * np.outer(c, c)
+
+
+@pytest.mark.parametrize("n", [1, 2, 5, 90, 300])
+@pytest.mark.parametrize("threshold", [0.5, 3.0, 20.0, 1e6])
+def test_leading_eigenpairs_are_those_of_the_dense_decomposition(n, threshold):
+    A = gram_with_ones(n, seed=n)
+    expected = np.linalg.eigvalsh(A)[::-1]
+    values, vectors, _ = leading_eigenpairs(A, threshold)
+    np.testing.assert_allclose(values, expected[expected > threshold], rtol=1e-9)
+    np.testing.assert_allclose(vectors.T @ vectors, np.eye(len(values)), atol=1e-9)
+    np.testing.assert_allclose(A @ vectors, vectors * values, atol=1e-7)
+
+
+def test_leading_eigenpairs_from_a_warm_start_and_an_operator():
+    class Operator:
+        shape = (300, 300)
+        products = 0
+
+        def __matmul__(self, X):
+            Operator.products += 1
+            return A @ X
+
+    A = gram_with_ones(300, seed=0)
+    cold, _, block = leading_eigenpairs(Operator(), 20.0)
+    first, Operator.products = Operator.products, 0
+    A = A + 1e-6 * gram_with_ones(300, seed=1)
+    warm, _, _ = leading_eigenpairs(Operator(), 20.0, start=block)
+    np.testing.assert_allclose(warm, cold, rtol=1e-4)
+    assert Operator.products < first
 
 
 @pytest.mark.parametrize("library", ["numpy", "array_api_strict", "torch"])

@@ -14,6 +14,7 @@ from adakern.baselines import (
     UniformMKLClassifier,
     UniformMKLRegressor,
 )
+from adakern.dank import DANKClassifier, DANKRegressor
 from adakern.knpl import KNPLClassifier
 from adakern.lab import AsymmetricKernelRidge, LABRBFRegressor
 from adakern.nystrom import CriterionNystroem, NystromKernelSelector
@@ -25,6 +26,8 @@ __all__ = [
     "BayesianMKLRegressor",
     "ClusterwiseClassifier",
     "CriterionNystroem",
+    "DANKClassifier",
+    "DANKRegressor",
     "DeepMKL",
     "EasyMKL",
     "KNPLClassifier",

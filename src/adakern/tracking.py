@@ -159,30 +159,35 @@ def prune(records, *, experiment, tracking_uri=None):
 
 
 def _log(runs, experiment, tracking_uri):
+    datasets = {run.tags.get("dataset") for run in runs}
+    dataset = datasets.pop() if len(datasets) == 1 else None
     with _open(experiment, tracking_uri) as (client, experiment_id):
-        current = {}
-        for run in _existing(client, experiment_id):
-            current.setdefault(run.data.tags[_KEY], []).append(run)
-        written = 0
-        for run in runs:
-            if not any(_is_whole(old, run.digest) for old in current.get(run.key, [])):
-                _write(client, experiment_id, run)
-                written += 1
-        # Looked at again after writing: another machine may have written the same runs
-        # to the server meanwhile, and both then keep the same one.
-        wanted = {run.key: run.digest for run in runs}
-        removed = _remove_stale(client, experiment_id, wanted)
-    return Logged(written, len(runs) - written, removed)
+        existing = _existing(client, experiment_id, dataset)
+        whole = {
+            (run.data.tags[_KEY], run.data.tags.get(_DIGEST))
+            for run in existing
+            if _is_whole(run)
+        }
+        missing = [run for run in runs if (run.key, run.digest) not in whole]
+        for run in missing:
+            _write(client, experiment_id, run)
+        if missing:
+            # Looked at again: another machine may have written the same runs to the
+            # server meanwhile, and both then keep the same one.
+            existing = _existing(client, experiment_id, dataset)
+        removed = _remove_stale(client, existing, {run.key: run.digest for run in runs})
+    return Logged(len(missing), len(runs) - len(missing), removed)
 
 
-def _remove_stale(client, experiment_id, wanted):
+def _remove_stale(client, existing, wanted):
     """Delete the runs of wanted keys but the one, the oldest, that is up to date."""
     kept, removed = set(), 0
-    for run in _existing(client, experiment_id):
+    for run in existing:
         key = run.data.tags[_KEY]
         if key not in wanted:
             continue
-        if key not in kept and _is_whole(run, wanted[key]):
+        up_to_date = _is_whole(run) and run.data.tags.get(_DIGEST) == wanted[key]
+        if key not in kept and up_to_date:
             kept.add(key)
         else:
             client.delete_run(run.info.run_id)
@@ -190,9 +195,9 @@ def _remove_stale(client, experiment_id, wanted):
     return removed
 
 
-def _is_whole(run, digest):
-    """Whether the run is up to date and was written to its end."""
-    return run.data.tags.get(_DIGEST) == digest and run.info.status != "RUNNING"
+def _is_whole(run):
+    """Whether the run was written to its end."""
+    return run.info.status != "RUNNING"
 
 
 # From a record to a run ---------------------------------------------------------------
@@ -204,8 +209,16 @@ def _key(record):
 
 def _run_of(record, config):
     tags = {
-        name: str(record[name])
-        for name in ("experiment", "dataset", "method", "task", "repeat", "status")
+        name: str(record.get(name))
+        for name in (
+            "experiment",
+            "dataset",
+            "method",
+            "task",
+            "repeat",
+            "seed",
+            "status",
+        )
     }
     tags |= {"kind": "solve", "code_version": str(record.get("code_version"))}
     if record.get("reason"):
@@ -223,7 +236,6 @@ def _run_of(record, config):
         f"best.{name}": _text(value)
         for name, value in (record.get("best_params") or {}).items()
     }
-    params["seed"] = _text(record.get("seed"))
     text = json.dumps(record, indent=1, sort_keys=True)
     artifacts = {"record.json": text}
     if config is not None:
@@ -351,12 +363,13 @@ def _experiment_id(client, name, uri):
     return found.experiment_id
 
 
-def _existing(client, experiment_id):
-    """Runs of adakern in the experiment that are not deleted, the oldest first."""
+def _existing(client, experiment_id, dataset=None):
+    """Runs of adakern, of one data set or all, not deleted, the oldest first."""
     runs, token = [], None
     while True:
         page = client.search_runs(
             [experiment_id],
+            filter_string=f"tags.dataset = '{dataset}'" if dataset else "",
             max_results=1000,
             order_by=["attributes.start_time ASC", "attributes.run_id ASC"],
             page_token=token,
@@ -369,14 +382,14 @@ def _existing(client, experiment_id):
 
 def _write(client, experiment_id, run):
     """Write one run; it counts only once it is terminated, the last step."""
-    from mlflow.entities import Metric, Param, RunTag
+    from mlflow.entities import Metric, Param
 
     # MLflow shows end - start as the duration: that of the solve, not of the logging.
     now = int(time.time() * 1000)
     start = now - int(run.seconds * 1000)
     tags = run.tags | {_KEY: run.key, _DIGEST: run.digest}
     run_id = client.create_run(
-        experiment_id, start_time=start, run_name=run.name, tags={_KEY: run.key}
+        experiment_id, start_time=start, run_name=run.name, tags=tags
     ).info.run_id
     params = [Param(name, value) for name, value in run.params.items()]
     metrics = [Metric(name, value, now, 0) for name, value in run.metrics.items()]
@@ -384,7 +397,6 @@ def _write(client, experiment_id, run):
         run_id,
         metrics=metrics[:_METRICS_PER_BATCH],
         params=params[:_PARAMS_PER_BATCH],
-        tags=[RunTag(name, value) for name, value in tags.items()],
     )
     for i in range(_PARAMS_PER_BATCH, len(params), _PARAMS_PER_BATCH):
         client.log_batch(run_id, params=params[i : i + _PARAMS_PER_BATCH])

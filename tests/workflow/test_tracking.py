@@ -53,13 +53,7 @@ def test_a_run_says_what_its_record_says(uri):
     log_records([record], experiment="demo", tracking_uri=uri, config="name: demo\n")
     (run,) = runs_of(uri)
     assert run.info.status == "FINISHED"
-    params = {
-        "C": "2.0",
-        "eta": "svm",
-        "deep": '{"b": 1}',
-        "best.C": "2.0",
-        "seed": "7",
-    }
+    params = {"C": "2.0", "eta": "svm", "deep": '{"b": 1}', "best.C": "2.0"}
     assert run.data.params == params
     expected = {
         f"{split}_{name}": value
@@ -73,7 +67,7 @@ def test_a_run_says_what_its_record_says(uri):
     assert "n_iter" not in run.data.metrics  # the record has none
     for name in ("experiment", "dataset", "method", "task", "status"):
         assert run.data.tags[name] == record[name]
-    assert run.data.tags["repeat"] == "0"
+    assert (run.data.tags["repeat"], run.data.tags["seed"]) == ("0", "7")
     client = MlflowClient(uri)
     folder = client.download_artifacts(run.info.run_id, "record.json")
     with open(folder) as file:
@@ -104,6 +98,14 @@ def test_a_changed_record_takes_the_place_of_its_run(uri):
     assert stale.data.metrics["fit_seconds"] == RECORDS[0]["fit_seconds"]
     # And back: the first record is logged anew, not taken from the deleted run.
     assert log_records(RECORDS, experiment="demo", tracking_uri=uri) == (1, 3, 1)
+
+
+def test_runs_of_other_data_sets_stay(uri):
+    log_records(RECORDS, experiment="demo", tracking_uri=uri)
+    others = [make_record("sonar", "dank", k) for k in (0, 1)]
+    assert log_records(others, experiment="demo", tracking_uri=uri) == (2, 0, 0)
+    both = [*others, *RECORDS]
+    assert log_records(both, experiment="demo", tracking_uri=uri) == (0, 6, 0)
 
 
 def test_a_failed_solve_is_a_failed_run_with_its_reason(uri):
@@ -155,7 +157,7 @@ def test_more_than_mlflow_takes_in_one_call(uri):
     record = make_record(params=params, best_params={})
     log_records([record], experiment="demo", tracking_uri=uri)
     (run,) = runs_of(uri)
-    assert len(run.data.params) == 252
+    assert len(run.data.params) == 251
     assert run.data.params["p249"] == "249"
     assert len(run.data.params["long"]) == 5000
 

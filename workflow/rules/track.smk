@@ -2,9 +2,11 @@
 # complete, at the end the tables, figures and report as one summary run.
 
 
+TRACK_MARKS = [f"{RESULTS}/track/{dataset}.json" for dataset in PLAN.solved_datasets()]
+
+
 def tracked_files():
-    marks = [f"{RESULTS}/track/{dataset}.json" for dataset in PLAN.datasets]
-    return [*marks, f"{RESULTS}/track/summary/all.json"] if PLAN.cells else []
+    return [*TRACK_MARKS, f"{RESULTS}/track/summary/all.json"]
 
 
 rule track:
@@ -29,7 +31,7 @@ rule track:
 rule track_summary:
     input:
         report=rules.report.output.report,
-        marks=[f"{RESULTS}/track/{dataset}.json" for dataset in PLAN.datasets],
+        marks=TRACK_MARKS,
     output:
         mark=f"{RESULTS}/track/summary/all.json",
     log:

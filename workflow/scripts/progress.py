@@ -13,9 +13,10 @@ import sys
 NOISE = re.compile(
     r"^(\[\w{3} \w{3} .*\]|Job \d+: .*|Reason: .*|Finished jobid: .*|Select jobs .*"
     r"|Execute \d+ jobs.*|Complete log.*|Elapsed time.*|Using workflow specific .*"
-    r"|  (Host|User|\w+ version|Command|Snakefile|\w+ directory|Config \S+): .*"
-    r"|host: .*|Building DAG.*|Using shell.*|Provided .*|Rules claiming .*|Job stats:"
-    r"|Removing .*|Touching .*|job +count|-+ +-+|\w+ +\d+|Assuming .*|Skipping .*|)$"
+    r"|  (Date|Workflow ID|Platform|Host|User|\w+ version|Command|Snakefile): .*"
+    r"|  (\w+ directory|Config \S+): .*|SNAKEMAKE|=+|host: .*|Building DAG.*"
+    r"|Using shell.*|Provided .*|Rules claiming .*|Job stats:|job +count|-+ +-+"
+    r"|\w+ +\d+|Removing .*|Touching .*|Assuming .*|Skipping .*|)$"
 )
 
 

@@ -4,23 +4,37 @@ The rule's log gets everything the stage and its children print; an error is sho
 the terminal as well, in one line, before Snakemake's own account of the failed job.
 """
 
+import errno
 import os
 import sys
 import traceback
+from contextlib import suppress
 from importlib import import_module
 
-terminal = os.dup(2)
-if snakemake.log:  # noqa: F821 - Snakemake defines `snakemake` in its scripts
-    os.dup2(os.open(snakemake.log[0], os.O_WRONLY | os.O_CREAT | os.O_TRUNC), 2)  # noqa: F821
 
+def explain(error):
+    """The error in one line; a full disk with the way out, which it does not say."""
+    message = f"{type(error).__name__} in {snakemake.rule}: {error}"  # noqa: F821
+    if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
+        message += (
+            f". The disk that holds {snakemake.output[0]} is full. "  # noqa: F821
+            "Free some space and run the same command again: what is finished is kept"
+        )
+    return message
+
+
+terminal = os.dup(2)
 try:
+    if snakemake.log:  # noqa: F821 - Snakemake defines `snakemake` in its scripts
+        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
+        os.dup2(os.open(snakemake.log[0], flags), 2)  # noqa: F821
     import_module(f"adakern.workflow.{snakemake.params.stage}").run(  # noqa: F821
         dict(snakemake.input.items()),  # noqa: F821
         dict(snakemake.output.items()),  # noqa: F821
         snakemake.params.settings,  # noqa: F821
     )
 except Exception as error:
-    traceback.print_exc()
-    message = f"\n{type(error).__name__} in {snakemake.rule}: {error}\n\n"  # noqa: F821
-    os.write(terminal, message.encode())
+    os.write(terminal, f"\n{explain(error)}\n\n".encode())
+    with suppress(OSError):  # the log may lie on the disk that is full
+        traceback.print_exc()
     sys.exit(1)

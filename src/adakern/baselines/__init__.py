@@ -8,9 +8,13 @@ from adakern.baselines.bayesian_mkl import (
 from adakern.baselines.clusterwise import ClusterwiseClassifier
 from adakern.baselines.deep_mkl import DeepMKL
 from adakern.baselines.easymkl import EasyMKL
+from adakern.baselines.eigenpro import EigenProRegressor
+from adakern.baselines.falkon import FalkonRegressor
 from adakern.baselines.kernel_bank import KernelBank
 from adakern.baselines.logdet import LogDetKernel
 from adakern.baselines.nadaraya_watson import MetricNadarayaWatson
+from adakern.baselines.neural import ResNetRegressor, WideNetworkRegressor
+from adakern.baselines.rfm import RFMRegressor
 from adakern.baselines.simple_mkl import SimpleMKLClassifier, SimpleMKLRegressor
 from adakern.baselines.uniform_mkl import UniformMKLClassifier, UniformMKLRegressor
 
@@ -20,12 +24,17 @@ __all__ = [
     "ClusterwiseClassifier",
     "DeepMKL",
     "EasyMKL",
+    "EigenProRegressor",
+    "FalkonRegressor",
     "KernelBank",
     "LogDetKernel",
     "MetricNadarayaWatson",
+    "RFMRegressor",
     "RandomFeatureAlignment",
+    "ResNetRegressor",
     "SimpleMKLClassifier",
     "SimpleMKLRegressor",
     "UniformMKLClassifier",
     "UniformMKLRegressor",
+    "WideNetworkRegressor",
 ]

@@ -136,27 +136,31 @@ class DeepMKL(BankClassifier):
 
 
 def layer_kernels(bank, T):
-    """Values and derivatives of the bank's kernels at inner products T of unit vectors.
+    """The bank's kernels at inner products T of unit vectors, one after the other.
 
     ``|x - y|^2 = 2 - 2 t`` for the Gaussian kernels; ``((1 + t) / 2)^degree`` for the
     normalised polynomial ones.
     """
     for gamma in bank.gammas:
-        K = np.exp(2 * gamma * (T - 1))
-        yield K, 2 * gamma * K
-    half = (1 + T) / 2
+        yield np.exp(2 * gamma * (T - 1))
     for degree in bank.degrees:
-        yield half**degree, degree / 2 * half ** (degree - 1)
+        yield (0.5 + 0.5 * T) ** degree
+
+
+def layer_slopes(bank, T):
+    """Derivatives of the kernels of :func:`layer_kernels` with respect to T."""
+    for gamma in bank.gammas:
+        yield 2 * gamma * np.exp(2 * gamma * (T - 1))
+    for degree in bank.degrees:
+        yield degree / 2 * (0.5 + 0.5 * T) ** (degree - 1)
 
 
 def deepen(bank, weights, T):
     """Send the combined first layer T through the others; the values of all."""
     layers = [T]
     for layer_weights in weights[1:]:
-        kernels = layer_kernels(bank, layers[-1])
-        layers.append(
-            sum(w * K for w, (K, _) in zip(layer_weights, kernels, strict=True))
-        )
+        kernels = zip(layer_weights, layer_kernels(bank, layers[-1]), strict=True)
+        layers.append(sum(weight * K for weight, K in kernels))
     return layers
 
 
@@ -179,12 +183,10 @@ def weight_gradient(bank, weights, grams, layers, gradient):
     """
     result = np.empty_like(weights)
     for level in range(len(weights) - 1, 0, -1):
-        below = np.zeros_like(gradient)
-        kernels = layer_kernels(bank, layers[level - 1])
-        for m, (K, derivative) in enumerate(kernels):
-            result[level, m] = np.vdot(gradient, K)
-            below += weights[level, m] * derivative
-        gradient = gradient * below
+        T = layers[level - 1]
+        result[level] = [np.vdot(gradient, K) for K in layer_kernels(bank, T)]
+        slopes = zip(weights[level], layer_slopes(bank, T), strict=True)
+        gradient = gradient * sum(weight * slope for weight, slope in slopes)
     result[0] = np.tensordot(grams, gradient, axes=2)
     return result
 
@@ -195,10 +197,11 @@ class SpanObjective:
     def __init__(self, weights, bank, grams, y, C):
         self.weights, self.bank, self.grams = weights, bank, grams
         first = np.tensordot(weights[0], grams, axes=1)
-        self.d, self.intercept = l2_svm_dual(deepen(bank, weights, first)[-1], y, C)
+        layers = deepen(bank, weights, first)
+        self.d, self.intercept = l2_svm_dual(layers[-1], y, C)
         self.support = np.flatnonzero(self.d)
         self._block = np.ix_(self.support, self.support)
-        self._layers = deepen(bank, weights, first[self._block])
+        self._layers = [layer[self._block] for layer in layers]
         self.value, self._slope = span_bound(self._layers[-1], y[self.support], C)
 
     def gradient(self):

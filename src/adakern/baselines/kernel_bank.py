@@ -12,6 +12,7 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from adakern.kernels import row_blocks, squared_distances
+from adakern.memory import require_memory
 from adakern.multiclass import OneVsOneMixin
 
 __all__ = ["KernelBank"]
@@ -81,7 +82,13 @@ class KernelBank:
 
     def stack(self, X, Y=None):
         """All Gram matrices at once, shape (n_kernels, n, m)."""
-        grams = np.empty((len(self), len(X), len(X if Y is None else Y)))
+        shape = (len(self), len(X), len(X if Y is None else Y))
+        require_memory(
+            8 * int(np.prod(shape)),
+            f"the stack of {shape[0]} Gram matrices of {shape[1]} x {shape[2]}",
+            "take fewer gammas and degrees, or use ClusterwiseClassifier",
+        )
+        grams = np.empty(shape)
         for slot, K in zip(grams, self.grams(X, Y), strict=True):
             slot[:] = K
         return grams

@@ -176,11 +176,7 @@ class WeightedMachine:
         K = np.tensordot(weights, grams, axes=1)
         self.weights = weights
         self.d, self.intercept, linear = machine(K)
-        rows = np.flatnonzero(self.d)
-        halves = [
-            0.5 * self.d[rows] @ K_m[np.ix_(rows, rows)] @ self.d[rows] for K_m in grams
-        ]
-        self.gradient = -np.array(halves)
+        self.gradient = -0.5 * (grams @ self.d) @ self.d
         self.objective = linear + weights @ self.gradient
         # For fixed a the inner maximum bounds J from below at the best single kernel.
         self.gap = max(weights @ self.gradient - self.gradient.min(), 0.0)

@@ -5,6 +5,8 @@ after Chapelle, Vapnik, Bousquet and Mukherjee 2002.
 """
 
 import numpy as np
+from scipy.linalg import cholesky
+from scipy.linalg.lapack import dpotri
 from scipy.special import expit
 
 from adakern.svm import svm_dual
@@ -60,16 +62,11 @@ def span_bound(K, y, C):
         Symmetric. The set of support vectors is held fixed.
     """
     s = len(y)
-    bordered = np.ones((s + 1, s + 1))
-    bordered[:s, :s] = K
-    bordered[range(s), range(s)] += 1 / C
-    bordered[s, s] = 0
-    inverse = np.linalg.inv(bordered)
+    inverse = _bordered_inverse(K, 1 / C)
     signed = inverse[:, :s] @ y
     alpha = np.maximum(y * signed[:s], 1e-10)
 
-    bordered[range(s), range(s)] += ETA / alpha
-    A = np.linalg.inv(bordered)
+    A = _bordered_inverse(K, 1 / C + ETA / alpha)
     diagonal = A.diagonal()[:s]
     # a_p S_p^2 = a_p / A_pp - eta
     lost = expit(SLOPE * (alpha / diagonal - ETA - 1))
@@ -82,3 +79,22 @@ def span_bound(K, y, C):
     u = inverse[:s, :s] @ (c * y)
     outer = np.outer(u, signed[:s])
     return lost.sum(), B[:s, :s] - (outer + outer.T) / 2
+
+
+def _bordered_inverse(K, ridge):
+    """Inverse of ``[[M, 1], [1', 0]]`` for the positive definite ``M = K + ridge``.
+
+    By block elimination: one Cholesky factorisation in place of a pivoted one.
+    """
+    s = len(K)
+    M = K.copy()
+    np.fill_diagonal(M, M.diagonal() + ridge)
+    inverse, _ = dpotri(cholesky(M, lower=True, overwrite_a=True), lower=1)
+    inverse += np.tril(inverse, -1).T
+    sums = inverse.sum(axis=1)
+    total = sums.sum()
+    bordered = np.empty((s + 1, s + 1))
+    bordered[:s, :s] = inverse - np.outer(sums, sums / total)
+    bordered[s, :s] = bordered[:s, s] = sums / total
+    bordered[s, s] = -1 / total
+    return bordered

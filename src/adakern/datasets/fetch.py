@@ -153,7 +153,7 @@ class _Fetcher:
         self.timeout = timeout
         self.retries = retries
         self.progress = progress
-        self.failures = {}  # url -> why it did not serve
+        self.failures = {}  # url or path -> why it did not serve
         self.staging = None
         self.n_staged = 0
 
@@ -221,11 +221,12 @@ class _Fetcher:
             recorded = None
         if recorded == got.sha256:
             return got
-        warnings.warn(
-            f"{path} is corrupt: its SHA-256 is {got.sha256}, {recorded} was recorded "
-            "when it was fetched. It is removed and fetched again.",
-            stacklevel=2,
+        corrupt = (
+            f"is corrupt: its SHA-256 is {got.sha256}, {recorded} was recorded when it "
+            "was fetched. It is removed"
         )
+        self.failures[path] = corrupt
+        warnings.warn(f"{path} {corrupt} and fetched again.", stacklevel=2)
         for spoilt in (path, _record_of(path)):
             with suppress(FileNotFoundError):
                 spoilt.unlink()
@@ -292,7 +293,8 @@ class _Fetcher:
         return str(error), True
 
     def _unavailable(self, name, file):
-        tried = [f"  cache: {self.cache_dir / file.path} is not there"]
+        cached = self.cache_dir / file.path
+        tried = [f"  cache: {cached} {self.failures.get(cached, 'is not there')}"]
         if self.mirror is None:
             tried.append(f"  mirror: none set (data.mirror or {MIRROR_VARIABLE})")
         elif not self.mirror.is_dir():
@@ -305,7 +307,7 @@ class _Fetcher:
         return (
             f"data set {name}: the file {file.path} cannot be had. Tried:\n"
             + "\n".join(tried)
-            + f"\nGet the file elsewhere and put it at {self.cache_dir / file.path}, "
+            + f"\nGet the file elsewhere and put it at {cached}, "
             f"or set data.mirror (or {MIRROR_VARIABLE}) to a folder that holds "
             f"{file.path}, or leave {name} out of the experiment."
         )

@@ -12,6 +12,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from adakern.kernels import KernelMixin, nearest_rows, row_blocks
 from adakern.knpl.solver import solve_admm, solve_exact
 from adakern.linalg import is_positive_semidefinite
+from adakern.memory import require_memory
 from adakern.multiclass import OneVsOneMixin
 
 __all__ = ["KNPLClassifier"]
@@ -140,6 +141,11 @@ class KNPLClassifier(KernelMixin, OneVsOneMixin, BaseEstimator):
         self._resolve_kernel(X)
 
     def _fit_binary(self, X, y):
+        require_memory(
+            4 * 8 * len(y) ** 2,
+            f"the pairwise layer of {len(y)} x {len(y)} with its Gram matrix",
+            "use fewer rows, or wrap KNPLClassifier in ClusterwiseClassifier",
+        )
         K = np.asarray(self._gram(X), dtype=np.float64)
         saddle = self._solve(K, y)
         if not saddle.converged:

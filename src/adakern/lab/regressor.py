@@ -1,6 +1,7 @@
 """Regression with a radial basis function kernel of locally adaptive bandwidths."""
 
 import warnings
+from itertools import islice
 from numbers import Integral, Real
 
 import numpy as np
@@ -15,15 +16,11 @@ from sklearn.utils.validation import check_is_fitted
 from adakern.kernels import row_blocks
 from adakern.lab.arrays import to_numpy, validate_arrays
 from adakern.lab.kernel import PROFILES, lab_gram_matrix
-from adakern.lab.solvers import SOLVERS
+from adakern.lab.solvers import SCHEDULES, SOLVERS
 from adakern.lab.support import SUPPORT_RULES, initial_support, largest_errors
 from adakern.lab.training import History, TrainingData, Watch
 
 __all__ = ["LABRBFRegressor"]
-
-#: Iterations of a growth round and of the last round; between two looks at the
-#: validation part. The authors' numbers for Adam.
-ITERATIONS = {"lbfgs": (30, 600, 10), "adam": (500, 5000, 50), "sgd": (500, 5000, 50)}
 
 #: Candidates of the global bandwidth, relative to 1 / (root mean squared distance).
 GLOBAL_BANDWIDTHS = 2.0 ** np.arange(-6, 6)
@@ -68,27 +65,31 @@ class LABRBFRegressor(RegressorMixin, BaseEstimator):
     error_tol : float, default=0.0
         No more support data once the largest absolute error is below this many standard
         deviations of y.
-    solver : {"lbfgs", "adam", "sgd"}, default="lbfgs"
-        Quasi-Newton on all rows; or mini-batches, as the authors do with "adam".
+    solver : {"annealed", "adam", "sgd", "lbfgs"}, default="annealed"
+        "annealed" is Adam on large batches with a step that falls to zero in the last
+        round; "adam" has a constant step and small batches, as the authors run it;
+        "lbfgs" is a quasi-Newton method on all rows, without chance.
     growth_iter, max_iter : int, default=None
-        Iterations before each growth and after the last one; (30, 600) for "lbfgs",
-        (500, 5000) for the others when None.
+        Iterations before each growth and after the last one; when None (150, 1500) for
+        "annealed", (30, 600) for "lbfgs", (500, 5000) for the others.
     tol : float, default=1e-3
         "lbfgs" ends when ten iterations lower the loss by less than this part of it.
-    learning_rate : float, default=0.01
-        Of "adam" and "sgd", in the unit of the bandwidths.
-    batch_size : int, default=128
-        Rows of one step of "adam" and "sgd".
+    learning_rate : float, default=None
+        Step of all solvers but "lbfgs", in the unit of the bandwidths. When None, 0.01,
+        and for "annealed" 0.06 over the root mean squared distance of two rows.
+    batch_size : int, default=None
+        Rows of one step, drawn with replacement; when None 512 for "annealed", 128 for
+        "adam" and "sgd".
     max_grad_norm : float, default=10.0
-        Norm at which "adam" and "sgd" clip the gradient.
+        Norm at which the gradient is clipped (not by "lbfgs").
     early_stopping : bool, default=True
         Set rows aside, keep the bandwidths that are best on them, stop when
         ``patience`` looks in a row brought nothing better.
     validation_fraction : float, default=0.1
         Share of the rows set aside, in (0, 1).
     patience : int, default=10
-        Looks at the validation part without improvement, 10 iterations of "lbfgs" or 50
-        of the others apart.
+        Looks at the validation part without improvement, 50 iterations apart (10 of
+        "lbfgs").
     precision : {"float32", "float64"}, default="float32"
         Of the training. Linear systems are solved in double precision in any case, and
         the final coefficients are computed in the type of X.
@@ -164,8 +165,8 @@ class LABRBFRegressor(RegressorMixin, BaseEstimator):
         "growth_iter": [None, Interval(Integral, 0, None, closed="left")],
         "max_iter": [None, Interval(Integral, 0, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="left")],
-        "learning_rate": [Interval(Real, 0, None, closed="neither")],
-        "batch_size": [Interval(Integral, 1, None, closed="left")],
+        "learning_rate": [None, Interval(Real, 0, None, closed="neither")],
+        "batch_size": [None, Interval(Integral, 1, None, closed="left")],
         "max_grad_norm": [Interval(Real, 0, None, closed="neither")],
         "early_stopping": ["boolean"],
         "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
@@ -186,12 +187,12 @@ class LABRBFRegressor(RegressorMixin, BaseEstimator):
         initial_support=1 / 3,
         growth=None,
         error_tol=0.0,
-        solver="lbfgs",
+        solver="annealed",
         growth_iter=None,
         max_iter=None,
         tol=1e-3,
-        learning_rate=0.01,
-        batch_size=128,
+        learning_rate=None,
+        batch_size=None,
         max_grad_norm=10.0,
         early_stopping=True,
         validation_fraction=0.1,
@@ -276,6 +277,7 @@ class LABRBFRegressor(RegressorMixin, BaseEstimator):
         budget = min(self.max_support, len(rows))
         size = max(1, round(self.initial_support * budget))
         start = self._starting_bandwidth(data, rows, budget, rng)
+        schedule = self._schedule(data)
         d = data.shape[1]
         if budget == len(rows):  # every row is interpolated: nothing to train on
             self.converged_ = True
@@ -286,7 +288,9 @@ class LABRBFRegressor(RegressorMixin, BaseEstimator):
             free = np.setdiff1d(rows, support)
             last = len(support) == budget
             loss = data.loss(support, free)
-            theta = self._minimize(loss, theta, data.take(held_out), rng, history, last)
+            theta = self._minimize(
+                loss, theta, data.take(held_out), schedule, rng, history, last
+            )
             if last:
                 return support, theta
             errors = np.abs(to_numpy(loss.predict(theta, loss.squares) - loss.y))
@@ -327,37 +331,41 @@ class LABRBFRegressor(RegressorMixin, BaseEstimator):
         values = [loss.value(data.full(shape, float(c))) for c in candidates]
         return float(candidates[int(np.argmin(values))])
 
-    def _minimize(self, loss, theta, held_out, rng, history, last):
+    def _schedule(self, data):
+        """Iterations, batch and step: what is given, else the solver's own."""
+        schedule = SCHEDULES[self.solver]
+        if schedule.relative_step:
+            rate = schedule.learning_rate * data.unit_bandwidth
+            schedule = schedule._replace(learning_rate=rate)
+        names = ("growth_iter", "max_iter", "batch_size", "learning_rate")
+        given = {name: getattr(self, name) for name in names}
+        return schedule._replace(**{k: v for k, v in given.items() if v is not None})
+
+    def _minimize(self, loss, theta, held_out, schedule, rng, history, last):
         """One round of the solver; the bandwidths best on the rows held out."""
-        growth_iter, max_iter, interval = ITERATIONS[self.solver]
-        limit, given = (
-            (max_iter, self.max_iter) if last else (growth_iter, self.growth_iter)
-        )
-        limit = limit if given is None else given
+        limit = schedule.max_iter if last else schedule.growth_iter
         watch = Watch(loss, *held_out, theta, self.patience)
         iterates = SOLVERS[self.solver](
             loss,
             theta,
             rng=rng,
             tol=self.tol,
-            learning_rate=self.learning_rate,
-            batch_size=self.batch_size,
+            learning_rate=schedule.learning_rate,
+            batch_size=schedule.batch_size,
             max_grad_norm=self.max_grad_norm,
+            horizon=limit if last else None,
         )
-        self.converged_, value = limit == 0, float("nan")
-        for count in range(1, limit + 1):
-            theta, value = next(iterates, (theta, None))
-            if value is None:  # the solver has converged
-                self.converged_ = True
-                break
+        count, value = 0, float("nan")
+        for count, (theta, value) in enumerate(islice(iterates, limit), start=1):
             self.n_iter_ += 1
-            if count % interval == 0 or count == limit:
+            if count % schedule.look_every == 0:
                 validation_loss = watch.look(theta)
                 history.append(self.n_iter_, loss.n_support, value, validation_loss)
                 if watch.stale:
-                    self.converged_ = True
                     break
         watch.look(theta)
+        # An annealed step has fallen to zero at the limit.
+        self.converged_ = count < limit or watch.stale or self.solver == "annealed"
         if last and not self.converged_:
             warnings.warn(
                 f"LABRBFRegressor stopped at max_iter={limit} with a mean squared "

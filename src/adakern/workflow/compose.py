@@ -174,8 +174,17 @@ def _explain(error, conf):
             return (
                 f"{key!r} is not a setting{_where(candidate)}. {_siblings(key, owner)}"
             )
+    why = cause.partition("\n")[0]
     if match := re.search(r"Could not override '([^']+)'", text):
-        return f"{match.group(1)!r} is not a setting of this configuration. {cause}"
+        return (
+            f"{match.group(1)!r} is not a setting of this configuration ({why}). Free "
+            "sections (settings, sweep, an estimator, a grid) take a new key with ++ "
+            "before it"
+        )
+    if match := re.search(r"Error merging override (\S+)", text):
+        if "dict is not a subclass" in why:
+            why = "the selection (dataset=[...], method=[...]) holds no such name"
+        return f"{match.group(1)} cannot be: {why}"
     return text.strip()
 
 

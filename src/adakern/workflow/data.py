@@ -19,8 +19,8 @@ def run(inputs, outputs, params):
         entry,
         cache_dir=target.parents[1] / "raw",
         mirror=os.environ.get("ADAKERN_DATA_MIRROR"),
-        timeout=params["timeout"],
-        retries=params["retries"],
+        timeout=float(os.environ["ADAKERN_DATA_TIMEOUT"]),
+        retries=int(os.environ["ADAKERN_DATA_RETRIES"]),
     )
     table.save(target)
 

@@ -30,8 +30,20 @@ def load_plan(overrides=(), **kwargs):
         # where a checked table came from makes no result out of date.
         os.environ["ADAKERN_DATA_MIRROR"] = config.data.mirror
     plan = Plan(config, selected)
-    validate(plan)
+    validate(plan, **kwargs)
+    _export_fetching(config.data)
     return plan
+
+
+def _export_fetching(data):
+    """Tell the jobs how to fetch, in the environment.
+
+    A table is the same whatever the mirror and the patience; as parameters of its job
+    these would make it again, and with it all that was finished.
+    """
+    for name in ("mirror", "timeout", "retries"):
+        if getattr(data, name) is not None:
+            os.environ[f"ADAKERN_DATA_{name.upper()}"] = str(getattr(data, name))
 
 
 def plan_from_snakemake(config):
@@ -86,8 +98,9 @@ class Plan:
         return self._recipe_or_none(dataset, method) is not None
 
     def _recipe_or_none(self, dataset, method):
-        task = self.config.dataset[dataset].task
-        return getattr(self.config.method[base_name(method)], TASK_RECIPE[task])
+        # An unknown task has no recipe; the entry's check will name it.
+        recipe = TASK_RECIPE.get(self.config.dataset[dataset].task, "")
+        return getattr(self.config.method[base_name(method)], recipe, None)
 
     @cache  # noqa: B019 - one plan lives as long as the process
     def recipe(self, dataset, method):
@@ -116,6 +129,10 @@ class Plan:
         if recipe["grid"]:
             return method
         return recipe["tune_with"] and self.search_method(dataset, recipe["tune_with"])
+
+    def solved_datasets(self):
+        """Data sets that some method solves, in the order of the configuration."""
+        return list(dict.fromkeys(dataset for dataset, _ in self.cells))
 
     def n_repeats(self, dataset):
         """Number of solves of one method on a data set."""
@@ -270,12 +287,7 @@ class Plan:
         entry = asdict(self.config.dataset[dataset])
         # Clipping happens after the split; the table holds the data as they are.
         del entry["clip"]
-        return {
-            "name": dataset,
-            "entry": entry,
-            "timeout": self.config.data.timeout,
-            "retries": self.config.data.retries,
-        }
+        return {"name": dataset, "entry": entry}
 
     def split_params(self, dataset):
         protocol = self.config.protocol

@@ -9,6 +9,7 @@ import pandas as pd
 
 from adakern.evaluation import MAIN_METRIC
 from adakern.files import read_json
+from adakern.workflow.batches import repeats_of
 
 __all__ = ["find_records", "read_records", "to_frame"]
 
@@ -23,8 +24,19 @@ _KEY = ["dataset", "method", "repeat"]
 
 
 def find_records(results):
-    """Record files of one experiment's folder, sorted."""
-    return sorted(Path(results).glob("records/*/*/*.json"))
+    """Record files of one experiment's folder, sorted.
+
+    A folder that was filled with several numbers of repeats holds some solves twice
+    ("0-2" and "0-9"); the newer file counts.
+    """
+    found, taken = [], set()
+    files = Path(results).glob("records/*/*/*.json")
+    for path in sorted(files, key=lambda p: p.stat().st_mtime, reverse=True):
+        solves = {(path.parent, repeat) for repeat in repeats_of(path)}
+        if not solves & taken:
+            found.append(path)
+            taken |= solves
+    return sorted(found)
 
 
 def read_records(paths):

@@ -129,11 +129,13 @@ def solve_one(table_path, split_path, params, best_params, repeat):
         on_test = data.restore(estimator.predict(data.X_test))
         predicted = time.perf_counter()
         on_train = data.restore(estimator.predict(data.X_train))
+    # Of the whole table: a part that lacks a class must not turn F1 into another one.
+    labels = np.unique(table.y) if table.task == "classification" else None
     return {
         "params": {k: _plain(v) for k, v in estimator.get_params().items()},
         "metrics": {
-            "train": score(table.task, data.y_train, on_train),
-            "test": score(table.task, data.y_test, on_test),
+            "train": score(table.task, data.y_train, on_train, labels),
+            "test": score(table.task, data.y_test, on_test, labels),
         },
         "fit_seconds": fitted - start,
         "predict_seconds": predicted - fitted,

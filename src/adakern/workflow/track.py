@@ -9,6 +9,7 @@ from pathlib import Path
 
 from adakern.files import read_json, write_json
 from adakern.tracking import DEFAULT_URI, Logged, log_records, log_summary, prune
+from adakern.workflow.records import find_records
 
 __all__ = ["main", "rebuild", "run", "track"]
 
@@ -70,7 +71,7 @@ def rebuild(results, *, tracking_uri=None):
     adakern.tracking.Logged
     """
     results = Path(results)
-    files = sorted(results.glob("records/*/*/*.json"))
+    files = find_records(results)
     total = track(files, tracking_uri=tracking_uri)
     artifacts = {
         path.relative_to(results).as_posix(): path

@@ -7,10 +7,8 @@ from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 
-from sklearn.utils._param_validation import InvalidParameterError
-
 from adakern.datasets import check_entry
-from adakern.workflow.compose import ConfigError, nearest
+from adakern.workflow.compose import CONF, ConfigError, available, nearest
 from adakern.workflow.estimators import expand_grid, make_estimator
 
 __all__ = ["validate"]
@@ -24,12 +22,14 @@ CHOICES = {
 }
 
 
-def validate(plan):
+def validate(plan, conf=CONF):
     """Check a plan.
 
     Parameters
     ----------
     plan : adakern.workflow.plan.Plan
+    conf : path, default=CONF
+        The configuration folder that the plan was composed from.
 
     Raises
     ------
@@ -41,6 +41,7 @@ def validate(plan):
         *_protocol(plan.config.protocol),
         *_entries(plan),
         *_selection(plan),
+        *_settings(plan.config.settings, conf),
         *_functions(plan.config),
     ]
     # Most data sets share a method's recipe: each distinct one is checked once.
@@ -92,6 +93,12 @@ def _protocol(protocol):
 def _entries(plan):
     protocol = plan.config.protocol
     for name, entry in plan.config.dataset.items():
+        if not entry.task:
+            yield (
+                f"dataset.{name} has no task. If the experiment only changes a setting "
+                f"of {name}, the selection must hold it: dataset=[{name},...]"
+            )
+            continue
         yield from check_entry(name, entry)
         if protocol.published_split == "require" and not entry.has_published_split:
             yield (
@@ -110,13 +117,9 @@ def _selection(plan):
             f"(data sets: {', '.join(plan.datasets) or 'none'}; methods: "
             f"{', '.join(plan.methods) or 'none'})"
         )
-    idle = set(plan.variants) - {method for _, method in plan.cells}
-    if plan.cells:
-        for method in sorted(idle):
-            yield (
-                f"method {method} has no recipe for the task of any selected data set; "
-                "leave it out or add a classifier or regressor to its file"
-            )
+    for name, method in config.method.items():
+        if method.classifier is None and method.regressor is None:
+            yield f"method {name} is empty: its file needs a classifier or a regressor"
     for method in config.sweep:
         if method not in plan.methods:
             yield f"sweep.{method}: no such method. {nearest(method, plan.methods)}"
@@ -129,6 +132,20 @@ def _selection(plan):
             yield f"published={config.published!r}: no {path}. " + nearest(
                 config.published, known
             )
+
+
+def _settings(settings, conf):
+    """Names in ``settings``, which may speak of data sets that are not selected."""
+    datasets, methods = available("dataset", conf), available("method", conf)
+    for dataset, of_dataset in settings.items():
+        if dataset not in datasets:
+            yield f"settings.{dataset}: no such data set. {nearest(dataset, datasets)}"
+        for method in of_dataset or {}:
+            if method.partition("@")[0] not in methods:
+                yield (
+                    f"settings.{dataset}.{method}: no such method. "
+                    f"{nearest(method, methods)}"
+                )
 
 
 def _functions(config):
@@ -178,11 +195,20 @@ def _recipe(where, recipe):
 
 
 def _is_unknown(parameter, known):
-    return parameter not in known and not parameter.startswith("_")
+    """By the part before ``__``; what is behind it, the nested estimator must know."""
+    own = parameter.partition("__")[0]
+    return own not in known and not parameter.startswith("_")
 
 
 def _values(recipe, where):
     """Problems of fixed values and grid points, by the estimator's own check."""
+    loose = [axis for axis, values in recipe["grid"].items() if not _is_axis(values)]
+    if loose:
+        return [
+            f"{where}: the grid axis {axis!r} is {recipe['grid'][axis]!r}; it must be "
+            "a list, or a mapping with relative_to and a list of values"
+            for axis in loose
+        ]
     try:
         estimator = make_estimator(recipe["estimator"])
         grid = expand_grid(recipe["grid"], _reference_values(recipe, estimator))
@@ -195,13 +221,20 @@ def _values(recipe, where):
     ]
     candidates = [{}] + [{k: v} for k, values in grid.items() for v in values]
     for candidate in candidates:
-        estimator.set_params(**candidate)
         try:
-            if hasattr(estimator, "_validate_params"):
-                estimator._validate_params()
-        except InvalidParameterError as error:
+            estimator.set_params(**candidate)
+            for part in (estimator, *estimator.get_params().values()):
+                if hasattr(part, "_validate_params") and not isinstance(part, type):
+                    part._validate_params()
+        except ValueError as error:
             problems.append(f"{where}: {error}")
     return problems
+
+
+def _is_axis(values):
+    if isinstance(values, dict):
+        return "relative_to" in values and isinstance(values.get("values"), list)
+    return isinstance(values, list)
 
 
 def _reference_values(recipe, estimator):

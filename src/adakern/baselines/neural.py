@@ -1,0 +1,255 @@
+"""Neural networks of the LAB RBF tables: a residual and a wide one.
+
+PyTorch trains them. A network is a list of (weights, offsets) and one ``_forward`` for
+tensors and arrays, so that a fitted model predicts and pickles without PyTorch.
+"""
+
+from numbers import Integral, Real
+
+import numpy as np
+from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from adakern.baselines.optional import require
+
+__all__ = ["ResNetRegressor", "WideNetworkRegressor"]
+
+
+class _NetworkRegressor(RegressorMixin, BaseEstimator):
+    """Adam on the squared error, the weights best on a validation part kept."""
+
+    _required_packages = ("torch",)
+
+    _parameter_constraints = {  # noqa: RUF012 - scikit-learn's own form
+        "width": [Interval(Integral, 1, None, closed="left")],
+        "learning_rate": [Interval(Real, 0, None, closed="neither")],
+        "batch_size": [Interval(Integral, 1, None, closed="left")],
+        "max_epochs": [Interval(Integral, 1, None, closed="left")],
+        "patience": [Interval(Integral, 1, None, closed="left")],
+        "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
+        "random_state": ["random_state"],
+    }
+
+    def fit(self, X, y):
+        """Train the network.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+        y : array-like of shape (n,)
+
+        Returns
+        -------
+        self
+        """
+        self._validate_params()
+        torch = require("torch", type(self).__name__)
+        X, y = validate_data(self, X, y, dtype=np.float64, y_numeric=True)
+        rng = check_random_state(self.random_state)
+        self._centre, spread = X.mean(axis=0), X.std(axis=0)
+        self._spread = np.where(spread > 0, spread, 1.0)
+        self._y_mean, self._y_scale = y.mean(), y.std() or 1.0
+        inputs = torch.tensor((X - self._centre) / self._spread).float()
+        targets = torch.tensor((y - self._y_mean) / self._y_scale).float()
+        order = rng.permutation(len(X))
+        size = int(self.validation_fraction * len(X))
+        layers = [
+            [
+                torch.tensor(a).float().requires_grad_()
+                for a in _initial_layer(*shape, rng)
+            ]
+            for shape in self._shapes(X.shape[1])
+        ]
+        self._train(torch, layers, inputs, targets, order[size:], order[:size], rng)
+        return self
+
+    def predict(self, X):
+        """Predict.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+
+        Returns
+        -------
+        ndarray of shape (n,)
+        """
+        check_is_fitted(self)
+        X = validate_data(self, X, reset=False, dtype=np.float64)
+        layers = zip(self.coefs_, self.intercepts_, strict=True)
+        output = self._forward(list(layers), (X - self._centre) / self._spread)
+        return output[:, 0] * self._y_scale + self._y_mean
+
+    def _train(self, torch, layers, inputs, targets, train, validation, rng):
+        parameters = [parameter for layer in layers for parameter in layer]
+        optimizer = torch.optim.Adam(parameters, lr=self.learning_rate)
+
+        def loss(rows):
+            output = self._forward(layers, inputs[rows])[:, 0]
+            return ((output - targets[rows]) ** 2).mean()
+
+        best, best_loss, self.n_iter_, stale = None, np.inf, 0, 0
+        while self.n_iter_ < self.max_epochs and stale < self.patience:
+            n_batches = -(-len(train) // self.batch_size)
+            for rows in np.array_split(rng.permutation(train), n_batches):
+                optimizer.zero_grad()
+                loss(rows).backward()
+                optimizer.step()
+            self.n_iter_ += 1
+            stale += 1
+            with torch.no_grad():
+                current = float(loss(validation)) if len(validation) else -self.n_iter_
+            if best is None or current < best_loss:
+                best = [p.detach().numpy().astype(np.float64) for p in parameters]
+                best_loss, stale = current, 0
+        self.coefs_, self.intercepts_ = best[::2], best[1::2]
+
+
+def _initial_layer(n_in, n_out, rng):
+    """Weights and offsets before training, of the size that PyTorch starts with."""
+    bound = n_in**-0.5
+    return rng.uniform(-bound, bound, (n_in, n_out)), rng.uniform(-bound, bound, n_out)
+
+
+def _relu(x):
+    return x * (x > 0)
+
+
+class ResNetRegressor(_NetworkRegressor):
+    """Residual network for regression: blocks of three dense layers with a shortcut.
+
+    Needs the extra ``torch``. Features and target are standardized inside.
+
+    Parameters
+    ----------
+    width : int, default=64
+        Units of a layer.
+    n_blocks : int, default=3
+        Residual blocks.
+    learning_rate : float, default=1e-3
+    batch_size : int, default=64
+    max_epochs : int, default=200
+    patience : int, default=20
+        Epochs without improvement on the validation part before stopping.
+    validation_fraction : float, default=0.1
+        Share of the rows that the best epoch is chosen on, in (0, 1).
+    random_state : int, RandomState instance or None, default=None
+
+    Attributes
+    ----------
+    coefs_, intercepts_ : lists of ndarrays
+        Weights and offsets of the layers.
+    n_iter_ : int
+        Epochs.
+    n_features_in_ : int
+
+    Raises
+    ------
+    ImportError
+        In ``fit``, if PyTorch is not installed.
+
+    References
+    ----------
+    Chen, Hu, Nian, Yang. Deep Residual Learning for Nonlinear Regression. Entropy 22,
+    2020.
+    """
+
+    _parameter_constraints = {  # noqa: RUF012 - scikit-learn's own form
+        **_NetworkRegressor._parameter_constraints,
+        "n_blocks": [Interval(Integral, 1, None, closed="left")],
+    }
+
+    def __init__(
+        self,
+        width=64,
+        n_blocks=3,
+        learning_rate=1e-3,
+        batch_size=64,
+        max_epochs=200,
+        patience=20,
+        validation_fraction=0.1,
+        random_state=None,
+    ):
+        self.width = width
+        self.n_blocks = n_blocks
+        self.learning_rate = learning_rate
+        self.batch_size = batch_size
+        self.max_epochs = max_epochs
+        self.patience = patience
+        self.validation_fraction = validation_fraction
+        self.random_state = random_state
+
+    def _shapes(self, d):
+        hidden = [(self.width, self.width)] * (3 * self.n_blocks)
+        return [(d, self.width), *hidden, (self.width, 1)]
+
+    @staticmethod
+    def _forward(layers, X):
+        (W, b), *hidden, (W_out, b_out) = layers
+        h = X @ W + b
+        for first in range(0, len(hidden), 3):
+            (W1, b1), (W2, b2), (W3, b3) = hidden[first : first + 3]
+            inner = _relu(_relu(h @ W1 + b1) @ W2 + b2)
+            h = _relu(h + inner @ W3 + b3)
+        return h @ W_out + b_out
+
+
+class WideNetworkRegressor(_NetworkRegressor):
+    """Wide neural network: one hidden layer of many rectified linear units.
+
+    Needs the extra ``torch``. Features and target are standardized inside.
+
+    Parameters
+    ----------
+    width : int, default=1024
+        Hidden units.
+    learning_rate : float, default=1e-3
+    batch_size : int, default=64
+    max_epochs : int, default=200
+    patience : int, default=20
+        Epochs without improvement on the validation part before stopping.
+    validation_fraction : float, default=0.1
+        Share of the rows that the best epoch is chosen on, in (0, 1).
+    random_state : int, RandomState instance or None, default=None
+
+    Attributes
+    ----------
+    coefs_, intercepts_ : lists of ndarrays
+        Weights and offsets of the layers.
+    n_iter_ : int
+        Epochs.
+    n_features_in_ : int
+
+    Raises
+    ------
+    ImportError
+        In ``fit``, if PyTorch is not installed.
+    """
+
+    def __init__(
+        self,
+        width=1024,
+        learning_rate=1e-3,
+        batch_size=64,
+        max_epochs=200,
+        patience=20,
+        validation_fraction=0.1,
+        random_state=None,
+    ):
+        self.width = width
+        self.learning_rate = learning_rate
+        self.batch_size = batch_size
+        self.max_epochs = max_epochs
+        self.patience = patience
+        self.validation_fraction = validation_fraction
+        self.random_state = random_state
+
+    def _shapes(self, d):
+        return [(d, self.width), (self.width, 1)]
+
+    @staticmethod
+    def _forward(layers, X):
+        (W, b), (W_out, b_out) = layers
+        return _relu(X @ W + b) @ W_out + b_out

@@ -1,0 +1,155 @@
+"""Recursive feature machines, by the package xrfm."""
+
+import contextlib
+import io
+from numbers import Integral, Real
+
+import numpy as np
+from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from adakern.baselines.optional import require, torch_seed
+
+__all__ = ["RFMRegressor"]
+
+
+class RFMRegressor(RegressorMixin, BaseEstimator):
+    """Kernel regression with a learned Mahalanobis metric, on all data.
+
+    Alternates kernel ridge regression with ``exp(-(|x - z|_M / bandwidth))`` and
+    M = the average gradient outer product of its predictor; the best iterate on a
+    validation part is kept. Needs the extra ``torch`` (PyTorch and xrfm).
+
+    Parameters
+    ----------
+    kernel : {"l2", "l1_kermac", "lpq_kermac"}, default="l2"
+        The package's names; "l2" is the Laplacian kernel exp(-|x - z|_M / bandwidth).
+    bandwidth : float, default=10.0
+        In the unit of the standardized features.
+    alpha : float, default=1e-3
+        Ridge, positive.
+    diagonal : bool, default=False
+        Learn feature weights only, not the full matrix.
+    max_iter : int, default=5
+        Updates of the metric.
+    validation_fraction : float, default=0.2
+        Share of the rows that chooses the iterate, in (0, 1).
+    random_state : int, RandomState instance or None, default=None
+
+    Attributes
+    ----------
+    model_ : xrfm.RFM
+    n_iter_ : int
+    n_features_in_ : int
+
+    Raises
+    ------
+    ImportError
+        In ``fit``, if xrfm is not installed.
+
+    References
+    ----------
+    Radhakrishnan, Beaglehole, Pandit, Belkin. Mechanism for feature learning in neural
+    networks and backpropagation-free machine learning models. Science 383, 2024.
+    """
+
+    _required_packages = ("torch", "xrfm")
+
+    _parameter_constraints = {  # noqa: RUF012 - scikit-learn's own form
+        "kernel": [StrOptions({"l2", "l1_kermac", "lpq_kermac"})],
+        "bandwidth": [Interval(Real, 0, None, closed="neither")],
+        "alpha": [Interval(Real, 0, None, closed="neither")],
+        "diagonal": ["boolean"],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
+        "random_state": ["random_state"],
+    }
+
+    def __init__(
+        self,
+        kernel="l2",
+        bandwidth=10.0,
+        alpha=1e-3,
+        diagonal=False,
+        max_iter=5,
+        validation_fraction=0.2,
+        random_state=None,
+    ):
+        self.kernel = kernel
+        self.bandwidth = bandwidth
+        self.alpha = alpha
+        self.diagonal = diagonal
+        self.max_iter = max_iter
+        self.validation_fraction = validation_fraction
+        self.random_state = random_state
+
+    def fit(self, X, y):
+        """Alternate ridge regression and metric updates.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+        y : array-like of shape (n,)
+
+        Returns
+        -------
+        self
+        """
+        self._validate_params()
+        torch = require("torch", "RFMRegressor")
+        xrfm = require("xrfm", "RFMRegressor")
+        X, y = validate_data(self, X, y, dtype=np.float64, y_numeric=True)
+        rng = check_random_state(self.random_state)
+        self._scale(X, y)
+        order = rng.permutation(len(X))
+        size = max(1, int(self.validation_fraction * len(X)))
+        # With a single row it has to serve twice.
+        train, validation = order[size:] if len(X) > 1 else order, order[:size]
+
+        def part(rows):
+            target = (y[rows] - self._y_mean) / self._y_scale
+            return self._tensor(X[rows], torch), torch.tensor(target[:, None]).double()
+
+        self.model_ = xrfm.RFM(
+            kernel=self.kernel,
+            bandwidth=self.bandwidth,
+            iters=self.max_iter,
+            diag=self.diagonal,
+            device="cpu",
+            tuning_metric="mse",
+            verbose=False,
+        )
+        with torch_seed(torch, rng), contextlib.redirect_stdout(io.StringIO()):
+            self.model_.fit(
+                part(train), part(validation), reg=self.alpha, return_best_params=True
+            )
+        self.n_iter_ = self.max_iter
+        return self
+
+    def predict(self, X):
+        """Predict.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+
+        Returns
+        -------
+        ndarray of shape (n,)
+        """
+        check_is_fitted(self)
+        torch = require("torch", "RFMRegressor")
+        X = validate_data(self, X, reset=False, dtype=np.float64)
+        prediction = self.model_.predict(self._tensor(X, torch))
+        prediction = np.asarray(prediction.detach().cpu(), dtype=np.float64).ravel()
+        return prediction * self._y_scale + self._y_mean
+
+    def _scale(self, X, y):
+        self._centre, spread = X.mean(axis=0), X.std(axis=0)
+        self._spread = np.where(spread > 0, spread, 1.0)
+        self._y_mean, self._y_scale = y.mean(), y.std() or 1.0
+
+    def _tensor(self, X, torch):
+        return torch.tensor((X - self._centre) / self._spread).double()
