@@ -137,10 +137,6 @@ class Saddle:
         difference[0, 0] -= n
         return (difference**2).sum()
 
-    def extrapolate(self, new, old, beta):
-        """The point that lies beyond ``new``, seen from ``old``."""
-        return self(new.u + beta * (new.u - old.u))
-
     def learned_kernel(self, point):
         """The product with F∘K, F held at the point, as a function of a vector."""
         Z = point.parts["Z"]
