@@ -14,7 +14,6 @@ from array_api_compat import array_namespace
 
 from adakern.dank.quartic import (
     Box,
-    ascent,
     best_intercept,
     maximise_quartic,
     objective,
@@ -108,7 +107,7 @@ def maximise_on_rows(
     Kd, Qq = _products(X, X, d, kernel)
     history = []
     while True:
-        b = best_intercept(d, ascent(d, Kd, Qq, box, eta), box) if balanced else 0.0
+        b = best_intercept(d, Kd, Qq, box, eta) if balanced else 0.0
         gaps = row_gaps(d, Kd, Qq, box, eta, intercept=b)
         h, gap = objective(d, Kd, Qq, box, eta), float(xp.sum(gaps))
         history.append((h, gap))
@@ -122,6 +121,8 @@ def maximise_on_rows(
         change = _best_change(
             X, moving, d, Kd, Qq, box, eta, kernel, balanced=balanced, gap_goal=goal
         )
+        if not xp.any(change != 0):  # What is left is below the rounding errors.
+            break
         K_change, Q_change = _products(
             X, X, change, kernel, square=(d + change) ** 2 - d**2
         )
