@@ -244,8 +244,8 @@ def leading_eigenpairs(A, threshold, *, start=None, tol=1e-8):
 
     Parameters
     ----------
-    A : ndarray of shape (n, n)
-        Symmetric.
+    A : ndarray or linear operator of shape (n, n)
+        Symmetric; an operator offers ``A @ X`` and ``shape``.
     threshold : float
     start : ndarray of shape (n, k), default=None
         Approximate eigenvectors; a fixed pseudo-random block when None.
@@ -269,14 +269,15 @@ def leading_eigenpairs(A, threshold, *, start=None, tol=1e-8):
     >>> values.round(6)
     array([3., 2.])
     """
-    n = len(A)
+    n = A.shape[0]
     X = _start_block(n, 8) if start is None else start
     while 10 * X.shape[1] < n:
         found = _block_lanczos(A, X, threshold, tol)
         if found is not None:
             return found
         X = np.hstack([X, _start_block(n, X.shape[1])])
-    values, vectors = eigh(A, subset_by_value=(threshold, np.inf))
+    dense = A if isinstance(A, np.ndarray) else A @ np.eye(n)
+    values, vectors = eigh(dense, subset_by_value=(threshold, np.inf))
     values, vectors = values[::-1], vectors[:, ::-1]
     return values, vectors, vectors if vectors.shape[1] else _start_block(n, 1)
 

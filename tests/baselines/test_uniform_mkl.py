@@ -4,6 +4,7 @@ from sklearn.datasets import load_iris, load_wine
 from sklearn.metrics.pairwise import polynomial_kernel, rbf_kernel
 from sklearn.svm import SVC, SVR
 
+from adakern import memory
 from adakern.baselines import (
     KernelBank,
     UniformMKLClassifier,
@@ -53,6 +54,13 @@ def test_combine_is_the_weighted_sum_of_the_stack():
 def test_bank_names_the_wrong_parameter(gammas, degrees, named):
     with pytest.raises(ValueError, match=named):
         KernelBank(gammas, degrees)
+
+
+def test_stack_names_the_way_out_of_too_little_memory(monkeypatch):
+    monkeypatch.setattr(memory, "_physical_memory", lambda: 2 * 8 * 30**2 - 1)
+    KernelBank((1.0,)).stack(random_rows())
+    with pytest.raises(MemoryError, match="ClusterwiseClassifier"):
+        KernelBank((1.0, 2.0)).stack(random_rows())
 
 
 def test_classifier_equals_svc_on_the_mean_gram_matrix():

@@ -6,8 +6,8 @@ from numpy.testing import assert_allclose
 from sklearn.svm import SVC, SVR
 
 from adakern.dank import DANKClassifier, DANKRegressor
-from adakern.dank.dual import classification_dual, regression_dual
 from adakern.dank.saddle import make_saddle
+from adakern.dual import classification_dual, regression_dual
 from adakern.kernels import gram_matrix
 from dank.oracle import solve_dank
 

@@ -6,7 +6,8 @@ from numpy.testing import assert_allclose
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC
 
-from adakern.dank import DANKClassifier, DANKRegressor, exact
+from adakern import memory
+from adakern.dank import DANKClassifier, DANKRegressor
 from adakern.dank.exact import reserve
 
 RNG = np.random.default_rng(0)
@@ -121,7 +122,7 @@ def test_not_enough_memory_names_the_way_out(n_rows):
 
 
 def test_memory_is_asked_for_before_the_kernel_is_computed(monkeypatch):
-    monkeypatch.setattr(exact, "_physical_memory", lambda: 8 * 20**2 - 1)
+    monkeypatch.setattr(memory, "_physical_memory", lambda: 8 * 20**2 - 1)
     monkeypatch.setattr(DANKClassifier, "_gram", None)
     with pytest.raises(MemoryError, match="20 x 20 Gram matrix"):
         DANKClassifier().fit(X, Y)

@@ -3,8 +3,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from adakern.dank.dual import classification_dual, regression_dual
 from adakern.dank.quadratic import maximise_quadratic
+from adakern.dual import classification_dual, regression_dual
 
 
 @pytest.mark.parametrize("task", ["classification", "regression"])

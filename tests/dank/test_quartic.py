@@ -71,7 +71,7 @@ def test_saddle_point_of_the_semidefinite_program(C, eta):
     np.testing.assert_allclose(1 + np.outer(d, d) * K / (4 * eta), F.value, atol=2e-4)
 
 
-def conic_optimum(K, box, eta, weight=0.0):
+def conic_optimum(K, box, eta, weight=0.0, balanced=False):
     """The quartic as a second-order cone program: q is relaxed to q >= d o d."""
     n = len(box.target)
     d, q = cp.Variable(n), cp.Variable(n)
@@ -85,6 +85,8 @@ def conic_optimum(K, box, eta, weight=0.0):
         - cp.sum_squares(square_root.T @ q) / (16 * eta)
     )
     bounds = [d >= box.lower, d <= box.upper, q >= cp.square(d)]
+    if balanced:
+        bounds.append(cp.sum(d) == 0)
     problem = cp.Problem(cp.Maximize(h), bounds)
     problem.solve(solver=cp.CLARABEL)
     return problem.value
@@ -92,17 +94,23 @@ def conic_optimum(K, box, eta, weight=0.0):
 
 @pytest.mark.parametrize("gamma", [0.01, 1.0, 100.0])
 @pytest.mark.parametrize("C", [0.1, 30.0])
-@pytest.mark.parametrize("weight", [0.0, 0.5])
-def test_optimum_of_the_conic_program(gamma, C, weight):
+@pytest.mark.parametrize(
+    ("weight", "balanced"), [(0.0, False), (0.5, False), (0, True)]
+)
+def test_optimum_of_the_conic_program(gamma, C, weight, balanced):
     for K, box in (
         classification(40, gamma, C),
         regression(40, gamma, C, epsilon=0.1),
         regression(40, gamma, C, epsilon=0.0),
     ):
         for eta in (0.1 * C**2, 10 * C**2):
-            solution = maximise_quartic(K, box, eta, weight=weight, tol=1e-9)
+            solution = maximise_quartic(
+                K, box, eta, weight=weight, balanced=balanced, tol=1e-9
+            )
             assert solution.converged
-            expected = conic_optimum(K, box, eta, weight)
+            if balanced:
+                assert abs(solution.dual_coef.sum()) < 1e-12 * C * 40
+            expected = conic_optimum(K, box, eta, weight, balanced)
             assert solution.objective == pytest.approx(expected, rel=1e-6)
             assert solution.objective == pytest.approx(
                 value(K, solution.dual_coef, box, eta, weight), rel=1e-12

@@ -5,7 +5,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import StrOptions
 
 from adakern.dank.base import DANKMixin
-from adakern.dank.dual import classification_dual
+from adakern.dual import classification_dual
 from adakern.multiclass import OneVsOneMixin
 
 __all__ = ["DANKClassifier"]

@@ -8,7 +8,7 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from adakern.dank.base import DANKMixin
-from adakern.dank.dual import regression_dual
+from adakern.dual import regression_dual
 
 __all__ = ["DANKRegressor"]
 

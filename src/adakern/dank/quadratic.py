@@ -1,5 +1,7 @@
 """The box-constrained quadratic programs inside DANK, by an interior-point method."""
 
+import warnings
+
 import numpy as np
 import scipy.linalg
 
@@ -94,13 +96,14 @@ def _polish(H, linear, dual, u):
     gradient = linear - dual.pull_back(H @ dual.coefficients(held))
     system = np.zeros((len(free) + 1, len(free) + 1))
     system[:-1, :-1] = H[np.ix_(rows, rows)] * np.outer(signs, signs)
-    system[np.diag_indices(len(free))] *= 1 + 1e-14
     system[-1, :-1] = system[:-1, -1] = signs * dual.fit_intercept
     system[-1, -1] = not dual.fit_intercept
     right = np.append(gradient[free], -(dual.signs @ held) * dual.fit_intercept)
     try:
-        values = scipy.linalg.solve(system, right, assume_a="sym")[:-1]
-    except np.linalg.LinAlgError:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", scipy.linalg.LinAlgWarning)
+            values = scipy.linalg.solve(system, right, assume_a="sym")[:-1]
+    except (np.linalg.LinAlgError, scipy.linalg.LinAlgWarning):
         return u
     if values.min() < 0 or values.max() > dual.C:
         return u

@@ -8,14 +8,15 @@ dual variable d needs no matrix F (section 4 of the paper, which drops the bias)
 
 over ``lower <= d <= upper``. Classification has t = y in {-1, +1}, ``epsilon = 0`` and
 the box [0, C] or [-C, 0] by the label, so that t'd is the 1'a of the paper; regression
-has the targets t and the box [-C, C]. The weights w are zero for a whole problem;
+has the targets t and the box [-C, C]. A machine with a bias adds the constraint
+``1'd = 0``, whose multiplier b is the bias. The weights w are zero for a whole problem;
 where only some rows move, they carry the quartic's coupling to the rows held fixed.
 
 h is a Lagrangian dual whose primal separates over the rows, which gives a certificate
 for every single row: :func:`row_gaps`.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -35,6 +36,9 @@ __all__ = [
 
 #: Distance that a warm start keeps from the bounds, in units of the problem.
 NEAR_BOUND = 0.1
+
+#: Halvings of the interval of the intercept.
+BISECTIONS = 64
 
 #: Complementarity that the steps aim at in the end, as a fraction of the gap wanted.
 LEAST = 1e-4
@@ -93,6 +97,7 @@ class QuarticSolution:
     """Maximiser ``dual_coef`` (n,), with the certificate it was accepted by."""
 
     dual_coef: Any
+    intercept: float
     objective: float
     gap: float
     n_iter: int
@@ -110,7 +115,44 @@ def objective(d, Kd, Qq, box, eta, weight=0.0):
     return float(xp.sum(rows))
 
 
-def row_gaps(d, Kd, Qq, box, eta, weight=0.0):
+def ascent(d, Kd, Qq, box, eta, weight=0.0):
+    """Gradient of the smooth part of h, without epsilon |d|; shape (n,)."""
+    return box.target - Kd - d * (Qq / (4 * eta) + 2 * weight)
+
+
+def _best_rows(residual, curvature, box):
+    """The u in the box that maximises ``u residual - epsilon |u| - u^2 curvature``."""
+    xp = array_namespace(residual)
+    excess = xp.abs(residual) - box.epsilon
+    zero = xp.zeros_like(residual)
+    towards = xp.where(excess > 0, xp.sign(residual) * excess, zero)
+    # A row with no curvature goes to the end of its box.
+    smallest = xp.finfo(residual.dtype).smallest_normal
+    best = towards / (2 * xp.where(curvature > smallest, curvature, zero + smallest))
+    return xp.minimum(xp.maximum(best, box.lower), box.upper)
+
+
+def best_intercept(d, Kd, Qq, box, eta, weight=0.0):
+    """The multiplier b of ``1'd = const`` with the smallest duality gap.
+
+    The gap (see :func:`row_gaps`) is convex in b; its slope is ``1'd`` less the sum of
+    the best rows for b, which falls in b and is bisected.
+    """
+    xp = array_namespace(d)
+    residual, curvature = box.target - Kd, weight + Qq / (8 * eta)
+    total = float(xp.sum(d))
+    low = float(xp.min(residual)) - box.epsilon
+    high = float(xp.max(residual)) + box.epsilon
+    for _ in range(BISECTIONS):
+        middle = (low + high) / 2
+        if float(xp.sum(_best_rows(residual - middle, curvature, box))) > total:
+            low = middle
+        else:
+            high = middle
+    return (low + high) / 2
+
+
+def row_gaps(d, Kd, Qq, box, eta, weight=0.0, intercept=0.0):
     """Upper bounds on what each row can still add to h; their sum is a duality gap.
 
     With w = sum d_i phi(x_i) and v = sum d_i^2 psi(x_i) in the feature spaces of K and
@@ -120,7 +162,8 @@ def row_gaps(d, Kd, Qq, box, eta, weight=0.0):
         m_i(u) = u (t_i - <w, phi_i>) - epsilon |u| - u^2 (w_i + <v, psi_i>/(8 eta)),
 
     u in the box of row i, w_i its weight, and at the (w, v) of d primal minus dual is
-    ``sum_i max_u m_i(u) - m_i(d_i)``: no term is negative.
+    ``sum_i max_u m_i(u) - m_i(d_i)``: no term is negative. Under ``1'd = const`` the
+    same holds with ``t - intercept`` in place of t, for any number.
 
     Returns
     -------
@@ -128,25 +171,27 @@ def row_gaps(d, Kd, Qq, box, eta, weight=0.0):
         Non-negative; all zero exactly at the maximiser.
     """
     xp = array_namespace(d)
-    residual = box.target - Kd
+    residual = box.target - intercept - Kd
     curvature = weight + Qq / (8 * eta)
 
     def m(u):
         return u * (residual - curvature * u) - box.epsilon * xp.abs(u)
 
-    excess = xp.abs(residual) - box.epsilon
-    zero = xp.zeros_like(d)
-    towards = xp.where(excess > 0, xp.sign(residual) * excess, zero)
-    # A row with no curvature goes to the end of its box.
-    smallest = xp.finfo(d.dtype).smallest_normal
-    best = towards / (2 * xp.where(curvature > smallest, curvature, zero + smallest))
-    best = xp.minimum(xp.maximum(best, box.lower), box.upper)
-    gaps = m(best) - m(d)
-    return xp.where(gaps > 0, gaps, zero)
+    gaps = m(_best_rows(residual, curvature, box)) - m(d)
+    return xp.where(gaps > 0, gaps, xp.zeros_like(d))
 
 
 def maximise_quartic(
-    K, box, eta, *, weight=0.0, start=None, tol=1e-6, gap_goal=0.0, max_iter=100
+    K,
+    box,
+    eta,
+    *,
+    weight=0.0,
+    start=None,
+    balanced=False,
+    tol=1e-6,
+    gap_goal=0.0,
+    max_iter=100,
 ):
     """Maximise h by a primal-dual interior-point method.
 
@@ -166,7 +211,10 @@ def maximise_quartic(
     weight : array of shape (n,), default=0.0
         Non-negative weights w of the diagonal quadratic term.
     start : array of shape (n,), default=None
-        Where to start from, within the box; its middle when None.
+        Where to start from, within the box; near zero when None.
+    balanced : bool, default=False
+        Hold the sum of d at that of ``start`` (zero when None), which is the constraint
+        of a machine with a bias.
     tol : float, default=1e-6
         Largest accepted duality gap, as a fraction of |h|.
     gap_goal : float, default=0.0
@@ -198,10 +246,12 @@ def maximise_quartic(
     """
     xp = array_namespace(K)
     Q = K * K
-    point = _InteriorPoint(box)
+    total = (0.0 if start is None else float(xp.sum(start))) if balanced else None
+    point = _InteriorPoint(box, total)
     if start is not None:
-        Kd, Qq = K @ start, Q @ (start * start)
-        point.warm(start, box.target - Kd - start * (Qq / (4 * eta) + 2 * weight))
+        products = K @ start, Q @ (start * start)
+        b = best_intercept(start, *products, box, eta, weight) if balanced else 0.0
+        point.warm(start, ascent(start, *products, box, eta, weight) - b)
     best = None
     for n_iter in range(max_iter + 1):
         d = point.d
@@ -209,23 +259,30 @@ def maximise_quartic(
         inside = abs(objective(d, Kd, Qq, box, eta, weight))
         enough = max(gap_goal, tol * inside)
         if point.complementarity() <= 20 * enough or n_iter == max_iter:
-            rounded = point.rounded()
-            products = K @ rounded, Q @ (rounded * rounded)
-            h = objective(rounded, *products, box, eta, weight)
-            gap = float(xp.sum(row_gaps(rounded, *products, box, eta, weight)))
-            converged = gap <= max(gap_goal, tol * abs(h))
-            if best is None or gap < best.gap:
-                best = QuarticSolution(rounded, h, gap, n_iter, converged)
+            now = _certified(point.rounded(), K, Q, box, eta, weight, balanced, n_iter)
+            now = replace(
+                now, converged=now.gap <= max(gap_goal, tol * abs(now.objective))
+            )
+            if best is None or now.gap < best.gap:
+                best = now
             # Steps that no longer help move within the rounding errors.
-            if converged or n_iter >= best.n_iter + PATIENCE:
+            if best.converged or n_iter >= best.n_iter + PATIENCE:
                 break
-        gradient = box.target - Kd - d * (Qq / (4 * eta) + 2 * weight)
         H = Q * d[:, None]
         H *= (d / (2 * eta))[None, :]
         H += K
         H = add_to_diagonal(H, Qq / (4 * eta) + 2 * weight)
-        point.step(H, gradient, least=LEAST * enough)
+        point.step(H, ascent(d, Kd, Qq, box, eta, weight), least=LEAST * enough)
     return best
+
+
+def _certified(d, K, Q, box, eta, weight, balanced, n_iter):
+    xp = array_namespace(K)
+    products = K @ d, Q @ (d * d)
+    b = best_intercept(d, *products, box, eta, weight) if balanced else 0.0
+    gap = float(xp.sum(row_gaps(d, *products, box, eta, weight, b)))
+    h = objective(d, *products, box, eta, weight)
+    return QuarticSolution(d, b, h, gap, n_iter, converged=False)
 
 
 class _InteriorPoint:
@@ -233,10 +290,12 @@ class _InteriorPoint:
 
     d is ``offset + sum_k sign_k x_k`` with 0 < x_k < width_k: one leg (k = 1) without a
     tube; with a tube two, the positive and the negative part of d, because
-    ``epsilon |d|`` is linear in them. Arrays of legs have shape (legs, n).
+    ``epsilon |d|`` is linear in them. Arrays of legs have shape (legs, n). The sum of d
+    tends to ``total`` unless that is None.
     """
 
-    def __init__(self, box):
+    def __init__(self, box, total):
+        self.total = total
         xp = self.xp = array_namespace(box.target)
         if box.epsilon:
             self.width = xp.stack([box.upper, -box.lower])
@@ -288,7 +347,22 @@ class _InteriorPoint:
         ratio = self.unit / self.scale
         x = xp.where(self.x < ratio * self.z_lower, xp.zeros_like(self.x), self.x)
         x = xp.where(self.rest < ratio * self.z_upper, self.width, x)
-        return self.offset + xp.sum(self.sign * x, axis=0)
+        d = self.offset + xp.sum(self.sign * x, axis=0)
+        return d if self.total is None else self._balanced(d, x)
+
+    def _balanced(self, d, x):
+        """d with its sum put right, by a shift of the rows inside the box."""
+        xp = self.xp
+        inside = xp.any((x > 0) & (x < self.width), axis=0)
+        count = max(1, int(xp.count_nonzero(inside)))
+        lower = self.offset + xp.sum(
+            xp.where(self.sign < 0, -self.width, 0 * x), axis=0
+        )
+        upper = self.offset + xp.sum(xp.where(self.sign > 0, self.width, 0 * x), axis=0)
+        for _ in range(3):
+            shift = (self.total - float(xp.sum(d))) / count
+            d = xp.where(inside, xp.minimum(xp.maximum(d + shift, lower), upper), d)
+        return d
 
     def step(self, H, gradient, least):
         """One predictor-corrector step, for the gradient of h and Hessian H of -h.
@@ -300,7 +374,7 @@ class _InteriorPoint:
         x, rest, z_lower, z_upper = self.x, self.rest, self.z_lower, self.z_upper
         barrier = z_lower / x + z_upper / rest
         share = 1 / xp.sum(1 / barrier, axis=0)
-        solve = factorised(add_to_diagonal(H, share))
+        solve = self._solver(factorised(add_to_diagonal(H, share)))
         legs = xp.arange(x.shape[0], device=getattr(x, "device", None))
         loosest = xp.argmin(barrier, axis=0)[None, :] == legs[:, None]
         zero = xp.zeros_like(x)
@@ -342,6 +416,20 @@ class _InteriorPoint:
         least_z = xp.full_like(x, tiny * self.scale)
         self.z_lower = xp.maximum(z_lower + dual * dl, least_z)
         self.z_upper = xp.maximum(z_upper + dual * du, least_z)
+
+    def _solver(self, solve):
+        """``solve``, along the plane on which the sum of d reaches its total."""
+        if self.total is None:
+            return solve
+        xp = self.xp
+        missing = self.total - float(xp.sum(self.d))
+        ones = solve(xp.ones_like(self.offset))
+
+        def balanced(pull):
+            free = solve(pull)
+            return free - ones * ((xp.sum(free) - missing) / xp.sum(ones))
+
+        return balanced
 
     def _longest(self, dx, dl, du):
         """Longest primal and dual steps that stay inside, at most 1."""

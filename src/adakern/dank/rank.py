@@ -43,6 +43,8 @@ def adaptive_rank(vectors, dual_coef, n_rows, eta, kernel):
     3
     """
     m = len(dual_coef)
+    if m == 0:
+        return 1
     scaled = dual_coef / np.sqrt(4 * eta)
     ones = np.ones(m + 1)
     ones[m] = np.sqrt(n_rows - m)

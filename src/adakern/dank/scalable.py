@@ -1,10 +1,12 @@
 """The strategies of the DANK estimators that store no Gram matrix of all rows.
 
-Both solve DANK with ``tau = 0`` and without a bias (section 4 of the paper):
-"decomposed" cluster by cluster, "whole" on all rows together, started from the clusters.
+Both solve DANK with ``tau = 0``: "decomposed" cluster by cluster and without a bias
+(section 4 of the paper), "whole" on all rows together, started from the clusters, with
+or without a bias.
+
 A new row has no dual variable, so that the closed form ``F = 11' + diag(d) K diag(d) /
 (4 eta)`` gives it the factor 1, whatever ``extension`` says, and its decision value is
-``sum_i d_i k(x_i, x)``.
+``sum_i d_i k(x_i, x)``, plus the bias.
 """
 
 import warnings
@@ -19,13 +21,14 @@ from adakern.dank.quartic import label_box, tube_box
 from adakern.dank.rank import adaptive_rank
 from adakern.dank.working_set import maximise_on_rows
 from adakern.kernels import kernel_product
+from adakern.linalg import project_onto_feasible
 
 __all__ = ["DecomposedMachine", "WholeMachine", "fit_decomposed", "fit_whole"]
 
 
 def fit_decomposed(estimator, X, dual):
     """Fit one machine cluster by cluster; see ``adakern.dank.base.STRATEGIES``."""
-    box, result = _decompose(estimator, X, dual)
+    _, result = _decompose(estimator, X, dual)
     machine = DecomposedMachine(X, result, estimator._kernel_params)
     _warn(estimator, machine, "increase max_iter or tol")
     return machine
@@ -35,18 +38,29 @@ def fit_whole(estimator, X, dual):
     """Fit one machine on all rows; see ``adakern.dank.base.STRATEGIES``."""
     box, result = _decompose(estimator, X, dual)
     kernel = estimator._kernel_params
+    start = result.dual_coef
+    if dual.fit_intercept:
+        start = _balance(start, box)
     solution = maximise_on_rows(
         X,
         box,
         result.eta,
         kernel,
-        start=result.dual_coef,
+        start=start,
+        balanced=dual.fit_intercept,
         tol=estimator.tol,
         max_iter=estimator.max_iter,
     )
     machine = WholeMachine(X, solution, result.eta, kernel)
     _warn(estimator, machine, 'increase max_iter or tol, or use strategy="decomposed"')
     return machine
+
+
+def _balance(d, box):
+    """The nearest point of the box that sums to zero."""
+    ones = np.ones_like(d)
+    width, total = box.upper - box.lower, -box.lower.sum()
+    return box.lower + project_onto_feasible(d - box.lower, ones, width, total)
 
 
 def _decompose(estimator, X, dual):
@@ -127,9 +141,9 @@ class WholeMachine:
     """One machine on all rows; see ``base.STRATEGIES``. ``adaptive_factor`` is None."""
 
     adaptive_factor = None
-    intercept = 0.0
 
     def __init__(self, X, solution, eta, kernel):
+        self.intercept = solution.intercept
         self.dual_coef, self.eta = solution.dual_coef, eta
         support = np.flatnonzero(self.dual_coef)
         self._vectors, self._d = X[support], self.dual_coef[support]
@@ -142,7 +156,8 @@ class WholeMachine:
     def decision_function(self, X):
         """Decision values of new rows, shape (m,)."""
         X = X.astype(self.dual_coef.dtype, copy=False)
-        return kernel_product(X, self._vectors, self._d, **self._kernel)
+        products = kernel_product(X, self._vectors, self._d, **self._kernel)
+        return products + self.intercept
 
 
 def _history(solution):

@@ -12,7 +12,13 @@ from typing import Any
 
 from array_api_compat import array_namespace
 
-from adakern.dank.quartic import Box, maximise_quartic, objective, row_gaps
+from adakern.dank.quartic import (
+    Box,
+    best_intercept,
+    maximise_quartic,
+    objective,
+    row_gaps,
+)
 from adakern.kernels import gram_matrix, kernel_products
 
 __all__ = ["RowsSolution", "maximise_on_rows"]
@@ -29,6 +35,8 @@ class RowsSolution:
     ----------
     dual_coef : array of shape (n,)
         Signed; zero for the rows that are no support vectors.
+    intercept : float
+        Zero unless the problem is balanced.
     products, square_products : arrays of shape (n,)
         ``K d`` and ``(K o K)(d o d)``.
     objective, gap : float
@@ -41,6 +49,7 @@ class RowsSolution:
     """
 
     dual_coef: Any
+    intercept: float
     products: Any
     square_products: Any
     objective: float
@@ -51,7 +60,16 @@ class RowsSolution:
 
 
 def maximise_on_rows(
-    X, box, eta, kernel, *, start=None, tol=1e-4, max_iter=200, max_working=6000
+    X,
+    box,
+    eta,
+    kernel,
+    *,
+    start=None,
+    balanced=False,
+    tol=1e-4,
+    max_iter=200,
+    max_working=6000,
 ):
     """Maximise h over all rows of X by working sets.
 
@@ -66,6 +84,9 @@ def maximise_on_rows(
         Keyword arguments of :func:`adakern.kernels.gram_matrix`.
     start : array of shape (n,), default=None
         Starting point; zero when None.
+    balanced : bool, default=False
+        Hold the sum of d at that of ``start``, which is the constraint of a machine
+        with a bias.
     tol : float, default=1e-4
         Largest accepted duality gap, as a fraction of h.
     max_iter : int, default=200
@@ -86,7 +107,8 @@ def maximise_on_rows(
     Kd, Qq = _products(X, X, d, kernel)
     history = []
     while True:
-        gaps = row_gaps(d, Kd, Qq, box, eta)
+        b = best_intercept(d, Kd, Qq, box, eta) if balanced else 0.0
+        gaps = row_gaps(d, Kd, Qq, box, eta, intercept=b)
         h, gap = objective(d, Kd, Qq, box, eta), float(xp.sum(gaps))
         history.append((h, gap))
         converged = gap <= tol * abs(h)
@@ -96,12 +118,17 @@ def maximise_on_rows(
         # Precision is wasted while rows outside still want to join.
         outside = float(xp.sum(xp.where(moving, xp.zeros_like(gaps), gaps)))
         goal = 0.3 * max(tol * abs(h), 0.1 * outside)
-        change = _best_change(X, moving, d, Kd, Qq, box, eta, kernel, goal)
+        change = _best_change(
+            X, moving, d, Kd, Qq, box, eta, kernel, balanced=balanced, gap_goal=goal
+        )
+        if not xp.any(change != 0):  # What is left is below the rounding errors.
+            break
         K_change, Q_change = _products(
             X, X, change, kernel, square=(d + change) ** 2 - d**2
         )
         d, Kd, Qq = d + change, Kd + K_change, Qq + Q_change
-    return RowsSolution(d, Kd, Qq, h, gap, len(history) - 1, converged, history)
+    n_iter = len(history) - 1
+    return RowsSolution(d, b, Kd, Qq, h, gap, n_iter, converged, history)
 
 
 def _products(X, Y, v, kernel, square=None):
@@ -126,7 +153,7 @@ def _working_set(d, gaps, max_working):
     return moving
 
 
-def _best_change(X, moving, d, Kd, Qq, box, eta, kernel, goal):
+def _best_change(X, moving, d, Kd, Qq, box, eta, kernel, **options):
     """What the moving rows should add to d, the other rows held fixed; shape (n,)."""
     xp = array_namespace(X)
     rows = xp.nonzero(moving)[0]
@@ -137,7 +164,7 @@ def _best_change(X, moving, d, Kd, Qq, box, eta, kernel, goal):
     weight = (xp.take(Qq, rows) - (K * K) @ (now * now)) / (8 * eta)
     part = Box(target, part.lower, part.upper, part.epsilon)
     solution = maximise_quartic(
-        K, part, eta, weight=weight, start=now, tol=0.0, gap_goal=goal
+        K, part, eta, weight=weight, start=now, tol=0.0, **options
     )
     change = xp.zeros_like(d)
     change[moving] = solution.dual_coef - now

@@ -90,7 +90,10 @@ def admm(Gamma, *, max_iter=15, tol=1e-4, penalty=1.0, growth=1.1):
 
 def _centre(S):
     means = S.mean(axis=0)
-    return S - means - means[:, None] + means.mean()
+    centred = S - means
+    centred -= means[:, None]
+    centred += means.mean()
+    return centred
 
 
 def _positive_part(S):

@@ -182,6 +182,8 @@ def _explain(error, conf):
             "before it"
         )
     if match := re.search(r"Error merging override (\S+)", text):
+        if "dict is not a subclass" in why:
+            why = "the selection (dataset=[...], method=[...]) holds no such name"
         return f"{match.group(1)} cannot be: {why}"
     return text.strip()
 

@@ -47,13 +47,14 @@ def make_splits(
     else:
         splitter = _splitter(table, kind, repeats, test_size, n_splits, stratify, seed)
         target = table.y if table.task == "classification" else None
-        splits = splitter.split(table.X, target, table.groups)
+        groups = table.groups if kind == "group-holdout" else None
+        splits = splitter.split(table.X, target, groups)
     splits = [(np.sort(train), np.sort(test)) for train, test in splits]
     for repeat, (train, _) in enumerate(splits):
         if table.task == "classification" and len(np.unique(table.y[train])) < 2:
             raise ValueError(
                 f"data set {table.name}: the training part of repeat {repeat} holds "
-                f"one class only ({table.y[train][0]!r}). Set protocol.stratify=true, "
+                f"one class only ({table.y[train][0]}). Set protocol.stratify=true, "
                 "a smaller protocol.test_size, or another protocol.seed"
             )
     return splits
@@ -82,7 +83,7 @@ def _check_class_sizes(table, smallest):
     classes, counts = np.unique(table.y, return_counts=True)
     if counts.min() < smallest:
         raise ValueError(
-            f"data set {table.name}: class {classes[counts.argmin()]!r} has "
+            f"data set {table.name}: class {classes[counts.argmin()]} has "
             f"{counts.min()} row(s), and a stratified split needs {smallest}. Set "
             "protocol.stratify=false or merge the class in the data set's entry"
         )

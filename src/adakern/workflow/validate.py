@@ -117,13 +117,9 @@ def _selection(plan):
             f"(data sets: {', '.join(plan.datasets) or 'none'}; methods: "
             f"{', '.join(plan.methods) or 'none'})"
         )
-    idle = set(plan.variants) - {method for _, method in plan.cells}
-    if plan.cells:
-        for method in sorted(idle):
-            yield (
-                f"method {method} has no recipe for the task of any selected data set; "
-                "leave it out or add a classifier or regressor to its file"
-            )
+    for name, method in config.method.items():
+        if method.classifier is None and method.regressor is None:
+            yield f"method {name} is empty: its file needs a classifier or a regressor"
     for method in config.sweep:
         if method not in plan.methods:
             yield f"sweep.{method}: no such method. {nearest(method, plan.methods)}"
@@ -199,7 +195,9 @@ def _recipe(where, recipe):
 
 
 def _is_unknown(parameter, known):
-    return parameter not in known and not parameter.startswith("_")
+    """By the part before ``__``; what is behind it, the nested estimator must know."""
+    own = parameter.partition("__")[0]
+    return own not in known and not parameter.startswith("_")
 
 
 def _values(recipe, where):

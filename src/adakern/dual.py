@@ -1,4 +1,4 @@
-"""The support vector machines that DANK adapts, as one dual problem.
+"""The support vector machines whose kernel is learned, as one dual problem.
 
 Both machines maximise ``linear'u - 1/2 d'(F∘K)d`` over ``0 <= u <= C, signs'u = 0``
 where the coefficients of the decision function are ``d = signs∘u`` summed by row:

@@ -1,0 +1,207 @@
+"""Composing an experiment: what is wrong is named before anything runs."""
+
+import math
+
+import pytest
+
+from adakern.workflow.compose import CONF, ConfigError, available, load_config
+from adakern.workflow.plan import load_plan, plan_from_snakemake
+from project import Project
+
+
+@pytest.fixture(scope="module")
+def conf(tmp_path_factory):
+    """A configuration folder with the experiment ``small``."""
+    return Project(tmp_path_factory.mktemp("project")).root / "conf"
+
+
+def plan(conf, *overrides):
+    return load_plan(["experiment=small", *overrides], conf=conf)
+
+
+@pytest.mark.parametrize("experiment", available("experiment"))
+def test_every_experiment_of_the_repository_composes(experiment):
+    found = load_plan([f"experiment={experiment}"])
+    assert found.config.name == experiment
+    assert found.cells or found.config.studies
+
+
+@pytest.mark.parametrize("group", ["dataset", "method"])
+def test_every_entry_of_the_repository_composes(group):
+    names = available(group)
+    config, selected = load_config([f"{group}=[{','.join(names)}]"])
+    assert selected[group] == names == sorted(getattr(config, group))
+
+
+def test_command_line_beats_the_experiment(conf):
+    config = plan(conf, "protocol.repeats=7", "dataset=[sandwich]").config
+    assert config.protocol.repeats == 7
+    assert list(config.dataset) == ["sandwich"]
+
+
+def test_grids_in_the_papers_terms():
+    config, _ = load_config(["method=[svm-cv]"])
+    grid = config.method["svm-cv"].classifier.grid
+    assert grid["C"] == [2.0**k for k in range(-5, 6)]
+    sigma = [2.0**k for k in range(-5, 6)]
+    assert grid["gamma"] == pytest.approx([1 / (2 * s**2) for s in sigma])
+
+
+def test_a_method_that_hands_over_is_composed_but_not_compared(conf):
+    overrides = ["++method.plain.classifier.tune_with=svm-cv"]
+    found = plan(conf, *overrides)
+    assert found.methods == ["plain"]
+    assert set(found.config.method) == {"plain", "svm-cv"}
+
+
+SETTING = "method.plain.classifier"
+
+
+@pytest.mark.parametrize(
+    ("overrides", "parts"),
+    [
+        # Unknown names, each with the nearest valid one.
+        (["dataset=[clown]"], ["'clown'", "conf/dataset/clown.yaml", "'clowns'"]),
+        (["method=[svm-cw]"], ["'svm-cw'", "Did you mean 'svm-cv'?"]),
+        (["protocol=holdut"], ["'holdut'", "'holdout'"]),
+        (["experiment=smal"], ["'smal'", "'small'"]),
+        (["protocol.repeat=3"], ["'repeat'", "Did you mean 'repeats'?"]),
+        (["+protocol.typo=1"], ["'typo'", "protocol.typo", "repeats"]),
+        (["++dataset.clowns.tusk=x"], ["'tusk'", "'task'"]),
+        (["+settings.clown.plain.C=1"], ["settings.clown", "'clowns'"]),
+        (["+settings.clowns.plan.C=1"], ["settings.clowns.plan", "'plain'"]),
+        (["settings.clowns.plain.C=1"], ["settings.clowns", "++"]),
+        (["+sweep.plan.C=[1]"], ["sweep.plan", "'plain'"]),
+        (["published=dank_uci"], ["published", "'dank_uci'"]),
+        ([f"++{SETTING}.tune_with=svm"], ["'svm'", "'svm-cv'"]),
+        ([f"++{SETTING}.estimator.gama=1"], ["plain", "'gama'", "'gamma'"]),
+        ([f"++{SETTING}.grid.gama=[1]"], ["plain", "'gama'", "'gamma'"]),
+        ([f"{SETTING}.estimator._target_=sklearn.svm.SVX"], ["sklearn.svm.SVX"]),
+        (["+figures.mine=adakern.workflow.study.rnu"], ["figures.mine", "'run'"]),
+        (["protocol.repeats"], ["'protocol.repeats'", "key=value"]),
+        # Wrong types.
+        (["protocol.repeats=many"], ["protocol.repeats=many", "Integer"]),
+        (["protocol.stratify=maybe"], ["protocol.stratify=maybe"]),
+        # Out of range, NaN.
+        (["protocol.repeats=0"], ["protocol.repeats=0", "at least 1"]),
+        (["protocol.test_size=nan"], ["protocol.test_size=nan", "between 0 and 1"]),
+        (["protocol.test_size=1"], ["protocol.test_size=1.0"]),
+        (["protocol.seed=-1"], ["protocol.seed=-1"]),
+        (["protocol.scale=units"], ["protocol.scale='units'", "'unit'"]),
+        (["jobs.time_limit=0"], ["jobs.time_limit=0"]),
+        (["data.timeout=nan"], ["data.timeout=nan"]),
+        (["dataset.clowns.n=-4"], ["clowns.n", "-4"]),
+        (["++dataset.clowns.clip=[99,1]"], ["clowns.clip"]),
+        ([f"{SETTING}.estimator.C=-1"], ["plain", "'C'", "-1"]),
+        ([f"{SETTING}.estimator.C=nan"], ["plain", "'C'", "nan"]),
+        ([f"++{SETTING}.grid.gamma=[1,-2]"], ["plain", "'gamma'", "-2"]),
+        ([f"++{SETTING}.grid.gamma=[1,nan]"], ["plain", "'gamma'", "nan"]),
+        (["+settings.clowns.plain.C=-3"], ["plain", "'C'", "-3"]),
+        (["+sweep.plain.C=[1,-5]"], ["plain@C=-5", "'C'"]),
+        # Grids without points.
+        ([f"++{SETTING}.grid.C=[]"], ["plain", "'C'", "no points"]),
+        ([f"++{SETTING}.grid.C=2"], ["plain", "'C'", "list"]),
+        ([f"++{SETTING}.grid.C='${{powers:2,5,-5}}'"], ["'C'", "no points"]),
+        (["+sweep.plain.C=[]"], ["sweep.plain", "without values"]),
+        # Nothing that fits.
+        (["dataset=[step-1d]"], ["nothing to do", "step-1d", "plain"]),
+        (["protocol=published"], ["clowns", "published split", "prefer"]),
+        (["++dataset.heart.n=5"], ["dataset.heart.n=5", "dataset=["]),
+    ],
+    ids=lambda value: value[-1] if isinstance(value, list) else None,
+)
+def test_what_is_wrong_is_named(conf, overrides, parts):
+    with pytest.raises(ConfigError) as caught:
+        plan(conf, *overrides)
+    message = str(caught.value)
+    for part in parts:
+        assert part in message
+
+
+def test_every_problem_is_listed_at_once(conf):
+    with pytest.raises(ConfigError) as caught:
+        plan(conf, "protocol.repeats=0", "jobs.threads=0", f"{SETTING}.estimator.C=-1")
+    assert str(caught.value).count("\n  - ") == 3
+
+
+def test_parameters_of_an_estimator_inside_another(conf):
+    (conf / "method" / "nested.yaml").write_text(
+        "# @package method.nested\n"
+        "classifier:\n"
+        "  estimator:\n"
+        "    _target_: sklearn.ensemble.BaggingClassifier\n"
+        "    estimator: {_target_: sklearn.svm.SVC, C: 1}\n"
+    )
+    recipe = "method.nested.classifier"
+    plan(conf, "method=[nested]", f"+{recipe}.grid.estimator__C=[1,2]")
+    with pytest.raises(ConfigError, match=r"nested.*'C' parameter of SVC.*-1"):
+        plan(conf, "method=[nested]", f"{recipe}.estimator.estimator.C=-1")
+    with pytest.raises(ConfigError, match=r"nested.*'C' parameter of SVC.*-2"):
+        plan(conf, "method=[nested]", f"+{recipe}.grid.estimator__C=[1,-2]")
+    with pytest.raises(
+        ConfigError, match=r"nested.*Invalid parameter 'D' for estimator SVC"
+    ):
+        plan(conf, "method=[nested]", f"+{recipe}.grid.estimator__D=[1]")
+
+
+def test_a_change_to_a_data_set_that_is_not_selected(conf):
+    path = conf / "experiment" / "changes.yaml"
+    path.write_text(
+        "# @package _global_\n"
+        "defaults:\n"
+        "  - override /dataset: [clowns]\n"
+        "  - override /method: [plain]\n"
+        "name: changes\n"
+        "dataset: {clowns: {loader: {n: 60}}}\n"
+    )
+    assert load_plan(["experiment=changes"], conf=conf).config.dataset["clowns"].n == 60
+    with pytest.raises(ConfigError, match=r"dataset\.clowns.*dataset=\[clowns"):
+        load_plan(["experiment=changes", "dataset=[sandwich]"], conf=conf)
+
+
+@pytest.mark.parametrize(
+    ("folder", "text", "parts"),
+    [
+        ("method", "classifer: {}", ["classifer", "'classifier'"]),
+        ("method", "classifier: {estimator: {C: 1}}", ["new", "_target_"]),
+        ("method", "description: later", ["new", "classifier or a regressor"]),
+        ("dataset", "task: clasification", ["new", "'clasification'"]),
+        ("dataset", "taks: classification", ["taks", "'task'"]),
+    ],
+)
+def test_mistakes_in_a_new_file(conf, folder, text, parts):
+    path = conf / folder / "new.yaml"
+    path.write_text(f"# @package {folder}.new\n{text}\n")
+    with pytest.raises(ConfigError) as caught:
+        plan(conf, f"{folder}=[new]")
+    for part in parts:
+        assert part in str(caught.value)
+
+
+def test_a_file_without_its_header(conf):
+    (conf / "method" / "headless.yaml").write_text("classifier: {}\n")
+    with pytest.raises(ConfigError, match=r"'# @package method\.<file name>'"):
+        plan(conf, "method=[headless]")
+
+
+def test_unknown_key_beside_experiment_and_overrides():
+    with pytest.raises(ConfigError, match=r"experimant.*Did you mean 'experiment'"):
+        plan_from_snakemake({"experimant": "quickstart"})
+
+
+def test_overrides_as_text_or_list():
+    text = plan_from_snakemake({"overrides": "protocol.repeats=3 dataset=[clowns]"})
+    listed = plan_from_snakemake(
+        {"overrides": ["protocol.repeats=3", "dataset=[clowns]"]}
+    )
+    assert text.config == listed.config
+    assert plan_from_snakemake({"overrides": None}).config.name == "quickstart"
+
+
+def test_infinite_values_that_an_estimator_allows(conf):
+    found = plan(conf, f"{SETTING}.estimator.C=inf")
+    assert found.recipe("clowns", "plain")["estimator"]["C"] == math.inf
+
+
+def test_the_repository_is_the_default():
+    assert (CONF / "config.yaml").is_file()

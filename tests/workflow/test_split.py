@@ -1,0 +1,127 @@
+"""Splits: every row where it belongs, the same for all methods, no group torn."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from adakern.datasets import Table
+from adakern.workflow.split import load_split, make_splits, run
+
+DEFAULTS = {
+    "kind": "holdout",
+    "repeats": 3,
+    "test_size": 0.5,
+    "n_splits": 4,
+    "stratify": True,
+    "seed": 0,
+    "published": False,
+}
+
+
+def table(n=40, task="classification", **more):
+    rng = np.random.default_rng(n)
+    y = np.arange(n) % 3 if task == "classification" else rng.normal(size=n)
+    return Table(rng.normal(size=(n, 2)), y, "made", task, ["a", "b"], **more)
+
+
+def splits(data, **settings):
+    return make_splits(data, **DEFAULTS | settings)
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    n=st.integers(12, 90),
+    kind=st.sampled_from(["holdout", "kfold", "group-holdout"]),
+    task=st.sampled_from(["classification", "regression"]),
+    stratify=st.booleans(),
+    test_size=st.floats(0.25, 0.7),
+    seed=st.integers(0, 2**32 - 1),
+)
+def test_invariants(n, kind, task, stratify, test_size, seed):
+    groups = np.arange(n) // 3
+    data = table(n, task, groups=groups)
+    chosen = {
+        "kind": kind,
+        "stratify": stratify,
+        "test_size": test_size,
+        "seed": seed,
+    }
+    found = splits(data, **chosen)
+    assert len(found) == (12 if kind == "kfold" else 3)
+    for (train, test), (again_train, again_test) in zip(
+        found, splits(data, **chosen), strict=True
+    ):
+        np.testing.assert_array_equal(train, again_train)
+        np.testing.assert_array_equal(test, again_test)
+        np.testing.assert_array_equal(np.union1d(train, test), np.arange(n))
+        assert not set(train) & set(test)
+        assert np.all(np.diff(train) > 0) and np.all(np.diff(test) > 0)
+        if kind == "group-holdout":
+            assert not set(groups[train]) & set(groups[test])
+        if kind == "holdout":
+            assert abs(len(test) - test_size * n) <= 1
+        if stratify and task == "classification" and kind != "group-holdout":
+            share = len(test) / n
+            for label, count in data.class_counts.items():
+                assert abs(np.sum(data.y[test] == label) - share * count) <= 1 + 1e-9
+
+
+def test_every_row_is_tested_once_in_each_repeat_of_kfold():
+    found = splits(table(), kind="kfold", repeats=2, n_splits=5)
+    for repeat in (found[:5], found[5:]):
+        tested = np.concatenate([test for _, test in repeat])
+        np.testing.assert_array_equal(np.sort(tested), np.arange(40))
+
+
+def test_repeats_and_seeds_differ():
+    first, second, _ = splits(table())
+    assert not np.array_equal(first[0], second[0])
+    assert not np.array_equal(first[0], splits(table(), seed=1)[0][0])
+
+
+def test_more_repeats_keep_the_first_ones():
+    for (train, _), (more, _) in zip(
+        splits(table()), splits(table(), repeats=6), strict=False
+    ):
+        np.testing.assert_array_equal(train, more)
+
+
+def test_published_split():
+    data = table(test_rows=np.array([3, 5, 30]))
+    ((train, test),) = splits(data, published=True)
+    np.testing.assert_array_equal(test, [3, 5, 30])
+    assert len(train) == 37
+
+
+def test_one_class_in_the_training_part():
+    data = table(30)
+    data.y = np.zeros(30, dtype=int)
+    data.y[0] = 1
+    with pytest.raises(ValueError, match=r"made.*one class only.*protocol\.stratify"):
+        splits(data, stratify=False, repeats=20)
+    with pytest.raises(ValueError, match=r"made.*class 1 has 1 row.*stratify=false"):
+        splits(data)
+
+
+def test_one_class_in_the_test_part_of_a_published_split():
+    """It can be scored; the training part is what must hold both classes."""
+    data = table(30, test_rows=np.array([0, 3, 6]))
+    ((train, test),) = splits(data, published=True)
+    assert len(np.unique(data.y[test])) == 1 and len(np.unique(data.y[train])) == 3
+
+
+def test_groups_are_needed_for_group_holdout():
+    with pytest.raises(ValueError, match="made has no groups"):
+        splits(table(), kind="group-holdout")
+
+
+def test_index_file(tmp_path):
+    data = table(40)
+    data.save(tmp_path / "made.npz")
+    out = tmp_path / "split.npz"
+    run({"table": tmp_path / "made.npz"}, {"split": out}, DEFAULTS | {"code": "x"})
+    for repeat, (train, test) in enumerate(splits(data)):
+        stored = load_split(out, repeat)
+        np.testing.assert_array_equal(stored[0], train)
+        np.testing.assert_array_equal(stored[1], test)
