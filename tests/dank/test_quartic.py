@@ -94,7 +94,9 @@ def conic_optimum(K, box, eta, weight=0.0, balanced=False):
 
 @pytest.mark.parametrize("gamma", [0.01, 1.0, 100.0])
 @pytest.mark.parametrize("C", [0.1, 30.0])
-@pytest.mark.parametrize(("weight", "balanced"), [(0.0, False), (0.5, False), (0, True)])
+@pytest.mark.parametrize(
+    ("weight", "balanced"), [(0.0, False), (0.5, False), (0, True)]
+)
 def test_optimum_of_the_conic_program(gamma, C, weight, balanced):
     for K, box in (
         classification(40, gamma, C),
