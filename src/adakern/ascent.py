@@ -2,7 +2,9 @@
 
 They know nothing of data or kernels: ``objective(u)`` returns an object with ``u``,
 ``value``, ``gradient``, ``gap`` and ``svm_value`` (what the gap is compared with), and
-``project(u)`` the nearest feasible point.
+``project(u)`` the nearest feasible point. An objective that gets the point
+``new + beta (new - old)`` for less than an evaluation, as a quadratic does, offers
+``extrapolate(new, old, beta)``.
 """
 
 from dataclasses import dataclass
@@ -15,8 +17,8 @@ __all__ = [
     "Solution",
     "accelerated",
     "nesterov",
-    "newton",
     "project_gradient",
+    "rounds",
 ]
 
 #: Relative rounding of the objective: smaller changes of it decide nothing.
@@ -56,11 +58,12 @@ def is_certified(point, tol):
     return point.gap <= tol * abs(point.svm_value)
 
 
-def newton(objective, start, maximise_model, *, tol, max_iter):
+def rounds(objective, start, maximise_model, *, tol, max_iter, progress=np.inf):
     """Rounds of a quadratic model, maximised on the set, and a line search towards it.
 
-    ``maximise_model(point)`` returns the feasible maximiser of the second-order model
-    of the objective at the point.
+    ``maximise_model(point)`` returns the feasible maximiser of a model of the objective
+    at the point: with the second-order model this is Newton's method. It ends early
+    when a round leaves more than the share ``progress`` of the gap.
     """
     history, point = History(), objective(start)
     history.add(point, 0.0)
@@ -71,8 +74,10 @@ def newton(objective, start, maximise_model, *, tol, max_iter):
         if new is None:  # no ascent left above rounding
             return Solution(point, False, history.rows)
         history.add(new, np.linalg.norm(new.u - point.u))
-        point = new
-    return Solution(point, True, history.rows)
+        slow, point = new.gap > progress * point.gap, new
+        if slow:
+            break
+    return Solution(point, is_certified(point, tol), history.rows)
 
 
 def _line_search(objective, point, target, shortest=1e-6):
@@ -101,6 +106,11 @@ def accelerated(objective, start, project, *, tol, max_iter, lipschitz=1.0):
     history, point = History(), objective(start)
     history.add(point, 0.0)
     ahead, momentum, L = point, 1.0, lipschitz
+    extrapolate = getattr(
+        objective,
+        "extrapolate",
+        lambda new, old, beta: objective(new.u + beta * (new.u - old.u)),
+    )
     while not is_certified(point, tol):
         if len(history.rows["gap"]) > max_iter:
             return Solution(point, False, history.rows)
@@ -117,8 +127,8 @@ def accelerated(objective, start, project, *, tol, max_iter, lipschitz=1.0):
         beta = (momentum - 1) / following
         change = new.u - point.u
         history.add(new, np.linalg.norm(change))
-        point, momentum, L = new, following, 0.95 * L
-        ahead = objective(new.u + beta * change) if beta > 0 else new
+        old, point, momentum, L = point, new, following, 0.95 * L
+        ahead = extrapolate(new, old, beta) if beta > 0 else new
     return Solution(point, True, history.rows)
 
 

@@ -213,14 +213,17 @@ def factorised(A):
     xp = array_namespace(A)
     if not (is_numpy_array(A) or is_torch_array(A)):
         return lambda b: xp.linalg.solve(A, b)
-    rounding = float(xp.finfo(A.dtype).eps) * float(xp.max(xp.abs(A))) * A.shape[0]
+    largest = float(xp.max(xp.abs(A)))
+    if not np.isfinite(largest):  # LAPACK does not always notice
+        raise ValueError(f"a matrix of shape {tuple(A.shape)} is not finite")
+    rounding = float(xp.finfo(A.dtype).eps) * largest * A.shape[0]
     for ridge in (0.0, rounding, 1e2 * rounding, 1e4 * rounding):
         try:
             return _cholesky_solver(add_to_diagonal(A, ridge * xp.ones_like(A[0, :])))
         except (np.linalg.LinAlgError, RuntimeError):  # PyTorch's is a RuntimeError.
             continue
     raise ValueError(
-        f"a matrix of shape {tuple(A.shape)} is not finite or not positive definite, "
+        f"a matrix of shape {tuple(A.shape)} is not positive definite, "
         f"nor with {ridge:.2g} on its diagonal; use a positive semidefinite kernel"
     )
 
@@ -244,8 +247,8 @@ def leading_eigenpairs(A, threshold, *, start=None, tol=1e-8):
 
     Parameters
     ----------
-    A : ndarray of shape (n, n)
-        Symmetric.
+    A : ndarray or linear operator of shape (n, n)
+        Symmetric; an operator offers ``A @ X`` and ``shape``.
     threshold : float
     start : ndarray of shape (n, k), default=None
         Approximate eigenvectors; a fixed pseudo-random block when None.
@@ -269,14 +272,15 @@ def leading_eigenpairs(A, threshold, *, start=None, tol=1e-8):
     >>> values.round(6)
     array([3., 2.])
     """
-    n = len(A)
+    n = A.shape[0]
     X = _start_block(n, 8) if start is None else start
     while 10 * X.shape[1] < n:
         found = _block_lanczos(A, X, threshold, tol)
         if found is not None:
             return found
         X = np.hstack([X, _start_block(n, X.shape[1])])
-    values, vectors = eigh(A, subset_by_value=(threshold, np.inf))
+    dense = A if isinstance(A, np.ndarray) else A @ np.eye(n)
+    values, vectors = eigh(dense, subset_by_value=(threshold, np.inf))
     values, vectors = values[::-1], vectors[:, ::-1]
     return values, vectors, vectors if vectors.shape[1] else _start_block(n, 1)
 

@@ -50,10 +50,10 @@ def dense_reciprocal(train, new):
 
 
 @pytest.mark.parametrize("n, m", [(60, 45), (10, 80), (80, 3), (2, 2)])
-@pytest.mark.parametrize("first_list", [1, 4, 16])
+@pytest.mark.parametrize("length", [1, 4, 16, 100])
 @pytest.mark.parametrize("scale", [1.0, 8.0])
-def test_reciprocal_neighbours(monkeypatch, n, m, first_list, scale):
-    monkeypatch.setattr(extension, "FIRST_LIST", first_list)
+def test_reciprocal_neighbours(monkeypatch, n, m, length, scale):
+    monkeypatch.setattr(extension, "LIST_LENGTH", length)
     rng = np.random.default_rng(n)
     # A wider test set holds outliers, whose best pair lies far down the lists.
     train, new = rng.normal(size=(n, 2)), scale * rng.normal(size=(m, 2))

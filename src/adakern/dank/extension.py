@@ -10,6 +10,7 @@ from functools import partial
 
 import numpy as np
 import scipy.linalg
+import scipy.sparse
 from scipy.optimize import nnls
 from sklearn.utils import check_random_state
 
@@ -20,8 +21,8 @@ __all__ = ["make_extension", "reciprocal_neighbors"]
 #: Anchors of the hyper-kernel regression; its cost grows with their cube.
 MAX_ANCHORS = 200
 
-#: Length of the first list of neighbours in the search for reciprocal ones.
-FIRST_LIST = 16
+#: Length of the lists of neighbours in the search for reciprocal ones.
+LIST_LENGTH = 32
 
 
 def make_extension(estimator, machine, X, K, eta):
@@ -195,12 +196,12 @@ def _nearest(D, k):
 def reciprocal_neighbors(X, n_train, distances):
     """For each row of X the training row i with the largest M_ij = 1/(r s).
 
-    Among equal ones the nearest is taken.
-
     x_i is the s-th nearest training row of x'_j, x'_j the r-th nearest of the rows of X
-    to x_i (equation 11); rows at equal distance share a rank. Exact, in memory that
-    does not grow with len(X) * n_train: a row outside the list of the k nearest has
-    s > k, so a product r s <= k found inside the list is the smallest.
+    to x_i (equation 11); rows at equal distance share a rank, and among equal products
+    the nearest training row is taken. Exact, in memory that does not grow with
+    len(X) * n_train: lists of the k nearest on both sides hold every pair whose product
+    is at most k, and the few rows without such a pair are looked at one block at a
+    time.
 
     Parameters
     ----------
@@ -213,33 +214,52 @@ def reciprocal_neighbors(X, n_train, distances):
     -------
     ndarray of shape (m,)
     """
-    best = np.zeros(len(X), dtype=int)
-    open_rows, k = np.arange(len(X)), min(FIRST_LIST, n_train)
-    while len(open_rows):
-        unsolved = []
-        for block in row_blocks(len(open_rows), 32 * n_train):
-            queries = open_rows[block]
-            near, values = _nearest(distances(X[queries]), k)
-            s = 1 + (values[:, None, :] < values[:, :, None]).sum(axis=2)
-            product = s * _reverse_ranks(X, queries, near, distances)
-            best[queries] = near[np.arange(len(near)), product.argmin(axis=1)]
-            if k < n_train:
-                unsolved.append(queries[product.min(axis=1) > s[:, -1]])
-        open_rows = np.concatenate(unsolved) if unsolved else open_rows[:0]
-        k = min(8 * k, n_train)
+    n_new = len(X)
+    S, last_s = _ranked_lists(lambda rows: distances(X[rows]), n_new, n_train)
+    R, last_r = _ranked_lists(lambda cols: distances(X, cols).T, n_train, n_new)
+    product = S.multiply(R.T).tocsr()
+    best, settled = np.zeros(n_new, dtype=int), np.zeros(n_new, dtype=bool)
+    for j in range(n_new):
+        pairs = slice(*product.indptr[j : j + 2])
+        values, train = product.data[pairs], product.indices[pairs]
+        if len(values) and values.min() <= min(last_s[j], last_r.min()):
+            equal = train[values == values.min()]
+            best[j] = equal[0] if len(equal) == 1 else equal[S[j, equal].argmin()]
+            settled[j] = True
+    rest = np.flatnonzero(~settled)
+    for block in row_blocks(len(rest), 48 * n_train):
+        best[rest[block]] = _reciprocal_directly(X, rest[block], n_train, distances)
     return best
 
 
-def _reverse_ranks(X, queries, near, distances):
-    """r for the pairs (queries[a], near[a, b]): ranks among all rows of X."""
-    ranks = np.empty(near.shape, dtype=int)
-    order = np.argsort(near, axis=None, kind="stable")
-    train, starts = np.unique(near.ravel()[order], return_index=True)
-    groups = np.split(order, starts[1:])
-    for block in row_blocks(len(train), 24 * len(X)):
-        D = distances(X, train[block]).T
-        ordered = np.sort(D, axis=1)
-        for row, sorted_row, group in zip(D, ordered, groups[block], strict=True):
-            tests = queries[group // near.shape[1]]
-            ranks.flat[group] = 1 + np.searchsorted(sorted_row, row[tests])
-    return ranks
+def _ranked_lists(distances, n_rows, n_columns):
+    """Sparse ranks of the nearest columns of each row, and the last rank listed.
+
+    A list that holds all columns leaves nothing out: its last rank counts as infinite.
+    """
+    k = min(LIST_LENGTH, n_columns)
+    near, ranks = np.empty((n_rows, k), dtype=int), np.empty((n_rows, k))
+    for rows in row_blocks(n_rows, 24 * n_columns):
+        near[rows], values = _nearest(distances(rows), k)
+        ranks[rows] = 1 + (values[:, None, :] < values[:, :, None]).sum(axis=2)
+    starts = np.arange(0, n_rows * k + 1, k)
+    lists = scipy.sparse.csr_array(
+        (ranks.ravel(), near.ravel(), starts), shape=(n_rows, n_columns)
+    )
+    return lists, ranks[:, -1] if k < n_columns else np.full(n_rows, np.inf)
+
+
+def _reciprocal_directly(X, queries, n_train, distances):
+    """The same for some rows of X, from all their pairs."""
+    D = distances(X[queries])
+    s = np.empty(D.shape)
+    for row, values in zip(s, D, strict=True):
+        row[:] = 1 + np.searchsorted(np.sort(values), values)
+    r = np.empty(D.shape)
+    for block in row_blocks(n_train, 24 * len(X)):
+        columns = np.arange(n_train)[block]
+        among = distances(X, columns).T
+        for i, values in zip(columns, among, strict=True):
+            r[:, i] = 1 + np.searchsorted(np.sort(values), values[queries])
+    # lexsort's last key comes first: the product, then the distance
+    return np.array([np.lexsort((a, b))[0] for a, b in zip(D, r * s, strict=True)])

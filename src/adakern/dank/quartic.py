@@ -37,6 +37,9 @@ __all__ = [
 #: Distance that a warm start keeps from the bounds, in units of the problem.
 NEAR_BOUND = 0.1
 
+#: Halvings of the interval of the intercept.
+BISECTIONS = 64
+
 #: Complementarity that the steps aim at in the end, as a fraction of the gap wanted.
 LEAST = 1e-4
 
@@ -117,20 +120,36 @@ def ascent(d, Kd, Qq, box, eta, weight=0.0):
     return box.target - Kd - d * (Qq / (4 * eta) + 2 * weight)
 
 
-def best_intercept(d, gradient, box):
-    """The multiplier b of ``1'd = const`` that the rows inside their box agree on.
+def _best_rows(residual, curvature, box):
+    """The u in the box that maximises ``u residual - epsilon |u| - u^2 curvature``."""
+    xp = array_namespace(residual)
+    excess = xp.abs(residual) - box.epsilon
+    zero = xp.zeros_like(residual)
+    towards = xp.where(excess > 0, xp.sign(residual) * excess, zero)
+    # A row with no curvature goes to the end of its box.
+    smallest = xp.finfo(residual.dtype).smallest_normal
+    best = towards / (2 * xp.where(curvature > smallest, curvature, zero + smallest))
+    return xp.minimum(xp.maximum(best, box.lower), box.upper)
 
-    Their gradient, less epsilon towards zero, is b at the maximiser.
+
+def best_intercept(d, Kd, Qq, box, eta, weight=0.0):
+    """The multiplier b of ``1'd = const`` with the smallest duality gap.
+
+    The gap (see :func:`row_gaps`) is convex in b; its slope is ``1'd`` less the sum of
+    the best rows for b, which falls in b and is bisected.
     """
     xp = array_namespace(d)
-    inside = (d > box.lower) & (d < box.upper)
-    if box.epsilon:
-        inside = inside & (d != 0)
-    count = int(xp.count_nonzero(inside))
-    if not count:
-        return 0.0
-    values = gradient - box.epsilon * xp.sign(d)
-    return float(xp.sum(xp.where(inside, values, xp.zeros_like(d)))) / count
+    residual, curvature = box.target - Kd, weight + Qq / (8 * eta)
+    total = float(xp.sum(d))
+    low = float(xp.min(residual)) - box.epsilon
+    high = float(xp.max(residual)) + box.epsilon
+    for _ in range(BISECTIONS):
+        middle = (low + high) / 2
+        if float(xp.sum(_best_rows(residual - middle, curvature, box))) > total:
+            low = middle
+        else:
+            high = middle
+    return (low + high) / 2
 
 
 def row_gaps(d, Kd, Qq, box, eta, weight=0.0, intercept=0.0):
@@ -158,15 +177,8 @@ def row_gaps(d, Kd, Qq, box, eta, weight=0.0, intercept=0.0):
     def m(u):
         return u * (residual - curvature * u) - box.epsilon * xp.abs(u)
 
-    excess = xp.abs(residual) - box.epsilon
-    zero = xp.zeros_like(d)
-    towards = xp.where(excess > 0, xp.sign(residual) * excess, zero)
-    # A row with no curvature goes to the end of its box.
-    smallest = xp.finfo(d.dtype).smallest_normal
-    best = towards / (2 * xp.where(curvature > smallest, curvature, zero + smallest))
-    best = xp.minimum(xp.maximum(best, box.lower), box.upper)
-    gaps = m(best) - m(d)
-    return xp.where(gaps > 0, gaps, zero)
+    gaps = m(_best_rows(residual, curvature, box)) - m(d)
+    return xp.where(gaps > 0, gaps, xp.zeros_like(d))
 
 
 def maximise_quartic(
@@ -237,9 +249,9 @@ def maximise_quartic(
     total = (0.0 if start is None else float(xp.sum(start))) if balanced else None
     point = _InteriorPoint(box, total)
     if start is not None:
-        gradient = ascent(start, K @ start, Q @ (start * start), box, eta, weight)
-        b = best_intercept(start, gradient, box) if balanced else 0.0
-        point.warm(start, gradient - b)
+        products = K @ start, Q @ (start * start)
+        b = best_intercept(start, *products, box, eta, weight) if balanced else 0.0
+        point.warm(start, ascent(start, *products, box, eta, weight) - b)
     best = None
     for n_iter in range(max_iter + 1):
         d = point.d
@@ -267,9 +279,7 @@ def maximise_quartic(
 def _certified(d, K, Q, box, eta, weight, balanced, n_iter):
     xp = array_namespace(K)
     products = K @ d, Q @ (d * d)
-    b = 0.0
-    if balanced:
-        b = best_intercept(d, ascent(d, *products, box, eta, weight), box)
+    b = best_intercept(d, *products, box, eta, weight) if balanced else 0.0
     gap = float(xp.sum(row_gaps(d, *products, box, eta, weight, b)))
     h = objective(d, *products, box, eta, weight)
     return QuarticSolution(d, b, h, gap, n_iter, converged=False)

@@ -6,26 +6,30 @@ tau/2 (Lemma 1). It is kept as factors ``F = Z Z'``, Z of shape (n, r), and all 
 with ``F∘K`` go through ``(F∘K) v = rowsum(Z ∘ (K (Z ∘ v)))``.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
+import scipy.linalg
 
 from adakern.dual import Dual
+from adakern.kernels import row_blocks
 from adakern.linalg import leading_eigenpairs
 
-__all__ = ["ClosedFormSaddle", "Point", "Saddle", "make_saddle"]
+__all__ = ["ClosedFormSaddle", "FrozenSaddle", "Point", "Saddle", "make_saddle"]
 
 
 @dataclass
 class Point:
     """h at one feasible u, with all that was computed on the way.
 
-    ``svm_value`` is the dual value of the machine with the kernel ``F∘K``, the part of
-    h that the gap is compared with: ``h - svm_value`` is the regulariser of F.
+    ``scores`` are the values ``(F∘K) d``. ``svm_value`` is the dual value of the
+    machine with the kernel ``F∘K``, the part of h that the gap is compared with;
+    ``h - svm_value`` is the regulariser of F.
     """
 
     u: np.ndarray
     d: np.ndarray
+    scores: np.ndarray
     value: float
     svm_value: float
     gradient: np.ndarray
@@ -33,6 +37,20 @@ class Point:
     gap: float
     rank: int
     parts: dict = field(repr=False, default_factory=dict)
+
+
+#: Rows above which 11' + Gamma is not formed.
+OPERATOR_ROWS = 2000
+
+
+class _OnesPlusGamma:
+    """The matrix ``11' + diag(c) K diag(c)`` as an operator."""
+
+    def __init__(self, K, c):
+        self.K, self.c, self.shape = K, c[:, None], K.shape
+
+    def __matmul__(self, X):
+        return X.sum(axis=0) + self.c * (self.K @ (self.c * X))
 
 
 class Saddle:
@@ -75,6 +93,7 @@ class Saddle:
         return Point(
             u=u,
             d=d,
+            scores=scores,
             value=svm_value + regulariser,
             svm_value=svm_value,
             gradient=self.dual.linear - self.dual.pull_back(scores),
@@ -85,33 +104,30 @@ class Saddle:
         )
 
     def _threshold(self, d):
-        """Eigenvalues of F above zero and their eigenvectors, shape (n, r).
-
-        Gamma lives on the support vectors. All other rows of 11' + Gamma are equal, so
-        they act as one row, weighted by the root of their number.
-        """
+        """Eigenvalues of F above zero and their eigenvectors, shape (n, r)."""
+        scaled = d / np.sqrt(4 * self.eta)
+        tol = min(np.sqrt(1e-4 * self.tol * self._scale / self.eta), 1e-4)
+        if len(d) > OPERATOR_ROWS:
+            A = _OnesPlusGamma(self.K, scaled)
+            values, U, self._block = leading_eigenpairs(
+                A, self.tau / 2, start=self._block, tol=tol
+            )
+            return values - self.tau / 2, U
+        # Gamma lives on the support vectors. All other rows of 11' + Gamma are equal:
+        # they act as one, weighted by the root of their number.
         support = np.flatnonzero(d)
         rest = len(d) - len(support)
-        m = len(support) + (rest > 0)
-        weights = np.ones(m)
-        A = np.ones((m, m))
-        scaled = d[support] / np.sqrt(4 * self.eta)
-        block = slice(0, len(support))
-        A[block, block] += self.K[np.ix_(support, support)] * np.outer(scaled, scaled)
-        if rest:
-            weights[-1] = np.sqrt(rest)
-            A[-1] *= weights[-1]
-            A[:, -1] *= weights[-1]
-        rows = np.full(len(d), m - 1)
-        rows[support] = np.arange(len(support))
-        start = None
-        if self._block is not None:
-            first = np.unique(rows, return_index=True)[1]
-            start = self._block[first] * weights[:, None]
-        tol = np.sqrt(1e-4 * self.tol * self._scale / self.eta)
+        kept = np.append(support, np.flatnonzero(d == 0)[:1])
+        weights = np.ones(len(kept))
+        weights[len(support) :] = np.sqrt(rest)
+        A = self.K[np.ix_(kept, kept)] * np.outer(scaled[kept], scaled[kept])
+        A += np.outer(weights, weights)
+        start = None if self._block is None else self._block[kept] * weights[:, None]
         values, vectors, block = leading_eigenpairs(
-            A, self.tau / 2, start=start, tol=min(tol, 1e-4)
+            A, self.tau / 2, start=start, tol=tol
         )
+        rows = np.full(len(d), len(support))
+        rows[support] = np.arange(len(support))
         self._block = (block / weights[:, None])[rows]
         return values - self.tau / 2, (vectors / weights[:, None])[rows]
 
@@ -123,10 +139,12 @@ class Saddle:
         difference[0, 0] -= n
         return (difference**2).sum()
 
-    def multiply(self, point, v):
-        """``(F∘K) v`` for the F of the point."""
+    def learned_kernel(self, point):
+        """The product with F∘K, F held at the point, as a function of a vector."""
         Z = point.parts["Z"]
-        return np.einsum("ir,ir->i", Z, self.K @ (Z * v[:, None]))
+        FK = Z @ Z.T
+        FK *= self.K
+        return FK.__matmul__
 
     def hessian(self, point):
         """Minus the second derivative of h in d, shape (n, n).
@@ -140,18 +158,30 @@ class Saddle:
         W = KZ / np.sqrt(f)  # K (d ∘ u_i), one column for each eigenvector
         weight = 2 * f / (f + self.tau / 2)
         support = np.flatnonzero(d)
-        Kd = K[:, support] * d[support]
-        cross = ((U * weight) @ W.T) * K * d
-        curvature = ((U * weight) @ U.T) * (Kd @ Kd.T) + cross + cross.T
+        curvature = _gram_of_columns(K[:, support] * d[support])
+        curvature *= (U * weight) @ U.T
+        cross = (U * weight) @ W.T
+        cross *= K
+        cross *= d
+        curvature += cross
+        curvature += cross.T
         curvature[np.diag_indices(len(d))] += (W**2 * weight).sum(axis=1)
-        for i in range(len(f)):  # pairs of kept eigenvectors were counted twice
-            G = W * U[:, [i]] + U * W[:, [i]]
-            curvature -= (weight[i] - 1) * (G @ G.T)
+        # Pairs of kept eigenvectors were counted twice.
+        for some in row_blocks(len(f), 16 * U.size):
+            pairs = W[:, some, None] * U[:, None] + U[:, some, None] * W[:, None]
+            counted = pairs * (weight[some, None] - 1)
+            curvature -= counted.reshape(len(d), -1) @ pairs.reshape(len(d), -1).T
         return (Z @ Z.T) * K + curvature / (8 * self.eta)
 
     def factor(self, point):
         """Z with F = Z Z', shape (n, r)."""
         return point.parts["Z"]
+
+
+def _gram_of_columns(A):
+    """A A', at half the cost of a general product."""
+    half = scipy.linalg.blas.dsyrk(1.0, A.T, trans=1, lower=1)
+    return np.tril(half) + np.tril(half, -1).T
 
 
 class ClosedFormSaddle(Saddle):
@@ -172,9 +202,9 @@ class ClosedFormSaddle(Saddle):
         regulariser = (d * d) @ K2q / (16 * self.eta)
         return self._point(u, d, scores, regulariser, 0, {"K2q": K2q})
 
-    def multiply(self, point, v):
+    def learned_kernel(self, point):
         d = point.d
-        return self.K @ v + d * (self._K2 @ (d * v)) / (4 * self.eta)
+        return lambda v: self.K @ v + d * (self._K2 @ (d * v)) / (4 * self.eta)
 
     def hessian(self, point):
         H = self._K2 * np.outer(point.d, point.d)
@@ -194,6 +224,32 @@ class ClosedFormSaddle(Saddle):
         scaled = point.d[support, None] / np.sqrt(4 * self.eta)
         Z[support, 1:] = scaled * vectors[:, keep] * np.sqrt(values[keep])
         return Z
+
+
+class FrozenSaddle:
+    """The support vector machine with the kernel F∘K, F held at a point of a saddle.
+
+    A concave quadratic, so a point on the line through two others costs no product.
+    """
+
+    def __init__(self, saddle, point):
+        self._saddle, self._rank = saddle, point.rank
+        self._multiply = saddle.learned_kernel(point)
+
+    def __call__(self, u):
+        d = self._saddle.dual.coefficients(u)
+        return self._saddle._point(u, d, self._multiply(d), 0.0, self._rank, {})
+
+    def extrapolate(self, new, old, beta):
+        """The point that lies beyond ``new``, seen from ``old``."""
+        u, d, scores, gradient = (
+            getattr(new, name) + beta * (getattr(new, name) - getattr(old, name))
+            for name in ("u", "d", "scores", "gradient")
+        )
+        value = self._saddle.dual.linear @ u - d @ scores / 2
+        return replace(
+            new, u=u, d=d, scores=scores, gradient=gradient, value=value, gap=np.nan
+        )
 
 
 def make_saddle(K, dual, eta, tau, tol=1e-4):

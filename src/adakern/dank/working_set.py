@@ -14,7 +14,6 @@ from array_api_compat import array_namespace
 
 from adakern.dank.quartic import (
     Box,
-    ascent,
     best_intercept,
     maximise_quartic,
     objective,
@@ -24,8 +23,9 @@ from adakern.kernels import gram_matrix, kernel_products
 
 __all__ = ["RowsSolution", "maximise_on_rows"]
 
-#: Rows that a working set grows by in one round, at least.
-FEWEST_NEW = 64
+#: Rows that a working set grows by in one round: at most this share of the support
+#: vectors, but never fewer than this many.
+GROWTH, FEWEST_NEW = 0.2, 64
 
 
 @dataclass(frozen=True)
@@ -108,7 +108,7 @@ def maximise_on_rows(
     Kd, Qq = _products(X, X, d, kernel)
     history = []
     while True:
-        b = best_intercept(d, ascent(d, Kd, Qq, box, eta), box) if balanced else 0.0
+        b = best_intercept(d, Kd, Qq, box, eta) if balanced else 0.0
         gaps = row_gaps(d, Kd, Qq, box, eta, intercept=b)
         h, gap = objective(d, Kd, Qq, box, eta), float(xp.sum(gaps))
         history.append((h, gap))
@@ -122,6 +122,8 @@ def maximise_on_rows(
         change = _best_change(
             X, moving, d, Kd, Qq, box, eta, kernel, balanced=balanced, gap_goal=goal
         )
+        if not xp.any(change != 0):  # What is left is below the rounding errors.
+            break
         K_change, Q_change = _products(
             X, X, change, kernel, square=(d + change) ** 2 - d**2
         )
@@ -146,7 +148,7 @@ def _working_set(d, gaps, max_working):
     rank = xp.argsort(xp.argsort(gaps, descending=True))
     support = d != 0
     n_support = int(xp.count_nonzero(support))
-    moving = support | ((rank < max(FEWEST_NEW, n_support // 2)) & (gaps > 0))
+    moving = support | ((rank < max(FEWEST_NEW, int(GROWTH * n_support))) & (gaps > 0))
     if int(xp.count_nonzero(moving)) > max_working:
         moving = rank < max_working
     return moving

@@ -1,0 +1,125 @@
+"""The papers' bounds on what a partition of the data costs DANK.
+
+All are for the problem without intercept and without the nuclear norm (problem 20 of
+the JMLR paper), whose block-diagonal counterpart has the kernel
+``Kbar_ij = K_ij`` within a cluster and 0 between clusters. ``smallest`` and ``largest``
+are bounds B1 and B2 of the entries of both matrices F, and B = B2 - B1.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+__all__ = ["PartitionBounds", "between_clusters", "partition_bounds", "screened_rows"]
+
+
+@dataclass(frozen=True)
+class PartitionBounds:
+    """What the bounds say for one partition.
+
+    Attributes
+    ----------
+    between : float
+        Q(pi) of Theorem 6, the sum of |K_ij| over pairs of different clusters.
+    objective : float
+        Bound of ``|H(alpha*, F*) - H(alphabar, Fbar)|`` that holds: B2 C^2 Q / 2.
+    objective_printed : float
+        The bound as Theorem 6 prints it, B C^2 Q / 2. Its proof bounds
+        ``(alpha_i alpha_j - abar_i abar_j) F_ij`` by B C^2 where only B2 C^2 holds, and
+        data break it.
+    coefficients_printed : float
+        Preprint, Theorem 7: of ``||alpha* - alphabar||_2^2``. Its proof takes the
+        Frobenius norm of a matrix for a lower bound of its quadratic form.
+    factor_printed : float
+        Preprint, Theorem 7: of ``||F* - Fbar||_F``, which rests on the former.
+    """
+
+    between: float
+    objective: float
+    objective_printed: float
+    coefficients_printed: float
+    factor_printed: float
+
+
+def between_clusters(K, clusters):
+    """Q(pi): the sum of |K_ij| over all pairs of different clusters.
+
+    Parameters
+    ----------
+    K : ndarray of shape (n, n)
+    clusters : array-like of shape (n,)
+        The cluster of each row.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from adakern.dank.theory import between_clusters
+    >>> between_clusters(np.ones((3, 3)), [0, 0, 1])
+    4.0
+    """
+    clusters = np.asarray(clusters)
+    return float(np.abs(K)[clusters[:, None] != clusters].sum())
+
+
+def partition_bounds(K, clusters, C, eta, smallest, largest):
+    """The bounds of Theorem 6 and of the preprint's Theorem 7.
+
+    Parameters
+    ----------
+    K : ndarray of shape (n, n)
+        Gram matrix.
+    clusters : array-like of shape (n,)
+    C, eta : float
+        Of the DANK model.
+    smallest, largest : float
+        Bounds of the entries of F* and Fbar; ``smallest`` positive, as the theorems
+        assume.
+
+    Returns
+    -------
+    PartitionBounds
+
+    Raises
+    ------
+    ValueError
+        If ``smallest`` is not positive.
+    """
+    if not 0 < smallest <= largest:
+        raise ValueError(
+            f"the bounds hold for entries of F in a positive range, got smallest="
+            f"{smallest} and largest={largest}; a larger eta keeps F near one"
+        )
+    width, n = largest - smallest, len(K)
+    Q = between_clusters(K, clusters)
+    norm = float(np.linalg.norm(K))
+    coefficients = (largest * Q / norm + 2 * width) / smallest
+    return PartitionBounds(
+        between=Q,
+        objective=largest * C**2 * Q / 2,
+        objective_printed=width * C**2 * Q / 2,
+        coefficients_printed=coefficients * C**2,
+        factor_printed=(norm * np.sqrt(n * coefficients) / 2 + Q / 4) * C**2 / eta,
+    )
+
+
+def screened_rows(gradient, K, C, smallest, largest):
+    """Rows that Theorem 7 (JMLR) recognises as no support vectors of the whole.
+
+    The condition is ``gradient_i <= -(B + B2) C (||K_i||_1 + kappa)``, with the
+    gradient of the partitioned problem at its solution. It is safe, and never met: the
+    gradient is at least ``1 - B2 C ||Kbar_i||_1``, which is above the threshold. (The
+    number that the papers report for it, 442.3, is positive.)
+
+    Parameters
+    ----------
+    gradient : ndarray of shape (n,)
+        ``1 - y∘((Fbar∘Kbar) (y∘alphabar))``.
+    K : ndarray of shape (n, n)
+    C, smallest, largest : float
+
+    Returns
+    -------
+    ndarray of bool, shape (n,)
+    """
+    columns = np.abs(K).sum(axis=0) + np.abs(K).max()
+    return gradient <= -(2 * largest - smallest) * C * columns

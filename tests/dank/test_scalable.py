@@ -1,0 +1,154 @@
+"""The strategies "decomposed" and "whole" of the estimators."""
+
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.preprocessing import minmax_scale, scale
+from sklearn.svm import SVC
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from adakern.dank import DANKClassifier, DANKRegressor
+from adakern.dank.rank import adaptive_rank
+from adakern.kernels import gram_matrix
+
+
+@parametrize_with_checks(
+    [
+        DANKClassifier(strategy="decomposed", n_clusters=2),
+        DANKClassifier(strategy="whole"),
+        DANKRegressor(strategy="decomposed", n_clusters=2),
+        DANKRegressor(strategy="whole"),
+    ]
+)
+def test_strategies_follow_scikit_learn(estimator, check):
+    check(estimator)
+
+
+def tumours(n=400):
+    X, y = load_breast_cancer(return_X_y=True)
+    return minmax_scale(X)[:n], y[:n]
+
+
+def disease(n=300):
+    X, y = load_diabetes(return_X_y=True)
+    return X[:n], scale(y)[:n]
+
+
+@pytest.mark.parametrize("fit_intercept", [True, False])
+@pytest.mark.parametrize("eta", [30.0, 1e4])
+def test_whole_equals_exact_without_the_nuclear_norm(fit_intercept, eta):
+    for Estimator, (X, y), gamma in (
+        (DANKClassifier, tumours(), 1.0),
+        (DANKRegressor, disease(), 20.0),
+    ):
+        options = {"C": 5.0, "gamma": gamma, "eta": eta, "tol": 1e-8}
+        options |= {"fit_intercept": fit_intercept, "extension": "none"}
+        exact = Estimator(tau=0.0, **options).fit(X, y)
+        whole = Estimator(strategy="whole", n_clusters=4, **options).fit(X, y)
+        assert whole.objective_ == pytest.approx(exact.objective_, rel=1e-6)
+        assert abs(whole.duality_gap_) <= 1e-8 * whole.objective_
+        np.testing.assert_allclose(whole.intercept_, exact.intercept_, atol=1e-3)
+        if not fit_intercept:
+            assert whole.intercept_ == [0.0]
+
+
+def test_one_cluster_is_the_whole_problem():
+    X, y = tumours()
+    options = {"C": 5.0, "gamma": 1.0, "eta": 30.0, "tol": 1e-8, "random_state": 0}
+    one = DANKClassifier(strategy="decomposed", n_clusters=1, **options).fit(X, y)
+    whole = DANKClassifier(strategy="whole", fit_intercept=False, **options).fit(X, y)
+    assert one.objective_ == pytest.approx(whole.objective_, rel=1e-7)
+    np.testing.assert_allclose(
+        one.decision_function(X), whole.decision_function(X), atol=1e-3
+    )
+
+
+def test_whole_with_a_large_eta_is_the_support_vector_machine():
+    X, y = tumours()
+    options = {"C": 5.0, "gamma": 1.0}
+    whole = DANKClassifier(strategy="whole", eta=1e12, tol=1e-8, **options).fit(X, y)
+    svm = SVC(tol=1e-6, **options).fit(X, y)
+    np.testing.assert_allclose(
+        whole.decision_function(X), svm.decision_function(X), atol=1e-3
+    )
+
+
+def test_accuracy_stays_near_exact():
+    X, y = tumours(500)
+    exact = DANKClassifier(C=5.0, gamma=1.0).fit(X[:300], y[:300])
+    for strategy in ("decomposed", "whole"):
+        fast = DANKClassifier(
+            C=5.0, gamma=1.0, strategy=strategy, n_clusters=3, random_state=0
+        ).fit(X[:300], y[:300])
+        assert fast.score(X[300:], y[300:]) >= exact.score(X[300:], y[300:]) - 0.03
+
+
+@pytest.mark.parametrize("strategy", ["decomposed", "whole"])
+def test_several_classes(strategy):
+    X, y = load_iris(return_X_y=True)
+    model = DANKClassifier(strategy=strategy, n_clusters=2, random_state=0).fit(X, y)
+    assert model.score(X, y) > 0.85
+    assert len(model.rank_) == 3
+
+
+@pytest.mark.parametrize(("gamma", "full"), [(0.1, True), (1e-4, False)])
+def test_rank_is_that_of_the_formed_blocks(gamma, full):
+    X, y = tumours()
+    model = DANKClassifier(
+        C=5.0, gamma=gamma, strategy="decomposed", n_clusters=3, random_state=0
+    ).fit(X, y)
+    machine = model.machines_[0]
+    ranks = []
+    for rows in machine.partition.rows:
+        d = machine.dual_coef[rows]
+        K = gram_matrix(X[rows], gamma=gamma)
+        F = 1 + np.outer(d, d) * K / (4 * machine.eta)
+        ranks.append(np.linalg.matrix_rank(F, hermitian=True))
+    assert model.rank_ == pytest.approx(sum(ranks), abs=3)
+    assert (model.rank_ > 0.95 * len(model.support_)) == full
+
+
+def test_rank_where_all_rows_are_support_vectors():
+    rng = np.random.default_rng(0)
+    X, d = rng.normal(size=(30, 3)), rng.uniform(1, 2, size=30)
+    kernel = {"kernel": "rbf", "gamma": 1.0}
+    assert adaptive_rank(X, d, 30, 1.0, kernel) == 30
+    assert adaptive_rank(X[:0], d[:0], 30, 1.0, kernel) == 1
+
+
+@pytest.mark.parametrize("Estimator", [DANKClassifier, DANKRegressor])
+@pytest.mark.parametrize("strategy", ["decomposed", "whole"])
+def test_precomputed_kernel_is_refused(Estimator, strategy):
+    model = Estimator(kernel="precomputed", strategy=strategy)
+    with pytest.raises(ValueError, match=r'kernel="precomputed" does not go with'):
+        model.fit(np.eye(4), [0, 1, 0, 1])
+
+
+@pytest.mark.parametrize("strategy", ["decomposed", "whole"])
+def test_too_few_rounds_warn_with_the_gap(strategy):
+    X, y = tumours()
+    model = DANKClassifier(
+        C=100.0, gamma=5.0, strategy=strategy, n_clusters=2, max_iter=1, tol=1e-10
+    )
+    with pytest.warns(ConvergenceWarning, match=r"duality gap .* of the objective"):
+        model.fit(X, y)
+    assert not model.converged_
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", ConvergenceWarning)
+        assert model.set_params(max_iter=100, tol=1e-4).fit(X, y).converged_
+
+
+@pytest.mark.parametrize("strategy", ["decomposed", "whole"])
+def test_float32_predicts_as_float64_far_from_the_origin(strategy):
+    X, y = tumours()
+    model = DANKClassifier(
+        C=5.0, gamma=1.0, strategy=strategy, n_clusters=2, random_state=0
+    )
+    exact = model.fit(X, y).predict(X)
+    far = X.astype(np.float32) + np.float32(1e3)
+    model.fit(far, y)
+    assert (model.predict(far) == exact).mean() >= 0.99
+    assert model.decision_function(far).dtype == np.float32
