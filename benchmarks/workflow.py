@@ -112,6 +112,8 @@ def main():
         before = importing(folder)
         results = list(measure(folder, 8 if quick else 40, 80 if quick else 2000))
         reference = (before + importing(folder)) / 2
+    load = os.getloadavg()[0]
+    print(f"load of the machine: {load:.1f} on {os.cpu_count()} cores (idle: below 1)")
     print(f"reference: a Python that imports scikit-learn's SVM: {reference:.2f} s")
     for what, value, target in results:
         verdict = "ok" if value <= target else "MISSED"
