@@ -8,8 +8,10 @@ from hypothesis.extra.numpy import arrays
 from adakern.linalg import (
     add_to_diagonal,
     factorised,
+    is_positive_semidefinite,
     leading_eigenpairs,
     project_onto_feasible,
+    project_onto_simplex,
 )
 
 
@@ -41,43 +43,6 @@ def test_projection_is_feasible_and_idempotent(v, C):
     # y'a = 0 holds up to the rounding of v - t y, whose entries are as large as v.
     rounding = 1e-14 * (abs(v).max() + C)
     np.testing.assert_allclose(project_onto_feasible(a, y, C), a, atol=rounding)
-
-
-def gram_with_ones(n, seed):
-    """A matrix as DANK has them: one huge eigenvalue, then a decaying spectrum."""
-    rng = np.random.default_rng(seed)
-    X, c = rng.normal(size=(n, 3)), rng.normal(size=n)
-    K = np.exp(-((X[:, None] - X) ** 2).sum(axis=2))
-    return 1 + K * np.outer(c, c)
-
-
-@pytest.mark.parametrize("n", [1, 2, 5, 90, 300])
-@pytest.mark.parametrize("threshold", [0.5, 3.0, 20.0, 1e6])
-def test_leading_eigenpairs_are_those_of_the_dense_decomposition(n, threshold):
-    A = gram_with_ones(n, seed=n)
-    expected = np.linalg.eigvalsh(A)[::-1]
-    values, vectors, _ = leading_eigenpairs(A, threshold)
-    np.testing.assert_allclose(values, expected[expected > threshold], rtol=1e-9)
-    np.testing.assert_allclose(vectors.T @ vectors, np.eye(len(values)), atol=1e-9)
-    np.testing.assert_allclose(A @ vectors, vectors * values, atol=1e-7)
-
-
-def test_leading_eigenpairs_from_a_warm_start_and_an_operator():
-    class Operator:
-        shape = (300, 300)
-        products = 0
-
-        def __matmul__(self, X):
-            Operator.products += 1
-            return A @ X
-
-    A = gram_with_ones(300, seed=0)
-    cold, _, block = leading_eigenpairs(Operator(), 20.0)
-    first, Operator.products = Operator.products, 0
-    A = A + 1e-6 * gram_with_ones(300, seed=1)
-    warm, _, _ = leading_eigenpairs(Operator(), 20.0, start=block)
-    np.testing.assert_allclose(warm, cold, rtol=1e-4)
-    assert Operator.products < first
 
 
 @pytest.mark.parametrize("library", ["numpy", "array_api_strict", "torch"])
@@ -118,3 +83,60 @@ def test_add_to_diagonal(library):
         np.asarray(add_to_diagonal(xp.asarray(A.copy()), xp.asarray(values))),
         A + np.diag(values),
     )
+
+
+def gram_with_ones(n, seed):
+    """A matrix as DANK has them: one huge eigenvalue, then a decaying spectrum."""
+    rng = np.random.default_rng(seed)
+    X, c = rng.normal(size=(n, 3)), rng.normal(size=n)
+    K = np.exp(-((X[:, None] - X) ** 2).sum(axis=2))
+    return 1 + K * np.outer(c, c)
+
+
+@pytest.mark.parametrize("n", [1, 2, 5, 90, 300])
+@pytest.mark.parametrize("threshold", [0.5, 3.0, 20.0, 1e6])
+def test_leading_eigenpairs_are_those_of_the_dense_decomposition(n, threshold):
+    A = gram_with_ones(n, seed=n)
+    expected = np.linalg.eigvalsh(A)[::-1]
+    values, vectors, _ = leading_eigenpairs(A, threshold)
+    np.testing.assert_allclose(values, expected[expected > threshold], rtol=1e-9)
+    np.testing.assert_allclose(vectors.T @ vectors, np.eye(len(values)), atol=1e-9)
+    np.testing.assert_allclose(A @ vectors, vectors * values, atol=1e-7)
+
+
+def test_leading_eigenpairs_from_a_warm_start_and_an_operator():
+    class Operator:
+        shape = (300, 300)
+        products = 0
+
+        def __matmul__(self, X):
+            Operator.products += 1
+            return A @ X
+
+    A = gram_with_ones(300, seed=0)
+    cold, _, block = leading_eigenpairs(Operator(), 20.0)
+    first, Operator.products = Operator.products, 0
+    A = A + 1e-6 * gram_with_ones(300, seed=1)
+    warm, _, _ = leading_eigenpairs(Operator(), 20.0, start=block)
+    np.testing.assert_allclose(warm, cold, rtol=1e-4)
+    assert Operator.products < first
+
+
+@given(st.lists(st.floats(-5, 5), min_size=1, max_size=12))
+def test_simplex_projection_by_its_variational_inequality(values):
+    v = np.array(values)
+    w = project_onto_simplex(v)
+    assert w.min() >= 0
+    assert w.sum() == pytest.approx(1)
+    # (v - w)'(vertex - w) <= 0 for every vertex of the simplex
+    assert np.max(v - w) <= (v - w) @ w + 1e-9
+
+
+@pytest.mark.parametrize("scale", [1e-8, 1.0, 1e8])
+def test_semidefiniteness_is_judged_at_the_scale_of_the_matrix(scale):
+    rng = np.random.default_rng(0)
+    factor = rng.normal(size=(20, 5))
+    K = factor @ factor.T
+    assert is_positive_semidefinite(scale * K)
+    assert not is_positive_semidefinite(scale * (K - 1e-3 * np.eye(20)))
+    assert not is_positive_semidefinite(-scale * K)

@@ -14,6 +14,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 __all__ = [
     "KERNELS",
     "KernelMixin",
+    "by_row_blocks",
     "gram_matrix",
     "kernel_diagonal",
     "kernel_product",
@@ -60,6 +61,38 @@ def row_blocks(n_rows, bytes_per_row, budget=BLOCK_BYTES):
     size = max(1, int(budget // max(1, bytes_per_row)))
     for start in range(0, n_rows, size):
         yield slice(start, min(start + size, n_rows))
+
+
+def by_row_blocks(function, X, bytes_per_row, budget=BLOCK_BYTES):
+    """``function`` of all rows of X, computed block by block.
+
+    Parameters
+    ----------
+    function : callable
+        From rows of X to an array of as many rows.
+    X : array of shape (n, d)
+        At least one row.
+    bytes_per_row : int
+        Memory that one row takes in the computation.
+    budget : int, default=64 MiB
+        Bytes that one block may take.
+
+    Returns
+    -------
+    array of n rows
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from adakern.kernels import by_row_blocks
+    >>> X = np.arange(3.0)[:, None]
+    >>> by_row_blocks(lambda rows: rows.sum(axis=1), X, bytes_per_row=8, budget=16)
+    array([0., 1., 2.])
+    """
+    blocks = [
+        function(X[rows, :]) for rows in row_blocks(X.shape[0], bytes_per_row, budget)
+    ]
+    return array_namespace(*blocks).concat(blocks)
 
 
 def squared_distances(X, Y=None):
@@ -280,11 +313,11 @@ def nearest_rows(X, Y):
     array([0, 1])
     """
     xp = array_namespace(X, Y)
-    blocks = [
-        xp.argmin(squared_distances(X[rows, :], Y), axis=1)
-        for rows in row_blocks(X.shape[0], 8 * Y.shape[0])
-    ]
-    return xp.concat(blocks)
+
+    def nearest(rows):
+        return xp.argmin(squared_distances(rows, Y), axis=1)
+
+    return by_row_blocks(nearest, X, 8 * Y.shape[0])
 
 
 def resolve_gamma(gamma, X):

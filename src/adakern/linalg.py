@@ -214,7 +214,10 @@ def factorised(A):
     if not (is_numpy_array(A) or is_torch_array(A)):
         return lambda b: xp.linalg.solve(A, b)
     rounding = float(xp.finfo(A.dtype).eps) * float(xp.max(xp.abs(A))) * A.shape[0]
-    for ridge in (0.0, rounding, 1e2 * rounding, 1e4 * rounding):
+    ridge = 0.0
+    # LAPACK may run through a matrix that holds NaN and return NaN without a word.
+    finite = np.isfinite(rounding)
+    for ridge in (0.0, rounding, 1e2 * rounding, 1e4 * rounding) if finite else ():
         try:
             return _cholesky_solver(add_to_diagonal(A, ridge * xp.ones_like(A[0, :])))
         except (np.linalg.LinAlgError, RuntimeError):  # PyTorch's is a RuntimeError.

@@ -74,6 +74,11 @@ class OneVsOneMixin(ClassifierMixin):
     def _collect(self):
         """Set fitted attributes from ``machines_``; called after they are fitted."""
 
+    def _support_rows(self):
+        """Training rows among the ``support`` of any machine, sorted."""
+        pairs = zip(self.pair_rows_, self.machines_, strict=True)
+        return np.unique(np.concatenate([rows[m.support] for rows, m in pairs]))
+
     def _pair_decisions(self, X):
         """Decision values of every pair, shape (n, number of pairs)."""
         check_is_fitted(self, "machines_")

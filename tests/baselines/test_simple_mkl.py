@@ -1,14 +1,11 @@
 import cvxpy as cp
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from sklearn.datasets import make_moons
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC, SVR
 
 from adakern.baselines import SimpleMKLClassifier, SimpleMKLRegressor
-from adakern.linalg import project_onto_simplex
 
 BANK = {"gammas": [0.1, 1.0, 10.0], "degrees": [1, 3]}
 
@@ -92,13 +89,3 @@ def test_non_convergence_warns_with_the_gap():
     model = SimpleMKLClassifier(C=20.0, tol=1e-6, max_iter=1, **BANK)
     with pytest.warns(ConvergenceWarning, match="duality gap of"):
         model.fit(X, y)
-
-
-@given(st.lists(st.floats(-5, 5), min_size=1, max_size=12))
-def test_simplex_projection_by_its_variational_inequality(values):
-    v = np.array(values)
-    w = project_onto_simplex(v)
-    assert w.min() >= 0
-    assert w.sum() == pytest.approx(1)
-    # (v - w)'(vertex - w) <= 0 for every vertex of the simplex
-    assert np.max(v - w) <= (v - w) @ w + 1e-9

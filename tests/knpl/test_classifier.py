@@ -5,6 +5,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import minmax_scale
 from sklearn.svm import SVC
 
+from adakern import memory
 from adakern.kernels import gram_matrix
 from adakern.knpl import KNPLClassifier
 
@@ -46,6 +47,26 @@ def test_precomputed_kernel_gives_the_same_machine(moons):
         plain.decision_function(X_new),
         atol=1e-6,
     )
+
+
+def test_three_classes_with_a_precomputed_kernel():
+    X, y = load_wine(return_X_y=True)
+    X = minmax_scale(X)
+    plain = KNPLClassifier(gamma=0.5, reg=20.0).fit(X[::2], y[::2])
+    precomputed = KNPLClassifier(kernel="precomputed", reg=20.0)
+    precomputed.fit(gram_matrix(X[::2], gamma=0.5), y[::2])
+    K = gram_matrix(X[1::2], X[::2], gamma=0.5)
+    np.testing.assert_array_equal(precomputed.predict(K), plain.predict(X[1::2]))
+    np.testing.assert_allclose(
+        precomputed._pair_decisions(K), plain._pair_decisions(X[1::2]), atol=1e-6
+    )
+
+
+def test_too_little_memory_names_the_way_out(moons, monkeypatch):
+    X, y, _ = moons
+    monkeypatch.setattr(memory, "_physical_memory", lambda: 8 * 50**2)
+    with pytest.raises(MemoryError, match="ClusterwiseClassifier"):
+        KNPLClassifier().fit(X, y)
 
 
 def test_large_reg_is_svc_for_three_classes():

@@ -46,7 +46,11 @@ def test_training_the_bandwidths_helps(data, profile):
 def test_every_solver_lowers_the_loss(data, solver):
     rate = 0.3 if solver == "sgd" else None
     model = quick(
-        solver=solver, initial_support=1.0, max_iter=300, learning_rate=rate
+        solver=solver,
+        initial_support=1.0,
+        max_iter=300,
+        learning_rate=rate,
+        early_stopping=True,
     ).fit(*data)
     loss = model.history_["validation_loss"]
     assert len(loss) > 1
@@ -183,10 +187,18 @@ class TestHardData:
             model = quick(profile=profile).fit(X, y)
             assert model.score(X, y) > 0.95
 
-    def test_a_duplicated_support_row_without_ridge_is_an_error(self, data):
+            rows = X[model.support_]
+            assert len(np.unique(rows, axis=0)) == len(rows) == 30
+
+    def test_duplicated_rows_need_no_ridge(self, data):
         X, y = (np.repeat(a[:10], 2, axis=0) for a in data)
+        model = quick(alpha=0.0, bandwidth=1.0).fit(X, y)
+        assert_allclose(model.predict(X), y, rtol=1e-6)
+
+    def test_a_singular_kernel_matrix_is_an_error(self, data):
+        X, y = data
         with pytest.raises(ValueError, match="use a larger alpha"):
-            quick(alpha=0.0, bandwidth=1.0, initial_support=1.0).fit(X, y)
+            quick(alpha=0.0, bandwidth=1e-200, growth_iter=0, max_iter=0).fit(X, y)
 
     def test_a_constant_feature_changes_nothing(self, data):
         X, y = data
@@ -225,6 +237,19 @@ class TestHardData:
             score = quick(profile=profile).fit(X, y).score(X, y)
             far = quick(profile=profile).fit(X + 1e6, y)
             assert_allclose(far.score(X + 1e6, y), score, atol=2e-2)
+
+
+def test_early_stopping_keeps_the_best_on_the_rows_set_aside(data):
+    X, y = data
+    model = quick(early_stopping=True, max_iter=3000, patience=2).fit(X, y)
+    assert model.n_iter_ < 3000
+    assert model.converged_
+    losses = np.array(model.history_["validation_loss"])
+    sizes = np.array(model.history_["n_support"])
+    last_round = losses[sizes == sizes.max()]
+    assert last_round.argmin() == len(last_round) - 3
+    without = quick(max_iter=5).fit(X, y)
+    assert np.isnan(without.history_["validation_loss"]).all()
 
 
 def test_a_cut_off_training_says_so(data):

@@ -138,7 +138,9 @@ def test_parameters_of_an_estimator_inside_another(conf):
         plan(conf, "method=[nested]", f"{recipe}.estimator.estimator.C=-1")
     with pytest.raises(ConfigError, match=r"nested.*'C' parameter of SVC.*-2"):
         plan(conf, "method=[nested]", f"+{recipe}.grid.estimator__C=[1,-2]")
-    with pytest.raises(ConfigError, match=r"nested.*'estimator__D'"):
+    with pytest.raises(
+        ConfigError, match=r"nested.*Invalid parameter 'D' for estimator SVC"
+    ):
         plan(conf, "method=[nested]", f"+{recipe}.grid.estimator__D=[1]")
 
 

@@ -12,7 +12,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from adakern.kernels import resolve_gamma, row_blocks
+from adakern.kernels import by_row_blocks, resolve_gamma, row_blocks
 from adakern.linalg import project_onto_simplex
 
 __all__ = ["RandomFeatureAlignment"]
@@ -150,12 +150,10 @@ class RandomFeatureAlignment(ClassifierMixin, BaseEstimator):
         """Signed distances: (n,) for two classes, (n, n_classes) for more."""
         check_is_fitted(self, "linear_")
         X = validate_data(self, X, reset=False, dtype=np.float64)
-        return np.concatenate(
-            [
-                self.linear_.decision_function(self._features(X[rows]))
-                for rows in row_blocks(len(X), 2 * 8 * self.rank_)
-            ]
-        )
+        return by_row_blocks(self._decide, X, 2 * 8 * self.rank_)
+
+    def _decide(self, X):
+        return self.linear_.decision_function(self._features(X))
 
     def predict(self, X):
         """The class of each row of X, shape (n,)."""

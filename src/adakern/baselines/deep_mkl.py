@@ -10,7 +10,7 @@ from sklearn.utils._param_validation import Interval
 
 from adakern.baselines.kernel_bank import BankClassifier, KernelBank
 from adakern.baselines.span import l2_svm_dual, span_bound
-from adakern.kernels import row_blocks
+from adakern.kernels import by_row_blocks
 from adakern.linalg import project_onto_simplex
 
 __all__ = ["DeepMKL"]
@@ -240,11 +240,9 @@ class DeepMachine:
     duality_gap: float | None = None
 
     def decision_function(self, X):
-        values = np.empty(len(X))
-        for rows in row_blocks(len(X), 5 * 8 * len(self.support)):
-            T = self.bank.combine(
-                X[rows], self.support_vectors, weights=self.weights[0]
-            )
-            K = deepen(self.bank, self.weights, T)[-1]
-            values[rows] = K @ self.dual_coef + self.intercept
-        return values
+        return by_row_blocks(self._decide, X, 5 * 8 * len(self.support))
+
+    def _decide(self, X):
+        T = self.bank.combine(X, self.support_vectors, weights=self.weights[0])
+        K = deepen(self.bank, self.weights, T)[-1]
+        return K @ self.dual_coef + self.intercept

@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from adakern.kernels import row_blocks, squared_distances
+from adakern.kernels import by_row_blocks, squared_distances
 from adakern.memory import require_memory
 from adakern.multiclass import OneVsOneMixin
 
@@ -142,12 +142,12 @@ class BankMachine:
         return cls(bank, weights, support, X[support], d[support], intercept, **outcome)
 
     def decision_function(self, X):
-        values = np.empty(len(X))
         # Distances, one kernel and the sum are in memory at a time.
-        for rows in row_blocks(len(X), 3 * 8 * max(1, len(self.support))):
-            K = self.bank.combine(X[rows], self.support_vectors, weights=self.weights)
-            values[rows] = K @ self.dual_coef + self.intercept
-        return values
+        return by_row_blocks(self._decide, X, 3 * 8 * len(self.support))
+
+    def _decide(self, X):
+        K = self.bank.combine(X, self.support_vectors, weights=self.weights)
+        return K @ self.dual_coef + self.intercept
 
 
 class BankMixin:
@@ -172,11 +172,7 @@ class BankClassifier(BankMixin, OneVsOneMixin, BaseEstimator, ABC):
 
     def _collect(self):
         machines = self.machines_
-        rows = [
-            pair_rows[machine.support]
-            for pair_rows, machine in zip(self.pair_rows_, machines, strict=True)
-        ]
-        self.support_ = np.unique(np.concatenate(rows))
+        self.support_ = self._support_rows()
         self.n_iter_ = sum(machine.n_iter for machine in machines)
         weights = np.array([machine.weights for machine in machines])
         self.kernel_weights_ = weights[0] if len(machines) == 1 else weights

@@ -10,7 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
 
-from adakern.kernels import KernelMixin, row_blocks
+from adakern.kernels import KernelMixin, by_row_blocks
 from adakern.multiclass import OneVsOneMixin
 from adakern.svm import svm_dual
 
@@ -191,13 +191,8 @@ class LogDetKernel(KernelMixin, OneVsOneMixin, BaseEstimator):
         return np.where(similar, max(near, smallest), max(far, smallest))
 
     def _collect(self):
-        machines = self.machines_
-        rows = [
-            pair_rows[machine.support]
-            for pair_rows, machine in zip(self.pair_rows_, machines, strict=True)
-        ]
-        self.support_ = np.unique(np.concatenate(rows))
-        self.n_iter_ = sum(machine.n_iter for machine in machines)
+        self.support_ = self._support_rows()
+        self.n_iter_ = sum(machine.n_iter for machine in self.machines_)
 
 
 @dataclass
@@ -214,13 +209,12 @@ class LogDetMachine:
     n_iter: int
 
     def decision_function(self, X):
-        if self.rows is None:
-            return X[:, self.support] @ self.coef + self.intercept
-        values = np.empty(len(X))
-        for rows in row_blocks(len(X), 2 * 8 * len(self.rows)):
-            K = self.estimator._gram(X[rows], self.rows)
-            values[rows] = K @ self.coef + self.intercept
-        return values
+        return by_row_blocks(self._decide, X, 2 * 8 * len(self.support))
+
+    def _decide(self, X):
+        precomputed = self.rows is None
+        K = X[:, self.support] if precomputed else self.estimator._gram(X, self.rows)
+        return K @ self.coef + self.intercept
 
 
 def draw_pairs(y, n_pairs, rng):

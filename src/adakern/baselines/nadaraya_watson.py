@@ -8,7 +8,7 @@ from sklearn.covariance import ledoit_wolf
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from adakern.kernels import row_blocks, squared_distances
+from adakern.kernels import by_row_blocks, row_blocks, squared_distances
 
 __all__ = ["MetricNadarayaWatson"]
 
@@ -110,13 +110,14 @@ class MetricNadarayaWatson(RegressorMixin, BaseEstimator):
         """The weighted mean of the training targets at each row of X, shape (n,)."""
         check_is_fitted(self, "bandwidth_")
         X = validate_data(self, X, reset=False, dtype=np.float64)
-        values = np.empty(len(X))
-        for rows in row_blocks(len(X), 4 * 8 * len(self.X_)):
-            D = self._distances(X[rows])
-            D -= D.min(axis=1, keepdims=True)
-            weights = np.exp(-D / (2 * self.bandwidth_**2))
-            values[rows] = weights @ self.y_ / weights.sum(axis=1)
-        return values
+        return by_row_blocks(self._weighted_means, X, 4 * 8 * len(self.X_))
+
+    def _weighted_means(self, X):
+        D = self._distances(X)
+        # The nearest row keeps weight 1 however small the bandwidth is.
+        D -= D.min(axis=1, keepdims=True)
+        weights = np.exp(-D / (2 * self.bandwidth_**2))
+        return weights @ self.y_ / weights.sum(axis=1)
 
     def local_metric(self, x):
         """The matrix A at one point x, with determinant 1, shape (d, d)."""

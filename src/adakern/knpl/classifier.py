@@ -9,7 +9,7 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from adakern.kernels import KernelMixin, nearest_rows, row_blocks
+from adakern.kernels import KernelMixin, by_row_blocks, nearest_rows
 from adakern.knpl.solver import solve_admm, solve_exact
 from adakern.linalg import is_positive_semidefinite
 from adakern.memory import require_memory
@@ -168,13 +168,8 @@ class KNPLClassifier(KernelMixin, OneVsOneMixin, BaseEstimator):
         return solve_exact(K, y, self.C, self.reg, tol=self.tol, **limits)
 
     def _collect(self):
-        machines = self.machines_
-        saddles = [machine.saddle for machine in machines]
-        rows = [
-            pair_rows[machine.support]
-            for pair_rows, machine in zip(self.pair_rows_, machines, strict=True)
-        ]
-        self.support_ = np.unique(np.concatenate(rows))
+        saddles = [machine.saddle for machine in self.machines_]
+        self.support_ = self._support_rows()
         self.objective_ = sum(saddle.objective for saddle in saddles)
         self.duality_gap_ = float(sum(saddle.gap for saddle in saddles))
         self.converged_ = all(saddle.converged for saddle in saddles)
@@ -202,10 +197,7 @@ class KNPLMachine:
         return cls(classifier, rows, np.diag(K).copy(), support, saddle)
 
     def decision_function(self, X):
-        values = np.empty(len(X))
-        for rows in row_blocks(len(X), 3 * 8 * len(self.kernel_diagonal)):
-            values[rows] = self._decide(X[rows])
-        return values
+        return by_row_blocks(self._decide, X, 3 * 8 * len(self.kernel_diagonal))
 
     def _decide(self, X):
         if self.X is None:

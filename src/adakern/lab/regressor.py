@@ -17,7 +17,7 @@ from adakern.kernels import row_blocks
 from adakern.lab.arrays import to_numpy, validate_arrays
 from adakern.lab.kernel import PROFILES, lab_gram_matrix
 from adakern.lab.solvers import SCHEDULES, SOLVERS
-from adakern.lab.support import SUPPORT_RULES, initial_support, largest_errors
+from adakern.lab.support import SUPPORT_RULES, distinct, initial_support, largest_errors
 from adakern.lab.training import History, TrainingData, Watch
 
 __all__ = ["LABRBFRegressor"]
@@ -82,9 +82,10 @@ class LABRBFRegressor(RegressorMixin, BaseEstimator):
         "adam" and "sgd".
     max_grad_norm : float, default=10.0
         Norm at which the gradient is clipped (not by "lbfgs").
-    early_stopping : bool, default=True
+    early_stopping : bool, default=False
         Set rows aside, keep the bandwidths that are best on them, stop when
-        ``patience`` looks in a row brought nothing better.
+        ``patience`` looks in a row brought nothing better. The rows set aside are lost
+        to the training, which on many data costs more than it brings.
     validation_fraction : float, default=0.1
         Share of the rows set aside, in (0, 1).
     patience : int, default=10
@@ -194,7 +195,7 @@ class LABRBFRegressor(RegressorMixin, BaseEstimator):
         learning_rate=None,
         batch_size=None,
         max_grad_norm=10.0,
-        early_stopping=True,
+        early_stopping=False,
         validation_fraction=0.1,
         patience=10,
         precision="float32",
@@ -274,26 +275,28 @@ class LABRBFRegressor(RegressorMixin, BaseEstimator):
     def _train(self, data, rng, history):
         """Algorithm 1: train, add the rows of largest error, train again."""
         rows, held_out = self._hold_out(data.shape[0], rng)
-        budget = min(self.max_support, len(rows))
-        size = max(1, round(self.initial_support * budget))
-        start = self._starting_bandwidth(data, rows, budget, rng)
-        schedule = self._schedule(data)
+        # Equal rows as support data would make their kernel matrix singular.
+        candidates = distinct(to_numpy(data.X), rows)
+        budget = min(self.max_support, len(candidates))
+        start = self._starting_bandwidth(data, candidates, budget, rng)
         d = data.shape[1]
-        if budget == len(rows):  # every row is interpolated: nothing to train on
+        if budget == len(candidates):  # all are interpolated: nothing to train on
             self.converged_ = True
-            return rows, data.full((1, d), start)
-        support = self._initial_support(data, rows, size, rng)
+            return candidates, data.full((1, d), start)
+        schedule = self._schedule(data)
+        size = max(1, round(self.initial_support * budget))
+        support = self._initial_support(data, candidates, size, rng)
         theta = data.full((1 if self.locality == "shared" else size, d), start)
         while True:
-            free = np.setdiff1d(rows, support)
             last = len(support) == budget
-            loss = data.loss(support, free)
+            loss = data.loss(support, np.setdiff1d(rows, support))
             theta = self._minimize(
                 loss, theta, data.take(held_out), schedule, rng, history, last
             )
             if last:
                 return support, theta
-            errors = np.abs(to_numpy(loss.predict(theta, loss.squares) - loss.y))
+            free = np.setdiff1d(candidates, support)
+            errors = data.errors(loss, theta, free)
             if errors.max() <= self.error_tol:
                 return support, theta
             growth = self.growth or max(10, len(support) // 10)

@@ -3,9 +3,15 @@
 import numpy as np
 from sklearn.cluster import KMeans
 
-__all__ = ["SUPPORT_RULES", "initial_support", "largest_errors"]
+__all__ = ["SUPPORT_RULES", "distinct", "initial_support", "largest_errors"]
 
 SUPPORT_RULES = ("ranks", "random", "kmeans")
+
+
+def distinct(X, rows):
+    """The entries of ``rows`` whose row of X occurs for the first time."""
+    _, first = np.unique(X[rows], axis=0, return_index=True)
+    return rows[np.sort(first)]
 
 
 def initial_support(X, y, rows, size, rule, rng):

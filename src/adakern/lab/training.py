@@ -59,6 +59,11 @@ class TrainingData:
         """The loss of the bandwidths of ``support``, over ``rows``."""
         return InterpolationLoss(*self.take(support), *self.take(rows), **self.settings)
 
+    def errors(self, loss, theta, rows):
+        """Absolute errors at some rows, in standard deviations of y, in NumPy."""
+        X, y = self.take(rows)
+        return np.abs(to_numpy(loss.predict(theta, with_squares(X)) - y))
+
     def final_loss(self, support):
         """The same on the support data alone, in the type of X as it was given."""
         X = self._centred(self.support_vectors(support), self.original.dtype)

@@ -1,0 +1,179 @@
+"""The search is scikit-learn's grid search, with hand-over and relative axes."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.model_selection import GridSearchCV, StratifiedKFold
+from sklearn.svm import SVC, SVR
+
+from adakern.datasets import Table, make_clowns
+from adakern.files import read_json, write_json
+from adakern.workflow.estimators import expand_grid, make_estimator
+from adakern.workflow.prepare import prepare
+from adakern.workflow.search import run, search_grid
+from adakern.workflow.split import folds
+
+SVM = {"_target_": "sklearn.svm.SVC"}
+
+
+def table(task="classification"):
+    X, y = make_clowns(n=80, random_state=1)[:2]
+    target = y if task == "classification" else X[:, 0] * X[:, 1]
+    return Table(np.asarray(X), np.asarray(target), "clowns", task, ["a", "b"])
+
+
+def params(**more):
+    defaults = {
+        "estimator": SVM,
+        "grid": {},
+        "fixed": [],
+        "folds": 3,
+        "step": 1,
+        "threads": 1,
+        "seed": 4,
+        "time_limit": 100,
+        "preparation": {},
+    }
+    return defaults | more
+
+
+@pytest.fixture
+def prepared():
+    return prepare(table(), np.arange(0, 50), np.arange(50, 80))
+
+
+def test_same_as_grid_search_cv(prepared):
+    grid = {"C": [0.1, 1, 10], "gamma": [0.1, 1.0]}
+    best, rows = search_grid(prepared, "classification", params(grid=grid), {}, seed=4)
+    cv = StratifiedKFold(3, shuffle=True, random_state=4)
+    oracle = GridSearchCV(SVC(random_state=4), grid, cv=cv).fit(
+        prepared.X_train, prepared.y_train
+    )
+    assert best == oracle.best_params_
+    np.testing.assert_array_equal(
+        [row["mean_score"] for row in rows], oracle.cv_results_["mean_test_score"]
+    )
+    assert [{k: row[k] for k in grid} for row in rows] == oracle.cv_results_["params"]
+
+
+def test_the_test_part_is_not_looked_at(prepared):
+    settings = params(grid={"C": [0.1, 1, 10]})
+    before = search_grid(prepared, "classification", settings, {}, seed=0)
+    prepared.X_test[:], prepared.y_test[:] = np.nan, -9
+    assert search_grid(prepared, "classification", settings, {}, seed=0) == before
+
+
+def test_handed_over_parameters_are_kept(prepared):
+    settings = params(grid={"gamma": [0.5, 2.0]})
+    best, rows = search_grid(prepared, "classification", settings, {"C": 7.0}, seed=0)
+    assert best["C"] == 7.0 and best["gamma"] in (0.5, 2.0)
+    alone = params(estimator=SVM | {"C": 7.0}, grid=settings["grid"])
+    assert rows == search_grid(prepared, "classification", alone, {}, seed=0)[1]
+
+
+def test_a_fixed_parameter_beats_the_one_handed_over(prepared):
+    settings = params(
+        estimator=SVM | {"C": 2.0}, fixed=["C"], grid={"gamma": [0.5, 2.0]}
+    )
+    best, _ = search_grid(prepared, "classification", settings, {"C": 7.0}, seed=0)
+    assert "C" not in best
+
+
+def test_relative_axis_takes_its_unit_from_the_hand_over(prepared):
+    axis = {"relative_to": "C", "power": 2, "values": ["scale", 0.01, 0.1]}
+    _, rows = search_grid(
+        prepared, "classification", params(grid={"gamma": axis}), {"C": 3.0}, seed=0
+    )
+    assert [row["gamma"] for row in rows] == ["scale", 0.09, pytest.approx(0.9)]
+
+
+def test_thinned_grid():
+    grid = {"C": [1, 2, 4, 8, 16], "kernel": ["a", "b", "c", "d"], "tol": [1, 2, 3]}
+    thin = expand_grid(grid, {}, step=2)
+    assert thin == {"C": [1, 4, 16], "kernel": grid["kernel"], "tol": [1, 2, 3]}
+    assert expand_grid(grid, {}) == grid
+
+
+def test_seed_and_threads_fill_what_the_recipe_leaves_open():
+    open_ended = make_estimator(SVM, {"C": 3.0}, seed=5)
+    assert (open_ended.random_state, open_ended.C) == (5, 3.0)
+    assert make_estimator(SVM | {"random_state": 1}, seed=5).random_state == 1
+    forest = {"_target_": "sklearn.ensemble.RandomForestClassifier"}
+    assert make_estimator(forest, threads=2).n_jobs == 2
+
+
+@pytest.mark.parametrize("task", ["classification", "regression"])
+def test_one_fold_is_one_validation_part(task):
+    data = table(task)
+    ((train, test),) = folds(task, 1, 0).split(data.X, data.y)
+    assert len(test) == 16 and len(train) == 64
+
+
+def job(tmp_path, **more):
+    """Inputs and outputs of a search of two repeats."""
+    data = table()
+    data.save(tmp_path / "table.npz")
+    rows = np.arange(80)
+    np.savez(
+        tmp_path / "split.npz",
+        **{f"train_{k}": rows[k::2] for k in (0, 1)},
+        **{f"test_{k}": rows[1 - k :: 2] for k in (0, 1)},
+    )
+    inputs = {"table": tmp_path / "table.npz", "split": tmp_path / "split.npz"} | more
+    outputs = {"search": tmp_path / "0-1.json", "cv_table": tmp_path / "0-1.cv.csv"}
+    return inputs, outputs
+
+
+def test_files_of_a_batch(tmp_path):
+    inputs, outputs = job(tmp_path)
+    run(inputs, outputs, params(grid={"C": [0.5, 5.0]}))
+    found = read_json(outputs["search"])
+    assert [entry["repeat"] for entry in found] == [0, 1]
+    assert all(entry["status"] == "ok" for entry in found)
+    kept = pd.read_csv(outputs["cv_table"])
+    assert kept[["repeat", "C"]].to_numpy().tolist() == [
+        [0, 0.5],
+        [0, 5],
+        [1, 0.5],
+        [1, 5],
+    ]
+    for entry, (_, rows) in zip(found, kept.groupby("repeat"), strict=True):
+        best = rows.loc[rows["mean_score"].idxmax(), "C"]
+        assert entry["best_params"] == {"C": best}
+
+
+def test_repeats_fail_one_by_one(tmp_path):
+    """A repeat whose hand-over failed is passed on; all points failing is a failure."""
+    write_json(
+        tmp_path / "tuner.json",
+        [
+            {
+                "repeat": 0,
+                "status": "timeout",
+                "reason": "exceeded",
+                "best_params": None,
+            },
+            {"repeat": 1, "status": "ok", "reason": None, "best_params": {"C": -1.0}},
+        ],
+    )
+    inputs, outputs = job(tmp_path, handed_over=tmp_path / "tuner.json")
+    run(inputs, outputs, params(grid={"gamma": [0.5, 5.0]}))
+    first, second = read_json(outputs["search"])
+    assert (first["status"], first["reason"]) == ("timeout", "exceeded")
+    assert second["status"] == "failed" and "'C' parameter" in second["reason"]
+
+
+def test_regression_is_scored_by_squared_error():
+    data = prepare(table("regression"), np.arange(0, 50), np.arange(50, 80))
+    settings = params(estimator={"_target_": "sklearn.svm.SVR"}, grid={"C": [1, 10]})
+    best, rows = search_grid(data, "regression", settings, {}, seed=2)
+    oracle = GridSearchCV(
+        SVR(),
+        {"C": [1, 10]},
+        scoring="neg_mean_squared_error",
+        cv=folds("regression", 3, 2),
+    ).fit(data.X_train, data.y_train)
+    assert best == oracle.best_params_
+    assert [r["mean_score"] for r in rows] == list(
+        oracle.cv_results_["mean_test_score"]
+    )

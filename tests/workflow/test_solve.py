@@ -1,0 +1,198 @@
+"""A record says what the fit did, and equals a computation by hand."""
+
+import json
+
+import numpy as np
+import pytest
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.metrics import accuracy_score, mean_squared_error
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MinMaxScaler
+from sklearn.svm import SVC, SVR
+
+from adakern.datasets import Table, make_clowns
+from adakern.files import read_json, write_json
+from adakern.workflow.solve import fitted_facts, run
+
+IDENTITY = {
+    "experiment": "small",
+    "dataset": "clowns",
+    "method": "svm",
+    "task": "classification",
+}
+
+
+def params(**more):
+    defaults = {
+        "identity": IDENTITY,
+        "estimator": {"_target_": "sklearn.svm.SVC", "gamma": 2.0},
+        "fixed": ["gamma"],
+        "preparation": {"scale": "unit"},
+        "seed": 10,
+        "threads": 1,
+        "time_limit": 100,
+        "code": "abc",
+    }
+    return defaults | more
+
+
+@pytest.fixture
+def job(tmp_path):
+    X, y = make_clowns(n=80, random_state=1)[:2]
+    table = Table(np.asarray(X), np.asarray(y), "clowns", "classification", ["a", "b"])
+    table.save(tmp_path / "table.npz")
+    rows = np.arange(80)
+    np.savez(
+        tmp_path / "split.npz",
+        train_3=rows[::2],
+        test_3=rows[1::2],
+        train_4=rows[1::2],
+        test_4=rows[::2],
+    )
+    inputs = {"table": tmp_path / "table.npz", "split": tmp_path / "split.npz"}
+    return table, inputs, {"record": tmp_path / "3-4.json"}
+
+
+def test_record_equals_a_computation_by_hand(job):
+    table, inputs, outputs = job
+    run(inputs, outputs, params())
+    records = read_json(outputs["record"])
+    assert [r["repeat"] for r in records] == [3, 4]
+    assert [r["seed"] for r in records] == [13, 14]
+    for record, first in zip(records, (0, 1), strict=True):
+        train, test = slice(first, None, 2), slice(1 - first, None, 2)
+        model = make_pipeline(MinMaxScaler(), SVC(gamma=2.0))
+        model.fit(table.X[train], table.y[train])
+        for part, rows in (("train", train), ("test", test)):
+            by_hand = accuracy_score(table.y[rows], model.predict(table.X[rows]))
+            assert record["metrics"][part]["accuracy"] == by_hand
+        assert record["n_support"] == model[-1].n_support_.sum()
+        assert record["params"]["gamma"] == 2.0
+        assert record["status"] == "ok" and record["reason"] is None
+        assert record["converged"] is True
+        assert (record["n_train"], record["n_test"], record["n_features"]) == (
+            40,
+            40,
+            2,
+        )
+        assert record["fit_seconds"] > 0 and record["peak_memory_bytes"] >= 0
+        assert record["code_version"] == "abc"
+        assert record | IDENTITY == record
+
+
+def test_best_parameters_of_the_same_repeat_are_used(job):
+    _, inputs, outputs = job
+    found = [
+        {"repeat": 4, "status": "ok", "reason": None, "best_params": {"C": 4.0}},
+        {"repeat": 3, "status": "ok", "reason": None, "best_params": {"C": 3.0}},
+    ]
+    write_json(outputs["record"].with_name("search.json"), found)
+    inputs["search"] = outputs["record"].with_name("search.json")
+    run(inputs, outputs, params())
+    assert [r["params"]["C"] for r in read_json(outputs["record"])] == [3.0, 4.0]
+
+
+def test_fixed_parameters_beat_the_best_ones(job):
+    _, inputs, outputs = job
+    best = {"C": 2.0, "gamma": 9.0}
+    found = [
+        {"repeat": r, "status": "ok", "reason": None, "best_params": best}
+        for r in (3, 4)
+    ]
+    write_json(outputs["record"].with_name("search.json"), found)
+    inputs["search"] = outputs["record"].with_name("search.json")
+    run(inputs, outputs, params())
+    record = read_json(outputs["record"])[0]
+    assert (record["params"]["C"], record["params"]["gamma"]) == (2.0, 2.0)
+
+
+def test_failures_are_records_with_every_field(job):
+    _, inputs, outputs = job
+    run(inputs, outputs, params())
+    whole = read_json(outputs["record"])[0]
+    run(inputs, outputs, params(estimator={"_target_": "sklearn.svm.SVC", "C": -1}))
+    failed = read_json(outputs["record"])[0]
+    assert set(failed) == set(whole)
+    assert failed["status"] == "failed"
+    assert "'C' parameter of SVC" in failed["reason"]
+    assert failed["metrics"] == {"train": {}, "test": {}}
+
+
+def test_a_lost_search_is_a_lost_solve(job):
+    _, inputs, outputs = job
+    found = [
+        {"repeat": r, "status": "timeout", "reason": "too long", "best_params": None}
+        for r in (3, 4)
+    ]
+    write_json(outputs["record"].with_name("search.json"), found)
+    inputs["search"] = outputs["record"].with_name("search.json")
+    run(inputs, outputs, params())
+    for record in read_json(outputs["record"]):
+        assert (record["status"], record["reason"]) == ("timeout", "search: too long")
+
+
+def test_non_convergence_is_in_the_record(job):
+    _, inputs, outputs = job
+    estimator = {"_target_": "sklearn.svm.SVC", "max_iter": 2}
+    run(inputs, outputs, params(estimator=estimator))
+    record = read_json(outputs["record"])[0]
+    assert record["converged"] is False
+    assert any("ConvergenceWarning" in warning for warning in record["warnings"])
+
+
+def test_regression_metrics_are_in_the_targets_units(job, tmp_path):
+    table, inputs, outputs = job
+    y = 1000 + 50 * table.X[:, 0]
+    Table(table.X, y, "line", "regression", ["a", "b"]).save(inputs["table"])
+    run(
+        inputs,
+        outputs,
+        params(
+            identity=IDENTITY | {"task": "regression"},
+            estimator={"_target_": "sklearn.svm.SVR", "C": 10.0},
+            preparation={"scale": "unit", "scale_target": "standard"},
+        ),
+    )
+    record = read_json(outputs["record"])[0]
+    train, test = slice(0, None, 2), slice(1, None, 2)
+    scaler = MinMaxScaler().fit(table.X[train])
+    mean, std = y[train].mean(), y[train].std()
+    model = SVR(C=10.0).fit(scaler.transform(table.X[train]), (y[train] - mean) / std)
+    predicted = model.predict(scaler.transform(table.X[test])) * std + mean
+    expected = mean_squared_error(y[test], predicted) / y[test].var()
+    assert record["metrics"]["test"]["relative_mse"] == pytest.approx(expected)
+
+
+class Told(ClassifierMixin, BaseEstimator):
+    """Carries whatever fitted attributes a test gives it."""
+
+    def __init__(self, **attributes):
+        vars(self).update(attributes)
+
+
+def test_fitted_facts():
+    facts = fitted_facts(
+        Told(
+            rank_=[3, 5],
+            support_=[np.array([0, 1]), np.array([1, 4])],
+            n_iter_=np.array([7, 9]),
+            objective_=[1.0, 2.5],
+            duality_gap_=np.float64(1e-5),
+            record_={"profile": "laplacian", "width": np.float32(2)},
+        )
+    )
+    assert facts == {
+        "rank": 5,
+        "n_support": 3,
+        "n_iter": 9,
+        "objective": 3.5,
+        "duality_gap": 1e-5,
+        "extra": {"profile": "laplacian", "width": 2.0},
+    }
+    json.dumps(facts)
+
+
+def test_an_estimator_that_tells_nothing():
+    nothing = fitted_facts(Told())
+    assert nothing.pop("extra") == {}
+    assert set(nothing.values()) == {None}
