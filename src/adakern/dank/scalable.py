@@ -119,11 +119,10 @@ def _decompose(estimator, X, box, svm, n_clusters, start=None, eta=None):
 def _warn(estimator, machine, way_out):
     if machine.converged:
         return
-    gap, value = machine.duality_gap, machine.objective
     warnings.warn(
-        f"strategy={estimator.strategy!r} stopped with the duality gap {gap:.3g}, "
-        f"{gap / abs(value):.1e} of the objective {value:.6g} "
-        f"(tol={estimator.tol:g}); {way_out}",
+        f"strategy={estimator.strategy!r} stopped with the duality gap "
+        f"{machine.duality_gap:.3g} of the objective {machine.objective:.6g} (more than "
+        f"the share tol={estimator.tol:g}); {way_out}",
         ConvergenceWarning,
         stacklevel=6,
     )
