@@ -2,8 +2,9 @@
 
 They know nothing of data or kernels: ``objective(u)`` returns an object with ``u``,
 ``value``, ``gradient``, ``gap`` and ``svm_value`` (what the gap is compared with), and
-``project(u)`` the nearest feasible point. Accelerated ascent also asks for
-``objective.extrapolate(new, old, beta)``, the point ``new + beta (new - old)``.
+``project(u)`` the nearest feasible point. An objective that gets the point
+``new + beta (new - old)`` for less than an evaluation, as a quadratic does, offers
+``extrapolate(new, old, beta)``.
 """
 
 from dataclasses import dataclass
@@ -105,6 +106,11 @@ def accelerated(objective, start, project, *, tol, max_iter, lipschitz=1.0):
     history, point = History(), objective(start)
     history.add(point, 0.0)
     ahead, momentum, L = point, 1.0, lipschitz
+    extrapolate = getattr(
+        objective,
+        "extrapolate",
+        lambda new, old, beta: objective(new.u + beta * (new.u - old.u)),
+    )
     while not is_certified(point, tol):
         if len(history.rows["gap"]) > max_iter:
             return Solution(point, False, history.rows)
@@ -122,7 +128,7 @@ def accelerated(objective, start, project, *, tol, max_iter, lipschitz=1.0):
         change = new.u - point.u
         history.add(new, np.linalg.norm(change))
         old, point, momentum, L = point, new, following, 0.95 * L
-        ahead = objective.extrapolate(new, old, beta) if beta > 0 else new
+        ahead = extrapolate(new, old, beta) if beta > 0 else new
     return Solution(point, True, history.rows)
 
 

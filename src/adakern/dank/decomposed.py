@@ -60,6 +60,7 @@ def decompose(
     *,
     eta="svm",
     n_clusters=10,
+    start=None,
     tol=1e-4,
     max_iter=200,
     random_state=None,
@@ -79,6 +80,9 @@ def decompose(
     eta : "svm" or float, default="svm"
         One number for all clusters; see the module.
     n_clusters : int, default=10
+    start : array of shape (n,), default=None
+        Dual variables of a decomposition into other clusters, for a given eta; those of
+        one SVM for each cluster when None.
     tol : float, default=1e-4
         Largest accepted duality gap of a cluster, as a fraction of its objective.
     max_iter : int, default=200
@@ -101,9 +105,12 @@ def decompose(
     """
     cut = partition(X, n_clusters, random_state)
     parts = _parts(X, box, cut)
-    starts = for_each_cluster(
-        svm_dual, [(part, target, svm, kernel) for part, target in parts], n_jobs
-    )
+    if start is None:
+        tasks = [(part, target, svm, kernel) for part, target in parts]
+        starts = for_each_cluster(svm_dual, tasks, n_jobs)
+    else:
+        take = array_namespace(X).take
+        starts = [take(start, as_index(rows, X)) for rows in cut.rows]
     if eta == "svm":
         eta = sum(_squared_norm(start) for start in starts)
     if not eta:

@@ -9,8 +9,10 @@ with ``F∘K`` go through ``(F∘K) v = rowsum(Z ∘ (K (Z ∘ v)))``.
 from dataclasses import dataclass, field, replace
 
 import numpy as np
+import scipy.linalg
 
 from adakern.dual import Dual
+from adakern.kernels import row_blocks
 from adakern.linalg import leading_eigenpairs
 
 __all__ = ["ClosedFormSaddle", "FrozenSaddle", "Point", "Saddle", "make_saddle"]
@@ -137,10 +139,6 @@ class Saddle:
         difference[0, 0] -= n
         return (difference**2).sum()
 
-    def extrapolate(self, new, old, beta):
-        """The point that lies beyond ``new``, seen from ``old``."""
-        return self(new.u + beta * (new.u - old.u))
-
     def learned_kernel(self, point):
         """The product with F∘K, F held at the point, as a function of a vector."""
         Z = point.parts["Z"]
@@ -160,18 +158,30 @@ class Saddle:
         W = KZ / np.sqrt(f)  # K (d ∘ u_i), one column for each eigenvector
         weight = 2 * f / (f + self.tau / 2)
         support = np.flatnonzero(d)
-        Kd = K[:, support] * d[support]
-        cross = ((U * weight) @ W.T) * K * d
-        curvature = ((U * weight) @ U.T) * (Kd @ Kd.T) + cross + cross.T
+        curvature = _gram_of_columns(K[:, support] * d[support])
+        curvature *= (U * weight) @ U.T
+        cross = (U * weight) @ W.T
+        cross *= K
+        cross *= d
+        curvature += cross
+        curvature += cross.T
         curvature[np.diag_indices(len(d))] += (W**2 * weight).sum(axis=1)
-        for i in range(len(f)):  # pairs of kept eigenvectors were counted twice
-            G = W * U[:, [i]] + U * W[:, [i]]
-            curvature -= (weight[i] - 1) * (G @ G.T)
+        # Pairs of kept eigenvectors were counted twice.
+        for some in row_blocks(len(f), 16 * U.size):
+            pairs = W[:, some, None] * U[:, None] + U[:, some, None] * W[:, None]
+            counted = pairs * (weight[some, None] - 1)
+            curvature -= counted.reshape(len(d), -1) @ pairs.reshape(len(d), -1).T
         return (Z @ Z.T) * K + curvature / (8 * self.eta)
 
     def factor(self, point):
         """Z with F = Z Z', shape (n, r)."""
         return point.parts["Z"]
+
+
+def _gram_of_columns(A):
+    """A A', at half the cost of a general product."""
+    half = scipy.linalg.blas.dsyrk(1.0, A.T, trans=1, lower=1)
+    return np.tril(half) + np.tril(half, -1).T
 
 
 class ClosedFormSaddle(Saddle):

@@ -21,74 +21,99 @@ from adakern.dank.quartic import label_box, tube_box
 from adakern.dank.rank import adaptive_rank
 from adakern.dank.working_set import maximise_on_rows
 from adakern.kernels import kernel_product
-from adakern.linalg import project_onto_feasible
 
 __all__ = ["DecomposedMachine", "WholeMachine", "fit_decomposed", "fit_whole"]
+
+#: Clusters from which on "whole" goes over larger clusters first.
+FEWEST_TO_REFINE = 9
 
 
 def fit_decomposed(estimator, X, dual):
     """Fit one machine cluster by cluster; see ``adakern.dank.base.STRATEGIES``."""
-    _, result = _decompose(estimator, X, dual)
+    _refuse_precomputed(estimator)
+    box, svm = _box(estimator, X, dual)
+    result = _decompose(estimator, X, box, svm, _n_clusters(estimator, X))
     machine = DecomposedMachine(X, result, estimator._kernel_params)
     _warn(estimator, machine, "increase max_iter or tol")
     return machine
 
 
 def fit_whole(estimator, X, dual):
-    """Fit one machine on all rows; see ``adakern.dank.base.STRATEGIES``."""
-    box, result = _decompose(estimator, X, dual)
+    """Fit one machine on all rows; see ``adakern.dank.base.STRATEGIES``.
+
+    The start is refined over fewer, larger clusters before all rows come together: most
+    of the rows that a small cluster takes for support vectors leave there, where it is
+    cheap.
+    """
+    _refuse_precomputed(estimator)
+    box, svm = _box(estimator, X, dual)
+    n_clusters = _n_clusters(estimator, X)
+    fine = _decompose(estimator, X, box, svm, n_clusters)
+    start, eta = fine.dual_coef, fine.eta
+    if n_clusters >= FEWEST_TO_REFINE:
+        coarse = _decompose(
+            estimator, X, box, svm, round(n_clusters**0.5), start=start, eta=eta
+        )
+        start = coarse.dual_coef
     kernel = estimator._kernel_params
-    start = result.dual_coef
-    if dual.fit_intercept:
-        start = _balance(start, box)
     solution = maximise_on_rows(
         X,
         box,
-        result.eta,
+        eta,
         kernel,
-        start=start,
+        start=_balanced(start) if dual.fit_intercept else start,
         balanced=dual.fit_intercept,
         tol=estimator.tol,
         max_iter=estimator.max_iter,
     )
-    machine = WholeMachine(X, solution, result.eta, kernel)
+    machine = WholeMachine(X, solution, eta, kernel)
     _warn(estimator, machine, 'increase max_iter or tol, or use strategy="decomposed"')
     return machine
 
 
-def _balance(d, box):
-    """The nearest point of the box that sums to zero."""
-    ones = np.ones_like(d)
-    width, total = box.upper - box.lower, -box.lower.sum()
-    return box.lower + project_onto_feasible(d - box.lower, ones, width, total)
+def _balanced(d):
+    """d with its positive or its negative part scaled down, so that it sums to zero."""
+    positive, negative = d[d > 0].sum(), -d[d < 0].sum()
+    least = min(positive, negative)
+    up, down = least / (positive or 1.0), least / (negative or 1.0)
+    return np.where(d > 0, up * d, down * d)
 
 
-def _decompose(estimator, X, dual):
+def _refuse_precomputed(estimator):
     if estimator.kernel == "precomputed":
         raise ValueError(
             f'kernel="precomputed" does not go with strategy={estimator.strategy!r}, '
             'which works on features; use strategy="exact", or another kernel'
         )
+
+
+def _box(estimator, X, dual):
+    """The box of the dual, and the unfitted LIBSVM machine of the same problem."""
     target = np.asarray(dual.y, dtype=X.dtype)
     if len(dual.signs) == len(target):
-        box, svm = label_box(target, dual.C), SVC(C=dual.C)
-    else:
-        box = tube_box(target, dual.C, estimator.epsilon)
-        svm = SVR(C=dual.C, epsilon=estimator.epsilon)
-    n_clusters = estimator.n_clusters or clusters_for(len(X))
-    result = decompose(
+        return label_box(target, dual.C), SVC(C=dual.C)
+    epsilon = estimator.epsilon
+    return tube_box(target, dual.C, epsilon), SVR(C=dual.C, epsilon=epsilon)
+
+
+def _n_clusters(estimator, X):
+    return min(estimator.n_clusters or clusters_for(len(X)), len(X))
+
+
+def _decompose(estimator, X, box, svm, n_clusters, start=None, eta=None):
+    return decompose(
         X,
         box,
         svm,
         estimator._kernel_params,
-        eta=estimator.eta,
-        n_clusters=min(n_clusters, len(X)),
+        eta=estimator.eta if eta is None else eta,
+        n_clusters=n_clusters,
+        start=start,
         tol=estimator.tol,
         max_iter=estimator.max_iter,
         random_state=estimator.random_state,
         n_jobs=estimator.n_jobs,
     )
-    return box, result
 
 
 def _warn(estimator, machine, way_out):

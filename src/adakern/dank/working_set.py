@@ -23,8 +23,9 @@ from adakern.kernels import gram_matrix, kernel_products
 
 __all__ = ["RowsSolution", "maximise_on_rows"]
 
-#: Rows that a working set grows by in one round, at least.
-FEWEST_NEW = 64
+#: Rows that a working set grows by in one round: at most this share of the support
+#: vectors, but never fewer than this many.
+GROWTH, FEWEST_NEW = 0.2, 64
 
 
 @dataclass(frozen=True)
@@ -147,7 +148,7 @@ def _working_set(d, gaps, max_working):
     rank = xp.argsort(xp.argsort(gaps, descending=True))
     support = d != 0
     n_support = int(xp.count_nonzero(support))
-    moving = support | ((rank < max(FEWEST_NEW, n_support // 2)) & (gaps > 0))
+    moving = support | ((rank < max(FEWEST_NEW, int(GROWTH * n_support))) & (gaps > 0))
     if int(xp.count_nonzero(moving)) > max_working:
         moving = rank < max_working
     return moving

@@ -97,6 +97,10 @@ class SaddleFunction:
             gap,
         )
 
+    def extrapolate(self, new, old, beta):
+        """The point that lies beyond ``new``, seen from ``old``."""
+        return self(new.u + beta * (new.u - old.u))
+
     def _dense(self, d):
         """``|G - 11'|^2`` and ``(G∘K) d`` with the matrices."""
         G = self.layer(d)

@@ -1,24 +1,13 @@
 """Studies of the pairwise layer: figures 2 and 3 of Liu et al. (AAAI 2018)."""
 
-import warnings
-
 import numpy as np
 import pandas as pd
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.model_selection import GridSearchCV, train_test_split
-from sklearn.svm import SVC
+from sklearn.model_selection import GridSearchCV
 
 from adakern.knpl import KNPLClassifier
-from adakern.workflow.prepare import prepare
+from adakern.workflow.studies.common import fit_quietly, random_half, tuned_svm
 
 __all__ = ["boundary", "convergence", "plot_boundary", "plot_convergence"]
-
-#: sigma and C in 2^-5, ..., 2^5, every other point, as for the experiments' SVM.
-POWERS = range(-5, 6, 2)
-SVM_GRID = {
-    "C": [2.0**power for power in POWERS],
-    "gamma": [1 / (2 * 4.0**power) for power in POWERS],
-}
 
 #: reg as multiples of C^2.
 MULTIPLES = (0.1, 1.0, 10.0, 100.0, 1000.0)
@@ -45,14 +34,15 @@ def convergence(table, seed, *, multiples=MULTIPLES, max_outer=10, max_inner=15)
         Columns: quantity ("residual" of algorithm 1 in the first round, "objective" or
         relative "gap" of a round), solver, multiple, iteration, value.
     """
-    X, y, svm = _tuned_svm(table, seed)
+    X, y, _, _ = random_half(table, seed)
+    svm = tuned_svm(X, y)
     records = []
     for multiple in multiples:
         for solver in ("admm", "exact"):
             model = _knpl(
                 svm, multiple, solver=solver, max_outer=max_outer, max_inner=max_inner
             )
-            history = _fit_quietly(model, X, y).history_
+            history = fit_quietly(model, X, y).history_
             # Less the constant reg n^2 that the layer G = 11' costs.
             objective = np.array(history["objective"]) - model.reg * len(y) ** 2
             quantities = {
@@ -130,11 +120,11 @@ def boundary(table, seed, *, multiples=MULTIPLES, n_grid=80):
         Columns: kind ("train", "test", "grid" or "layer"), x, y, label, svm, knpl. For
         "layer", x and y are training rows sorted by class and knpl is the entry of G.
     """
-    X, y, svm = _tuned_svm(table, seed)
+    X, y, X_test, y_test = random_half(table, seed)
+    svm = tuned_svm(X, y)
     grid = {"reg": [multiple * svm.C**2 for multiple in multiples]}
     search = GridSearchCV(_knpl(svm, 1.0), grid, cv=5)
-    knpl = _fit_quietly(search, X, y).best_estimator_
-    X_test, y_test = _half(table, seed)[2:]
+    knpl = fit_quietly(search, X, y).best_estimator_
     ticks = np.linspace(-0.1, 1.1, n_grid)
     plane = np.column_stack([axis.ravel() for axis in np.meshgrid(ticks, ticks)])
     frames = []
@@ -211,26 +201,5 @@ def plot_boundary(frame):
     return figure
 
 
-def _half(table, seed):
-    train, test = train_test_split(
-        np.arange(len(table.y)), test_size=0.5, stratify=table.y, random_state=seed
-    )
-    prepared = prepare(table, train, test)
-    return prepared.X_train, prepared.y_train, prepared.X_test, prepared.y_test
-
-
-def _tuned_svm(table, seed):
-    X, y, _, _ = _half(table, seed)
-    search = GridSearchCV(SVC(), SVM_GRID, cv=5).fit(X, y)
-    return X, y, search.best_estimator_
-
-
 def _knpl(svm, multiple, **params):
     return KNPLClassifier(C=svm.C, gamma=svm.gamma, reg=multiple * svm.C**2, **params)
-
-
-def _fit_quietly(model, X, y):
-    """Fit where non-convergence is a result, not a surprise."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        return model.fit(X, y)

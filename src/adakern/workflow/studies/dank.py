@@ -1,0 +1,477 @@
+"""Studies of DANK: the figures of Liu et al. (JMLR 2020) and of its preprint."""
+
+import time
+
+import numpy as np
+import pandas as pd
+from sklearn.metrics import r2_score
+from sklearn.model_selection import GridSearchCV
+from sklearn.svm import SVC, SVR
+
+from adakern.dank import DANKClassifier, DANKRegressor
+from adakern.dank.partition import partition
+from adakern.dank.theory import between_clusters, partition_bounds, screened_rows
+from adakern.kernels import gram_matrix
+from adakern.workflow.studies.common import (
+    SVM_GRID,
+    fit_quietly,
+    random_half,
+    tuned_svm,
+)
+
+__all__ = [
+    "boundary",
+    "bounds",
+    "convergence",
+    "eta_sensitivity",
+    "extensions",
+    "plot_boundary",
+    "plot_bounds",
+    "plot_convergence",
+    "plot_eta_sensitivity",
+    "plot_extensions",
+    "plot_rank",
+    "plot_synthetic",
+    "synthetic",
+]
+
+#: eta as multiples of C^2 (preprint, figure 8).
+MULTIPLES = (0.001, 0.01, 0.1, 1.0, 10.0, 100.0)
+
+METHODS = ("newton", "accelerated", "nesterov", "projected-gradient")
+
+EXTENSIONS = {
+    "reciprocal": {"extension": "reciprocal"},
+    "1 neighbour": {"extension": "knn", "n_neighbors": 1},
+    "5 neighbours": {"extension": "knn", "n_neighbors": 5},
+    "nystrom": {"extension": "nystrom"},
+    "hyperkernel": {"extension": "hyperkernel"},
+    "none": {"extension": "none"},
+}
+
+
+def _like(svm, **parameters):
+    """DANK with the kernel and C of a support vector machine."""
+    return DANKClassifier(C=svm.C, gamma=svm.gamma, **parameters)
+
+
+def convergence(table, seed, *, methods=METHODS, max_iter=2000, tau=0.01, tol=1e-6):
+    """Figure 4: objective, gap and step length of each method, by iteration.
+
+    Parameters
+    ----------
+    table : adakern.datasets.Table
+    seed : int
+        Of the half that trains and of the folds that choose C and gamma.
+    methods : sequence of str
+        Values of ``DANKClassifier.method``.
+    max_iter : int, default=2000
+    tau, tol : float
+
+    Returns
+    -------
+    pandas.DataFrame
+        Columns: method, iteration, seconds (since the start), objective, gap (relative
+        to the objective), step.
+    """
+    X, y, _, _ = random_half(table, seed)
+    svm = tuned_svm(X, y)
+    frames = []
+    for method in methods:
+        model = _like(svm, method=method, max_iter=max_iter, tau=tau, tol=tol)
+        frame = pd.DataFrame(fit_quietly(model, X, y).history_)
+        frame["seconds"] = frame["seconds"].cumsum()
+        frame["gap"] /= frame["objective"].abs()
+        frame.insert(0, "method", method)
+        frame.insert(1, "iteration", np.arange(len(frame)))
+        frames.append(frame)
+    return pd.concat(frames, ignore_index=True)
+
+
+def plot_convergence(frame):
+    """Distance to the best objective, relative gap and step length by iteration."""
+    figure, axes = _axes(1, 3, width=4.2)
+    best = frame.groupby("dataset")["objective"].transform("max")
+    frame = frame.assign(distance=(best - frame["objective"]) / best.abs())
+    titles = {
+        "distance": "Below the best objective, relative",
+        "gap": "Duality gap / objective",
+        "step": "Length of the step",
+    }
+    for ax, (quantity, title) in zip(axes, titles.items(), strict=True):
+        for method, curve in frame.groupby("method", sort=False):
+            positive = curve[curve[quantity] > 0]
+            x = positive["iteration"] + 1
+            ax.loglog(x, positive[quantity], ".-", ms=3, label=method)
+        ax.set(title=title, xlabel="iteration")
+    axes[0].legend(fontsize=8)
+    figure.suptitle(", ".join(frame["dataset"].unique()))
+    return figure
+
+
+def eta_sensitivity(table, seed, *, multiples=MULTIPLES, repeats=5, tau=0.01):
+    """Preprint, figure 8: test accuracy and rank against eta.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Columns: repeat, eta ("svm" or the multiple of C^2), accuracy, rank, svm (the
+        accuracy of the support vector machine itself).
+    """
+    records = []
+    for repeat in range(repeats):
+        X, y, X_test, y_test = random_half(table, seed + repeat)
+        svm = tuned_svm(X, y)
+        for multiple in ("svm", *multiples):
+            eta = multiple if multiple == "svm" else multiple * svm.C**2
+            model = fit_quietly(_like(svm, eta=eta, tau=tau), X, y)
+            records.append(
+                {
+                    "repeat": repeat,
+                    "eta": str(multiple),
+                    "accuracy": model.score(X_test, y_test),
+                    "rank": float(np.mean(model.rank_)),
+                    "svm": svm.score(X_test, y_test),
+                }
+            )
+    return pd.DataFrame(records)
+
+
+def plot_eta_sensitivity(frame):
+    """Accuracy and rank against eta / C^2, the rule and the SVM as lines."""
+    figure, axes = _axes(1, 2)
+    rule = frame["eta"] == "svm"
+    for k, (dataset, part) in enumerate(frame.groupby("dataset")):
+        numeric = part[~rule].assign(eta=part["eta"][~rule].astype(float))
+        means = numeric.groupby("eta")[["accuracy", "rank"]].mean()
+        for ax, quantity in zip(axes, means, strict=True):
+            ax.semilogx(
+                means.index, means[quantity], "o-", color=f"C{k}", label=dataset
+            )
+            level = part[rule][quantity].mean()
+            ax.axhline(level, color=f"C{k}", ls="--", lw=0.8)
+        axes[0].axhline(part["svm"].mean(), color=f"C{k}", ls=":", lw=0.8)
+    axes[0].set(ylabel="test accuracy", xlabel="eta / C²")
+    axes[1].set(ylabel="rank of F", xlabel="eta / C²", yscale="log")
+    axes[0].legend(fontsize=8, title="-- eta = |α|², ·· SVM", title_fontsize=8)
+    return figure
+
+
+def boundary(table, seed, *, gammas=(0.5,), multiple=None, n_grid=80):
+    """Figures 1 and 2: decision values over the plane and the entries of F.
+
+    Parameters
+    ----------
+    gammas : sequence of float or "cv"
+        Kernel widths to show; "cv" stands for the cross-validated one.
+    multiple : float, default=None
+        eta in units of C^2; None is the papers' rule.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Columns: gamma, rank, kind ("train", "grid" or "factor"), x, y, label, svm,
+        dank. For "factor", x and y are training rows sorted by class and dank is F.
+    """
+    X, y, _, _ = random_half(table, seed)
+    tuned = tuned_svm(X, y)
+    ticks = np.linspace(-0.05, 1.05, n_grid)
+    plane = np.column_stack([axis.ravel() for axis in np.meshgrid(ticks, ticks)])
+    order = np.argsort(y, kind="stable")
+    frames = []
+    for gamma in gammas:
+        width = tuned.gamma if gamma == "cv" else gamma
+        svm = SVC(C=tuned.C, gamma=width).fit(X, y)
+        eta = "svm" if multiple is None else multiple * svm.C**2
+        model = fit_quietly(_like(svm, eta=eta), X, y)
+        F = (model.adaptive_factor_ @ model.adaptive_factor_.T)[np.ix_(order, order)]
+        i, j = np.indices(F.shape)
+        parts = [
+            _plane_frame("train", X, svm, model).assign(label=y),
+            _plane_frame("grid", plane, svm, model),
+            pd.DataFrame(
+                {"kind": "factor", "x": i.ravel(), "y": j.ravel(), "dank": F.ravel()}
+            ),
+        ]
+        frames += [part.assign(gamma=width, rank=model.rank_) for part in parts]
+    return pd.concat(frames, ignore_index=True)
+
+
+def _plane_frame(kind, rows, svm, model):
+    return pd.DataFrame(
+        {
+            "kind": kind,
+            "x": rows[:, 0],
+            "y": rows[:, 1],
+            "svm": svm.decision_function(rows),
+            "dank": model.decision_function(rows),
+        }
+    )
+
+
+def plot_boundary(frame):
+    """One row for each kernel width: both boundaries, and F as a picture."""
+    gammas = frame["gamma"].unique()
+    figure, axes = _axes(len(gammas), 2)
+    axes = np.atleast_2d(axes)
+    for (plane, heat), gamma in zip(axes, gammas, strict=True):
+        part = frame[frame["gamma"] == gamma]
+        rows = part[part["kind"] == "train"]
+        plane.scatter(rows["x"], rows["y"], c=rows["label"], cmap="coolwarm", s=12)
+        grid = part[part["kind"] == "grid"]
+        for method, style in (("svm", "--"), ("dank", "-")):
+            values = grid.pivot(index="y", columns="x", values=method)
+            plane.contour(
+                values.columns,
+                values.index,
+                values.to_numpy(),
+                levels=[0.0],
+                colors="k",
+                linestyles=style,
+            )
+        plane.set_title(f"gamma = {gamma:.3g}; -- SVM, — DANK")
+        entries = part[part["kind"] == "factor"]
+        F = entries.pivot(index="x", columns="y", values="dank").to_numpy()
+        figure.colorbar(heat.imshow(F, cmap="viridis"), ax=heat)
+        heat.set_title(f"F, rows sorted by class; rank {part['rank'].iloc[0]}")
+    return figure
+
+
+def synthetic(table, seed, *, multiples=(None,), epsilon=0.01):
+    """Figure 6: test functions recovered by SVR and by DANK.
+
+    Every other row trains (the functions are noiseless and the rows are spread evenly),
+    all rows are predicted. C and gamma are cross-validated on the SVR.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Columns: x0 (and x1), y, method, prediction, train (bool), relative_mse (of the
+        rows that did not train), rank.
+    """
+    rng = np.random.default_rng(seed)
+    train = np.zeros(len(table.y), dtype=bool)
+    train[rng.permutation(len(table.y))[: len(table.y) // 2]] = True
+    low, high = table.X[train].min(axis=0), table.X[train].max(axis=0)
+    X, y = (table.X - low) / (high - low), table.y
+    centre, spread = y[train].mean(), y[train].std()
+    target = (y - centre) / spread
+    search = GridSearchCV(SVR(epsilon=epsilon), SVM_GRID, cv=5)
+    svr = search.fit(X[train], target[train]).best_estimator_
+    models = {"svr": svr}
+    for multiple in multiples:
+        eta = "svm" if multiple is None else multiple * svr.C**2
+        name = "dank" if multiple is None else f"dank, eta = {multiple:g} C²"
+        model = DANKRegressor(C=svr.C, gamma=svr.gamma, epsilon=epsilon, eta=eta)
+        models[name] = fit_quietly(model, X[train], target[train])
+    frames = []
+    for name, model in models.items():
+        prediction = model.predict(X) * spread + centre
+        frame = pd.DataFrame({f"x{k}": column for k, column in enumerate(table.X.T)})
+        frames.append(
+            frame.assign(
+                y=y,
+                method=name,
+                prediction=prediction,
+                train=train,
+                relative_mse=1 - r2_score(y[~train], prediction[~train]),
+                rank=getattr(model, "rank_", np.nan),
+            )
+        )
+    return pd.concat(frames, ignore_index=True)
+
+
+def plot_synthetic(frame):
+    """The function and its reconstructions; over a plane, as coloured points."""
+    datasets = frame["dataset"].unique()
+    methods = frame["method"].unique()
+    figure, axes = _axes(len(datasets), len(methods), width=4.2)
+    axes = np.asarray(axes).reshape(len(datasets), len(methods))
+    for row, dataset in zip(axes, datasets, strict=True):
+        for ax, method in zip(row, methods, strict=True):
+            part = frame[(frame["dataset"] == dataset) & (frame["method"] == method)]
+            if "x1" in part and part["x1"].notna().all():
+                points = ax.scatter(part["x0"], part["x1"], c=part["prediction"], s=14)
+                figure.colorbar(points, ax=ax)
+            else:
+                part = part.sort_values("x0")
+                ax.plot(part["x0"], part["y"], "k:", lw=1)
+                ax.plot(part["x0"], part["prediction"], "C3-", lw=1.2)
+            error = part["relative_mse"].iloc[0]
+            ax.set_title(f"{dataset}, {method}: {error:.4f}", fontsize=9)
+    return figure
+
+
+def extensions(
+    table, seed, *, sizes=(100, 200, 300, 400, 500), n_test=2000, repeats=5, eta=0.1
+):
+    """Preprint, figure 7: accuracy and time of the out-of-sample extensions.
+
+    Parameters
+    ----------
+    sizes : sequence of int
+        Training rows, drawn at random.
+    n_test : int, default=2000
+        Test rows.
+    eta : float or None, default=0.1
+        In units of C^2 (the preprint's alternative); None is the papers' rule, under
+        which F stays so near to one that the extensions hardly differ.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Columns: repeat, size, extension ("svm" for the support vector machine),
+        accuracy, seconds (of the prediction, with what the rule prepares for it).
+    """
+    records = []
+    for repeat in range(repeats):
+        rows = np.random.default_rng(seed + repeat).permutation(len(table.y))
+        X_test, y_test = table.X[rows[-n_test:]], table.y[rows[-n_test:]]
+        for size in sizes:
+            X, y = table.X[rows[:size]], table.y[rows[:size]]
+            svm = tuned_svm(X, y)
+            scale = "svm" if eta is None else eta * svm.C**2
+            models = {"svm": svm} | {
+                name: fit_quietly(_like(svm, eta=scale, random_state=0, **rule), X, y)
+                for name, rule in EXTENSIONS.items()
+            }
+            for name, model in models.items():
+                start = time.perf_counter()
+                accuracy = model.score(X_test, y_test)
+                records.append(
+                    {
+                        "repeat": repeat,
+                        "size": size,
+                        "extension": name,
+                        "accuracy": accuracy,
+                        "seconds": time.perf_counter() - start,
+                    }
+                )
+    return pd.DataFrame(records)
+
+
+def plot_extensions(frame):
+    """Mean accuracy with its standard deviation, and mean seconds, by training rows."""
+    figure, (left, right) = _axes(1, 2)
+    for name, part in frame.groupby("extension", sort=False):
+        summary = part.groupby("size")[["accuracy", "seconds"]].agg(["mean", "std"])
+        accuracy = summary["accuracy"]
+        left.errorbar(summary.index, accuracy["mean"], accuracy["std"], label=name)
+        right.semilogy(summary.index, summary["seconds"]["mean"], "o-", ms=3)
+    left.set(xlabel="training rows", ylabel="test accuracy")
+    right.set(xlabel="training rows", ylabel="seconds to predict")
+    left.legend(fontsize=8)
+    return figure
+
+
+def bounds(
+    table, seed, *, n_rows=1000, clusters=(2, 5, 10, 50, 100, 200), C=32.0, gamma=2.0
+):
+    """Figure 5: Q(pi), the bounds and what they bound, against the clusters.
+
+    Parameters
+    ----------
+    n_rows : int, default=1000
+        Rows drawn from the table.
+    clusters : sequence of int
+    C, gamma : float
+        Of the Gaussian kernel machine, without intercept and with tau = 0.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Columns: clusters, quantity ("objective", "coefficients" or "factor"), measured,
+        bound, between (Q(pi)), total (the sum of all |K_ij|), screened (rows that
+        Theorem 7 recognises), non_support (rows that are none).
+    """
+    rows = np.random.default_rng(seed).permutation(len(table.y))[:n_rows]
+    X, y = table.X[rows], table.y[rows]
+    K = gram_matrix(X, gamma=gamma)
+    eta = float((SVC(C=C, gamma=gamma).fit(X, y).dual_coef_ ** 2).sum())
+    whole = _solve_on(K, y, C, eta)
+    records = []
+    for v in clusters:
+        labels = partition(X, v, seed).labels
+        K_bar = K * (labels[:, None] == labels)
+        part = _solve_on(K_bar, y, C, eta)
+        low = min(whole["F"].min(), part["F"].min())
+        high = max(whole["F"].max(), part["F"].max())
+        says = partition_bounds(K, labels, C, eta, low, high)
+        alpha, other = np.abs(whole["d"]), np.abs(part["d"])
+        signs = np.where(y == y.max(), 1.0, -1.0)
+        gradient = 1 - signs * ((part["F"] * K_bar) @ part["d"])
+        for quantity, measured, bound in (
+            ("objective", abs(_h(K, whole, eta) - _h(K, part, eta)), says.objective),
+            ("coefficients", ((alpha - other) ** 2).sum(), says.coefficients_printed),
+            ("factor", np.linalg.norm(whole["F"] - part["F"]), says.factor_printed),
+        ):
+            records.append(
+                {
+                    "clusters": v,
+                    "quantity": quantity,
+                    "measured": measured,
+                    "bound": bound,
+                    "between": between_clusters(K, labels),
+                    "total": np.abs(K).sum(),
+                    "screened": screened_rows(gradient, K, C, low, high).sum(),
+                    "non_support": (alpha == 0).sum(),
+                }
+            )
+    return pd.DataFrame(records)
+
+
+def _solve_on(K, y, C, eta):
+    """DANK without intercept and nuclear norm on a Gram matrix: d and F."""
+    model = DANKClassifier(
+        C=C, kernel="precomputed", eta=eta, tau=0.0, fit_intercept=False
+    )
+    fit_quietly(model, K, y)
+    d = np.zeros(len(K))
+    d[model.support_] = model.dual_coef_[0]
+    return {"d": d, "F": model.adaptive_factor_ @ model.adaptive_factor_.T}
+
+
+def _h(K, solution, eta):
+    d, F = solution["d"], solution["F"]
+    return np.abs(d).sum() - d @ (F * K) @ d / 2 + eta * ((F - 1) ** 2).sum()
+
+
+def plot_bounds(frame):
+    """Q(pi) against its limit, and each bound beside what it bounds."""
+    figure, axes = _axes(1, 4, width=3.6)
+    for k, (dataset, part) in enumerate(frame.groupby("dataset")):
+        first = part[part["quantity"] == "objective"]
+        axes[0].plot(first["clusters"], first["between"], f"C{k}o-", label=dataset)
+        axes[0].axhline(first["total"].iloc[0], color=f"C{k}", ls=":")
+        for ax, (quantity, curve) in zip(
+            axes[1:], part.groupby("quantity", sort=False), strict=True
+        ):
+            ax.loglog(curve["clusters"], curve["measured"], f"C{k}o-")
+            ax.loglog(curve["clusters"], curve["bound"], f"C{k}^--")
+            ax.set(title=f"{quantity}: — measured, -- bound", xlabel="clusters")
+    screened = frame.groupby("dataset")["screened"].max()
+    axes[0].set(title=f"Q(π); rows screened: {int(screened.max())}", xlabel="clusters")
+    axes[0].legend(fontsize=8)
+    return figure
+
+
+def plot_rank(records):
+    """Rank of F against tau from the records of a sweep, one curve for each set."""
+    figure, ax = _axes(1, 1)
+    records = records[records["rank"].notna()]
+    tau = records["method"].str.extract(r"tau=([0-9.eE+-]+)", expand=False)
+    records = records.assign(tau=tau.astype(float)).dropna(subset="tau")
+    for dataset, part in records.groupby("dataset"):
+        means = part.groupby("tau")["rank"].mean()
+        ax.plot(means.index, means, "o-", ms=3, label=dataset)
+    ax.set_xscale("symlog", linthresh=1e-3)
+    ax.set(yscale="log", xlabel="tau", ylabel="rank of F")
+    ax.legend(fontsize=7)
+    return figure
+
+
+def _axes(n_rows, n_columns, *, width=5.0, height=3.8):
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(width * n_columns, height * n_rows), layout="constrained")
+    return figure, figure.subplots(n_rows, n_columns)

@@ -1,0 +1,64 @@
+"""The studies behind the papers' figures, on small tables."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from adakern.datasets import make_clowns, make_step_1d
+from adakern.datasets.table import Table
+from adakern.workflow.studies import dank
+
+
+def table(X, y, task):
+    names = [f"x{k}" for k in range(X.shape[1])]
+    return Table(X=X, y=y, name="small", task=task, feature_names=names)
+
+
+CLOWNS = table(*make_clowns(n=100), "classification")
+STEP = table(*make_step_1d(n=60), "regression")
+
+
+@pytest.mark.parametrize(
+    ("study", "data", "params"),
+    [
+        ("convergence", CLOWNS, {"max_iter": 20}),
+        ("eta_sensitivity", CLOWNS, {"repeats": 1, "multiples": (0.1,)}),
+        ("boundary", CLOWNS, {"gammas": (0.5, "cv"), "n_grid": 5}),
+        ("synthetic", STEP, {"multiples": (None, 0.1)}),
+        ("extensions", CLOWNS, {"sizes": (40,), "n_test": 30, "repeats": 1}),
+        ("bounds", CLOWNS, {"n_rows": 60, "clusters": (2, 4)}),
+    ],
+)
+def test_study_gives_a_frame_that_its_figure_shows(study, data, params):
+    frame = getattr(dank, study)(data, 0, **params)
+    again = getattr(dank, study)(data, 0, **params)
+    timed = frame.columns.intersection(["seconds"])
+    pd.testing.assert_frame_equal(frame.drop(columns=timed), again.drop(columns=timed))
+    figure = getattr(dank, f"plot_{study}")(frame.assign(dataset="small"))
+    assert all(ax.has_data() for ax in figure.axes)
+
+
+def test_convergence_of_every_method_is_an_ascent_from_its_start():
+    frame = dank.convergence(CLOWNS, 0, max_iter=50)
+    for _, curve in frame.groupby("method"):
+        assert curve["objective"].iloc[-1] >= curve["objective"].iloc[0]
+        assert (curve["gap"] >= -1e-9).all()
+
+
+def test_bounds_bound_what_they_claim():
+    frame = dank.bounds(CLOWNS, 0, n_rows=80, clusters=(2, 5), C=2.0)
+    objective = frame[frame["quantity"] == "objective"]
+    assert (objective["measured"] <= objective["bound"]).all()
+    assert (frame["between"] <= frame["total"]).all()
+
+
+def test_rank_is_drawn_for_each_set():
+    records = pd.DataFrame(
+        {
+            "dataset": np.repeat(["heart", "sonar"], 3),
+            "method": ["dank@tau=0", "dank@tau=0.01", "svm-cv"] * 2,
+            "rank": [50.0, 5.0, np.nan] * 2,
+        }
+    )
+    (ax,) = dank.plot_rank(records).axes
+    assert [list(line.get_ydata()) for line in ax.lines] == [[50, 5], [50, 5]]
