@@ -18,6 +18,7 @@ from pathlib import Path
 from adakern.files import atomic_path, write_json
 from adakern.workflow.compose import ConfigError
 from adakern.workflow.plan import load_plan
+from adakern.workflow.versions import package_versions
 
 __all__ = ["log_run", "main", "publish"]
 
@@ -79,7 +80,7 @@ def provenance(plan):
         "wall_seconds": _wall_seconds(plan.results),
     }
     if not plan.cells:
-        return facts
+        return facts | {"versions": package_versions()}
     import pandas as pd
 
     records = pd.read_parquet(plan.results / "records.parquet")
