@@ -213,17 +213,17 @@ def factorised(A):
     xp = array_namespace(A)
     if not (is_numpy_array(A) or is_torch_array(A)):
         return lambda b: xp.linalg.solve(A, b)
-    rounding = float(xp.finfo(A.dtype).eps) * float(xp.max(xp.abs(A))) * A.shape[0]
-    ridge = 0.0
-    # LAPACK may run through a matrix that holds NaN and return NaN without a word.
-    finite = np.isfinite(rounding)
-    for ridge in (0.0, rounding, 1e2 * rounding, 1e4 * rounding) if finite else ():
+    largest = float(xp.max(xp.abs(A)))
+    if not np.isfinite(largest):  # LAPACK does not always notice
+        raise ValueError(f"a matrix of shape {tuple(A.shape)} is not finite")
+    rounding = float(xp.finfo(A.dtype).eps) * largest * A.shape[0]
+    for ridge in (0.0, rounding, 1e2 * rounding, 1e4 * rounding):
         try:
             return _cholesky_solver(add_to_diagonal(A, ridge * xp.ones_like(A[0, :])))
         except (np.linalg.LinAlgError, RuntimeError):  # PyTorch's is a RuntimeError.
             continue
     raise ValueError(
-        f"a matrix of shape {tuple(A.shape)} is not finite or not positive definite, "
+        f"a matrix of shape {tuple(A.shape)} is not positive definite, "
         f"nor with {ridge:.2g} on its diagonal; use a positive semidefinite kernel"
     )
 

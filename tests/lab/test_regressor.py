@@ -170,6 +170,8 @@ def test_tensors_give_the_model_of_the_arrays(data):
     assert isinstance(tensors.bandwidths_, torch.Tensor)
     assert_array_equal(arrays.support_, tensors.support_)
     assert_allclose(prediction.numpy(), arrays.predict(X), rtol=1e-6, atol=1e-8)
+    assert_allclose(tensors.predict(X), prediction.numpy(), atol=1e-12)
+    assert_allclose(arrays.predict(torch.as_tensor(X)).numpy(), arrays.predict(X))
     with pytest.raises(ValueError, match="NaN or infinity"):
         quick().fit(torch.full((5, 2), torch.nan), torch.zeros(5))
     with pytest.raises(ValueError, match="one target"):

@@ -61,40 +61,34 @@ def span_bound(K, y, C):
     gradient : ndarray of shape (s, s)
         Symmetric. The set of support vectors is held fixed.
     """
-    s = len(y)
     inverse = _bordered_inverse(K, 1 / C)
-    signed = inverse[:, :s] @ y
-    alpha = np.maximum(y * signed[:s], 1e-10)
+    signed = inverse @ y
+    alpha = np.maximum(y * signed, 1e-10)
 
     A = _bordered_inverse(K, 1 / C + ETA / alpha)
-    diagonal = A.diagonal()[:s]
+    diagonal = A.diagonal()
     # a_p S_p^2 = a_p / A_pp - eta
     lost = expit(SLOPE * (alpha / diagonal - ETA - 1))
 
     slope = SLOPE * lost * (1 - lost)
     # dA = -A dM A: the weight of dM is B, that of d(alpha) is c.
-    B = (A[:, :s] * (slope * alpha / diagonal**2)) @ A[:s]
-    c = slope / diagonal - ETA * B.diagonal()[:s] / alpha**2
+    B = (A * (slope * alpha / diagonal**2)) @ A
+    c = slope / diagonal - ETA * B.diagonal() / alpha**2
     # d(y a, b) = -K~^-1 dK~ (y a, b)
-    u = inverse[:s, :s] @ (c * y)
-    outer = np.outer(u, signed[:s])
-    return lost.sum(), B[:s, :s] - (outer + outer.T) / 2
+    outer = np.outer(inverse @ (c * y), signed)
+    return lost.sum(), B - (outer + outer.T) / 2
 
 
 def _bordered_inverse(K, ridge):
-    """Inverse of ``[[M, 1], [1', 0]]`` for the positive definite ``M = K + ridge``.
+    """Leading block of the inverse of ``[[M, 1], [1', 0]]`` for ``M = K + ridge``.
 
-    By block elimination: one Cholesky factorisation in place of a pivoted one.
+    M is positive definite, so by block elimination the block is ``M^-1`` less its
+    projection on 1; the other blocks are never asked for.
     """
-    s = len(K)
     M = K.copy()
     np.fill_diagonal(M, M.diagonal() + ridge)
     inverse, _ = dpotri(cholesky(M, lower=True, overwrite_a=True), lower=1)
     inverse += np.tril(inverse, -1).T
     sums = inverse.sum(axis=1)
-    total = sums.sum()
-    bordered = np.empty((s + 1, s + 1))
-    bordered[:s, :s] = inverse - np.outer(sums, sums / total)
-    bordered[s, :s] = bordered[:s, s] = sums / total
-    bordered[s, s] = -1 / total
-    return bordered
+    inverse -= np.outer(sums, sums / sums.sum())
+    return inverse

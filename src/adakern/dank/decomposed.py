@@ -24,7 +24,8 @@ from joblib import Parallel, delayed, effective_n_jobs
 from sklearn.base import clone, is_classifier
 from threadpoolctl import ThreadpoolController
 
-from adakern.dank.partition import Partition, as_index, as_numpy, partition
+from adakern.arrays import as_index, as_numpy, asarray_like
+from adakern.dank.partition import Partition, partition
 from adakern.dank.working_set import RowsSolution, maximise_on_rows
 from adakern.kernels import gram_matrix, kernel_product
 
@@ -60,6 +61,7 @@ def decompose(
     *,
     eta="svm",
     n_clusters=10,
+    start=None,
     tol=1e-4,
     max_iter=200,
     random_state=None,
@@ -79,6 +81,9 @@ def decompose(
     eta : "svm" or float, default="svm"
         One number for all clusters; see the module.
     n_clusters : int, default=10
+    start : array of shape (n,), default=None
+        Dual variables of a decomposition into other clusters, for a given eta; those of
+        one SVM for each cluster when None.
     tol : float, default=1e-4
         Largest accepted duality gap of a cluster, as a fraction of its objective.
     max_iter : int, default=200
@@ -101,9 +106,12 @@ def decompose(
     """
     cut = partition(X, n_clusters, random_state)
     parts = _parts(X, box, cut)
-    starts = for_each_cluster(
-        svm_dual, [(part, target, svm, kernel) for part, target in parts], n_jobs
-    )
+    if start is None:
+        tasks = [(part, target, svm, kernel) for part, target in parts]
+        starts = for_each_cluster(svm_dual, tasks, n_jobs)
+    else:
+        take = array_namespace(X).take
+        starts = [take(start, as_index(rows, X)) for rows in cut.rows]
     if eta == "svm":
         eta = sum(_squared_norm(start) for start in starts)
     if not eta:
@@ -157,8 +165,7 @@ def svm_dual(X, box, svm, kernel):
         rows = as_numpy(X if named else gram_matrix(X, **kernel))
         machine.fit(rows, target)
         dual[machine.support_] = machine.dual_coef_[0]
-    xp = array_namespace(X)
-    return xp.asarray(dual, dtype=X.dtype, device=getattr(X, "device", None))
+    return asarray_like(dual, X)
 
 
 def for_each_cluster(function, tasks, n_jobs=None):

@@ -1,7 +1,7 @@
 """The numerical rank of the adaptive matrix, without ever forming it."""
 
 import numpy as np
-from scipy.linalg import eigvalsh_tridiagonal, ldl
+from scipy.linalg import LinAlgError, cholesky, eigvalsh_tridiagonal, ldl
 
 from adakern.kernels import gram_matrix
 
@@ -48,11 +48,18 @@ def adaptive_rank(vectors, dual_coef, n_rows, eta, kernel):
     scaled = dual_coef / np.sqrt(4 * eta)
     ones = np.ones(m + 1)
     ones[m] = np.sqrt(n_rows - m)
+    if n_rows == m:
+        ones = ones[:m]
     A = np.outer(ones, ones)
     A[:m, :m] += scaled[:, None] * gram_matrix(vectors, **kernel) * scaled
     # lambda_max lies between n and n + trace(Gamma).
     largest = n_rows + float(scaled @ scaled)
-    A.flat[:: m + 2] -= n_rows * np.finfo(float).eps * largest
+    A.flat[:: len(A) + 1] -= n_rows * np.finfo(float).eps * largest
+    try:
+        cholesky(A, check_finite=False)
+        return len(A)
+    except LinAlgError:  # Not all of them: the rule, for a smooth kernel.
+        pass
     _, D, _ = ldl(A, overwrite_a=True, check_finite=False)
     signs = eigvalsh_tridiagonal(np.diag(D), np.diag(D, 1))
     return int((signs > 0).sum())

@@ -12,93 +12,121 @@ A new row has no dual variable, so that the closed form ``F = 11' + diag(d) K di
 import warnings
 
 import numpy as np
+from array_api_compat import array_namespace
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC, SVR
 
+from adakern.arrays import as_index, as_numpy, asarray_like
 from adakern.dank.decomposed import cluster_decisions, decompose
 from adakern.dank.partition import clusters_for
 from adakern.dank.quartic import label_box, tube_box
 from adakern.dank.rank import adaptive_rank
 from adakern.dank.working_set import maximise_on_rows
 from adakern.kernels import kernel_product
-from adakern.linalg import project_onto_feasible
 
 __all__ = ["DecomposedMachine", "WholeMachine", "fit_decomposed", "fit_whole"]
+
+#: Clusters from which on "whole" goes over larger clusters first.
+FEWEST_TO_REFINE = 9
 
 
 def fit_decomposed(estimator, X, dual):
     """Fit one machine cluster by cluster; see ``adakern.dank.base.STRATEGIES``."""
-    _, result = _decompose(estimator, X, dual)
+    _refuse_precomputed(estimator)
+    box, svm = _box(estimator, X, dual)
+    result = _decompose(estimator, X, box, svm, _n_clusters(estimator, X))
     machine = DecomposedMachine(X, result, estimator._kernel_params)
     _warn(estimator, machine, "increase max_iter or tol")
     return machine
 
 
 def fit_whole(estimator, X, dual):
-    """Fit one machine on all rows; see ``adakern.dank.base.STRATEGIES``."""
-    box, result = _decompose(estimator, X, dual)
+    """Fit one machine on all rows; see ``adakern.dank.base.STRATEGIES``.
+
+    The start is refined over fewer, larger clusters before all rows come together: most
+    of the rows that a small cluster takes for support vectors leave there, where it is
+    cheap.
+    """
+    _refuse_precomputed(estimator)
+    box, svm = _box(estimator, X, dual)
+    n_clusters = _n_clusters(estimator, X)
+    fine = _decompose(estimator, X, box, svm, n_clusters)
+    start, eta = fine.dual_coef, fine.eta
+    if n_clusters >= FEWEST_TO_REFINE:
+        coarse = _decompose(
+            estimator, X, box, svm, round(n_clusters**0.5), start=start, eta=eta
+        )
+        start = coarse.dual_coef
     kernel = estimator._kernel_params
-    start = result.dual_coef
-    if dual.fit_intercept:
-        start = _balance(start, box)
     solution = maximise_on_rows(
         X,
         box,
-        result.eta,
+        eta,
         kernel,
-        start=start,
+        start=_balanced(start) if dual.fit_intercept else start,
         balanced=dual.fit_intercept,
         tol=estimator.tol,
         max_iter=estimator.max_iter,
     )
-    machine = WholeMachine(X, solution, result.eta, kernel)
+    machine = WholeMachine(X, solution, eta, kernel)
     _warn(estimator, machine, 'increase max_iter or tol, or use strategy="decomposed"')
     return machine
 
 
-def _balance(d, box):
-    """The nearest point of the box that sums to zero."""
-    ones = np.ones_like(d)
-    width, total = box.upper - box.lower, -box.lower.sum()
-    return box.lower + project_onto_feasible(d - box.lower, ones, width, total)
+def _balanced(d):
+    """d with its positive or its negative part scaled down, so that it sums to zero."""
+    xp = array_namespace(d)
+    size, total = float(xp.sum(xp.abs(d))), float(xp.sum(d))
+    positive, negative = (size + total) / 2, (size - total) / 2
+    least = min(positive, negative)
+    up, down = least / (positive or 1.0), least / (negative or 1.0)
+    return xp.where(d > 0, up * d, down * d)
 
 
-def _decompose(estimator, X, dual):
+def _refuse_precomputed(estimator):
     if estimator.kernel == "precomputed":
         raise ValueError(
             f'kernel="precomputed" does not go with strategy={estimator.strategy!r}, '
             'which works on features; use strategy="exact", or another kernel'
         )
-    target = np.asarray(dual.y, dtype=X.dtype)
-    if len(dual.signs) == len(target):
-        box, svm = label_box(target, dual.C), SVC(C=dual.C)
-    else:
-        box = tube_box(target, dual.C, estimator.epsilon)
-        svm = SVR(C=dual.C, epsilon=estimator.epsilon)
-    n_clusters = estimator.n_clusters or clusters_for(len(X))
-    result = decompose(
+
+
+def _box(estimator, X, dual):
+    """The box of the dual, and the unfitted LIBSVM machine of the same problem."""
+    target = asarray_like(dual.y, X)
+    if len(dual.signs) == len(dual.y):
+        return label_box(target, dual.C), SVC(C=dual.C)
+    epsilon = estimator.epsilon
+    return tube_box(target, dual.C, epsilon), SVR(C=dual.C, epsilon=epsilon)
+
+
+def _n_clusters(estimator, X):
+    return min(estimator.n_clusters or clusters_for(len(X)), len(X))
+
+
+def _decompose(estimator, X, box, svm, n_clusters, start=None, eta=None):
+    return decompose(
         X,
         box,
         svm,
         estimator._kernel_params,
-        eta=estimator.eta,
-        n_clusters=min(n_clusters, len(X)),
+        eta=estimator.eta if eta is None else eta,
+        n_clusters=n_clusters,
+        start=start,
         tol=estimator.tol,
         max_iter=estimator.max_iter,
         random_state=estimator.random_state,
         n_jobs=estimator.n_jobs,
     )
-    return box, result
 
 
 def _warn(estimator, machine, way_out):
     if machine.converged:
         return
-    gap, value = machine.duality_gap, machine.objective
     warnings.warn(
-        f"strategy={estimator.strategy!r} stopped with the duality gap {gap:.3g}, "
-        f"{gap / abs(value):.1e} of the objective {value:.6g} "
-        f"(tol={estimator.tol:g}); {way_out}",
+        f"strategy={estimator.strategy!r} stopped with the duality gap "
+        f"{machine.duality_gap:.3g} at the objective {machine.objective:.6g}, above "
+        f"its share tol={estimator.tol:g}; {way_out}",
         ConvergenceWarning,
         stacklevel=6,
     )
@@ -116,14 +144,16 @@ class DecomposedMachine:
 
     def __init__(self, X, result, kernel):
         self.partition, self.eta = result.partition, result.eta
-        self.dual_coef = result.dual_coef
+        self.dual_coef = as_numpy(result.dual_coef)
         self._kernel = kernel
         self._supports, self.rank = [], 0
         for rows in result.partition.rows:
             support = rows[self.dual_coef[rows] != 0]
-            vectors, d = X[support], self.dual_coef[support]
+            vectors, d = _rows(X, support), _rows(result.dual_coef, support)
             self._supports.append((vectors, d))
-            self.rank += adaptive_rank(vectors, d, len(rows), self.eta, kernel)
+            self.rank += adaptive_rank(
+                as_numpy(vectors), as_numpy(d), len(rows), self.eta, kernel
+            )
         solutions = result.solutions
         self.objective = sum(solution.objective for solution in solutions)
         self.duality_gap = sum(solution.gap for solution in solutions)
@@ -133,7 +163,7 @@ class DecomposedMachine:
 
     def decision_function(self, X):
         """Decision values of new rows, each by its own cluster, shape (m,)."""
-        X = X.astype(self.dual_coef.dtype, copy=False)
+        X = _same_type(X, self.partition.centres)
         return cluster_decisions(X, self.partition, self._supports, self._kernel)
 
 
@@ -144,20 +174,29 @@ class WholeMachine:
 
     def __init__(self, X, solution, eta, kernel):
         self.intercept = solution.intercept
-        self.dual_coef, self.eta = solution.dual_coef, eta
+        self.dual_coef, self.eta = as_numpy(solution.dual_coef), eta
         support = np.flatnonzero(self.dual_coef)
-        self._vectors, self._d = X[support], self.dual_coef[support]
+        self._vectors, self._d = _rows(X, support), _rows(solution.dual_coef, support)
         self._kernel = kernel
-        self.rank = adaptive_rank(self._vectors, self._d, len(X), eta, kernel)
+        vectors, d = as_numpy(self._vectors), as_numpy(self._d)
+        self.rank = adaptive_rank(vectors, d, len(X), eta, kernel)
         self.objective, self.duality_gap = solution.objective, solution.gap
         self.n_iter, self.converged = solution.n_iter, solution.converged
         self.history = _history(solution)
 
     def decision_function(self, X):
         """Decision values of new rows, shape (m,)."""
-        X = X.astype(self.dual_coef.dtype, copy=False)
+        X = _same_type(X, self._vectors)
         products = kernel_product(X, self._vectors, self._d, **self._kernel)
         return products + self.intercept
+
+
+def _rows(X, rows):
+    return array_namespace(X).take(X, as_index(rows, X), axis=0)
+
+
+def _same_type(X, like):
+    return array_namespace(X).astype(X, like.dtype, copy=False)
 
 
 def _history(solution):

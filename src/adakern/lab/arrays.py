@@ -5,7 +5,7 @@ from array_api_compat import array_namespace, is_array_api_obj, is_numpy_array
 from array_api_compat import device as device_of
 from sklearn.utils.validation import validate_data
 
-__all__ = ["to_numpy", "validate_arrays"]
+__all__ = ["like", "to_numpy", "validate_arrays"]
 
 
 def validate_arrays(estimator, X, y="no_validation"):
@@ -70,3 +70,11 @@ def to_numpy(array):
     if hasattr(array, "detach"):
         array = array.detach().cpu()
     return np.asarray(array)
+
+
+def like(reference, array):
+    """``array`` in the library, floating type and device of ``reference``."""
+    xp = array_namespace(reference)
+    if array_namespace(array) is not xp:
+        array = to_numpy(array)
+    return xp.asarray(array, dtype=reference.dtype, device=device_of(reference))

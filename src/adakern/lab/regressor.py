@@ -6,7 +6,6 @@ from numbers import Integral, Real
 
 import numpy as np
 from array_api_compat import array_namespace
-from array_api_compat import device as device_of
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
@@ -14,7 +13,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from adakern.kernels import row_blocks
-from adakern.lab.arrays import to_numpy, validate_arrays
+from adakern.lab.arrays import like, to_numpy, validate_arrays
 from adakern.lab.kernel import PROFILES, lab_gram_matrix
 from adakern.lab.solvers import SCHEDULES, SOLVERS
 from adakern.lab.support import SUPPORT_RULES, distinct, initial_support, largest_errors
@@ -47,8 +46,8 @@ class LABRBFRegressor(RegressorMixin, BaseEstimator):
     alpha : float, default=1e-3
         Ridge on the support data; not negative.
     max_support : int, default=100
-        Number of support data to end with, at most. With no more rows than that, all
-        are support data and the bandwidths stay where they start.
+        Number of support data to end with, at most; equal rows count once. With no more
+        rows than that, all are support data and the bandwidths stay where they start.
     bandwidth : "global" or float, default="global"
         Where the bandwidths start: one number for all, either given (an inverse length
         in the unit of the features) or the best one on the training data.
@@ -262,7 +261,7 @@ class LABRBFRegressor(RegressorMixin, BaseEstimator):
         X = validate_arrays(self, X)
         xp = array_namespace(X)
         support_vectors, bandwidths, coef = (
-            xp.asarray(array, dtype=X.dtype, device=device_of(X))
+            like(X, array)
             for array in (self.support_vectors_, self.bandwidths_, self.dual_coef_)
         )
         blocks = [

@@ -1,7 +1,6 @@
 """Which training rows are support data: at the start, and as they grow."""
 
 import numpy as np
-from sklearn.cluster import KMeans
 
 __all__ = ["SUPPORT_RULES", "distinct", "initial_support", "largest_errors"]
 
@@ -39,6 +38,8 @@ def initial_support(X, y, rows, size, rule, rng):
     if rule == "ranks":
         by_target = rows[np.argsort(y[rows], kind="stable")]
         return by_target[np.linspace(0, len(rows) - 1, size).round().astype(int)]
+    from sklearn.cluster import KMeans  # slow to import, and rarely wanted
+
     seed = int(rng.integers(2**31))
     clusters = KMeans(size, n_init=1, max_iter=20, random_state=seed).fit(X[rows])
     chosen = np.unique(clusters.transform(X[rows]).argmin(axis=0))

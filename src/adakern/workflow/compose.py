@@ -121,7 +121,7 @@ def _compose(overrides, conf):
 def _check_selection(override, conf):
     """Check the names that an override such as ``dataset=[a,b]`` selects."""
     group, _, value = override.partition("=")
-    if "=" not in override:
+    if "=" not in override and not override.startswith("~"):
         raise ConfigError(
             f"the override {override!r} has no value; write key=value, such as "
             "protocol.repeats=3"
