@@ -107,9 +107,9 @@ class DANKClassifier(DANKMixin, OneVsOneMixin, BaseEstimator):
     -----
     Gamma = diag(d) K diag(d) / (4 eta) enters F, so a new row that takes over F from a
     training row takes over that row's coefficient as well: beside the kernel expansion
-    it gets a vote of its neighbour that grows with C. At large C the neighbour rules can
-    predict worse than the support vector machine (diabetic, C = 32: 63 % of the test
-    rows against 72 %); "hyperkernel" and "none" cast no such vote.
+    it gets a vote of its neighbour that grows with C. At large C the neighbour rules
+    can predict worse than the support vector machine (diabetic, C = 32: 63 % of the
+    test rows against 72 %); "hyperkernel" and "none" cast no such vote.
 
     References
     ----------
