@@ -7,7 +7,6 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from adakern.arrays import answer_like, as_numpy, float_types
 from adakern.dank.base import DANKMixin
 from adakern.dual import regression_dual
 
@@ -21,7 +20,7 @@ class DANKRegressor(DANKMixin, RegressorMixin, BaseEstimator):
     positive semidefinite matrix F is learned with the machine: the saddle point of
     ``y'd - epsilon |d|_1 - 1/2 d'(F∘K)d + eta ||F - 11'||_F^2 + tau eta ||F||_*``
     [1]_, solved to a certified duality gap. The dual of a regression with an intercept
-    has the constraint 1'd = 0; the y'd = 0 printed in the papers (problem 22) is a
+    has the constraint 1'd = 0; y'd = 0, as printed in the papers (problem 22), is a
     slip.
 
     Parameters
@@ -188,8 +187,7 @@ class DANKRegressor(DANKMixin, RegressorMixin, BaseEstimator):
         self
         """
         self._validate_params()
-        X, y = validate_data(self, X, y, dtype=float_types(X), y_numeric=True)
-        X, y = self._own_arrays(X), as_numpy(y)
+        X, y = validate_data(self, X, y, dtype=[np.float64, np.float32], y_numeric=True)
         self._check_square(X)
         self._resolve_kernel(X)
         y = y.astype(np.float64)
@@ -204,6 +202,5 @@ class DANKRegressor(DANKMixin, RegressorMixin, BaseEstimator):
     def predict(self, X):
         """Predicted targets of the rows of X, shape (n,)."""
         check_is_fitted(self, "machine_")
-        X = validate_data(self, X, reset=False, dtype=float_types(X))
-        answer = self.machine_.decision_function(self._own_arrays(X))
-        return answer_like(as_numpy(answer), X)
+        X = validate_data(self, X, reset=False, dtype=[np.float64, np.float32])
+        return self.machine_.decision_function(X)

@@ -46,8 +46,8 @@ class LABRBFRegressor(RegressorMixin, BaseEstimator):
     alpha : float, default=1e-3
         Ridge on the support data; not negative.
     max_support : int, default=100
-        Number of support data to end with, at most. With no more rows than that, all
-        are support data and the bandwidths stay where they start.
+        Number of support data to end with, at most; equal rows count once. With no more
+        rows than that, all are support data and the bandwidths stay where they start.
     bandwidth : "global" or float, default="global"
         Where the bandwidths start: one number for all, either given (an inverse length
         in the unit of the features) or the best one on the training data.
