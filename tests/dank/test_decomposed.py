@@ -15,7 +15,7 @@ from adakern.dank.decomposed import (
 )
 from adakern.dank.partition import clusters_for, coupling, partition
 from adakern.dank.quartic import label_box, maximise_quartic, tube_box
-from adakern.dank.working_set import maximise_on_rows
+from adakern.dank.working_set import maximise_on_rows, never_support
 from adakern.kernels import gram_matrix
 
 KERNEL = {"kernel": "rbf", "gamma": 2.0}
@@ -43,10 +43,31 @@ def test_working_sets_reach_the_optimum_over_all_rows(kernel, task, monkeypatch)
     assert solution.converged
     assert solution.n_iter > 1
     assert solution.objective == pytest.approx(expected.objective, rel=2e-7)
-    K = gram_matrix(X, **params)
-    d = solution.dual_coef
-    np.testing.assert_allclose(solution.products, K @ d, atol=1e-8)
-    np.testing.assert_allclose(solution.square_products, (K * K) @ d**2, atol=1e-7)
+
+
+@pytest.mark.parametrize("gamma", [0.1, 1.0, 10.0])
+@pytest.mark.parametrize("tol", [1e-2, 1e-4, 1e-6])
+def test_screened_rows_are_no_support_vectors(gamma, tol):
+    X, y = rings(150)
+    K = gram_matrix(X, gamma=gamma)
+    for box in (label_box(y, 2.0), tube_box(X[:, 0], 2.0, 0.3)):
+        best = maximise_quartic(K, box, 40.0, tol=1e-10).dual_coef
+        rough = maximise_quartic(K, box, 40.0, tol=tol)
+        d = rough.dual_coef
+        never = never_support(d, K @ d, np.ones(150), box, rough.gap)
+        assert (np.abs(best[never]) < 1e-7).all()
+        if tol == 1e-6 and gamma < 10:
+            assert never.sum() > 0.5 * (best == 0).sum() > 0
+
+
+def test_screening_drops_rows_on_the_way():
+    X, y = rings(400)
+    solution = maximise_on_rows(X, label_box(y, 2.0), 40.0, KERNEL, tol=1e-9)
+    assert solution.converged
+    assert solution.n_screened > 0
+    K = gram_matrix(X, **KERNEL)
+    expected = maximise_quartic(K, label_box(y, 2.0), 40.0, tol=1e-10)
+    assert solution.objective == pytest.approx(expected.objective, rel=1e-8)
 
 
 def test_small_working_sets_reach_the_same_optimum():

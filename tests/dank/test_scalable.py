@@ -152,3 +152,18 @@ def test_float32_predicts_as_float64_far_from_the_origin(strategy):
     model.fit(far, y)
     assert (model.predict(far) == exact).mean() >= 0.99
     assert model.decision_function(far).dtype == np.float32
+
+
+def test_number_of_clusters_follows_from_the_budget(monkeypatch):
+    X, y = tumours()
+    monkeypatch.setattr("adakern.dank.scalable.clusters_for", lambda n: n // 100)
+    model = DANKClassifier(C=5.0, gamma=1.0, strategy="decomposed", random_state=0)
+    assert len(model.fit(X, y).machines_[0].partition.rows) == 4
+
+
+def test_refining_over_larger_clusters_does_not_change_the_whole_problem():
+    X, y = tumours()
+    options = {"C": 5.0, "gamma": 1.0, "eta": 30.0, "tol": 1e-7, "random_state": 0}
+    plain = DANKClassifier(strategy="whole", n_clusters=1, **options).fit(X, y)
+    refined = DANKClassifier(strategy="whole", n_clusters=16, **options).fit(X, y)
+    assert refined.objective_ == pytest.approx(plain.objective_, rel=2e-7)

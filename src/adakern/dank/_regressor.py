@@ -55,15 +55,21 @@ class DANKRegressor(DANKMixin, RegressorMixin, BaseEstimator):
     n_neighbors : int, default=1
         Of the extension "knn".
     strategy : {"exact", "decomposed", "whole"}, default="exact"
-        "exact" stores the n x n Gram matrix. "decomposed" solves clusters of the rows,
-        "whole" all rows with tau = 0 and no stored Gram matrix.
+        "exact" stores the n x n Gram matrix. The others do not, for large data; they
+        have tau = 0 whatever ``tau`` says, and F' = 1 for new rows whatever
+        ``extension`` says. "decomposed" solves k-means clusters on their own, without
+        an intercept, and answers a row by its own cluster (section 4 of [1]_); "whole"
+        solves all rows together, started from the clusters. With these two, tensors
+        of PyTorch are computed where they are, under scikit-learn's
+        ``array_api_dispatch``.
     method : {"newton", "accelerated", "nesterov", "projected-gradient"}, \
             default="newton"
         Of the strategy "exact". Rounds of a model of the problem, solved to optimality;
         accelerated ascent with backtracking and restart from the support vector
         machine's solution; the papers' two methods with fixed step lengths.
     n_clusters : int, default=None
-        Of the strategy "decomposed"; chosen from the number of rows when None.
+        Of the strategies "decomposed" and "whole". When None, the number that
+        :func:`adakern.dank.partition.clusters_for` gives for 1 GiB and ten minutes.
     fit_intercept : bool, default=True
     tol : float, default=1e-4
         Duality gap to reach, as a share of the machine's dual objective.
@@ -72,7 +78,8 @@ class DANKRegressor(DANKMixin, RegressorMixin, BaseEstimator):
     random_state : int, RandomState instance or None, default=None
         Of the clusters and of the hyper-kernel's anchors.
     n_jobs : int, default=None
-        Parallel jobs of the strategy "decomposed".
+        Clusters solved at a time, by joblib, threads unless
+        ``joblib.parallel_config`` says otherwise; it does not change the result.
 
     Attributes
     ----------
@@ -82,7 +89,7 @@ class DANKRegressor(DANKMixin, RegressorMixin, BaseEstimator):
         Coefficients d of the decision function.
     intercept_ : ndarray of shape (n_machines,)
     adaptive_factor_ : ndarray of shape (n, r)
-        Z with F = Z Z'.
+        Z with F = Z Z'; None for "decomposed" and "whole".
     rank_ : int
         Of F.
     objective_ : float
