@@ -12,7 +12,7 @@ BIN := .venv/bin
 SNAKEMAKE = $(BIN)/snakemake --cores $(CORES) --config experiment=$(EXPERIMENT) \
 	overrides="$(OVERRIDES)"
 
-.PHONY: run show env test-env test lint format bench publish clean
+.PHONY: run env test lint format bench unlock publish clean
 
 run: .venv/workflow.done  ## run an experiment and print its comparison
 	@$(BIN)/python workflow/scripts/progress.py $(SNAKEMAKE)
@@ -34,8 +34,11 @@ format: .venv/test.done
 	$(BIN)/ruff format .
 	$(BIN)/snakefmt Snakefile workflow
 
-bench: .venv/test.done  ## measure speed and memory, as ratios
-	$(BIN)/python benchmarks/run.py
+bench: .venv/test.done  ## measure speed and memory, as ratios; make bench QUICK=--quick
+	$(BIN)/python benchmarks/run.py $(QUICK)
+
+unlock: .venv/workflow.done  ## after Snakemake itself was killed; then run again
+	$(SNAKEMAKE) --unlock
 
 publish: .venv/workflow.done  ## keep what a full run measured: make publish EXPERIMENT=dank_uci
 	$(BIN)/python -m adakern.workflow.publish experiment=$(EXPERIMENT) $(OVERRIDES)

@@ -19,6 +19,7 @@ from pathlib import Path
 import numpy as np
 from sklearn.metrics import f1_score
 from sklearn.model_selection import train_test_split
+from sklearn.preprocessing import MinMaxScaler
 from sklearn.svm import SVC
 
 from adakern.dank import DANKClassifier
@@ -52,7 +53,8 @@ def load(name, folder):
     if name == "covtype-like":
         X, y = make_covtype_like(n=464_810)
         T, t = make_covtype_like(n=20_000, random_state=1)
-        return X, y, T, t
+        scaler = MinMaxScaler().fit(X)
+        return scaler.transform(X), y, scaler.transform(T), t
     entry = read_entry(CONF / f"{name}.yaml")
     table = load_table(name, entry, cache_dir=folder, mirror=folder)
     rows = np.arange(len(table.y))

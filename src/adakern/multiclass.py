@@ -3,9 +3,12 @@
 from itertools import combinations
 
 import numpy as np
+from array_api_compat import array_namespace
 from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
+
+from adakern.arrays import answer_like, as_index, as_numpy, float_types
 
 __all__ = ["OneVsOneMixin"]
 
@@ -43,7 +46,8 @@ class OneVsOneMixin(ClassifierMixin):
             If y has one class only, or X holds NaN or infinity.
         """
         self._validate_params()
-        X, y = validate_data(self, X, y, dtype=[np.float64, np.float32])
+        X, y = validate_data(self, X, y, dtype=float_types(X))
+        X, y = self._own_arrays(X), as_numpy(y)
         check_classification_targets(y)
         self.classes_, codes = np.unique(y, return_inverse=True)
         if len(self.classes_) < 2:
@@ -62,7 +66,7 @@ class OneVsOneMixin(ClassifierMixin):
         for first, second in combinations(range(len(self.classes_)), 2):
             rows = np.flatnonzero((codes == first) | (codes == second))
             signs = np.where(codes[rows] == second, 1.0, -1.0)
-            part = X[np.ix_(rows, rows)] if pairwise else X[rows]
+            part = X[np.ix_(rows, rows)] if pairwise else _take(X, rows)
             self.machines_.append(self._fit_binary(part, signs))
             self.pair_rows_.append(rows)
         self._collect()
@@ -79,14 +83,19 @@ class OneVsOneMixin(ClassifierMixin):
         pairs = zip(self.pair_rows_, self.machines_, strict=True)
         return np.unique(np.concatenate([rows[m.support] for rows, m in pairs]))
 
+    def _own_arrays(self, X):
+        """X in NumPy; a subclass that computes in any array library keeps it."""
+        return as_numpy(X)
+
     def _pair_decisions(self, X):
-        """Decision values of every pair, shape (n, number of pairs)."""
+        """Decision values of every pair, an ndarray (n, number of pairs)."""
         check_is_fitted(self, "machines_")
-        X = validate_data(self, X, reset=False, dtype=[np.float64, np.float32])
+        X = validate_data(self, X, reset=False, dtype=float_types(X))
+        X = self._own_arrays(X)
         pairwise = self.__sklearn_tags__().input_tags.pairwise
         return np.column_stack(
             [
-                machine.decision_function(X[:, rows] if pairwise else X)
+                as_numpy(machine.decision_function(X[:, rows] if pairwise else X))
                 for machine, rows in zip(self.machines_, self.pair_rows_, strict=True)
             ]
         )
@@ -99,17 +108,25 @@ class OneVsOneMixin(ClassifierMixin):
         """
         decisions = self._pair_decisions(X)
         if len(self.classes_) == 2:
-            return decisions[:, 0]
-        if getattr(self, "decision_function_shape", "ovr") == "ovo":
-            return decisions
-        return _votes(decisions, len(self.classes_))
+            decisions = decisions[:, 0]
+        elif getattr(self, "decision_function_shape", "ovr") != "ovo":
+            decisions = _votes(decisions, len(self.classes_))
+        return answer_like(decisions, X)
 
     def predict(self, X):
         """The class of each row of X, shape (n,)."""
         decisions = self._pair_decisions(X)
         if len(self.classes_) == 2:
-            return self.classes_[(decisions[:, 0] > 0).astype(int)]
-        return self.classes_[_votes(decisions, len(self.classes_)).argmax(axis=1)]
+            winners = (decisions[:, 0] > 0).astype(int)
+        else:
+            winners = _votes(decisions, len(self.classes_)).argmax(axis=1)
+        return answer_like(self.classes_[winners], X)
+
+
+def _take(X, rows):
+    if len(rows) == X.shape[0]:
+        return X  # Two classes: no copy of the data.
+    return array_namespace(X).take(X, as_index(rows, X), axis=0)
 
 
 def _votes(decisions, n_classes):

@@ -289,3 +289,19 @@ def test_float32_predicts_as_float64_far_from_the_origin():
     values = cluster_decisions(far_T, result.partition, supports(far, result), KERNEL)
     assert values.dtype == np.float32
     assert ((values > 0) == (wanted > 0)).mean() > 0.98
+
+
+def test_balanced_rows_start_from_zero():
+    """The dual variables of a machine with a bias, where h is zero at the start."""
+    X, _ = rings(60)
+    box = tube_box(np.abs(X[:, 0]), 1.0, 0.1)
+    expected = maximise_quartic(
+        gram_matrix(X, **KERNEL), box, 5.0, balanced=True, tol=1e-9
+    )
+    solution = maximise_on_rows(
+        X, box, 5.0, KERNEL, start=np.zeros(60), balanced=True, tol=1e-7
+    )
+    assert solution.converged
+    assert solution.objective == pytest.approx(expected.objective, rel=2e-7)
+    assert solution.intercept == pytest.approx(expected.intercept, abs=1e-4)
+    assert abs(solution.dual_coef.sum()) < 1e-12

@@ -133,7 +133,7 @@ def test_too_few_rounds_warn_with_the_gap(strategy):
     model = DANKClassifier(
         C=100.0, gamma=5.0, strategy=strategy, n_clusters=2, max_iter=1, tol=1e-10
     )
-    with pytest.warns(ConvergenceWarning, match=r"duality gap .* of the objective"):
+    with pytest.warns(ConvergenceWarning, match=r"duality gap .* at the objective"):
         model.fit(X, y)
     assert not model.converged_
     with warnings.catch_warnings():

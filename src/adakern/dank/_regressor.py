@@ -20,7 +20,7 @@ class DANKRegressor(DANKMixin, RegressorMixin, BaseEstimator):
     positive semidefinite matrix F is learned with the machine: the saddle point of
     ``y'd - epsilon |d|_1 - 1/2 d'(F∘K)d + eta ||F - 11'||_F^2 + tau eta ||F||_*``
     [1]_, solved to a certified duality gap. The dual of a regression with an intercept
-    has the constraint 1'd = 0; the y'd = 0 printed in the papers (problem 22) is a
+    has the constraint 1'd = 0; y'd = 0, as printed in the papers (problem 22), is a
     slip.
 
     Parameters

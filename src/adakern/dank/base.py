@@ -4,6 +4,7 @@ from numbers import Integral, Real
 
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from adakern.arrays import as_numpy
 from adakern.dank.exact import fit_exact
 from adakern.dank.scalable import fit_decomposed, fit_whole
 from adakern.kernels import KernelMixin
@@ -97,6 +98,10 @@ class DANKMixin(KernelMixin):
         self.max_iter = max_iter
         self.random_state = random_state
         self.n_jobs = n_jobs
+
+    def _own_arrays(self, X):
+        """X as it is where the strategy computes in any array library, else NumPy's."""
+        return as_numpy(X) if self.strategy == "exact" else X
 
     def _fit_machine(self, X, dual):
         return STRATEGIES[self.strategy](self, X, dual)

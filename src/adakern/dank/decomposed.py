@@ -24,7 +24,8 @@ from joblib import Parallel, delayed, effective_n_jobs
 from sklearn.base import clone, is_classifier
 from threadpoolctl import ThreadpoolController
 
-from adakern.dank.partition import Partition, as_index, as_numpy, partition
+from adakern.arrays import as_index, as_numpy, asarray_like
+from adakern.dank.partition import Partition, partition
 from adakern.dank.working_set import RowsSolution, maximise_on_rows
 from adakern.kernels import gram_matrix, kernel_product
 
@@ -164,8 +165,7 @@ def svm_dual(X, box, svm, kernel):
         rows = as_numpy(X if named else gram_matrix(X, **kernel))
         machine.fit(rows, target)
         dual[machine.support_] = machine.dual_coef_[0]
-    xp = array_namespace(X)
-    return xp.asarray(dual, dtype=X.dtype, device=getattr(X, "device", None))
+    return asarray_like(dual, X)
 
 
 def for_each_cluster(function, tasks, n_jobs=None):

@@ -120,7 +120,19 @@ def _newton(saddle, start, *, tol, max_iter):
         accuracy = max(1e-5 * tol, 1e-12) * (abs(point.svm_value) + point.gap)
         return maximise_quadratic(H, linear, dual, accuracy)
 
-    return ascent.rounds(saddle, start, maximise_model, tol=tol, max_iter=max_iter)
+    first = ascent.rounds(saddle, start, maximise_model, tol=tol, max_iter=max_iter)
+    return _finish(first, saddle, tol=tol, max_iter=max_iter)
+
+
+def _finish(first, saddle, *, tol, max_iter):
+    """Accelerated ascent for what is left, where the rounds got stuck."""
+    left = max_iter - first.n_iter
+    if first.converged or left <= 0:
+        return first
+    second = _accelerated(saddle, first.point.u, tol=tol, max_iter=left)
+    for name, column in second.history.items():
+        column[:1] = first.history[name]
+    return second
 
 
 def _accelerated(saddle, start, *, tol, max_iter):
@@ -148,12 +160,7 @@ def _best_responses(saddle, start, *, tol, max_iter):
     first = ascent.rounds(
         saddle, start, maximise_model, tol=tol, max_iter=max_iter, progress=0.5
     )
-    if first.converged:
-        return first
-    second = _accelerated(saddle, first.point.u, tol=tol, max_iter=max_iter)
-    for name, column in second.history.items():
-        column[:1] = first.history[name]
-    return second
+    return _finish(first, saddle, tol=tol, max_iter=max_iter)
 
 
 def _default(saddle, start, *, tol, max_iter):

@@ -8,6 +8,7 @@ from array_api_compat import array_namespace
 from sklearn.cluster import KMeans
 from sklearn.utils import check_random_state
 
+from adakern.arrays import as_index, as_numpy, asarray_like
 from adakern.kernels import gram_matrix, nearest_rows
 
 __all__ = ["Partition", "clusters_for", "coupling", "partition"]
@@ -99,9 +100,7 @@ def partition(X, n_clusters, random_state=None):
     points = np.unique(as_numpy(xp.take(X, as_index(sample, X), axis=0)), axis=0)
     k = min(n_clusters, len(points))
     means = KMeans(k, n_init=1, random_state=rng).fit(points)
-    centres = xp.asarray(
-        means.cluster_centers_, dtype=X.dtype, device=getattr(X, "device", None)
-    )
+    centres = asarray_like(means.cluster_centers_, X)
     filled, labels = np.unique(as_numpy(nearest_rows(X, centres)), return_inverse=True)
     return Partition(xp.take(centres, as_index(filled, X), axis=0), labels)
 
@@ -132,16 +131,3 @@ def coupling(X, labels, kernel, *, n_sample=2000, random_state=None):
     apart = labels[rows][:, None] != labels[rows][None, :]
     pairs = n * (n - 1) / max(1, len(rows) * (len(rows) - 1))
     return float(K[apart].sum() * pairs)
-
-
-def as_numpy(array):
-    """A NumPy copy or view of an array of any library, from any device."""
-    if hasattr(array, "detach"):  # PyTorch, possibly on a GPU.
-        array = array.detach().cpu()
-    return np.asarray(array)
-
-
-def as_index(index, like):
-    """The NumPy index array in the library and on the device of ``like``."""
-    xp = array_namespace(like)
-    return xp.asarray(index, dtype=xp.int64, device=getattr(like, "device", None))

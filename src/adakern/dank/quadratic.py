@@ -8,6 +8,9 @@ __all__ = ["maximise_quadratic"]
 #: Share of the way to the nearest bound that one interior-point step may go.
 STEP_SHARE = 0.995
 
+#: Changes of the active set after the interior-point iterations.
+POLISH_ROUNDS = 8
+
 
 def maximise_quadratic(H, linear, dual, tol, max_iter=60):
     """Maximise ``linear'u - 1/2 d'H d`` over the feasible u of a dual problem.
@@ -78,18 +81,45 @@ def maximise_quadratic(H, linear, dual, tol, max_iter=60):
 
 
 def _polish(H, linear, dual, u):
-    """The exact maximiser with the bounds of u held, where it is feasible; else u.
+    """The exact maximiser, by active sets from the bounds that u holds; or u.
 
     The interior-point iterates end some digits short of the solution, and the duality
-    gap of a support vector machine feels each of them. A row with both of its variables
-    free does not occur: the tube of the regression has a width.
+    gap of a support vector machine feels each of them. The few variables whose bound
+    was taken wrongly change sides until none does.
     """
-    free = np.flatnonzero((u > 0) & (u < dual.C))
+    at_lower, at_upper = u <= 0, u >= dual.C
+    slack = 1e-10 * np.abs(linear).max()
+    for _ in range(POLISH_ROUNDS):
+        free = np.flatnonzero(~(at_lower | at_upper))
+        held = np.where(at_upper, dual.C, 0.0)
+        solved = _solve_free(H, linear, dual, held, free)
+        if solved is None:
+            return u
+        held[free], b = solved
+        below, above = held < 0, held > dual.C
+        if below.any() or above.any():
+            at_lower |= below
+            at_upper |= above
+            continue
+        slope = linear - dual.pull_back(H @ dual.coefficients(held)) - b * dual.signs
+        leave_lower = at_lower & (slope > slack)
+        leave_upper = at_upper & (slope < -slack)
+        if not (leave_lower.any() or leave_upper.any()):
+            return held
+        at_lower &= ~leave_lower
+        at_upper &= ~leave_upper
+    return u
+
+
+def _solve_free(H, linear, dual, held, free):
+    """The stationary point in the free variables, the others held, and its intercept.
+
+    None where there is none: no free variable, both variables of a row free (the tube
+    of the regression has a width, so this is never a solution), or a singular system.
+    """
     rows = free % len(H)
     if not len(free) or len(np.unique(rows)) < len(free):
-        return u
-    held = u.copy()
-    held[free] = 0.0
+        return None
     signs = dual.signs[free]
     gradient = linear - dual.pull_back(H @ dual.coefficients(held))
     system = np.zeros((len(free) + 1, len(free) + 1))
@@ -98,13 +128,10 @@ def _polish(H, linear, dual, u):
     system[-1, -1] = not dual.fit_intercept
     right = np.append(gradient[free], -(dual.signs @ held) * dual.fit_intercept)
     try:
-        values = np.linalg.solve(system, right)[:-1]
+        *values, b = np.linalg.solve(system, right)
     except np.linalg.LinAlgError:
-        return u
-    if not (values.min() >= 0 and values.max() <= dual.C):  # not a number: refused too
-        return u
-    held[free] = values
-    return held
+        return None
+    return (values, b) if np.isfinite(b) else None
 
 
 def _newton_system(H, dual, u, slack, lower, upper):

@@ -12,9 +12,11 @@ A new row has no dual variable, so that the closed form ``F = 11' + diag(d) K di
 import warnings
 
 import numpy as np
+from array_api_compat import array_namespace
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC, SVR
 
+from adakern.arrays import as_index, as_numpy, asarray_like
 from adakern.dank.decomposed import cluster_decisions, decompose
 from adakern.dank.partition import clusters_for
 from adakern.dank.quartic import label_box, tube_box
@@ -73,10 +75,12 @@ def fit_whole(estimator, X, dual):
 
 def _balanced(d):
     """d with its positive or its negative part scaled down, so that it sums to zero."""
-    positive, negative = d[d > 0].sum(), -d[d < 0].sum()
+    xp = array_namespace(d)
+    size, total = float(xp.sum(xp.abs(d))), float(xp.sum(d))
+    positive, negative = (size + total) / 2, (size - total) / 2
     least = min(positive, negative)
     up, down = least / (positive or 1.0), least / (negative or 1.0)
-    return np.where(d > 0, up * d, down * d)
+    return xp.where(d > 0, up * d, down * d)
 
 
 def _refuse_precomputed(estimator):
@@ -89,8 +93,8 @@ def _refuse_precomputed(estimator):
 
 def _box(estimator, X, dual):
     """The box of the dual, and the unfitted LIBSVM machine of the same problem."""
-    target = np.asarray(dual.y, dtype=X.dtype)
-    if len(dual.signs) == len(target):
+    target = asarray_like(dual.y, X)
+    if len(dual.signs) == len(dual.y):
         return label_box(target, dual.C), SVC(C=dual.C)
     epsilon = estimator.epsilon
     return tube_box(target, dual.C, epsilon), SVR(C=dual.C, epsilon=epsilon)
@@ -119,11 +123,10 @@ def _decompose(estimator, X, box, svm, n_clusters, start=None, eta=None):
 def _warn(estimator, machine, way_out):
     if machine.converged:
         return
-    gap, value = machine.duality_gap, machine.objective
     warnings.warn(
-        f"strategy={estimator.strategy!r} stopped with the duality gap {gap:.3g}, "
-        f"{gap / abs(value):.1e} of the objective {value:.6g} "
-        f"(tol={estimator.tol:g}); {way_out}",
+        f"strategy={estimator.strategy!r} stopped with the duality gap "
+        f"{machine.duality_gap:.3g} at the objective {machine.objective:.6g}, above "
+        f"its share tol={estimator.tol:g}; {way_out}",
         ConvergenceWarning,
         stacklevel=6,
     )
@@ -141,14 +144,16 @@ class DecomposedMachine:
 
     def __init__(self, X, result, kernel):
         self.partition, self.eta = result.partition, result.eta
-        self.dual_coef = result.dual_coef
+        self.dual_coef = as_numpy(result.dual_coef)
         self._kernel = kernel
         self._supports, self.rank = [], 0
         for rows in result.partition.rows:
             support = rows[self.dual_coef[rows] != 0]
-            vectors, d = X[support], self.dual_coef[support]
+            vectors, d = _rows(X, support), _rows(result.dual_coef, support)
             self._supports.append((vectors, d))
-            self.rank += adaptive_rank(vectors, d, len(rows), self.eta, kernel)
+            self.rank += adaptive_rank(
+                as_numpy(vectors), as_numpy(d), len(rows), self.eta, kernel
+            )
         solutions = result.solutions
         self.objective = sum(solution.objective for solution in solutions)
         self.duality_gap = sum(solution.gap for solution in solutions)
@@ -158,7 +163,7 @@ class DecomposedMachine:
 
     def decision_function(self, X):
         """Decision values of new rows, each by its own cluster, shape (m,)."""
-        X = X.astype(self.dual_coef.dtype, copy=False)
+        X = _same_type(X, self.partition.centres)
         return cluster_decisions(X, self.partition, self._supports, self._kernel)
 
 
@@ -169,20 +174,29 @@ class WholeMachine:
 
     def __init__(self, X, solution, eta, kernel):
         self.intercept = solution.intercept
-        self.dual_coef, self.eta = solution.dual_coef, eta
+        self.dual_coef, self.eta = as_numpy(solution.dual_coef), eta
         support = np.flatnonzero(self.dual_coef)
-        self._vectors, self._d = X[support], self.dual_coef[support]
+        self._vectors, self._d = _rows(X, support), _rows(solution.dual_coef, support)
         self._kernel = kernel
-        self.rank = adaptive_rank(self._vectors, self._d, len(X), eta, kernel)
+        vectors, d = as_numpy(self._vectors), as_numpy(self._d)
+        self.rank = adaptive_rank(vectors, d, len(X), eta, kernel)
         self.objective, self.duality_gap = solution.objective, solution.gap
         self.n_iter, self.converged = solution.n_iter, solution.converged
         self.history = _history(solution)
 
     def decision_function(self, X):
         """Decision values of new rows, shape (m,)."""
-        X = X.astype(self.dual_coef.dtype, copy=False)
+        X = _same_type(X, self._vectors)
         products = kernel_product(X, self._vectors, self._d, **self._kernel)
         return products + self.intercept
+
+
+def _rows(X, rows):
+    return array_namespace(X).take(X, as_index(rows, X), axis=0)
+
+
+def _same_type(X, like):
+    return array_namespace(X).astype(X, like.dtype, copy=False)
 
 
 def _history(solution):

@@ -23,6 +23,9 @@ from adakern.kernels import gram_matrix, kernel_products
 
 __all__ = ["RowsSolution", "maximise_on_rows"]
 
+#: Share of the gap that a round need not go below; h is zero at first, and no measure.
+ENOUGH = 1e-4
+
 #: Rows that a working set grows by in one round: at most this share of the support
 #: vectors, but never fewer than this many.
 GROWTH, FEWEST_NEW = 0.2, 64
@@ -118,7 +121,7 @@ def maximise_on_rows(
         moving = _working_set(d, gaps, max_working)
         # Precision is wasted while rows outside still want to join.
         outside = float(xp.sum(xp.where(moving, xp.zeros_like(gaps), gaps)))
-        goal = 0.3 * max(tol * abs(h), 0.1 * outside)
+        goal = 0.3 * max(tol * abs(h), 0.1 * outside, ENOUGH * gap)
         change = _best_change(
             X, moving, d, Kd, Qq, box, eta, kernel, balanced=balanced, gap_goal=goal
         )

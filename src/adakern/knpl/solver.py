@@ -23,11 +23,12 @@ __all__ = ["Saddle", "SaddleFunction", "solve_admm", "solve_exact"]
 class Point:
     """The saddle function at one feasible u, less the constant reg n^2.
 
-    ``svm_value`` is the dual value of the machine with the kernel G∘K.
+    ``f`` is ``K d``, ``svm_value`` the dual value of the machine with the kernel G∘K.
     """
 
     u: np.ndarray
     d: np.ndarray
+    f: np.ndarray
     value: float
     svm_value: float
     gradient: np.ndarray
@@ -81,8 +82,19 @@ class SaddleFunction:
         return exact_layer(gamma_matrix(d, self.K, self.reg), psd=self.psd)
 
     def __call__(self, u):
+        return self._point(u, self.K @ self.dual.coefficients(u))
+
+    def extrapolate(self, new, old, beta):
+        """The point that lies beyond ``new``, seen from ``old``."""
+        u, f = (
+            getattr(new, name) + beta * (getattr(new, name) - getattr(old, name))
+            for name in ("u", "f")
+        )
+        return self._point(u, f)
+
+    def _point(self, u, f):
         d = self.dual.coefficients(u)
-        squared_norm, learned = self._matrix_free(d) if self.psd else self._dense(d)
+        squared_norm, learned = self._matrix_free(d, f) if self.psd else self._dense(d)
         # d'(G∘K)d = d'Kd + 4 reg <Gamma, G - 11'> and <Gamma, G - 11'> = |G - 11'|^2.
         svm_value = self.dual.linear @ u - 0.5 * d @ learned
         loss, intercept = self.dual.loss(learned)
@@ -90,6 +102,7 @@ class SaddleFunction:
         return Point(
             u,
             d,
+            f,
             svm_value + self.reg * squared_norm,
             svm_value,
             self.dual.linear - self.dual.pull_back(learned),
@@ -97,19 +110,14 @@ class SaddleFunction:
             gap,
         )
 
-    def extrapolate(self, new, old, beta):
-        """The point that lies beyond ``new``, seen from ``old``."""
-        return self(new.u + beta * (new.u - old.u))
-
     def _dense(self, d):
         """``|G - 11'|^2`` and ``(G∘K) d`` with the matrices."""
         G = self.layer(d)
         return np.sum((G - 1) ** 2), (G * self.K) @ d
 
-    def _matrix_free(self, d):
+    def _matrix_free(self, d, f):
         """The same for a positive semidefinite K, from products with vectors."""
         n, scale = len(d), 4 * self.reg
-        f = self.K @ d
         product = self._K_squared @ (d * d)
         means = d * f / (scale * n)
         mean = means.mean()
@@ -167,7 +175,7 @@ def solve_admm(K, y, C, reg, *, max_outer, max_inner, tol):
         gap = max(d @ f + dual.loss(f)[0] - dual.linear @ u, 0.0)
         objective = value + reg * (np.vdot(G, G) - len(y) ** 2)
         answer, intercept = svm_dual(learned, y, C)
-        point = Point(u, answer, objective, value, None, intercept, gap)
+        point = Point(u, answer, f, objective, value, None, intercept, gap)
         history.add(point, np.linalg.norm(answer - d))
         converged = is_certified(point, tol)
         if converged:

@@ -18,8 +18,12 @@ from pathlib import Path
 from adakern.files import atomic_path, write_json
 from adakern.workflow.compose import ConfigError
 from adakern.workflow.plan import load_plan
+from adakern.workflow.versions import package_versions
 
 __all__ = ["log_run", "main", "publish"]
+
+#: What the numbers depend on.
+CODE = ("Snakefile", "workflow", "src", "conf", "requirements")
 
 KEPT = ("summary.csv", "ttest.csv", "ranks.csv", "published.csv", "config.yaml")
 
@@ -37,6 +41,7 @@ def publish(plan, target):
             f"{plan.results} holds no finished run; first: "
             f"make run EXPERIMENT={plan.config.name}"
         )
+    origin = provenance(plan)  # before the tree is changed by the copies
     if target.exists():
         shutil.rmtree(target)
     own = [*plan.figures(), *plan.tables()]
@@ -44,7 +49,7 @@ def publish(plan, target):
         if source.exists():
             with atomic_path(target / source.relative_to(plan.results)) as path:
                 shutil.copyfile(source, path)
-    write_json(target / "provenance.json", provenance(plan))
+    write_json(target / "provenance.json", origin)
 
 
 def log_run(results, started, cores):
@@ -71,11 +76,11 @@ def provenance(plan):
         "date": datetime.now(UTC).strftime("%Y-%m-%d"),
         "cores": os.cpu_count(),
         "commit": _git("rev-parse", "HEAD"),
-        "uncommitted_changes": bool(_git("status", "--porcelain")),
+        "uncommitted_changes": bool(_git("status", "--porcelain", "--", *CODE)),
         "wall_seconds": _wall_seconds(plan.results),
     }
     if not plan.cells:
-        return facts
+        return facts | {"versions": package_versions()}
     import pandas as pd
 
     records = pd.read_parquet(plan.results / "records.parquet")

@@ -1,10 +1,8 @@
 """Stage ``solve``: fit, predict, time, and write down what happened."""
 
-import platform
 import sys
 import time
 import warnings
-from importlib.metadata import version
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -19,10 +17,9 @@ from adakern.workflow.estimators import make_estimator
 from adakern.workflow.isolate import isolated
 from adakern.workflow.prepare import prepare
 from adakern.workflow.split import load_split
+from adakern.workflow.versions import package_versions
 
 __all__ = ["run", "solve_one"]
-
-PACKAGES = ("adakern", "numpy", "scipy", "scikit-learn")
 
 
 def run(inputs, outputs, params):
@@ -56,7 +53,7 @@ def _solve_or_explain(inputs, params, repeat, found):
         "best_params": found["best_params"],
         "search_seconds": found.get("search_seconds"),
         "code_version": params["code"],
-        "versions": _versions(),
+        "versions": package_versions(),
     }
     if found["status"] != "ok":
         reason = f"search: {found['reason']}"
@@ -189,11 +186,6 @@ def _plain(value):
     if isinstance(value, list | tuple):
         return [_plain(item) for item in value]
     return str(value)
-
-
-def _versions():
-    installed = {name: version(name) for name in PACKAGES}
-    return {"python": platform.python_version()} | installed
 
 
 if __name__ == "__main__":

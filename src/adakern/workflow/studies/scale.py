@@ -24,6 +24,7 @@ def rows(
     sizes,
     C,
     gamma,
+    scale="unit",
     rows_per_cluster=1000,
     time_limit=600.0,
     methods=("svc", "decomposed", "whole"),
@@ -39,6 +40,8 @@ def rows(
         have, once.
     C, gamma : float
         Of every method.
+    scale : str, default="unit"
+        See :func:`adakern.workflow.prepare.prepare`.
     rows_per_cluster : int, default=1000
     time_limit : float, default=600
         Seconds of one fit. A method that exceeds it is left out from there on.
@@ -49,7 +52,7 @@ def rows(
     DataFrame
         One row per size and method: seconds, peak_bytes, accuracy, n_support, status.
     """
-    data = _parts(table, seed)
+    data = _parts(table, seed, scale)
     available = len(data.y_train)
     outcomes, given_up = [], set()
     for size in sorted({min(size, available) for size in sizes}):
@@ -75,7 +78,7 @@ def rows(
     return pd.DataFrame(outcomes)
 
 
-def clusters(table, seed, *, n_rows, numbers, C, gamma):
+def clusters(table, seed, *, n_rows, numbers, C, gamma, scale="unit"):
     """Q(pi), time and test accuracy against the number of clusters.
 
     Parameters
@@ -87,6 +90,8 @@ def clusters(table, seed, *, n_rows, numbers, C, gamma):
     numbers : sequence of int
         Numbers of clusters.
     C, gamma : float
+    scale : str, default="unit"
+        See :func:`adakern.workflow.prepare.prepare`.
 
     Returns
     -------
@@ -94,7 +99,7 @@ def clusters(table, seed, *, n_rows, numbers, C, gamma):
         One row per number: coupling (Q(pi) as a share of the sum of all |k|),
         accuracy, seconds, objective. The rows "svc" and "whole" have one cluster.
     """
-    data = _parts(table, seed)
+    data = _parts(table, seed, scale)
     X = data.X_train[:n_rows]
     kernel = {"kernel": "rbf", "gamma": gamma}
     everything = coupling(X, np.arange(len(X)), kernel, random_state=seed)
@@ -117,7 +122,7 @@ def clusters(table, seed, *, n_rows, numbers, C, gamma):
     return pd.DataFrame(outcomes)
 
 
-def _parts(table, seed):
+def _parts(table, seed, scale):
     rng = np.random.default_rng(seed)
     order = rng.permutation(len(table.y))
     if table.test_rows is None:
@@ -127,7 +132,7 @@ def _parts(table, seed):
         test = rng.permutation(table.test_rows)[:MAX_TEST]
         train = np.setdiff1d(order, table.test_rows)
         train = rng.permutation(train)
-    return prepare(table, train, test)
+    return prepare(table, train, test, scale=scale)
 
 
 def _model(method, C, gamma, n_clusters):

@@ -1,0 +1,110 @@
+"""The quartic solver and the kernel products on a GPU against the processor.
+
+    python benchmarks/gpu.py            # 20,000 rows; needs PyTorch, uses CUDA if there
+    python benchmarks/gpu.py --quick    # 2,000 rows: does it run?
+
+One code path serves NumPy arrays and PyTorch tensors: the same functions are timed on
+both, in turns. Without a GPU the tensors stay on the processor. float32 and float64 are
+measured; the accuracy says whether float32 is enough.
+"""
+
+import argparse
+import time
+
+import numpy as np
+from sklearn.svm import SVC
+
+from adakern.dank.decomposed import decompose
+from adakern.dank.quartic import label_box
+from adakern.dank.working_set import maximise_on_rows
+from adakern.datasets import make_covtype_like
+from adakern.kernels import kernel_product
+
+C, GAMMA, ROWS_PER_CLUSTER = 10.0, 0.5, 1000
+KERNEL = {"kernel": "rbf", "gamma": GAMMA}
+
+
+def arrays(library, dtype, device, *parts):
+    """The arrays in this library, on this device."""
+    if library == "numpy":
+        return [part.astype(dtype) for part in parts]
+    import torch
+
+    kind = getattr(torch, dtype)
+    return [torch.as_tensor(part, dtype=kind, device=device) for part in parts]
+
+
+def wait(device):
+    """CUDA answers before it is done."""
+    if device == "cuda":
+        import torch
+
+        torch.cuda.synchronize()
+
+
+def run(library, dtype, device, X, y, T, t):
+    """Seconds of the decomposed fit, the whole fit and the prediction; the accuracy."""
+    X, y, T = arrays(library, dtype, device, X, y, T)
+    box, n_clusters = label_box(y, C), max(1, len(X) // ROWS_PER_CLUSTER)
+    seconds = []
+
+    def timed(function, *args, **options):
+        wait(device)
+        start = time.perf_counter()
+        result = function(*args, **options)
+        wait(device)
+        seconds.append(time.perf_counter() - start)
+        return result
+
+    fine = timed(
+        decompose, X, box, SVC(C=C), KERNEL, n_clusters=n_clusters, random_state=0
+    )
+    whole = timed(
+        maximise_on_rows, X, box, fine.eta, KERNEL, start=fine.dual_coef, tol=1e-3
+    )
+    values = timed(kernel_product, T, X, whole.dual_coef, **KERNEL)
+    positive = np.asarray((values > 0).cpu() if library == "torch" else values > 0)
+    return seconds, float((positive == (t > 0)).mean()), whole.converged
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--quick", action="store_true", help="2,000 rows")
+    parser.add_argument("--turns", type=int, default=2)
+    arguments = parser.parse_args()
+    import torch
+
+    device = "cuda" if torch.cuda.is_available() else "cpu"
+    n = 2000 if arguments.quick else 20_000
+    X, y = make_covtype_like(n=n + n // 5)
+    data = X[:n], y[:n].astype(float), X[n:], y[n:]
+    print(f"{n:,} x {X.shape[1]}; PyTorch {torch.__version__} on {device}")
+    cases = [
+        ("numpy", "float64", "cpu"),
+        ("numpy", "float32", "cpu"),
+        ("torch", "float64", device),
+        ("torch", "float32", device),
+    ]
+    best = {}
+    for _ in range(arguments.turns):
+        for case in cases:
+            seconds, accuracy, converged = run(*case, *data)
+            times = np.minimum(seconds, best[case][0]) if case in best else seconds
+            best[case] = np.asarray(times), accuracy, converged
+    reference = best[cases[0]][0]
+    print(
+        f"{'arrays':20} {'decomposed':>16} {'whole':>16} {'predict':>16} {'acc %':>6}"
+    )
+    for case in cases:
+        seconds, accuracy, converged = best[case]
+        columns = " ".join(
+            f"{now:8.2f} s {then / now:5.1f}x"
+            for now, then in zip(seconds, reference, strict=True)
+        )
+        name = f"{case[0]} {case[1]} {case[2]}"
+        note = "" if converged else "  whole did not converge"
+        print(f"{name:20} {columns} {100 * accuracy:6.2f}{note}")
+
+
+if __name__ == "__main__":
+    main()

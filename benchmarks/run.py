@@ -1,0 +1,35 @@
+"""Run every benchmark of this folder in turn.
+
+python benchmarks/run.py            # full sizes, minutes each
+python benchmarks/run.py --quick    # smoke sizes: does everything run?
+python benchmarks/run.py dank lab   # only these
+"""
+
+import argparse
+import subprocess
+import sys
+from pathlib import Path
+
+FOLDER = Path(__file__).resolve().parent
+
+
+def main():
+    names = sorted(p.stem for p in FOLDER.glob("*.py") if p.stem != Path(__file__).stem)
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("names", nargs="*", help=f"of {', '.join(names)}; default: all")
+    parser.add_argument("--quick", action="store_true", help="smoke sizes")
+    arguments = parser.parse_args()
+    if unknown := set(arguments.names) - set(names):
+        parser.error(f"no benchmark {sorted(unknown)}; there are {', '.join(names)}")
+    failed = []
+    for name in arguments.names or names:
+        print(f"\n=== {name}", flush=True)
+        command = [sys.executable, str(FOLDER / f"{name}.py")]
+        if subprocess.run(command + ["--quick"] * arguments.quick).returncode:
+            failed.append(name)
+    if failed:
+        sys.exit(f"did not run to the end: {', '.join(failed)}")
+
+
+if __name__ == "__main__":
+    main()
