@@ -32,12 +32,11 @@ def test_sine_is_figure_1():
 def test_support_compares_the_methods_at_equal_size():
     X, y = make_sin_2x3(200, 2.5)
     table = Table(X, y, "chirp", "regression", ["x"])
-    frame = support(table, 0, sizes=[10, 30, 500], repeats=1)
+    frame = support(table, 0, sizes=[30, 500], repeats=1)
     assert set(frame.method) == {"lab-rbf", "lab-ard", "falkon", "rbf-krr"}
-    assert set(frame[frame.method == "falkon"].n_support) == {10, 30}
+    assert set(frame[frame.method == "falkon"].n_support) == {30}
     assert set(frame[frame.method == "rbf-krr"].n_support) == {160}
     r2 = frame.set_index(["method", "n_support"]).r2
-    assert r2["lab-rbf", 30] > r2["lab-rbf", 10]
     assert r2["lab-rbf", 30] > r2["falkon", 30]
     figure = plot_support(frame.assign(dataset="chirp"))
     assert len(figure.axes) == 1
