@@ -63,5 +63,5 @@ clean:  ## remove the environment, results and caches (data/raw stays)
 .venv/test.done: requirements/test.txt .venv/workflow.done
 	$(BIN)/pip install --quiet --require-hashes --requirement requirements/test.txt
 	$(BIN)/pip install --quiet torch==2.13.0
-	$(BIN)/pip install --quiet xrfm==$(XRFM)
+	$(BIN)/pip install --quiet xrfm==0.4.5
 	@touch $@
