@@ -9,6 +9,7 @@ from sklearn.cluster import KMeans
 from sklearn.utils import check_random_state
 
 from adakern.arrays import as_index, as_numpy, asarray_like
+from adakern.dank.theory import between_clusters
 from adakern.kernels import gram_matrix, nearest_rows
 
 __all__ = ["Partition", "clusters_for", "coupling", "partition"]
@@ -127,7 +128,6 @@ def coupling(X, labels, kernel, *, n_sample=2000, random_state=None):
     n = X.shape[0]
     rng = check_random_state(random_state)
     rows = rng.choice(n, min(n, n_sample), replace=False)
-    K = np.abs(gram_matrix(X[rows], **kernel))
-    apart = labels[rows][:, None] != labels[rows][None, :]
+    within_sample = between_clusters(gram_matrix(X[rows], **kernel), labels[rows])
     pairs = n * (n - 1) / max(1, len(rows) * (len(rows) - 1))
-    return float(K[apart].sum() * pairs)
+    return within_sample * pairs
