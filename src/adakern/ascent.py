@@ -121,6 +121,9 @@ def accelerated(objective, start, project, *, tol, max_iter, lipschitz=1.0):
             bound = ahead.value + ahead.gradient @ step - L / 2 * step @ step
             if new.value >= bound - ROUNDING * abs(ahead.value):
                 break
+            if np.linalg.norm(step) <= ROUNDING * np.linalg.norm(ahead.u):
+                # The objective is not known to more digits than this.
+                return Solution(point, False, history.rows)
             L *= 2
         if ahead.gradient @ (new.u - point.u) < 0:
             momentum = 1.0

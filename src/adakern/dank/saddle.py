@@ -106,7 +106,7 @@ class Saddle:
     def _threshold(self, d):
         """Eigenvalues of F above zero and their eigenvectors, shape (n, r)."""
         scaled = d / np.sqrt(4 * self.eta)
-        tol = min(np.sqrt(1e-4 * self.tol * self._scale / self.eta), 1e-4)
+        tol = min(np.sqrt(1e-8 * self.tol * self._scale / self.eta), 1e-4)
         if len(d) > OPERATOR_ROWS:
             A = _OnesPlusGamma(self.K, scaled)
             values, U, self._block = leading_eigenpairs(
