@@ -7,6 +7,7 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from adakern.arrays import answer_like, as_numpy, float_types
 from adakern.dank.base import DANKMixin
 from adakern.dual import regression_dual
 
@@ -187,7 +188,8 @@ class DANKRegressor(DANKMixin, RegressorMixin, BaseEstimator):
         self
         """
         self._validate_params()
-        X, y = validate_data(self, X, y, dtype=[np.float64, np.float32], y_numeric=True)
+        X, y = validate_data(self, X, y, dtype=float_types(X), y_numeric=True)
+        X, y = self._own_arrays(X), as_numpy(y)
         self._check_square(X)
         self._resolve_kernel(X)
         y = y.astype(np.float64)
@@ -202,5 +204,6 @@ class DANKRegressor(DANKMixin, RegressorMixin, BaseEstimator):
     def predict(self, X):
         """Predicted targets of the rows of X, shape (n,)."""
         check_is_fitted(self, "machine_")
-        X = validate_data(self, X, reset=False, dtype=[np.float64, np.float32])
-        return self.machine_.decision_function(X)
+        X = validate_data(self, X, reset=False, dtype=float_types(X))
+        answer = self.machine_.decision_function(self._own_arrays(X))
+        return answer_like(as_numpy(answer), X)
