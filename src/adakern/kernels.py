@@ -348,7 +348,7 @@ class KernelMixin:
     left out; scikit-learn's defaults 3 and 1 then hold).
     """
 
-    _kernel_constraints = {  # noqa: RUF012 - scikit-learn's own form of constraints
+    _kernel_constraints = {
         "kernel": [StrOptions({*KERNELS, "precomputed"})],
         "gamma": [
             StrOptions({"scale", "auto"}),

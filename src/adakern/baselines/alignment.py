@@ -71,7 +71,7 @@ class RandomFeatureAlignment(ClassifierMixin, BaseEstimator):
     True
     """
 
-    _parameter_constraints = {  # noqa: RUF012
+    _parameter_constraints = {
         "C": [Interval(Real, 0, None, closed="neither")],
         "gamma": [
             StrOptions({"scale", "auto"}),

@@ -80,7 +80,7 @@ class BayesianMKLClassifier(BankClassifier):
     True
     """
 
-    _parameter_constraints = {  # noqa: RUF012
+    _parameter_constraints = {
         **BankClassifier._bank_constraints,
         "shape": [_POSITIVE],
         "scale": [_POSITIVE],
@@ -173,7 +173,7 @@ class BayesianMKLRegressor(BankRegressor):
     True
     """
 
-    _parameter_constraints = {  # noqa: RUF012
+    _parameter_constraints = {
         **BankRegressor._bank_constraints,
         "shape": [_POSITIVE],
         "scale": [_POSITIVE],

@@ -43,7 +43,7 @@ class ClusterwiseClassifier(ClassifierMixin, BaseEstimator):
     True
     """
 
-    _parameter_constraints = {  # noqa: RUF012
+    _parameter_constraints = {
         "estimator": [HasMethods(["fit", "predict"]), None],
         "n_clusters": [Interval(Integral, 1, None, closed="left")],
         "random_state": ["random_state"],

@@ -74,7 +74,7 @@ class DeepMKL(BankClassifier):
     True
     """
 
-    _parameter_constraints = {  # noqa: RUF012
+    _parameter_constraints = {
         "C": [Interval(Real, 0, None, closed="neither")],
         "n_layers": [Interval(Integral, 1, None, closed="left")],
         **BankClassifier._bank_constraints,

@@ -59,7 +59,7 @@ class EasyMKL(BankClassifier):
     True
     """
 
-    _parameter_constraints = {  # noqa: RUF012
+    _parameter_constraints = {
         "reg": [Interval(Real, 0, 1, closed="right")],
         **BankClassifier._bank_constraints,
         "tol": [Interval(Real, 0, None, closed="neither")],

@@ -66,7 +66,7 @@ class EigenProRegressor(KernelMixin, RegressorMixin, BaseEstimator):
     True
     """
 
-    _parameter_constraints = {  # noqa: RUF012 - scikit-learn's own form
+    _parameter_constraints = {
         **KernelMixin._kernel_constraints,
         "kernel": [StrOptions({"rbf", "laplacian"})],
         "n_epochs": [Interval(Integral, 1, None, closed="left")],

@@ -70,7 +70,7 @@ class FalkonRegressor(KernelMixin, RegressorMixin, BaseEstimator):
     True
     """
 
-    _parameter_constraints = {  # noqa: RUF012 - scikit-learn's own form
+    _parameter_constraints = {
         **KernelMixin._kernel_constraints,
         "kernel": [StrOptions(set(KERNELS))],
         "alpha": [Interval(Real, 0, None, closed="neither")],

@@ -153,7 +153,7 @@ class BankMachine:
 class BankMixin:
     """The parameters ``gammas`` and ``degrees`` of an estimator, and what follows."""
 
-    _bank_constraints = {  # noqa: RUF012 - scikit-learn's own form of constraints
+    _bank_constraints = {
         "gammas": ["array-like", None],
         "degrees": ["array-like"],
     }

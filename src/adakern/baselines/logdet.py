@@ -92,7 +92,7 @@ class LogDetKernel(KernelMixin, OneVsOneMixin, BaseEstimator):
     True
     """
 
-    _parameter_constraints = {  # noqa: RUF012
+    _parameter_constraints = {
         "C": [Interval(Real, 0, None, closed="neither")],
         **KernelMixin._kernel_constraints,
         "degree": [Interval(Integral, 1, None, closed="left")],

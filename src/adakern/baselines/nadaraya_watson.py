@@ -65,7 +65,7 @@ class MetricNadarayaWatson(RegressorMixin, BaseEstimator):
     True
     """
 
-    _parameter_constraints = {  # noqa: RUF012
+    _parameter_constraints = {
         "metric": [StrOptions({"generative", "euclidean"})],
         "reg": [Interval(Real, 0, None, closed="neither")],
         "bandwidth": [

@@ -22,7 +22,7 @@ class _NetworkRegressor(RegressorMixin, BaseEstimator):
 
     _required_packages = ("torch",)
 
-    _parameter_constraints = {  # noqa: RUF012 - scikit-learn's own form
+    _parameter_constraints = {
         "width": [Interval(Integral, 1, None, closed="left")],
         "learning_rate": [Interval(Real, 0, None, closed="neither")],
         "batch_size": [Interval(Integral, 1, None, closed="left")],
@@ -156,7 +156,7 @@ class ResNetRegressor(_NetworkRegressor):
     2020.
     """
 
-    _parameter_constraints = {  # noqa: RUF012 - scikit-learn's own form
+    _parameter_constraints = {
         **_NetworkRegressor._parameter_constraints,
         "n_blocks": [Interval(Integral, 1, None, closed="left")],
     }

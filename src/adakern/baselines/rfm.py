@@ -57,7 +57,7 @@ class RFMRegressor(RegressorMixin, BaseEstimator):
 
     _required_packages = ("torch", "xrfm")
 
-    _parameter_constraints = {  # noqa: RUF012 - scikit-learn's own form
+    _parameter_constraints = {
         "kernel": [StrOptions({"l2", "l1_kermac", "lpq_kermac"})],
         "bandwidth": [Interval(Real, 0, None, closed="neither")],
         "alpha": [Interval(Real, 0, None, closed="neither")],

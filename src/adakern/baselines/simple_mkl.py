@@ -67,7 +67,7 @@ class SimpleMKLClassifier(BankClassifier):
     True
     """
 
-    _parameter_constraints = {  # noqa: RUF012
+    _parameter_constraints = {
         "C": [Interval(Real, 0, None, closed="neither")],
         **BankClassifier._bank_constraints,
         "max_iter": [Interval(Integral, 1, None, closed="left")],
@@ -136,7 +136,7 @@ class SimpleMKLRegressor(BankRegressor):
     True
     """
 
-    _parameter_constraints = {  # noqa: RUF012
+    _parameter_constraints = {
         "C": [Interval(Real, 0, None, closed="neither")],
         "epsilon": [Interval(Real, 0, None, closed="left")],
         **BankRegressor._bank_constraints,

@@ -53,7 +53,7 @@ class UniformMKLClassifier(BankClassifier):
     True
     """
 
-    _parameter_constraints = {  # noqa: RUF012
+    _parameter_constraints = {
         "C": [Interval(Real, 0, None, closed="neither")],
         **BankClassifier._bank_constraints,
         "tol": [Interval(Real, 0, None, closed="neither")],
@@ -108,7 +108,7 @@ class UniformMKLRegressor(BankRegressor):
     True
     """
 
-    _parameter_constraints = {  # noqa: RUF012
+    _parameter_constraints = {
         "C": [Interval(Real, 0, None, closed="neither")],
         "epsilon": [Interval(Real, 0, None, closed="left")],
         **BankRegressor._bank_constraints,

@@ -135,7 +135,7 @@ class DANKClassifier(DANKMixin, OneVsOneMixin, BaseEstimator):
     True
     """
 
-    _parameter_constraints = {  # noqa: RUF012 - scikit-learn's own form of constraints
+    _parameter_constraints = {
         **DANKMixin._parameter_constraints,
         "decision_function_shape": [StrOptions({"ovr", "ovo"})],
     }

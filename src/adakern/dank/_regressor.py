@@ -125,7 +125,7 @@ class DANKRegressor(DANKMixin, RegressorMixin, BaseEstimator):
     True
     """
 
-    _parameter_constraints = {  # noqa: RUF012 - scikit-learn's own form of constraints
+    _parameter_constraints = {
         **DANKMixin._parameter_constraints,
         "epsilon": [Interval(Real, 0, None, closed="left")],
     }

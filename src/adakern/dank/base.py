@@ -37,7 +37,7 @@ _PUBLISHED = (
 class DANKMixin(KernelMixin):
     """Constructor, constraints and dispatch of the two DANK estimators."""
 
-    _parameter_constraints = {  # noqa: RUF012 - scikit-learn's own form of constraints
+    _parameter_constraints = {
         **KernelMixin._kernel_constraints,
         "C": [Interval(Real, 0, None, closed="neither")],
         "degree": [Interval(Integral, 1, None, closed="left")],

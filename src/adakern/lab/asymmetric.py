@@ -81,7 +81,7 @@ class AsymmetricKernelRidge(
     (array([0.24]), array([0.24]))
     """
 
-    _parameter_constraints = {  # noqa: RUF012 - scikit-learn's own form
+    _parameter_constraints = {
         **KernelMixin._kernel_constraints,
         "kernel": [*KernelMixin._kernel_constraints["kernel"], callable],
         "alpha": [Interval(Real, 0, None, closed="left")],

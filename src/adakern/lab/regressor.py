@@ -148,7 +148,7 @@ class LABRBFRegressor(RegressorMixin, BaseEstimator):
     True
     """
 
-    _parameter_constraints = {  # noqa: RUF012 - scikit-learn's own form
+    _parameter_constraints = {
         "profile": [StrOptions(set(PROFILES))],
         "alpha": [Interval(Real, 0, None, closed="left")],
         "max_support": [Interval(Integral, 1, None, closed="left")],

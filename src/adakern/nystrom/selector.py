@@ -156,7 +156,7 @@ class NystromKernelSelector(NystromFeaturesMixin, BaseEstimator):
     {'gamma': 2.0}
     """
 
-    _parameter_constraints = {  # noqa: RUF012 - scikit-learn's own form of constraints
+    _parameter_constraints = {
         **PARAMETER_CONSTRAINTS,
         "kernel": [StrOptions(set(NYSTROM_KERNELS))],
         "param_grid": [dict, list, None],

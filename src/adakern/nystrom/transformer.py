@@ -132,7 +132,7 @@ class CriterionNystroem(NystromFeaturesMixin, KernelMixin, BaseEstimator):
     True
     """
 
-    _parameter_constraints = {  # noqa: RUF012 - scikit-learn's own form of constraints
+    _parameter_constraints = {
         **PARAMETER_CONSTRAINTS,
         **KernelMixin._kernel_constraints,
         "kernel": [StrOptions({*NYSTROM_KERNELS, "precomputed"})],
