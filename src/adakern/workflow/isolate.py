@@ -30,6 +30,9 @@ class Outcome:
 def isolated(function, *args, time_limit):
     """Call ``function(*args)`` in a child process.
 
+    Where the calling process has used OpenMP (scikit-learn, PyTorch), the function must
+    keep to one thread (``threadpool_limits``): OpenMP's pool does not survive a fork.
+
     Parameters
     ----------
     function : callable

@@ -5,6 +5,7 @@ import time
 import numpy as np
 import pandas as pd
 from sklearn.svm import SVC
+from threadpoolctl import threadpool_limits
 
 from adakern.dank import DANKClassifier
 from adakern.dank.partition import coupling
@@ -143,14 +144,17 @@ def _model(method, C, gamma, n_clusters):
 
 
 def _fit(model, data, size):
-    start = time.perf_counter()
-    model.fit(data.X_train[:size], data.y_train[:size])
-    seconds = time.perf_counter() - start
-    return {
-        "seconds": seconds,
-        "accuracy": model.score(data.X_test, data.y_test),
-        "n_support": len(model.support_),
-    }
+    # One thread, so that times compare; and a pool of OpenMP threads that the parent
+    # has started does not survive the fork: the child would wait for them forever.
+    with threadpool_limits(1):
+        start = time.perf_counter()
+        model.fit(data.X_train[:size], data.y_train[:size])
+        seconds = time.perf_counter() - start
+        return {
+            "seconds": seconds,
+            "accuracy": model.score(data.X_test, data.y_test),
+            "n_support": len(model.support_),
+        }
 
 
 def exponents(frame):
