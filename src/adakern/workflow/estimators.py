@@ -1,6 +1,6 @@
 """From the ``_target_`` form of a YAML file to a scikit-learn estimator."""
 
-from hydra.utils import instantiate
+from adakern.workflow.dotted import instantiate
 
 __all__ = ["expand_grid", "make_estimator"]
 
@@ -23,7 +23,7 @@ def make_estimator(recipe, params=None, *, seed=None, threads=1):
     -------
     estimator
     """
-    estimator = instantiate(recipe, _convert_="all")
+    estimator = instantiate(recipe)
     known = estimator.get_params()
     open_params = {"random_state": seed, "n_jobs": threads}
     defaults = {k: v for k, v in open_params.items() if k in known and k not in recipe}

@@ -1,8 +1,9 @@
 """Stage ``plot``: one of the experiment's own figures."""
 
 from adakern.files import atomic_path
+from adakern.workflow.dotted import resolve
 from adakern.workflow.figures import to_svg
-from adakern.workflow.study import read_frames, resolve
+from adakern.workflow.study import read_frames
 
 __all__ = ["run"]
 

@@ -1,20 +1,14 @@
 """Stage ``study``: a computation that is not a solve, kept as a tidy table."""
 
-from importlib import import_module
 from pathlib import Path
 
 from threadpoolctl import threadpool_limits
 
 from adakern.datasets import Table
 from adakern.files import atomic_path
+from adakern.workflow.dotted import resolve
 
-__all__ = ["read_frames", "resolve", "run"]
-
-
-def resolve(dotted):
-    """The function that a dotted name such as ``package.module.name`` stands for."""
-    module, _, name = dotted.rpartition(".")
-    return getattr(import_module(module), name)
+__all__ = ["read_frames", "run"]
 
 
 def read_frames(paths):

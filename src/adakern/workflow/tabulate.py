@@ -1,7 +1,8 @@
 """Stage ``tabulate``: one of the experiment's own tables."""
 
 from adakern.files import atomic_path
-from adakern.workflow.study import read_frames, resolve
+from adakern.workflow.dotted import resolve
+from adakern.workflow.study import read_frames
 
 __all__ = ["run"]
 
