@@ -14,10 +14,10 @@ from importlib import import_module
 
 def explain(error):
     """The error in one line; a full disk with the way out, which it does not say."""
-    message = f"{type(error).__name__} in {snakemake.rule}: {error}"  # noqa: F821
+    message = f"{type(error).__name__} in {snakemake.rule}: {error}"
     if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
         message += (
-            f". The disk that holds {snakemake.output[0]} is full. "  # noqa: F821
+            f". The disk that holds {snakemake.output[0]} is full. "
             "Free some space and run the same command again: what is finished is kept"
         )
     return message
@@ -25,13 +25,13 @@ def explain(error):
 
 terminal = os.dup(2)
 try:
-    if snakemake.log:  # noqa: F821 - Snakemake defines `snakemake` in its scripts
+    if snakemake.log:
         flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
-        os.dup2(os.open(snakemake.log[0], flags), 2)  # noqa: F821
-    import_module(f"adakern.workflow.{snakemake.params.stage}").run(  # noqa: F821
-        dict(snakemake.input.items()),  # noqa: F821
-        dict(snakemake.output.items()),  # noqa: F821
-        snakemake.params.settings,  # noqa: F821
+        os.dup2(os.open(snakemake.log[0], flags), 2)
+    import_module(f"adakern.workflow.{snakemake.params.stage}").run(
+        dict(snakemake.input.items()),
+        dict(snakemake.output.items()),
+        snakemake.params.settings,
     )
 except Exception as error:
     os.write(terminal, f"\n{explain(error)}\n\n".encode())
