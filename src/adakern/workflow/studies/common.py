@@ -9,7 +9,7 @@ from sklearn.svm import SVC
 
 from adakern.workflow.prepare import prepare
 
-__all__ = ["SVM_GRID", "fit_quietly", "random_half", "tuned_svm"]
+__all__ = ["SVM_GRID", "axes_grid", "fit_quietly", "random_half", "tuned_svm"]
 
 #: sigma and C in 2^-5, ..., 2^5, every other point, as for the experiments' SVM.
 POWERS = range(-5, 6, 2)
@@ -39,3 +39,11 @@ def fit_quietly(model, X, y):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         return model.fit(X, y)
+
+
+def axes_grid(n_rows, n_columns, *, width=5.0, height=3.8):
+    """A figure and its axes; width and height are those of one, in inches."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(width * n_columns, height * n_rows), layout="constrained")
+    return figure, figure.subplots(n_rows, n_columns)

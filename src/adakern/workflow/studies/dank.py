@@ -9,11 +9,9 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.svm import SVC, SVR
 
 from adakern.dank import DANKClassifier, DANKRegressor
-from adakern.dank.partition import partition
-from adakern.dank.theory import between_clusters, partition_bounds, screened_rows
-from adakern.kernels import gram_matrix
 from adakern.workflow.studies.common import (
     SVM_GRID,
+    axes_grid,
     fit_quietly,
     random_half,
     tuned_svm,
@@ -21,12 +19,10 @@ from adakern.workflow.studies.common import (
 
 __all__ = [
     "boundary",
-    "bounds",
     "convergence",
     "eta_sensitivity",
     "extensions",
     "plot_boundary",
-    "plot_bounds",
     "plot_convergence",
     "plot_eta_sensitivity",
     "plot_extensions",
@@ -90,7 +86,7 @@ def convergence(table, seed, *, methods=METHODS, max_iter=2000, tau=0.01, tol=1e
 
 def plot_convergence(frame):
     """Distance to the best objective, relative gap and step length by iteration."""
-    figure, axes = _axes(1, 3, width=4.2)
+    figure, axes = axes_grid(1, 3, width=4.2)
     best = frame.groupby("dataset")["objective"].transform("max")
     frame = frame.assign(distance=(best - frame["objective"]) / best.abs())
     titles = {
@@ -139,7 +135,7 @@ def eta_sensitivity(table, seed, *, multiples=MULTIPLES, repeats=5, tau=0.01):
 
 def plot_eta_sensitivity(frame):
     """Accuracy and rank against eta / C^2, the rule and the SVM as lines."""
-    figure, axes = _axes(1, 2)
+    figure, axes = axes_grid(1, 2)
     rule = frame["eta"] == "svm"
     for k, (dataset, part) in enumerate(frame.groupby("dataset")):
         numeric = part[~rule].assign(eta=part["eta"][~rule].astype(float))
@@ -212,7 +208,7 @@ def _plane_frame(kind, rows, svm, model):
 def plot_boundary(frame):
     """One row for each kernel width: both boundaries, and F as a picture."""
     gammas = frame["gamma"].unique()
-    figure, axes = _axes(len(gammas), 2)
+    figure, axes = axes_grid(len(gammas), 2)
     axes = np.atleast_2d(axes)
     for (plane, heat), gamma in zip(axes, gammas, strict=True):
         part = frame[frame["gamma"] == gamma]
@@ -285,7 +281,7 @@ def plot_synthetic(frame):
     """The function and its reconstructions; over a plane, as coloured points."""
     datasets = frame["dataset"].unique()
     methods = frame["method"].unique()
-    figure, axes = _axes(len(datasets), len(methods), width=4.2)
+    figure, axes = axes_grid(len(datasets), len(methods), width=4.2)
     axes = np.asarray(axes).reshape(len(datasets), len(methods))
     for row, dataset in zip(axes, datasets, strict=True):
         for ax, method in zip(row, methods, strict=True):
@@ -352,7 +348,7 @@ def extensions(
 
 def plot_extensions(frame):
     """Mean accuracy with its standard deviation, and mean seconds, by training rows."""
-    figure, (left, right) = _axes(1, 2)
+    figure, (left, right) = axes_grid(1, 2)
     for name, part in frame.groupby("extension", sort=False):
         summary = part.groupby("size")[["accuracy", "seconds"]].agg(["mean", "std"])
         accuracy = summary["accuracy"]
@@ -364,100 +360,9 @@ def plot_extensions(frame):
     return figure
 
 
-def bounds(
-    table, seed, *, n_rows=1000, clusters=(2, 5, 10, 50, 100, 200), C=32.0, gamma=2.0
-):
-    """Figure 5: Q(pi), the bounds and what they bound, against the clusters.
-
-    Parameters
-    ----------
-    n_rows : int, default=1000
-        Rows drawn from the table.
-    clusters : sequence of int
-    C, gamma : float
-        Of the Gaussian kernel machine, without intercept and with tau = 0.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Columns: clusters, quantity ("objective", "coefficients" or "factor"), measured,
-        bound, between (Q(pi)), total (the sum of all |K_ij|), screened (rows that
-        Theorem 7 recognises), non_support (rows that are none).
-    """
-    rows = np.random.default_rng(seed).permutation(len(table.y))[:n_rows]
-    X, y = table.X[rows], table.y[rows]
-    K = gram_matrix(X, gamma=gamma)
-    eta = float((SVC(C=C, gamma=gamma).fit(X, y).dual_coef_ ** 2).sum())
-    whole = _solve_on(K, y, C, eta)
-    records = []
-    for v in clusters:
-        labels = partition(X, v, seed).labels
-        K_bar = K * (labels[:, None] == labels)
-        part = _solve_on(K_bar, y, C, eta)
-        low = min(whole["F"].min(), part["F"].min())
-        high = max(whole["F"].max(), part["F"].max())
-        says = partition_bounds(K, labels, C, eta, low, high)
-        alpha, other = np.abs(whole["d"]), np.abs(part["d"])
-        signs = np.where(y == y.max(), 1.0, -1.0)
-        gradient = 1 - signs * ((part["F"] * K_bar) @ part["d"])
-        for quantity, measured, bound in (
-            ("objective", abs(_h(K, whole, eta) - _h(K, part, eta)), says.objective),
-            ("coefficients", ((alpha - other) ** 2).sum(), says.coefficients_printed),
-            ("factor", np.linalg.norm(whole["F"] - part["F"]), says.factor_printed),
-        ):
-            records.append(
-                {
-                    "clusters": v,
-                    "quantity": quantity,
-                    "measured": measured,
-                    "bound": bound,
-                    "between": between_clusters(K, labels),
-                    "total": np.abs(K).sum(),
-                    "screened": screened_rows(gradient, K, C, low, high).sum(),
-                    "non_support": (alpha == 0).sum(),
-                }
-            )
-    return pd.DataFrame(records)
-
-
-def _solve_on(K, y, C, eta):
-    """DANK without intercept and nuclear norm on a Gram matrix: d and F."""
-    model = DANKClassifier(
-        C=C, kernel="precomputed", eta=eta, tau=0.0, fit_intercept=False
-    )
-    fit_quietly(model, K, y)
-    d = np.zeros(len(K))
-    d[model.support_] = model.dual_coef_[0]
-    return {"d": d, "F": model.adaptive_factor_ @ model.adaptive_factor_.T}
-
-
-def _h(K, solution, eta):
-    d, F = solution["d"], solution["F"]
-    return np.abs(d).sum() - d @ (F * K) @ d / 2 + eta * ((F - 1) ** 2).sum()
-
-
-def plot_bounds(frame):
-    """Q(pi) against its limit, and each bound beside what it bounds."""
-    figure, axes = _axes(1, 4, width=3.6)
-    for k, (dataset, part) in enumerate(frame.groupby("dataset")):
-        first = part[part["quantity"] == "objective"]
-        axes[0].plot(first["clusters"], first["between"], f"C{k}o-", label=dataset)
-        axes[0].axhline(first["total"].iloc[0], color=f"C{k}", ls=":")
-        for ax, (quantity, curve) in zip(
-            axes[1:], part.groupby("quantity", sort=False), strict=True
-        ):
-            ax.loglog(curve["clusters"], curve["measured"], f"C{k}o-")
-            ax.loglog(curve["clusters"], curve["bound"], f"C{k}^--")
-            ax.set(title=f"{quantity}: — measured, -- bound", xlabel="clusters")
-    screened = frame.groupby("dataset")["screened"].max()
-    axes[0].set(title=f"Q(π); rows screened: {int(screened.max())}", xlabel="clusters")
-    axes[0].legend(fontsize=8)
-    return figure
-
-
 def plot_rank(records):
     """Rank of F against tau from the records of a sweep, one curve for each set."""
-    figure, ax = _axes(1, 1)
+    figure, ax = axes_grid(1, 1)
     records = records[records["rank"].notna()]
     tau = records["method"].str.extract(r"tau=([0-9.eE+-]+)", expand=False)
     records = records.assign(tau=tau.astype(float)).dropna(subset="tau")
@@ -468,10 +373,3 @@ def plot_rank(records):
     ax.set(yscale="log", xlabel="tau", ylabel="rank of F")
     ax.legend(fontsize=7)
     return figure
-
-
-def _axes(n_rows, n_columns, *, width=5.0, height=3.8):
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(width * n_columns, height * n_rows), layout="constrained")
-    return figure, figure.subplots(n_rows, n_columns)
