@@ -42,6 +42,40 @@ def test_study_gives_a_frame_that_its_figure_shows(study, data, params):
     assert all(ax.has_data() for ax in figure.axes)
 
 
+def test_convergence_table_tells_who_came_near_the_best_and_when():
+    frame = pd.DataFrame(
+        {
+            "dataset": "small",
+            "method": ["a", "a", "a", "b", "b"],
+            "iteration": [0, 1, 2, 0, 1],
+            "seconds": [0.1, 0.2, 0.3, 0.1, 0.2],
+            "objective": [1.0, 9.9995, 10.0, 1.0, 5.0],
+            "gap": [1.0, 0.1, 0.0, 1.0, 0.5],
+        }
+    )
+    table = dank.convergence_table(frame).set_index("method")
+    assert table.loc["a", "iterations_to_near"] == 1
+    assert np.isnan(table.loc["b", "iterations_to_near"])
+    assert table.loc["b", "relative_gap"] == 0.5
+
+
+def test_synthetic_table_puts_the_published_error_beside_ours():
+    frame = dank.synthetic(STEP, 0).assign(dataset="step-1d")
+    table = dank.synthetic_table(frame).set_index("method")
+    assert table.loc["dank", "published"] == 0.004
+    one = frame[frame["method"] == "dank"]
+    assert table.loc["dank", "relative_mse"] == one["relative_mse"].iloc[0]
+
+
+def test_repeats_are_condensed_to_mean_and_deviation():
+    frame = pd.DataFrame(
+        {"dataset": "a", "eta": ["1", "1"], "accuracy": [0.5, 0.7], "rank": 2, "svm": 1}
+    )
+    (row,) = dank.eta_sensitivity_table(frame).to_dict("records")
+    assert row["accuracy_mean"] == pytest.approx(0.6)
+    assert row["accuracy_std"] == pytest.approx(np.sqrt(0.02))
+
+
 def test_convergence_of_every_method_is_an_ascent_from_its_start():
     frame = dank.convergence(CLOWNS, 0, max_iter=50)
     for _, curve in frame.groupby("method"):

@@ -11,7 +11,9 @@ from adakern.workflow.studies.lab import (
     plot_sine,
     plot_support,
     sine,
+    sine_table,
     support,
+    support_table,
 )
 
 
@@ -26,6 +28,7 @@ def test_sine_is_figure_1():
     fast = bandwidths[bandwidths.x > 1.25].value.median()
     assert fast > 1.5 * slow
     assert len(plot_sine(frame).axes) == 4
+    assert sine_table(frame)["r2"].tolist() == r2[sine_table(frame)["model"]].tolist()
 
 
 @pytest.mark.filterwarnings("ignore", category=ConvergenceWarning)
@@ -38,6 +41,8 @@ def test_support_compares_the_methods_at_equal_size():
     assert set(frame[frame.method == "rbf-krr"].n_support) == {160}
     r2 = frame.set_index(["method", "n_support"]).r2
     assert r2["lab-rbf", 30] > r2["falkon", 30]
-    figure = plot_support(frame.assign(dataset="chirp"))
+    frame = frame.assign(dataset="chirp")
+    assert len(support_table(frame)) == 4
+    figure = plot_support(frame)
     assert len(figure.axes) == 1
     assert len(figure.axes[0].get_legend().get_texts()) == 4

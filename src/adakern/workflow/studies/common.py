@@ -9,7 +9,14 @@ from sklearn.svm import SVC
 
 from adakern.workflow.prepare import prepare
 
-__all__ = ["SVM_GRID", "axes_grid", "fit_quietly", "random_half", "tuned_svm"]
+__all__ = [
+    "SVM_GRID",
+    "axes_grid",
+    "fit_quietly",
+    "random_half",
+    "summarise",
+    "tuned_svm",
+]
 
 #: sigma and C in 2^-5, ..., 2^5, every other point, as for the experiments' SVM.
 POWERS = range(-5, 6, 2)
@@ -39,6 +46,13 @@ def fit_quietly(model, X, y):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         return model.fit(X, y)
+
+
+def summarise(frame, by, quantities):
+    """Mean and standard deviation of columns over the repeats, one row a group."""
+    table = frame.groupby(by, sort=False)[quantities].agg(["mean", "std"])
+    table.columns = ["_".join(pair) for pair in table.columns]
+    return table.reset_index()
 
 
 def axes_grid(n_rows, n_columns, *, width=5.0, height=3.8):

@@ -1,6 +1,7 @@
 """Studies of DANK: the figures of Liu et al. (JMLR 2020) and of its preprint."""
 
 import time
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -9,19 +10,24 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.svm import SVC, SVR
 
 from adakern.dank import DANKClassifier, DANKRegressor
+from adakern.workflow.published import load_published
 from adakern.workflow.studies.common import (
     SVM_GRID,
     axes_grid,
     fit_quietly,
     random_half,
+    summarise,
     tuned_svm,
 )
 
 __all__ = [
     "boundary",
     "convergence",
+    "convergence_table",
     "eta_sensitivity",
+    "eta_sensitivity_table",
     "extensions",
+    "extensions_table",
     "plot_boundary",
     "plot_convergence",
     "plot_eta_sensitivity",
@@ -29,6 +35,7 @@ __all__ = [
     "plot_rank",
     "plot_synthetic",
     "synthetic",
+    "synthetic_table",
 ]
 
 #: eta as multiples of C^2 (preprint, figure 8).
@@ -105,6 +112,30 @@ def plot_convergence(frame):
     return figure
 
 
+def convergence_table(frame, *, near=1e-4):
+    """What each method reached, and when it was within `near` of the best objective."""
+    rows = []
+    for dataset, part in frame.groupby("dataset", sort=False):
+        best = part["objective"].max()
+        for method, curve in part.groupby("method", sort=False):
+            close = curve[best - curve["objective"] <= near * abs(best)]
+            first = close.iloc[0] if len(close) else {}
+            rows.append(
+                {
+                    "dataset": dataset,
+                    "method": method,
+                    "iterations": len(curve),
+                    "seconds": curve["seconds"].iloc[-1],
+                    "objective": curve["objective"].iloc[-1],
+                    "relative_gap": curve["gap"].iloc[-1],
+                    "iterations_to_near": first.get("iteration"),
+                    "seconds_to_near": first.get("seconds"),
+                    "near": near,
+                }
+            )
+    return pd.DataFrame(rows)
+
+
 def eta_sensitivity(table, seed, *, multiples=MULTIPLES, repeats=5, tau=0.01):
     """Preprint, figure 8: test accuracy and rank against eta.
 
@@ -151,6 +182,11 @@ def plot_eta_sensitivity(frame):
     axes[1].set(ylabel="rank of F", xlabel="eta / C²", yscale="log")
     axes[0].legend(fontsize=8, title="-- eta = |α|², ·· SVM", title_fontsize=8)
     return figure
+
+
+def eta_sensitivity_table(frame):
+    """Mean accuracy and rank by eta, with the accuracy of the SVM."""
+    return summarise(frame, ["dataset", "eta"], ["accuracy", "rank", "svm"])
 
 
 def boundary(table, seed, *, gammas=(0.5,), multiple=None, n_grid=80):
@@ -298,6 +334,17 @@ def plot_synthetic(frame):
     return figure
 
 
+def synthetic_table(frame):
+    """Relative squared error of each method, beside the paper's."""
+    errors = frame.groupby(["dataset", "method"], sort=False)
+    errors = errors[["relative_mse", "rank"]].first().reset_index()
+    published = load_published(Path("data/published/dank_synthetic_regression.csv"))
+    published = published.replace({"method": {"svr-cv": "svr"}})
+    published = published.rename(columns={"mean": "published"})
+    keys = ["dataset", "method"]
+    return errors.merge(published[[*keys, "published"]], on=keys, how="left")
+
+
 def extensions(
     table, seed, *, sizes=(100, 200, 300, 400, 500), n_test=2000, repeats=5, eta=0.1
 ):
@@ -358,6 +405,11 @@ def plot_extensions(frame):
     right.set(xlabel="training rows", ylabel="seconds to predict")
     left.legend(fontsize=8)
     return figure
+
+
+def extensions_table(frame):
+    """Mean accuracy and seconds by training rows and extension."""
+    return summarise(frame, ["dataset", "size", "extension"], ["accuracy", "seconds"])
 
 
 def plot_rank(records):

@@ -10,7 +10,7 @@ from adakern.dank.theory import between_clusters, partition_bounds, screened_row
 from adakern.kernels import gram_matrix
 from adakern.workflow.studies.common import axes_grid, fit_quietly
 
-__all__ = ["bounds", "plot_bounds"]
+__all__ = ["bounds", "bounds_table", "plot_bounds"]
 
 
 def bounds(
@@ -102,3 +102,10 @@ def plot_bounds(frame):
     axes[0].set(title=f"Q(π); rows screened: {int(screened.max())}", xlabel="clusters")
     axes[0].legend(fontsize=8)
     return figure
+
+
+def bounds_table(frame):
+    """Each bound, what it bounds, and how loose it is."""
+    frame = frame.assign(looseness=frame["bound"] / frame["measured"])
+    keys = ["dataset", "clusters", "quantity", "measured", "bound", "looseness"]
+    return frame[[*keys, "between", "total", "screened", "non_support"]]

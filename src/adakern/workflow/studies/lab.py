@@ -13,8 +13,16 @@ from sklearn.preprocessing import MinMaxScaler
 from adakern.baselines import FalkonRegressor
 from adakern.datasets import make_sin_2x3
 from adakern.lab import LABRBFRegressor
+from adakern.workflow.studies.common import summarise
 
-__all__ = ["plot_sine", "plot_support", "sine", "support"]
+__all__ = [
+    "plot_sine",
+    "plot_support",
+    "sine",
+    "sine_table",
+    "support",
+    "support_table",
+]
 
 #: Ridge of the kernel ridge regressions, the authors' for LAB RBF.
 ALPHA = 1e-3
@@ -91,6 +99,17 @@ def plot_sine(frame):
     axes[-1].set_ylabel("θ, x scaled to [-1, 1]")
     axes[-1].set_xlabel("x")
     return figure
+
+
+def sine_table(frame):
+    """R2 of the three fits."""
+    fits = frame[~frame["model"].isin(["truth", "bandwidth"])]
+    return fits.groupby("model", sort=False)["r2"].first().reset_index()
+
+
+def support_table(frame):
+    """Mean R2 by method and number of support data."""
+    return summarise(frame, ["dataset", "method", "n_support"], ["r2"])
 
 
 def support(table, seed, *, sizes, repeats=3):
