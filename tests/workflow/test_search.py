@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 from sklearn.model_selection import GridSearchCV, StratifiedKFold
 from sklearn.svm import SVC, SVR
+from sklearn.utils import resample
 
 from adakern.datasets import Table, make_clowns
 from adakern.files import read_json, write_json
@@ -29,6 +30,7 @@ def params(**more):
         "fixed": [],
         "folds": 3,
         "step": 1,
+        "max_rows": None,
         "threads": 1,
         "seed": 4,
         "time_limit": 100,
@@ -61,6 +63,29 @@ def test_the_test_part_is_not_looked_at(prepared):
     before = search_grid(prepared, "classification", settings, {}, seed=0)
     prepared.X_test[:], prepared.y_test[:] = np.nan, -9
     assert search_grid(prepared, "classification", settings, {}, seed=0) == before
+
+
+def test_a_search_on_some_rows_is_a_search_on_a_stratified_part(prepared):
+    grid = {"C": [0.1, 1, 10], "gamma": [0.1, 1.0]}
+    settings = params(grid=grid, max_rows=30)
+    _, rows = search_grid(prepared, "classification", settings, {}, seed=4)
+    X, y = resample(
+        prepared.X_train,
+        prepared.y_train,
+        replace=False,
+        n_samples=30,
+        stratify=prepared.y_train,
+        random_state=4,
+    )
+    assert np.unique(y, return_counts=True)[1].tolist() == [6, 24]
+    cv = StratifiedKFold(3, shuffle=True, random_state=4)
+    oracle = GridSearchCV(SVC(random_state=4), grid, cv=cv).fit(X, y)
+    np.testing.assert_array_equal(
+        [row["mean_score"] for row in rows], oracle.cv_results_["mean_test_score"]
+    )
+    plenty = params(grid=grid, max_rows=50)
+    everything = search_grid(prepared, "classification", params(grid=grid), {}, 4)
+    assert search_grid(prepared, "classification", plenty, {}, 4) == everything
 
 
 def test_handed_over_parameters_are_kept(prepared):

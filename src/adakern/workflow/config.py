@@ -81,6 +81,8 @@ class Search:
     folds: int = 5
     #: Every how many points of a grid are kept; 2 halves each axis.
     step: int = 1
+    #: Training rows that a search looks at, drawn at random; all where null.
+    max_rows: int | None = None
 
 
 @dataclass

@@ -323,6 +323,7 @@ class Plan:
             "grid": recipe["grid"],
             "folds": recipe["folds"],
             "step": self.config.search.step,
+            "max_rows": self.config.search.max_rows,
         }
 
     def solve_params(self, dataset, method):

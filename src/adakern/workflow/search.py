@@ -6,6 +6,7 @@ import warnings
 import numpy as np
 import pandas as pd
 from sklearn.model_selection import GridSearchCV
+from sklearn.utils import resample
 from threadpoolctl import threadpool_limits
 
 from adakern.datasets import Table
@@ -59,7 +60,7 @@ def search_grid(prepared, task, params, handed_over, seed):
         # The table keeps the failed points as NaN; a search without any point left
         # raises. Points that did not converge compete with the score they reached.
         warnings.simplefilter("ignore")
-        search.fit(prepared.X_train, prepared.y_fit)
+        search.fit(*_some_rows(prepared, task, params["max_rows"], seed))
     rows = [
         point | {"mean_score": float(mean), "std_score": float(std)}
         for point, mean, std in zip(
@@ -70,6 +71,17 @@ def search_grid(prepared, task, params, handed_over, seed):
         )
     ]
     return fixed | search.best_params_, rows
+
+
+def _some_rows(prepared, task, most, seed):
+    """At most `most` of the training rows, classes in proportion."""
+    X, y = prepared.X_train, prepared.y_fit
+    if most is None or len(y) <= most:
+        return X, y
+    stratify = y if task == "classification" else None
+    return resample(
+        X, y, replace=False, n_samples=most, stratify=stratify, random_state=seed
+    )
 
 
 def run(inputs, outputs, params):

@@ -56,6 +56,10 @@ def validate(plan, conf=CONF):
         raise ConfigError(f"experiment {plan.config.name!r} cannot run:\n{listed}")
 
 
+def _unbounded(value):
+    return math.inf if value is None else value
+
+
 def _numbers(config):
     """Ranges of the numeric settings."""
     bounds = {
@@ -64,6 +68,7 @@ def _numbers(config):
         "protocol.seed": (config.protocol.seed, 0, 2**32 - 1),
         "search.folds": (config.search.folds, 1, math.inf),
         "search.step": (config.search.step, 1, math.inf),
+        "search.max_rows": (_unbounded(config.search.max_rows), 50, math.inf),
         "jobs.batch_rows": (config.jobs.batch_rows, 0, math.inf),
         "jobs.threads": (config.jobs.threads, 1, math.inf),
         "jobs.time_limit": (config.jobs.time_limit, 1, math.inf),

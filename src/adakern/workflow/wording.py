@@ -61,9 +61,14 @@ def protocol_in_words(config):
             if search.get("step", 1) > 1
             else ""
         )
+        part = (
+            f"{search['max_rows']:,} rows (where there are more) of the training part"
+            if search.get("max_rows")
+            else "the training part"
+        )
         words.append(
             f"Hyper-parameters: grid search by {search['folds']}-fold cross-validation "
-            f"on the training part alone{thinned}; where a method takes over another's "
+            f"on {part} alone{thinned}; where a method takes over another's "
             "parameters, the configuration says so."
         )
     words.append(
