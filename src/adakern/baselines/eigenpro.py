@@ -7,14 +7,15 @@ from scipy.linalg import eigh
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import validate_data
 
-from adakern.kernels import KernelMixin, kernel_diagonal, row_blocks
+from adakern.baselines.expansion import KernelExpansionMixin
+from adakern.kernels import kernel_diagonal, row_blocks
 
 __all__ = ["EigenProRegressor"]
 
 
-class EigenProRegressor(KernelMixin, RegressorMixin, BaseEstimator):
+class EigenProRegressor(KernelExpansionMixin, RegressorMixin, BaseEstimator):
     """Kernel machine on all data, trained by EigenPro iterations.
 
     Gradient descent in the reproducing kernel Hilbert space, whose slow directions are
@@ -67,7 +68,7 @@ class EigenProRegressor(KernelMixin, RegressorMixin, BaseEstimator):
     """
 
     _parameter_constraints = {
-        **KernelMixin._kernel_constraints,
+        **KernelExpansionMixin._kernel_constraints,
         "kernel": [StrOptions({"rbf", "laplacian"})],
         "n_epochs": [Interval(Integral, 1, None, closed="left")],
         "n_subsample": [Interval(Integral, 1, None, closed="left")],
@@ -129,25 +130,6 @@ class EigenProRegressor(KernelMixin, RegressorMixin, BaseEstimator):
                 self.n_iter_ += 1
         self.dual_coef_ = coef
         return self
-
-    def predict(self, X):
-        """Predict, in blocks of rows.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, d)
-
-        Returns
-        -------
-        ndarray of shape (n,)
-        """
-        check_is_fitted(self)
-        X = validate_data(self, X, reset=False, dtype=np.float64)
-        blocks = [
-            self._gram(X[rows], self.support_vectors_) @ self.dual_coef_
-            for rows in row_blocks(len(X), 3 * 8 * len(self.support_))
-        ]
-        return np.concatenate(blocks) + self.intercept_
 
     def _preconditioner(self, X):
         """Eigenvectors V of K(X, X), their weights, what is left, the largest norm.

@@ -9,14 +9,15 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import validate_data
 
-from adakern.kernels import KERNELS, KernelMixin, row_blocks
+from adakern.baselines.expansion import KernelExpansionMixin
+from adakern.kernels import KERNELS
 
 __all__ = ["FalkonRegressor"]
 
 
-class FalkonRegressor(KernelMixin, RegressorMixin, BaseEstimator):
+class FalkonRegressor(KernelExpansionMixin, RegressorMixin, BaseEstimator):
     """Kernel ridge regression on a random subset of the data as centres.
 
     Minimizes ``|K_nm c - y|^2 / n + alpha c'K_mm c`` over the coefficients c of m
@@ -71,7 +72,7 @@ class FalkonRegressor(KernelMixin, RegressorMixin, BaseEstimator):
     """
 
     _parameter_constraints = {
-        **KernelMixin._kernel_constraints,
+        **KernelExpansionMixin._kernel_constraints,
         "kernel": [StrOptions(set(KERNELS))],
         "alpha": [Interval(Real, 0, None, closed="neither")],
         "n_centers": [Interval(Integral, 1, None, closed="left")],
@@ -154,25 +155,6 @@ class FalkonRegressor(KernelMixin, RegressorMixin, BaseEstimator):
         self.dual_coef_ = precondition(v)
         return self
 
-    def predict(self, X):
-        """Predict, in blocks of rows.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, d)
-
-        Returns
-        -------
-        ndarray of shape (n,)
-        """
-        check_is_fitted(self)
-        X = validate_data(self, X, reset=False, dtype=np.float64)
-        blocks = [
-            self._gram(X[rows], self.support_vectors_) @ self.dual_coef_
-            for rows in self._blocks(len(X))
-        ]
-        return np.concatenate(blocks) + self.intercept_
-
     def _normal_product(self, X, weights):
         """K_mn w with w = weights(rows, K[rows]), block by block."""
         total = np.zeros(len(self.support_))
@@ -180,9 +162,6 @@ class FalkonRegressor(KernelMixin, RegressorMixin, BaseEstimator):
             K = self._gram(X[rows], self.support_vectors_)
             total += K.T @ weights(rows, K)
         return total
-
-    def _blocks(self, n):
-        return row_blocks(n, 3 * 8 * len(self.support_))
 
 
 def _upper_cholesky(K):

@@ -1,13 +1,11 @@
 """The canonical table that every data set becomes."""
 
 import json
-import os
-import tempfile
 from dataclasses import dataclass, field
-from pathlib import Path
 
 import numpy as np
 
+from ..files import atomic_path
 from .errors import DatasetError
 from .fingerprint import content_fingerprint
 
@@ -70,8 +68,6 @@ class Table:
         ----------
         path : path-like
         """
-        path = Path(path)
-        path.parent.mkdir(parents=True, exist_ok=True)
         arrays = {"X": self.X, "y": self.y}
         for key in ("groups", "test_rows"):
             if getattr(self, key) is not None:
@@ -82,15 +78,8 @@ class Table:
             "feature_names": list(self.feature_names),
             "provenance": self.provenance,
         }
-        handle, partial = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-        try:
-            with os.fdopen(handle, "wb") as file:
-                np.savez(file, description=json.dumps(described), **arrays)
-            os.chmod(partial, 0o644)
-            os.replace(partial, path)
-        except BaseException:
-            os.unlink(partial)
-            raise
+        with atomic_path(path) as partial, open(partial, "wb") as file:
+            np.savez(file, description=json.dumps(described), **arrays)
 
     @classmethod
     def load(cls, path):
