@@ -26,10 +26,11 @@ def dense_kernel(T, X, theta, profile):
     return np.exp(-D) if profile == "gaussian" else np.exp(-np.sqrt(D))
 
 
-def dense_loss(theta, X_s, y_s, X, y, alpha, profile):
+def dense_loss(theta, X_s, y_s, X, y, alpha, profile, penalty):
     K_ss = dense_kernel(X_s, X_s, theta, profile)
     coef = np.linalg.solve(K_ss + alpha * np.eye(len(X_s)), y_s - y_s.mean())
-    return np.mean((dense_kernel(X, X_s, theta, profile) @ coef + y_s.mean() - y) ** 2)
+    errors = dense_kernel(X, X_s, theta, profile) @ coef + y_s.mean() - y
+    return np.mean(errors**2) + penalty * np.sum(coef**2)
 
 
 def finite_differences(function, theta, step=1e-5):
@@ -51,15 +52,18 @@ def test_kernel_equals_its_definition(profile, seed, offset):
     assert_allclose(K, expected, atol=1e-6 if profile == "laplacian" else 1e-12)
 
 
+@pytest.mark.parametrize("penalty", [0.0, 0.1])
 @pytest.mark.parametrize("shared", [False, True])
 @pytest.mark.parametrize("profile", PROFILES)
-def test_gradient_against_finite_differences(profile, shared):
+def test_gradient_against_finite_differences(profile, shared, penalty):
     X_s, y_s, X, y, theta = make(shared=shared)
     # Points that coincide: a training row on a support datum, two equal rows.
     X[3], X[5] = X_s[2], X[4]
-    loss = InterpolationLoss(X_s, y_s, X, y, alpha=1e-2, profile=profile)
+    loss = InterpolationLoss(
+        X_s, y_s, X, y, alpha=1e-2, profile=profile, coef_penalty=penalty
+    )
     value, gradient = loss.value_and_gradient(theta)
-    arguments = (X_s, y_s, X, y, 1e-2, profile)
+    arguments = (X_s, y_s, X, y, 1e-2, profile, penalty)
     assert_allclose(value, dense_loss(theta, *arguments), rtol=1e-6)
     expected = finite_differences(lambda t: dense_loss(t, *arguments), theta)
     assert_allclose(gradient, expected, atol=1e-6 * np.abs(expected).max())

@@ -42,6 +42,26 @@ def test_training_the_bandwidths_helps(data, profile):
     assert 1 - after < 0.5 * (1 - before)
 
 
+def test_small_coefficients_predict_better_from_few_collinear_rows():
+    errors = np.array([penalty_on_collinear_rows(seed) for seed in range(4)])
+    free, penalized = errors.mean(axis=0)
+    assert penalized < 0.8 * free
+
+
+def penalty_on_collinear_rows(seed):
+    """1 - R2 on other rows without and with a penalty, which shrinks coefficients."""
+    rng = np.random.default_rng(seed)
+    latent = rng.uniform(-1, 1, size=(260, 5))
+    X = latent @ rng.normal(size=(5, 60)) + 0.05 * rng.normal(size=(260, 60))
+    y = np.sin(latent.sum(axis=1)) + 0.05 * rng.normal(size=260)
+    free, penalized = (
+        quick(max_support=20, max_iter=500, coef_penalty=penalty).fit(X[:60], y[:60])
+        for penalty in (0.0, 1e-3)
+    )
+    assert np.linalg.norm(penalized.dual_coef_) < 0.6 * np.linalg.norm(free.dual_coef_)
+    return [1 - model.score(X[60:], y[60:]) for model in (free, penalized)]
+
+
 @pytest.mark.parametrize("solver", ["annealed", "lbfgs", "adam", "sgd"])
 def test_every_solver_lowers_the_loss(data, solver):
     rate = 0.3 if solver == "sgd" else None

@@ -108,6 +108,17 @@ def test_settings_of_one_data_set_and_method():
     assert set(found.recipe("sk-wine", "svm-cv")["grid"]) == {"C", "gamma"}
 
 
+def test_large_data_sets_may_search_on_one_validation_part():
+    found = plan(
+        "dataset=[sk-wine,spambase]",
+        "method=[svm-cv]",
+        "search.folds=3",
+        "search.holdout_rows=178",
+    )
+    sets = ("sk-wine", "spambase")  # of 178 and 4601 rows
+    assert [found.search_params(d, "svm-cv")["folds"] for d in sets] == [3, 1]
+
+
 def test_the_point_of_a_sweep_beats_a_setting():
     found = plan(
         "dataset=[clowns]",

@@ -273,6 +273,21 @@ def test_protocol_in_words(protocol, sentence):
     assert sentence in " ".join(protocol_in_words({"protocol": protocol}))
 
 
+@pytest.mark.parametrize(
+    ("search", "sentence"),
+    [
+        ({"folds": 3}, "by 3-fold cross-validation on the training part"),
+        ({"folds": 1}, "by one 20 % validation part on the training part"),
+        (
+            {"folds": 3, "holdout_rows": 1000},
+            "3-fold cross-validation (one 20 % validation part above 1000 rows)",
+        ),
+    ],
+)
+def test_search_in_words(search, sentence):
+    assert sentence in " ".join(protocol_in_words({"protocol": {}, "search": search}))
+
+
 def test_figures_are_reproducible_and_show_their_data(reported):
     out, _ = reported
     solves = pd.read_parquet(out / "records.parquet")

@@ -3,6 +3,8 @@
 For bandwidths theta (S, d) the coefficients solve the asymmetric kernel ridge
 regression on the S support data, a = (K_ss + alpha I)^-1 (y_s - b), and the loss is the
 mean squared error of f = K a + b on the other training data (equation 9 of the paper).
+A multiple of |a|^2 may be added: the kernel is at most 1, so that f leaves b by no more
+than the sum of |a_j|, and small coefficients keep it tame between and beyond the data.
 """
 
 import numpy as np
@@ -32,9 +34,11 @@ class InterpolationLoss:
     alpha : float
         Ridge.
     profile : {"gaussian", "laplacian"}
+    coef_penalty : float, default=0.0
+        Weight of |a|^2 in ``value_and_gradient``.
     """
 
-    def __init__(self, X_support, y_support, X, y, *, alpha, profile):
+    def __init__(self, X_support, y_support, X, y, *, alpha, profile, coef_penalty=0.0):
         self.xp = array_namespace(X_support, y_support, X, y)
         self.X_support = X_support
         self.support_squares = with_squares(X_support)
@@ -44,6 +48,7 @@ class InterpolationLoss:
         self.y = y
         self.alpha = alpha
         self.profile = profile
+        self.coef_penalty = coef_penalty
         eye = self.xp.eye(
             X_support.shape[0],
             dtype=X_support.dtype,
@@ -81,9 +86,9 @@ class InterpolationLoss:
         return _finite(self.xp.mean((self.predict(theta, squares) - y) ** 2))
 
     def value_and_gradient(self, theta, rows=None):
-        """Loss and its gradient with respect to theta.
+        """Loss, with its penalty mu |a|^2, and the gradient with respect to theta.
 
-        With r = 2 (f - y) / n, u = (K_ss + alpha I)^-T K' r and
+        With r = 2 (f - y) / n, u = (K_ss + alpha I)^-T (K' r + 2 mu a) and
         P = [r a'; -u a'] * dK/dD over the stacked rows T = [X; X_s], the gradient with
         respect to W = theta^2 is P'(T*T) - 2 X_s * (P'T) + (X_s*X_s) colsum(P).
 
@@ -115,7 +120,9 @@ class InterpolationLoss:
             P *= residual[:, None]
             PT = PT + P.T @ T2
             column_sums = column_sums + xp.sum(P, axis=0)
-        P = -solve(Kr, transposed=True)[:, None] * slopes_support
+        loss += self.coef_penalty * float(coef @ coef)
+        by_coef = Kr + 2 * self.coef_penalty * coef
+        P = -solve(by_coef, transposed=True)[:, None] * slopes_support
         PT = PT + P.T @ self.support_squares
         column_sums = column_sums + xp.sum(P, axis=0)
 

@@ -51,6 +51,10 @@ class LABRBFRegressor(RegressorMixin, BaseEstimator):
     bandwidth : "global" or float, default="global"
         Where the bandwidths start: one number for all, either given (an inverse length
         in the unit of the features) or the best one on the training data.
+    coef_penalty : float, default=0.0
+        Weight of the squared norm of the coefficients (of the standardized target) in
+        the loss of the bandwidths; not negative. For rows too few for the number of
+        bandwidths, which then are fitted by large coefficients that cancel.
     locality : {"local", "shared"}, default="local"
         "shared" trains one bandwidth vector for all support data: the anisotropic
         kernel (automatic relevance determination), which is symmetric.
@@ -110,8 +114,8 @@ class LABRBFRegressor(RegressorMixin, BaseEstimator):
         Whether the last round ended before ``max_iter``.
     history_ : dict of lists
         "iteration", "n_support", "loss" (mean squared error relative to the variance of
-        y), "validation_loss" (nan without validation part) and "time" (seconds since
-        the start of fit).
+        y, and the penalty), "validation_loss" (without penalty; nan without validation
+        part) and "time" (seconds since the start of fit).
     record_ : dict
         Profile and locality, for the experiment's records.
     n_features_in_ : int
@@ -156,6 +160,7 @@ class LABRBFRegressor(RegressorMixin, BaseEstimator):
             StrOptions({"global"}),
             Interval(Real, 0, None, closed="neither"),
         ],
+        "coef_penalty": [Interval(Real, 0, None, closed="left")],
         "locality": [StrOptions({"local", "shared"})],
         "support": [StrOptions(set(SUPPORT_RULES))],
         "initial_support": [Interval(Real, 0, 1, closed="right")],
@@ -182,6 +187,7 @@ class LABRBFRegressor(RegressorMixin, BaseEstimator):
         max_support=100,
         bandwidth="global",
         *,
+        coef_penalty=0.0,
         locality="local",
         support="ranks",
         initial_support=1 / 3,
@@ -204,6 +210,7 @@ class LABRBFRegressor(RegressorMixin, BaseEstimator):
         self.alpha = alpha
         self.max_support = max_support
         self.bandwidth = bandwidth
+        self.coef_penalty = coef_penalty
         self.locality = locality
         self.support = support
         self.initial_support = initial_support
@@ -238,7 +245,12 @@ class LABRBFRegressor(RegressorMixin, BaseEstimator):
         X, y = validate_arrays(self, X, y)
         seed = check_random_state(self.random_state).randint(2**31)
         data = TrainingData(
-            X, y, precision=self.precision, alpha=self.alpha, profile=self.profile
+            X,
+            y,
+            precision=self.precision,
+            alpha=self.alpha,
+            profile=self.profile,
+            coef_penalty=self.coef_penalty,
         )
         self.n_iter_, history = 0, History()
         support, theta = self._train(data, np.random.default_rng(seed), history)

@@ -20,11 +20,11 @@ class TrainingData:
     ----------
     X, y : arrays of shapes (n, d) and (n,)
     precision : {"float32", "float64"}
-    alpha, profile :
+    alpha, profile, coef_penalty :
         Of the losses made here.
     """
 
-    def __init__(self, X, y, *, precision, alpha, profile):
+    def __init__(self, X, y, *, precision, **settings):
         self.xp = xp = array_namespace(X)
         self.original = X
         self.centre = xp.mean(xp.astype(X, xp.float64), axis=0)
@@ -34,7 +34,7 @@ class TrainingData:
         self.dtype = getattr(xp, precision)
         self.X = self._centred(X, self.dtype)
         self.y = self._as_array((self.y_host - self.y_mean) / self.y_scale, self.dtype)
-        self.settings = {"alpha": alpha, "profile": profile}
+        self.settings = settings
 
     @property
     def shape(self):

@@ -79,6 +79,8 @@ class Search:
     """Cross-validation on the training part."""
 
     folds: int = 5
+    #: Data sets of more rows than this search on one 20 % validation part; null: none.
+    holdout_rows: int | None = None
     #: Every how many points of a grid are kept; 2 halves each axis.
     step: int = 1
     #: Training rows that a search looks at, drawn at random; all where null.

@@ -119,9 +119,15 @@ class Plan:
             "estimator": recipe.estimator | fixed,
             "grid": grid,
             "tune_with": tuner,
-            "folds": recipe.folds or self.config.search.folds,
+            "folds": recipe.folds or self._folds(dataset),
             "fixed": sorted(fixed),
         }
+
+    def _folds(self, dataset):
+        search, n_rows = self.config.search, self.config.dataset[dataset].n
+        if None not in (search.holdout_rows, n_rows) and n_rows > search.holdout_rows:
+            return 1
+        return search.folds
 
     def search_method(self, dataset, method):
         """The method whose search holds the best parameters of this one, if any."""

@@ -67,7 +67,7 @@ def protocol_in_words(config):
             else "the training part"
         )
         words.append(
-            f"Hyper-parameters: grid search by {search['folds']}-fold cross-validation "
+            f"Hyper-parameters: grid search by {_search_in_words(search)} "
             f"on {part} alone{thinned}; where a method takes over another's "
             "parameters, the configuration says so."
         )
@@ -75,6 +75,16 @@ def protocol_in_words(config):
         "All methods see the same splits. Tests are two-sided, at the 5 % level, over "
         "the repeats that both methods finished."
     )
+    return words
+
+
+def _search_in_words(search):
+    one_part = "one 20 % validation part"
+    if search["folds"] == 1:
+        return one_part
+    words = f"{search['folds']}-fold cross-validation"
+    if search.get("holdout_rows"):
+        words += f" ({one_part} above {search['holdout_rows']} rows)"
     return words
 
 
