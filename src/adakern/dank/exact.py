@@ -117,9 +117,8 @@ def _newton(saddle, start, *, tol, max_iter):
     def maximise_model(point):
         H = saddle.hessian(point)
         linear = point.gradient + dual.pull_back(H @ point.d)
-        # Active sets find the last digits.
         accuracy = max(1e-2 * tol, 1e-12) * (abs(point.svm_value) + point.gap)
-        return maximise_quadratic(H, linear, dual, accuracy)
+        return maximise_quadratic(H, linear, dual, accuracy, start=point.u)
 
     first = ascent.rounds(saddle, start, maximise_model, tol=tol, max_iter=max_iter)
     return _finish(first, saddle, tol=tol, max_iter=max_iter)
