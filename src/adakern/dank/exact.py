@@ -3,6 +3,7 @@
 import warnings
 
 import numpy as np
+from scipy.optimize import brentq
 from sklearn.exceptions import ConvergenceWarning
 
 from adakern import ascent
@@ -28,8 +29,9 @@ def fit_exact(estimator, X, dual):
     X = np.asarray(X, dtype=np.float64)  # kernels of float32 lose the certificate
     K = estimator._gram(X)
     check_kernel(K, estimator.kernel)
-    start = support_vector_machine(K, dual)
-    eta = svm_eta(dual, start) if estimator.eta == "svm" else float(estimator.eta)
+    svm = support_vector_machine(K, dual)
+    eta = svm_eta(dual, svm) if estimator.eta == "svm" else float(estimator.eta)
+    start = best_multiple(K, dual, eta, svm)
     saddle = make_saddle(K, dual, eta, estimator.tau, estimator.tol)
     solution = SOLVERS[estimator.method](
         saddle, start, tol=estimator.tol, max_iter=estimator.max_iter
@@ -109,6 +111,25 @@ def svm_eta(dual, u):
     """The papers' rule eta = ||alpha||^2 with alpha of the support vector machine."""
     d = dual.coefficients(u)
     return max(float(d @ d), np.finfo(float).eps * dual.C**2)
+
+
+def best_multiple(K, dual, eta, u):
+    """The feasible multiple of u that maximises h where tau is zero, a quartic in it.
+
+    The support vector machine's variables are too large for a small eta, and Newton's
+    method takes only a third off in each round while the quartic term rules.
+    """
+    d = dual.coefficients(u)
+    support = np.flatnonzero(d)
+    d = d[support]
+    K = K[np.ix_(support, support)]
+    linear, quadratic = max(dual.linear @ u, 0.0), d @ K @ d
+    quartic = d**2 @ np.einsum("ij,ij,j->i", K, K, d**2) / (4 * eta)
+
+    def slope(s):
+        return linear - s * quadratic - s**3 * quartic
+
+    return u if slope(1.0) >= 0 else brentq(slope, 0.0, 1.0) * u
 
 
 def _newton(saddle, start, *, tol, max_iter):

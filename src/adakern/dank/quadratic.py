@@ -84,7 +84,7 @@ def _solve_free(H, linear, dual, held, free):
     if not len(free) or len(np.unique(rows)) < len(free):
         return None
     system = H[np.ix_(rows, rows)]
-    right = signs * linear[free] - H[rows] @ dual.coefficients(held)
+    right = signs * linear[free] - (H @ dual.coefficients(held))[rows]
     # A multiple of 11' changes b alone, and leaves as few systems singular as can be.
     weight = np.trace(system) / len(free) if dual.fit_intercept else 0.0
     system += weight

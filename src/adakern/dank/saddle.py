@@ -9,7 +9,6 @@ with ``F∘K`` go through ``(F∘K) v = rowsum(Z ∘ (K (Z ∘ v)))``.
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-import scipy.linalg
 
 from adakern.dual import Dual
 from adakern.kernels import row_blocks
@@ -154,34 +153,30 @@ class Saddle:
         threshold enter as if they were zero, which makes this a slight under-estimate.
         """
         f, U, Z, KZ = (point.parts[name] for name in ("f", "U", "Z", "KZ"))
-        d, K = point.d, self.K
+        d, K, scale = point.d[:, None], self.K, 8 * self.eta
         W = KZ / np.sqrt(f)  # K (d ∘ u_i), one column for each eigenvector
         weight = 2 * f / (f + self.tau / 2)
+        left = np.hstack([Z, weight * U, weight * d * W])
+        right = np.hstack([Z, d * W / scale, U / scale])
+        H = left @ right.T
+        H *= K
         support = np.flatnonzero(d)
-        curvature = _gram_of_columns(K[:, support] * d[support])
-        curvature *= (U * weight) @ U.T
-        cross = (U * weight) @ W.T
-        cross *= K
-        cross *= d
-        curvature += cross
-        curvature += cross.T
-        curvature[np.diag_indices(len(d))] += (W**2 * weight).sum(axis=1)
+        dK = d[support] * K[support]
+        curvature = dK.T @ dK
+        curvature *= (weight / scale * U) @ U.T
+        H += curvature
+        H[np.diag_indices(len(d))] += W**2 @ (weight / scale)
         # Pairs of kept eigenvectors were counted twice.
-        for some in row_blocks(len(f), 16 * U.size):
-            pairs = W[:, some, None] * U[:, None] + U[:, some, None] * W[:, None]
-            counted = pairs * (weight[some, None] - 1)
-            curvature -= counted.reshape(len(d), -1) @ pairs.reshape(len(d), -1).T
-        return (Z @ Z.T) * K + curvature / (8 * self.eta)
+        i, j = np.triu_indices(len(f))
+        excess = (weight[i] + weight[j] - 2) / (1 + (i == j)) / scale
+        for some in row_blocks(len(i), 32 * len(d)):
+            pairs = W[:, i[some]] * U[:, j[some]] + U[:, i[some]] * W[:, j[some]]
+            H -= (excess[some] * pairs) @ pairs.T
+        return H
 
     def factor(self, point):
         """Z with F = Z Z', shape (n, r)."""
         return point.parts["Z"]
-
-
-def _gram_of_columns(A):
-    """A A', at half the cost of a general product."""
-    half = scipy.linalg.blas.dsyrk(1.0, A.T, trans=1, lower=1)
-    return np.tril(half) + np.tril(half, -1).T
 
 
 class ClosedFormSaddle(Saddle):
