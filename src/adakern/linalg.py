@@ -253,7 +253,8 @@ def leading_eigenpairs(A, threshold, *, start=None, tol=1e-8):
     start : ndarray of shape (n, k), default=None
         Approximate eigenvectors; a fixed pseudo-random block when None.
     tol : float, default=1e-8
-        Frobenius norm of the residual ``A U - U diag(values)`` that is small enough.
+        Frobenius norm of the residual ``A U - U diag(values)`` that is small enough;
+        rounding may not allow less than ``100 eps max(values)``.
 
     Returns
     -------
@@ -292,7 +293,7 @@ def _block_lanczos(A, X, threshold, tol, max_rounds=20):
 
     The values are None if the block is too narrow for them or the rounds were too few.
     """
-    width = X.shape[1]
+    width, eps = X.shape[1], np.finfo(float).eps
     basis = _orthonormal(X)
     image = A @ basis
     for _ in range(max_rounds):
@@ -305,7 +306,7 @@ def _block_lanczos(A, X, threshold, tol, max_rounds=20):
         wanted = ritz > threshold
         if wanted.all():
             break
-        if np.linalg.norm(residual[:, undecided]) <= tol:
+        if np.linalg.norm(residual[:, undecided]) <= max(tol, 100 * eps * ritz[0]):
             return ritz[wanted], basis
         step = residual
         for _ in range(2):

@@ -64,17 +64,19 @@ class Saddle:
         Positive.
     tol : float, default=1e-4
         Duality gap, relative to the objective, that the caller aims at. The eigenpairs
-        are computed well enough for it: eigenvectors with residual rho move h by at
-        most 4 eta rho^2.
+        are computed well enough for it.
     """
 
     def __init__(self, K, dual: Dual, eta, tau, tol=1e-4):
         self.K, self.dual, self.eta, self.tau, self.tol = K, dual, eta, tau, tol
+        self._diagonal = K.diagonal().max()  # no entry of K is larger
         self._block = None
-        self._scale = 1.0
+        self._scale = None  # |svm_value| of the last point
 
     def __call__(self, u):
         d = self.dual.coefficients(u)
+        if self._scale is None:
+            self._scale = abs(self.dual.linear @ u)
         f, U = self._threshold(d)
         Z = U * np.sqrt(f)
         KZ = self.K @ (Z * d[:, None])
@@ -88,7 +90,7 @@ class Saddle:
         quadratic = d @ scores
         loss, intercept = self.dual.loss(scores)
         svm_value = linear - quadratic / 2
-        self._scale = max(abs(svm_value), np.finfo(float).tiny)
+        self._scale = abs(svm_value)
         return Point(
             u=u,
             d=d,
@@ -105,7 +107,7 @@ class Saddle:
     def _threshold(self, d):
         """Eigenvalues of F above zero and their eigenvectors, shape (n, r)."""
         scaled = d / np.sqrt(4 * self.eta)
-        tol = min(np.sqrt(1e-8 * self.tol * self._scale / self.eta), 1e-4)
+        tol = self._residual(d)
         if len(d) > OPERATOR_ROWS:
             A = _OnesPlusGamma(self.K, scaled)
             values, U, self._block = leading_eigenpairs(
@@ -129,6 +131,21 @@ class Saddle:
         rows[support] = np.arange(len(support))
         self._block = (block / weights[:, None])[rows]
         return values - self.tau / 2, (vectors / weights[:, None])[rows]
+
+    def _residual(self, d):
+        """Residual rho of the eigenpairs that the gap and the line searches can bear.
+
+        It moves h by at most 4 eta rho^2. The pairs are exact for a matrix at most
+        sqrt(2) rho away, and the thresholding is not expansive, so F moves no further;
+        each row of ``(F∘K) d`` then feels its row of F, and the gap C times their sum.
+        """
+        aim, size = self.tol * self._scale, np.linalg.norm(d)
+        slope = self._diagonal * size * (self.dual.C * np.sqrt(2 * len(d)) + 2 * size)
+        return min(
+            np.sqrt(1e-8 * aim / self.eta),
+            0.1 * aim / max(slope, np.finfo(float).tiny),
+            1e-4,
+        )
 
     def _distance_to_ones(self, f, U):
         """||F - 11'||_F^2 from the factors, without the cancellation against n^2."""
