@@ -3,6 +3,7 @@
 import warnings
 
 import numpy as np
+from numpy.polynomial import Polynomial
 from scipy.optimize import brentq
 from sklearn.exceptions import ConvergenceWarning
 
@@ -31,7 +32,7 @@ def fit_exact(estimator, X, dual):
     check_kernel(K, estimator.kernel)
     svm = support_vector_machine(K, dual)
     eta = svm_eta(dual, svm) if estimator.eta == "svm" else float(estimator.eta)
-    start = best_multiple(K, dual, eta, svm)
+    start = best_multiple(K, dual, eta, svm, estimator.tol)
     saddle = make_saddle(K, dual, eta, estimator.tau, estimator.tol)
     solution = SOLVERS[estimator.method](
         saddle, start, tol=estimator.tol, max_iter=estimator.max_iter
@@ -113,11 +114,12 @@ def svm_eta(dual, u):
     return max(float(d @ d), np.finfo(float).eps * dual.C**2)
 
 
-def best_multiple(K, dual, eta, u):
+def best_multiple(K, dual, eta, u, tol):
     """The feasible multiple of u that maximises h where tau is zero, a quartic in it.
 
     The support vector machine's variables are too large for a small eta, and Newton's
-    method takes only a third off in each round while the quartic term rules.
+    method takes only a third off in each round while the quartic term rules. Where the
+    multiple gains less than the share tol the machine's own optimality is worth more.
     """
     d = dual.coefficients(u)
     support = np.flatnonzero(d)
@@ -125,11 +127,10 @@ def best_multiple(K, dual, eta, u):
     K = K[np.ix_(support, support)]
     linear, quadratic = max(dual.linear @ u, 0.0), d @ K @ d
     quartic = d**2 @ np.einsum("ij,ij,j->i", K, K, d**2) / (4 * eta)
-
-    def slope(s):
-        return linear - s * quadratic - s**3 * quartic
-
-    return u if slope(1.0) >= 0 else brentq(slope, 0.0, 1.0) * u
+    h = Polynomial([0.0, linear, -quadratic / 2, 0.0, -quartic / 4])
+    slope = h.deriv()
+    best = 1.0 if slope(1.0) >= 0 else brentq(slope, 0.0, 1.0)
+    return best * u if h(best) - h(1.0) > tol * linear else u
 
 
 def _newton(saddle, start, *, tol, max_iter):
