@@ -17,7 +17,7 @@ from adakern.svm import svm_dual, svr_dual
 
 __all__ = ["Machine", "fit_exact", "reserve", "support_vector_machine", "svm_eta"]
 
-#: Rows up to which the quadratic model is stored and solved by interior points.
+#: Rows up to which the quadratic model is stored and solved by active sets.
 DENSE_ROWS = 2000
 
 #: An eigenvalue below minus this share of the largest is not rounding.
