@@ -120,6 +120,22 @@ def test_leading_eigenpairs_from_a_warm_start_and_an_operator():
     assert Operator.products < first
 
 
+def test_leading_eigenpairs_widens_a_block_that_is_too_narrow():
+    class Operator:
+        shape = (400, 400)
+        widest = 0
+
+        def __matmul__(self, X):
+            Operator.widest = max(Operator.widest, X.shape[1])
+            return A @ X
+
+    A = gram_with_ones(400, seed=0)
+    expected = np.linalg.eigvalsh(A)[::-1]
+    values, _, _ = leading_eigenpairs(Operator(), (expected[11] + expected[12]) / 2)
+    np.testing.assert_allclose(values, expected[:12], rtol=1e-9)
+    assert Operator.widest < 40  # no dense decomposition
+
+
 @given(st.lists(st.floats(-5, 5), min_size=1, max_size=12))
 def test_simplex_projection_by_its_variational_inequality(values):
     v = np.array(values)

@@ -253,7 +253,8 @@ def leading_eigenpairs(A, threshold, *, start=None, tol=1e-8):
     start : ndarray of shape (n, k), default=None
         Approximate eigenvectors; a fixed pseudo-random block when None.
     tol : float, default=1e-8
-        Frobenius norm of the residual ``A U - U diag(values)`` that is small enough.
+        Frobenius norm of the residual ``A U - U diag(values)`` that is small enough;
+        rounding may not allow less than ``100 eps max(values)``.
 
     Returns
     -------
@@ -272,29 +273,27 @@ def leading_eigenpairs(A, threshold, *, start=None, tol=1e-8):
     >>> values.round(6)
     array([3., 2.])
     """
-    n = A.shape[0]
-    X = _start_block(n, 8) if start is None else start
+    n, rng = A.shape[0], np.random.default_rng(0)
+    if start is None:  # 1 is the leading eigenvector of 11' + Gamma, nearly
+        start = np.column_stack([np.ones(n), rng.standard_normal((n, 7))])
+    X = start
     while 10 * X.shape[1] < n:
-        found = _block_lanczos(A, X, threshold, tol)
-        if found is not None:
-            return found
-        X = np.hstack([X, _start_block(n, X.shape[1])])
+        values, block = _block_lanczos(A, X, threshold, tol)
+        if values is not None:
+            return values, block[:, : len(values)], block
+        X = np.hstack([block, rng.standard_normal(block.shape)])
     dense = A if isinstance(A, np.ndarray) else A @ np.eye(n)
     values, vectors = eigh(dense, subset_by_value=(threshold, np.inf))
     values, vectors = values[::-1], vectors[:, ::-1]
-    return values, vectors, vectors if vectors.shape[1] else _start_block(n, 1)
-
-
-def _start_block(n, width):
-    """Ones (the leading eigenvector of 11' + Gamma) beside fixed random columns."""
-    block = np.random.default_rng(width).standard_normal((n, width))
-    block[:, 0] = 1.0
-    return block
+    return values, vectors, vectors if vectors.shape[1] else start
 
 
 def _block_lanczos(A, X, threshold, tol, max_rounds=20):
-    """The pairs above the threshold, or None if the block is too narrow for them."""
-    width = X.shape[1]
+    """Eigenvalues above the threshold and as many Ritz vectors as X has columns.
+
+    The values are None if the block is too narrow for them or the rounds were too few.
+    """
+    width, eps = X.shape[1], np.finfo(float).eps
     basis = _orthonormal(X)
     image = A @ basis
     for _ in range(max_rounds):
@@ -306,9 +305,9 @@ def _block_lanczos(A, X, threshold, tol, max_rounds=20):
         undecided = ritz + np.linalg.norm(residual, axis=0) > threshold
         wanted = ritz > threshold
         if wanted.all():
-            return None
-        if np.linalg.norm(residual[:, undecided]) <= tol:
-            return ritz[wanted], basis[:, wanted], basis
+            break
+        if np.linalg.norm(residual[:, undecided]) <= max(tol, 100 * eps * ritz[0]):
+            return ritz[wanted], basis
         step = residual
         for _ in range(2):
             step = _orthonormal(step, against=basis)
@@ -318,7 +317,7 @@ def _block_lanczos(A, X, threshold, tol, max_rounds=20):
             basis = np.hstack([basis, step])
             image = np.hstack([image, step_image])
             step = step_image
-    return None
+    return None, basis[:, :width]
 
 
 def _orthonormal(X, against=None):

@@ -162,6 +162,32 @@ def test_methods_of_the_papers_climb_to_the_same_optimum(method):
     assert fitted.history_["objective"][0] < fitted.history_["objective"][-1]
 
 
+@pytest.mark.parametrize("task", ["classification", "regression"])
+def test_start_is_the_best_multiple_of_the_support_vector_machine(task):
+    X, y = problem(50, 25, task)
+    dual, K, eta = dual_of(task, y, 10.0), gram_matrix(X, gamma=0.5), 0.5
+    u = exact.support_vector_machine(K, dual)
+    h = make_saddle(K, dual, eta, 0.0)
+    start = exact.best_multiple(K, dual, eta, u, 1e-4)
+    highest = max(h(s * u).value for s in np.linspace(0, 1, 201))
+    assert h(u).value < highest <= h(start).value
+    # A large eta has no quartic term.
+    assert exact.best_multiple(K, dual, 1e9, u, 1e-4) is u
+
+
+@pytest.mark.parametrize(
+    "task, kernel, tau",
+    [("classification", "rbf", 1.0), ("regression", "linear", 0.01)],
+)
+def test_eigenpairs_are_good_enough_for_a_large_bound(task, kernel, tau):
+    # The gap sums C times the error of each row.
+    X, y = problem(200, 27, task)
+    parameters = {"C": 1000.0, "eta": 1.0, "tau": tau, "tol": 1e-4}
+    fitted = model(task, kernel=kernel, **parameters).fit(X, y)
+    assert fitted.converged_
+    assert fitted.n_iter_ < 20
+
+
 def test_history_has_one_row_for_each_iteration():
     X, y = problem(30, 21, "regression")
     fitted = model("regression", eta=1.0).fit(X, y)

@@ -10,7 +10,8 @@ from adakern.dual import classification_dual, regression_dual
 @pytest.mark.parametrize("task", ["classification", "regression"])
 @pytest.mark.parametrize("fit_intercept", [True, False])
 @pytest.mark.parametrize("n, rank", [(5, 5), (30, 10), (40, 40)])
-def test_agrees_with_cvxpy(task, fit_intercept, n, rank):
+@pytest.mark.parametrize("share", [0.0, 0.3, 1.0])  # of the bounded variables
+def test_agrees_with_cvxpy(task, fit_intercept, n, rank, share):
     rng = np.random.default_rng(n)
     A = rng.normal(size=(n, rank))
     H = A @ A.T / rank
@@ -29,7 +30,8 @@ def test_agrees_with_cvxpy(task, fit_intercept, n, rank):
     best = cp.Problem(cp.Maximize(value), bounds).solve(
         solver=cp.CLARABEL, tol_gap_abs=1e-11, tol_gap_rel=1e-11
     )
-    found = maximise_quadratic(H, dual.linear, dual, 1e-10)
+    start = np.where(rng.uniform(size=size) < share, 0.0, 1.0)
+    found = maximise_quadratic(H, dual.linear, dual, 1e-10, start)
     d = E @ found
     assert_allclose(dual.linear @ found - d @ H @ d / 2, best, rtol=1e-7)
     assert found.min() >= 0 and found.max() <= 2.0

@@ -3,6 +3,8 @@
 import warnings
 
 import numpy as np
+from numpy.polynomial import Polynomial
+from scipy.optimize import brentq
 from sklearn.exceptions import ConvergenceWarning
 
 from adakern import ascent
@@ -15,7 +17,7 @@ from adakern.svm import svm_dual, svr_dual
 
 __all__ = ["Machine", "fit_exact", "reserve", "support_vector_machine", "svm_eta"]
 
-#: Rows up to which the quadratic model is stored and solved by interior points.
+#: Rows up to which the quadratic model is stored and solved by active sets.
 DENSE_ROWS = 2000
 
 #: An eigenvalue below minus this share of the largest is not rounding.
@@ -28,8 +30,9 @@ def fit_exact(estimator, X, dual):
     X = np.asarray(X, dtype=np.float64)  # kernels of float32 lose the certificate
     K = estimator._gram(X)
     check_kernel(K, estimator.kernel)
-    start = support_vector_machine(K, dual)
-    eta = svm_eta(dual, start) if estimator.eta == "svm" else float(estimator.eta)
+    svm = support_vector_machine(K, dual)
+    eta = svm_eta(dual, svm) if estimator.eta == "svm" else float(estimator.eta)
+    start = best_multiple(K, dual, eta, svm, estimator.tol)
     saddle = make_saddle(K, dual, eta, estimator.tau, estimator.tol)
     solution = SOLVERS[estimator.method](
         saddle, start, tol=estimator.tol, max_iter=estimator.max_iter
@@ -111,15 +114,33 @@ def svm_eta(dual, u):
     return max(float(d @ d), np.finfo(float).eps * dual.C**2)
 
 
+def best_multiple(K, dual, eta, u, tol):
+    """The feasible multiple of u that maximises h where tau is zero, a quartic in it.
+
+    The support vector machine's variables are too large for a small eta, and Newton's
+    method takes only a third off in each round while the quartic term rules. Where the
+    multiple gains less than the share tol the machine's own optimality is worth more.
+    """
+    d = dual.coefficients(u)
+    support = np.flatnonzero(d)
+    d = d[support]
+    K = K[np.ix_(support, support)]
+    linear, quadratic = max(dual.linear @ u, 0.0), d @ K @ d
+    quartic = d**2 @ np.einsum("ij,ij,j->i", K, K, d**2) / (4 * eta)
+    h = Polynomial([0.0, linear, -quadratic / 2, 0.0, -quartic / 4])
+    slope = h.deriv()
+    best = 1.0 if slope(1.0) >= 0 else brentq(slope, 0.0, 1.0)
+    return best * u if h(best) - h(1.0) > tol * linear else u
+
+
 def _newton(saddle, start, *, tol, max_iter):
     dual = saddle.dual
 
     def maximise_model(point):
         H = saddle.hessian(point)
         linear = point.gradient + dual.pull_back(H @ point.d)
-        # Active sets find the last digits.
         accuracy = max(1e-2 * tol, 1e-12) * (abs(point.svm_value) + point.gap)
-        return maximise_quadratic(H, linear, dual, accuracy)
+        return maximise_quadratic(H, linear, dual, accuracy, start=point.u)
 
     first = ascent.rounds(saddle, start, maximise_model, tol=tol, max_iter=max_iter)
     return _finish(first, saddle, tol=tol, max_iter=max_iter)

@@ -1,4 +1,9 @@
-"""The box-constrained quadratic programs inside DANK, by an interior-point method."""
+"""The box-constrained quadratic programs inside DANK, by active sets.
+
+From a start with nearly the right active set, as that of the last round is, a few
+systems in the free variables alone find the exact maximiser. Where the sets cycle an
+interior-point method finds them.
+"""
 
 import numpy as np
 import scipy.linalg
@@ -8,17 +13,12 @@ __all__ = ["maximise_quadratic"]
 #: Share of the way to the nearest bound that one interior-point step may go.
 STEP_SHARE = 0.995
 
-#: Changes of the active set after the interior-point iterations.
-POLISH_ROUNDS = 8
+#: Changes of the active set before it is given up.
+ACTIVE_SETS = 12
 
 
-def maximise_quadratic(H, linear, dual, tol, max_iter=60):
+def maximise_quadratic(H, linear, dual, tol, start):
     """Maximise ``linear'u - 1/2 d'H d`` over the feasible u of a dual problem.
-
-    Mehrotra's predictor-corrector method. With d = coefficients(u) and the diagonal
-    barrier T = diag(t), t summed over the variables of a row, each step solves one
-    system with ``H + T^-1``, whatever the number of variables (Nocedal and Wright,
-    Numerical Optimization, section 16.6).
 
     Parameters
     ----------
@@ -27,13 +27,89 @@ def maximise_quadratic(H, linear, dual, tol, max_iter=60):
     linear : ndarray of shape (n_variables,)
     dual : Dual
     tol : float
-        Complementarity (the duality gap of the quadratic program) to reach.
-    max_iter : int, default=60
+        Complementarity (the duality gap of the quadratic program) to reach where the
+        active sets fail; where they do not, the solution is exact.
+    start : ndarray of shape (n_variables,)
+        Its variables at a bound are the first active set.
 
     Returns
     -------
     ndarray of shape (n_variables,)
         Feasible, with variables at a bound exactly there.
+    """
+    exact = _change_active_sets(H, linear, dual, start)
+    if exact is None:
+        start = _interior_point(H, linear, dual, tol)
+        exact = _change_active_sets(H, linear, dual, start)
+    return dual.project(start) if exact is None else exact
+
+
+def _change_active_sets(H, linear, dual, start):
+    """The exact maximiser, from the bounds that the start holds; None if they cycle.
+
+    The primal-dual active set method (Hintermueller, Ito and Kunisch 2002), which is
+    Newton's method on the optimality conditions: free variables beyond a bound are put
+    on it and those on a bound whose slope points inwards are freed, all at once, until
+    there are none.
+    """
+    at_lower, at_upper = start <= 0, start >= dual.C
+    slack = 1e-10 * np.abs(linear).max()
+    for _ in range(ACTIVE_SETS):
+        free = np.flatnonzero(~(at_lower | at_upper))
+        u = np.where(at_upper, dual.C, 0.0)
+        solved = _solve_free(H, linear, dual, u, free)
+        if solved is None:
+            return None
+        u[free], b = solved
+        slope = linear - dual.pull_back(H @ dual.coefficients(u)) - b * dual.signs
+        below, above = u < 0, u > dual.C
+        leave_lower = at_lower & (slope > slack)
+        leave_upper = at_upper & (slope < -slack)
+        if not (below | above | leave_lower | leave_upper).any():
+            return u
+        at_lower = (at_lower & ~leave_lower) | below
+        at_upper = (at_upper & ~leave_upper) | above
+    return None
+
+
+def _solve_free(H, linear, dual, held, free):
+    """The stationary point in the free variables, the others held, and its intercept.
+
+    None where there is none: no free variable, both variables of a row free (the tube
+    of the regression has a width, so this is never a solution), or a singular system.
+    In the coefficients d of the free rows it solves ``H d + b 1 = right``, with 1'd
+    given where there is an intercept b.
+    """
+    rows, signs = free % len(H), dual.signs[free]
+    if not len(free) or len(np.unique(rows)) < len(free):
+        return None
+    system = H[np.ix_(rows, rows)]
+    right = signs * linear[free] - (H @ dual.coefficients(held))[rows]
+    # A multiple of 11' changes b alone, and leaves as few systems singular as can be.
+    weight = np.trace(system) / len(free) if dual.fit_intercept else 0.0
+    system += weight
+    try:
+        factor = scipy.linalg.cho_factor(system, overwrite_a=True, check_finite=False)
+    except np.linalg.LinAlgError:
+        return None
+    columns = np.column_stack([right, np.ones(len(free))])
+    d, response = scipy.linalg.cho_solve(factor, columns, check_finite=False).T
+    b = 0.0
+    if dual.fit_intercept:
+        total = -(dual.signs @ held)
+        shifted = (d.sum() - total) / response.sum()
+        d = d - shifted * response
+        b = shifted + weight * total
+    return (signs * d, b) if np.isfinite(d).all() else None
+
+
+def _interior_point(H, linear, dual, tol, max_iter=60):
+    """A point whose gap is below tol, with variables near a bound put on it.
+
+    Mehrotra's predictor-corrector method. With d = coefficients(u) and the diagonal
+    barrier T = diag(t), t summed over the variables of a row, each step solves one
+    system with ``H + T^-1``, whatever the number of variables (Nocedal and Wright,
+    Numerical Optimization, section 16.6).
     """
     signs, C = dual.signs, dual.C
     scale = max(np.abs(linear).max(), np.finfo(float).tiny)
@@ -79,62 +155,7 @@ def maximise_quadratic(H, linear, dual, tol, max_iter=60):
         u = u - np.tile(u.reshape(2, -1).min(axis=0), 2)
     u = np.where(u / C < lower / scale, 0.0, u)
     u = np.where((C - u) / C < upper / scale, C, u)
-    polished = _polish(H, linear, dual, u)
-    return dual.project(u) if polished is None else polished
-
-
-def _polish(H, linear, dual, u):
-    """The exact maximiser, by active sets from the bounds that u holds; or None.
-
-    The interior-point iterates end some digits short of the solution, and the duality
-    gap of a support vector machine feels each of them. The few variables whose bound
-    was taken wrongly change sides until none does.
-    """
-    at_lower, at_upper = u <= 0, u >= dual.C
-    slack = 1e-10 * np.abs(linear).max()
-    for _ in range(POLISH_ROUNDS):
-        free = np.flatnonzero(~(at_lower | at_upper))
-        held = np.where(at_upper, dual.C, 0.0)
-        solved = _solve_free(H, linear, dual, held, free)
-        if solved is None:
-            return None
-        held[free], b = solved
-        below, above = held < 0, held > dual.C
-        if below.any() or above.any():
-            at_lower |= below
-            at_upper |= above
-            continue
-        slope = linear - dual.pull_back(H @ dual.coefficients(held)) - b * dual.signs
-        leave_lower = at_lower & (slope > slack)
-        leave_upper = at_upper & (slope < -slack)
-        if not (leave_lower.any() or leave_upper.any()):
-            return held
-        at_lower &= ~leave_lower
-        at_upper &= ~leave_upper
-    return None
-
-
-def _solve_free(H, linear, dual, held, free):
-    """The stationary point in the free variables, the others held, and its intercept.
-
-    None where there is none: no free variable, both variables of a row free (the tube
-    of the regression has a width, so this is never a solution), or a singular system.
-    """
-    rows = free % len(H)
-    if not len(free) or len(np.unique(rows)) < len(free):
-        return None
-    signs = dual.signs[free]
-    gradient = linear - dual.pull_back(H @ dual.coefficients(held))
-    system = np.zeros((len(free) + 1, len(free) + 1))
-    system[:-1, :-1] = H[np.ix_(rows, rows)] * np.outer(signs, signs)
-    system[-1, :-1] = system[:-1, -1] = signs * dual.fit_intercept
-    system[-1, -1] = not dual.fit_intercept
-    right = np.append(gradient[free], -(dual.signs @ held) * dual.fit_intercept)
-    try:
-        *values, b = np.linalg.solve(system, right)
-    except np.linalg.LinAlgError:
-        return None
-    return (values, b) if np.isfinite(b) else None
+    return u
 
 
 def _newton_system(H, dual, u, slack, lower, upper):

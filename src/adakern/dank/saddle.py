@@ -9,7 +9,6 @@ with ``F∘K`` go through ``(F∘K) v = rowsum(Z ∘ (K (Z ∘ v)))``.
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-import scipy.linalg
 
 from adakern.dual import Dual
 from adakern.kernels import row_blocks
@@ -65,17 +64,19 @@ class Saddle:
         Positive.
     tol : float, default=1e-4
         Duality gap, relative to the objective, that the caller aims at. The eigenpairs
-        are computed well enough for it: eigenvectors with residual rho move h by at
-        most 4 eta rho^2.
+        are computed well enough for it.
     """
 
     def __init__(self, K, dual: Dual, eta, tau, tol=1e-4):
         self.K, self.dual, self.eta, self.tau, self.tol = K, dual, eta, tau, tol
+        self._diagonal = K.diagonal().max()  # no entry of K is larger
         self._block = None
-        self._scale = 1.0
+        self._scale = None  # |svm_value| of the last point
 
     def __call__(self, u):
         d = self.dual.coefficients(u)
+        if self._scale is None:
+            self._scale = abs(self.dual.linear @ u)
         f, U = self._threshold(d)
         Z = U * np.sqrt(f)
         KZ = self.K @ (Z * d[:, None])
@@ -89,7 +90,7 @@ class Saddle:
         quadratic = d @ scores
         loss, intercept = self.dual.loss(scores)
         svm_value = linear - quadratic / 2
-        self._scale = max(abs(svm_value), np.finfo(float).tiny)
+        self._scale = abs(svm_value)
         return Point(
             u=u,
             d=d,
@@ -106,7 +107,7 @@ class Saddle:
     def _threshold(self, d):
         """Eigenvalues of F above zero and their eigenvectors, shape (n, r)."""
         scaled = d / np.sqrt(4 * self.eta)
-        tol = min(np.sqrt(1e-8 * self.tol * self._scale / self.eta), 1e-4)
+        tol = self._residual(d)
         if len(d) > OPERATOR_ROWS:
             A = _OnesPlusGamma(self.K, scaled)
             values, U, self._block = leading_eigenpairs(
@@ -131,6 +132,21 @@ class Saddle:
         self._block = (block / weights[:, None])[rows]
         return values - self.tau / 2, (vectors / weights[:, None])[rows]
 
+    def _residual(self, d):
+        """Residual rho of the eigenpairs that the gap and the line searches can bear.
+
+        It moves h by at most 4 eta rho^2. The pairs are exact for a matrix at most
+        sqrt(2) rho away, and the thresholding is not expansive, so F moves no further;
+        each row of ``(F∘K) d`` then feels its row of F, and the gap C times their sum.
+        """
+        aim, size = self.tol * self._scale, np.linalg.norm(d)
+        slope = self._diagonal * size * (self.dual.C * np.sqrt(2 * len(d)) + 2 * size)
+        return min(
+            np.sqrt(1e-8 * aim / self.eta),
+            0.1 * aim / max(slope, np.finfo(float).tiny),
+            1e-4,
+        )
+
     def _distance_to_ones(self, f, U):
         """||F - 11'||_F^2 from the factors, without the cancellation against n^2."""
         n = len(U)
@@ -154,34 +170,30 @@ class Saddle:
         threshold enter as if they were zero, which makes this a slight under-estimate.
         """
         f, U, Z, KZ = (point.parts[name] for name in ("f", "U", "Z", "KZ"))
-        d, K = point.d, self.K
+        d, K, scale = point.d[:, None], self.K, 8 * self.eta
         W = KZ / np.sqrt(f)  # K (d ∘ u_i), one column for each eigenvector
         weight = 2 * f / (f + self.tau / 2)
+        left = np.hstack([Z, weight * U, weight * d * W])
+        right = np.hstack([Z, d * W / scale, U / scale])
+        H = left @ right.T
+        H *= K
         support = np.flatnonzero(d)
-        curvature = _gram_of_columns(K[:, support] * d[support])
-        curvature *= (U * weight) @ U.T
-        cross = (U * weight) @ W.T
-        cross *= K
-        cross *= d
-        curvature += cross
-        curvature += cross.T
-        curvature[np.diag_indices(len(d))] += (W**2 * weight).sum(axis=1)
+        dK = d[support] * K[support]
+        curvature = dK.T @ dK
+        curvature *= (weight / scale * U) @ U.T
+        H += curvature
+        H[np.diag_indices(len(d))] += W**2 @ (weight / scale)
         # Pairs of kept eigenvectors were counted twice.
-        for some in row_blocks(len(f), 16 * U.size):
-            pairs = W[:, some, None] * U[:, None] + U[:, some, None] * W[:, None]
-            counted = pairs * (weight[some, None] - 1)
-            curvature -= counted.reshape(len(d), -1) @ pairs.reshape(len(d), -1).T
-        return (Z @ Z.T) * K + curvature / (8 * self.eta)
+        i, j = np.triu_indices(len(f))
+        excess = (weight[i] + weight[j] - 2) / (1 + (i == j)) / scale
+        for some in row_blocks(len(i), 32 * len(d)):
+            pairs = W[:, i[some]] * U[:, j[some]] + U[:, i[some]] * W[:, j[some]]
+            H -= (excess[some] * pairs) @ pairs.T
+        return H
 
     def factor(self, point):
         """Z with F = Z Z', shape (n, r)."""
         return point.parts["Z"]
-
-
-def _gram_of_columns(A):
-    """A A', at half the cost of a general product."""
-    half = scipy.linalg.blas.dsyrk(1.0, A.T, trans=1, lower=1)
-    return np.tril(half) + np.tril(half, -1).T
 
 
 class ClosedFormSaddle(Saddle):
