@@ -171,11 +171,14 @@ def svm_dual(X, box, svm, kernel):
 def for_each_cluster(function, tasks, n_jobs=None):
     """``[function(*task) for task in tasks]`` through joblib, one task per cluster.
 
+    The cluster of the most rows starts first: begun last, it would run alone.
+
     Raises
     ------
     RuntimeError
         If the function raises, or a worker dies; the message names the cluster.
     """
+    order = sorted(range(len(tasks)), key=lambda c: -tasks[c][0].shape[0])
     results = {}
     parallel = Parallel(
         n_jobs=n_jobs,
@@ -183,7 +186,7 @@ def for_each_cluster(function, tasks, n_jobs=None):
         batch_size=1,
         return_as="generator_unordered",
     )
-    calls = (delayed(_numbered)(function, c, task) for c, task in enumerate(tasks))
+    calls = (delayed(_numbered)(function, c, tasks[c]) for c in order)
     try:
         with _one_blas_thread():
             for cluster, result in parallel(calls):
@@ -191,7 +194,7 @@ def for_each_cluster(function, tasks, n_jobs=None):
     except ClusterError:
         raise
     except Exception as error:
-        unfinished = [c for c in range(len(tasks)) if c not in results]
+        unfinished = [c for c in order if c not in results]
         running = unfinished[: effective_n_jobs(n_jobs)]
         names = " or ".join(
             f"cluster {c} ({tasks[c][0].shape[0]} rows)" for c in running
