@@ -1,5 +1,7 @@
 """The quartic against semidefinite and conic programs, and its certificate."""
 
+from dataclasses import replace
+
 import cvxpy as cp
 import numpy as np
 import pytest
@@ -119,8 +121,10 @@ def test_optimum_of_the_conic_program(gamma, C, weight, balanced):
 
 
 @pytest.mark.parametrize("C", [0.1, 30.0])
-@pytest.mark.parametrize("weight", [0.0, 0.5])
-def test_newton_steps_climb_to_the_optimum_of_the_conic_program(C, weight):
+@pytest.mark.parametrize(
+    ("weight", "balanced"), [(0.0, False), (0.5, False), (0.0, True)]
+)
+def test_newton_steps_climb_to_the_optimum_of_the_conic_program(C, weight, balanced):
     rng = np.random.default_rng(0)
     for K, box in (
         classification(40, 30.0, C),
@@ -128,8 +132,13 @@ def test_newton_steps_climb_to_the_optimum_of_the_conic_program(C, weight):
         regression(40, 30.0, C, epsilon=0.0),
     ):
         for eta in (0.1 * C**2, 10 * C**2):
-            expected = conic_optimum(K, box, eta, weight)
-            for start in (np.zeros(40), rng.uniform(box.lower, box.upper)):
+            expected = conic_optimum(K, box, eta, weight, balanced)
+            anywhere = rng.uniform(box.lower, box.upper)
+            starts = [np.zeros(40), anywhere]
+            if balanced:  # no step is sure to lead away from zero
+                other = replace(box, target=anywhere)
+                starts = [maximise_quartic(K, other, eta, balanced=True).dual_coef]
+            for start in starts:
                 d, gap = climb(
                     K,
                     box,
@@ -138,9 +147,12 @@ def test_newton_steps_climb_to_the_optimum_of_the_conic_program(C, weight):
                     start=start,
                     gap_goal=1e-7 * expected,
                     max_products=2000,
+                    balanced=balanced,
                 )
                 assert gap <= 1e-7 * expected
                 assert ((box.lower <= d) & (d <= box.upper)).all()
+                if balanced:
+                    assert abs(d.sum()) < 1e-12 * C * 40
                 assert value(K, d, box, eta, weight) == pytest.approx(
                     expected, rel=1e-6
                 )

@@ -7,27 +7,38 @@ costs the time of about n/50. On a smooth kernel they do not get far, and the
 interior-point method of :mod:`adakern.dank.quartic` has to finish.
 """
 
+from dataclasses import replace
+
 from array_api_compat import array_namespace
 
-from adakern.dank.quartic import ascent, objective, row_gaps
+from adakern.dank.quartic import (
+    BISECTIONS,
+    ascent,
+    best_intercept,
+    objective,
+    row_gaps,
+)
 
 __all__ = ["climb"]
 
 #: Relative residual that conjugate gradients stop at.
 FORCING = 0.03
 
+#: A step whose direction takes more than this share of the products is the last one.
+LEAST_STEPS = 4
+
 #: Share of the predicted ascent that a step must reach, and the shortest step tried.
 SUFFICIENT, SHORTEST = 1e-4, 1e-3
 
 
-def climb(K, box, eta, *, weight, start, gap_goal, max_products):
+def climb(K, box, eta, *, weight, start, gap_goal, max_products, balanced=False):
     """Ascend h from ``start`` by projected Newton steps, as far as they are cheap.
 
-    In every step the rows at a bound that their slope points out of stay there, the
-    direction of the others comes from conjugate gradients on their block of the Hessian
-    of -h (see :func:`adakern.dank.quartic.maximise_quartic`), and the step is bent
-    along the box and halved until h rises as it should (Bertsekas, SIAM Journal on
-    Control and Optimization 20, 1982). With a tube a step keeps the signs of d, since
+    In every step the rows at a bound that their slope or the step points out of stay
+    there, the direction of the others comes from conjugate gradients on their block of
+    the Hessian of -h (see :func:`adakern.dank.quartic.maximise_quartic`), and the step
+    is bent along the box and halved until h rises as it should (Bertsekas, SIAM Journal
+    on Control and Optimization 20, 1982). With a tube a step keeps the signs of d, as
     ``epsilon |d|`` is linear between them; a row that has come to zero may change its
     sign in the next.
 
@@ -46,6 +57,8 @@ def climb(K, box, eta, *, weight, start, gap_goal, max_products):
         Duality gap at which to stop.
     max_products : int
         Multiplications with K and K o K after which no further step is begun.
+    balanced : bool, default=False
+        Hold the sum of d at that of ``start``.
 
     Returns
     -------
@@ -66,21 +79,22 @@ def climb(K, box, eta, *, weight, start, gap_goal, max_products):
     """
     xp = array_namespace(K)
     Q = K * K
+    total = float(xp.sum(start)) if balanced else None
     left = max_products
     d, Kd, Qq = start, K @ start, Q @ (start * start)
     while True:
-        gap = float(xp.sum(row_gaps(d, Kd, Qq, box, eta, weight)))
+        b = best_intercept(d, Kd, Qq, box, eta, weight) if balanced else 0.0
+        gap = float(xp.sum(row_gaps(d, Kd, Qq, box, eta, weight, b)))
         if gap <= gap_goal or left <= 0:
             return d, gap
-        slope, lower, upper = _orthant(d, ascent(d, Kd, Qq, box, eta, weight), box)
-        free = ((d > lower) | (slope > 0)) & ((d < upper) | (slope < 0))
-        direction, spent = _direction(
-            K, Q, d, Qq / (4 * eta) + 2 * weight, eta, slope, free, left
-        )
-        left -= spent
+        slope, part = _orthant(d, ascent(d, Kd, Qq, box, eta, weight) - b, box)
+        hessian = _hessian(K, Q, d, Qq, eta, weight)
+        most = -(-max_products // LEAST_STEPS)
+        direction, part, spent = _on_face(hessian, d, slope, part, balanced, most)
+        left = left - spent if spent < most else 0  # slow already: the last step
         h, length = objective(d, Kd, Qq, box, eta, weight), 1.0
         while True:
-            new = xp.minimum(xp.maximum(d + length * direction, lower), upper)
+            new = _nearest(d + length * direction, part, total)
             new_Kd, new_Qq = K @ new, Q @ (new * new)
             left -= 1
             rise = objective(new, new_Kd, new_Qq, box, eta, weight) - h
@@ -95,41 +109,97 @@ def climb(K, box, eta, *, weight, start, gap_goal, max_products):
 def _orthant(d, gradient, box):
     """Slope of h where ``epsilon |d|`` is linear around d, and the box of that part."""
     if not box.epsilon:
-        return gradient, box.lower, box.upper
+        return gradient, box
     xp = array_namespace(d)
     zero = xp.zeros_like(d)
     side = xp.where(d != 0, xp.sign(d), xp.sign(gradient))
-    slope = gradient - box.epsilon * side
-    lower = xp.where(side > 0, zero, box.lower)
-    return slope, lower, xp.where(side < 0, zero, box.upper)
+    lower = xp.where(side < 0, box.lower, zero)
+    upper = xp.where(side > 0, box.upper, zero)
+    return gradient - box.epsilon * side, replace(box, lower=lower, upper=upper)
 
 
-def _direction(K, Q, d, diagonal, eta, slope, free, most):
-    """Conjugate gradients for the Newton direction of the free rows, zero elsewhere.
+def _nearest(d, box, total):
+    """The nearest point of the box, of this sum unless that is None."""
+    xp = array_namespace(d)
 
-    ``diagonal`` is the part of the Hessian that is; its own preconditions. Also returns
-    how many of the ``most`` products were made.
+    def shifted(t):
+        return xp.minimum(xp.maximum(d + t, box.lower), box.upper)
+
+    if total is None:
+        return shifted(0.0)
+    low = float(xp.min(box.lower - d))
+    high = float(xp.max(box.upper - d))
+    for _ in range(BISECTIONS):
+        middle = (low + high) / 2
+        if float(xp.sum(shifted(middle))) < total:
+            low = middle
+        else:
+            high = middle
+    return shifted(high)
+
+
+def _hessian(K, Q, d, Qq, eta, weight):
+    """The product of the Hessian of -h with a vector, and its diagonal."""
+    xp = array_namespace(d)
+    diagonal = Qq / (4 * eta) + 2 * weight
+
+    def product(v):
+        return K @ v + diagonal * v + d * (Q @ (d * v)) / (2 * eta)
+
+    own = xp.linalg.diagonal(K)
+    return product, own + diagonal + own**2 * d**2 / (2 * eta)
+
+
+def _on_face(hessian, d, slope, box, balanced, most):
+    """Newton direction, the box with the rows that it leaves alone fixed, its products.
+
+    Free are the rows that can move along their slope, less those at a bound that the
+    direction of the free rows would push out of the box.
     """
     xp = array_namespace(d)
-    zero = xp.zeros_like(d)
-    own = xp.linalg.diagonal(K)
-    scale = own + diagonal + own**2 * d**2 / (2 * eta)
-    scale = xp.where(scale > 0, scale, zero + 1)
-    residual, direction = xp.where(free, slope, zero), zero
-    step = residual / scale
+    free = ((d > box.lower) | (slope > 0)) & ((d < box.upper) | (slope < 0))
+    spent = 0
+    while True:
+        direction, made = _direction(*hessian, slope, free, balanced, most - spent)
+        spent += made
+        out_below = (d <= box.lower) & (direction < 0)
+        out_above = (d >= box.upper) & (direction > 0)
+        if spent >= most or not xp.any(out_below | out_above):
+            lower = xp.where(free, box.lower, d)
+            upper = xp.where(free, box.upper, d)
+            return direction, replace(box, lower=lower, upper=upper), spent
+        free = free & ~out_below & ~out_above
+
+
+def _direction(product, diagonal, slope, free, balanced, most):
+    """Preconditioned conjugate gradients on the free rows; zero elsewhere.
+
+    A balanced direction sums to zero. Also returns how many of the ``most`` products
+    were made.
+    """
+    xp = array_namespace(slope)
+    zero = xp.zeros_like(slope)
+    inverse = xp.where(free, 1 / xp.where(diagonal > 0, diagonal, zero + 1), zero)
+    share = inverse / xp.sum(inverse) if balanced and xp.any(free) else zero
+
+    def preconditioned(residual):
+        scaled = inverse * residual
+        return scaled - share * xp.sum(scaled)
+
+    residual, direction = slope, zero
+    step = preconditioned(residual)
     size = float(residual @ step)
     enough = FORCING**2 * size
-    for spent in range(most):
+    for made in range(most):
         if size <= enough:
-            return direction, spent
-        image = K @ step + diagonal * step + d * (Q @ (d * step)) / (2 * eta)
-        image = xp.where(free, image, zero)
+            return direction, made
+        image = product(step)
         curvature = float(step @ image)
         if curvature <= 0:  # flat: nothing more to be learnt
-            return direction, spent + 1
+            return direction, made
         direction = direction + (size / curvature) * step
         residual = residual - (size / curvature) * image
-        scaled = residual / scale
+        scaled = preconditioned(residual)
         before, size = size, float(residual @ scaled)
         step = scaled + (size / before) * step
     return direction, most

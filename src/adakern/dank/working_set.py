@@ -10,7 +10,6 @@ gap of the whole problem, and ends the rounds.
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 from array_api_compat import array_namespace
 
 from adakern.dank.newton import climb
@@ -211,28 +210,12 @@ def _best_change(X, moving, d, Kd, Qq, box, eta, kernel, balanced, gap_goal):
     target = part.target - (xp.take(Kd, rows) - K @ now)
     weight = (xp.take(Qq, rows) - (K * K) @ (now * now)) / (8 * eta)
     part = Box(target, part.lower, part.upper, part.epsilon)
-    best, gap = now, np.inf
-    if not balanced:
-        best, gap = climb(
-            K,
-            part,
-            eta,
-            weight=weight,
-            start=now,
-            gap_goal=gap_goal,
-            max_products=len(now) // ROWS_PER_PRODUCT,
-        )
+    options = {"weight": weight, "balanced": balanced, "gap_goal": gap_goal}
+    best, gap = climb(
+        K, part, eta, start=now, max_products=len(now) // ROWS_PER_PRODUCT, **options
+    )
     if gap > gap_goal:
-        best = maximise_quartic(
-            K,
-            part,
-            eta,
-            weight=weight,
-            start=best,
-            balanced=balanced,
-            tol=0.0,
-            gap_goal=gap_goal,
-        ).dual_coef
+        best = maximise_quartic(K, part, eta, start=best, tol=0.0, **options).dual_coef
     change = xp.zeros_like(d)
     change[moving] = best - now
     return change
