@@ -24,8 +24,9 @@ __all__ = ["climb"]
 #: Relative residual that conjugate gradients stop at.
 FORCING = 0.03
 
-#: A step whose direction takes more than this share of the products is the last one.
-LEAST_STEPS = 4
+#: Products after which conjugate gradients that have not got there are given up: the
+#: condition of the free rows is then above some hundreds.
+SLOW = 30
 
 #: Share of the predicted ascent that a step must reach, and the shortest step tried.
 SUFFICIENT, SHORTEST = 1e-4, 1e-3
@@ -89,9 +90,7 @@ def climb(K, box, eta, *, weight, start, gap_goal, max_products, balanced=False)
             return d, gap
         slope, part = _orthant(d, ascent(d, Kd, Qq, box, eta, weight) - b, box)
         hessian = _hessian(K, Q, d, Qq, eta, weight)
-        most = -(-max_products // LEAST_STEPS)
-        direction, part, spent = _on_face(hessian, d, slope, part, balanced, most)
-        left = left - spent if spent < most else 0  # slow already: the last step
+        direction, part, left = _on_face(hessian, d, slope, part, balanced, left)
         h, length = objective(d, Kd, Qq, box, eta, weight), 1.0
         while True:
             new = _nearest(d + length * direction, part, total)
@@ -150,32 +149,33 @@ def _hessian(K, Q, d, Qq, eta, weight):
     return product, own + diagonal + own**2 * d**2 / (2 * eta)
 
 
-def _on_face(hessian, d, slope, box, balanced, most):
-    """Newton direction, the box with the rows that it leaves alone fixed, its products.
+def _on_face(hessian, d, slope, box, balanced, left):
+    """Newton direction, the box with all other rows held fixed, and products left.
 
     Free are the rows that can move along their slope, less those at a bound that the
-    direction of the free rows would push out of the box.
+    direction of the free rows would push out of the box. No products are left where a
+    direction came slowly: its step is the last one.
     """
     xp = array_namespace(d)
     free = ((d > box.lower) | (slope > 0)) & ((d < box.upper) | (slope < 0))
-    spent = 0
     while True:
-        direction, made = _direction(*hessian, slope, free, balanced, most - spent)
-        spent += made
+        most = min(SLOW, left)
+        direction, made = _direction(*hessian, slope, free, balanced, most)
+        left = left - made if made < most else 0
         out_below = (d <= box.lower) & (direction < 0)
         out_above = (d >= box.upper) & (direction > 0)
-        if spent >= most or not xp.any(out_below | out_above):
+        if not left or not xp.any(out_below | out_above):
             lower = xp.where(free, box.lower, d)
             upper = xp.where(free, box.upper, d)
-            return direction, replace(box, lower=lower, upper=upper), spent
+            return direction, replace(box, lower=lower, upper=upper), left
         free = free & ~out_below & ~out_above
 
 
 def _direction(product, diagonal, slope, free, balanced, most):
     """Preconditioned conjugate gradients on the free rows; zero elsewhere.
 
-    A balanced direction sums to zero. Also returns how many of the ``most`` products
-    were made.
+    A balanced direction sums to zero. Also returns how many of the products were made,
+    ``most`` if they did not suffice.
     """
     xp = array_namespace(slope)
     zero = xp.zeros_like(slope)

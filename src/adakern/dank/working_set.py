@@ -211,9 +211,8 @@ def _best_change(X, moving, d, Kd, Qq, box, eta, kernel, balanced, gap_goal):
     weight = (xp.take(Qq, rows) - (K * K) @ (now * now)) / (8 * eta)
     part = Box(target, part.lower, part.upper, part.epsilon)
     options = {"weight": weight, "balanced": balanced, "gap_goal": gap_goal}
-    best, gap = climb(
-        K, part, eta, start=now, max_products=len(now) // ROWS_PER_PRODUCT, **options
-    )
+    spend = now.shape[0] // ROWS_PER_PRODUCT
+    best, gap = climb(K, part, eta, start=now, max_products=spend, **options)
     if gap > gap_goal:
         best = maximise_quartic(K, part, eta, start=best, tol=0.0, **options).dual_coef
     change = xp.zeros_like(d)
