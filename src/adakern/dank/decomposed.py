@@ -104,7 +104,8 @@ def decompose(
     RuntimeError
         If a cluster cannot be solved or its worker dies; names the cluster.
     """
-    cut = partition(X, n_clusters, random_state)
+    with _libraries(os.getpid()).limit(limits=1):  # Threads wait longer than it takes.
+        cut = partition(X, n_clusters, random_state)
     parts = _parts(X, box, cut)
     if start is None:
         tasks = [(part, target, svm, kernel) for part, target in parts]
@@ -223,11 +224,11 @@ def _numbered(function, cluster, task):
 
 def _one_blas_thread():
     """The workers are the threads; and sums over more of them would round otherwise."""
-    return _blas(os.getpid()).limit(limits=1, user_api="blas")
+    return _libraries(os.getpid()).limit(limits=1, user_api="blas")
 
 
 @lru_cache(maxsize=1)
-def _blas(process):
+def _libraries(process):
     """The numerical libraries of this process; finding them takes milliseconds."""
     return ThreadpoolController()
 
