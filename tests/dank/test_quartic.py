@@ -1,5 +1,7 @@
 """The quartic against semidefinite and conic programs, and its certificate."""
 
+from dataclasses import replace
+
 import cvxpy as cp
 import numpy as np
 import pytest
@@ -7,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import check_grad
 
+from adakern.dank.newton import climb
 from adakern.dank.quartic import (
     Box,
     label_box,
@@ -115,6 +118,68 @@ def test_optimum_of_the_conic_program(gamma, C, weight, balanced):
             assert solution.objective == pytest.approx(
                 value(K, solution.dual_coef, box, eta, weight), rel=1e-12
             )
+
+
+@pytest.mark.parametrize("C", [0.1, 30.0])
+@pytest.mark.parametrize(
+    ("weight", "balanced"), [(0.0, False), (0.5, False), (0.0, True)]
+)
+def test_newton_steps_climb_to_the_optimum_of_the_conic_program(C, weight, balanced):
+    rng = np.random.default_rng(0)
+    for K, box in (
+        classification(40, 30.0, C),
+        regression(40, 30.0, C, epsilon=0.1),
+        regression(40, 30.0, C, epsilon=0.0),
+    ):
+        for eta in (0.1 * C**2, 10 * C**2):
+            expected = conic_optimum(K, box, eta, weight, balanced)
+            anywhere = rng.uniform(box.lower, box.upper)
+            starts = [np.zeros(40), anywhere]
+            if balanced:  # no step is sure to lead away from zero
+                other = replace(box, target=anywhere)
+                starts = [maximise_quartic(K, other, eta, balanced=True).dual_coef]
+            for start in starts:
+                d, gap = climb(
+                    K,
+                    box,
+                    eta,
+                    weight=weight,
+                    start=start,
+                    gap_goal=1e-7 * expected,
+                    max_products=2000,
+                    balanced=balanced,
+                )
+                assert gap <= 1e-7 * expected
+                assert ((box.lower <= d) & (d <= box.upper)).all()
+                if balanced:
+                    assert abs(d.sum()) < 1e-12 * C * 40
+                assert value(K, d, box, eta, weight) == pytest.approx(
+                    expected, rel=1e-6
+                )
+
+
+@pytest.mark.parametrize("max_products", [0, 1, 5, 30])
+def test_newton_steps_out_of_products_have_climbed_and_say_how_far(max_products):
+    """On a smooth kernel, where conjugate gradients do not get far."""
+    for K, box in (
+        classification(60, 0.01, 30.0),
+        regression(60, 0.01, 30.0, epsilon=0.1),
+    ):
+        start = np.random.default_rng(0).uniform(box.lower, box.upper)
+        d, gap = climb(
+            K,
+            box,
+            50.0,
+            weight=0.0,
+            start=start,
+            gap_goal=0.0,
+            max_products=max_products,
+        )
+        now, least = (value(K, v, box, 50.0) for v in (d, start))
+        assert (now > least) == (max_products > 0)
+        assert ((box.lower <= d) & (d <= box.upper)).all()
+        best = maximise_quartic(K, box, 50.0, tol=1e-9).objective
+        assert gap >= best - now > 0
 
 
 def test_infinite_eta_is_the_svm_without_a_bias():
@@ -234,6 +299,31 @@ def test_array_libraries_agree(library):
         np.testing.assert_allclose(
             np.asarray(solution.dual_coef), expected.dual_coef, atol=1e-7
         )
+
+
+@pytest.mark.parametrize("library", ["array_api_strict", "torch"])
+def test_newton_steps_agree_over_array_libraries(library):
+    xp = pytest.importorskip(library)
+    for K, box in (
+        classification(30, gamma=30.0, C=5.0),
+        regression(30, gamma=30.0, C=5.0, epsilon=0.1),
+    ):
+        expected = maximise_quartic(K, box, 50.0, tol=1e-9).dual_coef
+        moved = Box(
+            *(xp.asarray(part) for part in (box.target, box.lower, box.upper)),
+            box.epsilon,
+        )
+        d, gap = climb(
+            xp.asarray(K),
+            moved,
+            50.0,
+            weight=0.0,
+            start=xp.zeros_like(moved.target),
+            gap_goal=1e-9,
+            max_products=2000,
+        )
+        assert gap <= 1e-9
+        np.testing.assert_allclose(np.asarray(d), expected, atol=1e-5)
 
 
 def test_float32_reaches_the_default_tolerance():

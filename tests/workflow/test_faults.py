@@ -14,6 +14,7 @@ MISBEHAVING = """\
 import os, signal, time
 import numpy as np
 from sklearn.svm import SVC
+from adakern.dank import DANKClassifier, decomposed
 
 class Misbehaving(SVC):
     '''An SVM whose fit ends as `how` says.'''
@@ -33,6 +34,24 @@ class Misbehaving(SVC):
         if self.how == "sleep":
             open("asleep", "w").close()
             time.sleep(600)
+        return super().fit(X, y)
+
+class HalfWay(DANKClassifier):
+    '''DANK by clusters that goes to sleep with the first cluster solved.'''
+    def __init__(self, how="fine"):
+        super().__init__(strategy="decomposed", n_clusters=3, random_state=0)
+        self.how = how
+
+    def fit(self, X, y):
+        solve, solved = decomposed._solve_cluster, []
+        def solve_one(*task):
+            if solved:
+                open("asleep", "w").close()
+                time.sleep(600)
+            solved.append(solve(*task))
+            return solved[-1]
+        if self.how == "sleep":
+            decomposed._solve_cluster = solve_one
         return super().fit(X, y)
 """
 METHOD = """\
@@ -243,14 +262,17 @@ def test_two_runs_at_once_and_a_job_that_is_killed(bad):
     assert not bad.left_over()
 
 
-def test_snakemake_killed_and_started_again(bad):
+@pytest.mark.parametrize("estimator", ["Misbehaving", "HalfWay"])
+def test_snakemake_killed_and_started_again(bad, estimator):
+    bad.write("conf/method/bad.yaml", METHOD.replace("Misbehaving", estimator))
     with sleeping(bad) as run:
         finished = bad.root / "results/small/records/clowns/plain/0-1.json"
-        before = finished.stat().st_mtime_ns
+        before = finished.stat().st_mtime_ns, finished.read_bytes()
         job = job_of(run)
         run.process.kill()
         job.kill()  # else it would go on as an orphan until its time limit
 
+    assert not bad.records(method="bad")
     again = bad.solve(overrides=how("fine"))
     assert again.returncode == 1
     assert "--unlock" in again.output
@@ -259,7 +281,7 @@ def test_snakemake_killed_and_started_again(bad):
     run = bad.solve(overrides=how("fine"))
     assert run.returncode == 0, run.output
     assert run.jobs == {"solve": 1}
-    assert finished.stat().st_mtime_ns == before
+    assert (finished.stat().st_mtime_ns, finished.read_bytes()) == before
     assert [r["status"] for r in bad.records(method="bad")] == ["ok", "ok"]
     assert not bad.left_over()
 

@@ -104,7 +104,8 @@ def decompose(
     RuntimeError
         If a cluster cannot be solved or its worker dies; names the cluster.
     """
-    cut = partition(X, n_clusters, random_state)
+    with _libraries(os.getpid()).limit(limits=1):  # Threads wait longer than it takes.
+        cut = partition(X, n_clusters, random_state)
     parts = _parts(X, box, cut)
     if start is None:
         tasks = [(part, target, svm, kernel) for part, target in parts]
@@ -171,11 +172,14 @@ def svm_dual(X, box, svm, kernel):
 def for_each_cluster(function, tasks, n_jobs=None):
     """``[function(*task) for task in tasks]`` through joblib, one task per cluster.
 
+    The cluster of the most rows starts first: begun last, it would run alone.
+
     Raises
     ------
     RuntimeError
         If the function raises, or a worker dies; the message names the cluster.
     """
+    order = sorted(range(len(tasks)), key=lambda c: -tasks[c][0].shape[0])
     results = {}
     parallel = Parallel(
         n_jobs=n_jobs,
@@ -183,7 +187,7 @@ def for_each_cluster(function, tasks, n_jobs=None):
         batch_size=1,
         return_as="generator_unordered",
     )
-    calls = (delayed(_numbered)(function, c, task) for c, task in enumerate(tasks))
+    calls = (delayed(_numbered)(function, c, tasks[c]) for c in order)
     try:
         with _one_blas_thread():
             for cluster, result in parallel(calls):
@@ -191,7 +195,7 @@ def for_each_cluster(function, tasks, n_jobs=None):
     except ClusterError:
         raise
     except Exception as error:
-        unfinished = [c for c in range(len(tasks)) if c not in results]
+        unfinished = [c for c in order if c not in results]
         running = unfinished[: effective_n_jobs(n_jobs)]
         names = " or ".join(
             f"cluster {c} ({tasks[c][0].shape[0]} rows)" for c in running
@@ -220,11 +224,11 @@ def _numbered(function, cluster, task):
 
 def _one_blas_thread():
     """The workers are the threads; and sums over more of them would round otherwise."""
-    return _blas(os.getpid()).limit(limits=1, user_api="blas")
+    return _libraries(os.getpid()).limit(limits=1, user_api="blas")
 
 
 @lru_cache(maxsize=1)
-def _blas(process):
+def _libraries(process):
     """The numerical libraries of this process; finding them takes milliseconds."""
     return ThreadpoolController()
 

@@ -17,7 +17,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC, SVR
 
 from adakern.arrays import as_index, as_numpy, asarray_like
-from adakern.dank.decomposed import cluster_decisions, decompose
+from adakern.dank.decomposed import cluster_decisions, decompose, for_each_cluster
 from adakern.dank.partition import clusters_for
 from adakern.dank.quartic import label_box, tube_box
 from adakern.dank.rank import adaptive_rank
@@ -35,7 +35,7 @@ def fit_decomposed(estimator, X, dual):
     _refuse_precomputed(estimator)
     box, svm = _box(estimator, X, dual)
     result = _decompose(estimator, X, box, svm, _n_clusters(estimator, X))
-    machine = DecomposedMachine(X, result, estimator._kernel_params)
+    machine = DecomposedMachine(X, result, estimator._kernel_params, estimator.n_jobs)
     _warn(estimator, machine, "increase max_iter or tol")
     return machine
 
@@ -142,18 +142,18 @@ class DecomposedMachine:
     adaptive_factor = None
     intercept = 0.0
 
-    def __init__(self, X, result, kernel):
+    def __init__(self, X, result, kernel, n_jobs):
         self.partition, self.eta = result.partition, result.eta
         self.dual_coef = as_numpy(result.dual_coef)
         self._kernel = kernel
-        self._supports, self.rank = [], 0
+        self._supports, tasks = [], []
         for rows in result.partition.rows:
             support = rows[self.dual_coef[rows] != 0]
             vectors, d = _rows(X, support), _rows(result.dual_coef, support)
             self._supports.append((vectors, d))
-            self.rank += adaptive_rank(
-                as_numpy(vectors), as_numpy(d), len(rows), self.eta, kernel
-            )
+            vectors, d = as_numpy(vectors), as_numpy(d)
+            tasks.append((vectors, d, len(rows), self.eta, kernel))
+        self.rank = sum(for_each_cluster(adaptive_rank, tasks, n_jobs))
         solutions = result.solutions
         self.objective = sum(solution.objective for solution in solutions)
         self.duality_gap = sum(solution.gap for solution in solutions)
