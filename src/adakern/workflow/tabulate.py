@@ -11,4 +11,4 @@ def run(inputs, outputs, params):
     """Condense the records, or the frames of a study, to a table for the report."""
     table = resolve(params["function"])(read_frames(inputs["frames"]))
     with atomic_path(outputs["table"]) as path:
-        table.to_csv(path, index=False)
+        table.to_csv(path, index=False, float_format="%.6g")
