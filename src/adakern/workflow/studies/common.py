@@ -11,6 +11,7 @@ from adakern.workflow.prepare import prepare
 
 __all__ = [
     "SVM_GRID",
+    "as_measured",
     "axes_grid",
     "fit_quietly",
     "random_half",
@@ -53,6 +54,11 @@ def summarise(frame, by, quantities):
     table = frame.groupby(by, sort=False)[quantities].agg(["mean", "std"])
     table.columns = ["_".join(pair) for pair in table.columns]
     return table.reset_index()
+
+
+def as_measured(frame):
+    """The table of a study that needs no condensing."""
+    return frame
 
 
 def axes_grid(n_rows, n_columns, *, width=5.0, height=3.8):
