@@ -154,20 +154,25 @@ def support(table, seed, *, sizes, repeats=3):
 
 
 def _candidates():
-    """Method -> (estimator, its grid)."""
+    """Method -> (estimator, its grid); Falkon and KRR search as in ``conf/method``."""
     bandwidths = {
         "profile": ["gaussian", "laplacian"],
         "bandwidth": ["global", 0.4],
     }
-    kernels = {"kernel": ["rbf", "laplacian"], "gamma": [0.01, 0.1, 1.0, 4.0]}
+    kernels = {
+        "kernel": ["rbf", "laplacian"],
+        "gamma": 4.0 ** np.arange(-4, 2),
+        "alpha": [1e-8, 1e-6, 1e-4],
+    }
+    ridges = {
+        "gamma": 4.0 ** np.arange(-3, 3),
+        "alpha": 10.0 ** np.arange(-6, 0),
+    }
     return {
         "lab-rbf": (LABRBFRegressor(alpha=ALPHA), bandwidths),
         "lab-ard": (LABRBFRegressor(alpha=ALPHA, locality="shared"), bandwidths),
-        "falkon": (FalkonRegressor(alpha=1e-7, tol=1e-4), kernels),
-        "rbf-krr": (
-            KernelRidge(kernel="rbf"),
-            {"gamma": [0.1, 1.0, 4.0], "alpha": [1e-3, 1e-1]},
-        ),
+        "falkon": (FalkonRegressor(tol=1e-4), kernels),
+        "rbf-krr": (KernelRidge(kernel="rbf"), ridges),
     }
 
 
