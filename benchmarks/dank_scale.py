@@ -19,7 +19,6 @@ from pathlib import Path
 import numpy as np
 from sklearn.metrics import f1_score
 from sklearn.model_selection import train_test_split
-from sklearn.preprocessing import MinMaxScaler
 from sklearn.svm import SVC
 
 from adakern.dank import DANKClassifier
@@ -28,8 +27,9 @@ from adakern.workflow.prepare import prepare
 
 CONF = Path(__file__).parents[1] / "conf" / "dataset"
 
-#: C, gamma and clusters of table 3 of the paper.
-SETTINGS = {"eeg": (32, 100, 5), "ijcnn1": (32, 2, 50), "covtype-like": (32, 32, 200)}
+#: C, gamma and clusters of table 3 of the paper. The generated set has a gamma of its
+#: own, as in the experiment dank_scaling: with 32 its Gram matrix is the identity.
+SETTINGS = {"eeg": (32, 100, 5), "ijcnn1": (32, 2, 50), "covtype-like": (32, 2, 200)}
 
 #: (data set, method): time in units of SVC, accuracy below that of the reference.
 TIME = {
@@ -51,10 +51,9 @@ LEAST_ACCURACY = {("ijcnn1", "decomposed"): 0.982}
 def load(name, folder):
     """Training and test part, scaled as in the paper."""
     if name == "covtype-like":
-        X, y = make_covtype_like(n=464_810)
-        T, t = make_covtype_like(n=20_000, random_state=1)
-        scaler = MinMaxScaler().fit(X)
-        return scaler.transform(X), y, scaler.transform(T), t
+        # One draw: the random state is that of the class rule too. All in [0, 1].
+        X, y = make_covtype_like(n=484_810)
+        return X[20_000:], y[20_000:], X[:20_000], y[:20_000]
     entry = read_entry(CONF / f"{name}.yaml")
     table = load_table(name, entry, cache_dir=folder, mirror=folder)
     rows = np.arange(len(table.y))
