@@ -282,6 +282,11 @@ def test_duplicated_rows_and_a_single_row():
     np.testing.assert_allclose(alone.dual_coef, [-0.5])
 
 
+def in_library(xp, box):
+    ends = (xp.asarray(part) for part in (box.target, box.lower, box.upper))
+    return Box(*ends, box.epsilon)
+
+
 @pytest.mark.parametrize("library", ["array_api_strict", "torch"])
 def test_array_libraries_agree(library):
     xp = pytest.importorskip(library)
@@ -290,10 +295,7 @@ def test_array_libraries_agree(library):
         regression(30, gamma=1.0, C=5.0, epsilon=0.1),
     ):
         expected = maximise_quartic(K, box, 50.0, tol=1e-8)
-        moved = Box(
-            *(xp.asarray(part) for part in (box.target, box.lower, box.upper)),
-            box.epsilon,
-        )
+        moved = in_library(xp, box)
         solution = maximise_quartic(xp.asarray(K), moved, 50.0, tol=1e-8)
         assert solution.objective == pytest.approx(expected.objective, rel=1e-10)
         np.testing.assert_allclose(
@@ -309,10 +311,7 @@ def test_newton_steps_agree_over_array_libraries(library):
         regression(30, gamma=30.0, C=5.0, epsilon=0.1),
     ):
         expected = maximise_quartic(K, box, 50.0, tol=1e-9).dual_coef
-        moved = Box(
-            *(xp.asarray(part) for part in (box.target, box.lower, box.upper)),
-            box.epsilon,
-        )
+        moved = in_library(xp, box)
         d, gap = climb(
             xp.asarray(K),
             moved,
