@@ -28,7 +28,8 @@ def reason_to_skip():
     return None
 
 
-pytestmark = pytest.mark.skipif(bool(reason_to_skip()), reason=str(reason_to_skip()))
+REASON = reason_to_skip()
+pytestmark = pytest.mark.skipif(REASON is not None, reason=REASON or "SLURM can start")
 
 
 def slurm_conf(folder):
