@@ -67,7 +67,7 @@ def _numbers(config):
         "protocol.n_splits": (config.protocol.n_splits, 2, math.inf),
         "protocol.seed": (config.protocol.seed, 0, 2**32 - 1),
         "search.folds": (config.search.folds, 1, math.inf),
-        "search.holdout_rows": (config.search.holdout_rows or 0, 0, math.inf),
+        "search.holdout_rows": (_unbounded(config.search.holdout_rows), 1, math.inf),
         "search.step": (config.search.step, 1, math.inf),
         "search.max_rows": (_unbounded(config.search.max_rows), 50, math.inf),
         "jobs.batch_rows": (config.jobs.batch_rows, 0, math.inf),
