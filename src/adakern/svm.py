@@ -7,7 +7,16 @@ that re-trains the machine for kernel after kernel reads like its paper.
 import numpy as np
 from sklearn.svm import SVC, SVR
 
-__all__ = ["svm_dual", "svr_dual"]
+__all__ = ["fit_libsvm", "svm_dual", "svr_dual"]
+
+
+def fit_libsvm(machine, X, y):
+    """Fit an SVC or SVR without drawing from NumPy's global random state.
+
+    They draw a seed, for probability estimates alone, and SVR has no parameter for it.
+    """
+    machine.random_state = 0
+    return machine.fit(X, y)
 
 
 def svm_dual(K, y, C, tol=1e-4):
@@ -38,8 +47,8 @@ def svm_dual(K, y, C, tol=1e-4):
     >>> d.round(6)
     array([-1.,  1.])
     """
-    machine = SVC(kernel="precomputed", C=C, tol=tol, cache_size=500).fit(K, y)
-    return _full_length(machine, len(y))
+    machine = SVC(kernel="precomputed", C=C, tol=tol, cache_size=500)
+    return _full_length(fit_libsvm(machine, K, y), len(y))
 
 
 def svr_dual(K, y, C, epsilon, tol=1e-4):
@@ -65,7 +74,7 @@ def svr_dual(K, y, C, epsilon, tol=1e-4):
     b : float
     """
     machine = SVR(kernel="precomputed", C=C, epsilon=epsilon, tol=tol, cache_size=500)
-    return _full_length(machine.fit(K, y), len(y))
+    return _full_length(fit_libsvm(machine, K, y), len(y))
 
 
 def _full_length(machine, n):

@@ -24,3 +24,17 @@ def test_more_clusters_than_distinct_rows():
     X = np.repeat([[0.0], [1.0]], 5, axis=0)
     y = np.repeat([0, 1], 5)
     np.testing.assert_array_equal(ClusterwiseClassifier().fit(X, y).predict(X), y)
+
+
+def test_copies_draw_from_the_random_state_of_the_whole():
+    X, y = make_blobs(60, centers=[[0, 0], [50, 0]], cluster_std=3.0, random_state=0)
+    y = X[:, 1] > 0
+    seeds = [
+        [copy.random_state for copy in model.fit(X, y).estimators_]
+        for model in [
+            ClusterwiseClassifier(LogDetKernel(), n_clusters=2, random_state=seed)
+            for seed in (0, 0, 1)
+        ]
+    ]
+    assert seeds[0] == seeds[1]
+    assert len({*seeds[0], *seeds[2]}) == 4

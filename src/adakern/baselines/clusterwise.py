@@ -6,6 +6,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.cluster import KMeans
 from sklearn.svm import SVC
+from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import HasMethods, Interval
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -25,7 +26,7 @@ class ClusterwiseClassifier(ClassifierMixin, BaseEstimator):
     n_clusters : int, default=5
         At most the number of distinct rows is used.
     random_state : int, RandomState or None, default=None
-        Of k-means.
+        Of k-means, and of the copies wherever they have a ``random_state``.
 
     Attributes
     ----------
@@ -77,7 +78,8 @@ class ClusterwiseClassifier(ClassifierMixin, BaseEstimator):
                 "needs at least 2 classes"
             )
         n_clusters = min(self.n_clusters, len(np.unique(X, axis=0)))
-        self.kmeans_ = KMeans(n_clusters, n_init=1, random_state=self.random_state)
+        rng = check_random_state(self.random_state)
+        self.kmeans_ = KMeans(n_clusters, n_init=1, random_state=rng.randint(2**31))
         clusters = self.kmeans_.fit_predict(X)
         base = SVC() if self.estimator is None else self.estimator
         self.estimators_ = []
@@ -85,7 +87,9 @@ class ClusterwiseClassifier(ClassifierMixin, BaseEstimator):
             rows = clusters == cluster
             classes = np.unique(y[rows])
             self.estimators_.append(
-                clone(base).fit(X[rows], y[rows]) if len(classes) > 1 else classes[0]
+                _seeded_copy(base, rng).fit(X[rows], y[rows])
+                if len(classes) > 1
+                else classes[0]
             )
         return self
 
@@ -101,3 +105,12 @@ class ClusterwiseClassifier(ClassifierMixin, BaseEstimator):
                 known = not hasattr(estimator, "predict")
                 labels[rows] = estimator if known else estimator.predict(X[rows])
         return labels
+
+
+def _seeded_copy(estimator, rng):
+    names = [
+        name
+        for name in sorted(estimator.get_params())
+        if name == "random_state" or name.endswith("__random_state")
+    ]
+    return clone(estimator).set_params(**{name: rng.randint(2**31) for name in names})

@@ -28,6 +28,7 @@ from adakern.arrays import as_index, as_numpy, asarray_like
 from adakern.dank.partition import Partition, partition
 from adakern.dank.working_set import RowsSolution, maximise_on_rows
 from adakern.kernels import gram_matrix, kernel_product
+from adakern.svm import fit_libsvm
 
 __all__ = ["Decomposition", "decompose", "for_each_cluster", "svm_dual"]
 
@@ -164,7 +165,7 @@ def svm_dual(X, box, svm, kernel):
             max_iter=max(10_000, 100 * len(target)),
         )
         rows = as_numpy(X if named else gram_matrix(X, **kernel))
-        machine.fit(rows, target)
+        fit_libsvm(machine, rows, target)
         dual[machine.support_] = machine.dual_coef_[0]
     return asarray_like(dual, X)
 
