@@ -40,7 +40,7 @@ class ClusterwiseClassifier(ClassifierMixin, BaseEstimator):
     >>> from sklearn.datasets import load_iris
     >>> from adakern.baselines import ClusterwiseClassifier
     >>> X, y = load_iris(return_X_y=True)
-    >>> ClusterwiseClassifier(random_state=0).fit(X, y).score(X, y) > 0.95
+    >>> ClusterwiseClassifier(n_clusters=2, random_state=0).fit(X, y).score(X, y) > 0.95
     True
     """
 
