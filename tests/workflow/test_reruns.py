@@ -7,7 +7,10 @@ METHOD = """\
 classifier:
   estimator: {{_target_: {target}, C: 2.0}}
 """
-OVERRIDES = "dataset=[clowns] method=[plain,uniform,pairwise] protocol.repeats=1"
+OVERRIDES = (
+    "dataset=[clowns] method=[plain,uniform,pairwise] protocol.repeats=1 "
+    "published=dank_uci_classification"
+)
 NOTHING = "Nothing to be done"
 
 
@@ -91,3 +94,12 @@ def test_code_of_one_family(finished, edit):
 def test_shared_code_of_all_families(finished, edit):
     edit("src/adakern/kernels.py", '"""', '# A change.\n"""')
     assert solved_again(dry_run(finished)) == ["pairwise", "uniform"]
+
+
+def test_published_numbers_are_compared_again_and_nothing_is_solved_again(
+    finished, edit
+):
+    path = "data/published/dank_uci_classification.csv"
+    edit(path, "\n", "\nclowns,plain,test,accuracy,0.5,0.1\n")
+    run = dry_run(finished)
+    assert set(run.jobs) == {"compare", "report", "all"}

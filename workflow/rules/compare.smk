@@ -17,6 +17,7 @@ rule configuration:
 rule compare:
     input:
         records=[str(path) for path in PLAN.records()],
+        published=[str(path) for path in PLAN.published()],
     output:
         records=f"{RESULTS}/records.parquet",
         summary=report(

@@ -25,6 +25,7 @@ rule figure:
 rule summary_table:
     input:
         frames=lambda w: [str(path) for path in PLAN.frames(w.name)],
+        published=[str(path) for path in PLAN.published()],
     output:
         table=report(
             str(PLAN.summary_table("{name}")),

@@ -192,11 +192,10 @@ def _rank_task(task, rows, alpha):
 
 def run(inputs, outputs, params):
     """The stage: compare the records of one experiment."""
-    published = params["published"]
     compare(
         [Path(path) for path in inputs["records"]],
         Path(outputs["records"]).parent,
-        published and Path(published),
+        *inputs["published"],
     )
 
 

@@ -129,7 +129,8 @@ class Study:
     compute: str = ""
     #: Dotted name of ``function(frame) -> matplotlib Figure``.
     plot: str | None = None
-    #: Table name -> dotted name of ``function(frame) -> DataFrame``, for the report.
+    #: Table name -> dotted name of ``function(frame) -> DataFrame``, for the report;
+    #: ``function(frame, published)`` in an experiment with published numbers.
     tables: dict[str, str] = field(default_factory=dict)
     #: One job for each; ``table`` is None when there are none.
     datasets: list[str] = field(default_factory=list)
@@ -158,7 +159,8 @@ class Config:
     published: str | None = None
     #: Figure name -> dotted name of ``function(records) -> matplotlib Figure``.
     figures: dict[str, str] = field(default_factory=dict)
-    #: Table name -> dotted name of ``function(records) -> DataFrame``, for the report.
+    #: Table name -> dotted name of ``function(records) -> DataFrame``, for the report;
+    #: ``function(records, published)`` in an experiment with published numbers.
     tables: dict[str, str] = field(default_factory=dict)
     studies: dict[str, Study] = field(default_factory=dict)
     results: str = "results"

@@ -181,6 +181,11 @@ class Plan:
             for batch in self.batches(dataset)
         ]
 
+    def published(self):
+        """The papers' numbers that the experiment is compared with: a file or none."""
+        name = self.config.published
+        return [Path("data/published") / f"{name}.csv"] if name else []
+
     def study_datasets(self, study):
         """Data sets of a study; one nameless job when it generates its own data."""
         return self.config.studies[study].datasets or ["none"]
@@ -369,11 +374,7 @@ class Plan:
         return asdict(self.config)
 
     def compare_params(self):
-        published = self.config.published
-        return {
-            "published": published and f"data/published/{published}.csv",
-            "code": code_version("adakern.workflow.compare"),
-        }
+        return {"code": code_version("adakern.workflow.compare")}
 
     def report_params(self):
         return {"code": code_version("adakern.workflow.report")}

@@ -1,7 +1,6 @@
 """Studies of DANK: the figures of Liu et al. (JMLR 2020) and of its preprint."""
 
 import time
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -10,7 +9,6 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.svm import SVC, SVR
 
 from adakern.dank import DANKClassifier, DANKRegressor
-from adakern.workflow.published import load_published
 from adakern.workflow.studies.common import (
     SVM_GRID,
     axes_grid,
@@ -334,11 +332,10 @@ def plot_synthetic(frame):
     return figure
 
 
-def synthetic_table(frame):
+def synthetic_table(frame, published):
     """Relative squared error of each method, beside the paper's."""
     errors = frame.groupby(["dataset", "method"], sort=False)
     errors = errors[["relative_mse", "rank"]].first().reset_index()
-    published = load_published(Path("data/published/dank_synthetic_regression.csv"))
     published = published.replace({"method": {"svr-cv": "svr"}})
     published = published.rename(columns={"mean": "published"})
     keys = ["dataset", "method"]
