@@ -15,6 +15,7 @@ from adakern.baselines.variational import (
     MeanField,
     TruncatedTarget,
 )
+from adakern.threads import one_scipy_thread
 
 __all__ = ["BayesianMKLClassifier", "BayesianMKLRegressor"]
 
@@ -218,8 +219,9 @@ def _raise_bound(field, max_iter, tol):
     """Go through the factors until the lower bound settles; its values, by round."""
     bounds = []
     for _ in range(max_iter):
-        for update in field.updates:
-            update()
+        with one_scipy_thread(len(field.a)):
+            for update in field.updates:
+                update()
         bounds.append(field.lower_bound())
         change = abs(bounds[-1] - bounds[-2]) if len(bounds) > 1 else np.inf
         if change <= tol * abs(bounds[-1]):

@@ -12,6 +12,7 @@ from adakern.baselines.kernel_bank import BankClassifier, KernelBank
 from adakern.baselines.span import l2_svm_dual, span_bound
 from adakern.kernels import by_row_blocks
 from adakern.linalg import project_onto_simplex
+from adakern.threads import one_scipy_thread
 
 __all__ = ["DeepMKL"]
 
@@ -103,7 +104,8 @@ class DeepMKL(BankClassifier):
         grams = self.bank_.stack(X)
 
         def evaluate(weights):
-            return SpanObjective(weights, self.bank_, grams, y, self.C)
+            with one_scipy_thread(len(y)):
+                return SpanObjective(weights, self.bank_, grams, y, self.C)
 
         size = (self.n_layers, len(self.bank_))
         best = evaluate(np.full(size, 1 / size[1]))

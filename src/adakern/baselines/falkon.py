@@ -13,6 +13,7 @@ from sklearn.utils.validation import validate_data
 
 from adakern.baselines.expansion import KernelExpansionMixin
 from adakern.kernels import KERNELS
+from adakern.threads import one_scipy_thread
 
 __all__ = ["FalkonRegressor"]
 
@@ -141,9 +142,10 @@ class FalkonRegressor(KernelExpansionMixin, RegressorMixin, BaseEstimator):
         right = precondition_transposed(
             self._normal_product(X, lambda rows, K: residuals[rows]) / n
         )
-        v, self.n_iter_, gap = _conjugate_gradients(
-            operator, right, self.max_iter, self.tol
-        )
+        with one_scipy_thread(m):
+            v, self.n_iter_, gap = _conjugate_gradients(
+                operator, right, self.max_iter, self.tol
+            )
         if gap > self.tol:
             warnings.warn(
                 f"FalkonRegressor: residual at {gap:.1e} of its start, above "

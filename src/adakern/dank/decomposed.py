@@ -13,22 +13,20 @@ so that eta costs no SVM on all rows. A cluster of one class has alpha_svm = 0; 
 clusters have, alpha_svm is that of the machines without a bias.
 """
 
-import os
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
 from array_api_compat import array_namespace
 from joblib import Parallel, delayed, effective_n_jobs
 from sklearn.base import clone, is_classifier
-from threadpoolctl import ThreadpoolController
 
 from adakern.arrays import as_index, as_numpy, asarray_like
 from adakern.dank.partition import Partition, partition
 from adakern.dank.working_set import RowsSolution, maximise_on_rows
 from adakern.kernels import gram_matrix, kernel_product
 from adakern.svm import fit_libsvm
+from adakern.threads import one_thread
 
 __all__ = ["Decomposition", "decompose", "for_each_cluster", "svm_dual"]
 
@@ -105,7 +103,7 @@ def decompose(
     RuntimeError
         If a cluster cannot be solved or its worker dies; names the cluster.
     """
-    with _libraries(os.getpid()).limit(limits=1):  # Threads wait longer than it takes.
+    with one_thread():  # Threads wait longer than it takes.
         cut = partition(X, n_clusters, random_state)
     parts = _parts(X, box, cut)
     if start is None:
@@ -190,7 +188,8 @@ def for_each_cluster(function, tasks, n_jobs=None):
     )
     calls = (delayed(_numbered)(function, c, tasks[c]) for c in order)
     try:
-        with _one_blas_thread():
+        # The workers are the threads; sums over more of them would round otherwise.
+        with one_thread("blas"):
             for cluster, result in parallel(calls):
                 results[cluster] = result
     except ClusterError:
@@ -215,23 +214,12 @@ class ClusterError(RuntimeError):
 
 def _numbered(function, cluster, task):
     try:
-        with _one_blas_thread():
+        with one_thread("blas"):
             return cluster, function(*task)
     except Exception as error:
         raise ClusterError(
             f"cluster {cluster} ({task[0].shape[0]} rows): {error}"
         ) from error
-
-
-def _one_blas_thread():
-    """The workers are the threads; and sums over more of them would round otherwise."""
-    return _libraries(os.getpid()).limit(limits=1, user_api="blas")
-
-
-@lru_cache(maxsize=1)
-def _libraries(process):
-    """The numerical libraries of this process; finding them takes milliseconds."""
-    return ThreadpoolController()
 
 
 def cluster_decisions(X, partition, supports, kernel):

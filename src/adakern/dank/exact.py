@@ -14,6 +14,7 @@ from adakern.dank.saddle import ClosedFormSaddle, FrozenSaddle, make_saddle
 from adakern.kernels import gram_matrix, row_blocks
 from adakern.memory import require_memory
 from adakern.svm import svm_dual, svr_dual
+from adakern.threads import one_scipy_thread
 
 __all__ = ["Machine", "fit_exact", "reserve", "support_vector_machine", "svm_eta"]
 
@@ -34,9 +35,10 @@ def fit_exact(estimator, X, dual):
     eta = svm_eta(dual, svm) if estimator.eta == "svm" else float(estimator.eta)
     start = best_multiple(K, dual, eta, svm, estimator.tol)
     saddle = make_saddle(K, dual, eta, estimator.tau, estimator.tol)
-    solution = SOLVERS[estimator.method](
-        saddle, start, tol=estimator.tol, max_iter=estimator.max_iter
-    )
+    with one_scipy_thread(len(K)):
+        solution = SOLVERS[estimator.method](
+            saddle, start, tol=estimator.tol, max_iter=estimator.max_iter
+        )
     if not solution.converged:
         point = solution.point
         warnings.warn(

@@ -9,6 +9,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from adakern.kernels import KernelMixin
 from adakern.lab.linear import solver
+from adakern.threads import one_scipy_thread
 
 __all__ = ["AsymmetricKernelRidge"]
 
@@ -126,10 +127,11 @@ class AsymmetricKernelRidge(
                 f"expected a square matrix, {(len(X), len(X))}"
             )
         A[np.diag_indices(len(A))] += self.alpha
-        solve = solver(A)
+        with one_scipy_thread(len(A)):
+            solve = solver(A)
+            self.dual_coef_ = solve(y)
+            self.right_dual_coef_ = solve(y, transposed=True)
         self.X_fit_ = X
-        self.dual_coef_ = solve(y)
-        self.right_dual_coef_ = solve(y, transposed=True)
         if not np.all(np.isfinite(self.dual_coef_)):
             raise ValueError(
                 f"K + alpha I is singular at alpha={self.alpha!r}; an asymmetric "

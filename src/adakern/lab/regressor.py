@@ -18,6 +18,7 @@ from adakern.lab.kernel import PROFILES, lab_gram_matrix
 from adakern.lab.solvers import SCHEDULES, SOLVERS
 from adakern.lab.support import SUPPORT_RULES, distinct, initial_support, largest_errors
 from adakern.lab.training import History, TrainingData, Watch
+from adakern.threads import one_scipy_thread
 
 __all__ = ["LABRBFRegressor"]
 
@@ -253,7 +254,8 @@ class LABRBFRegressor(RegressorMixin, BaseEstimator):
             coef_penalty=self.coef_penalty,
         )
         self.n_iter_, history = 0, History()
-        support, theta = self._train(data, np.random.default_rng(seed), history)
+        with one_scipy_thread(self.max_support):
+            support, theta = self._train(data, np.random.default_rng(seed), history)
         self.history_ = history.lists
         self._finish(data, support, theta)
         return self
