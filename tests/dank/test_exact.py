@@ -78,10 +78,15 @@ def test_gradient_and_hessian_are_finite_differences(task, tau):
     assert_allclose(point.gradient, slopes, rtol=1e-6, atol=1e-7)
     changes = [(h(u + e).gradient - h(u - e).gradient) / (2 * step) for e in steps]
     E = np.column_stack([dual.coefficients(e) for e in np.eye(len(u))])
-    expected, H = -np.array(changes), E.T @ h.hessian(point) @ E
+    hessian = h.hessian(point)
+    block = hessian.block(np.arange(10))
+    expected, H = -np.array(changes), E.T @ block @ E
     # With tau > 0 the eigenvalues below the threshold are taken as zero.
     tolerance = 1e-6 if tau == 0 else 0.05 * np.abs(expected).max()
     assert_allclose(H, expected, atol=tolerance)
+    assert_allclose([hessian @ v for v in np.eye(10)], block, atol=1e-12)
+    some = np.array([7, 2, 3])
+    assert_allclose(hessian.block(some), block[np.ix_(some, some)], atol=1e-12)
 
 
 @pytest.mark.parametrize("task", ["classification", "regression"])
@@ -202,11 +207,15 @@ def test_history_has_one_row_for_each_iteration():
 @pytest.mark.parametrize("fit_intercept", [True, False])
 @pytest.mark.parametrize("eta", [0.2, "svm"])
 @pytest.mark.parametrize("tau", [0.0, 0.01])
-def test_path_for_many_rows_agrees(monkeypatch, task, fit_intercept, eta, tau):
+@pytest.mark.parametrize("machine_iterations", [1, 100])  # with 1 Newton does it all
+def test_path_for_many_rows_agrees(
+    monkeypatch, task, fit_intercept, eta, tau, machine_iterations
+):
     X, y = problem(100, 23, task)
     parameters = {"C": 2.0, "eta": eta, "tau": tau, "fit_intercept": fit_intercept}
     expected = model(task, tol=1e-6, **parameters).fit(X, y)
     monkeypatch.setattr(exact, "DENSE_ROWS", 10)
+    monkeypatch.setattr(exact, "MACHINE_ITERATIONS", machine_iterations)
     monkeypatch.setattr(saddle, "OPERATOR_ROWS", 10)
     fitted = model(task, tol=1e-6, **parameters).fit(X, y)
     assert fitted.converged_

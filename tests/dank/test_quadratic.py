@@ -3,6 +3,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
+from adakern.dank.hessian import StoredHessian
 from adakern.dank.quadratic import maximise_quadratic
 from adakern.dual import classification_dual, regression_dual
 
@@ -31,7 +32,7 @@ def test_agrees_with_cvxpy(task, fit_intercept, n, rank, share):
         solver=cp.CLARABEL, tol_gap_abs=1e-11, tol_gap_rel=1e-11
     )
     start = np.where(rng.uniform(size=size) < share, 0.0, 1.0)
-    found = maximise_quadratic(H, dual.linear, dual, 1e-10, start)
+    found = maximise_quadratic(StoredHessian(H), dual.linear, dual, 1e-10, start)
     d = E @ found
     assert_allclose(dual.linear @ found - d @ H @ d / 2, best, rtol=1e-7)
     assert found.min() >= 0 and found.max() <= 2.0

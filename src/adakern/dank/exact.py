@@ -9,6 +9,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from adakern import ascent
 from adakern.dank.extension import make_extension
+from adakern.dank.hessian import StoredHessian
 from adakern.dank.quadratic import maximise_quadratic
 from adakern.dank.saddle import ClosedFormSaddle, FrozenSaddle, make_saddle
 from adakern.kernels import gram_matrix, row_blocks
@@ -18,8 +19,11 @@ from adakern.threads import one_scipy_thread
 
 __all__ = ["Machine", "fit_exact", "reserve", "support_vector_machine", "svm_eta"]
 
-#: Rows up to which the quadratic model is stored and solved by active sets.
+#: Rows up to which the matrix of the quadratic model is stored.
 DENSE_ROWS = 2000
+
+#: Iterations of a machine with F held; one that needs more is left to Newton's method.
+MACHINE_ITERATIONS = 100
 
 #: An eigenvalue below minus this share of the largest is not rounding.
 NEGATIVE_SHARE = 1e-8
@@ -135,41 +139,45 @@ def best_multiple(K, dual, eta, u, tol):
     return best * u if h(best) - h(1.0) > tol * linear else u
 
 
+def _default(saddle, start, *, tol, max_iter):
+    """Rounds of quadratic models, then accelerated ascent for what they leave.
+
+    Where F hardly moves, as under the papers' rule for eta, machines with F held come
+    first if there are many rows: they cost products with K alone.
+    """
+    methods = [_newton, _accelerated]
+    if len(saddle.K) > DENSE_ROWS:
+        methods.insert(0, _best_responses)
+    solution = methods[0](saddle, start, tol=tol, max_iter=max_iter)
+    for method in methods[1:]:
+        left = max_iter - solution.n_iter
+        if solution.converged or left <= 0:
+            break
+        following = method(saddle, solution.point.u, tol=tol, max_iter=left)
+        for name, column in following.history.items():
+            column[:1] = solution.history[name]
+        solution = following
+    return solution
+
+
 def _newton(saddle, start, *, tol, max_iter):
-    dual = saddle.dual
+    dual, n = saddle.dual, len(saddle.K)
 
     def maximise_model(point):
         H = saddle.hessian(point)
+        if n <= DENSE_ROWS:
+            H = StoredHessian(H.block(np.arange(n)))
         linear = point.gradient + dual.pull_back(H @ point.d)
         accuracy = max(1e-2 * tol, 1e-12) * (abs(point.svm_value) + point.gap)
         return maximise_quadratic(H, linear, dual, accuracy, start=point.u)
 
-    first = ascent.rounds(saddle, start, maximise_model, tol=tol, max_iter=max_iter)
-    return _finish(first, saddle, tol=tol, max_iter=max_iter)
-
-
-def _finish(first, saddle, *, tol, max_iter):
-    """Accelerated ascent for what is left, where the rounds got stuck."""
-    left = max_iter - first.n_iter
-    if first.converged or left <= 0:
-        return first
-    second = _accelerated(saddle, first.point.u, tol=tol, max_iter=left)
-    for name, column in second.history.items():
-        column[:1] = first.history[name]
-    return second
-
-
-def _accelerated(saddle, start, *, tol, max_iter):
-    return ascent.accelerated(
-        saddle, start, saddle.dual.project, tol=tol, max_iter=max_iter
-    )
+    return ascent.rounds(saddle, start, maximise_model, tol=tol, max_iter=max_iter)
 
 
 def _best_responses(saddle, start, *, tol, max_iter):
-    """Many rows: rounds of the machine with F held, then accelerated ascent if needed.
+    """Rounds of the machine with F held, in which an iteration is one product with K.
 
-    With F held an iteration is one product with K. Where eta is large, as under the
-    papers' rule, F hardly moves from round to round and two or three rounds suffice.
+    They are left where a machine needs many iterations or F moves much.
     """
 
     def maximise_model(point):
@@ -178,18 +186,18 @@ def _best_responses(saddle, start, *, tol, max_iter):
             point.u,
             saddle.dual.project,
             tol=tol / 2,
-            max_iter=max_iter,
+            max_iter=MACHINE_ITERATIONS,
         ).point.u
 
-    first = ascent.rounds(
+    return ascent.rounds(
         saddle, start, maximise_model, tol=tol, max_iter=max_iter, progress=0.5
     )
-    return _finish(first, saddle, tol=tol, max_iter=max_iter)
 
 
-def _default(saddle, start, *, tol, max_iter):
-    method = _newton if len(saddle.K) <= DENSE_ROWS else _best_responses
-    return method(saddle, start, tol=tol, max_iter=max_iter)
+def _accelerated(saddle, start, *, tol, max_iter):
+    return ascent.accelerated(
+        saddle, start, saddle.dual.project, tol=tol, max_iter=max_iter
+    )
 
 
 def _lipschitz(saddle):

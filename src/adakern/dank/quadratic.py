@@ -13,8 +13,11 @@ __all__ = ["maximise_quadratic"]
 #: Share of the way to the nearest bound that one interior-point step may go.
 STEP_SHARE = 0.995
 
+#: Share of C below which a variable of the start is taken to be zero.
+ROUNDING = 1e-10
+
 #: Changes of the active set before it is given up.
-ACTIVE_SETS = 12
+ACTIVE_SETS = 25
 
 
 def maximise_quadratic(H, linear, dual, tol, start):
@@ -22,8 +25,8 @@ def maximise_quadratic(H, linear, dual, tol, start):
 
     Parameters
     ----------
-    H : ndarray of shape (n, n)
-        Positive semidefinite, up to rounding.
+    H : StoredHessian, or another with ``@``, ``block`` and ``shape``
+        Of shape (n, n); positive semidefinite, up to rounding.
     linear : ndarray of shape (n_variables,)
     dual : Dual
     tol : float
@@ -52,7 +55,9 @@ def _change_active_sets(H, linear, dual, start):
     on it and those on a bound whose slope points inwards are freed, all at once, until
     there are none.
     """
-    at_lower, at_upper = start <= 0, start >= dual.C
+    n, nothing = H.shape[0], ROUNDING * dual.C
+    start = _one_of_two(start, n)
+    at_lower, at_upper = start <= nothing, start >= dual.C - nothing
     slack = 1e-10 * np.abs(linear).max()
     for _ in range(ACTIVE_SETS):
         free = np.flatnonzero(~(at_lower | at_upper))
@@ -63,13 +68,20 @@ def _change_active_sets(H, linear, dual, start):
         u[free], b = solved
         slope = linear - dual.pull_back(H @ dual.coefficients(u)) - b * dual.signs
         below, above = u < 0, u > dual.C
-        leave_lower = at_lower & (slope > slack)
         leave_upper = at_upper & (slope < -slack)
+        leave_lower = at_lower & (slope > slack)
+        if len(u) > n:  # of the two variables of a row one leaves its bound at a time
+            leave_lower &= np.roll(at_lower, n)
         if not (below | above | leave_lower | leave_upper).any():
             return u
         at_lower = (at_lower & ~leave_lower) | below
         at_upper = (at_upper & ~leave_upper) | above
     return None
+
+
+def _one_of_two(u, n):
+    """The variables u with the same coefficients of which one of a row is positive."""
+    return u - np.tile(u.reshape(2, n).min(axis=0), 2) if len(u) > n else u
 
 
 def _solve_free(H, linear, dual, held, free):
@@ -80,10 +92,10 @@ def _solve_free(H, linear, dual, held, free):
     In the coefficients d of the free rows it solves ``H d + b 1 = right``, with 1'd
     given where there is an intercept b.
     """
-    rows, signs = free % len(H), dual.signs[free]
+    rows, signs = free % H.shape[0], dual.signs[free]
     if not len(free) or len(np.unique(rows)) < len(free):
         return None
-    system = H[np.ix_(rows, rows)]
+    system = H.block(rows)
     right = signs * linear[free] - (H @ dual.coefficients(held))[rows]
     # A multiple of 11' changes b alone, and leaves as few systems singular as can be.
     weight = np.trace(system) / len(free) if dual.fit_intercept else 0.0
@@ -111,6 +123,7 @@ def _interior_point(H, linear, dual, tol, max_iter=60):
     system with ``H + T^-1``, whatever the number of variables (Nocedal and Wright,
     Numerical Optimization, section 16.6).
     """
+    H = H.block(np.arange(H.shape[0]))
     signs, C = dual.signs, dual.C
     scale = max(np.abs(linear).max(), np.finfo(float).tiny)
     u = np.full(len(signs), C / 2)
@@ -151,8 +164,7 @@ def _interior_point(H, linear, dual, tol, max_iter=60):
         lower = lower + length * dl
         upper = upper + length * dw
         b = b + length * db
-    if len(u) > len(H):  # of the two variables of a row only one is positive
-        u = u - np.tile(u.reshape(2, -1).min(axis=0), 2)
+    u = _one_of_two(u, len(H))
     u = np.where(u / C < lower / scale, 0.0, u)
     u = np.where((C - u) / C < upper / scale, C, u)
     return u

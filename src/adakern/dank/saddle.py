@@ -10,8 +10,8 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from adakern.dank.hessian import QuarticHessian, ThresholdedHessian
 from adakern.dual import Dual
-from adakern.kernels import row_blocks
 from adakern.linalg import leading_eigenpairs
 
 __all__ = ["ClosedFormSaddle", "FrozenSaddle", "Point", "Saddle", "make_saddle"]
@@ -163,33 +163,10 @@ class Saddle:
         return FK.__matmul__
 
     def hessian(self, point):
-        """Minus the second derivative of h in d, shape (n, n).
-
-        ``F∘K`` plus the curvature of the thresholding, ``2 eta <J'(A)[E], E>`` with
-        ``E = (diag(v) K diag(d) + diag(d) K diag(v)) / (4 eta)``. Eigenvalues below the
-        threshold enter as if they were zero, which makes this a slight under-estimate.
-        """
-        f, U, Z, KZ = (point.parts[name] for name in ("f", "U", "Z", "KZ"))
-        d, K, scale = point.d[:, None], self.K, 8 * self.eta
-        W = KZ / np.sqrt(f)  # K (d ∘ u_i), one column for each eigenvector
-        weight = 2 * f / (f + self.tau / 2)
-        left = np.hstack([Z, weight * U, weight * d * W])
-        right = np.hstack([Z, d * W / scale, U / scale])
-        H = left @ right.T
-        H *= K
-        support = np.flatnonzero(d)
-        dK = d[support] * K[support]
-        curvature = dK.T @ dK
-        curvature *= (weight / scale * U) @ U.T
-        H += curvature
-        H[np.diag_indices(len(d))] += W**2 @ (weight / scale)
-        # Pairs of kept eigenvectors were counted twice.
-        i, j = np.triu_indices(len(f))
-        excess = (weight[i] + weight[j] - 2) / (1 + (i == j)) / scale
-        for some in row_blocks(len(i), 32 * len(d)):
-            pairs = W[:, i[some]] * U[:, j[some]] + U[:, i[some]] * W[:, j[some]]
-            H -= (excess[some] * pairs) @ pairs.T
-        return H
+        """Minus the second derivative of h in d, by products and blocks."""
+        return ThresholdedHessian(
+            self.K, point.d, **point.parts, eta=self.eta, tau=self.tau
+        )
 
     def factor(self, point):
         """Z with F = Z Z', shape (n, r)."""
@@ -219,12 +196,7 @@ class ClosedFormSaddle(Saddle):
         return lambda v: self.K @ v + d * (self._K2 @ (d * v)) / (4 * self.eta)
 
     def hessian(self, point):
-        H = self._K2 * np.outer(point.d, point.d)
-        H *= 2
-        H[np.diag_indices(len(H))] += point.parts["K2q"]
-        H /= 4 * self.eta
-        H += self.K
-        return H
+        return QuarticHessian(self.K, self._K2, point.d, point.parts["K2q"], self.eta)
 
     def factor(self, point):
         """Columns 1 and diag(d) L / (2 sqrt(eta)), K = L L' on the support."""

@@ -1,0 +1,120 @@
+"""The second derivative of DANK's concave function h, by products and by blocks.
+
+A product costs a few products with K, a block only the rows and columns asked for: the
+quadratic programs of Newton's method need no more, and no second n x n matrix is kept
+where n is large.
+"""
+
+import numpy as np
+from scipy.linalg.blas import dsyrk
+
+from adakern.kernels import row_blocks
+
+__all__ = ["QuarticHessian", "StoredHessian", "ThresholdedHessian"]
+
+
+class StoredHessian:
+    """A symmetric matrix of shape (n, n) that is stored."""
+
+    def __init__(self, H):
+        self.H, self.shape = H, H.shape
+
+    def __matmul__(self, v):
+        return self.H @ v
+
+    def block(self, rows):
+        """The rows and columns ``rows``, as an array of its own."""
+        return self.H[np.ix_(rows, rows)]
+
+
+class QuarticHessian:
+    """Without the nuclear norm: ``K + (2 dd'∘K∘K + diag((K∘K) d²)) / (4 eta)``."""
+
+    def __init__(self, K, K2, d, K2q, eta):
+        self.K, self.K2, self.d, self.shape = K, K2, d, K.shape
+        self.diagonal, self.scale = K2q / (4 * eta), 2 * eta
+
+    def __matmul__(self, v):
+        curvature = self.d * (self.K2 @ (self.d * v)) / self.scale
+        return self.K @ v + curvature + self.diagonal * v
+
+    def block(self, rows):
+        """The rows and columns ``rows``, as an array of its own."""
+        square, d = np.ix_(rows, rows), self.d[rows]
+        H = self.K2[square]
+        H *= d[:, None]
+        H *= d / self.scale
+        H += self.K[square]
+        H[np.diag_indices(len(rows))] += self.diagonal[rows]
+        return H
+
+
+class ThresholdedHessian:
+    """``F∘K`` plus the curvature of the thresholding, ``2 eta <J'(A)[E], E>``.
+
+    Here ``E = (diag(v) K diag(d) + diag(d) K diag(v)) / (4 eta)``. With eigenvalues f
+    of F above zero, their eigenvectors u_k and w_k = K (d∘u_k) it is
+
+        K∘(L R') + (K diag(d)² K)∘(A U') + diag(g) - sum over k <= l of e_kl p_kl p_kl'
+
+    with p_kl = w_k∘u_l + u_k∘w_l; the last term takes back what the first ones counted
+    twice for pairs of kept eigenvectors. Eigenvalues below the threshold enter as if
+    they were zero, which makes this a slight under-estimate.
+
+    Parameters
+    ----------
+    K : ndarray of shape (n, n)
+    d : ndarray of shape (n,)
+    f, U, Z, KZ : ndarrays of shapes (r,), (n, r), (n, r) and (n, r)
+        ``F = U diag(f) U' = Z Z'`` and ``K diag(d) Z``.
+    eta, tau : float
+    """
+
+    def __init__(self, K, d, f, U, Z, KZ, eta, tau):
+        scale = 8 * eta
+        W = KZ / np.sqrt(f)
+        weight = 2 * f / (f + tau / 2)
+        self.K, self.d, self.U, self.W, self.shape = K, d, U, W, K.shape
+        self.left = np.hstack([Z, weight * U, weight * d[:, None] * W])
+        self.right = np.hstack([Z, d[:, None] * W / scale, U / scale])
+        self.A = weight / scale * U
+        self.diagonal = W**2 @ (weight / scale)
+        self.excess = (weight[:, None] + weight - 2) / scale
+
+    def __matmul__(self, v):
+        K, U, W, v = self.K, self.U, self.W, v[:, None]
+        inner = (self.d**2)[:, None] * (K @ (U * v))
+        result = np.einsum("ik,ik->i", self.left, K @ (self.right * v))
+        result += np.einsum("ik,ik->i", self.A, K @ inner)
+        result += self.diagonal * v[:, 0]
+        pairs = W.T @ (v * U)
+        return result - np.einsum("ik,ik->i", W, U @ (self.excess * (pairs + pairs.T)))
+
+    def block(self, rows):
+        """The rows and columns ``rows``, as an array of its own."""
+        H = self._squared_kernel(rows)
+        A, U, W = self.A[rows], self.U[rows], self.W[rows]
+        left, right = self.left[rows], self.right[rows]
+        for some in row_blocks(len(rows), 8 * len(rows)):
+            H[some] *= A[some] @ U.T
+            H[some] += self.K[np.ix_(rows[some], rows)] * (left[some] @ right.T)
+        H[np.diag_indices(len(rows))] += self.diagonal[rows]
+        i, j = np.triu_indices(self.excess.shape[0])
+        excess = self.excess[i, j] / (1 + (i == j))
+        for some in row_blocks(len(i), 32 * len(rows)):
+            pairs = W[:, i[some]] * U[:, j[some]] + U[:, i[some]] * W[:, j[some]]
+            H -= (excess[some] * pairs) @ pairs.T
+        return H
+
+    def _squared_kernel(self, rows):
+        """The block of ``K diag(d)² K``, summed over blocks of support vectors."""
+        support = np.flatnonzero(self.d)
+        H = np.zeros((len(rows), len(rows)), order="F")
+        for some in row_blocks(len(support), 8 * len(rows)):
+            part = self.d[support[some], None] * self.K[np.ix_(support[some], rows)]
+            H = dsyrk(1.0, part.T, beta=1.0, c=H, overwrite_c=True, lower=True)
+        H = H.T  # rows together, the upper triangle filled
+        for some in row_blocks(len(rows), 8 * len(rows)):
+            H[some, : some.start] = H[: some.start, some].T
+            H[some, some] = np.triu(H[some, some]) + np.triu(H[some, some], 1).T
+        return H
