@@ -63,14 +63,16 @@ def rounds(objective, start, maximise_model, *, tol, max_iter, progress=np.inf):
 
     ``maximise_model(point)`` returns the feasible maximiser of a model of the objective
     at the point: with the second-order model this is Newton's method. It ends early
-    when a round leaves more than the share ``progress`` of the gap.
+    where that returns None, or when a round leaves more than the share ``progress`` of
+    the gap.
     """
     history, point = History(), objective(start)
     history.add(point, 0.0)
     while not is_certified(point, tol):
         if len(history.rows["gap"]) > max_iter:
             return Solution(point, False, history.rows)
-        new = _line_search(objective, point, maximise_model(point))
+        target = maximise_model(point)
+        new = None if target is None else _line_search(objective, point, target)
         if new is None:  # no ascent left above rounding
             return Solution(point, False, history.rows)
         history.add(new, np.linalg.norm(new.u - point.u))

@@ -177,17 +177,19 @@ def _newton(saddle, start, *, tol, max_iter):
 def _best_responses(saddle, start, *, tol, max_iter):
     """Rounds of the machine with F held, in which an iteration is one product with K.
 
-    They are left where a machine needs many iterations or F moves much.
+    They are left where F moves much or a machine needs many iterations, and
+    what that machine reached is dropped: its active set is that of no solution.
     """
 
     def maximise_model(point):
-        return ascent.accelerated(
+        machine = ascent.accelerated(
             FrozenSaddle(saddle, point),
             point.u,
             saddle.dual.project,
             tol=tol / 2,
             max_iter=MACHINE_ITERATIONS,
-        ).point.u
+        )
+        return machine.point.u if machine.converged else None
 
     return ascent.rounds(
         saddle, start, maximise_model, tol=tol, max_iter=max_iter, progress=0.5

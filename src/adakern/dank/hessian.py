@@ -12,6 +12,12 @@ from adakern.kernels import row_blocks
 
 __all__ = ["QuarticHessian", "StoredHessian", "ThresholdedHessian"]
 
+#: Largest share of the rows whose block is kept: a third of the memory of K.
+KEPT_SHARE = 0.6
+
+#: Bytes of a temporary matrix.
+TEMPORARY = 2**24
+
 
 class StoredHessian:
     """A symmetric matrix of shape (n, n) that is stored."""
@@ -80,6 +86,7 @@ class ThresholdedHessian:
         self.A = weight / scale * U
         self.diagonal = W**2 @ (weight / scale)
         self.excess = (weight[:, None] + weight - 2) / scale
+        self._kept_rows, self._kept = np.empty(0, dtype=np.intp), np.empty((0, 0))
 
     def __matmul__(self, v):
         K, U, W, v = self.K, self.U, self.W, v[:, None]
@@ -91,30 +98,62 @@ class ThresholdedHessian:
         return result - np.einsum("ik,ik->i", W, U @ (self.excess * (pairs + pairs.T)))
 
     def block(self, rows):
-        """The rows and columns ``rows``, as an array of its own."""
-        H = self._squared_kernel(rows)
-        A, U, W = self.A[rows], self.U[rows], self.W[rows]
-        left, right = self.left[rows], self.right[rows]
-        for some in row_blocks(len(rows), 8 * len(rows)):
-            H[some] *= A[some] @ U.T
-            H[some] += self.K[np.ix_(rows[some], rows)] * (left[some] @ right.T)
-        H[np.diag_indices(len(rows))] += self.diagonal[rows]
-        i, j = np.triu_indices(self.excess.shape[0])
-        excess = self.excess[i, j] / (1 + (i == j))
-        for some in row_blocks(len(i), 32 * len(rows)):
-            pairs = W[:, i[some]] * U[:, j[some]] + U[:, i[some]] * W[:, j[some]]
-            H -= (excess[some] * pairs) @ pairs.T
-        return H
+        """The rows and columns ``rows``, as an array of its own.
 
-    def _squared_kernel(self, rows):
-        """The block of ``K diag(d)² K``, summed over blocks of support vectors."""
+        It is made from the last block while that is small beside K: from one active set
+        to the next a few rows change.
+        """
+        new = np.setdiff1d(rows, self._kept_rows)
+        grown = np.concatenate([self._kept_rows, new])
+        if len(grown) > KEPT_SHARE * self.shape[0]:
+            return self._square(rows)
+        if len(new):
+            kept, H = len(self._kept_rows), np.empty((len(grown), len(grown)))
+            H[:kept, :kept] = self._kept
+            H[kept:, :kept] = self._cross(new, self._kept_rows)
+            H[:kept, kept:] = H[kept:, :kept].T
+            H[kept:, kept:] = self._square(new)
+            self._kept, self._kept_rows = H, grown
+        where = np.empty(self.shape[0], dtype=np.intp)
+        where[self._kept_rows] = np.arange(len(self._kept_rows))
+        return self._kept[np.ix_(where[rows], where[rows])]
+
+    def _square(self, rows):
+        """The rows and columns ``rows``."""
         support = np.flatnonzero(self.d)
         H = np.zeros((len(rows), len(rows)), order="F")
-        for some in row_blocks(len(support), 8 * len(rows)):
+        for some in row_blocks(len(support), 8 * len(rows), TEMPORARY):
             part = self.d[support[some], None] * self.K[np.ix_(support[some], rows)]
             H = dsyrk(1.0, part.T, beta=1.0, c=H, overwrite_c=True, lower=True)
         H = H.T  # rows together, the upper triangle filled
-        for some in row_blocks(len(rows), 8 * len(rows)):
+        for some in row_blocks(len(rows), 8 * len(rows), TEMPORARY):
             H[some, : some.start] = H[: some.start, some].T
             H[some, some] = np.triu(H[some, some]) + np.triu(H[some, some], 1).T
+        self._complete(H, rows, rows)
+        H[np.diag_indices(len(rows))] += self.diagonal[rows]
         return H
+
+    def _cross(self, rows, columns):
+        """Rows, and columns that are none of them."""
+        support = np.flatnonzero(self.d)
+        weighted = self.d[support, None] ** 2 * self.K[np.ix_(support, columns)]
+        H = self.K[np.ix_(rows, support)] @ weighted
+        self._complete(H, rows, columns)
+        return H
+
+    def _complete(self, H, rows, columns):
+        """What is the block of ``K diag(d)² K`` becomes that of all but diag(g)."""
+        for some in row_blocks(len(rows), 8 * len(columns), TEMPORARY):
+            part = rows[some]
+            H[some] *= self.A[part] @ self.U[columns].T
+            factor = self.left[part] @ self.right[columns].T
+            H[some] += self.K[np.ix_(part, columns)] * factor
+        i, j = np.triu_indices(self.excess.shape[0])
+        excess = self.excess[i, j] / (1 + (i == j))
+        for some in row_blocks(len(i), 32 * (len(rows) + len(columns)), TEMPORARY):
+            p, q = (
+                self.W[part][:, i[some]] * self.U[part][:, j[some]]
+                + self.U[part][:, i[some]] * self.W[part][:, j[some]]
+                for part in (rows, columns)
+            )
+            H -= (excess[some] * p) @ q.T
