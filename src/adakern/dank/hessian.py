@@ -110,8 +110,8 @@ class ThresholdedHessian:
         if len(new):
             kept, H = len(self._kept_rows), np.empty((len(grown), len(grown)))
             H[:kept, :kept] = self._kept
-            H[kept:, :kept] = self._cross(new, self._kept_rows)
-            H[:kept, kept:] = H[kept:, :kept].T
+            H[:kept, kept:] = self._cross(self._kept_rows, new)
+            H[kept:, :kept] = H[:kept, kept:].T
             H[kept:, kept:] = self._square(new)
             self._kept, self._kept_rows = H, grown
         where = np.empty(self.shape[0], dtype=np.intp)
@@ -137,7 +137,9 @@ class ThresholdedHessian:
         """Rows, and columns that are none of them."""
         support = np.flatnonzero(self.d)
         weighted = self.d[support, None] ** 2 * self.K[np.ix_(support, columns)]
-        H = self.K[np.ix_(rows, support)] @ weighted
+        H = np.empty((len(rows), len(columns)))
+        for some in row_blocks(len(rows), 8 * len(support), TEMPORARY):
+            H[some] = self.K[np.ix_(rows[some], support)] @ weighted
         self._complete(H, rows, columns)
         return H
 
