@@ -6,7 +6,6 @@ where n is large.
 """
 
 import numpy as np
-from scipy.linalg.blas import dsyrk
 
 from adakern.kernels import row_blocks
 
@@ -120,21 +119,12 @@ class ThresholdedHessian:
 
     def _square(self, rows):
         """The rows and columns ``rows``."""
-        support = np.flatnonzero(self.d)
-        H = np.zeros((len(rows), len(rows)), order="F")
-        for some in row_blocks(len(support), 8 * len(rows), TEMPORARY):
-            part = self.d[support[some], None] * self.K[np.ix_(support[some], rows)]
-            H = dsyrk(1.0, part.T, beta=1.0, c=H, overwrite_c=True, lower=True)
-        H = H.T  # rows together, the upper triangle filled
-        for some in row_blocks(len(rows), 8 * len(rows), TEMPORARY):
-            H[some, : some.start] = H[: some.start, some].T
-            H[some, some] = np.triu(H[some, some]) + np.triu(H[some, some], 1).T
-        self._complete(H, rows, rows)
+        H = self._cross(rows, rows)
         H[np.diag_indices(len(rows))] += self.diagonal[rows]
         return H
 
     def _cross(self, rows, columns):
-        """Rows, and columns that are none of them."""
+        """Rows and columns, but for diag(g)."""
         support = np.flatnonzero(self.d)
         weighted = self.d[support, None] ** 2 * self.K[np.ix_(support, columns)]
         H = np.empty((len(rows), len(columns)))
