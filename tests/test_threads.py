@@ -14,7 +14,7 @@ def threads():
     """Threads of the BLAS that NumPy brought and of the one that SciPy brought."""
     found = {}
     for library in ThreadpoolController().lib_controllers:
-        folders = library.filepath.replace("\\", "/").split("/")[:-1]
+        folders = library.filepath.replace("\\", "/").split("/")[-3:-1]
         for owner in ("numpy", "scipy"):
             if library.user_api == "blas" and any(f.startswith(owner) for f in folders):
                 found[owner] = library.num_threads

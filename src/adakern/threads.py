@@ -58,7 +58,7 @@ def one_scipy_thread(size):
 def _belongs_to_scipy(filepath):
     # "scipy.libs" on Linux and Windows, "scipy/.dylibs" on macOS. The name of the file
     # tells nothing: NumPy's, too, is built by SciPy's project and named after it.
-    folders = Path(filepath).parts[:-1]
+    folders = Path(filepath).parts[-3:-1]
     return any(folder.split(".")[0] == "scipy" for folder in folders)
 
 
