@@ -4,6 +4,7 @@ import pandas as pd
 import pytest
 
 from adakern.evaluation import GREATER_IS_BETTER
+from adakern.workflow import tabulate
 from adakern.workflow.compare import QUANTITIES, compare
 from adakern.workflow.published import COLUMNS, load_published
 from record_factory import make_record, write_records
@@ -115,3 +116,26 @@ def test_published_stands_beside_measured(tmp_path):
     assert row["difference"] == pytest.approx(measured - published["mean"])
     other = one(beside, method="bmkl", split="test")
     assert pd.isna(other["mean_measured"]) and pd.isna(other["difference"])
+
+
+@pytest.mark.parametrize(
+    ("function", "added"),
+    [("common.as_measured", {}), ("dank.synthetic_table", {"published": [0.004]})],
+)
+def test_a_table_function_gets_the_numbers_if_it_asks_for_them(
+    tmp_path, function, added
+):
+    frame = pd.DataFrame(
+        {"dataset": ["step-1d"], "method": "dank", "relative_mse": 0.1, "rank": 2.0}
+    )
+    frame.to_parquet(tmp_path / "step-1d.parquet")
+    tabulate.run(
+        {
+            "frames": [tmp_path / "step-1d.parquet"],
+            "published": [PUBLISHED / "dank_synthetic_regression.csv"],
+        },
+        {"table": tmp_path / "table.csv"},
+        {"function": f"adakern.workflow.studies.{function}"},
+    )
+    made = pd.read_csv(tmp_path / "table.csv")
+    pd.testing.assert_frame_equal(made, frame.assign(**added), check_dtype=False)

@@ -130,7 +130,7 @@ class Study:
     #: Dotted name of ``function(frame) -> matplotlib Figure``.
     plot: str | None = None
     #: Table name -> dotted name of ``function(frame) -> DataFrame``, for the report;
-    #: ``function(frame, published)`` in an experiment with published numbers.
+    #: ``function(frame, published)`` gets the experiment's published numbers too.
     tables: dict[str, str] = field(default_factory=dict)
     #: One job for each; ``table`` is None when there are none.
     datasets: list[str] = field(default_factory=list)
@@ -160,7 +160,7 @@ class Config:
     #: Figure name -> dotted name of ``function(records) -> matplotlib Figure``.
     figures: dict[str, str] = field(default_factory=dict)
     #: Table name -> dotted name of ``function(records) -> DataFrame``, for the report;
-    #: ``function(records, published)`` in an experiment with published numbers.
+    #: ``function(records, published)`` gets the experiment's published numbers too.
     tables: dict[str, str] = field(default_factory=dict)
     studies: dict[str, Study] = field(default_factory=dict)
     results: str = "results"

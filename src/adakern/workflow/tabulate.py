@@ -1,5 +1,7 @@
 """Stage ``tabulate``: one of the experiment's own tables."""
 
+from inspect import signature
+
 from adakern.files import atomic_path
 from adakern.workflow.dotted import resolve
 from adakern.workflow.published import load_published
@@ -11,9 +13,12 @@ __all__ = ["run"]
 def run(inputs, outputs, params):
     """Condense the records, or the frames of a study, to a table for the report.
 
-    In an experiment with a table of published numbers the function gets those as well.
+    A function of ``published`` too gets the experiment's published numbers.
     """
-    published = map(load_published, inputs["published"])
-    table = resolve(params["function"])(read_frames(inputs["frames"]), *published)
+    function = resolve(params["function"])
+    arguments = [read_frames(inputs["frames"])]
+    if "published" in signature(function).parameters:
+        arguments += map(load_published, inputs["published"])
+    table = function(*arguments)
     with atomic_path(outputs["table"]) as path:
         table.to_csv(path, index=False, float_format="%.6g")
