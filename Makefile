@@ -16,7 +16,7 @@ SNAKEMAKE = $(BIN)/snakemake --cores $(CORES) --config experiment=$(EXPERIMENT) 
 
 run: .venv/workflow.done  ## run an experiment and print its comparison
 	@$(BIN)/python workflow/scripts/progress.py $(SNAKEMAKE)
-	@$(BIN)/python -m adakern.workflow.show experiment=$(EXPERIMENT) $(OVERRIDES)
+	@$(BIN)/python -m adakern.bench.report.show experiment=$(EXPERIMENT) $(OVERRIDES)
 
 env: .venv/workflow.done  ## create .venv with the pinned dependencies
 	@echo "Activate it with: source .venv/bin/activate"
@@ -41,7 +41,7 @@ unlock: .venv/workflow.done  ## after Snakemake itself was killed; then run agai
 	$(SNAKEMAKE) --unlock
 
 publish: .venv/workflow.done  ## keep what a full run measured: make publish EXPERIMENT=dank_uci
-	$(BIN)/python -m adakern.workflow.publish experiment=$(EXPERIMENT) $(OVERRIDES)
+	$(BIN)/python -m adakern.bench.report.publish experiment=$(EXPERIMENT) $(OVERRIDES)
 
 clean:  ## remove the environment, results and caches (data/raw stays)
 	rm -rf .venv results data/tables data/logs mlflow.db .snakemake

@@ -10,9 +10,9 @@ import time
 
 from snakemake.exceptions import WorkflowError
 
-from adakern.workflow.compose import ConfigError
-from adakern.workflow.plan import plan_from_snakemake
-from adakern.workflow.publish import log_run
+from adakern.bench.config.compose import ConfigError
+from adakern.bench.config.plan import plan_from_snakemake
+from adakern.bench.report.publish import log_run
 
 try:
     PLAN = plan_from_snakemake(config)

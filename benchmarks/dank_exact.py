@@ -26,8 +26,8 @@ from sklearn.model_selection import GridSearchCV, train_test_split
 from sklearn.preprocessing import minmax_scale, scale
 from sklearn.svm import SVC, SVR
 
-from adakern import ascent
 from adakern.dank import DANKClassifier, DANKRegressor
+from adakern.svm import ascent
 
 SETS = ["sonar", "diabetic", "eeg", "cpusmall"]
 SMALL_TARGET, LARGE_TARGET, NESTEROV_TARGET, MEMORY_TARGET = 20.0, 5.0, 20.0, 2.5

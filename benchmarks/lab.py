@@ -20,8 +20,8 @@ import tracemalloc
 import numpy as np
 import scipy.linalg
 
+from adakern._utils.threads import one_thread
 from adakern.lab import LABRBFRegressor
-from adakern.threads import one_thread
 
 STEPS, BATCH, ALPHA, RATE = 11_500, 128, 1e-3, 1e-2
 TARGET_R2 = 0.9990

@@ -14,7 +14,7 @@ def all_estimators():
     """Public, concrete estimator classes defined anywhere below ``adakern``."""
     found = {}
     for module in pkgutil.walk_packages(adakern.__path__, "adakern."):
-        if "workflow" in module.name or module.name == "adakern.tracking":
+        if "workflow" in module.name or module.name == "adakern.bench.report.tracking":
             continue
         for name, member in inspect.getmembers(importlib.import_module(module.name)):
             if (

@@ -49,7 +49,7 @@ import adakern
 library = [
     module.name
     for module in pkgutil.walk_packages(adakern.__path__, "adakern.")
-    if not module.name.startswith(("adakern.workflow", "adakern.tracking"))
+    if not module.name.startswith("adakern.bench")
 ]
 for name in library:
     importlib.import_module(name)

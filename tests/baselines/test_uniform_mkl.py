@@ -4,7 +4,7 @@ from sklearn.datasets import load_iris, load_wine
 from sklearn.metrics.pairwise import polynomial_kernel, rbf_kernel
 from sklearn.svm import SVC, SVR
 
-from adakern import memory
+from adakern._utils import memory
 from adakern.baselines import (
     KernelBank,
     UniformMKLClassifier,

@@ -7,8 +7,8 @@ from sklearn.svm import SVC, SVR
 
 from adakern.dank import DANKClassifier, DANKRegressor, exact, saddle
 from adakern.dank.saddle import make_saddle
-from adakern.dual import classification_dual, regression_dual
 from adakern.kernels import gram_matrix
+from adakern.svm.dual import classification_dual, regression_dual
 from dank.oracle import solve_dank
 
 TIGHT = 1e-8

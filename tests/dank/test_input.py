@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC
 
-from adakern import memory
+from adakern._utils import memory
 from adakern.dank import DANKClassifier, DANKRegressor
 from adakern.dank.exact import reserve
 

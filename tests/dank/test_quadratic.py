@@ -5,7 +5,7 @@ from numpy.testing import assert_allclose
 
 from adakern.dank.hessian import StoredHessian
 from adakern.dank.quadratic import maximise_quadratic
-from adakern.dual import classification_dual, regression_dual
+from adakern.svm.dual import classification_dual, regression_dual
 
 
 @pytest.mark.parametrize("task", ["classification", "regression"])

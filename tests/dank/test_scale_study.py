@@ -4,14 +4,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from adakern.datasets import Table, make_covtype_like
-from adakern.workflow.studies.scale import (
+from adakern.bench.studies.scale import (
     clusters,
     exponents,
     plot_clusters,
     plot_rows,
     rows,
 )
+from adakern.datasets import Table, make_covtype_like
 
 
 @pytest.fixture(scope="module")

@@ -6,10 +6,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from adakern.bench.report.published import load_published
+from adakern.bench.studies import dank, dank_bounds
 from adakern.datasets import make_clowns, make_step_1d
 from adakern.datasets.table import Table
-from adakern.workflow.published import load_published
-from adakern.workflow.studies import dank, dank_bounds
 
 
 def table(X, y, task):

@@ -8,8 +8,8 @@ from sklearn.cluster import KMeans
 from adakern.dank.exact import SOLVERS
 from adakern.dank.saddle import make_saddle
 from adakern.dank.theory import between_clusters, partition_bounds, screened_rows
-from adakern.dual import classification_dual
 from adakern.kernels import gram_matrix
+from adakern.svm.dual import classification_dual
 
 C, ETA = 2.0, 200.0
 

@@ -11,7 +11,7 @@ class Absent:
             raise ModuleNotFoundError(f"No module named {name!r}", name=name)
 sys.meta_path.insert(0, Absent())
 from adakern.evaluation import compare_methods, rank_methods, score
-import adakern.tracking
+import adakern.bench.report.tracking
 scores = {"a": [0.8, 0.9, 0.7], "b": [0.7, 0.85, 0.7], "c": [0.6, 0.7, 0.5]}
 assert len(compare_methods(scores, n_train=6, n_test=4)) == 3
 assert rank_methods(list(zip(*scores.values()))).n_datasets == 3

@@ -5,7 +5,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import minmax_scale
 from sklearn.svm import SVC
 
-from adakern import memory
+from adakern._utils import memory
 from adakern.kernels import gram_matrix
 from adakern.knpl import KNPLClassifier
 

@@ -3,10 +3,10 @@ import numpy as np
 import pytest
 from scipy.optimize import approx_fprime
 
-from adakern.dual import classification_dual
 from adakern.kernels import gram_matrix
 from adakern.knpl.solver import SaddleFunction, solve_admm, solve_exact
-from adakern.svm import svm_dual
+from adakern.svm.dual import classification_dual
+from adakern.svm.libsvm import svm_dual
 
 
 def problem(n=14, seed=0, kernel="rbf", gamma=2.0):

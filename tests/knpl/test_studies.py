@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 from sklearn.datasets import make_moons
 
+from adakern.bench.studies import knpl as study
 from adakern.datasets import Table
-from adakern.workflow.studies import knpl as study
 
 
 @pytest.fixture

@@ -6,8 +6,7 @@ from sklearn.exceptions import ConvergenceWarning
 pytest.importorskip("pandas")
 pytest.importorskip("matplotlib")
 
-from adakern.datasets import Table, make_sin_2x3
-from adakern.workflow.studies.lab import (
+from adakern.bench.studies.lab import (
     plot_sine,
     plot_support,
     sine,
@@ -15,6 +14,7 @@ from adakern.workflow.studies.lab import (
     support,
     support_table,
 )
+from adakern.datasets import Table, make_sin_2x3
 
 
 def test_sine_is_figure_1():

@@ -7,10 +7,10 @@ from sklearn.datasets import make_moons
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.model_selection import train_test_split
 
+from adakern.bench.stages.prepare import prepare
+from adakern.bench.studies import nystrom as studies
 from adakern.datasets import Table
 from adakern.kernels import gram_matrix
-from adakern.workflow.prepare import prepare
-from adakern.workflow.studies import nystrom as studies
 
 GAMMAS = (0.25, 1.0, 4.0)
 

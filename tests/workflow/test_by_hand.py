@@ -8,7 +8,7 @@ import pytest
 
 def by_hand(project, stage, *overrides):
     return subprocess.run(
-        [sys.executable, "-m", f"adakern.workflow.{stage}", *overrides],
+        [sys.executable, "-m", f"adakern.bench.stages.{stage}", *overrides],
         cwd=project.root,
         env=project.environment,
         capture_output=True,
@@ -48,7 +48,7 @@ def test_help(shared_project, stage):
     run = by_hand(shared_project, stage, "--help")
     assert run.returncode == 0
     assert f"Stage ``{stage}``" in run.stdout
-    assert "python -m adakern.workflow" in run.stdout
+    assert "python -m adakern.bench.stages" in run.stdout
 
 
 def test_a_mistake_is_one_line_and_no_traceback(shared_project):

@@ -8,14 +8,14 @@ from types import SimpleNamespace
 import pytest
 
 import adakern
-from adakern.workflow import code_version as module
+from adakern.bench.runtime import code_version as module
 
 PACKAGE = Path(adakern.__file__).parent
 KNPL = "adakern.knpl.KNPLClassifier"
 NYSTROM = "adakern.nystrom.NystromKernelSelector"
 UNIFORM = "adakern.baselines.uniform_mkl.UniformMKLClassifier"
 SVC = "sklearn.svm.SVC"
-SOLVE = "adakern.workflow.solve"
+SOLVE = "adakern.bench.stages.solve"
 
 
 @pytest.fixture
@@ -51,8 +51,8 @@ def edit(path):
         ("kernels.py", {KNPL, NYSTROM, UNIFORM}),
         ("baselines/easymkl.py", set()),
         ("baselines/uniform_mkl.py", {UNIFORM}),
-        ("workflow/report.py", set()),
-        ("workflow/prepare.py", {SOLVE}),
+        ("bench/stages/report.py", set()),
+        ("bench/stages/prepare.py", {SOLVE}),
         ("files.py", {SOLVE}),
         ("tracking.py", set()),
     ],

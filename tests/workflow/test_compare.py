@@ -9,11 +9,11 @@ import pandas as pd
 import pytest
 from scipy import stats
 
+from adakern.bench.report.console import print_table
+from adakern.bench.report.tables import comparison_grids, read_tables
+from adakern.bench.runtime.records import read_records, to_frame
+from adakern.bench.stages.compare import QUANTITIES, compare, main
 from adakern.evaluation import METRICS
-from adakern.workflow.compare import QUANTITIES, compare, main
-from adakern.workflow.console import print_table
-from adakern.workflow.records import read_records, to_frame
-from adakern.workflow.tables import comparison_grids, read_tables
 from record_factory import demo_records, failed, make_record, write_records
 
 

@@ -4,8 +4,8 @@ import math
 
 import pytest
 
-from adakern.workflow.compose import CONF, ConfigError, available, load_config
-from adakern.workflow.plan import load_plan, plan_from_snakemake
+from adakern.bench.config.compose import CONF, ConfigError, available, load_config
+from adakern.bench.config.plan import load_plan, plan_from_snakemake
 from project import Project
 
 
@@ -77,7 +77,7 @@ SETTING = "method.plain.classifier"
         ([f"++{SETTING}.estimator.gama=1"], ["plain", "'gama'", "'gamma'"]),
         ([f"++{SETTING}.grid.gama=[1]"], ["plain", "'gama'", "'gamma'"]),
         ([f"{SETTING}.estimator._target_=sklearn.svm.SVX"], ["sklearn.svm.SVX"]),
-        (["+figures.mine=adakern.workflow.study.rnu"], ["figures.mine", "'run'"]),
+        (["+figures.mine=adakern.bench.stages.study.rnu"], ["figures.mine", "'run'"]),
         (["protocol.repeats"], ["'protocol.repeats'", "key=value"]),
         # Wrong types.
         (["protocol.repeats=many"], ["protocol.repeats=many", "Integer"]),

@@ -2,8 +2,8 @@
 
 import pytest
 
-from adakern.workflow.compose import available
-from adakern.workflow.plan import load_plan
+from adakern.bench.config.compose import available
+from adakern.bench.config.plan import load_plan
 
 
 @pytest.mark.parametrize("name", available("experiment"))

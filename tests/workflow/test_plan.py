@@ -2,7 +2,7 @@
 
 import pytest
 
-from adakern.workflow.plan import load_plan
+from adakern.bench.config.plan import load_plan
 
 
 def plan(*overrides):

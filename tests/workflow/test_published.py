@@ -3,10 +3,10 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from adakern.bench.report.published import COLUMNS, load_published
+from adakern.bench.stages import tabulate
+from adakern.bench.stages.compare import QUANTITIES, compare
 from adakern.evaluation import GREATER_IS_BETTER
-from adakern.workflow import tabulate
-from adakern.workflow.compare import QUANTITIES, compare
-from adakern.workflow.published import COLUMNS, load_published
 from record_factory import make_record, write_records
 
 PUBLISHED = Path(__file__).parents[2] / "data" / "published"
@@ -135,7 +135,7 @@ def test_a_table_function_gets_the_numbers_if_it_asks_for_them(
             "published": [PUBLISHED / "dank_synthetic_regression.csv"],
         },
         {"table": tmp_path / "table.csv"},
-        {"function": f"adakern.workflow.studies.{function}"},
+        {"function": f"adakern.bench.studies.{function}"},
     )
     made = pd.read_csv(tmp_path / "table.csv")
     pd.testing.assert_frame_equal(made, frame.assign(**added), check_dtype=False)

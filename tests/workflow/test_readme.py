@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from adakern.files import read_json
-from adakern.workflow.compose import CONF
-from adakern.workflow.plan import load_plan
+from adakern._utils.files import read_json
+from adakern.bench.config.compose import CONF
+from adakern.bench.config.plan import load_plan
 
 README = Path(__file__).parents[2] / "README.md"
 
@@ -53,7 +53,9 @@ def test_a_data_set_and_a_method_join_the_comparison(newcomer):
     )
     for stage in ("data", "split", "search", "solve"):
         for inputs, outputs, settings in plan.jobs(stage):
-            import_module(f"adakern.workflow.{stage}").run(inputs, outputs, settings)
+            import_module(f"adakern.bench.stages.{stage}").run(
+                inputs, outputs, settings
+            )
     records = [record for path in plan.records() for record in read_json(path)]
     assert len(records) == 4
     assert {record["method"] for record in records} == {"svm-cv", "nearest"}

@@ -8,8 +8,7 @@ import pandas as pd
 import pytest
 from matplotlib.figure import Figure
 
-from adakern.workflow.compare import compare
-from adakern.workflow.figures import (
+from adakern.bench.report.figures import (
     _groups,
     plot_boxes,
     plot_critical_difference,
@@ -17,9 +16,10 @@ from adakern.workflow.figures import (
     save_svg,
     to_svg,
 )
-from adakern.workflow.report import inline_svg, report
-from adakern.workflow.tables import display
-from adakern.workflow.wording import protocol_in_words
+from adakern.bench.report.tables import display
+from adakern.bench.report.wording import protocol_in_words
+from adakern.bench.stages.compare import compare
+from adakern.bench.stages.report import inline_svg, report
 from record_factory import demo_records, failed, make_record, write_records
 
 PUBLISHED = Path(__file__).parents[2] / "data/published/dank_uci_classification.csv"

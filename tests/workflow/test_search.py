@@ -7,12 +7,12 @@ from sklearn.model_selection import GridSearchCV, StratifiedKFold
 from sklearn.svm import SVC, SVR
 from sklearn.utils import resample
 
+from adakern._utils.files import read_json, write_json
+from adakern.bench.stages.estimators import expand_grid, make_estimator
+from adakern.bench.stages.prepare import prepare
+from adakern.bench.stages.search import run, search_grid
+from adakern.bench.stages.split import folds
 from adakern.datasets import Table, make_clowns
-from adakern.files import read_json, write_json
-from adakern.workflow.estimators import expand_grid, make_estimator
-from adakern.workflow.prepare import prepare
-from adakern.workflow.search import run, search_grid
-from adakern.workflow.split import folds
 
 SVM = {"_target_": "sklearn.svm.SVC"}
 

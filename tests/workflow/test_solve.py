@@ -10,9 +10,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler
 from sklearn.svm import SVC, SVR
 
+from adakern._utils.files import read_json, write_json
+from adakern.bench.stages.solve import fitted_facts, run
 from adakern.datasets import Table, make_clowns
-from adakern.files import read_json, write_json
-from adakern.workflow.solve import fitted_facts, run
 
 IDENTITY = {
     "experiment": "small",

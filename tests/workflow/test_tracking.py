@@ -13,9 +13,9 @@ import pytest
 from mlflow import MlflowClient
 from mlflow.entities import ViewType
 
-from adakern import tracking
-from adakern.tracking import log_records, log_summary, prune
-from adakern.workflow.track import main, rebuild
+from adakern.bench.report import tracking
+from adakern.bench.report.tracking import log_records, log_summary, prune
+from adakern.bench.stages.track import main, rebuild
 from record_factory import demo_records, failed, make_record, write_records
 
 RECORDS = [make_record(method=m, repeat=k) for m in ("svm-cv", "dank") for k in (0, 1)]
@@ -211,7 +211,8 @@ def test_a_server_that_does_not_answer_is_named_at_once():
 
 def test_importing_does_not_import_mlflow():
     code = (
-        "import sys, adakern, adakern.tracking, adakern.workflow.track;"
+        "import sys, adakern;"
+        "import adakern.bench.report.tracking, adakern.bench.stages.track;"
         "sys.exit('mlflow' in sys.modules)"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
@@ -219,7 +220,7 @@ def test_importing_does_not_import_mlflow():
 
 LOG = """
 import json, sys
-from adakern.tracking import log_records
+from adakern.bench.report.tracking import log_records
 records = json.load(open(sys.argv[1]))
 log_records(records, experiment="demo", tracking_uri=sys.argv[2])
 """

@@ -1,4 +1,4 @@
-"""Runs one stage of ``adakern.workflow`` for the Snakemake rule that names it.
+"""Runs one stage of ``adakern.bench.stages`` for the Snakemake rule that names it.
 
 The rule's log gets everything the stage and its children print; an error is shown on
 the terminal as well, in one line, before Snakemake's own account of the failed job.
@@ -28,7 +28,7 @@ try:
     if snakemake.log:
         flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
         os.dup2(os.open(snakemake.log[0], flags), 2)
-    import_module(f"adakern.workflow.{snakemake.params.stage}").run(
+    import_module(f"adakern.bench.stages.{snakemake.params.stage}").run(
         dict(snakemake.input.items()),
         dict(snakemake.output.items()),
         snakemake.params.settings,

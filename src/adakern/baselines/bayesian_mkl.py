@@ -7,6 +7,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval
 
+from adakern._utils.threads import one_scipy_thread
 from adakern.baselines.kernel_bank import BankClassifier, BankMachine, BankRegressor
 from adakern.baselines.variational import (
     FixedPrecision,
@@ -15,7 +16,6 @@ from adakern.baselines.variational import (
     MeanField,
     TruncatedTarget,
 )
-from adakern.threads import one_scipy_thread
 
 __all__ = ["BayesianMKLClassifier", "BayesianMKLRegressor"]
 

@@ -8,11 +8,11 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval
 
+from adakern._utils.threads import one_scipy_thread
 from adakern.baselines.kernel_bank import BankClassifier, KernelBank
 from adakern.baselines.span import l2_svm_dual, span_bound
 from adakern.kernels import by_row_blocks
 from adakern.linalg import project_onto_simplex
-from adakern.threads import one_scipy_thread
 
 __all__ = ["DeepMKL"]
 

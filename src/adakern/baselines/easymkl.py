@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.utils._param_validation import Interval
 
 from adakern.baselines.kernel_bank import BankClassifier, BankMachine
-from adakern.svm import svm_dual
+from adakern.svm.libsvm import svm_dual
 
 __all__ = ["EasyMKL"]
 

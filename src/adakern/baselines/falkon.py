@@ -11,9 +11,9 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import validate_data
 
+from adakern._utils.threads import one_scipy_thread
 from adakern.baselines.expansion import KernelExpansionMixin
 from adakern.kernels import KERNELS
-from adakern.threads import one_scipy_thread
 
 __all__ = ["FalkonRegressor"]
 

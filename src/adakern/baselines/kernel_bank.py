@@ -11,9 +11,9 @@ import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from adakern._utils.memory import require_memory
 from adakern.kernels import by_row_blocks, squared_distances
-from adakern.memory import require_memory
-from adakern.multiclass import OneVsOneMixin
+from adakern.svm.one_vs_one import OneVsOneMixin
 
 __all__ = ["KernelBank"]
 

@@ -11,8 +11,8 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
 
 from adakern.kernels import KernelMixin, by_row_blocks
-from adakern.multiclass import OneVsOneMixin
-from adakern.svm import svm_dual
+from adakern.svm.libsvm import svm_dual
+from adakern.svm.one_vs_one import OneVsOneMixin
 
 __all__ = ["LogDetKernel"]
 

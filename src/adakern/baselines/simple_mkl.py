@@ -9,7 +9,7 @@ from sklearn.utils._param_validation import Interval
 
 from adakern.baselines.kernel_bank import BankClassifier, BankMachine, BankRegressor
 from adakern.linalg import project_onto_simplex
-from adakern.svm import svm_dual, svr_dual
+from adakern.svm.libsvm import svm_dual, svr_dual
 
 __all__ = ["SimpleMKLClassifier", "SimpleMKLRegressor"]
 

@@ -9,7 +9,7 @@ from scipy.linalg import cholesky
 from scipy.linalg.lapack import dpotri
 from scipy.special import expit
 
-from adakern.svm import svm_dual
+from adakern.svm.libsvm import svm_dual
 
 __all__ = ["l2_svm_dual", "span_bound"]
 

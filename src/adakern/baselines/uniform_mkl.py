@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.utils._param_validation import Interval
 
 from adakern.baselines.kernel_bank import BankClassifier, BankMachine, BankRegressor
-from adakern.svm import svm_dual, svr_dual
+from adakern.svm.libsvm import svm_dual, svr_dual
 
 __all__ = ["UniformMKLClassifier", "UniformMKLRegressor"]
 

@@ -1,6 +1,6 @@
 """DANK: data-adaptive nonparametric kernels in support vector machines."""
 
-from adakern.dank._classifier import DANKClassifier
-from adakern.dank._regressor import DANKRegressor
+from adakern.dank.classifier import DANKClassifier
+from adakern.dank.regressor import DANKRegressor
 
 __all__ = ["DANKClassifier", "DANKRegressor"]

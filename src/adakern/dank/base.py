@@ -4,7 +4,7 @@ from numbers import Integral, Real
 
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from adakern.arrays import as_numpy
+from adakern._utils.arrays import as_numpy
 from adakern.dank.exact import fit_exact
 from adakern.dank.scalable import fit_decomposed, fit_whole
 from adakern.kernels import KernelMixin
@@ -13,7 +13,7 @@ __all__ = ["STRATEGIES", "DANKMixin"]
 
 #: How one machine is fitted: ``strategy(estimator, X, dual) -> machine``. X holds the
 #: rows of the machine (its square Gram matrix when the kernel is precomputed) and dual
-#: is an ``adakern.dual.Dual``. A machine offers ``decision_function(X)``, where X
+#: is an ``adakern.svm.dual.Dual``. A machine offers ``decision_function(X)``, where X
 #: are features or precomputed kernel values against the machine's rows, and the
 #: attributes ``dual_coef`` (n,), ``intercept``, ``adaptive_factor`` (n, r), ``rank``,
 #: ``objective``, ``duality_gap``, ``n_iter``, ``converged`` and ``history``.

@@ -21,12 +21,12 @@ from array_api_compat import array_namespace
 from joblib import Parallel, delayed, effective_n_jobs
 from sklearn.base import clone, is_classifier
 
-from adakern.arrays import as_index, as_numpy, asarray_like
+from adakern._utils.arrays import as_index, as_numpy, asarray_like
+from adakern._utils.threads import one_thread
 from adakern.dank.partition import Partition, partition
 from adakern.dank.working_set import RowsSolution, maximise_on_rows
 from adakern.kernels import gram_matrix, kernel_product
-from adakern.svm import fit_libsvm
-from adakern.threads import one_thread
+from adakern.svm.libsvm import fit_libsvm
 
 __all__ = ["Decomposition", "decompose", "for_each_cluster", "svm_dual"]
 

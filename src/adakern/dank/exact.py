@@ -7,15 +7,15 @@ from numpy.polynomial import Polynomial
 from scipy.optimize import brentq
 from sklearn.exceptions import ConvergenceWarning
 
-from adakern import ascent
+from adakern._utils.memory import require_memory
+from adakern._utils.threads import one_scipy_thread
 from adakern.dank.extension import make_extension
 from adakern.dank.hessian import StoredHessian
 from adakern.dank.quadratic import maximise_quadratic
 from adakern.dank.saddle import ClosedFormSaddle, FrozenSaddle, make_saddle
 from adakern.kernels import gram_matrix, row_blocks
-from adakern.memory import require_memory
-from adakern.svm import svm_dual, svr_dual
-from adakern.threads import one_scipy_thread
+from adakern.svm import ascent
+from adakern.svm.libsvm import svm_dual, svr_dual
 
 __all__ = ["Machine", "fit_exact", "reserve", "support_vector_machine", "svm_eta"]
 

@@ -8,7 +8,7 @@ from array_api_compat import array_namespace
 from sklearn.cluster import KMeans
 from sklearn.utils import check_random_state
 
-from adakern.arrays import as_index, as_numpy, asarray_like
+from adakern._utils.arrays import as_index, as_numpy, asarray_like
 from adakern.dank.theory import between_clusters
 from adakern.kernels import gram_matrix, nearest_rows
 

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from adakern.dank.hessian import QuarticHessian, ThresholdedHessian
-from adakern.dual import Dual
 from adakern.linalg import leading_eigenpairs
+from adakern.svm.dual import Dual
 
 __all__ = ["ClosedFormSaddle", "FrozenSaddle", "Point", "Saddle", "make_saddle"]
 

@@ -16,7 +16,7 @@ from array_api_compat import array_namespace
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC, SVR
 
-from adakern.arrays import as_index, as_numpy, asarray_like
+from adakern._utils.arrays import as_index, as_numpy, asarray_like
 from adakern.dank.decomposed import cluster_decisions, decompose, for_each_cluster
 from adakern.dank.partition import clusters_for
 from adakern.dank.quartic import label_box, tube_box

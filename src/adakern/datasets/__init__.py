@@ -1,16 +1,16 @@
 """Data sets: their entries, where their files come from, and the checked table."""
 
-from .entry import DatasetEntry, SourceFile, check_entry
-from .errors import (
+from adakern.datasets.entry import DatasetEntry, SourceFile, check_entry
+from adakern.datasets.errors import (
     DatasetError,
     FileUnavailableError,
     ParseError,
     TableMismatchError,
 )
-from .fetch import load_table
-from .fingerprint import content_fingerprint
-from .registry import read_entry
-from .synthetic import (
+from adakern.datasets.fetch import load_table
+from adakern.datasets.fingerprint import content_fingerprint
+from adakern.datasets.registry import read_entry
+from adakern.datasets.synthetic import (
     make_cherkassky_2d,
     make_clowns,
     make_covtype_like,
@@ -19,7 +19,7 @@ from .synthetic import (
     make_sin_2x3,
     make_step_1d,
 )
-from .table import Table
+from adakern.datasets.table import Table
 
 __all__ = [
     "DatasetEntry",

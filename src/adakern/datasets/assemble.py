@@ -5,9 +5,9 @@ import inspect
 
 import numpy as np
 
-from .errors import DatasetError, ParseError, TableMismatchError
-from .parsers import format_of
-from .table import Table
+from adakern.datasets.errors import DatasetError, ParseError, TableMismatchError
+from adakern.datasets.parsers import format_of
+from adakern.datasets.table import Table
 
 __all__ = ["check_table", "table_from_frames", "table_from_loader"]
 

@@ -9,9 +9,9 @@ import dataclasses
 import sys
 from pathlib import Path
 
-from .errors import DatasetError
-from .fetch import load_table
-from .registry import read_entry
+from adakern.datasets.errors import DatasetError
+from adakern.datasets.fetch import load_table
+from adakern.datasets.registry import read_entry
 
 __all__ = ["describe", "unchecked"]
 

@@ -12,10 +12,15 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from .assemble import check_table, table_from_frames, table_from_loader
-from .entry import check_entry
-from .errors import DatasetError, FileUnavailableError, ParseError, TableMismatchError
-from .parsers import parse
+from adakern.datasets.assemble import check_table, table_from_frames, table_from_loader
+from adakern.datasets.entry import check_entry
+from adakern.datasets.errors import (
+    DatasetError,
+    FileUnavailableError,
+    ParseError,
+    TableMismatchError,
+)
+from adakern.datasets.parsers import parse
 
 __all__ = ["MIRROR_VARIABLE", "load_table"]
 

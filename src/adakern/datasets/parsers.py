@@ -15,8 +15,8 @@ from pathlib import PurePosixPath
 
 import numpy as np
 
-from .entry import FORMATS
-from .errors import ParseError
+from adakern.datasets.entry import FORMATS
+from adakern.datasets.errors import ParseError
 
 __all__ = ["parse", "unpack"]
 

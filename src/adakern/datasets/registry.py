@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from .entry import DatasetEntry, check_entry
-from .errors import DatasetError
+from adakern.datasets.entry import DatasetEntry, check_entry
+from adakern.datasets.errors import DatasetError
 
 __all__ = ["read_entry"]
 

@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ..files import atomic_path
-from .errors import DatasetError
-from .fingerprint import content_fingerprint
+from adakern._utils.files import atomic_path
+from adakern.datasets.errors import DatasetError
+from adakern.datasets.fingerprint import content_fingerprint
 
 __all__ = ["Table"]
 

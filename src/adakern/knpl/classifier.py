@@ -9,11 +9,11 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from adakern._utils.memory import require_memory
 from adakern.kernels import KernelMixin, by_row_blocks, nearest_rows
 from adakern.knpl.solver import solve_admm, solve_exact
 from adakern.linalg import is_positive_semidefinite
-from adakern.memory import require_memory
-from adakern.multiclass import OneVsOneMixin
+from adakern.svm.one_vs_one import OneVsOneMixin
 
 __all__ = ["KNPLClassifier"]
 

@@ -11,10 +11,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from adakern.ascent import History, Solution, accelerated, is_certified
-from adakern.dual import classification_dual
 from adakern.knpl.pairwise import admm, exact_layer, gamma_matrix
-from adakern.svm import svm_dual
+from adakern.svm.ascent import History, Solution, accelerated, is_certified
+from adakern.svm.dual import classification_dual
+from adakern.svm.libsvm import svm_dual
 
 __all__ = ["Saddle", "SaddleFunction", "solve_admm", "solve_exact"]
 
@@ -51,7 +51,7 @@ class Saddle:
 
 
 class SaddleFunction:
-    """h and its gradient, as :mod:`adakern.ascent` asks for them.
+    """h and its gradient, as :mod:`adakern.svm.ascent` asks for them.
 
     For a positive semidefinite K neither G nor Gamma is formed: with ``f = Kd``, the
     row means ``Gamma 1 / n = d∘f / (4 reg n)`` and their mean,
@@ -64,7 +64,7 @@ class SaddleFunction:
     Parameters
     ----------
     K : ndarray of shape (n, n)
-    dual : adakern.dual.Dual
+    dual : adakern.svm.dual.Dual
     reg : float
         Positive.
     psd : bool

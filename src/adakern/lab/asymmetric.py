@@ -7,9 +7,9 @@ from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from adakern._utils.threads import one_scipy_thread
 from adakern.kernels import KernelMixin
 from adakern.lab.linear import solver
-from adakern.threads import one_scipy_thread
 
 __all__ = ["AsymmetricKernelRidge"]
 

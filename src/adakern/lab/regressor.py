@@ -12,13 +12,13 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from adakern._utils.threads import one_scipy_thread
 from adakern.kernels import row_blocks
 from adakern.lab.arrays import like, to_numpy, validate_arrays
 from adakern.lab.kernel import PROFILES, lab_gram_matrix
 from adakern.lab.solvers import SCHEDULES, SOLVERS
 from adakern.lab.support import SUPPORT_RULES, distinct, initial_support, largest_errors
 from adakern.lab.training import History, TrainingData, Watch
-from adakern.threads import one_scipy_thread
 
 __all__ = ["LABRBFRegressor"]
 

@@ -1,0 +1,1 @@
+"""Arrays, memory, threads and files: nothing of a method."""

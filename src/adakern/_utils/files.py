@@ -1,0 +1,64 @@
+"""Files written whole or not at all."""
+
+import json
+import os
+import tempfile
+from contextlib import contextmanager
+from pathlib import Path
+
+__all__ = ["atomic_path", "read_json", "write_json"]
+
+
+@contextmanager
+def atomic_path(path):
+    """A temporary path that takes the place of ``path`` when the block succeeds.
+
+    A process that is killed, or a disk that fills up, leaves the old file (or none),
+    never half a new one. The temporary file lies in the same folder, since a rename is
+    atomic only within one file system; it keeps the suffix, since writers look at it.
+
+    Examples
+    --------
+    >>> from adakern._utils.files import atomic_path
+    >>> import pathlib, tempfile
+    >>> target = pathlib.Path(tempfile.mkdtemp()) / "a" / "b.txt"
+    >>> with atomic_path(target) as path:
+    ...     _ = path.write_text("whole")
+    >>> target.read_text()
+    'whole'
+    """
+    path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(
+        prefix=f".{path.name}-", suffix=path.suffix, dir=path.parent
+    )
+    os.close(handle)
+    temporary = Path(name)
+    try:
+        yield temporary
+        temporary.chmod(0o666 & ~_umask())
+        os.replace(temporary, path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def _umask():
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+def write_json(path, value):
+    """Write ``value`` as JSON, whole or not at all."""
+    with atomic_path(path) as temporary:
+        temporary.write_text(json.dumps(value, indent=1, sort_keys=True) + "\n")
+
+
+def read_json(path):
+    """Read a JSON file; an error names the file."""
+    try:
+        return json.loads(Path(path).read_text())
+    except json.JSONDecodeError as error:
+        raise ValueError(
+            f"{path} is not valid JSON ({error}); delete it and run again"
+        ) from None

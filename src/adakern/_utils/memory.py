@@ -1,0 +1,52 @@
+"""Memory asked for before work is done that would be wasted without it."""
+
+import os
+
+import numpy as np
+
+__all__ = ["require_memory"]
+
+
+def require_memory(n_bytes, purpose, way_out):
+    """Raise MemoryError, with the way out, where the machine lacks the memory.
+
+    An operating system may grant memory that it does not have, so the machine's own
+    memory is looked at too, where it can be.
+
+    Parameters
+    ----------
+    n_bytes : int
+    purpose : str
+        What needs them, the subject of the message.
+    way_out : str
+        What to do instead.
+
+    Raises
+    ------
+    MemoryError
+
+    Examples
+    --------
+    >>> from adakern._utils.memory import require_memory
+    >>> require_memory(10**18, "the Gram matrix", "use fewer rows")
+    Traceback (most recent call last):
+    ...
+    MemoryError: the Gram matrix needs 1000000000.0 GB, which this machine does not...
+    """
+    try:
+        np.empty(n_bytes, dtype=np.uint8)
+        enough = n_bytes <= _physical_memory()
+    except (MemoryError, ValueError):  # ValueError: more than any array may have
+        enough = False
+    if not enough:
+        raise MemoryError(
+            f"{purpose} needs {n_bytes / 1e9:.1f} GB, which this machine does not "
+            f"have; {way_out}"
+        )
+
+
+def _physical_memory():
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):  # not known on this system
+        return np.inf

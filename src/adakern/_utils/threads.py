@@ -1,0 +1,68 @@
+"""Threads of the linear algebra libraries."""
+
+import os
+from contextlib import nullcontext
+from functools import lru_cache
+from pathlib import Path
+
+from threadpoolctl import ThreadpoolController
+
+__all__ = ["SMALL_SYSTEM", "one_scipy_thread", "one_thread"]
+
+#: Rows up to which more threads slow SciPy's factorisations down, or hardly help.
+SMALL_SYSTEM = 2000
+
+
+def one_thread(kind=None):
+    """A context in which ``kind`` has one thread: "blas", "openmp", or both if None.
+
+    Examples
+    --------
+    >>> from adakern._utils.threads import one_thread
+    >>> with one_thread("blas"):
+    ...     pass  # many small products
+    """
+    return _libraries(os.getpid()).limit(limits=1, user_api=kind)
+
+
+def one_scipy_thread(size):
+    """A context in which SciPy's linear algebra runs on one thread, NumPy's as before.
+
+    The wheels of NumPy and SciPy bring a BLAS each. In a loop that goes back and forth
+    between NumPy's products and SciPy's factorisations, the waiting threads of one take
+    the processor from the other: on two cores such fits took 2 to 7 times as long.
+    Where both share one library, or the systems are large, nothing is changed.
+
+    Parameters
+    ----------
+    size : int
+        Rows of the systems that are factorised.
+
+    Examples
+    --------
+    >>> from adakern._utils.threads import one_scipy_thread
+    >>> with one_scipy_thread(100):
+    ...     pass  # the loop
+    """
+    if size > SMALL_SYSTEM:
+        return nullcontext()
+    libraries = _libraries(os.getpid())
+    own = [
+        library.filepath
+        for library in libraries.lib_controllers
+        if library.user_api == "blas" and _belongs_to_scipy(library.filepath)
+    ]
+    return libraries.select(filepath=own).limit(limits=1)
+
+
+def _belongs_to_scipy(filepath):
+    # "scipy.libs" on Linux and Windows, "scipy/.dylibs" on macOS. The name of the file
+    # tells nothing: NumPy's, too, is built by SciPy's project and named after it.
+    folders = Path(filepath).parts[-3:-1]
+    return any(folder.split(".")[0] == "scipy" for folder in folders)
+
+
+@lru_cache(maxsize=1)
+def _libraries(process):
+    """The numerical libraries of this process; finding them takes milliseconds."""
+    return ThreadpoolController()

@@ -1,0 +1,1 @@
+"""What is to be run: schema, composition, validation and plan."""

@@ -1,0 +1,202 @@
+"""Hydra: from the YAML files in ``conf/`` and overrides to one checked ``Config``."""
+
+import difflib
+import re
+from pathlib import Path
+
+from hydra import compose, initialize_config_dir
+from hydra.core.config_store import ConfigStore
+from hydra.core.global_hydra import GlobalHydra
+from hydra.errors import HydraException
+from omegaconf import OmegaConf
+from omegaconf.errors import OmegaConfBaseException
+
+from adakern.bench.config.schema import Config
+
+__all__ = ["CONF", "ConfigError", "available", "load_config", "nearest"]
+
+#: The configuration folder of this repository.
+CONF = Path(__file__).resolve().parents[4] / "conf"
+
+GROUPS = ("dataset", "method", "protocol", "experiment", "tracking")
+
+
+class ConfigError(ValueError):
+    """A configuration that cannot run; the message says what to change."""
+
+
+def _powers(base, low, high, step=1):
+    return [float(base) ** k for k in range(low, high + 1, step)]
+
+
+def _sigmas(base, low, high, step=1):
+    """Values of gamma = 1 / (2 sigma^2) for sigma = base^low .. base^high."""
+    return [1 / (2 * sigma**2) for sigma in _powers(base, low, high, step)]
+
+
+def _register():
+    OmegaConf.register_new_resolver("powers", _powers, replace=True)
+    OmegaConf.register_new_resolver("sigmas", _sigmas, replace=True)
+    ConfigStore.instance().store("schema", Config)
+
+
+def available(group, conf=CONF):
+    """Names of the YAML files of a configuration group, sorted."""
+    return sorted(path.stem for path in (Path(conf) / group).glob("*.yaml"))
+
+
+def load_config(overrides=(), conf=CONF):
+    """Compose one experiment.
+
+    Parameters
+    ----------
+    overrides : sequence of str
+        Hydra overrides, such as ``"experiment=dank_uci"``, ``"dataset=[heart,sonar]"``
+        or ``"protocol.repeats=3"``.
+    conf : path, default=CONF
+        The configuration folder.
+
+    Returns
+    -------
+    config : Config
+        With the entries that the selection leans on added: methods whose parameters
+        others take over, and data sets of the studies.
+    selected : dict of str to list of str
+        The names under "dataset" and "method" that were asked for.
+
+    Raises
+    ------
+    ConfigError
+        For an unknown data set, method, protocol, experiment or key, or a value of a
+        wrong type; it names the nearest valid name.
+    """
+    _register()
+    overrides = list(overrides)
+    config = _compose(overrides, conf)
+    selected = {"dataset": list(config.dataset), "method": list(config.method)}
+    while missing := _missing(config):
+        for group, names in missing.items():
+            for name in names:
+                _check_name(group, name, conf, asked_by="tune_with or a study")
+            every = ",".join([*getattr(config, group), *names])
+            overrides = [*_without(overrides, group), f"{group}=[{every}]"]
+        config = _compose(overrides, conf)
+    return config, selected
+
+
+def _missing(config):
+    """Names that entries refer to and that the configuration does not hold yet."""
+    recipes = [r for m in config.method.values() for r in (m.classifier, m.regressor)]
+    tuners = {r.tune_with for r in recipes if r is not None} - {"self"}
+    tables = {name for study in config.studies.values() for name in study.datasets}
+    missing = {
+        "dataset": sorted(tables - set(config.dataset)),
+        "method": sorted(tuners - set(config.method)),
+    }
+    return {group: names for group, names in missing.items() if names}
+
+
+def _without(overrides, group):
+    return [o for o in overrides if not o.startswith(f"{group}=")]
+
+
+def _compose(overrides, conf):
+    for override in overrides:
+        _check_selection(override, conf)
+    GlobalHydra.instance().clear()
+    try:
+        with initialize_config_dir(str(Path(conf).resolve()), version_base="1.3"):
+            composed = compose("config", overrides)
+        # The second merge is against the untouched schema: `+protocol.typo=1` opens the
+        # composed configuration and would pass otherwise.
+        values = OmegaConf.to_container(composed, resolve=True)
+        config = OmegaConf.to_object(OmegaConf.merge(Config, values))
+    except (HydraException, OmegaConfBaseException) as error:
+        raise ConfigError(_explain(error, conf)) from None
+    for group in ("dataset", "method"):
+        _check_packages(group, getattr(config, group), conf)
+    return config
+
+
+def _check_selection(override, conf):
+    """Check the names that an override such as ``dataset=[a,b]`` selects."""
+    group, _, value = override.partition("=")
+    if "=" not in override and not override.startswith("~"):
+        raise ConfigError(
+            f"the override {override!r} has no value; write key=value, such as "
+            "protocol.repeats=3"
+        )
+    if group in GROUPS:
+        for name in filter(None, re.split(r"[\s,\[\]'\"]+", value)):
+            _check_name(group, name, conf)
+
+
+def _check_name(group, name, conf, asked_by="configuration"):
+    names = available(group, conf)
+    if name not in names:
+        raise ConfigError(
+            f"{group} {name!r} ({asked_by}) is unknown: there is no "
+            f"conf/{group}/{name}.yaml. {nearest(name, names)}"
+        )
+
+
+def nearest(name, names):
+    """A sentence that suggests the closest of the known names, and lists them."""
+    close = difflib.get_close_matches(name, names, n=1, cutoff=0.5)
+    known = f"Known: {', '.join(names)}."
+    return f"Did you mean {close[0]!r}? {known}" if close else known
+
+
+def _check_packages(group, entries, conf):
+    """Every entry must have come from the file of its name (the package header)."""
+    known = set(available(group, conf))
+    for name in entries:
+        if name not in known:
+            raise ConfigError(
+                f"{group}.{name} comes from no file conf/{group}/{name}.yaml. A file "
+                f"of conf/{group}/ starts with '# @package {group}.<file name>'."
+            )
+
+
+def _explain(error, conf):
+    """One message out of Hydra's, with the nearest valid name for a wrong one."""
+    text = str(error)
+    cause = str(error.__cause__ or error.__context__ or "")
+    if match := re.search(r"Could not (?:load|find) '(\w+)/([^']+)'", text):
+        group, name = match.groups()
+        return (
+            f"{group} {name!r} is unknown: there is no conf/{group}/{name}.yaml. "
+            f"{nearest(name, available(group, conf))}"
+        )
+    for candidate in (text, cause):
+        if match := re.search(r"Key '([^']+)' (?:not in|is not in) '(\w+)'", candidate):
+            key, owner = match.groups()
+            return (
+                f"{key!r} is not a setting{_where(candidate)}. {_siblings(key, owner)}"
+            )
+    why = cause.partition("\n")[0]
+    if match := re.search(r"Could not override '([^']+)'", text):
+        return (
+            f"{match.group(1)!r} is not a setting of this configuration ({why}). Free "
+            "sections (settings, sweep, an estimator, a grid) take a new key with ++ "
+            "before it"
+        )
+    if match := re.search(r"Error merging override (\S+)", text):
+        if "dict is not a subclass" in why:
+            why = "the selection (dataset=[...], method=[...]) holds no such name"
+        return f"{match.group(1)} cannot be: {why}"
+    return text.strip()
+
+
+def _where(text):
+    match = re.search(r"full_key: (\S+)", text)
+    return f" (at {match.group(1)})" if match else ""
+
+
+def _siblings(key, owner):
+    from dataclasses import fields
+
+    from adakern.bench.config import schema as config
+
+    schema = getattr(config, owner, None)
+    return nearest(key, [f.name for f in fields(schema)]) if schema else ""

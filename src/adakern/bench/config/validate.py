@@ -1,0 +1,257 @@
+"""What types cannot say: ranges, names and shapes, checked before any job starts."""
+
+import ast
+import json
+import math
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+
+from adakern.bench.config.compose import CONF, ConfigError, available, nearest
+from adakern.bench.stages.estimators import expand_grid, make_estimator
+from adakern.datasets import check_entry
+
+__all__ = ["validate"]
+
+CHOICES = {
+    "kind": ("holdout", "kfold", "group-holdout"),
+    "published_split": ("never", "prefer", "require"),
+    "scale": ("unit", "symmetric", "standard", "none"),
+    "scale_fit": ("train", "all"),
+    "scale_target": ("none", "standard"),
+}
+
+
+def validate(plan, conf=CONF):
+    """Check a plan.
+
+    Parameters
+    ----------
+    plan : adakern.bench.config.plan.Plan
+    conf : path, default=CONF
+        The configuration folder that the plan was composed from.
+
+    Raises
+    ------
+    ConfigError
+        With every problem found, one a line.
+    """
+    problems = [
+        *_numbers(plan.config),
+        *_protocol(plan.config.protocol),
+        *_entries(plan),
+        *_selection(plan),
+        *_settings(plan.config.settings, conf),
+        *_functions(plan.config),
+    ]
+    # Most data sets share a method's recipe: each distinct one is checked once.
+    recipes = {}
+    for dataset, method in plan.cells:
+        recipe = plan.recipe(dataset, method)
+        recipes.setdefault(json.dumps([method, recipe], default=str), (method, recipe))
+    for method, recipe in recipes.values():
+        problems += _recipe(f"method {method}", recipe)
+    if problems:
+        listed = "\n".join(f"  - {problem}" for problem in dict.fromkeys(problems))
+        raise ConfigError(f"experiment {plan.config.name!r} cannot run:\n{listed}")
+
+
+def _unbounded(value):
+    return math.inf if value is None else value
+
+
+def _numbers(config):
+    """Ranges of the numeric settings."""
+    bounds = {
+        "protocol.repeats": (config.protocol.repeats, 1, math.inf),
+        "protocol.n_splits": (config.protocol.n_splits, 2, math.inf),
+        "protocol.seed": (config.protocol.seed, 0, 2**32 - 1),
+        "search.folds": (config.search.folds, 1, math.inf),
+        "search.holdout_rows": (_unbounded(config.search.holdout_rows), 1, math.inf),
+        "search.step": (config.search.step, 1, math.inf),
+        "search.max_rows": (_unbounded(config.search.max_rows), 50, math.inf),
+        "jobs.batch_rows": (config.jobs.batch_rows, 0, math.inf),
+        "jobs.threads": (config.jobs.threads, 1, math.inf),
+        "jobs.time_limit": (config.jobs.time_limit, 1, math.inf),
+        "jobs.memory_mb": (config.jobs.memory_mb, 1, math.inf),
+        "data.timeout": (config.data.timeout, 1e-3, math.inf),
+        "data.retries": (config.data.retries, 0, math.inf),
+    }
+    for name, (value, low, high) in bounds.items():
+        # Written so that NaN, which compares false with everything, is caught.
+        if not low <= value <= high:
+            limit = f"at least {low}" if high == math.inf else f"{low} to {high}"
+            yield f"{name}={value} is out of range: it must be {limit}"
+    if not 0 < config.protocol.test_size < 1:
+        yield (
+            f"protocol.test_size={config.protocol.test_size} is out of range: it is "
+            "the share of the rows in the test part, between 0 and 1 (both excluded)"
+        )
+
+
+def _protocol(protocol):
+    for name, choices in CHOICES.items():
+        value = getattr(protocol, name)
+        if value not in choices:
+            yield f"protocol.{name}={value!r} is unknown. {nearest(value, choices)}"
+
+
+def _entries(plan):
+    protocol = plan.config.protocol
+    for name, entry in plan.config.dataset.items():
+        if not entry.task:
+            yield (
+                f"dataset.{name} has no task. If the experiment only changes a setting "
+                f"of {name}, the selection must hold it: dataset=[{name},...]"
+            )
+            continue
+        yield from check_entry(name, entry)
+        if protocol.published_split == "require" and not entry.has_published_split:
+            yield (
+                f"data set {name} has no published split, and "
+                "protocol.published_split=require asks for one; use prefer or never"
+            )
+
+
+def _selection(plan):
+    config = plan.config
+    if not config.name:
+        yield "the experiment has no name: its file must say `name: <file name>`"
+    if not plan.cells and not config.studies:
+        yield (
+            "nothing to do: no selected method treats the task of a selected data set "
+            f"(data sets: {', '.join(plan.datasets) or 'none'}; methods: "
+            f"{', '.join(plan.methods) or 'none'})"
+        )
+    for name, method in config.method.items():
+        if method.classifier is None and method.regressor is None:
+            yield f"method {name} is empty: its file needs a classifier or a regressor"
+    for method in config.sweep:
+        if method not in plan.methods:
+            yield f"sweep.{method}: no such method. {nearest(method, plan.methods)}"
+        elif not all(config.sweep[method].values()):
+            yield f"sweep.{method} has an axis without values"
+    if config.published:
+        path = Path("data/published") / f"{config.published}.csv"
+        if not path.is_file():
+            known = [p.stem for p in path.parent.glob("*.csv")]
+            yield f"published={config.published!r}: no {path}. " + nearest(
+                config.published, known
+            )
+
+
+def _settings(settings, conf):
+    """Names in ``settings``, which may speak of data sets that are not selected."""
+    datasets, methods = available("dataset", conf), available("method", conf)
+    for dataset, of_dataset in settings.items():
+        if dataset not in datasets:
+            yield f"settings.{dataset}: no such data set. {nearest(dataset, datasets)}"
+        for method in of_dataset or {}:
+            if method.partition("@")[0] not in methods:
+                yield (
+                    f"settings.{dataset}.{method}: no such method. "
+                    f"{nearest(method, methods)}"
+                )
+
+
+def _functions(config):
+    """Dotted names of studies and figures, looked up without importing them."""
+    dotted = {f"figures.{k}": v for k, v in config.figures.items()}
+    dotted |= {f"tables.{k}": v for k, v in config.tables.items()}
+    for name, study in config.studies.items():
+        dotted[f"studies.{name}.compute"] = study.compute
+        if study.plot:
+            dotted[f"studies.{name}.plot"] = study.plot
+        dotted |= {f"studies.{name}.tables.{k}": v for k, v in study.tables.items()}
+    for setting, target in dotted.items():
+        module, _, function = target.rpartition(".")
+        try:
+            spec = find_spec(module) if module else None
+        except ModuleNotFoundError:
+            spec = None
+        if spec is None:
+            yield f"{setting}={target!r}: there is no module {module!r}"
+            continue
+        tree = ast.parse(Path(spec.origin).read_text())
+        names = [node.name for node in tree.body if isinstance(node, ast.FunctionDef)]
+        if function not in names:
+            yield f"{setting}={target!r} names no function. {nearest(function, names)}"
+
+
+def _recipe(where, recipe):
+    """Problems of one recipe: its class, its parameters, its grid."""
+    target = recipe["estimator"].get("_target_")
+    if not target:
+        return [f"{where} has no _target_: name the estimator's class in its file"]
+    try:
+        module, _, name = target.rpartition(".")
+        known = list(getattr(import_module(module), name)().get_params())
+    except (ImportError, AttributeError, ValueError) as error:
+        return [f"{where}: _target_ {target!r} cannot be imported ({error})"]
+    except TypeError:  # a class with required arguments, such as a Pipeline
+        known = None
+    parameters = [*recipe["estimator"], *recipe["grid"]]
+    unknown = [p for p in parameters if known and _is_unknown(p, known)]
+    if unknown:
+        return [
+            f"{where}: {name} has no parameter {p!r}. {nearest(p, known)}"
+            for p in unknown
+        ]
+    return _values(recipe, where)
+
+
+def _is_unknown(parameter, known):
+    """By the part before ``__``; what is behind it, the nested estimator must know."""
+    own = parameter.partition("__")[0]
+    return own not in known and not parameter.startswith("_")
+
+
+def _values(recipe, where):
+    """Problems of fixed values and grid points, by the estimator's own check."""
+    loose = [axis for axis, values in recipe["grid"].items() if not _is_axis(values)]
+    if loose:
+        return [
+            f"{where}: the grid axis {axis!r} is {recipe['grid'][axis]!r}; it must be "
+            "a list, or a mapping with relative_to and a list of values"
+            for axis in loose
+        ]
+    try:
+        estimator = make_estimator(recipe["estimator"])
+        grid = expand_grid(recipe["grid"], _reference_values(recipe, estimator))
+    except Exception as error:
+        return [f"{where}: {error}"]
+    problems = [
+        f"{where}: the grid axis {axis!r} has no points; give it values or remove it"
+        for axis, values in grid.items()
+        if not values
+    ]
+    candidates = [{}] + [{k: v} for k, values in grid.items() for v in values]
+    for candidate in candidates:
+        try:
+            estimator.set_params(**candidate)
+            for part in (estimator, *estimator.get_params().values()):
+                if hasattr(part, "_validate_params") and not isinstance(part, type):
+                    part._validate_params()
+        except ValueError as error:
+            problems.append(f"{where}: {error}")
+    return problems
+
+
+def _is_axis(values):
+    if isinstance(values, dict):
+        return "relative_to" in values and isinstance(values.get("values"), list)
+    return isinstance(values, list)
+
+
+def _reference_values(recipe, estimator):
+    """Values that stand in for parameters found by a search, to size relative axes."""
+    values = estimator.get_params()
+    for axis in recipe["grid"].values():
+        if isinstance(axis, dict) and not isinstance(
+            values.get(axis["relative_to"]), int | float
+        ):
+            raise ConfigError(
+                f"a grid axis is relative to {axis['relative_to']!r}, which is not a "
+                "number of this estimator"
+            )
+    return values

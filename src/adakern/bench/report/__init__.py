@@ -1,0 +1,1 @@
+"""What people read: tables, figures, wording, the page and the tracker."""

@@ -1,0 +1,1 @@
+"""How jobs run: isolation, code versions and records."""

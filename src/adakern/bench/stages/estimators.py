@@ -1,0 +1,65 @@
+"""From the ``_target_`` form of a YAML file to a scikit-learn estimator."""
+
+from adakern.bench.runtime.dotted import instantiate
+
+__all__ = ["expand_grid", "make_estimator"]
+
+
+def make_estimator(recipe, params=None, *, seed=None, threads=1):
+    """Instantiate an estimator.
+
+    Parameters
+    ----------
+    recipe : dict
+        ``_target_`` and fixed parameters; nested estimators have a ``_target_`` too.
+    params : dict, default=None
+        Parameters set over the fixed ones.
+    seed : int, default=None
+        For ``random_state``, where there is one and the recipe leaves it open.
+    threads : int, default=1
+        For ``n_jobs``, likewise.
+
+    Returns
+    -------
+    estimator
+    """
+    estimator = instantiate(recipe)
+    known = estimator.get_params()
+    open_params = {"random_state": seed, "n_jobs": threads}
+    defaults = {k: v for k, v in open_params.items() if k in known and k not in recipe}
+    return estimator.set_params(**defaults, **(params or {}))
+
+
+def expand_grid(grid, fixed, step=1):
+    """Values of each grid axis, thinned, with relative axes made absolute.
+
+    Parameters
+    ----------
+    grid : dict
+        Parameter -> list, or ``{relative_to: C, power: 2, values: [...]}``, whose
+        numbers are multiplied by the value of another parameter raised to a power.
+    fixed : dict
+        Parameters that relative axes may refer to.
+    step : int, default=1
+        Keep every step-th point of an axis of numbers longer than 3.
+
+    Returns
+    -------
+    dict
+        Parameter -> list.
+    """
+    expanded = {}
+    for name, axis in grid.items():
+        relative = isinstance(axis, dict)
+        values = list(axis["values"] if relative else axis)
+        if step > 1 and len(values) > 3 and all(_is_number(v) for v in values):
+            values = values[::step]
+        if relative:
+            unit = fixed[axis["relative_to"]] ** axis.get("power", 1)
+            values = [v * unit if _is_number(v) else v for v in values]
+        expanded[name] = values
+    return expanded
+
+
+def _is_number(value):
+    return isinstance(value, int | float) and not isinstance(value, bool)

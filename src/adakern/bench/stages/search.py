@@ -1,0 +1,145 @@
+"""Stage ``search``: hyper-parameters by cross-validation on the training part alone."""
+
+import time
+import warnings
+
+import numpy as np
+import pandas as pd
+from sklearn.model_selection import GridSearchCV
+from sklearn.utils import resample
+from threadpoolctl import threadpool_limits
+
+from adakern._utils.files import atomic_path, read_json, write_json
+from adakern.bench.runtime.batches import repeats_of
+from adakern.bench.runtime.isolate import isolated
+from adakern.bench.stages.estimators import expand_grid, make_estimator
+from adakern.bench.stages.prepare import prepare
+from adakern.bench.stages.split import folds, load_split
+from adakern.datasets import Table
+
+__all__ = ["run", "search_grid"]
+
+SCORING = {"classification": "accuracy", "regression": "neg_mean_squared_error"}
+
+
+def search_grid(prepared, task, params, handed_over, seed):
+    """Best parameters of one repeat, and the table of the cross-validation.
+
+    Parameters
+    ----------
+    prepared : adakern.bench.stages.prepare.Prepared
+        Only its training part is used.
+    task : {"classification", "regression"}
+    params : dict
+        As ``adakern.bench.config.plan.Plan.search_params`` gives them.
+    handed_over : dict
+        Parameters found for another method; fixed before the grid is searched.
+    seed : int
+        Of the folds and of the estimator.
+
+    Returns
+    -------
+    best : dict
+        ``handed_over`` and the grid's best point.
+    cv_table : list of dict
+        One row for each point: parameters, mean and standard deviation of the score.
+    """
+    fixed = {k: v for k, v in handed_over.items() if k not in params["fixed"]}
+    estimator = make_estimator(
+        params["estimator"], fixed, seed=seed, threads=params["threads"]
+    )
+    grid = expand_grid(params["grid"], estimator.get_params(), params["step"])
+    search = GridSearchCV(
+        estimator,
+        grid,
+        scoring=SCORING[task],
+        cv=folds(task, params["folds"], seed),
+        refit=False,
+    )
+    with warnings.catch_warnings():
+        # The table keeps the failed points as NaN; a search without any point left
+        # raises. Points that did not converge compete with the score they reached.
+        warnings.simplefilter("ignore")
+        search.fit(*_some_rows(prepared, task, params["max_rows"], seed))
+    rows = [
+        point | {"mean_score": float(mean), "std_score": float(std)}
+        for point, mean, std in zip(
+            search.cv_results_["params"],
+            search.cv_results_["mean_test_score"],
+            search.cv_results_["std_test_score"],
+            strict=True,
+        )
+    ]
+    return fixed | search.best_params_, rows
+
+
+def _some_rows(prepared, task, most, seed):
+    """At most `most` of the training rows, classes in proportion."""
+    X, y = prepared.X_train, prepared.y_fit
+    if most is None or len(y) <= most:
+        return X, y
+    stratify = y if task == "classification" else None
+    return resample(
+        X, y, replace=False, n_samples=most, stratify=stratify, random_state=seed
+    )
+
+
+def run(inputs, outputs, params):
+    """Search every repeat of a batch; failures are kept as such, with their reason."""
+    handed_over = _handed_over(inputs)
+    found, tables = [], []
+    for repeat in repeats_of(outputs["search"]):
+        before = handed_over.get(repeat, {"status": "ok", "best_params": {}})
+        if before["status"] != "ok":
+            found.append({**before, "repeat": repeat})
+            continue
+        start = time.perf_counter()
+        outcome = isolated(
+            _search_repeat,
+            inputs,
+            params,
+            before["best_params"],
+            repeat,
+            time_limit=params["time_limit"],
+        )
+        best, rows = outcome.value or (None, [])
+        found.append(
+            {
+                "repeat": repeat,
+                "status": outcome.status,
+                "reason": outcome.reason,
+                "best_params": best,
+                "search_seconds": time.perf_counter() - start,
+            }
+        )
+        tables += [{"repeat": repeat} | row for row in rows]
+    with atomic_path(outputs["cv_table"]) as path:
+        pd.DataFrame(tables).to_csv(path, index=False)
+    write_json(outputs["search"], found)
+
+
+def _handed_over(inputs):
+    if "handed_over" not in inputs:
+        return {}
+    return {entry["repeat"]: entry for entry in read_json(inputs["handed_over"])}
+
+
+def _search_repeat(inputs, params, handed_over, repeat):
+    table = Table.load(inputs["table"])
+    train, test = load_split(inputs["split"], repeat)
+    prepared = prepare(table, train, test, **params["preparation"])
+    with threadpool_limits(params["threads"]):
+        best, rows = search_grid(
+            prepared, table.task, params, handed_over, params["seed"] + repeat
+        )
+    return {key: _plain(value) for key, value in best.items()}, rows
+
+
+def _plain(value):
+    return value.item() if isinstance(value, np.generic) else value
+
+
+if __name__ == "__main__":
+    from adakern.bench.runtime.by_hand import main
+
+    main("search", __doc__)

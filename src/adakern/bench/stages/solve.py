@@ -1,0 +1,194 @@
+"""Stage ``solve``: fit, predict, time, and write down what happened."""
+
+import sys
+import time
+import warnings
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.pipeline import Pipeline
+from threadpoolctl import threadpool_limits
+
+from adakern._utils.files import read_json, write_json
+from adakern.bench.runtime.batches import repeats_of
+from adakern.bench.runtime.isolate import isolated
+from adakern.bench.runtime.versions import package_versions
+from adakern.bench.stages.estimators import make_estimator
+from adakern.bench.stages.prepare import prepare
+from adakern.bench.stages.split import load_split
+from adakern.datasets import Table
+from adakern.evaluation.metrics import score
+
+__all__ = ["run", "solve_one"]
+
+
+def run(inputs, outputs, params):
+    """Solve every repeat of a batch and write its records."""
+    searched = {}
+    if "search" in inputs:
+        searched = {entry["repeat"]: entry for entry in read_json(inputs["search"])}
+    records = []
+    for repeat in repeats_of(outputs["record"]):
+        found = searched.get(repeat, {"status": "ok", "best_params": {}})
+        records.append(_solve_or_explain(inputs, params, repeat, found))
+        _report_progress(records[-1])
+    write_json(outputs["record"], records)
+
+
+def _report_progress(record):
+    outcome = record["reason"] or f"fit {record['fit_seconds']:.3g} s"
+    print(
+        f"{record['dataset']} / {record['method']} repeat {record['repeat']}: "
+        f"{record['status']}, {outcome}",
+        file=sys.stderr,
+    )
+
+
+def _solve_or_explain(inputs, params, repeat, found):
+    """The record of one repeat, whatever becomes of it."""
+    record = params["identity"] | {
+        "repeat": repeat,
+        "seed": params["seed"] + repeat,
+        "threads": params["threads"],
+        "best_params": found["best_params"],
+        "search_seconds": found.get("search_seconds"),
+        "code_version": params["code"],
+        "versions": package_versions(),
+    }
+    if found["status"] != "ok":
+        reason = f"search: {found['reason']}"
+        return EMPTY | record | {"status": found["status"], "reason": reason}
+    outcome = isolated(
+        solve_one,
+        inputs["table"],
+        inputs["split"],
+        params,
+        found["best_params"],
+        repeat,
+        time_limit=params["time_limit"],
+    )
+    ending = {
+        "status": outcome.status,
+        "reason": outcome.reason,
+        "peak_memory_bytes": outcome.peak_memory_bytes,
+    }
+    return EMPTY | record | (outcome.value or {}) | ending
+
+
+#: What a record holds where a solve did not get far enough to say.
+EMPTY = dict.fromkeys(
+    (
+        "params",
+        "fit_seconds",
+        "predict_seconds",
+        "peak_memory_bytes",
+        "rank",
+        "n_support",
+        "n_iter",
+        "objective",
+        "duality_gap",
+        "converged",
+        "n_train",
+        "n_test",
+        "n_features",
+        "data_fingerprint",
+        "data_sha256",
+    )
+) | {"metrics": {"train": {}, "test": {}}, "warnings": [], "extra": {}}
+
+
+def solve_one(table_path, split_path, params, best_params, repeat):
+    """Fit one estimator on one split and measure it.
+
+    Returns
+    -------
+    dict
+        The part of the record that the solve itself knows.
+    """
+    table = Table.load(table_path)
+    train, test = load_split(split_path, repeat)
+    data = prepare(table, train, test, **params["preparation"])
+    free = {k: v for k, v in best_params.items() if k not in params["fixed"]}
+    estimator = make_estimator(
+        params["estimator"],
+        free,
+        seed=params["seed"] + repeat,
+        threads=params["threads"],
+    )
+    with (
+        threadpool_limits(params["threads"]),
+        warnings.catch_warnings(record=True) as w,
+    ):
+        warnings.simplefilter("always")
+        start = time.perf_counter()
+        estimator.fit(data.X_train, data.y_fit)
+        fitted = time.perf_counter()
+        on_test = data.restore(estimator.predict(data.X_test))
+        predicted = time.perf_counter()
+        on_train = data.restore(estimator.predict(data.X_train))
+    # Of the whole table: a part that lacks a class must not turn F1 into another one.
+    labels = np.unique(table.y) if table.task == "classification" else None
+    return {
+        "params": {k: _plain(v) for k, v in estimator.get_params().items()},
+        "metrics": {
+            "train": score(table.task, data.y_train, on_train, labels),
+            "test": score(table.task, data.y_test, on_test, labels),
+        },
+        "fit_seconds": fitted - start,
+        "predict_seconds": predicted - fitted,
+        "converged": not any(issubclass(x.category, ConvergenceWarning) for x in w),
+        "warnings": sorted({f"{x.category.__name__}: {x.message}" for x in w}),
+        "n_train": len(train),
+        "n_test": len(test),
+        "n_features": table.X.shape[1],
+        "data_fingerprint": table.provenance.get("fingerprint"),
+        "data_sha256": table.provenance.get("sha256"),
+        **fitted_facts(estimator),
+    }
+
+
+def fitted_facts(estimator):
+    """Rank, support, iterations and certificate of a fitted estimator; null if none."""
+    if isinstance(estimator, Pipeline):
+        estimator = estimator[-1]
+    support = getattr(estimator, "support_", None)
+    return {
+        "rank": _total(getattr(estimator, "rank_", None), max),
+        "n_support": None if support is None else _n_indices(support),
+        "n_iter": _total(getattr(estimator, "n_iter_", None), max),
+        "objective": _total(getattr(estimator, "objective_", None), sum),
+        "duality_gap": _total(getattr(estimator, "duality_gap_", None), max),
+        "extra": {k: _plain(v) for k, v in getattr(estimator, "record_", {}).items()},
+    }
+
+
+def _n_indices(support):
+    """Support vectors in all; one-vs-one machines count each row once."""
+    parts = support if isinstance(support, list | tuple) else [support]
+    return len(np.unique(np.concatenate([np.ravel(part) for part in parts])))
+
+
+def _total(value, combine):
+    """One number out of a scalar or of one value for each binary machine."""
+    if value is None:
+        return None
+    return _plain(combine(np.ravel(value))) if np.size(value) else None
+
+
+def _plain(value):
+    """A value as JSON can hold it."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, np.ndarray):
+        value = value.tolist()
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    return str(value)
+
+
+if __name__ == "__main__":
+    from adakern.bench.runtime.by_hand import main
+
+    main("solve", __doc__)

@@ -1,0 +1,124 @@
+"""Stage ``split``: which rows of a data set train and which test, for every repeat."""
+
+import numpy as np
+from sklearn.model_selection import (
+    GroupShuffleSplit,
+    KFold,
+    RepeatedKFold,
+    RepeatedStratifiedKFold,
+    ShuffleSplit,
+    StratifiedShuffleSplit,
+)
+
+from adakern._utils.files import atomic_path
+from adakern.datasets import Table
+
+__all__ = ["load_split", "make_splits", "run"]
+
+
+def make_splits(
+    table, *, kind, repeats, test_size, n_splits, stratify, seed, published
+):
+    """Index arrays of training and test rows.
+
+    Parameters
+    ----------
+    table : adakern.datasets.Table
+    kind : {"holdout", "kfold", "group-holdout"}
+        Of a drawn split.
+    repeats, test_size, n_splits, stratify, seed
+        See ``adakern.bench.config.schema.Protocol``.
+    published : bool
+        Take the data set's own split, once.
+
+    Returns
+    -------
+    list of (ndarray, ndarray)
+        Sorted row indices (train, test) of each repeat.
+
+    Raises
+    ------
+    ValueError
+        If a training part has one class only, or the protocol does not fit the data.
+    """
+    rows = np.arange(len(table.y))
+    if published:
+        splits = [(np.setdiff1d(rows, table.test_rows), table.test_rows)]
+    else:
+        splitter = _splitter(table, kind, repeats, test_size, n_splits, stratify, seed)
+        target = table.y if table.task == "classification" else None
+        groups = table.groups if kind == "group-holdout" else None
+        splits = splitter.split(table.X, target, groups)
+    splits = [(np.sort(train), np.sort(test)) for train, test in splits]
+    for repeat, (train, _) in enumerate(splits):
+        if table.task == "classification" and len(np.unique(table.y[train])) < 2:
+            raise ValueError(
+                f"data set {table.name}: the training part of repeat {repeat} holds "
+                f"one class only ({table.y[train][0]}). Set protocol.stratify=true, "
+                "a smaller protocol.test_size, or another protocol.seed"
+            )
+    return splits
+
+
+def _splitter(table, kind, repeats, test_size, n_splits, stratify, seed):
+    stratified = stratify and table.task == "classification"
+    if stratified:
+        _check_class_sizes(table, n_splits if kind == "kfold" else 2)
+    if kind == "kfold":
+        splitter = RepeatedStratifiedKFold if stratified else RepeatedKFold
+        return splitter(n_splits=n_splits, n_repeats=repeats, random_state=seed)
+    if kind == "group-holdout":
+        if table.groups is None:
+            raise ValueError(
+                f"data set {table.name} has no groups; protocol.kind=group-holdout "
+                "needs them: name the column as 'groups' in its entry, or use holdout"
+            )
+        splitter = GroupShuffleSplit
+    else:
+        splitter = StratifiedShuffleSplit if stratified else ShuffleSplit
+    return splitter(n_splits=repeats, test_size=test_size, random_state=seed)
+
+
+def _check_class_sizes(table, smallest):
+    classes, counts = np.unique(table.y, return_counts=True)
+    if counts.min() < smallest:
+        raise ValueError(
+            f"data set {table.name}: class {classes[counts.argmin()]} has "
+            f"{counts.min()} row(s), and a stratified split needs {smallest}. Set "
+            "protocol.stratify=false or merge the class in the data set's entry"
+        )
+
+
+def folds(task, n_splits, seed):
+    """The cross-validation that the search uses inside a training part."""
+    from sklearn.model_selection import StratifiedKFold
+
+    if n_splits == 1:
+        splitter = StratifiedShuffleSplit if task == "classification" else ShuffleSplit
+        return splitter(n_splits=1, test_size=0.2, random_state=seed)
+    splitter = StratifiedKFold if task == "classification" else KFold
+    return splitter(n_splits=n_splits, shuffle=True, random_state=seed)
+
+
+def load_split(path, repeat):
+    """Training and test rows of one repeat."""
+    with np.load(path) as arrays:
+        return arrays[f"train_{repeat}"], arrays[f"test_{repeat}"]
+
+
+def run(inputs, outputs, params):
+    """Write the index file of one data set."""
+    settings = {key: value for key, value in params.items() if key != "code"}
+    splits = make_splits(Table.load(inputs["table"]), **settings)
+    arrays = {}
+    for repeat, (train, test) in enumerate(splits):
+        arrays[f"train_{repeat}"] = train.astype(np.int32)
+        arrays[f"test_{repeat}"] = test.astype(np.int32)
+    with atomic_path(outputs["split"]) as path:
+        np.savez_compressed(path, **arrays)
+
+
+if __name__ == "__main__":
+    from adakern.bench.runtime.by_hand import main
+
+    main("split", __doc__)

@@ -1,0 +1,150 @@
+"""Stage `track`: the records of experiments, sent to MLflow.
+
+By hand, from the files and at will: ``python -m adakern.bench.stages.track results``.
+"""
+
+import argparse
+from itertools import groupby
+from pathlib import Path
+
+from adakern._utils.files import read_json, write_json
+from adakern.bench.report.tracking import (
+    DEFAULT_URI,
+    Logged,
+    log_records,
+    log_summary,
+    prune,
+)
+from adakern.bench.runtime.records import find_records
+
+__all__ = ["main", "rebuild", "run", "track"]
+
+#: What an experiment's summary run holds, if it is there.
+SUMMARY = (
+    "report.html",
+    "summary.csv",
+    "ttest.csv",
+    "ranks.csv",
+    "published.csv",
+    "config.yaml",
+    "tables/*.csv",
+    "figures/*.svg",
+)
+
+
+def track(records, *, tracking_uri=None):
+    """Log the records of some files; what is up to date is left alone.
+
+    Parameters
+    ----------
+    records : iterable of Path
+        ``<experiment>/records/<dataset>/<method>/<batch>.json``, each an array of
+        records of solves. A file ``config.yaml`` in the experiment's folder becomes an
+        artifact of every run.
+    tracking_uri : str, default=None
+        See :func:`adakern.bench.report.tracking.log_records`.
+
+    Returns
+    -------
+    adakern.bench.report.tracking.Logged
+    """
+    records = list(records)
+    total = Logged(0, 0, 0)
+    config = records and _text_or_none(records[0].parents[3] / "config.yaml")
+    for experiment, batch in _by_experiment(records):
+        total += log_records(
+            batch, experiment=experiment, tracking_uri=tracking_uri, config=config
+        )
+    return total
+
+
+def rebuild(results, *, tracking_uri=None):
+    """Make MLflow say what the files of one experiment say, no more and no less.
+
+    Logs every record below `results`, removes the runs of solves that have no record
+    any more, and logs the tables, figures and report as one summary run. An experiment
+    of studies alone, without records, goes by the name of its folder.
+
+    Parameters
+    ----------
+    results : Path
+        Folder of one experiment.
+    tracking_uri : str, default=None
+        See :func:`adakern.bench.report.tracking.log_records`.
+
+    Returns
+    -------
+    adakern.bench.report.tracking.Logged
+    """
+    results = Path(results)
+    files = find_records(results)
+    total = track(files, tracking_uri=tracking_uri)
+    artifacts = {
+        path.relative_to(results).as_posix(): path
+        for pattern in SUMMARY
+        for path in sorted(results.glob(pattern))
+    }
+    experiments = dict(_by_experiment(files)) or {results.name: []}
+    for experiment, batch in experiments.items():
+        where = {"experiment": experiment, "tracking_uri": tracking_uri}
+        total += prune(batch, **where)
+        if artifacts:
+            total += log_summary(artifacts, **where)
+    return total
+
+
+def _text_or_none(path):
+    return path.read_text(encoding="utf-8") if path.exists() else None
+
+
+def _by_experiment(paths):
+    records = []
+    for path in paths:
+        content = read_json(path)
+        records += content if isinstance(content, list) else [content]
+    records.sort(key=lambda record: record["experiment"])
+    for experiment, batch in groupby(records, key=lambda r: r["experiment"]):
+        yield experiment, list(batch)
+
+
+def run(inputs, outputs, params):
+    """The stage: log the records of one data set, or the whole experiment's summary."""
+    uri = params["tracking_uri"]
+    if "records" in inputs:
+        logged = track([Path(p) for p in inputs["records"]], tracking_uri=uri)
+    else:
+        logged = rebuild(Path(inputs["report"]).parent, tracking_uri=uri)
+    write_json(outputs["mark"], {"tracking_uri": uri} | logged._asdict())
+
+
+def main(argv=None):
+    """Command line: rebuild the tracker from result files."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument(
+        "results", type=Path, help="folder of one experiment, or of several"
+    )
+    parser.add_argument(
+        "--tracking-uri",
+        help=f"default: the variable MLFLOW_TRACKING_URI, or else {DEFAULT_URI}",
+    )
+    arguments = parser.parse_args(argv)
+    folders = [
+        path.parent
+        for path in [
+            arguments.results / "records",
+            *sorted(arguments.results.glob("*/records")),
+        ]
+        if path.is_dir()
+    ]
+    if not folders:
+        parser.error(f"{arguments.results} holds no records/ of an experiment")
+    for folder in folders:
+        logged = rebuild(folder, tracking_uri=arguments.tracking_uri)
+        print(
+            f"{folder.name}: {logged.written} runs written, {logged.unchanged} up to "
+            f"date, {logged.removed} removed"
+        )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""The shared mathematics of support vector machines."""

@@ -1,0 +1,83 @@
+"""The support vector machine on a Gram matrix, as the kernel learners need it.
+
+LIBSVM through scikit-learn, with the dual variables at full length, so that a method
+that re-trains the machine for kernel after kernel reads like its paper.
+"""
+
+import numpy as np
+from sklearn.svm import SVC, SVR
+
+__all__ = ["fit_libsvm", "svm_dual", "svr_dual"]
+
+
+def fit_libsvm(machine, X, y):
+    """Fit an SVC or SVR without drawing from NumPy's global random state.
+
+    They draw a seed, for probability estimates alone, and SVR has no parameter for it.
+    """
+    machine.random_state = 0
+    return machine.fit(X, y)
+
+
+def svm_dual(K, y, C, tol=1e-4):
+    """Solve the dual of the soft-margin SVM on the Gram matrix K.
+
+    Parameters
+    ----------
+    K : ndarray of shape (n, n)
+        Symmetric positive semidefinite.
+    y : ndarray of shape (n,)
+        Signs, -1.0 and +1.0, both present.
+    C : float
+        Upper bound of the dual variables, positive.
+    tol : float, default=1e-4
+        Largest violation of the optimality conditions.
+
+    Returns
+    -------
+    d : ndarray of shape (n,)
+        Signed dual variables ``y * alpha``; the machine is ``f = K d + b``.
+    b : float
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from adakern.svm.libsvm import svm_dual
+    >>> d, b = svm_dual(np.diag([1.0, 1.0]), np.array([-1.0, 1.0]), C=10.0)
+    >>> d.round(6)
+    array([-1.,  1.])
+    """
+    machine = SVC(kernel="precomputed", C=C, tol=tol, cache_size=500)
+    return _full_length(fit_libsvm(machine, K, y), len(y))
+
+
+def svr_dual(K, y, C, epsilon, tol=1e-4):
+    """Solve the dual of epsilon support vector regression on the Gram matrix K.
+
+    Parameters
+    ----------
+    K : ndarray of shape (n, n)
+        Symmetric positive semidefinite.
+    y : ndarray of shape (n,)
+        Targets.
+    C : float
+        Upper bound of the dual variables, positive.
+    epsilon : float
+        Half the width of the tube, in units of y.
+    tol : float, default=1e-4
+        Largest violation of the optimality conditions.
+
+    Returns
+    -------
+    d : ndarray of shape (n,)
+        Differences of the dual variables; the machine is ``f = K d + b``.
+    b : float
+    """
+    machine = SVR(kernel="precomputed", C=C, epsilon=epsilon, tol=tol, cache_size=500)
+    return _full_length(fit_libsvm(machine, K, y), len(y))
+
+
+def _full_length(machine, n):
+    d = np.zeros(n)
+    d[machine.support_] = machine.dual_coef_[0]
+    return d, float(machine.intercept_[0])

@@ -1,0 +1,141 @@
+"""Many classes from two: one-vs-one, with the shapes that scikit-learn's SVC has."""
+
+from itertools import combinations
+
+import numpy as np
+from array_api_compat import array_namespace
+from sklearn.base import ClassifierMixin
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from adakern._utils.arrays import answer_like, as_index, as_numpy, float_types
+
+__all__ = ["OneVsOneMixin"]
+
+
+class OneVsOneMixin(ClassifierMixin):
+    """A classifier built of binary machines, one for each pair of classes.
+
+    A subclass defines ``_fit_binary(X, y)`` with y in {-1.0, +1.0}; it returns an
+    object with ``decision_function(X) -> (n,)`` that is positive for +1. With a
+    precomputed kernel X is the square Gram matrix of the pair's rows, and at prediction
+    the kernel values against those rows. The second class of a pair is the positive
+    one, so that a binary decision function is positive for ``classes_[1]``, as in SVC.
+
+    Fitted attributes: ``classes_``, ``machines_`` (one per pair, in the order of
+    ``itertools.combinations``) and ``pair_rows_`` (the training rows of each).
+    """
+
+    def fit(self, X, y):
+        """Fit one binary machine for each pair of classes.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+            Training rows; the (n, n) Gram matrix when ``kernel="precomputed"``.
+        y : array-like of shape (n,)
+            Class labels, two classes or more.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            If y has one class only, or X holds NaN or infinity.
+        """
+        self._validate_params()
+        X, y = validate_data(self, X, y, dtype=float_types(X))
+        X, y = self._own_arrays(X), as_numpy(y)
+        check_classification_targets(y)
+        self.classes_, codes = np.unique(y, return_inverse=True)
+        if len(self.classes_) < 2:
+            raise ValueError(
+                f"y has one class only ({self.classes_[0]!r}); "
+                f"{type(self).__name__} needs at least 2 classes"
+            )
+        pairwise = self.__sklearn_tags__().input_tags.pairwise
+        if pairwise and X.shape[0] != X.shape[1]:
+            raise ValueError(
+                "a precomputed kernel must be a square matrix for fit, got shape "
+                f"{X.shape}"
+            )
+        self._prepare(X)
+        self.machines_, self.pair_rows_ = [], []
+        for first, second in combinations(range(len(self.classes_)), 2):
+            rows = np.flatnonzero((codes == first) | (codes == second))
+            signs = np.where(codes[rows] == second, 1.0, -1.0)
+            part = X[np.ix_(rows, rows)] if pairwise else _take(X, rows)
+            self.machines_.append(self._fit_binary(part, signs))
+            self.pair_rows_.append(rows)
+        self._collect()
+        return self
+
+    def _prepare(self, X):
+        """Fix what depends on all rows, such as gamma; called before the machines."""
+
+    def _collect(self):
+        """Set fitted attributes from ``machines_``; called after they are fitted."""
+
+    def _support_rows(self):
+        """Training rows among the ``support`` of any machine, sorted."""
+        pairs = zip(self.pair_rows_, self.machines_, strict=True)
+        return np.unique(np.concatenate([rows[m.support] for rows, m in pairs]))
+
+    def _own_arrays(self, X):
+        """X in NumPy; a subclass that computes in any array library keeps it."""
+        return as_numpy(X)
+
+    def _pair_decisions(self, X):
+        """Decision values of every pair, an ndarray (n, number of pairs)."""
+        check_is_fitted(self, "machines_")
+        X = validate_data(self, X, reset=False, dtype=float_types(X))
+        X = self._own_arrays(X)
+        pairwise = self.__sklearn_tags__().input_tags.pairwise
+        return np.column_stack(
+            [
+                as_numpy(machine.decision_function(X[:, rows] if pairwise else X))
+                for machine, rows in zip(self.machines_, self.pair_rows_, strict=True)
+            ]
+        )
+
+    def decision_function(self, X):
+        """Signed distances: (n,) for two classes, (n, n_classes) votes for more.
+
+        The votes follow scikit-learn's SVC with ``decision_function_shape="ovr"``:
+        pairs won, ties broken by the sum of confidences.
+        """
+        decisions = self._pair_decisions(X)
+        if len(self.classes_) == 2:
+            decisions = decisions[:, 0]
+        elif getattr(self, "decision_function_shape", "ovr") != "ovo":
+            decisions = _votes(decisions, len(self.classes_))
+        return answer_like(decisions, X)
+
+    def predict(self, X):
+        """The class of each row of X, shape (n,)."""
+        decisions = self._pair_decisions(X)
+        if len(self.classes_) == 2:
+            winners = (decisions[:, 0] > 0).astype(int)
+        else:
+            winners = _votes(decisions, len(self.classes_)).argmax(axis=1)
+        return answer_like(self.classes_[winners], X)
+
+
+def _take(X, rows):
+    if len(rows) == X.shape[0]:
+        return X  # Two classes: no copy of the data.
+    return array_namespace(X).take(X, as_index(rows, X), axis=0)
+
+
+def _votes(decisions, n_classes):
+    votes = np.zeros((len(decisions), n_classes))
+    confidence = np.zeros_like(votes)
+    for k, (first, second) in enumerate(combinations(range(n_classes), 2)):
+        votes[:, second] += decisions[:, k] > 0
+        votes[:, first] += decisions[:, k] <= 0
+        confidence[:, second] += decisions[:, k]
+        confidence[:, first] -= decisions[:, k]
+    # Confidence squeezed into (-1/3, 1/3): it breaks ties and never outweighs a vote.
+    return votes + confidence / (3 * (np.abs(confidence) + 1))
