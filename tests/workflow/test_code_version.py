@@ -53,8 +53,8 @@ def edit(path):
         ("baselines/uniform_mkl.py", {UNIFORM}),
         ("bench/stages/report.py", set()),
         ("bench/stages/prepare.py", {SOLVE}),
-        ("files.py", {SOLVE}),
-        ("tracking.py", set()),
+        ("_utils/files.py", {SOLVE}),
+        ("bench/report/tracking.py", set()),
     ],
 )
 def test_only_what_runs_the_edited_file_changes(versions, edited, changed):
