@@ -24,6 +24,10 @@ def points():
     [
         ("rbf", lambda X, Y: pairwise.rbf_kernel(X, Y, gamma=0.7)),
         ("laplacian", lambda X, Y: pairwise.laplacian_kernel(X, Y, gamma=0.7)),
+        (
+            "l2-laplacian",
+            lambda X, Y: np.exp(-0.7 * pairwise.pairwise_distances(X, Y)),
+        ),
         ("poly", lambda X, Y: pairwise.polynomial_kernel(X, Y, gamma=0.7)),
         ("linear", lambda X, Y: pairwise.linear_kernel(X, Y)),
         (
@@ -74,6 +78,22 @@ def test_float32_keeps_its_digits_far_from_the_origin(points):
     assert far.dtype == np.float32
     # Adding 1e3 rounds the data themselves to steps of 6e-5.
     np.testing.assert_allclose(far, near, atol=1e-3)
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_float32_stays_float32(points, kernel):
+    X, Y = (rows.astype(np.float32) for rows in points)
+    K = gram_matrix(X, Y, kernel=kernel, gamma=0.7)
+    assert K.dtype == np.float32
+    expected = gram_matrix(*points, kernel=kernel, gamma=0.7)
+    np.testing.assert_allclose(K, expected, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "laplacian", "l2-laplacian"])
+def test_radial_kernels_are_positive_semidefinite(points, kernel):
+    X = np.repeat(points[0], 2, axis=0)  # equal rows: the smallest eigenvalue is 0
+    K = gram_matrix(X, kernel=kernel, gamma=0.7)
+    assert np.linalg.eigvalsh(K)[0] > -1e-7
 
 
 def test_input_is_left_untouched(points):

@@ -26,7 +26,7 @@ __all__ = [
 ]
 
 #: Kernels computed from features; estimators accept "precomputed" beside them.
-KERNELS = ("rbf", "laplacian", "tl1", "poly", "linear")
+KERNELS = ("rbf", "laplacian", "l2-laplacian", "tl1", "poly", "linear")
 
 #: Working memory of one block where a computation goes block by block, in bytes.
 BLOCK_BYTES = 64 * 2**20
@@ -141,11 +141,18 @@ def _zero_diagonal(D, xp, index):
     return xp.where(index[:, None] == index[None, :], xp.zeros_like(D), D)
 
 
+def _euclidean_distances(X, Y):
+    D = squared_distances(X, Y)
+    if is_numpy_array(D):
+        return np.sqrt(D, out=D)
+    return array_namespace(D).sqrt(D)
+
+
 def manhattan_distances(X, Y=None):
     """Sums of absolute differences between the rows of X and of Y, shape (n, m)."""
     Y = X if Y is None else Y
     if is_numpy_array(X) and is_numpy_array(Y):
-        return cdist(X, Y, "cityblock")
+        return cdist(X, Y, "cityblock").astype(X.dtype, copy=False)
     xp = array_namespace(X, Y)
     blocks = [
         xp.sum(xp.abs(X[rows, None, :] - Y[None, :, :]), axis=2)
@@ -162,10 +169,11 @@ def gram_matrix(X, Y=None, *, kernel="rbf", gamma=1.0, degree=3, coef0=1.0):
     X : array of shape (n, d)
     Y : array of shape (m, d), default=None
         X itself when None.
-    kernel : {"rbf", "laplacian", "tl1", "poly", "linear"}, default="rbf"
-        ``exp(-gamma |x-y|_2^2)``, ``exp(-gamma |x-y|_1)``,
-        ``max(1 - gamma |x-y|_1, 0)`` (the truncated L1 kernel with
-        rho = 1/gamma, scaled to 1 at zero distance; not positive semidefinite in
+    kernel : {"rbf", "laplacian", "l2-laplacian", "tl1", "poly", "linear"}, \
+            default="rbf"
+        ``exp(-gamma |x-y|_2^2)``, ``exp(-gamma |x-y|_1)`` (scikit-learn's),
+        ``exp(-gamma |x-y|_2)``, ``max(1 - gamma |x-y|_1, 0)`` (the truncated L1 kernel
+        with rho = 1/gamma, scaled to 1 at zero distance; not positive semidefinite in
         general), ``(gamma x'y + coef0)^degree`` and ``x'y``.
     gamma : float, default=1.0
         Positive; 1/(2 sigma^2) in the papers' terms for "rbf".
@@ -196,6 +204,8 @@ def gram_matrix(X, Y=None, *, kernel="rbf", gamma=1.0, degree=3, coef0=1.0):
         return _exp_inplace(squared_distances(X, Y), -gamma)
     if kernel == "laplacian":
         return _exp_inplace(manhattan_distances(X, Y), -gamma)
+    if kernel == "l2-laplacian":
+        return _exp_inplace(_euclidean_distances(X, Y), -gamma)
     if kernel == "tl1":
         D = manhattan_distances(X, Y)
         return _clamp_at_zero(1 - gamma * D, array_namespace(D))

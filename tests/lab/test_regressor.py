@@ -9,6 +9,7 @@ from sklearn.kernel_ridge import KernelRidge
 from sklearn.metrics import r2_score
 
 from adakern.lab import AsymmetricKernelRidge, LABRBFRegressor, lab_gram_matrix
+from adakern.lab.kernel import PROFILES
 from adakern.lab.support import initial_support, largest_errors
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -32,7 +33,7 @@ def quick(**parameters):
     return LABRBFRegressor(**(defaults | parameters))
 
 
-@pytest.mark.parametrize("profile", ["gaussian", "laplacian"])
+@pytest.mark.parametrize("profile", PROFILES)
 def test_training_the_bandwidths_helps(data, profile):
     X, y = data
     train, test = slice(0, 200), slice(200, None)
@@ -203,7 +204,7 @@ class TestHardData:
 
     def test_duplicated_rows(self, data):
         X, y = (np.repeat(a[:100], 3, axis=0) for a in data)
-        for profile in ("gaussian", "laplacian"):
+        for profile in PROFILES:
             model = quick(profile=profile).fit(X, y)
             assert model.score(X, y) > 0.95
 
@@ -253,7 +254,7 @@ class TestHardData:
 
     def test_features_far_from_the_origin(self, data):
         X, y = data
-        for profile in ("gaussian", "laplacian"):
+        for profile in PROFILES:
             score = quick(profile=profile).fit(X, y).score(X, y)
             far = quick(profile=profile).fit(X + 1e6, y)
             assert_allclose(far.score(X + 1e6, y), score, atol=2e-2)

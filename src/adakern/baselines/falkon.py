@@ -27,7 +27,8 @@ class FalkonRegressor(KernelExpansionMixin, RegressorMixin, BaseEstimator):
 
     Parameters
     ----------
-    kernel : {"rbf", "laplacian", "tl1", "poly", "linear"}, default="rbf"
+    kernel : {"rbf", "laplacian", "l2-laplacian", "tl1", "poly", "linear"}, \
+            default="rbf"
     gamma : {"scale", "auto"} or float, default="scale"
         See :func:`adakern.kernels.gram_matrix`.
     alpha : float, default=1e-6

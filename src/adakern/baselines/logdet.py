@@ -34,7 +34,8 @@ class LogDetKernel(KernelMixin, OneVsOneMixin, BaseEstimator):
     ----------
     C : float, default=1.0
         Trade-off of the SVM, positive.
-    kernel : {"rbf", "laplacian", "tl1", "poly", "linear", "precomputed"}, default="rbf"
+    kernel : {"rbf", "laplacian", "l2-laplacian", "tl1", "poly", "linear", \
+            "precomputed"}, default="rbf"
         The kernel to start from; see :func:`adakern.kernels.gram_matrix`.
     gamma : {"scale", "auto"} or float, default="scale"
         Parameter of the kernel.

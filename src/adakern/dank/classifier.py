@@ -24,8 +24,8 @@ class DANKClassifier(DANKMixin, OneVsOneMixin, BaseEstimator):
     ----------
     C : float, default=1.0
         Bound of the dual variables, positive.
-    kernel : {"rbf", "laplacian", "tl1", "poly", "linear", "precomputed"}, \
-            default="rbf"
+    kernel : {"rbf", "laplacian", "l2-laplacian", "tl1", "poly", "linear", \
+            "precomputed"}, default="rbf"
         See :func:`adakern.kernels.gram_matrix`. It must be positive semidefinite, which
         "tl1" is on some data only: fit checks it and says how negative the matrix is.
     gamma : {"scale", "auto"} or float, default="scale"

@@ -30,8 +30,8 @@ class DANKRegressor(DANKMixin, RegressorMixin, BaseEstimator):
         Bound of the dual variables, positive.
     epsilon : float, default=0.1
         Half width of the tube without loss, not negative, in units of y.
-    kernel : {"rbf", "laplacian", "tl1", "poly", "linear", "precomputed"}, \
-            default="rbf"
+    kernel : {"rbf", "laplacian", "l2-laplacian", "tl1", "poly", "linear", \
+            "precomputed"}, default="rbf"
         See :func:`adakern.kernels.gram_matrix`. It must be positive semidefinite, which
         "tl1" is on some data only: fit checks it and says how negative the matrix is.
     gamma : {"scale", "auto"} or float, default="scale"

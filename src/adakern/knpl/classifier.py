@@ -18,7 +18,7 @@ from adakern.svm.one_vs_one import OneVsOneMixin
 __all__ = ["KNPLClassifier"]
 
 #: Kernels whose Gram matrices are positive semidefinite for any data.
-PSD_KERNELS = ("rbf", "laplacian", "poly", "linear")
+PSD_KERNELS = ("rbf", "laplacian", "l2-laplacian", "poly", "linear")
 
 
 class KNPLClassifier(KernelMixin, OneVsOneMixin, BaseEstimator):
@@ -33,7 +33,8 @@ class KNPLClassifier(KernelMixin, OneVsOneMixin, BaseEstimator):
     ----------
     C : float, default=1.0
         Trade-off of the SVM, positive.
-    kernel : {"rbf", "laplacian", "tl1", "poly", "linear", "precomputed"}, default="rbf"
+    kernel : {"rbf", "laplacian", "l2-laplacian", "tl1", "poly", "linear", \
+            "precomputed"}, default="rbf"
         See :func:`adakern.kernels.gram_matrix`. With "precomputed" the nearest row is
         the nearest one in the kernel's feature space.
     gamma : {"scale", "auto"} or float, default="scale"

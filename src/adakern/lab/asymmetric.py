@@ -32,8 +32,8 @@ class AsymmetricKernelRidge(
 
     Parameters
     ----------
-    kernel : {"rbf", "laplacian", "tl1", "poly", "linear", "precomputed"} or callable, \
-            default="rbf"
+    kernel : {"rbf", "laplacian", "l2-laplacian", "tl1", "poly", "linear", \
+            "precomputed"} or callable, default="rbf"
         A callable takes two arrays of shapes (n, d) and (m, d) and gives the matrix
         of K(x_i, t_j), shape (n, m). With "precomputed", ``fit`` takes K(X, X) and
         ``predict`` a matrix of shape (n_test, n_train): K(T, X) for the left

@@ -3,17 +3,21 @@
 import numpy as np
 from array_api_compat import array_namespace, is_numpy_array
 
-__all__ = ["PROFILES", "lab_gram_matrix", "local_squared_distances"]
+from adakern.kernels import TILE_BYTES, row_blocks
 
-#: Kernel profiles as functions of D, the squared distance under the local bandwidths.
-PROFILES = ("gaussian", "laplacian")
+__all__ = ["PROFILES", "lab_gram_matrix", "local_distances"]
+
+#: Kernel profiles: exp(-D), exp(-sqrt(D)) with D the squared distance under the local
+#: bandwidths; exp(-D) with D the sum of the absolute differences.
+PROFILES = ("gaussian", "laplacian", "l1-laplacian")
 
 
 def lab_gram_matrix(T, X, bandwidths, profile="gaussian"):
     """Values K(t_i, x_j) of the kernel with locally adaptive bandwidths.
 
     K(t, x_j) = exp(-D) ("gaussian", equation 1 of the paper) or exp(-sqrt(D))
-    ("laplacian"), with D = sum over m of (bandwidths_jm (t_m - x_jm))^2. The kernel is
+    ("laplacian"), with D = sum over m of (bandwidths_jm (t_m - x_jm))^2; or exp(-D)
+    with D = sum over m of bandwidths_jm |t_m - x_jm| ("l1-laplacian"). The kernel is
     asymmetric: the bandwidth is that of the second argument.
 
     Parameters
@@ -22,8 +26,8 @@ def lab_gram_matrix(T, X, bandwidths, profile="gaussian"):
     X : array of shape (S, d)
         Support data.
     bandwidths : array of shape (S, d) or (1, d)
-        Inverse lengths, theta in the paper: larger is narrower.
-    profile : {"gaussian", "laplacian"}, default="gaussian"
+        Inverse lengths, theta in the paper: larger is narrower. The sign is ignored.
+    profile : {"gaussian", "laplacian", "l1-laplacian"}, default="gaussian"
 
     Returns
     -------
@@ -40,40 +44,89 @@ def lab_gram_matrix(T, X, bandwidths, profile="gaussian"):
     """
     xp = array_namespace(T, X, bandwidths)
     centre = xp.mean(X, axis=0)
-    D = local_squared_distances(
-        with_squares(T - centre), X - centre, bandwidths * bandwidths
-    )
-    return profile_values(D, profile)
+    distances = local_distances(X - centre, profile)
+    return profile_values(distances(T - centre, bandwidths), profile)
 
 
-def with_squares(T):
-    """The columns [T * T, T], in which the local squared distance is linear."""
-    return array_namespace(T).concat([T * T, T], axis=1)
-
-
-def local_squared_distances(T2, X, W):
-    """D_ij = sum over m of W_jm (t_im - x_jm)^2, by one matrix product.
+def local_distances(X, profile):
+    """The distances D that a profile is a function of, to the support data X.
 
     Parameters
     ----------
-    T2 : array of shape (n, 2 d)
-        ``with_squares(T)``, of rows near the origin (centre the data first).
     X : array of shape (S, d)
-    W : array of shape (S, d) or (1, d)
-        Squared bandwidths.
+        Near the origin, as the rows they are compared with: centre the data first.
+    profile : {"gaussian", "laplacian", "l1-laplacian"}
 
     Returns
     -------
-    array of shape (n, S)
-        Not negative.
+    callable
+        ``distances(T, theta)`` gives D of shape (n, S), not negative, and
+        ``distances.gradient(T, theta, P)`` the derivative of sum over i, j of P_ij D_ij
+        with respect to theta, shape (S, d), for theta of shape (S, d) or (1, d).
     """
-    xp = array_namespace(T2, X, W)
-    WX = W * X
-    D = T2 @ xp.concat([WX * 0 + W, -2 * WX], axis=1).T
-    D += xp.sum(WX * X, axis=1)[None, :]
-    if is_numpy_array(D):
-        return np.maximum(D, 0, out=D)
-    return xp.where(D > 0, D, xp.zeros_like(D))
+    if profile == "l1-laplacian":
+        return AbsoluteDistances(X)
+    return SquaredDistances(X)
+
+
+class SquaredDistances:
+    """D_ij = sum over m of theta_jm^2 (t_im - x_jm)^2, by one matrix product."""
+
+    def __init__(self, X):
+        self.xp = array_namespace(X)
+        self.X = X
+
+    def __call__(self, T, theta):
+        W = theta * theta
+        WX = W * self.X
+        factors = self.xp.concat([WX * 0 + W, -2 * WX], axis=1)
+        D = self._with_squares(T) @ factors.T
+        D += self.xp.sum(WX * self.X, axis=1)[None, :]
+        if is_numpy_array(D):
+            return np.maximum(D, 0, out=D)
+        return self.xp.where(D > 0, D, self.xp.zeros_like(D))
+
+    def gradient(self, T, theta, P):
+        X, d = self.X, T.shape[1]
+        PT = P.T @ self._with_squares(T)
+        column_sums = self.xp.sum(P, axis=0)[:, None]
+        return 2 * theta * (PT[:, :d] + X * (X * column_sums - 2 * PT[:, d:]))
+
+    def _with_squares(self, T):
+        return self.xp.concat([T * T, T], axis=1)
+
+
+class AbsoluteDistances:
+    """D_ij = sum over m of |theta_jm| |t_im - x_jm|.
+
+    No matrix product: the absolute differences are made in tiles of a few support data
+    that stay in the cache, used at once, and made again for the gradient.
+    """
+
+    def __init__(self, X):
+        self.xp = array_namespace(X)
+        self.X = X
+
+    def __call__(self, T, theta):
+        weights = self.xp.abs(theta) + self.xp.zeros_like(self.X)
+        columns = [
+            (weights[tile, None, :] @ differences)[:, 0, :]
+            for tile, differences in self._differences(T)
+        ]
+        return self.xp.concat(columns).T
+
+    def gradient(self, T, theta, P):
+        slopes = [
+            (differences @ P.T[tile, :, None])[:, :, 0]
+            for tile, differences in self._differences(T)
+        ]
+        return self.xp.sign(theta) * self.xp.concat(slopes)
+
+    def _differences(self, T):
+        """|t_im - x_jm| in tiles of shape (support data, d, n)."""
+        bytes_each = T.shape[0] * T.shape[1] * self.xp.finfo(T.dtype).bits // 8
+        for tile in row_blocks(self.X.shape[0], bytes_each, TILE_BYTES // 8):
+            yield tile, self.xp.abs(T.T[None, :, :] - self.X[tile, :, None])
 
 
 def profile_values(D, profile):
@@ -81,7 +134,7 @@ def profile_values(D, profile):
     xp = array_namespace(D)
     if profile == "laplacian":
         return xp.exp(-xp.sqrt(D))
-    if profile == "gaussian":
+    if profile in ("gaussian", "l1-laplacian"):
         return xp.exp(-D)
     raise ValueError(
         f"profile={profile!r} is unknown; use one of {', '.join(PROFILES)}"
@@ -96,7 +149,7 @@ def profile_values_and_slopes(D, profile):
     """
     xp = array_namespace(D)
     K = profile_values(D, profile)
-    if profile == "gaussian":
+    if profile != "laplacian":
         return K, -K
     kink = D <= 0
     slopes = K / (-2 * xp.sqrt(xp.where(kink, xp.ones_like(D), D)))

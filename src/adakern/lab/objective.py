@@ -12,10 +12,9 @@ from array_api_compat import array_namespace
 
 from adakern.kernels import row_blocks
 from adakern.lab.kernel import (
-    local_squared_distances,
+    local_distances,
     profile_values,
     profile_values_and_slopes,
-    with_squares,
 )
 from adakern.lab.linear import solver
 
@@ -33,7 +32,7 @@ class InterpolationLoss:
         Training data that the error is taken over.
     alpha : float
         Ridge.
-    profile : {"gaussian", "laplacian"}
+    profile : {"gaussian", "laplacian", "l1-laplacian"}
     coef_penalty : float, default=0.0
         Weight of |a|^2 in ``value_and_gradient``.
     """
@@ -41,10 +40,10 @@ class InterpolationLoss:
     def __init__(self, X_support, y_support, X, y, *, alpha, profile, coef_penalty=0.0):
         self.xp = array_namespace(X_support, y_support, X, y)
         self.X_support = X_support
-        self.support_squares = with_squares(X_support)
+        self.distances = local_distances(X_support, profile)
         self.bias = self.xp.mean(y_support)
         self.target = y_support - self.bias
-        self.squares = with_squares(X)
+        self.X = X
         self.y = y
         self.alpha = alpha
         self.profile = profile
@@ -69,28 +68,27 @@ class InterpolationLoss:
         """a = (K_ss + alpha I)^-1 (y_s - b), shape (S,)."""
         return self._interpolate(theta)[1]
 
-    def predict(self, theta, squares, coef=None):
-        """f = K a + b at the rows of ``squares = with_squares(T)``, in blocks."""
-        coef = self.coefficients(theta) if coef is None else coef
+    def predict(self, theta, T):
+        """f = K a + b at the rows of T, in blocks."""
+        coef = self.coefficients(theta)
         blocks = [
-            profile_values(self._distances(squares[rows, :], theta), self.profile)
-            @ coef
-            for rows in self._blocks(squares.shape[0])
+            profile_values(self.distances(T[rows, :], theta), self.profile) @ coef
+            for rows in self._blocks(T.shape[0])
         ]
         return self.xp.concat(blocks) + self.bias
 
-    def value(self, theta, squares=None, y=None):
+    def value(self, theta, X=None, y=None):
         """Mean squared error at the bandwidths theta; inf where K_ss is singular."""
-        squares = self.squares if squares is None else squares
+        X = self.X if X is None else X
         y = self.y if y is None else y
-        return _finite(self.xp.mean((self.predict(theta, squares) - y) ** 2))
+        return _finite(self.xp.mean((self.predict(theta, X) - y) ** 2))
 
     def value_and_gradient(self, theta, rows=None):
         """Loss, with its penalty mu |a|^2, and the gradient with respect to theta.
 
         With r = 2 (f - y) / n, u = (K_ss + alpha I)^-T (K' r + 2 mu a) and
-        P = [r a'; -u a'] * dK/dD over the stacked rows T = [X; X_s], the gradient with
-        respect to W = theta^2 is P'(T*T) - 2 X_s * (P'T) + (X_s*X_s) colsum(P).
+        P = [r a'; -u a'] * dK/dD over the stacked rows [X; X_s], the gradient is that
+        of sum over i, j of P_ij D_ij.
 
         Parameters
         ----------
@@ -104,44 +102,36 @@ class InterpolationLoss:
             The loss is inf where K_ss + alpha I is singular.
         """
         xp = self.xp
-        squares, y = self.squares, self.y
+        X, y = self.X, self.y
         if rows is not None:
-            squares, y = xp.take(squares, rows, axis=0), xp.take(y, rows, axis=0)
+            X, y = xp.take(X, rows, axis=0), xp.take(y, rows, axis=0)
         n = y.shape[0]
         solve, coef, slopes_support = self._interpolate(theta)
-        loss, Kr, PT, column_sums = 0.0, 0.0, 0.0, 0.0
+        loss, Kr, gradient = 0.0, 0.0, 0.0
         for block in self._blocks(n):
-            T2 = squares[block, :]
-            K, P = profile_values_and_slopes(self._distances(T2, theta), self.profile)
+            T = X[block, :]
+            K, P = profile_values_and_slopes(self.distances(T, theta), self.profile)
             residual = K @ coef + self.bias - y[block]
             loss += float(residual @ residual) / n
             residual = residual * (2 / n)
             Kr = Kr + K.T @ residual
             P *= residual[:, None]
-            PT = PT + P.T @ T2
-            column_sums = column_sums + xp.sum(P, axis=0)
+            gradient = gradient + self.distances.gradient(T, theta, P)
         loss += self.coef_penalty * float(coef @ coef)
         by_coef = Kr + 2 * self.coef_penalty * coef
         P = -solve(by_coef, transposed=True)[:, None] * slopes_support
-        PT = PT + P.T @ self.support_squares
-        column_sums = column_sums + xp.sum(P, axis=0)
-
-        d, X_s = theta.shape[1], self.X_support
-        gradient = PT[:, :d] + X_s * (X_s * column_sums[:, None] - 2 * PT[:, d:])
-        gradient = 2 * theta * (coef[:, None] * gradient)
+        gradient = gradient + self.distances.gradient(self.X_support, theta, P)
+        gradient = coef[:, None] * gradient
         if theta.shape[0] == 1:
             gradient = xp.sum(gradient, axis=0, keepdims=True)
         return _finite(loss), gradient
 
     def _interpolate(self, theta):
         """Solver of K_ss + alpha I, the coefficients and the slopes of K_ss."""
-        D = self._distances(self.support_squares, theta) * self.off_diagonal
+        D = self.distances(self.X_support, theta) * self.off_diagonal
         K, slopes = profile_values_and_slopes(D, self.profile)
         solve = solver(K + self.ridge)
         return solve, solve(self.target), slopes
-
-    def _distances(self, squares, theta):
-        return local_squared_distances(squares, self.X_support, theta * theta)
 
     def _blocks(self, n):
         # About five matrices of one block by S live at the same time.

@@ -31,7 +31,8 @@ class LABRBFRegressor(RegressorMixin, BaseEstimator):
     """Kernel regression whose support data have a trained bandwidth vector each.
 
     The kernel is K(t, x_j) = exp(-D) or exp(-sqrt(D)), with
-    D = sum over m of (theta_jm (t_m - x_jm))^2. A few training rows are support data:
+    D = sum over m of (theta_jm (t_m - x_jm))^2, or exp(-D) with
+    D = sum over m of theta_jm |t_m - x_jm|. A few training rows are support data:
     f interpolates them by asymmetric kernel ridge regression, and the bandwidths theta
     are trained so that f fits all the other rows (algorithm 1 of the paper). Rows with
     the largest error join the support data until there are ``max_support``.
@@ -41,9 +42,12 @@ class LABRBFRegressor(RegressorMixin, BaseEstimator):
 
     Parameters
     ----------
-    profile : {"gaussian", "laplacian"}, default="gaussian"
-        exp(-D) (equation 1 of the paper) or exp(-sqrt(D)), which suits targets with
-        kinks and is what the authors' published code computes.
+    profile : {"gaussian", "laplacian", "l1-laplacian"}, default="gaussian"
+        exp(-D) (equation 1 of the paper); exp(-sqrt(D)), which suits targets with
+        kinks and is what the authors' published code computes; or exp(-D) with the
+        absolute differences, which suits targets that change along single features,
+        and takes longer. (The global kernels of :mod:`adakern.kernels` call the last
+        two "l2-laplacian" and, as scikit-learn does, "laplacian".)
     alpha : float, default=1e-3
         Ridge on the support data; not negative.
     max_support : int, default=100

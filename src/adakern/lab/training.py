@@ -7,7 +7,6 @@ from array_api_compat import array_namespace
 from array_api_compat import device as device_of
 
 from adakern.lab.arrays import to_numpy
-from adakern.lab.kernel import with_squares
 from adakern.lab.objective import InterpolationLoss
 
 __all__ = ["History", "TrainingData", "Watch"]
@@ -62,7 +61,7 @@ class TrainingData:
     def errors(self, loss, theta, rows):
         """Absolute errors at some rows, in standard deviations of y, in NumPy."""
         X, y = self.take(rows)
-        return np.abs(to_numpy(loss.predict(theta, with_squares(X)) - y))
+        return np.abs(to_numpy(loss.predict(theta, X) - y))
 
     def final_loss(self, support):
         """The same on the support data alone, in the type of X as it was given."""
@@ -108,7 +107,7 @@ class Watch:
     def __init__(self, loss, X, y, theta, patience):
         self.loss = loss
         self.active = y.shape[0] > 0
-        self.squares, self.y = with_squares(X), y
+        self.X, self.y = X, y
         self.patience = patience
         self.best, self.best_value, self.looks = theta, float("inf"), 0
         self.look(theta)
@@ -118,7 +117,7 @@ class Watch:
         if not self.active:
             self.best = theta
             return float("nan")
-        value = self.loss.value(theta, self.squares, self.y)
+        value = self.loss.value(theta, self.X, self.y)
         self.looks += 1
         if value < self.best_value:
             self.best, self.best_value, self.looks = theta, value, 0

@@ -34,7 +34,7 @@ SAMPLERS = {
 CRITERION_DRIVEN = ("adaptive-criterion", "greedy-criterion")
 
 #: Kernels that are positive semidefinite, as a Nyström approximation needs.
-NYSTROM_KERNELS = ("rbf", "laplacian", "poly", "linear")
+NYSTROM_KERNELS = ("rbf", "laplacian", "l2-laplacian", "poly", "linear")
 
 #: A number of things, or a fraction of them.
 COUNT_OR_FRACTION = [
@@ -127,7 +127,8 @@ def sample_columns(
         ("greedy-criterion").
     selection : str, default="greedy-criterion"
         A key of ``SAMPLERS``.
-    kernel : {"rbf", "laplacian", "poly", "linear", "precomputed"}, default="rbf"
+    kernel : {"rbf", "laplacian", "l2-laplacian", "poly", "linear", "precomputed"}, \
+            default="rbf"
     gamma, degree, coef0
         As in :func:`adakern.kernels.gram_matrix`.
     task : {"auto", "classification", "regression"}, default="auto"

@@ -75,7 +75,7 @@ class NystromKernelSelector(NystromFeaturesMixin, BaseEstimator):
 
     Parameters
     ----------
-    kernel : {"rbf", "laplacian", "poly", "linear"}, default="rbf"
+    kernel : {"rbf", "laplacian", "l2-laplacian", "poly", "linear"}, default="rbf"
         Of candidates that do not name one.
     param_grid : dict or list of dict, default=None
         Candidates, as in :class:`sklearn.model_selection.ParameterGrid`, with the keys

@@ -74,7 +74,8 @@ class CriterionNystroem(NystromFeaturesMixin, KernelMixin, BaseEstimator):
 
     Parameters
     ----------
-    kernel : {"rbf", "laplacian", "poly", "linear", "precomputed"}, default="rbf"
+    kernel : {"rbf", "laplacian", "l2-laplacian", "poly", "linear", "precomputed"}, \
+            default="rbf"
         With "precomputed", ``fit`` takes the square Gram matrix of the training rows
         and ``transform`` kernel values against all of them.
     gamma : {"scale", "auto"} or float, default="scale"
