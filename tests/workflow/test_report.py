@@ -16,10 +16,10 @@ from adakern.bench.report.figures import (
     save_svg,
     to_svg,
 )
+from adakern.bench.report.page import inline_svg, report
 from adakern.bench.report.tables import display
 from adakern.bench.report.wording import protocol_in_words
 from adakern.bench.stages.compare import compare
-from adakern.bench.stages.report import inline_svg, report
 from record_factory import demo_records, failed, make_record, write_records
 
 PUBLISHED = Path(__file__).parents[2] / "data/published/dank_uci_classification.csv"

@@ -1,4 +1,4 @@
-"""Stage `report`: one self-contained HTML file that tells what an experiment found."""
+"""The report: one self-contained HTML file that tells what an experiment found."""
 
 import html
 import platform
@@ -24,10 +24,9 @@ from adakern.bench.report.tables import (
     read_tables,
 )
 from adakern.bench.report.wording import duration, protocol_in_words
-from adakern.datasets import Table
 from adakern.evaluation import MAIN_METRIC, METRICS
 
-__all__ = ["inline_svg", "report", "run"]
+__all__ = ["inline_svg", "report"]
 
 # What else a reader may ask of the same solves: (part, metric), in this order.
 _DETAILS = {
@@ -38,19 +37,6 @@ _DETAILS = {
     for task, metrics in METRICS.items()
 }
 _PARTS = {"test": "test part", "train": "training part", "": ""}
-
-
-def run(inputs, outputs, params):
-    """The stage: the report of one experiment."""
-    tables = [Table.load(path) for path in inputs["tables"]]
-    report(
-        Path(outputs["report"]).parent,
-        yaml.safe_load(Path(inputs["config"]).read_text(encoding="utf-8")),
-        figures=[Path(path) for path in inputs["figures"]],
-        summaries=[Path(path) for path in inputs["summaries"]],
-        provenance={table.name: table.provenance for table in tables},
-        path=outputs["report"],
-    )
 
 
 def report(
@@ -141,12 +127,6 @@ def _facts(solves):
     if "search_seconds" in solves and solves["search_seconds"].notna().any():
         facts["in searches"] = duration(_search_seconds(solves))
     return facts
-
-
-def _search_seconds(solves):
-    """Total time of the searches; one whose result was handed on counts once."""
-    keys = ["dataset", "repeat", "search_seconds"]
-    return solves[keys].dropna().drop_duplicates()["search_seconds"].sum()
 
 
 def _search_seconds(solves):
