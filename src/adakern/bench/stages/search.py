@@ -1,10 +1,10 @@
 """Stage ``search``: hyper-parameters by cross-validation on the training part alone."""
 
+import csv
 import time
 import warnings
 
 import numpy as np
-import pandas as pd
 from sklearn.model_selection import GridSearchCV
 from sklearn.utils import resample
 from threadpoolctl import threadpool_limits
@@ -22,7 +22,7 @@ __all__ = ["run", "search_grid"]
 SCORING = {"classification": "accuracy", "regression": "neg_mean_squared_error"}
 
 
-def search_grid(prepared, task, params, handed_over, seed):
+def search_grid(prepared, task, params, handed_over, seed, n_folds):
     """Best parameters of one repeat, and the table of the cross-validation.
 
     Parameters
@@ -31,11 +31,13 @@ def search_grid(prepared, task, params, handed_over, seed):
         Only its training part is used.
     task : {"classification", "regression"}
     params : dict
-        As ``adakern.bench.config.plan.Plan.search_params`` gives them.
+        As ``adakern.bench.config.settings.search`` gives them.
     handed_over : dict
         Parameters found for another method; fixed before the grid is searched.
     seed : int
         Of the folds and of the estimator.
+    n_folds : int
+        1 is one validation part of 20 %.
 
     Returns
     -------
@@ -53,7 +55,7 @@ def search_grid(prepared, task, params, handed_over, seed):
         estimator,
         grid,
         scoring=SCORING[task],
-        cv=folds(task, params["folds"], seed),
+        cv=folds(task, n_folds, seed),
         refit=False,
     )
     with warnings.catch_warnings():
@@ -113,15 +115,19 @@ def run(inputs, outputs, params):
             }
         )
         tables += [{"repeat": repeat} | row for row in rows]
-    with atomic_path(outputs["cv_table"]) as path:
-        pd.DataFrame(tables).to_csv(path, index=False)
+    with atomic_path(outputs["cv_table"]) as path, open(path, "w", newline="") as file:
+        writer = csv.DictWriter(file, list(dict.fromkeys(k for t in tables for k in t)))
+        writer.writeheader()
+        writer.writerows(tables)
     write_json(outputs["search"], found)
 
 
 def _handed_over(inputs):
-    if "handed_over" not in inputs:
-        return {}
-    return {entry["repeat"]: entry for entry in read_json(inputs["handed_over"])}
+    return {
+        entry["repeat"]: entry
+        for path in inputs["handed_over"]
+        for entry in read_json(path)
+    }
 
 
 def _search_repeat(inputs, params, handed_over, repeat):
@@ -130,16 +136,15 @@ def _search_repeat(inputs, params, handed_over, repeat):
     prepared = prepare(table, train, test, **params["preparation"])
     with threadpool_limits(params["threads"]):
         best, rows = search_grid(
-            prepared, table.task, params, handed_over, params["seed"] + repeat
+            prepared,
+            table.task,
+            params,
+            handed_over,
+            params["seed"] + repeat,
+            1 if len(table.y) > (params["holdout_rows"] or np.inf) else params["folds"],
         )
     return {key: _plain(value) for key, value in best.items()}, rows
 
 
 def _plain(value):
     return value.item() if isinstance(value, np.generic) else value
-
-
-if __name__ == "__main__":
-    from adakern.bench.runtime.by_hand import main
-
-    main("search", __doc__)
