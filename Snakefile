@@ -21,8 +21,8 @@ sys.path.append(workflow.basedir)
 from adakern.bench.config import settings
 from adakern.bench.config.compose import ConfigError
 from adakern.bench.config.plan import plan_from_snakemake
+from adakern.bench.config.sources import check_tables, placed_by_hand
 from adakern.bench.report.publish import log_run
-from adakern.bench.runtime.sources import check_tables, placed_by_hand
 
 try:
     PLAN = plan_from_snakemake(config)
@@ -33,7 +33,9 @@ except ConfigError as error:
 
 RESULTS = str(PLAN.results)
 DATA = PLAN.config.data.cache
-PUBLISHED = [f"data/published/{PLAN.config.published}.csv"] * bool(PLAN.config.published)
+PUBLISHED = [f"data/published/{PLAN.config.published}.csv"] * bool(
+    PLAN.config.published
+)
 STAGE = "../scripts/stage.py"
 STARTED = []
 

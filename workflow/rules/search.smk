@@ -3,9 +3,7 @@
 
 def search_of(method, w):
     """The search of another method on the same repeats, if there is such a method."""
-    return (
-        [f"{RESULTS}/search/{w.dataset}/{method}/{w.batch}.json"] if method else []
-    )
+    return [f"{RESULTS}/search/{w.dataset}/{method}/{w.batch}.json"] if method else []
 
 
 def job_minutes(batch):

@@ -165,14 +165,8 @@ def _function(name):
 
 def report(plan):
     templates = Path(adakern.bench.report.__path__[0]) / "templates"
-    return {
-        "code": code_version(
-            "adakern.bench.stages.report.run",
-            files=tuple(
-                sorted(path for path in templates.rglob("*") if path.is_file())
-            ),
-        )
-    }
+    files = sorted(path for path in templates.rglob("*") if path.is_file())
+    return {"code": code_version("adakern.bench.stages.report.run", files=tuple(files))}
 
 
 def track(plan):

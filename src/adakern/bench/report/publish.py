@@ -4,8 +4,8 @@
 
 Copies the report, tables and figures of a finished run and writes where they come from
 and the command that makes them again. Nothing in that folder is written by hand. A run
-that is not complete, has solves without a result or comes from a tree with changes that
-no commit holds is refused; ``--with-failures`` publishes solves without a result as such.
+that is not complete, has solves without a result or comes from a tree with changes
+that no commit holds is refused; ``--with-failures`` publishes solves without a result.
 """
 
 import json

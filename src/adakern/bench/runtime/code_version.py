@@ -1,10 +1,10 @@
 """A short hash of the code that a result depends on.
 
-A result is made from definitions: the function of its stage, what that calls, the class
-of its estimator and all that those name in their turn. The hash is over the syntax trees
-of exactly these, so that a comment, a docstring, an annotation, a reformatting or a
-change next door leaves it alone, and over the versions of the packages that they import.
-Nothing is imported to find this out.
+A result is made from definitions: the function of its stage, what that calls, the
+class of its estimator and all that those name in their turn. The hash is over the
+syntax trees of exactly these, so that a comment, a docstring, an annotation, a
+reformatting or a change next door leaves it alone, and over the versions of the
+packages that they import. Nothing is imported to find this out.
 """
 
 import ast
@@ -236,10 +236,7 @@ def _module(name):
         return None
     if rest:
         path = path.parent.joinpath(*rest)
-        if path.is_dir():
-            path = path / "__init__.py"
-        else:
-            path = path.with_suffix(".py")
+        path = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
     return _Module(name, path) if path.is_file() else None
 
 

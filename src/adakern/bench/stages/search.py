@@ -22,7 +22,7 @@ __all__ = ["run", "search_grid"]
 SCORING = {"classification": "accuracy", "regression": "neg_mean_squared_error"}
 
 
-def search_grid(prepared, task, params, handed_over, seed, n_folds):
+def search_grid(prepared, task, params, handed_over, seed):
     """Best parameters of one repeat, and the table of the cross-validation.
 
     Parameters
@@ -36,8 +36,6 @@ def search_grid(prepared, task, params, handed_over, seed, n_folds):
         Parameters found for another method; fixed before the grid is searched.
     seed : int
         Of the folds and of the estimator.
-    n_folds : int
-        1 is one validation part of 20 %.
 
     Returns
     -------
@@ -55,7 +53,7 @@ def search_grid(prepared, task, params, handed_over, seed, n_folds):
         estimator,
         grid,
         scoring=SCORING[task],
-        cv=folds(task, n_folds, seed),
+        cv=folds(task, params["folds"], seed),
         refit=False,
     )
     with warnings.catch_warnings():
@@ -134,14 +132,11 @@ def _search_repeat(inputs, params, handed_over, repeat):
     table = Table.load(inputs["table"])
     train, test = load_split(inputs["split"], repeat)
     prepared = prepare(table, train, test, **params["preparation"])
+    if params["holdout_rows"] and len(table.y) > params["holdout_rows"]:
+        params = params | {"folds": 1}
     with threadpool_limits(params["threads"]):
         best, rows = search_grid(
-            prepared,
-            table.task,
-            params,
-            handed_over,
-            params["seed"] + repeat,
-            1 if len(table.y) > (params["holdout_rows"] or np.inf) else params["folds"],
+            prepared, table.task, params, handed_over, params["seed"] + repeat
         )
     return {key: _plain(value) for key, value in best.items()}, rows
 
