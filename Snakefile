@@ -1,25 +1,41 @@
 # The whole workflow at a glance:
 #
-#   data -> split -> search -> solve -> compare -> figures -> report
-#                                  \-> track (MLflow)
+#   table -> split -> search -> solve -> compare -> figures -> report
+#                                   \-> track (MLflow)
 #
 # snakemake --cores 4 --config experiment=dank_uci
 # snakemake --cores 4 --config experiment=dank_uci \
 #     overrides="protocol.repeats=3 dataset=[heart,sonar]"
+#
+# One result alone, with all that it needs (--force: again):
+# snakemake --cores 4 --config experiment=dank_uci -- \
+#     results/dank_uci/records/heart/dank/0-9.json
+import sys
 import time
 
 from snakemake.exceptions import WorkflowError
 
+# The project's own modules, as _target_ and figures name them, lie beside this file.
+sys.path.append(workflow.basedir)
+
+from adakern.bench.config import settings
 from adakern.bench.config.compose import ConfigError
 from adakern.bench.config.plan import plan_from_snakemake
+from adakern.bench.config.sources import check_tables, placed_by_hand
 from adakern.bench.report.publish import log_run
 
 try:
     PLAN = plan_from_snakemake(config)
+    for word in check_tables(PLAN):
+        logger.warning(word)
 except ConfigError as error:
     raise WorkflowError(str(error)) from None
 
 RESULTS = str(PLAN.results)
+DATA = PLAN.config.data.cache
+PUBLISHED = [f"data/published/{PLAN.config.published}.csv"] * bool(
+    PLAN.config.published
+)
 STAGE = "../scripts/stage.py"
 STARTED = []
 
@@ -31,8 +47,8 @@ wildcard_constraints:
     study=r"\w+",
 
 
-include: "workflow/rules/data.smk"
-include: "workflow/rules/splits.smk"
+include: "workflow/rules/table.smk"
+include: "workflow/rules/split.smk"
 include: "workflow/rules/search.smk"
 include: "workflow/rules/solve.smk"
 include: "workflow/rules/compare.smk"
@@ -64,4 +80,4 @@ rule all:
 
 rule data:
     input:
-        [str(PLAN.table(dataset)) for dataset in PLAN.table_names],
+        [f"{DATA}/tables/{dataset}.npz" for dataset in PLAN.table_names],

@@ -102,6 +102,8 @@ class Project:
 
     def command(self, *arguments, overrides="", config=()):
         """The command line of one run of the experiment ``small``."""
+        # Under a name that is given, overrides write to the folder of that name.
+        overrides = f"name=small {overrides}"
         settings = ["experiment=small", f"overrides={overrides}", *config]
         return [
             *(sys.executable, "-m", "snakemake", "--nocolor"),

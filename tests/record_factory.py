@@ -44,6 +44,10 @@ def make_record(dataset="heart", method="svm-cv", repeat=0, **changes):
         "warnings": [],
         "versions": {"numpy": "2.4.0", "scikit-learn": "1.9.1"},
         "code_version": "abc",
+        "machine": {"system": "Linux x86_64", "processor": "any", "cores": 2},
+        "preparation": {"scale": "unit", "scale_fit": "train", "clip": None},
+        "protocol": {"kind": "holdout", "repeats": 6, "published": False},
+        "search": {"method": method, "grid": {"C": [1.0, 2.0]}, "folds": 5},
         "data_fingerprint": "def",
     }
     return record | changes

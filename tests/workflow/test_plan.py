@@ -2,6 +2,7 @@
 
 import pytest
 
+from adakern.bench.config import settings
 from adakern.bench.config.plan import load_plan
 
 
@@ -41,17 +42,7 @@ def test_batches(overrides, expected):
 def test_a_published_split_is_one_solve():
     found = plan("dataset=[monks1]", "method=[svm-cv]", "protocol=published")
     assert found.batches("monks1") == ["0-0"]
-    assert found.split_params("monks1")["published"] is True
-
-
-def test_jobs_come_in_a_runnable_order(small):
-    made = set()
-    for stage in ("data", "split", "search", "solve"):
-        for inputs, outputs, _ in small.jobs(stage):
-            assert set(inputs.values()) <= made
-            assert not set(outputs.values()) & made
-            made |= set(outputs.values())
-    assert set(small.records()) <= made
+    assert settings.split(found, "monks1")["published"] is True
 
 
 def test_hand_over_reads_the_tuners_search():
@@ -61,10 +52,8 @@ def test_hand_over_reads_the_tuners_search():
         "++method.mkl-uniform.classifier.tune_with=svm-cv",
     )
     assert found.cells == [("clowns", "mkl-uniform")], "the tuner is not compared"
-    inputs = found.search_inputs("clowns", "mkl-uniform", "0-4")
-    assert inputs["handed_over"] == found.search("clowns", "svm-cv", "0-4")
-    searches = [str(o["search"]) for _, o, _ in found.jobs("search")]
-    assert [path.split("/")[-2] for path in searches] == ["svm-cv", "mkl-uniform"]
+    assert found.hand_over_method("clowns", "mkl-uniform") == "svm-cv"
+    assert found.search_method("clowns", "mkl-uniform") == "mkl-uniform"
 
 
 def test_hand_over_without_a_grid_of_ones_own():
@@ -74,8 +63,7 @@ def test_hand_over_without_a_grid_of_ones_own():
         "++method.mkl-uniform.classifier.tune_with=svm-cv",
         "~method.mkl-uniform.classifier.grid.C",
     )
-    solve = found.solve_inputs("clowns", "mkl-uniform", "0-4")
-    assert solve["search"] == found.search("clowns", "svm-cv", "0-4")
+    assert found.search_method("clowns", "mkl-uniform") == "svm-cv"
 
 
 def test_a_sweep_makes_named_variants_with_fixed_parameters():
@@ -104,19 +92,8 @@ def test_settings_of_one_data_set_and_method():
     )
     recipe = found.recipe("clowns", "svm-cv")
     assert recipe["estimator"]["C"] == 2.0 and recipe["grid"] == {}
-    assert "search" not in found.solve_inputs("clowns", "svm-cv", "0-4")
+    assert found.search_method("clowns", "svm-cv") is None
     assert set(found.recipe("sk-wine", "svm-cv")["grid"]) == {"C", "gamma"}
-
-
-def test_large_data_sets_may_search_on_one_validation_part():
-    found = plan(
-        "dataset=[sk-wine,spambase]",
-        "method=[svm-cv]",
-        "search.folds=3",
-        "search.holdout_rows=178",
-    )
-    sets = ("sk-wine", "spambase")  # of 178 and 4601 rows
-    assert [found.search_params(d, "svm-cv")["folds"] for d in sets] == [3, 1]
 
 
 def test_the_point_of_a_sweep_beats_a_setting():
@@ -130,34 +107,48 @@ def test_the_point_of_a_sweep_beats_a_setting():
     assert (estimator["C"], estimator["gamma"]) == (1, 0.5)
 
 
-def test_a_job_is_given_only_what_it_reads(small):
-    """What a job is given is a rerun trigger: no title, tracker or place of data."""
-    other = plan(
-        "dataset=[clowns,sk-wine,sk-diabetes]",
-        "method=[svm-cv,svr-cv,krr-cv]",
-        "title=Other",
-        "tracking.uri=sqlite:///other.db",
-        "data.timeout=77",
-        "data.mirror=/elsewhere",
-        "jobs.memory_mb=5000",
-    )
-    for stage in ("data", "split", "search", "solve"):
-        mine, others = list(small.jobs(stage)), list(other.jobs(stage))
-        assert mine and mine == others
-
-
 def test_parameters_change_with_what_they_describe(small):
     other = plan(
         "dataset=[clowns,sk-wine,sk-diabetes]",
         "method=[svm-cv,svr-cv,krr-cv]",
         "++method.svm-cv.classifier.estimator.tol=0.01",
+        "name=quickstart",
     )
     for dataset, method in small.cells:
-        same = small.solve_params(dataset, method) == other.solve_params(
-            dataset, method
-        )
+        given = settings.search(small, dataset, method)
+        same = given == settings.search(other, dataset, method)
         assert same == (method != "svm-cv")
 
 
-def test_time_asked_for_covers_every_solve_at_its_limit(small):
-    assert small.job_minutes("0-4") >= 5 * small.config.jobs.time_limit / 60
+def test_a_size_that_is_stated_later_keeps_finished_jobs(tmp_path):
+    """Jobs of all repeats and jobs of one repeat hold the same records."""
+    sizes = {None: "0-1", 100: "0-1", 5000: "0-0"}
+
+    def batches(n):
+        found = plan("dataset=[sk-wine]", "protocol.repeats=2", f"results={tmp_path}")
+        found.config.dataset["sk-wine"].n = n
+        return found, found.batches("sk-wine")[0]
+
+    assert {n: batches(n)[1] for n in sizes} == sizes
+    found, batch = batches(None)
+    record = found.results / "records" / "sk-wine" / "svm-cv" / f"{batch}.json"
+    record.parent.mkdir(parents=True)
+    record.write_text("[]")
+    assert {batches(n)[1] for n in sizes} == {"0-1"}
+
+
+def test_what_is_compared_gets_a_name_of_its_own():
+    """No override, or one that changes no number, writes to the experiment's folder."""
+    assert plan().config.name == plan("jobs.threads=2", "title=x").config.name
+    assert plan("protocol.repeats=5").config.name == "quickstart", "as it is written"
+    found = plan("protocol.repeats=3", "dataset=[sk-iris, sk-wine]", "data.retries=2")
+    assert found.config.name == "quickstart~dataset=sk-iris,sk-wine~protocol.repeats=3"
+    assert found.results.name == found.config.name
+    assert "protocol.repeats=3" in found.config.title
+    assert "Five repeats" not in found.config.description
+    assert found.config.experiment == "quickstart"
+    turned = plan("dataset=[sk-iris, sk-wine]", "protocol.repeats=3")
+    assert turned.config.name == found.config.name, "whatever the order"
+    assert plan("protocol.repeats=3", "name=mine").config.name == "mine"
+    odd = plan("protocol.repeats=3", "+settings.sk-iris.svm-cv={C: 1/2}").config.name
+    assert "/" not in odd and odd.startswith("quickstart~")

@@ -1,31 +1,113 @@
-"""A job of the real workflow runs again exactly when what it depends on changed."""
+"""A job of the real workflow runs again exactly when what it depends on changed.
 
+One experiment is run once; every test changes something in a copy of it and asks
+``snakemake --dry-run`` what is to be done.
+"""
+
+import ast
+import copy
+import shutil
+
+import numpy as np
 import pytest
 
-METHOD = """\
-# @package method.{name}
-classifier:
-  estimator: {{_target_: {target}, C: 2.0}}
+METHODS = {
+    "plain": "{estimator: {_target_: sklearn.svm.SVC, C: 2.0}, tune_with: pairwise}",
+    "uniform": "{estimator: {_target_: adakern.baselines.UniformMKLClassifier}}",
+    "pairwise": (
+        "{estimator: {_target_: adakern.knpl.KNPLClassifier}, grid: {C: [1.0, 2.0]}}"
+    ),
+    "nested": (
+        "{estimator: {_target_: sklearn.pipeline.Pipeline, steps: ["
+        "[map, {_target_: adakern.nystrom.CriterionNystroem, n_components: 5}], "
+        "[svm, {_target_: sklearn.svm.LinearSVC}]]}}"
+    ),
+    "own": "{estimator: {_target_: own_methods.nearest.Nearest}}",
+    "bought": "{estimator: {_target_: bought.Bought}}",
+}
+OWN = """\
+from sklearn.neighbors import KNeighborsClassifier
+
+from own_methods.numbers import NEIGHBOURS
+
+
+class Nearest(KNeighborsClassifier):
+    def __init__(self, n_neighbors=NEIGHBOURS):
+        super().__init__(n_neighbors=n_neighbors)
+"""
+BOUGHT = """\
+from sklearn.neighbors import KNeighborsClassifier
+
+
+class Bought(KNeighborsClassifier):
+    pass
+"""
+MINE = """\
+# @package dataset.mine
+task: regression
+files: [{path: mine/mine.csv}]
 """
 OVERRIDES = (
-    "dataset=[clowns] method=[plain,uniform,pairwise] protocol.repeats=1 "
-    "published=dank_uci_classification"
+    "dataset=[clowns,mine] method=[plain,uniform,pairwise,nested,own,bought,line] "
+    "protocol.repeats=1 published=dank_uci_classification"
 )
-NOTHING = "Nothing to be done"
+ALL_ON_CLOWNS = sorted(METHODS)
 
 
 @pytest.fixture(scope="module")
 def finished(shared_project):
-    """An experiment run to its report, with methods of two families of adakern."""
-    for name, target in (
-        ("uniform", "adakern.baselines.UniformMKLClassifier"),
-        ("pairwise", "adakern.knpl.KNPLClassifier"),
-    ):
-        text = METHOD.format(name=name, target=target)
-        shared_project.write(f"conf/method/{name}.yaml", text)
-    run = shared_project.run(overrides=OVERRIDES)
+    """An experiment run to its report: families of adakern, own and bought methods."""
+    project = shared_project
+    for name, recipe in METHODS.items():
+        text = f"# @package method.{name}\nclassifier: {recipe}\n"
+        project.write(f"conf/method/{name}.yaml", text)
+    project.write(
+        "conf/method/line.yaml",
+        "# @package method.line\n"
+        "regressor: {estimator: {_target_: sklearn.linear_model.Ridge}}\n",
+    )
+    project.write("own_methods/__init__.py", "")
+    project.write("own_methods/nearest.py", OWN)
+    project.write("own_methods/numbers.py", "NEIGHBOURS = 3\n")
+    project.write("site-packages/bought.py", BOUGHT)
+    project.write(
+        "site-packages/bought-1.0.dist-info/METADATA",
+        "Metadata-Version: 2.1\nName: bought\nVersion: 1.0\n",
+    )
+    project.write("conf/dataset/mine.yaml", MINE)
+    rows = np.random.default_rng(0).normal(size=(40, 3))
+    np.savetxt(project.write("data/raw/mine/mine.csv", ""), rows, delimiter=",")
+    at_home(project)
+    run = project.run(overrides=OVERRIDES)
     assert run.returncode == 0, run.output
-    return shared_project
+    return project
+
+
+def at_home(project):
+    """Let Python find the bought package; the own one is found without that."""
+    paths = (project.root / "src", project.root / "site-packages")
+    project.environment = project.environment | {
+        "PYTHONPATH": ":".join(map(str, paths)),
+        "HOME": str(project.root),
+    }
+
+
+@pytest.fixture
+def project(finished, tmp_path):
+    """A copy of the finished run, time stamps included."""
+    project = copy.copy(finished)
+    project.root = tmp_path / "copy"
+    shutil.copytree(finished.root, project.root, symlinks=True)
+    at_home(project)
+    return project
+
+
+def edit(project, path, *changes):
+    text = (project.root / path).read_text()
+    for old, new in changes:
+        assert old in text, f"{path} holds no {old!r}"
+        text = text.replace(old, new, 1)
+    project.write(path, text)
 
 
 def dry_run(project, overrides=""):
@@ -34,72 +116,172 @@ def dry_run(project, overrides=""):
     return run
 
 
-@pytest.fixture
-def edit(finished):
-    """Change a file for one test: ``edit(path, old, new)``."""
-    changed = {}
-
-    def replace(path, old, new):
-        text = (finished.root / path).read_text()
-        assert old in text
-        changed[path] = text
-        finished.write(path, text.replace(old, new, 1))
-
-    yield replace
-    for path, text in changed.items():
-        finished.write(path, text)
-
-
-def solved_again(run):
-    """Methods whose solves a dry run announces."""
-    lines = [line for line in run.output.splitlines() if ": solve: " in line]
+def again(run, stage):
+    """Methods whose jobs of a stage a dry run announces."""
+    lines = [line for line in run.output.splitlines() if f": {stage}: " in line]
     return sorted(line.split(" / ")[1].split()[0] for line in lines)
 
 
-def test_nothing_to_do(finished):
-    assert NOTHING in dry_run(finished).output
+def tables_again(run):
+    lines = [line for line in run.output.splitlines() if ": table: " in line]
+    return [line.split()[-1] for line in lines]
 
 
-def test_fetching_and_tracking_are_no_results(finished):
-    overrides = (
-        "data.timeout=99 data.mirror=/elsewhere tracking.uri=sqlite:///other.db "
-        "title=Other"
+#: What shows an experiment and is made anew in a second.
+SHOWN = {"configuration", "compare", "figure", "summary_table", "report", "all"}
+
+
+class OtherWords(ast.NodeTransformer):
+    """Another docstring everywhere, another annotation of everything."""
+
+    def generic_visit(self, node):
+        super().generic_visit(node)
+        if ast.get_docstring(node) if hasattr(node, "body") else False:
+            node.body[0].value.value = "Other words."
+        return node
+
+    visit_FunctionDef = visit_ClassDef = visit_Module = generic_visit
+
+    def visit_arg(self, node):
+        node.annotation = ast.Constant("other")
+        return node
+
+
+def test_comments_docstrings_annotations_and_formatting_are_no_code(project):
+    """(a) Every file below src is written anew from its syntax tree."""
+    for path in (project.root / "src").rglob("*.py"):
+        tree = OtherWords().visit(ast.parse(path.read_text()))
+        path.write_text(f"# A comment.\n\n\n{ast.unparse(tree)}\n")
+    stage = project.root / "workflow/scripts/stage.py"
+    stage.write_text(stage.read_text() + "\n# A comment.\n")
+    assert "Nothing to be done" in dry_run(project).output
+
+
+def test_planning_wording_templates_and_figures_are_no_results(project):
+    """(b) None of them has a part in a split, a search or a solve."""
+    bench = "src/adakern/bench"
+    for path in ("config/validate.py", "config/plan.py", "config/compose.py"):
+        text = (project.root / bench / path).read_text()
+        project.write(f"{bench}/{path}", f"{text}\n\nADDED = print\nADDED(end='')\n")
+    edit(project, f"{bench}/report/wording.py", ("return words", "return [*words]"))
+    edit(project, f"{bench}/report/figures.py", ("def to_svg(", "def to_svg(*_, "))
+    edit(project, f"{bench}/report/templates/report.html.j2", ("<html", "\n<html"))
+    jobs = set(dry_run(project).jobs)
+    assert "report" in jobs and jobs <= SHOWN
+
+
+def test_a_generator(project):
+    """(c) Its tables, and all that follows; no other."""
+    path = "src/adakern/datasets/synthetic.py"
+    edit(
+        project, path, ("def make_clowns(", "make_clowns_of = 1\n\n\ndef make_clowns(")
     )
-    # They are part of the configuration that the report shows, and of nothing else.
-    assert set(dry_run(finished, overrides).jobs) == {"configuration", "report", "all"}
+    assert "Nothing to be done" in dry_run(project).output
+    text = (project.root / path).read_text()
+    start = text.index("def make_clowns(")
+    rest = text[start:].replace("return ", "_ = 1\n    return ", 1)
+    project.write(path, text[:start] + rest)
+    run = dry_run(project)
+    assert tables_again(run) == ["clowns"]
+    assert again(run, "solve") == ALL_ON_CLOWNS
 
 
-def test_a_methods_parameter(finished, edit):
-    edit("conf/method/uniform.yaml", "C: 2.0", "C: 3.0")
-    run = dry_run(finished)
-    assert solved_again(run) == ["uniform"]
+def test_a_parser(project):
+    """(c) Tables of its format, and all that follows; no other."""
+    path = "src/adakern/datasets/parsers.py"
+    text = (project.root / path).read_text()
+    start = text.index("def parse_csv(")
+    rest = text[start:].replace("    import pandas", "    _ = 1\n    import pandas", 1)
+    project.write(path, text[:start] + rest)
+    run = dry_run(project)
+    assert tables_again(run) == ["mine"]
+    assert again(run, "solve") == ["line"]
+
+
+def test_an_estimator_family_and_those_that_take_over_its_parameters(project):
+    """(d) `plain` takes over what the search of `pairwise` found."""
+    edit(project, "src/adakern/knpl/solver.py", ("return ", "_ = 1\n    return "))
+    run = dry_run(project)
+    assert again(run, "search") == ["pairwise"]
+    assert again(run, "solve") == ["pairwise", "plain"]
+    assert not {"table", "split"} & set(run.jobs)
+
+
+def test_a_nested_estimator_an_own_module_and_an_upgraded_package(project):
+    """(d), (f) Inside a Pipeline, beside the Snakefile, and from outside."""
+    path = "src/adakern/nystrom/transformer.py"
+    edit(project, path, ("return self", "_ = 1\n        return self"))
+    edit(project, "own_methods/numbers.py", ("3", "5"))
+    path = "site-packages/bought-1.0.dist-info/METADATA"
+    edit(project, path, ("Version: 1.0", "Version: 1.1"))
+    run = dry_run(project)
+    assert again(run, "solve") == ["bought", "nested", "own"]
     assert not {"table", "split", "search"} & set(run.jobs)
 
 
-def test_protocol_seed_changes_the_splits_and_all_that_follows(finished):
-    run = dry_run(finished, "protocol.seed=7")
-    assert solved_again(run) == ["pairwise", "plain", "uniform"]
-    assert run.jobs["split"] == 1 and "table" not in run.jobs
-
-
-def test_code_of_one_family(finished, edit):
-    module = next((finished.root / "src/adakern/knpl").glob("cl*.py"))
-    text = module.read_text().splitlines()[0]
-    edit(module.relative_to(finished.root), text, f"# A change.\n{text}")
-    run = dry_run(finished)
-    assert solved_again(run) == ["pairwise"]
+def test_a_metric_is_code_of_every_solve_and_of_no_search(project):
+    """(e) A record is written whole by the solve, its metrics with it."""
+    path = "src/adakern/evaluation/metrics.py"
+    text = (project.root / path).read_text()
+    start = text.index("def score(")
+    rest = text[start:].replace("    return", "    _ = 1\n    return", 1)
+    project.write(path, text[:start] + rest)
+    run = dry_run(project)
+    assert again(run, "solve") == sorted([*ALL_ON_CLOWNS, "line"])
     assert not {"table", "split", "search"} & set(run.jobs)
 
 
-def test_shared_code_of_all_families(finished, edit):
-    edit("src/adakern/kernels.py", '"""', '# A change.\n"""')
-    assert solved_again(dry_run(finished)) == ["pairwise", "uniform"]
+def test_raw_files(project):
+    """(g) One that people put there is read again when it was changed or deleted."""
+    file = project.root / "data/raw/mine/mine.csv"
+    file.write_text(file.read_text().replace("0", "1", 1))
+    run = dry_run(project)
+    assert tables_again(run) == ["mine"] and again(run, "solve") == ["line"]
+    file.unlink()
+    assert tables_again(dry_run(project)) == ["mine"]
+    run = project.run("data", overrides=OVERRIDES)
+    assert run.returncode == 1
+    assert "mine/mine.csv cannot be had" in run.output
 
 
-def test_published_numbers_are_compared_again_and_nothing_is_solved_again(
-    finished, edit
-):
+def test_titles_sizes_limits_and_fetching_are_no_results(project):
+    """(g) They are shown, or say how something is done, or are checked."""
+    added = "title: Mine\nnote: Rows of mine\nhomepage: https://example.org\n"
+    added += "n: 40\nd: 2\n"
+    edit(project, "conf/dataset/mine.yaml", ("task:", f"{added}task:"))
+    path = "conf/dataset/clowns.yaml"
+    edit(project, path, ("task:", "note: Other\ntask:"))
+    overrides = (
+        "jobs.time_limit=77 data.timeout=99 data.retries=9 data.mirror=/elsewhere "
+        "tracking.uri=sqlite:///other.db title=Other jobs.batch_rows=10"
+    )
+    assert set(dry_run(project, overrides).jobs) == {"configuration", "report", "all"}
+    edit(project, "conf/dataset/mine.yaml", ("n: 40", "n: 41"))
+    run = project.run("--dry-run", overrides=OVERRIDES)
+    assert run.returncode == 1
+    assert "dataset.mine.n is 41, but data/tables/mine.npz has 40" in run.output
+
+
+def test_a_grid_and_published_numbers(project):
+    """(h) What reads them."""
+    edit(project, "conf/method/pairwise.yaml", ("[1.0, 2.0]", "[1.0, 3.0]"))
     path = "data/published/dank_uci_classification.csv"
-    edit(path, "\n", "\nclowns,plain,test,accuracy,0.5,0.1\n")
-    run = dry_run(finished)
-    assert set(run.jobs) == {"compare", "report", "all"}
+    edit(project, path, ("\n", "\nclowns,plain,test,accuracy,0.5,0.1\n"))
+    run = dry_run(project)
+    assert again(run, "search") == ["pairwise"]
+    assert again(run, "solve") == ["pairwise", "plain"]
+    assert not {"table", "split"} & set(run.jobs)
+    edit(project, "conf/method/pairwise.yaml", ("[1.0, 3.0]", "[1.0, 2.0]"))
+    assert set(dry_run(project).jobs) == {"compare", "report", "all"}
+
+
+def test_an_entry_and_the_protocol(project):
+    """(h) What reads them."""
+    run = dry_run(project, "dataset.clowns.loader.n=77")
+    assert tables_again(run) == ["clowns"] and again(run, "solve") == ALL_ON_CLOWNS
+    run = dry_run(project, "protocol.seed=7")
+    assert run.jobs["split"] == 2 and "table" not in run.jobs
+    assert again(run, "solve") == sorted([*ALL_ON_CLOWNS, "line"])
+    run = dry_run(project, "protocol.scale=standard")
+    assert not {"table", "split"} & set(run.jobs)
+    assert again(run, "search") == ["pairwise"]

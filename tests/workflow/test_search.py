@@ -31,6 +31,7 @@ def params(**more):
         "folds": 3,
         "step": 1,
         "max_rows": None,
+        "holdout_rows": None,
         "threads": 1,
         "seed": 4,
         "time_limit": 100,
@@ -144,7 +145,8 @@ def job(tmp_path, **more):
         **{f"train_{k}": rows[k::2] for k in (0, 1)},
         **{f"test_{k}": rows[1 - k :: 2] for k in (0, 1)},
     )
-    inputs = {"table": tmp_path / "table.npz", "split": tmp_path / "split.npz"} | more
+    inputs = {"table": tmp_path / "table.npz", "split": tmp_path / "split.npz"}
+    inputs |= {"handed_over": []} | more
     outputs = {"search": tmp_path / "0-1.json", "cv_table": tmp_path / "0-1.cv.csv"}
     return inputs, outputs
 
@@ -167,6 +169,18 @@ def test_files_of_a_batch(tmp_path):
         assert entry["best_params"] == {"C": best}
 
 
+@pytest.mark.parametrize(("holdout_rows", "n_folds"), [(79, 1), (80, 3)])
+def test_large_data_sets_may_search_on_one_validation_part(
+    tmp_path, holdout_rows, n_folds
+):
+    """Larger than `holdout_rows` is one of 80 rows from 79 on."""
+    inputs, outputs = job(tmp_path)
+    settings = params(grid={"C": [0.5, 5.0]}, holdout_rows=holdout_rows)
+    run(inputs, outputs, settings)
+    spread = pd.read_csv(outputs["cv_table"])["std_score"]
+    assert (spread > 0).any() == (n_folds > 1)
+
+
 def test_repeats_fail_one_by_one(tmp_path):
     """A repeat whose hand-over failed is passed on; all points failing is a failure."""
     write_json(
@@ -181,7 +195,7 @@ def test_repeats_fail_one_by_one(tmp_path):
             {"repeat": 1, "status": "ok", "reason": None, "best_params": {"C": -1.0}},
         ],
     )
-    inputs, outputs = job(tmp_path, handed_over=tmp_path / "tuner.json")
+    inputs, outputs = job(tmp_path, handed_over=[tmp_path / "tuner.json"])
     run(inputs, outputs, params(grid={"gamma": [0.5, 5.0]}))
     first, second = read_json(outputs["search"])
     assert (first["status"], first["reason"]) == ("timeout", "exceeded")

@@ -32,6 +32,7 @@ def params(**more):
         "threads": 1,
         "time_limit": 100,
         "code": "abc",
+        "described": {"protocol": {"kind": "holdout"}, "search": None},
     }
     return defaults | more
 
@@ -50,6 +51,7 @@ def job(tmp_path):
         test_4=rows[::2],
     )
     inputs = {"table": tmp_path / "table.npz", "split": tmp_path / "split.npz"}
+    inputs["search"] = []
     return table, inputs, {"record": tmp_path / "3-4.json"}
 
 
@@ -87,7 +89,7 @@ def test_best_parameters_of_the_same_repeat_are_used(job):
         {"repeat": 3, "status": "ok", "reason": None, "best_params": {"C": 3.0}},
     ]
     write_json(outputs["record"].with_name("search.json"), found)
-    inputs["search"] = outputs["record"].with_name("search.json")
+    inputs["search"] = [outputs["record"].with_name("search.json")]
     run(inputs, outputs, params())
     assert [r["params"]["C"] for r in read_json(outputs["record"])] == [3.0, 4.0]
 
@@ -100,7 +102,7 @@ def test_fixed_parameters_beat_the_best_ones(job):
         for r in (3, 4)
     ]
     write_json(outputs["record"].with_name("search.json"), found)
-    inputs["search"] = outputs["record"].with_name("search.json")
+    inputs["search"] = [outputs["record"].with_name("search.json")]
     run(inputs, outputs, params())
     record = read_json(outputs["record"])[0]
     assert (record["params"]["C"], record["params"]["gamma"]) == (2.0, 2.0)
@@ -125,7 +127,7 @@ def test_a_lost_search_is_a_lost_solve(job):
         for r in (3, 4)
     ]
     write_json(outputs["record"].with_name("search.json"), found)
-    inputs["search"] = outputs["record"].with_name("search.json")
+    inputs["search"] = [outputs["record"].with_name("search.json")]
     run(inputs, outputs, params())
     for record in read_json(outputs["record"]):
         assert (record["status"], record["reason"]) == ("timeout", "search: too long")

@@ -7,7 +7,7 @@ rule configuration:
     localrule: True
     params:
         stage="configuration",
-        settings=PLAN.configuration(),
+        settings=settings.configuration(PLAN),
     message:
         "configuration: {output.config}"
     script:
@@ -16,8 +16,8 @@ rule configuration:
 
 rule compare:
     input:
-        records=[str(path) for path in PLAN.records()],
-        published=[str(path) for path in PLAN.published()],
+        records=records(PLAN.datasets),
+        published=PUBLISHED,
     output:
         records=f"{RESULTS}/records.parquet",
         summary=report(
@@ -35,8 +35,8 @@ rule compare:
     localrule: True
     params:
         stage="compare",
-        settings=PLAN.compare_params(),
+        settings=settings.compare(PLAN),
     message:
-        "compare: {RESULTS}/summary.csv"
+        "compare: {output.summary}"
     script:
         STAGE

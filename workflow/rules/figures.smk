@@ -1,12 +1,21 @@
 # The experiment's own figures and tables, and the report.
 
 
+def frames(name):
+    """What a figure or table is made from: the records, or frames of its study."""
+    study = PLAN.study_of(name)
+    if study is None:
+        return [f"{RESULTS}/records.parquet"]
+    datasets = PLAN.study_datasets(study)
+    return [f"{RESULTS}/studies/{study}/{dataset}.parquet" for dataset in datasets]
+
+
 rule figure:
     input:
-        frames=lambda w: [str(path) for path in PLAN.frames(w.figure)],
+        frames=lambda w: frames(w.figure),
     output:
         figure=report(
-            str(PLAN.figure("{figure}")),
+            f"{RESULTS}/figures/{{figure}}.svg",
             category="Figures",
             labels={"figure": "{figure}"},
         ),
@@ -15,7 +24,7 @@ rule figure:
     localrule: True
     params:
         stage="plot",
-        settings=lambda w: PLAN.figure_params(w.figure),
+        settings=lambda w: settings.figure(PLAN, w.figure),
     message:
         "figure: {wildcards.figure}"
     script:
@@ -24,11 +33,11 @@ rule figure:
 
 rule summary_table:
     input:
-        frames=lambda w: [str(path) for path in PLAN.frames(w.name)],
-        published=[str(path) for path in PLAN.published()],
+        frames=lambda w: frames(w.name),
+        published=PUBLISHED,
     output:
         table=report(
-            str(PLAN.summary_table("{name}")),
+            f"{RESULTS}/tables/{{name}}.csv",
             category="Tables",
             labels={"table": "{name}"},
         ),
@@ -37,7 +46,7 @@ rule summary_table:
     localrule: True
     params:
         stage="tabulate",
-        settings=lambda w: PLAN.summary_table_params(w.name),
+        settings=lambda w: settings.summary_table(PLAN, w.name),
     message:
         "table: {wildcards.name}"
     script:
@@ -46,11 +55,11 @@ rule summary_table:
 
 rule report:
     input:
-        config=rules.configuration.output.config,
+        config=f"{RESULTS}/config.yaml",
         comparison=rules.compare.output if PLAN.cells else [],
-        tables=[str(PLAN.table(dataset)) for dataset in PLAN.table_names],
-        figures=[str(path) for path in PLAN.figures()],
-        summaries=[str(path) for path in PLAN.tables()],
+        tables=[f"{DATA}/tables/{dataset}.npz" for dataset in PLAN.table_names],
+        figures=[f"{RESULTS}/figures/{name}.svg" for name in PLAN.figures()],
+        summaries=[f"{RESULTS}/tables/{name}.csv" for name in PLAN.tables()],
     output:
         report=report(
             f"{RESULTS}/report.html", category="Report", labels={"report": "all of it"}
@@ -60,7 +69,7 @@ rule report:
     localrule: True
     params:
         stage="report",
-        settings=PLAN.report_params(),
+        settings=settings.report(PLAN),
     message:
         "report: {output.report}"
     script:

@@ -1,21 +1,36 @@
 # Hyper-parameters by cross-validation on the training part alone.
 
 
+def search_of(method, w):
+    """The search of another method on the same repeats, if there is such a method."""
+    return [f"{RESULTS}/search/{w.dataset}/{method}/{w.batch}.json"] if method else []
+
+
+def job_minutes(batch):
+    """Time that a job asks for on a cluster: its solves at their limit."""
+    first, last = map(int, batch.split("-"))
+    return 5 + (last - first + 1) * PLAN.config.jobs.time_limit // 60
+
+
 rule search:
     input:
-        unpack(lambda w: PLAN.search_inputs(w.dataset, w.method, w.batch)),
+        table=f"{DATA}/tables/{{dataset}}.npz",
+        split=f"{RESULTS}/splits/{{dataset}}.npz",
+        handed_over=lambda w: search_of(PLAN.hand_over_method(w.dataset, w.method), w),
     output:
-        search=str(PLAN.search("{dataset}", "{method}", "{batch}")),
-        cv_table=str(PLAN.cv_table("{dataset}", "{method}", "{batch}")),
+        search=f"{RESULTS}/search/{{dataset}}/{{method}}/{{batch}}.json",
+        cv_table=f"{RESULTS}/search/{{dataset}}/{{method}}/{{batch}}.cv.csv",
     log:
         f"{RESULTS}/logs/search/{{dataset}}/{{method}}/{{batch}}.log",
     threads: PLAN.config.jobs.threads
     resources:
         mem_mb=lambda w, attempt: PLAN.config.jobs.memory_mb * attempt,
-        runtime=lambda w: PLAN.job_minutes(w.batch),
+        runtime=lambda w: job_minutes(w.batch),
     params:
         stage="search",
-        settings=lambda w: PLAN.search_params(w.dataset, w.method),
+        settings=lambda w: settings.search(PLAN, w.dataset, w.method),
+        # With `output` Snakemake takes it for no cause to run again.
+        aside=lambda w, output: settings.limits(PLAN),
     message:
         "search: {wildcards.dataset} / {wildcards.method} repeats {wildcards.batch}"
     script:

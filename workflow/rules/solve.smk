@@ -1,20 +1,33 @@
 # Fit, predict, time, record: a batch of repeats of one method on one data set.
 
 
+def records(datasets):
+    """Record files of all methods on these data sets."""
+    return [
+        f"{RESULTS}/records/{dataset}/{method}/{batch}.json"
+        for dataset, method in PLAN.cells
+        if dataset in datasets
+        for batch in PLAN.batches(dataset)
+    ]
+
+
 rule solve:
     input:
-        unpack(lambda w: PLAN.solve_inputs(w.dataset, w.method, w.batch)),
+        table=f"{DATA}/tables/{{dataset}}.npz",
+        split=f"{RESULTS}/splits/{{dataset}}.npz",
+        search=lambda w: search_of(PLAN.search_method(w.dataset, w.method), w),
     output:
-        record=str(PLAN.record("{dataset}", "{method}", "{batch}")),
+        record=f"{RESULTS}/records/{{dataset}}/{{method}}/{{batch}}.json",
     log:
         f"{RESULTS}/logs/solve/{{dataset}}/{{method}}/{{batch}}.log",
     threads: PLAN.config.jobs.threads
     resources:
         mem_mb=lambda w, attempt: PLAN.config.jobs.memory_mb * attempt,
-        runtime=lambda w: PLAN.job_minutes(w.batch),
+        runtime=lambda w: job_minutes(w.batch),
     params:
         stage="solve",
-        settings=lambda w: PLAN.solve_params(w.dataset, w.method),
+        settings=lambda w: settings.solve(PLAN, w.dataset, w.method),
+        aside=lambda w, output: settings.limits(PLAN),
     message:
         "solve: {wildcards.dataset} / {wildcards.method} repeats {wildcards.batch}"
     script:
@@ -23,18 +36,20 @@ rule solve:
 
 rule study:
     input:
-        unpack(lambda w: PLAN.study_inputs(w.dataset)),
+        table=lambda w: (
+            [] if w.dataset == "none" else [f"{DATA}/tables/{w.dataset}.npz"]
+        ),
     output:
-        frame=str(PLAN.study("{study}", "{dataset}")),
+        frame=f"{RESULTS}/studies/{{study}}/{{dataset}}.parquet",
     log:
         f"{RESULTS}/logs/study/{{study}}/{{dataset}}.log",
     threads: PLAN.config.jobs.threads
     resources:
         mem_mb=lambda w, attempt: PLAN.config.jobs.memory_mb * attempt,
-        runtime=lambda w: PLAN.job_minutes("0-0"),
+        runtime=lambda w: job_minutes("0-0"),
     params:
         stage="study",
-        settings=lambda w: PLAN.study_params(w.study),
+        settings=lambda w: settings.study(PLAN, w.study),
     message:
         "study: {wildcards.study} on {wildcards.dataset}"
     script:

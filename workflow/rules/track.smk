@@ -11,7 +11,7 @@ def tracked_files():
 
 rule track:
     input:
-        records=lambda w: [str(path) for path in PLAN.records([w.dataset])],
+        records=lambda w: records([w.dataset]),
     output:
         mark=f"{RESULTS}/track/{{dataset}}.json",
     log:
@@ -21,7 +21,7 @@ rule track:
         tracker=1,
     params:
         stage="track",
-        settings=PLAN.tracking_params(),
+        settings=settings.track(PLAN),
     message:
         "track: {wildcards.dataset}"
     script:
@@ -41,7 +41,7 @@ rule track_summary:
         tracker=1,
     params:
         stage="track",
-        settings=PLAN.tracking_params(),
+        settings=settings.track(PLAN),
     message:
         "track: tables, figures and report"
     script:

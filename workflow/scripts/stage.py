@@ -28,10 +28,11 @@ try:
     if snakemake.log:
         flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
         os.dup2(os.open(snakemake.log[0], flags), 2)
+    sys.path.append(os.getcwd())  # the project's own modules, as in the Snakefile
     import_module(f"adakern.bench.stages.{snakemake.params.stage}").run(
         dict(snakemake.input.items()),
         dict(snakemake.output.items()),
-        snakemake.params.settings,
+        snakemake.params.settings | snakemake.params.get("aside", {}),
     )
 except Exception as error:
     os.write(terminal, f"\n{explain(error)}\n\n".encode())

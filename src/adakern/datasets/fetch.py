@@ -22,7 +22,7 @@ from adakern.datasets.errors import (
 )
 from adakern.datasets.parsers import parse
 
-__all__ = ["MIRROR_VARIABLE", "load_table"]
+__all__ = ["MIRROR_VARIABLE", "is_fetched", "load_table"]
 
 MIRROR_VARIABLE = "ADAKERN_DATA_MIRROR"
 PAUSE_SECONDS = 1.0  # before the first repetition of a download; doubles each time
@@ -147,6 +147,11 @@ def _checked_content(entry, table):
         "licence": entry.licence,
         "citation": entry.citation,
     }
+
+
+def is_fetched(path):
+    """Whether a file of the cache was downloaded, and not put there by hand."""
+    return _record_of(Path(path)).is_file()
 
 
 class _Fetcher:

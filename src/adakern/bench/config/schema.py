@@ -81,7 +81,8 @@ class Search:
     folds: int = 5
     #: Data sets of more rows than this search on one 20 % validation part; null: none.
     holdout_rows: int | None = None
-    #: Every how many points of a grid are kept; 2 halves each axis.
+    #: Every how many points of a grid axis are kept; 2 halves each axis of more than
+    #: three numbers. One that holds a word ("svm") is left as it is.
     step: int = 1
     #: Training rows that a search looks at, drawn at random; all where null.
     max_rows: int | None = None
@@ -144,6 +145,9 @@ class Config:
     name: str = ""
     title: str = ""
     description: str = ""
+    #: The experiment's own name, and what the command line changed; set by the plan.
+    experiment: str = ""
+    overrides: list[str] = field(default_factory=list)
     dataset: dict[str, DatasetEntry] = field(default_factory=dict)
     method: dict[str, Method] = field(default_factory=dict)
     protocol: Protocol = field(default_factory=Protocol)

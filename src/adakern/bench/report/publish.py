@@ -2,12 +2,15 @@
 
     python -m adakern.bench.report.publish experiment=dank_uci
 
-Copies the tables and figures of a finished run and writes where they come from. Nothing
-in that folder is written by hand.
+Copies the report, tables and figures of a finished run and writes where they come from
+and the command that makes them again. Nothing in that folder is written by hand. A run
+that is not complete, has solves without a result or comes from a tree with changes
+that no commit holds is refused; ``--with-failures`` publishes solves without a result.
 """
 
 import json
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -18,38 +21,102 @@ from pathlib import Path
 from adakern._utils.files import atomic_path, write_json
 from adakern.bench.config.compose import ConfigError
 from adakern.bench.config.plan import load_plan
-from adakern.bench.runtime.versions import package_versions
+from adakern.bench.runtime.machine import machine, package_versions
 
-__all__ = ["log_run", "main", "publish"]
+__all__ = ["PublishError", "log_run", "main", "publish"]
 
 #: What the numbers depend on.
 CODE = ("Snakefile", "workflow", "src", "conf", "requirements")
 
-KEPT = ("summary.csv", "ttest.csv", "ranks.csv", "published.csv", "config.yaml")
+KEPT = (
+    *("report.html", "config.yaml", "summary.csv", "ttest.csv", "ranks.csv"),
+    "published.csv",
+)
 
 
-def publish(plan, target):
+class PublishError(RuntimeError):
+    """A run that is not fit to be published; the message says what is missing."""
+
+
+def publish(plan, target, with_failures=False):
     """Copy an experiment's results to ``target`` and record their origin.
 
     Raises
     ------
-    FileNotFoundError
-        If the run is not finished.
+    PublishError
+        With everything that is missing, one a line.
     """
-    if not (plan.results / "report.html").exists():
-        raise FileNotFoundError(
-            f"{plan.results} holds no finished run; first: "
-            f"make run EXPERIMENT={plan.config.name}"
-        )
+    missing = [*_uncommitted(), *_not_done(plan)]
+    if not missing and not with_failures:
+        missing = list(_without_result(plan))
+    if missing:
+        listed = "\n".join(f"  - {line}" for line in missing)
+        raise PublishError(f"{plan.results} cannot be published:\n{listed}")
     origin = provenance(plan)  # before the tree is changed by the copies
     if target.exists():
         shutil.rmtree(target)
-    own = [*plan.figures(), *plan.tables()]
-    for source in [*(plan.results / name for name in KEPT), *own]:
-        if source.exists():
-            with atomic_path(target / source.relative_to(plan.results)) as path:
-                shutil.copyfile(source, path)
+    own = [f"figures/{name}.svg" for name in plan.figures()]
+    own += [f"tables/{name}.csv" for name in plan.tables()]
+    for name in [*KEPT, *own]:
+        if (plan.results / name).exists():
+            with atomic_path(target / name) as path:
+                shutil.copyfile(plan.results / name, path)
     write_json(target / "provenance.json", origin)
+
+
+def _uncommitted():
+    changes = _git("status", "--porcelain", "--", *CODE)
+    if changes is None:
+        yield "this is no git repository: no commit says which code was run"
+    elif changes:
+        yield f"not committed: {', '.join(line[3:] for line in changes.splitlines())}"
+
+
+def _not_done(plan):
+    """What Snakemake would still do for the report."""
+    command = [sys.executable, "-m", "snakemake", "--dry-run", "--cores", "1"]
+    command += [str(plan.results / "report.html"), *_selection(plan)]
+    run = subprocess.run(command, capture_output=True, text=True, check=False)
+    if run.returncode:
+        yield f"snakemake cannot say what is missing:\n{run.stdout}{run.stderr}"
+        return
+    _, _, stats = f"{run.stdout}\n{run.stderr}".partition("Job stats:")
+    rows = [line.split() for line in stats.partition("\ntotal")[0].splitlines()]
+    jobs = [f"{row[1]} x {row[0]}" for row in rows if row and row[-1].isdigit()]
+    if jobs:
+        yield (
+            f"still to be done: {', '.join(jobs)}; first: make run "
+            f"EXPERIMENT={plan.config.experiment}{_as_make(plan.config.overrides)}"
+        )
+
+
+def _without_result(plan):
+    if not plan.cells:
+        return
+    records = _records(plan)
+    failed = records[records["status"] != "ok"].groupby(["dataset", "method"])
+    for (dataset, method), solves in failed:
+        yield (
+            f"{dataset} / {method}: {len(solves)} solves without a result "
+            f"({solves['reason'].iloc[0]}); mend that, leave it out, or publish it so "
+            "with --with-failures"
+        )
+
+
+def _records(plan):
+    import pandas as pd
+
+    return pd.read_parquet(plan.results / "records.parquet")
+
+
+def _selection(plan):
+    overrides = shlex.join(plan.config.overrides)
+    chosen = f"experiment={plan.config.experiment}"
+    return ["--config", chosen, *([f"overrides={overrides}"] if overrides else [])]
+
+
+def _as_make(overrides):
+    return f" OVERRIDES={shlex.quote(shlex.join(overrides))}" if overrides else ""
 
 
 def log_run(results, started, cores):
@@ -70,20 +137,21 @@ def _wall_seconds(results):
 
 
 def provenance(plan):
-    """Commit, versions, cores, date and time spent."""
+    """Command, commit, versions, machine, date and time spent."""
     facts = {
-        "experiment": plan.config.name,
+        "experiment": plan.config.experiment,
+        "overrides": plan.config.overrides,
+        "command": shlex.join(
+            ["snakemake", "--cores", str(os.cpu_count()), *_selection(plan)]
+        ),
         "date": datetime.now(UTC).strftime("%Y-%m-%d"),
-        "cores": os.cpu_count(),
+        "machine": machine(),
         "commit": _git("rev-parse", "HEAD"),
-        "uncommitted_changes": bool(_git("status", "--porcelain", "--", *CODE)),
         "wall_seconds": _wall_seconds(plan.results),
     }
     if not plan.cells:
         return facts | {"versions": package_versions()}
-    import pandas as pd
-
-    records = pd.read_parquet(plan.results / "records.parquet")
+    records = _records(plan)
     versions = [c for c in records if c.startswith("version_")]
     seconds = records[["fit_seconds", "predict_seconds"]].sum().sum()
     return facts | {
@@ -98,16 +166,19 @@ def provenance(plan):
 def _git(*arguments):
     command = ["git", *arguments]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
-    return done.stdout.strip() or None
+    return None if done.returncode else done.stdout.rstrip("\n")
 
 
-def main():
+def main(argv=None):
     """Command line."""
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    with_failures = "--with-failures" in arguments
+    overrides = [a for a in arguments if a != "--with-failures"]
     try:
-        plan = load_plan(sys.argv[1:])
+        plan = load_plan(overrides)
         target = Path("docs/results") / plan.config.name
-        publish(plan, target)
-    except (ConfigError, FileNotFoundError) as error:
+        publish(plan, target, with_failures)
+    except (ConfigError, PublishError) as error:
         sys.exit(str(error))
     print(target)
 

@@ -1,118 +1,281 @@
-"""A short hash of the code that a result depends on."""
+"""A short hash of the code that a result depends on.
+
+A result is made from definitions: the function of its stage, what that calls, the
+class of its estimator and all that those name in their turn. The hash is over the
+syntax trees of exactly these, so that a comment, a docstring, an annotation, a
+reformatting or a change next door leaves it alone, and over the versions of the
+packages that they import. Nothing is imported to find this out.
+"""
 
 import ast
 import hashlib
+import sys
 from functools import cache
-from importlib.metadata import packages_distributions, version
+from importlib.metadata import (
+    PackageNotFoundError,
+    packages_distributions,
+    requires,
+    version,
+)
 from importlib.util import find_spec
 from pathlib import Path
 
+from packaging.requirements import Requirement
+
 __all__ = ["code_version"]
+
+#: Functions whose first argument is the name of a module to import.
+IMPORTERS = {"import_module", "require"}
+
+#: Parts of a syntax tree that change nothing about what runs.
+SILENT = {"annotation", "returns", "type_comment", "type_params", "kind", "simple"}
 
 
 @cache
-def code_version(*names):
-    """Hash of the sources that the named modules, classes or functions run.
+def code_version(*names, files=()):
+    """Hash of the definitions that the named functions and classes run.
 
-    Modules of adakern count with all of adakern that they import, packages from outside
-    with their version; nothing is imported. A result is made again when this changes,
-    and not when another estimator family was edited.
+    Modules of adakern and of the project's own count definition by definition, packages
+    from outside with their version and that of what they require.
 
     Parameters
     ----------
     *names : str
-        Dotted names: ``"adakern.dank.DANKClassifier"``, ``"sklearn.svm.SVC"``.
+        Dotted names: ``"adakern.dank.DANKClassifier"``, ``"sklearn.svm.SVC"``. A module
+        stands for all that it defines.
+    files : sequence of path, default=()
+        Files that count byte by byte, such as a template.
 
     Returns
     -------
     str
         12 hexadecimal digits.
     """
-    sources, packages = set(), {"numpy", "scipy", "sklearn"}
+    walk = _Walk()
     for name in names:
-        if name.split(".")[0] == "adakern":
-            _collect(_defining_module(name), sources)
-        else:
-            packages.add(name.split(".")[0])
-    digest = hashlib.sha256()
-    for path in sorted(sources):
-        digest.update(path.read_bytes())
-    for package in sorted(packages):
-        digest.update(f"{package} {_installed_version(package)}".encode())
-    return digest.hexdigest()[:12]
+        walk.follow(name)
+        if name.split(".")[0] in walk.packages:
+            walk.packages |= _requirements(name.split(".")[0])
+    lines = sorted(walk.digests)
+    lines += [f"{package} {_version(package)}" for package in sorted(walk.packages)]
+    lines += [hashlib.sha256(Path(file).read_bytes()).hexdigest() for file in files]
+    return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:12]
+
+
+class _Walk:
+    """Collects definitions and packages, from one name to all that it leads to."""
+
+    def __init__(self):
+        self.digests, self.packages, self.seen = set(), set(), set()
+
+    def follow(self, dotted):
+        """Add what a dotted name stands for."""
+        top = dotted.partition(".")[0]
+        if top in sys.stdlib_module_names:
+            return
+        if _source(top) is None:
+            self.packages.add(top)
+            return
+        parts = dotted.split(".")
+        for end in range(len(parts), 0, -1):
+            module = _module(".".join(parts[:end]))
+            # `from package import name` may mean a module or what __init__ defines.
+            if module and (end == len(parts) or parts[end] in module.definitions):
+                self._enter(module)
+                self._add(module, parts[end : end + 1] or module.definitions)
+                return
+
+    def _enter(self, module):
+        """What a module does when it is imported, beside defining names."""
+        if module.name not in self.seen:
+            self.seen.add(module.name)
+            for statement in module.effects:
+                self._add_statement(module, statement)
+
+    def _add(self, module, names):
+        for name in names:
+            if (module.name, name) not in self.seen:
+                self.seen.add((module.name, name))
+                for statement in module.definitions[name]:
+                    self._add_statement(module, statement)
+
+    def _add_statement(self, module, statement):
+        digest, used, imported = module.facts(statement)
+        self.digests.add(digest)
+        self._add(module, [name for name in used if name in module.definitions])
+        for dotted in imported:
+            self.follow(dotted)
+
+
+class _Module:
+    """The top level of one source file: who defines which name, and what else it does.
+
+    Attributes
+    ----------
+    definitions : dict of str to list of ast.stmt
+        Statements that bind a name: functions, classes, assignments, imports.
+    effects : list of ast.stmt
+        Statements that bind none, without docstrings and ``if __name__ == ...``.
+    """
+
+    def __init__(self, name, path):
+        self.name, self.is_package = name, path.name == "__init__.py"
+        self.definitions, self.effects, self._facts = {}, [], {}
+        for statement in ast.parse(path.read_bytes()).body:
+            if _is_silent(statement) or _is_main_guard(statement):
+                continue
+            bound = _bound_names(statement)
+            for bound_name in bound:
+                if bound_name != "__all__":
+                    self.definitions.setdefault(bound_name, []).append(statement)
+            if not bound:
+                self.effects.append(statement)
+
+    def facts(self, statement):
+        """(digest, names used, dotted names imported) of one statement."""
+        if statement not in self._facts:
+            # An import at the top says where a name is from; that is followed, and
+            # the order or the grouping of imports changes nothing.
+            imports = isinstance(statement, ast.Import | ast.ImportFrom)
+            shape = "" if imports else repr(_shape(statement))
+            used, imported = set(), set()
+            for node in ast.walk(statement):
+                if isinstance(node, ast.Name):
+                    used.add(node.id)
+                elif isinstance(node, ast.Import):
+                    imported |= {alias.name for alias in node.names}
+                elif isinstance(node, ast.ImportFrom):
+                    base = self._absolute(node)
+                    imported |= {f"{base}.{alias.name}" for alias in node.names}
+                elif isinstance(node, ast.Call):
+                    imported |= _imported_by_call(node)
+            digest = hashlib.sha256(shape.encode()).hexdigest()
+            self._facts[statement] = digest, sorted(used), sorted(imported)
+        return self._facts[statement]
+
+    def _absolute(self, node):
+        if not node.level:
+            return node.module
+        parts = self.name.split(".")
+        parts = parts[: len(parts) - node.level + self.is_package]
+        return ".".join([*parts, node.module] if node.module else parts)
+
+
+def _bound_names(statement):
+    """Names that a top-level statement binds."""
+    if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+        return {statement.name}
+    names = set()
+    for node in ast.walk(statement):
+        if isinstance(node, ast.alias):
+            names.add(node.asname or node.name.partition(".")[0])
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            names.add(node.id)
+        elif isinstance(node, ast.FunctionDef | ast.ClassDef):
+            names.add(node.name)
+    return names
+
+
+def _imported_by_call(call):
+    """The package of ``import_module("torch")`` or ``require("torch", ...)``."""
+    function = getattr(call.func, "attr", getattr(call.func, "id", ""))
+    first = call.args[0] if call.args else None
+    if function in IMPORTERS and isinstance(first, ast.Constant):
+        return {str(first.value)}
+    return set()
+
+
+def _shape(node):
+    """A syntax tree as nested tuples, without what changes nothing.
+
+    Empty fields are left out, so that a Python with new ones says the same.
+    """
+    if isinstance(node, list):
+        return tuple(_shape(item) for item in node if not _is_silent(item))
+    if not isinstance(node, ast.AST):
+        return repr(node)
+    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+        node.body = [_without_annotation(statement) for statement in node.body]
+    fields = [
+        (name, _shape(value))
+        for name, value in ast.iter_fields(node)
+        if name not in SILENT and value not in (None, [])
+    ]
+    return (type(node).__name__, *fields)
+
+
+def _without_annotation(statement):
+    """``x: int = 1`` as ``x = 1``; in a class the annotation may declare a field."""
+    if isinstance(statement, ast.AnnAssign) and statement.value is not None:
+        return ast.Assign([statement.target], statement.value)
+    return statement
+
+
+def _is_silent(node):
+    """Whether a statement is a docstring, or a bare string in its place."""
+    return (
+        isinstance(node, ast.Expr)
+        and isinstance(node.value, ast.Constant)
+        and isinstance(node.value.value, str)
+    )
+
+
+def _is_main_guard(statement):
+    return isinstance(statement, ast.If) and any(
+        isinstance(node, ast.Name) and node.id == "__name__"
+        for node in ast.walk(statement.test)
+    )
 
 
 @cache
-def _installed_version(package):
-    distributions = _distributions().get(package)
-    return version(distributions[0]) if distributions else "absent"
+def _module(name):
+    """The parsed module of a dotted name, or None if there is none of our own."""
+    top, *rest = name.split(".")
+    path = _source(top)
+    if path is None:
+        return None
+    if rest:
+        path = path.parent.joinpath(*rest)
+        path = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
+    return _Module(name, path) if path.is_file() else None
 
 
 @cache
-def _distributions():
-    return packages_distributions()
+def _source(top):
+    """Source of a top-level module that is adakern's or the project's own, or None."""
+    try:
+        spec = find_spec(top)
+    except ValueError:  # a module that is being run, such as __main__
+        return None
+    if spec is None or spec.origin is None or not spec.origin.endswith(".py"):
+        return None
+    path = Path(spec.origin)
+    installed = {"site-packages", "dist-packages"} & set(path.parts)
+    return None if installed and top != "adakern" else path
 
 
-def _defining_module(name):
-    """The module of ``name``; a class re-exported by ``adakern`` is followed."""
-    parts = name.split(".")
-    for end in range(len(parts), 0, -1):
-        module = ".".join(parts[:end])
-        if _source(module) is None:
-            continue
-        if end == len(parts) or not _is_package(module):
-            return module
-        return _follow(module, parts[end])
-    return "adakern"
+@cache
+def _version(package):
+    distribution = _distribution(package)
+    return version(distribution) if distribution else "absent"
 
 
-def _follow(package, attribute):
-    """Where the ``__init__`` of a package imports ``attribute`` from."""
-    for node in ast.walk(ast.parse(_source(package).read_text())):
-        if isinstance(node, ast.ImportFrom) and any(
-            (alias.asname or alias.name) == attribute for alias in node.names
-        ):
-            return _defining_module(f"{_absolute(node, package, True)}.{attribute}")
+@cache
+def _distribution(package):
+    """Name of the distribution that brings a package: scikit-learn for sklearn."""
+    try:
+        version(package)
+    except PackageNotFoundError:
+        return next(iter(packages_distributions().get(package, [])), None)
     return package
 
 
-def _collect(module, sources):
-    """Add the source of ``module`` and of the adakern modules that it imports."""
-    path = _source(module)
-    if path is None or path in sources:
-        return
-    sources.add(path)
-    for node in ast.walk(ast.parse(path.read_text())):
-        if isinstance(node, ast.Import):
-            names = [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom):
-            base = _absolute(node, module, _is_package(module))
-            names = [f"{base}.{alias.name}" for alias in node.names]
-        else:
-            continue
-        for name in names:
-            if name.split(".")[0] == "adakern":
-                _collect(_defining_module(name), sources)
-
-
-def _absolute(node, module, is_package):
-    if not node.level:
-        return node.module or ""
-    parts = module.split(".")
-    parts = parts[: len(parts) - node.level + is_package]
-    return ".".join([*parts, node.module] if node.module else parts)
-
-
 @cache
-def _source(module):
-    """Source file of an adakern module, or None."""
-    root = Path(find_spec("adakern").origin).parent
-    path = root.joinpath(*module.split(".")[1:])
-    if (path / "__init__.py").is_file():
-        return path / "__init__.py"
-    return path.with_suffix(".py") if path.with_suffix(".py").is_file() else None
-
-
-def _is_package(module):
-    source = _source(module)
-    return source is not None and source.name == "__init__.py"
+def _requirements(package):
+    """Packages that a package cannot do without."""
+    listed = map(Requirement, requires(_distribution(package) or "pip") or [])
+    return {
+        requirement.name
+        for requirement in listed
+        if requirement.marker is None or requirement.marker.evaluate({"extra": ""})
+    }

@@ -2,7 +2,7 @@
 
 from importlib import import_module
 
-__all__ = ["instantiate", "resolve"]
+__all__ = ["instantiate", "resolve", "targets"]
 
 
 def resolve(dotted):
@@ -30,3 +30,20 @@ def instantiate(node):
     built = {key: instantiate(value) for key, value in node.items()}
     target = built.pop("_target_", None)
     return built if target is None else resolve(target)(**built)
+
+
+def targets(node):
+    """Every ``_target_`` of a mapping, those of nested ones too, in their order.
+
+    Examples
+    --------
+    >>> from adakern.bench.runtime.dotted import targets
+    >>> targets({"_target_": "a.Outer", "steps": [["x", {"_target_": "b.Inner"}]]})
+    ['a.Outer', 'b.Inner']
+    """
+    if isinstance(node, dict):
+        own = [node["_target_"]] if "_target_" in node else []
+        return own + [target for value in node.values() for target in targets(value)]
+    if isinstance(node, list):
+        return [target for item in node for target in targets(item)]
+    return []

@@ -19,8 +19,17 @@ _PREFIXES = {
     "best_params": "best_",
     "versions": "version_",
     "extra": "extra_",
+    "machine": "machine_",
+    "preparation": "preparation_",
+    "protocol": "protocol_",
+    "search": "search_",
 }
 _KEY = ["dataset", "method", "repeat"]
+_NEEDED = {
+    *_KEY,
+    *("experiment", "task", "status"),
+    *("machine", "preparation", "protocol", "search"),
+}
 
 
 def find_records(results):
@@ -77,10 +86,11 @@ def _read_file(path):
     content = read_json(path)
     records = content if isinstance(content, list) else [content]
     for record in records:
-        missing = {"experiment", "task", "status", *_KEY} - set(record)
+        missing = _NEEDED - set(record)
         if missing:
             raise ValueError(
-                f"{path} is not a record of a solve: it lacks {sorted(missing)}."
+                f"{path} is no record of a solve, or one of an older version: it lacks "
+                f"{', '.join(sorted(missing))}. Remove its folder and run again."
             )
     return records
 

@@ -1,10 +1,10 @@
 """Stage ``search``: hyper-parameters by cross-validation on the training part alone."""
 
+import csv
 import time
 import warnings
 
 import numpy as np
-import pandas as pd
 from sklearn.model_selection import GridSearchCV
 from sklearn.utils import resample
 from threadpoolctl import threadpool_limits
@@ -31,7 +31,7 @@ def search_grid(prepared, task, params, handed_over, seed):
         Only its training part is used.
     task : {"classification", "regression"}
     params : dict
-        As ``adakern.bench.config.plan.Plan.search_params`` gives them.
+        As ``adakern.bench.config.settings.search`` gives them.
     handed_over : dict
         Parameters found for another method; fixed before the grid is searched.
     seed : int
@@ -113,21 +113,27 @@ def run(inputs, outputs, params):
             }
         )
         tables += [{"repeat": repeat} | row for row in rows]
-    with atomic_path(outputs["cv_table"]) as path:
-        pd.DataFrame(tables).to_csv(path, index=False)
+    with atomic_path(outputs["cv_table"]) as path, open(path, "w", newline="") as file:
+        writer = csv.DictWriter(file, list(dict.fromkeys(k for t in tables for k in t)))
+        writer.writeheader()
+        writer.writerows(tables)
     write_json(outputs["search"], found)
 
 
 def _handed_over(inputs):
-    if "handed_over" not in inputs:
-        return {}
-    return {entry["repeat"]: entry for entry in read_json(inputs["handed_over"])}
+    return {
+        entry["repeat"]: entry
+        for path in inputs["handed_over"]
+        for entry in read_json(path)
+    }
 
 
 def _search_repeat(inputs, params, handed_over, repeat):
     table = Table.load(inputs["table"])
     train, test = load_split(inputs["split"], repeat)
     prepared = prepare(table, train, test, **params["preparation"])
+    if params["holdout_rows"] and len(table.y) > params["holdout_rows"]:
+        params = params | {"folds": 1}
     with threadpool_limits(params["threads"]):
         best, rows = search_grid(
             prepared, table.task, params, handed_over, params["seed"] + repeat
@@ -137,9 +143,3 @@ def _search_repeat(inputs, params, handed_over, repeat):
 
 def _plain(value):
     return value.item() if isinstance(value, np.generic) else value
-
-
-if __name__ == "__main__":
-    from adakern.bench.runtime.by_hand import main
-
-    main("search", __doc__)

@@ -12,7 +12,7 @@ from threadpoolctl import threadpool_limits
 from adakern._utils.files import read_json, write_json
 from adakern.bench.runtime.batches import repeats_of
 from adakern.bench.runtime.isolate import isolated
-from adakern.bench.runtime.versions import package_versions
+from adakern.bench.runtime.machine import machine, package_versions
 from adakern.bench.stages.estimators import make_estimator
 from adakern.bench.stages.prepare import prepare
 from adakern.bench.stages.split import load_split
@@ -24,9 +24,9 @@ __all__ = ["run", "solve_one"]
 
 def run(inputs, outputs, params):
     """Solve every repeat of a batch and write its records."""
-    searched = {}
-    if "search" in inputs:
-        searched = {entry["repeat"]: entry for entry in read_json(inputs["search"])}
+    searched = {
+        entry["repeat"]: entry for path in inputs["search"] for entry in read_json(path)
+    }
     records = []
     for repeat in repeats_of(outputs["record"]):
         found = searched.get(repeat, {"status": "ok", "best_params": {}})
@@ -54,6 +54,10 @@ def _solve_or_explain(inputs, params, repeat, found):
         "search_seconds": found.get("search_seconds"),
         "code_version": params["code"],
         "versions": package_versions(),
+        "machine": machine(),
+        "estimator": params["estimator"]["_target_"],
+        "preparation": params["preparation"],
+        **params["described"],
     }
     if found["status"] != "ok":
         reason = f"search: {found['reason']}"
@@ -186,9 +190,3 @@ def _plain(value):
     if isinstance(value, list | tuple):
         return [_plain(item) for item in value]
     return str(value)
-
-
-if __name__ == "__main__":
-    from adakern.bench.runtime.by_hand import main
-
-    main("solve", __doc__)

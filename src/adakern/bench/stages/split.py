@@ -116,9 +116,3 @@ def run(inputs, outputs, params):
         arrays[f"test_{repeat}"] = test.astype(np.int32)
     with atomic_path(outputs["split"]) as path:
         np.savez_compressed(path, **arrays)
-
-
-if __name__ == "__main__":
-    from adakern.bench.runtime.by_hand import main
-
-    main("split", __doc__)

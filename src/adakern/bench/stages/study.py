@@ -24,14 +24,9 @@ def read_frames(paths):
 
 def run(inputs, outputs, params):
     """Compute one study on one data set (``table`` is None when it makes its own)."""
-    table = Table.load(inputs["table"]) if "table" in inputs else None
+    tables = [Table.load(path) for path in inputs["table"]]
+    table = tables[0] if tables else None
     with threadpool_limits(params["threads"]):
         frame = resolve(params["compute"])(table, params["seed"], **params["params"])
     with atomic_path(outputs["frame"]) as path:
         frame.to_parquet(path, index=False)
-
-
-if __name__ == "__main__":
-    from adakern.bench.runtime.by_hand import main
-
-    main("study", __doc__)

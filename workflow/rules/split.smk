@@ -3,15 +3,15 @@
 
 rule split:
     input:
-        table=str(PLAN.table("{dataset}")),
+        table=f"{DATA}/tables/{{dataset}}.npz",
     output:
-        split=str(PLAN.split("{dataset}")),
+        split=f"{RESULTS}/splits/{{dataset}}.npz",
     log:
         f"{RESULTS}/logs/split/{{dataset}}.log",
     localrule: True
     params:
         stage="split",
-        settings=lambda w: PLAN.split_params(w.dataset),
+        settings=lambda w: settings.split(PLAN, w.dataset),
     message:
         "split: {wildcards.dataset}"
     script:

@@ -1,0 +1,175 @@
+"""What each job is given: one function per rule, under the rule's name.
+
+Snakemake runs a job again when what it is given changes, and only then. So a job gets
+the part of the configuration that its result depends on, with the version of the code
+that makes it, and nothing else: no title, no note, no place of data, no time limit.
+"""
+
+import hashlib
+import json
+import os
+from dataclasses import asdict
+from pathlib import Path
+
+import adakern.bench.report
+from adakern.bench.runtime.code_version import code_version
+from adakern.bench.runtime.dotted import targets
+from adakern.datasets.parsers import PARSERS, format_of
+
+#: What an entry says for the reader, checks, or tells a later stage.
+NOT_IN_TABLE = (
+    *("title", "licence", "citation", "homepage", "note"),
+    *("n", "d", "n_test", "classes", "fingerprint", "clip"),
+)
+
+
+def table(plan, dataset):
+    entry = asdict(plan.entry(dataset))
+    for key in NOT_IN_TABLE:
+        del entry[key]
+    for file in entry["files"]:
+        del file["urls"], file["url_tried"]
+    return {"entry": entry, "code": code_version(*_makers_of(plan.entry(dataset)))}
+
+
+def _makers_of(entry):
+    """Functions that make a table: its generator, or the parsers of its files."""
+    if entry.loader:
+        return "adakern.datasets.assemble.table_from_loader", *targets(entry.loader)
+    parsers = {PARSERS[format_of(entry, file)] for file in entry.files}
+    return (
+        "adakern.datasets.assemble.table_from_frames",
+        "adakern.datasets.parsers.unpack",
+        *sorted(f"{parser.__module__}.{parser.__name__}" for parser in parsers),
+    )
+
+
+def sources(plan, dataset):
+    """Where a table may come from, and how its content is checked."""
+    data = plan.config.data
+    made_by = json.dumps(table(plan, dataset), sort_keys=True, default=str)
+    return {
+        "name": dataset,
+        "made_by": hashlib.sha256(made_by.encode()).hexdigest()[:12],
+        "entry": asdict(plan.entry(dataset)),
+        "mirror": data.mirror or os.environ.get("ADAKERN_DATA_MIRROR"),
+        "timeout": data.timeout,
+        "retries": data.retries,
+    }
+
+
+def split(plan, dataset):
+    protocol = plan.config.protocol
+    keys = ("kind", "repeats", "test_size", "n_splits", "stratify", "seed")
+    return {key: getattr(protocol, key) for key in keys} | {
+        "published": plan.uses_published_split(dataset),
+        "code": code_version("adakern.bench.stages.split.run"),
+    }
+
+
+def search(plan, dataset, method):
+    searching = plan.config.search
+    recipe = plan.recipe(dataset, method)
+    return _cell(plan, dataset, method, "search") | {
+        "grid": recipe["grid"],
+        "folds": recipe["folds"] or searching.folds,
+        # Stated folds of a method hold for large data sets too.
+        "holdout_rows": None if recipe["folds"] else searching.holdout_rows,
+        "step": searching.step,
+        "max_rows": searching.max_rows,
+    }
+
+
+def solve(plan, dataset, method):
+    return _cell(plan, dataset, method, "solve") | {
+        "identity": {
+            "experiment": plan.config.name,
+            "dataset": dataset,
+            "method": method,
+            "task": plan.entry(dataset).task,
+        },
+        "described": _described(plan, dataset, method),
+    }
+
+
+def _cell(plan, dataset, method, stage):
+    recipe = plan.recipe(dataset, method)
+    protocol = plan.config.protocol
+    return {
+        "preparation": {
+            **{k: getattr(protocol, k) for k in ("scale", "scale_fit", "scale_target")},
+            "clip": plan.entry(dataset).clip if protocol.clip else None,
+        },
+        "seed": protocol.seed,
+        "estimator": recipe["estimator"],
+        "fixed": recipe["fixed"],
+        "threads": plan.config.jobs.threads,
+        "code": code_version(
+            f"adakern.bench.stages.{stage}.run", *targets(recipe["estimator"])
+        ),
+    }
+
+
+def _described(plan, dataset, method):
+    """How the rows were split and the parameters found, for the record alone."""
+    source = plan.search_method(dataset, method)
+    splitting = split(plan, dataset)
+    del splitting["code"]
+    if source is None:
+        return {"protocol": splitting, "search": None}
+    searching = search(plan, dataset, source)
+    keys = ("grid", "folds", "holdout_rows", "step", "max_rows")
+    return {
+        "protocol": splitting,
+        "search": {"method": source, **{key: searching[key] for key in keys}},
+    }
+
+
+def study(plan, name):
+    entry = plan.config.studies[name]
+    return {
+        "compute": entry.compute,
+        "params": entry.params,
+        "seed": plan.config.protocol.seed,
+        "threads": plan.config.jobs.threads,
+        "code": code_version("adakern.bench.stages.study.run", entry.compute),
+    }
+
+
+def limits(plan):
+    """Of one solve or search. A finished one stands, whatever the limit was."""
+    return {"time_limit": plan.config.jobs.time_limit}
+
+
+def configuration(plan):
+    return asdict(plan.config)
+
+
+def compare(plan):
+    return {"code": code_version("adakern.bench.stages.compare.run")}
+
+
+def figure(plan, name):
+    return _function(plan.config.figures.get(name) or plan.config.studies[name].plot)
+
+
+def summary_table(plan, name):
+    study = plan.study_of(name)
+    tables = plan.config.studies[study].tables if study else plan.config.tables
+    return _function(tables[name])
+
+
+def _function(name):
+    return {"function": name, "code": code_version(name)}
+
+
+def report(plan):
+    templates = Path(adakern.bench.report.__path__[0]) / "templates"
+    files = sorted(path for path in templates.rglob("*") if path.is_file())
+    return {"code": code_version("adakern.bench.stages.report.run", files=tuple(files))}
+
+
+def track(plan):
+    uri = os.environ.get("MLFLOW_TRACKING_URI") or plan.config.tracking.uri
+    code = code_version("adakern.bench.stages.track.run")
+    return {"tracking_uri": uri, "code": code}
