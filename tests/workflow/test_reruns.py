@@ -78,7 +78,7 @@ def finished(shared_project):
     rows = np.random.default_rng(0).normal(size=(40, 3))
     np.savetxt(project.write("data/raw/mine/mine.csv", ""), rows, delimiter=",")
     at_home(project)
-    run = project.run(overrides=OVERRIDES)
+    run = project.run(overrides=OVERRIDES, timeout=500)
     assert run.returncode == 0, run.output
     return project
 

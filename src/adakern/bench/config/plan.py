@@ -21,7 +21,7 @@ TASK_RECIPE = {"classification": "classifier", "regression": "regressor"}
 def load_plan(overrides=(), conf=CONF):
     """The plan of the experiment that the overrides describe; see ``load_config``."""
     config, selected = load_config(overrides, conf)
-    plan = Plan(as_variant(config, selected, overrides, conf), selected)
+    plan = Plan(as_variant(config, overrides), selected)
     validate(plan, conf)
     return plan
 
