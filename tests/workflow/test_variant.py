@@ -1,5 +1,7 @@
 """Overrides that change what is compared make an experiment of their own."""
 
+from dataclasses import replace
+
 import pytest
 
 from adakern.bench.config.schema import Config
@@ -41,4 +43,6 @@ def test_any_override_makes_one_folder(path):
 
 
 def test_a_name_that_is_given_is_kept():
-    assert variant("protocol.repeats=3", "name=mine").name == "mine"
+    named = replace(WRITTEN, name="mine")
+    found = as_variant(named, ["experiment=uci", "protocol.repeats=3", "name=mine"])
+    assert (found.name, found.experiment) == ("mine", "uci")
