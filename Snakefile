@@ -1,11 +1,13 @@
 # The whole workflow at a glance:
 #
 #   data -> split -> search -> solve -> compare -> figures -> report
-#                                  \-> track (MLflow)
+#              \                    \-> track (MLflow)   /
+#               \-> special ----------------------------/
 #
 # snakemake --cores 4 --config experiment=dank_uci
 # snakemake --cores 4 --config experiment=dank_uci \
 #     overrides="protocol.repeats=3 dataset=[heart,sonar]"
+import re
 import time
 
 from snakemake.exceptions import WorkflowError
@@ -24,11 +26,15 @@ STAGE = "../scripts/stage.py"
 STARTED = []
 
 
+def one_of(names):
+    """A wildcard that is one of the names, and nothing where there are none."""
+    return "|".join(map(re.escape, names)) or r"(?!)"
+
+
 wildcard_constraints:
     dataset=r"[^/]+",
     method=r"[^/]+",
     batch=r"\d+-\d+",
-    study=r"\w+",
 
 
 include: "workflow/rules/data.smk"
@@ -36,6 +42,7 @@ include: "workflow/rules/splits.smk"
 include: "workflow/rules/search.smk"
 include: "workflow/rules/solve.smk"
 include: "workflow/rules/compare.smk"
+include: "workflow/rules/special.smk"
 include: "workflow/rules/figures.smk"
 include: "workflow/rules/track.smk"
 

@@ -3,7 +3,7 @@
 
 rule figure:
     input:
-        frames=lambda w: [str(path) for path in PLAN.frames(w.figure)],
+        records=rules.compare.output.records,
     output:
         figure=report(
             str(PLAN.figure("{figure}")),
@@ -13,6 +13,8 @@ rule figure:
     log:
         f"{RESULTS}/logs/figures/{{figure}}.log",
     localrule: True
+    wildcard_constraints:
+        figure=one_of(PLAN.config.figures),
     params:
         stage="plot",
         settings=lambda w: PLAN.figure_params(w.figure),
@@ -24,7 +26,7 @@ rule figure:
 
 rule summary_table:
     input:
-        frames=lambda w: [str(path) for path in PLAN.frames(w.name)],
+        records=rules.compare.output.records,
         published=[str(path) for path in PLAN.published()],
     output:
         table=report(
@@ -35,6 +37,8 @@ rule summary_table:
     log:
         f"{RESULTS}/logs/tables/{{name}}.log",
     localrule: True
+    wildcard_constraints:
+        name=one_of(PLAN.config.tables),
     params:
         stage="tabulate",
         settings=lambda w: PLAN.summary_table_params(w.name),

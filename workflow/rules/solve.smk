@@ -19,23 +19,3 @@ rule solve:
         "solve: {wildcards.dataset} / {wildcards.method} repeats {wildcards.batch}"
     script:
         STAGE
-
-
-rule study:
-    input:
-        unpack(lambda w: PLAN.study_inputs(w.dataset)),
-    output:
-        frame=str(PLAN.study("{study}", "{dataset}")),
-    log:
-        f"{RESULTS}/logs/study/{{study}}/{{dataset}}.log",
-    threads: PLAN.config.jobs.threads
-    resources:
-        mem_mb=lambda w, attempt: PLAN.config.jobs.memory_mb * attempt,
-        runtime=lambda w: PLAN.job_minutes("0-0"),
-    params:
-        stage="study",
-        settings=lambda w: PLAN.study_params(w.study),
-    message:
-        "study: {wildcards.study} on {wildcards.dataset}"
-    script:
-        STAGE

@@ -6,14 +6,15 @@ of the configuration that it reads: Snakemake reruns it when that part changes, 
 then.
 """
 
+import ast
 import os
 import shlex
 from dataclasses import asdict
 from functools import cache
-from itertools import product
 from pathlib import Path
 
 from adakern.bench.config.compose import ConfigError, load_config, nearest
+from adakern.bench.config.sweeps import base_name, expand_rows, expand_sweep
 from adakern.bench.config.validate import validate
 from adakern.bench.runtime.code_version import code_version
 
@@ -77,16 +78,17 @@ class Plan:
     config : adakern.bench.config.schema.Config
     selected : dict of str to list of str
         Data sets and methods to compare; the configuration may hold more, for methods
-        that hand their parameters over and for studies.
+        that hand their parameters over.
     """
 
     def __init__(self, config, selected):
         self.config = config
         self.results = Path(config.results) / config.name
-        self.datasets = selected["dataset"]
         self.methods = selected["method"]
         self.table_names = list(config.dataset)
-        self.variants = _expand_sweep(self.methods, config.sweep)
+        self.rows = expand_rows(selected["dataset"], config.protocol.train_rows)
+        self.datasets = list(self.rows)
+        self.variants = expand_sweep(self.methods, config.sweep)
         self.cells = [
             (dataset, method)
             for dataset in self.datasets
@@ -94,23 +96,27 @@ class Plan:
             if self._has_recipe(dataset, method)
         ]
 
+    def entry(self, dataset):
+        """What is known of a data set, or of the one that a sweep of its rows is of."""
+        return self.config.dataset[base_name(dataset)]
+
     def _has_recipe(self, dataset, method):
         return self._recipe_or_none(dataset, method) is not None
 
     def _recipe_or_none(self, dataset, method):
         # An unknown task has no recipe; the entry's check will name it.
-        recipe = TASK_RECIPE.get(self.config.dataset[dataset].task, "")
+        recipe = TASK_RECIPE.get(self.entry(dataset).task, "")
         return getattr(self.config.method[base_name(method)], recipe, None)
 
     @cache  # noqa: B019 - one plan lives as long as the process
     def recipe(self, dataset, method):
         """The recipe of a cell: fixed parameters, grid left to search, hand-over."""
         recipe = self._recipe_or_none(dataset, method)
-        fixed = dict(self.variants.get(method, {}))
-        fixed |= self.config.settings.get(dataset, {}).get(method, {})
+        fixed = self._settings(dataset, base_name(method))
+        if method in self.variants:
+            fixed |= self.variants[method].params
         if base_name(method) != method:
-            of_base = self.config.settings.get(dataset, {}).get(base_name(method), {})
-            fixed = of_base | fixed
+            fixed |= self._settings(dataset, method)
         grid = {k: v for k, v in recipe.grid.items() if k not in fixed}
         tuner = recipe.tune_with if recipe.tune_with != "self" else None
         if tuner and self.search_method(dataset, tuner) is None:
@@ -123,8 +129,17 @@ class Plan:
             "fixed": sorted(fixed),
         }
 
+    def _settings(self, dataset, method):
+        """What the experiment fixes: for the data set, then for a size of it."""
+        settings = self.config.settings
+        fixed = dict(settings.get(base_name(dataset), {}).get(method, {}))
+        if base_name(dataset) != dataset:
+            fixed |= settings.get(dataset, {}).get(method, {})
+        return fixed
+
     def _folds(self, dataset):
-        search, n_rows = self.config.search, self.config.dataset[dataset].n
+        search = self.config.search
+        n_rows = self.rows[dataset].swept.get("train_rows", self.entry(dataset).n)
         if None not in (search.holdout_rows, n_rows) and n_rows > search.holdout_rows:
             return 1
         return search.folds
@@ -143,7 +158,7 @@ class Plan:
     def n_repeats(self, dataset):
         """Number of solves of one method on a data set."""
         protocol = self.config.protocol
-        if uses_published_split(protocol, self.config.dataset[dataset]):
+        if uses_published_split(protocol, self.entry(dataset)):
             return 1
         folds = protocol.n_splits if protocol.kind == "kfold" else 1
         return protocol.repeats * folds
@@ -151,7 +166,7 @@ class Plan:
     def batches(self, dataset):
         """Names of the batches of repeats that one job solves, such as "0-9"."""
         last = self.n_repeats(dataset) - 1
-        n_rows = self.config.dataset[dataset].n
+        n_rows = self.entry(dataset).n
         if n_rows is not None and n_rows <= self.config.jobs.batch_rows:
             return [f"0-{last}"]
         return [f"{k}-{k}" for k in range(last + 1)]
@@ -159,7 +174,7 @@ class Plan:
     # Files ------------------------------------------------------------------------
 
     def table(self, dataset):
-        return Path(self.config.data.cache) / "tables" / f"{dataset}.npz"
+        return Path(self.config.data.cache) / "tables" / f"{base_name(dataset)}.npz"
 
     def split(self, dataset):
         return self.results / "splits" / f"{dataset}.npz"
@@ -186,22 +201,15 @@ class Plan:
         name = self.config.published
         return [Path("data/published") / f"{name}.csv"] if name else []
 
-    def study_datasets(self, study):
-        """Data sets of a study; one nameless job when it generates its own data."""
-        return self.config.studies[study].datasets or ["none"]
-
-    def study(self, study, dataset):
-        return self.results / "studies" / study / f"{dataset}.parquet"
-
     def figures(self):
-        """Figures of the experiment's own, from its records and its studies."""
-        names = [name for name, study in self.config.studies.items() if study.plot]
-        return [self.figure(name) for name in [*self.config.figures, *names]]
+        """Figures of the experiment's own, from records and from special scripts."""
+        names = (*self.config.figures, *self.config.special)
+        return [self.figure(name) for name in names]
 
     def tables(self):
         """Tables of the experiment's own, likewise."""
-        names = [t for study in self.config.studies.values() for t in study.tables]
-        return [self.summary_table(name) for name in [*self.config.tables, *names]]
+        names = (*self.config.tables, *self.config.special)
+        return [self.summary_table(name) for name in names]
 
     def figure(self, name):
         return self.results / "figures" / f"{name}.svg"
@@ -209,18 +217,12 @@ class Plan:
     def summary_table(self, name):
         return self.results / "tables" / f"{name}.csv"
 
-    def frames(self, name):
-        """What a figure or table is made from: the records, or frames of its study."""
-        study = self._study_of(name)
-        if study is None:
-            return [self.results / "records.parquet"]
-        return [self.study(study, d) for d in self.study_datasets(study)]
+    def special(self, name):
+        return self.results / "special" / f"{name}.parquet"
 
-    def _study_of(self, name):
-        studies = self.config.studies
-        if name in studies:
-            return name
-        return next((s for s, study in studies.items() if name in study.tables), None)
+    def script(self, name):
+        """The script of a special computation."""
+        return Path("workflow/scripts") / f"{name}.py"
 
     # Inputs of jobs ---------------------------------------------------------------
 
@@ -238,9 +240,6 @@ class Plan:
         if source:
             inputs["search"] = self.search(dataset, source, batch)
         return inputs
-
-    def study_inputs(self, dataset):
-        return {} if dataset == "none" else {"table": self.table(dataset)}
 
     def jobs(self, stage):
         """Inputs, outputs and settings of every job of a stage, in a runnable order."""
@@ -266,11 +265,6 @@ class Plan:
                     outputs = {"record": self.record(d, m, batch)}
                     settings = self.solve_params(d, m)
                     yield self.solve_inputs(d, m, batch), outputs, settings
-        elif stage == "study":
-            for study in self.config.studies:
-                for d in self.study_datasets(study):
-                    outputs = {"frame": self.study(study, d)}
-                    yield self.study_inputs(d), outputs, self.study_params(study)
 
     def _searches(self):
         """Cells that search a grid, those that hand over before those that take."""
@@ -295,7 +289,7 @@ class Plan:
         return 5 + (last - first + 1) * self.config.jobs.time_limit // 60
 
     def table_params(self, dataset):
-        entry = asdict(self.config.dataset[dataset])
+        entry = asdict(self.entry(dataset))
         # Clipping happens after the split; the table holds the data as they are.
         del entry["clip"]
         return {"name": dataset, "entry": entry}
@@ -304,14 +298,16 @@ class Plan:
         protocol = self.config.protocol
         keys = ("kind", "repeats", "test_size", "n_splits", "stratify", "seed")
         return {key: getattr(protocol, key) for key in keys} | {
-            "published": uses_published_split(protocol, self.config.dataset[dataset]),
+            "train_rows": self.rows[dataset].swept.get("train_rows"),
+            "test_rows": protocol.test_rows,
+            "published": uses_published_split(protocol, self.entry(dataset)),
             "code": code_version("adakern.bench.stages.split"),
         }
 
     def _preparation(self, dataset):
         protocol = self.config.protocol
         keys = ("scale", "scale_fit", "scale_target")
-        clip = self.config.dataset[dataset].clip if protocol.clip else None
+        clip = self.entry(dataset).clip if protocol.clip else None
         return {key: getattr(protocol, key) for key in keys} | {"clip": clip}
 
     def _solver_params(self, dataset, method, stage):
@@ -343,31 +339,29 @@ class Plan:
                 "experiment": self.config.name,
                 "dataset": dataset,
                 "method": method,
-                "task": self.config.dataset[dataset].task,
+                "task": self.entry(dataset).task,
+                "base_dataset": base_name(dataset),
+                "base_method": base_name(method),
+                "sweep": self.rows[dataset].swept | self.variants[method].swept,
             },
         }
 
-    def study_params(self, study):
-        entry = self.config.studies[study]
+    def special_params(self, name):
         return {
-            "compute": entry.compute,
-            "params": entry.params,
+            "params": self.config.special[name],
+            "preparation": {d: self._preparation(d) for d in self.datasets},
             "seed": self.config.protocol.seed,
-            "threads": self.config.jobs.threads,
-            "code": code_version(entry.compute),
+            "code": code_version(*_imported(self.script(name))),
         }
 
     def figure_params(self, name):
-        plot = self.config.figures.get(name) or self.config.studies[name].plot
-        return self._function_params(plot)
+        return self._view_params(self.config.figures[name])
 
     def summary_table_params(self, name):
-        study = self._study_of(name)
-        tables = self.config.studies[study].tables if study else self.config.tables
-        return self._function_params(tables[name])
+        return self._view_params(self.config.tables[name])
 
-    def _function_params(self, function):
-        return {"function": function, "code": code_version(function)}
+    def _view_params(self, view):
+        return asdict(view) | {"code": code_version(view.function)}
 
     def configuration(self):
         """The configuration as plain values."""
@@ -384,26 +378,16 @@ class Plan:
         return {"tracking_uri": uri, "code": code_version("adakern.bench.stages.track")}
 
 
-def base_name(method):
-    """The method's own name, without the point of a sweep."""
-    return method.partition("@")[0]
+def _imported(script):
+    """What a script takes from adakern; the script itself is watched by Snakemake."""
+    return [
+        f"{node.module}.{alias.name}"
+        for node in ast.walk(ast.parse(script.read_text(encoding="utf-8")))
+        if isinstance(node, ast.ImportFrom) and node.module.startswith("adakern")
+        for alias in node.names
+    ]
 
 
 def uses_published_split(protocol, entry):
     """Whether the split is the data set's own rather than drawn."""
     return protocol.published_split != "never" and entry.has_published_split
-
-
-def _expand_sweep(methods, sweep):
-    """Methods and the fixed parameters that their point of the sweep adds."""
-    variants = {}
-    for method in methods:
-        axes = sweep.get(method)
-        if not axes:
-            variants[method] = {}
-            continue
-        for point in product(*axes.values()):
-            params = dict(zip(axes, point, strict=True))
-            label = ",".join(f"{key}={value}" for key, value in params.items())
-            variants[f"{method}@{label}"] = params
-    return variants

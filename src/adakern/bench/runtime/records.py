@@ -19,6 +19,7 @@ _PREFIXES = {
     "best_params": "best_",
     "versions": "version_",
     "extra": "extra_",
+    "sweep": "sweep_",
 }
 _KEY = ["dataset", "method", "repeat"]
 
