@@ -55,9 +55,7 @@ def plot(frame):
     """Both boundaries over the training rows, and the entries of G."""
     groups = frame.groupby("dataset", sort=False)
     figure, axes = axes_grid(len(groups), 2)
-    for (plane, heat), (dataset, part) in zip(
-        np.atleast_2d(axes), groups, strict=True
-    ):
+    for (plane, heat), (dataset, part) in zip(np.atleast_2d(axes), groups, strict=True):
         draw_boundaries(plane, part, STYLES)
         shares = accuracies(part, STYLES)
         plane.set_title(

@@ -1,9 +1,9 @@
 """Figures and tables of a sweep, from the records alone; usable from YAML.
 
-    figures:
-      tau:
-        function: adakern.bench.report.sweep.plot_sweep
-        params: {x: tau, y: [accuracy, rank]}
+figures:
+  tau:
+    function: adakern.bench.report.sweep.plot_sweep
+    params: {x: tau, y: [accuracy, rank]}
 """
 
 import matplotlib
@@ -11,8 +11,8 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from adakern.bench.report.figures import colour, style
-from adakern.bench.report.tables import LABELS
+from adakern.bench.report.figures import STYLE, colour
+from adakern.bench.report.tables import LABELS, SCALES
 from adakern.evaluation import MAIN_METRIC, METRICS
 
 __all__ = ["growth", "plot_sweep", "sweep_table"]
@@ -24,7 +24,7 @@ def plot_sweep(records, x, y=None, log=()):
     """Scores and costs against the swept value, means with one standard deviation.
 
     One column of panels for each data set, one row for each quantity, one line for each
-    method. What has no number on the x axis, such as a method that is not swept or the
+    method; where there is one method alone, one panel with a line for each data set. What has no number on the x axis, such as a method that is not swept or the
     point "svm" of an axis in units of C^2, is a dashed horizontal line.
 
     Parameters
@@ -50,11 +50,11 @@ def plot_sweep(records, x, y=None, log=()):
     ValueError
         If the records have no such column.
     """
-    points = _points(records, x)
+    points = _in_one_panel(_points(records, x))
     quantities = _quantities(records, y)
     panels = list(points["panel"].unique())
     colours = {line: colour(k) for k, line in enumerate(points["line"].unique())}
-    with matplotlib.rc_context(style()):
+    with matplotlib.rc_context(STYLE):
         figure = Figure(
             figsize=(0.8 + 3.4 * len(panels), 0.8 + 2.6 * len(quantities)),
             layout="constrained",
@@ -65,7 +65,8 @@ def plot_sweep(records, x, y=None, log=()):
         for row, (quantity, column) in zip(axes, quantities.items(), strict=True):
             for axis, panel in zip(row, panels, strict=True):
                 here = points[points["panel"] == panel].dropna(subset=column)
-                _draw_lines(axis, here, column, colours)
+                scaled = here[column].astype(float) * SCALES.get(quantity, 1)
+                _draw_lines(axis, here.assign(y=scaled), colours)
                 axis.set_xscale(*_scale(here["x"]))
                 if quantity in log:
                     axis.set_yscale("log")
@@ -88,13 +89,14 @@ def plot_sweep(records, x, y=None, log=()):
     return figure
 
 
-def _draw_lines(axis, points, column, colours):
+def _draw_lines(axis, points, colours):
+    """Means over the repeats, of column ``y``."""
     for line, part in points.groupby("line", sort=False):
-        level = part.loc[part["x"].isna(), column]
-        for label, values in level.groupby(part["level"]):
+        flat = part[part["x"].isna()]
+        for label, values in flat.groupby("level")["y"]:
             name = line if not label else f"{line}, {label}"
             axis.axhline(values.mean(), color=colours[line], ls="--", lw=1, label=name)
-        curve = part.dropna(subset="x").groupby("x")[column].agg(["mean", "std"])
+        curve = part.dropna(subset="x").groupby("x")["y"].agg(["mean", "std"])
         if len(curve):
             low, high = (curve["mean"] + s * curve["std"].fillna(0) for s in (-1, 1))
             axis.plot(curve["mean"], "o-", ms=3, color=colours[line], label=line)
@@ -202,6 +204,13 @@ def _points(records, x):
         panel=solved["dataset"].map(lambda name: _without(name, _names(x))),
         line=solved["method"].map(lambda name: _without(name, _names(x))),
     )
+
+
+def _in_one_panel(points):
+    """A line for each data set, where there is one method alone."""
+    if points["line"].nunique() > 1:
+        return points
+    return points.assign(line=points["panel"], panel=points["line"])
 
 
 def _without(name, axes):
