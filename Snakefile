@@ -1,7 +1,8 @@
 # The whole workflow at a glance:
 #
 #   table -> split -> search -> solve -> compare -> figures -> report
-#                                   \-> track (MLflow)
+#               \                    \-> track (MLflow)   /
+#                \-> special ----------------------------/
 #
 # snakemake --cores 4 --config experiment=dank_uci
 # snakemake --cores 4 --config experiment=dank_uci \
@@ -10,17 +11,19 @@
 # One result alone, with all that it needs (--force: again):
 # snakemake --cores 4 --config experiment=dank_uci -- \
 #     results/dank_uci/records/heart/dank/0-9.json
+import re
 import sys
 import time
 
 from snakemake.exceptions import WorkflowError
 
 # The project's own modules, as _target_ and figures name them, lie beside this file.
-sys.path.append(workflow.basedir)
+sys.path += [workflow.basedir, f"{workflow.basedir}/workflow/scripts"]
 
 from adakern.bench.config import settings
 from adakern.bench.config.compose import ConfigError
 from adakern.bench.config.plan import plan_from_snakemake
+from adakern.bench.config.sweeps import base_name
 from adakern.bench.config.sources import check_tables, placed_by_hand
 from adakern.bench.report.publish import log_run
 
@@ -40,11 +43,20 @@ STAGE = "../scripts/stage.py"
 STARTED = []
 
 
+def table_of(w):
+    """The table of a data set, or of the one that a sweep of its rows is of."""
+    return f"{DATA}/tables/{base_name(w.dataset)}.npz"
+
+
+def one_of(names):
+    """A wildcard that is one of the names, and nothing where there are none."""
+    return "|".join(map(re.escape, names)) or r"(?!)"
+
+
 wildcard_constraints:
     dataset=r"[^/]+",
     method=r"[^/]+",
     batch=r"\d+-\d+",
-    study=r"\w+",
 
 
 include: "workflow/rules/table.smk"
@@ -52,6 +64,7 @@ include: "workflow/rules/split.smk"
 include: "workflow/rules/search.smk"
 include: "workflow/rules/solve.smk"
 include: "workflow/rules/compare.smk"
+include: "workflow/rules/special.smk"
 include: "workflow/rules/figures.smk"
 include: "workflow/rules/track.smk"
 

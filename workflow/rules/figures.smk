@@ -1,18 +1,9 @@
 # The experiment's own figures and tables, and the report.
 
 
-def frames(name):
-    """What a figure or table is made from: the records, or frames of its study."""
-    study = PLAN.study_of(name)
-    if study is None:
-        return [f"{RESULTS}/records.parquet"]
-    datasets = PLAN.study_datasets(study)
-    return [f"{RESULTS}/studies/{study}/{dataset}.parquet" for dataset in datasets]
-
-
 rule figure:
     input:
-        frames=lambda w: frames(w.figure),
+        records=f"{RESULTS}/records.parquet",
     output:
         figure=report(
             f"{RESULTS}/figures/{{figure}}.svg",
@@ -21,6 +12,8 @@ rule figure:
         ),
     log:
         f"{RESULTS}/logs/figures/{{figure}}.log",
+    wildcard_constraints:
+        figure=one_of(PLAN.config.figures),
     localrule: True
     params:
         stage="plot",
@@ -33,7 +26,7 @@ rule figure:
 
 rule summary_table:
     input:
-        frames=lambda w: frames(w.name),
+        records=f"{RESULTS}/records.parquet",
         published=PUBLISHED,
     output:
         table=report(
@@ -43,6 +36,8 @@ rule summary_table:
         ),
     log:
         f"{RESULTS}/logs/tables/{{name}}.log",
+    wildcard_constraints:
+        name=one_of(PLAN.config.tables),
     localrule: True
     params:
         stage="tabulate",

@@ -3,7 +3,7 @@
 
 rule split:
     input:
-        table=f"{DATA}/tables/{{dataset}}.npz",
+        table=table_of,
     output:
         split=f"{RESULTS}/splits/{{dataset}}.npz",
     log:

@@ -6,10 +6,10 @@ given in ``settings.py``.
 
 import shlex
 from functools import cache
-from itertools import product
 from pathlib import Path
 
 from adakern.bench.config.compose import CONF, ConfigError, load_config, nearest
+from adakern.bench.config.sweeps import base_name, expand_rows, expand_sweep
 from adakern.bench.config.validate import validate
 from adakern.bench.config.variant import as_variant
 
@@ -58,16 +58,23 @@ class Plan:
         ``config.dataset`` maps names to entries, wherever those were written down.
     selected : dict of str to list of str
         Data sets and methods to compare; the configuration may hold more, for methods
-        that hand their parameters over and for studies.
+        that hand their parameters over.
+
+    Attributes
+    ----------
+    rows, variants : dict of str to adakern.bench.config.sweeps.Variant
+        The data sets and the methods to compare, each point of a sweep under a name of
+        its own.
     """
 
     def __init__(self, config, selected):
         self.config = config
         self.results = Path(config.results) / config.name
-        self.datasets = selected["dataset"]
         self.methods = selected["method"]
         self.table_names = list(config.dataset)
-        self.variants = _expand_sweep(self.methods, config.sweep)
+        self.rows = expand_rows(selected["dataset"], config.protocol.train_rows)
+        self.datasets = list(self.rows)
+        self.variants = expand_sweep(self.methods, config.sweep)
         self.cells = [
             (dataset, method)
             for dataset in self.datasets
@@ -76,8 +83,8 @@ class Plan:
         ]
 
     def entry(self, dataset):
-        """What is known of a data set."""
-        return self.config.dataset[dataset]
+        """What is known of a data set, or of the one that a sweep of its rows is of."""
+        return self.config.dataset[base_name(dataset)]
 
     def _recipe_or_none(self, dataset, method):
         # An unknown task has no recipe; the entry's check will name it.
@@ -88,11 +95,11 @@ class Plan:
     def recipe(self, dataset, method):
         """The recipe of a cell: fixed parameters, grid left to search, hand-over."""
         recipe = self._recipe_or_none(dataset, method)
-        fixed = dict(self.variants.get(method, {}))
-        fixed |= self.config.settings.get(dataset, {}).get(method, {})
+        fixed = self._settings(dataset, base_name(method))
+        if method in self.variants:
+            fixed |= self.variants[method].params
         if base_name(method) != method:
-            of_base = self.config.settings.get(dataset, {}).get(base_name(method), {})
-            fixed = of_base | fixed
+            fixed |= self._settings(dataset, method)
         grid = {k: v for k, v in recipe.grid.items() if k not in fixed}
         tuner = recipe.tune_with if recipe.tune_with != "self" else None
         if tuner and self.search_method(dataset, tuner) is None:
@@ -104,6 +111,18 @@ class Plan:
             "folds": recipe.folds,
             "fixed": sorted(fixed),
         }
+
+    def _settings(self, dataset, method):
+        """What the experiment fixes: for the data set, then for a size of it."""
+        settings = self.config.settings
+        fixed = dict(settings.get(base_name(dataset), {}).get(method, {}))
+        if base_name(dataset) != dataset:
+            fixed |= settings.get(dataset, {}).get(method, {})
+        return fixed
+
+    def train_rows(self, dataset):
+        """Rows that are drawn from the training part; None for all."""
+        return self.rows[dataset].swept.get("train_rows")
 
     def search_method(self, dataset, method):
         """The method whose search holds the best parameters of this one, if any."""
@@ -154,43 +173,14 @@ class Plan:
     def _solved_batches(self, dataset):
         return {path.stem for path in self.results.glob(f"records/{dataset}/*/*.json")}
 
-    def study_datasets(self, study):
-        """Data sets of a study; one nameless job when it generates its own data."""
-        return self.config.studies[study].datasets or ["none"]
-
-    def study_of(self, name):
-        """The study that a figure or table shows; None for one of the records."""
-        studies = self.config.studies
-        if name in studies:
-            return name
-        return next((s for s, study in studies.items() if name in study.tables), None)
-
     def figures(self):
-        """Names of the experiment's own figures, of its records and its studies."""
-        studies = [name for name, study in self.config.studies.items() if study.plot]
-        return [*self.config.figures, *studies]
+        """Names of the experiment's own figures, of records and special scripts."""
+        return [*self.config.figures, *self.config.special]
 
     def tables(self):
         """Names of the experiment's own tables, likewise."""
-        studies = [t for study in self.config.studies.values() for t in study.tables]
-        return [*self.config.tables, *studies]
+        return [*self.config.tables, *self.config.special]
 
-
-def base_name(method):
-    """The method's own name, without the point of a sweep."""
-    return method.partition("@")[0]
-
-
-def _expand_sweep(methods, sweep):
-    """Methods and the fixed parameters that their point of the sweep adds."""
-    variants = {}
-    for method in methods:
-        axes = sweep.get(method)
-        if not axes:
-            variants[method] = {}
-            continue
-        for point in product(*axes.values()):
-            params = dict(zip(axes, point, strict=True))
-            label = ",".join(f"{key}={value}" for key, value in params.items())
-            variants[f"{method}@{label}"] = params
-    return variants
+    def script(self, name):
+        """The script of a special computation."""
+        return Path("workflow/scripts") / f"{name}.py"
