@@ -12,10 +12,12 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import NullFormatter
 
 from adakern._utils.files import atomic_path
-from adakern.bench.report.tables import LABELS
+from adakern.bench.report.tables import LABELS, SCALES
 from adakern.evaluation import MAIN_METRIC
 
 __all__ = [
+    "STYLE",
+    "colour",
     "plot_boxes",
     "plot_critical_difference",
     "plot_time_accuracy",
@@ -36,7 +38,7 @@ _COLOURS = (
     "#7f7f7f",
 )
 _MARKERS = "osD^vP*X"
-_STYLE = {
+STYLE = {
     "font.family": "sans-serif",
     "font.size": 9,
     "axes.spines.top": False,
@@ -46,7 +48,6 @@ _STYLE = {
     "svg.fonttype": "none",
     "svg.hashsalt": "adakern",
 }
-_SCALED = {"accuracy": 100}
 
 
 def save_svg(figure, path):
@@ -58,7 +59,7 @@ def save_svg(figure, path):
 def to_svg(figure):
     """The figure as SVG text, transparent, with text as text."""
     buffer = io.StringIO()
-    with matplotlib.rc_context(_STYLE):
+    with matplotlib.rc_context(STYLE):
         figure.savefig(
             buffer,
             format="svg",
@@ -77,7 +78,7 @@ def plot_boxes(solves, task):
     methods = sorted(solves["method"].unique())
     datasets = sorted(solves["dataset"].unique())
     n_rows, n_columns = _panels(len(datasets))
-    with matplotlib.rc_context(_STYLE):
+    with matplotlib.rc_context(STYLE):
         figure = Figure(
             figsize=(3.4 * n_columns, 0.7 + n_rows * (0.75 + 0.27 * len(methods))),
             layout="constrained",
@@ -89,7 +90,7 @@ def plot_boxes(solves, task):
             here = solves[solves["dataset"] == dataset]
             scores = [
                 here.loc[here["method"] == method, column].to_numpy()
-                * _SCALED.get(metric, 1)
+                * SCALES.get(metric, 1)
                 for method in methods
             ]
             _draw_boxes(axis, scores)
@@ -111,11 +112,11 @@ def _draw_boxes(axis, scores):
         flierprops={"marker": "", "markersize": 0},
     )
     for i, (box, values) in enumerate(zip(boxes["boxes"], scores, strict=True)):
-        box.set(facecolor=_colour(i), alpha=0.45, edgecolor="none")
+        box.set(facecolor=colour(i), alpha=0.45, edgecolor="none")
         # The repeats themselves: of ten, a box alone hides more than it shows.
         spread = 0.16 * np.linspace(-1, 1, len(values)) if len(values) > 1 else 0
         height = np.full(len(values), i + 1.0) + spread
-        axis.plot(values, height, "o", markersize=2.6, color=_colour(i))
+        axis.plot(values, height, "o", markersize=2.6, color=colour(i))
 
 
 def plot_time_accuracy(summary, task):
@@ -129,7 +130,7 @@ def plot_time_accuracy(summary, task):
     methods = sorted(means.index.get_level_values("method").unique())
     datasets = sorted(means.index.get_level_values("dataset").unique())
     n_rows, n_columns = _panels(len(datasets))
-    with matplotlib.rc_context(_STYLE):
+    with matplotlib.rc_context(STYLE):
         figure = Figure(
             figsize=(3.4 * n_columns, 0.9 + 2.1 * n_rows), layout="constrained"
         )
@@ -144,10 +145,10 @@ def plot_time_accuracy(summary, task):
                 point = means.loc[(dataset, method)]
                 (handles[method],) = axis.plot(
                     point["fit_seconds"],
-                    point[metric] * _SCALED.get(metric, 1),
+                    point[metric] * SCALES.get(metric, 1),
                     linestyle="none",
                     marker=_MARKERS[i % len(_MARKERS)],
-                    color=_colour(i),
+                    color=colour(i),
                     label=method,
                 )
             axis.margins(y=0.15)
@@ -185,7 +186,7 @@ def plot_critical_difference(ranks, task):
     bars = _groups(average, distance)
     k = len(average)
     half = -(-k // 2)
-    with matplotlib.rc_context(_STYLE | {"axes.grid": False}):
+    with matplotlib.rc_context(STYLE | {"axes.grid": False}):
         figure = Figure(figsize=(7, 1.15 + 0.24 * half + 0.13 * len(bars)))
         axis = figure.add_axes((0.2, 0.02, 0.6, 0.96))
         axis.axis("off")
@@ -255,5 +256,6 @@ def _decades(seconds):
     return 10 ** np.floor(exponents.min() - 0.05), 10 ** np.ceil(exponents.max() + 0.05)
 
 
-def _colour(i):
+def colour(i):
+    """The i-th of the colours, from the first again behind the last."""
     return _COLOURS[i % len(_COLOURS)]
