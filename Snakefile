@@ -1,7 +1,7 @@
 # The whole workflow at a glance:
 #
 #   table -> split -> search -> solve -> compare -> figures -> report
-#               \                    \-> track (MLflow)   /
+#               \                   \-> track (MLflow)   /
 #                \-> special ----------------------------/
 #
 # snakemake --cores 4 --config experiment=dank_uci
@@ -25,6 +25,7 @@ from adakern.bench.config.compose import ConfigError
 from adakern.bench.config.plan import plan_from_snakemake
 from adakern.bench.config.sweeps import base_name
 from adakern.bench.config.sources import check_tables, placed_by_hand
+from adakern.bench.config.sweeps import base_name
 from adakern.bench.report.publish import log_run
 
 try:
@@ -43,13 +44,13 @@ STAGE = "../scripts/stage.py"
 STARTED = []
 
 
-def table_of(w):
-    """The table of a data set, or of the one that a sweep of its rows is of."""
-    return f"{DATA}/tables/{base_name(w.dataset)}.npz"
+def table_of(dataset):
+    """The table of a data set, whatever part of its rows is taken."""
+    return f"{DATA}/tables/{base_name(dataset)}.npz"
 
 
 def one_of(names):
-    """A wildcard that is one of the names, and nothing where there are none."""
+    """What a wildcard may be: one of the names, nothing where there are none."""
     return "|".join(map(re.escape, names)) or r"(?!)"
 
 
@@ -57,6 +58,9 @@ wildcard_constraints:
     dataset=r"[^/]+",
     method=r"[^/]+",
     batch=r"\d+-\d+",
+    special=one_of(PLAN.config.special),
+    figure=one_of(PLAN.config.figures),
+    name=one_of(PLAN.config.tables),
 
 
 include: "workflow/rules/table.smk"

@@ -22,7 +22,11 @@ from adakern.baselines import (
 from adakern.dank import DANKClassifier, DANKRegressor
 from adakern.knpl import KNPLClassifier
 from adakern.lab import AsymmetricKernelRidge, LABRBFRegressor
-from adakern.nystrom import CriterionNystroem, NystromKernelSelector
+from adakern.nystrom import (
+    CriterionNystroem,
+    NystromKernelSelector,
+    SelectedKernelRidgeClassifier,
+)
 
 __version__ = "0.1.0"
 __all__ = [
@@ -45,6 +49,7 @@ __all__ = [
     "RFMRegressor",
     "RandomFeatureAlignment",
     "ResNetRegressor",
+    "SelectedKernelRidgeClassifier",
     "SimpleMKLClassifier",
     "SimpleMKLRegressor",
     "UniformMKLClassifier",

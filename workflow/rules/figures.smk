@@ -3,7 +3,7 @@
 
 rule figure:
     input:
-        records=f"{RESULTS}/records.parquet",
+        records=rules.compare.output.records,
     output:
         figure=report(
             f"{RESULTS}/figures/{{figure}}.svg",
@@ -26,7 +26,7 @@ rule figure:
 
 rule summary_table:
     input:
-        records=f"{RESULTS}/records.parquet",
+        records=rules.compare.output.records,
         published=PUBLISHED,
     output:
         table=report(

@@ -13,7 +13,7 @@ def records(datasets):
 
 rule solve:
     input:
-        table=table_of,
+        table=lambda w: table_of(w.dataset),
         split=f"{RESULTS}/splits/{{dataset}}.npz",
         search=lambda w: search_of(PLAN.search_method(w.dataset, w.method), w),
     output:

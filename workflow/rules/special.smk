@@ -1,11 +1,11 @@
-# What is no solve: a script of workflow/scripts/ computes it on the rows of the split, and
+# What is no solve: a module of workflow/scripts/ computes it on the rows of the split, and
 # draws its figure and its table.
 
 
 rule special:
     input:
-        tables=[f"{DATA}/tables/{base_name(name)}.npz" for name in PLAN.datasets],
-        splits=[f"{RESULTS}/splits/{name}.npz" for name in PLAN.datasets],
+        tables=[table_of(dataset) for dataset in PLAN.datasets],
+        splits=[f"{RESULTS}/splits/{dataset}.npz" for dataset in PLAN.datasets],
         published=PUBLISHED,
     output:
         frame=f"{RESULTS}/special/{{special}}.parquet",
@@ -21,15 +21,14 @@ rule special:
         ),
     log:
         f"{RESULTS}/logs/special/{{special}}.log",
-    wildcard_constraints:
-        special=one_of(PLAN.config.special),
     threads: PLAN.config.jobs.threads
     resources:
         mem_mb=lambda w, attempt: PLAN.config.jobs.memory_mb * attempt,
         runtime=job_minutes("0-0"),
     params:
+        stage="special",
         settings=lambda w: settings.special(PLAN, w.special),
     message:
         "special: {wildcards.special}"
     script:
-        "../scripts/{wildcards.special}.py"
+        STAGE

@@ -12,7 +12,7 @@ from plane import (
     draw_matrix,
     matrix_entries,
 )
-from special import axes_grid, fit_quietly, run, tuned
+from shared import axes_grid, fit_quietly, tuned
 
 STYLES = {"svm": "--", "dank": "-"}
 
@@ -80,7 +80,3 @@ def table(frame):
             )
         ]
     )
-
-
-if __name__ == "__main__":
-    run(snakemake, compute, plot, table)

@@ -8,7 +8,7 @@ from adakern.dank import DANKClassifier
 from adakern.dank.partition import partition
 from adakern.dank.theory import between_clusters, partition_bounds, screened_rows
 from adakern.kernels import gram_matrix
-from special import axes_grid, fit_quietly, run
+from shared import axes_grid, fit_quietly
 
 
 def compute(data, seed, *, clusters=(2, 5, 10, 50, 100, 200), C=32.0, gamma=2.0):

@@ -5,7 +5,7 @@ import pandas as pd
 from sklearn.svm import SVC
 
 from adakern.dank import DANKClassifier
-from special import axes_grid, fit_quietly, run, tuned
+from shared import axes_grid, fit_quietly, tuned
 
 METHODS = ("newton", "accelerated", "nesterov", "projected-gradient")
 
@@ -88,7 +88,3 @@ def table(frame, *, near=1e-4):
                 }
             )
     return pd.DataFrame(rows)
-
-
-if __name__ == "__main__":
-    run(snakemake, compute, plot, table)

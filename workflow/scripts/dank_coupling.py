@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 
 from adakern.dank.partition import coupling, partition
-from special import axes_grid, run
+from shared import axes_grid
 
 
 def compute(data, seed, *, clusters, gamma):
@@ -46,7 +46,3 @@ def plot(frame):
 def table(frame):
     """As measured."""
     return frame[["dataset", "clusters", "coupling"]]
-
-
-if __name__ == "__main__":
-    run(snakemake, compute, plot, table)

@@ -6,7 +6,7 @@ from sklearn.metrics import r2_score
 from sklearn.svm import SVR
 
 from adakern.dank import DANKRegressor
-from special import axes_grid, fit_quietly, run, tuned
+from shared import axes_grid, fit_quietly, tuned
 
 
 def compute(data, seed, *, multiples=(None,), epsilon=0.01):
@@ -83,7 +83,3 @@ def table(frame, published):
     published = published.rename(columns={"mean": "published"})
     keys = ["dataset", "method"]
     return errors.merge(published[[*keys, "published"]], on=keys, how="left")
-
-
-if __name__ == "__main__":
-    run(snakemake, compute, plot, table)

@@ -13,7 +13,7 @@ from plane import (
     draw_matrix,
     matrix_entries,
 )
-from special import axes_grid, fit_quietly, run, tuned
+from shared import axes_grid, fit_quietly, tuned
 
 STYLES = {"svm": "--", "knpl": "-"}
 
@@ -76,7 +76,3 @@ def table(frame):
             for dataset, part in frame.groupby("dataset", sort=False)
         ]
     )
-
-
-if __name__ == "__main__":
-    run(snakemake, compute, plot, table)

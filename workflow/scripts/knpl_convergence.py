@@ -5,7 +5,7 @@ import pandas as pd
 from sklearn.svm import SVC
 
 from adakern.knpl import KNPLClassifier
-from special import axes_grid, fit_quietly, run, tuned
+from shared import axes_grid, fit_quietly, tuned
 
 #: reg as multiples of C^2.
 MULTIPLES = (0.1, 1.0, 10.0, 100.0, 1000.0)
@@ -107,7 +107,3 @@ def table(frame):
     last = rounds.groupby([*keys, "quantity"], sort=False)["value"].last().unstack()
     last["rounds"] = rounds.groupby(keys)["iteration"].max()
     return last[["rounds", "objective", "gap"]].reset_index()
-
-
-if __name__ == "__main__":
-    run(snakemake, compute, plot, table)

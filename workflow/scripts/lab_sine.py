@@ -6,7 +6,7 @@ from sklearn.kernel_ridge import KernelRidge
 from sklearn.metrics import r2_score
 
 from adakern.lab import LABRBFRegressor
-from special import axes_grid, run
+from shared import axes_grid
 
 #: Ridge of all three regressions, the authors' for LAB RBF.
 ALPHA = 1e-3
@@ -79,7 +79,3 @@ def table(frame):
     """R2 of the three fits on the test rows."""
     fits = frame[~frame["model"].isin(["truth", "bandwidth"])]
     return fits.groupby(["dataset", "model"], sort=False)["r2"].first().reset_index()
-
-
-if __name__ == "__main__":
-    run(snakemake, compute, plot, table)

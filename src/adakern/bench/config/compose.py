@@ -2,6 +2,7 @@
 
 import difflib
 import re
+import sys
 from pathlib import Path
 
 from hydra import compose, initialize_config_dir
@@ -13,10 +14,15 @@ from omegaconf.errors import OmegaConfBaseException
 
 from adakern.bench.config.schema import Config
 
-__all__ = ["CONF", "ConfigError", "available", "load_config", "nearest"]
+__all__ = ["CONF", "SCRIPTS", "ConfigError", "available", "load_config", "nearest"]
 
 #: The configuration folder of this repository.
 CONF = Path(__file__).resolve().parents[4] / "conf"
+
+#: Its modules are special computations, figures and tables of the experiments.
+SCRIPTS = CONF.parent / "workflow" / "scripts"
+if str(SCRIPTS) not in sys.path:
+    sys.path.append(str(SCRIPTS))
 
 GROUPS = ("dataset", "method", "protocol", "experiment", "tracking")
 

@@ -9,7 +9,12 @@ from functools import cache
 from pathlib import Path
 
 from adakern.bench.config.compose import CONF, ConfigError, load_config, nearest
-from adakern.bench.config.sweeps import base_name, expand_rows, expand_sweep
+from adakern.bench.config.sweeps import (
+    Variant,
+    base_name,
+    expand_rows,
+    expand_sweep,
+)
 from adakern.bench.config.validate import validate
 from adakern.bench.config.variant import as_variant
 
@@ -59,12 +64,6 @@ class Plan:
     selected : dict of str to list of str
         Data sets and methods to compare; the configuration may hold more, for methods
         that hand their parameters over.
-
-    Attributes
-    ----------
-    rows, variants : dict of str to adakern.bench.config.sweeps.Variant
-        The data sets and the methods to compare, each point of a sweep under a name of
-        its own.
     """
 
     def __init__(self, config, selected):
@@ -113,16 +112,17 @@ class Plan:
         }
 
     def _settings(self, dataset, method):
-        """What the experiment fixes: for the data set, then for a size of it."""
-        settings = self.config.settings
-        fixed = dict(settings.get(base_name(dataset), {}).get(method, {}))
-        if base_name(dataset) != dataset:
-            fixed |= settings.get(dataset, {}).get(method, {})
-        return fixed
+        """What the experiment fixes: for the data set, then for one size of it."""
+        of_base, own = (
+            self.config.settings.get(name, {}).get(method, {})
+            for name in (base_name(dataset), dataset)
+        )
+        return {**of_base, **own}
 
-    def train_rows(self, dataset):
-        """Rows that are drawn from the training part; None for all."""
-        return self.rows[dataset].swept.get("train_rows")
+    def swept(self, dataset, method):
+        """Axis -> value of the sweeps that a cell is a point of."""
+        variant = self.variants.get(method, Variant())
+        return self.rows[dataset].swept | variant.swept
 
     def search_method(self, dataset, method):
         """The method whose search holds the best parameters of this one, if any."""
@@ -174,13 +174,9 @@ class Plan:
         return {path.stem for path in self.results.glob(f"records/{dataset}/*/*.json")}
 
     def figures(self):
-        """Names of the experiment's own figures, of records and special scripts."""
+        """Names of the own figures, of the records and of special computations."""
         return [*self.config.figures, *self.config.special]
 
     def tables(self):
-        """Names of the experiment's own tables, likewise."""
+        """Names of the own tables, likewise."""
         return [*self.config.tables, *self.config.special]
-
-    def script(self, name):
-        """The script of a special computation."""
-        return Path("workflow/scripts") / f"{name}.py"

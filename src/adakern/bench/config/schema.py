@@ -131,8 +131,9 @@ class Tracking:
 class View:
     """A figure or a table of the experiment's own, made from its records."""
 
-    #: Dotted name of ``function(records, **params)``, which gives a matplotlib Figure or
-    #: a DataFrame; one with a parameter ``published`` gets the published numbers too.
+    #: Dotted name of ``function(records, **params)``, which gives a matplotlib Figure
+    #: or a DataFrame; a table's with a parameter ``published`` gets the published
+    #: numbers too. Modules of ``workflow/scripts/`` go by their own name.
     function: str = ""
     params: dict[str, Any] = field(default_factory=dict)
 
@@ -163,7 +164,7 @@ class Config:
     published: str | None = None
     figures: dict[str, View] = field(default_factory=dict)
     tables: dict[str, View] = field(default_factory=dict)
-    #: Script of ``workflow/scripts/`` -> parameters of its ``compute``: what is no solve,
-    #: but takes its rows from the same split. It gives a figure and a table.
+    #: Script of ``workflow/scripts/`` -> parameters of its ``compute``: what is no
+    #: solve, but takes its rows from the same split. It gives a figure and a table.
     special: dict[str, dict[str, Any]] = field(default_factory=dict)
     results: str = "results"

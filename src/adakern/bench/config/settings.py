@@ -63,7 +63,7 @@ def split(plan, dataset):
     protocol = plan.config.protocol
     keys = ("kind", "repeats", "test_size", "n_splits", "stratify", "seed")
     return {key: getattr(protocol, key) for key in keys} | {
-        "train_rows": plan.train_rows(dataset),
+        "train_rows": plan.rows[dataset].swept.get("train_rows"),
         "test_rows": protocol.test_rows,
         "published": plan.uses_published_split(dataset),
         "code": code_version("adakern.bench.stages.split.run"),
@@ -93,7 +93,7 @@ def solve(plan, dataset, method):
             "task": plan.entry(dataset).task,
             "base_dataset": base_name(dataset),
             "base_method": base_name(method),
-            "sweep": plan.rows[dataset].swept | plan.variants[method].swept,
+            "sweep": plan.swept(dataset, method),
         },
         "described": _described(plan, dataset, method),
     }
@@ -136,13 +136,14 @@ def _described(plan, dataset, method):
 
 
 def special(plan, name):
+    functions = [f"{name}.{function}" for function in ("compute", "plot", "table")]
     return {
+        "script": name,
         "params": plan.config.special[name],
         "preparation": {d: _preparation(plan, d) for d in plan.datasets},
         "seed": plan.config.protocol.seed,
-        "code": code_version(
-            "special.run", *(f"{name}.{part}" for part in ("compute", "plot", "table"))
-        ),
+        "threads": plan.config.jobs.threads,
+        "code": code_version("adakern.bench.stages.special.run", *functions),
     }
 
 
@@ -160,16 +161,15 @@ def compare(plan):
 
 
 def figure(plan, name):
-    return _view(plan.config.figures[name], "plot")
+    return _view(plan.config.figures[name])
 
 
 def summary_table(plan, name):
-    return _view(plan.config.tables[name], "tabulate")
+    return _view(plan.config.tables[name])
 
 
-def _view(view, stage):
-    code = code_version(f"adakern.bench.stages.{stage}.run", view.function)
-    return asdict(view) | {"code": code}
+def _view(view):
+    return asdict(view) | {"code": code_version(view.function)}
 
 
 def report(plan):

@@ -6,7 +6,7 @@ In an experiment's file ``sweep`` maps a method to its axes, and an axis is one 
 - values in units of another parameter, resolved when that one is known, which may be
   after a search: ``eta: {relative_to: C, power: 2, values: [svm, 0.1, 1]}``;
 - named points, each with parameters of its own:
-  ``extension: {none: {extension: none}, 5-neighbours: {extension: knn, n_neighbors: 5}}``.
+  ``extension: {none: {extension: none}, 5-nn: {extension: knn, n_neighbors: 5}}``.
 
 Each point of their product is a method of its own, ``dank@tau=0.01``.
 """

@@ -7,7 +7,7 @@ from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 
-from adakern.bench.config.compose import CONF, ConfigError, available, nearest
+from adakern.bench.config.compose import CONF, SCRIPTS, ConfigError, available, nearest
 from adakern.bench.config.sweeps import base_name
 from adakern.bench.stages.estimators import expand_grid, is_relative, make_estimator
 from adakern.datasets import check_entry
@@ -181,17 +181,21 @@ def _settings(settings, conf):
 
 
 def _functions(config):
-    """Dotted names of figures and tables, looked up without importing them."""
-    views = {f"figures.{k}": view.function for k, view in config.figures.items()}
-    views |= {f"tables.{k}": view.function for k, view in config.tables.items()}
-    for setting, target in views.items():
+    """Dotted names of figures, tables and scripts, looked up without importing them."""
+    dotted = {f"figures.{k}": view.function for k, view in config.figures.items()}
+    dotted |= {f"tables.{k}": view.function for k, view in config.tables.items()}
+    for name in config.special:
+        for function in ("compute", "plot", "table"):
+            dotted[f"special.{name}.{function}"] = f"{name}.{function}"
+    for setting, target in dotted.items():
         module, _, function = target.rpartition(".")
         try:
             spec = find_spec(module) if module else None
         except ModuleNotFoundError:
             spec = None
         if spec is None:
-            yield f"{setting}={target!r}: there is no module {module!r}"
+            known = [path.stem for path in SCRIPTS.glob("*.py")]
+            yield f"{setting}: there is no module {module!r}. {nearest(module, known)}"
             continue
         tree = ast.parse(Path(spec.origin).read_text())
         names = [node.name for node in tree.body if isinstance(node, ast.FunctionDef)]
@@ -200,22 +204,19 @@ def _functions(config):
 
 
 def _special(plan):
-    """Special computations: each is a script and one split of each data set."""
+    """Special computations show one split, under names of their own."""
     config = plan.config
     for name in config.special:
-        if not plan.script(name).is_file():
-            known = [path.stem for path in plan.script(name).parent.glob("*.py")]
-            yield f"special.{name}: no {plan.script(name)}. {nearest(name, known)}"
-        for kind, views in (("figures", config.figures), ("tables", config.tables)):
-            if name in views:
+        for kind in ("figures", "tables"):
+            if name in getattr(config, kind):
                 yield f"{kind}.{name} has the name of a special computation; rename it"
-    several = [d for d in plan.datasets if plan.n_repeats(d) > 1]
-    if config.special and several:
-        yield (
-            f"{', '.join(config.special)} shows one split: set protocol.repeats=1 "
-            f"(protocol.kind=holdout), not {plan.n_repeats(several[0])} of "
-            f"{several[0]}"
-        )
+    for dataset in plan.datasets:
+        if config.special and plan.n_repeats(dataset) > 1:
+            yield (
+                f"{', '.join(config.special)} shows one split, and {dataset} has "
+                f"{plan.n_repeats(dataset)}; set protocol.repeats=1 (and "
+                "protocol.kind=holdout)"
+            )
 
 
 def _recipe(where, recipe):

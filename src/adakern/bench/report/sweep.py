@@ -20,12 +20,13 @@ __all__ = ["growth", "plot_sweep", "sweep_table"]
 _SCORES = {metric for metrics in METRICS.values() for metric in metrics}
 
 
-def plot_sweep(records, x, y=None, log=()):
+def plot_sweep(records, x, y=None, log=(), columns=()):
     """Scores and costs against the swept value, means with one standard deviation.
 
     One column of panels for each data set, one row for each quantity, one line for each
-    method; where there is one method alone, one panel with a line for each data set. What has no number on the x axis, such as a method that is not swept or the
-    point "svm" of an axis in units of C^2, is a dashed horizontal line.
+    method; where there is one method alone, one panel with a line for each data set.
+    What has no number on the x axis, such as a method that is not swept or the point
+    "svm" of an axis in units of C^2, is a dashed horizontal line.
 
     Parameters
     ----------
@@ -40,6 +41,9 @@ def plot_sweep(records, x, y=None, log=()):
     log : list of str, default=()
         Quantities with a logarithmic axis. A swept parameter has one where its largest
         value is more than twenty times its smallest.
+    columns : str or list of str, default=()
+        Further swept parameters, whose values have panels of their own; what is not
+        swept over them is in each of these.
 
     Returns
     -------
@@ -50,7 +54,7 @@ def plot_sweep(records, x, y=None, log=()):
     ValueError
         If the records have no such column.
     """
-    points = _in_one_panel(_points(records, x))
+    points = _in_one_panel(_points(records, x, _names(columns)))
     quantities = _quantities(records, y)
     panels = list(points["panel"].unique())
     colours = {line: colour(k) for k, line in enumerate(points["line"].unique())}
@@ -185,25 +189,40 @@ def growth(records, x, y, smallest=0):
     return pd.DataFrame(rows)
 
 
-def _points(records, x):
+def _points(records, x, columns=()):
     """Finished solves with the panel, line and place on the x axis of each."""
-    names = [f"sweep_{name}" for name in _names(x)]
-    missing = [name for name in names if name not in records]
-    if missing:
-        swept = [n.removeprefix("sweep_") for n in records if n.startswith("sweep_")]
-        raise ValueError(
-            f"nothing is swept over {missing[0].removeprefix('sweep_')!r}; the records "
-            f"have {', '.join(swept) or 'no sweep'}"
-        )
+    for name in (*_names(x), *columns):
+        if f"sweep_{name}" not in records:
+            swept = [n.removeprefix("sweep_") for n in records if n[:6] == "sweep_"]
+            raise ValueError(
+                f"nothing is swept over {name!r}; the records have "
+                f"{', '.join(swept) or 'no sweep'}"
+            )
     solved = records[records["status"] == "ok"]
-    values = solved[names].bfill(axis=1).iloc[:, 0]
+    values = solved[[f"sweep_{name}" for name in _names(x)]].bfill(axis=1).iloc[:, 0]
     number = pd.to_numeric(values, errors="coerce").astype(float)
-    return solved.assign(
+    hidden = (*_names(x), *columns)
+    points = solved.assign(
         x=number,
         level=values.where(number.isna() & values.notna(), "").astype(str),
-        panel=solved["dataset"].map(lambda name: _without(name, _names(x))),
-        line=solved["method"].map(lambda name: _without(name, _names(x))),
+        panel=solved["dataset"].map(lambda name: _without(name, hidden)),
+        line=solved["method"].map(lambda name: _without(name, hidden)),
     )
+    for name in columns:
+        points = _in_panels(points, name)
+    return points
+
+
+def _in_panels(points, name):
+    """A panel for each value of a swept parameter; the rest is in all of them."""
+    value = points[f"sweep_{name}"]
+    panels = [
+        points[value.isna() | (value == one)].assign(
+            panel=lambda part, one=one: part["panel"] + f", {name} = {one}"
+        )
+        for one in value.dropna().unique()
+    ]
+    return pd.concat(panels, ignore_index=True)
 
 
 def _in_one_panel(points):

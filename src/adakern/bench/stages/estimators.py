@@ -12,7 +12,8 @@ def make_estimator(recipe, params=None, *, seed=None, threads=1):
     ----------
     recipe : dict
         ``_target_`` and fixed parameters; nested estimators have a ``_target_`` too.
-        A number in units of another parameter, whose value a search may give, is
+        A key such as ``select__sampling`` is a parameter of a nested one. A number in
+        units of another parameter, whose value a search may give, is
         ``{relative_to: C, power: 2, value: 0.1}``.
     params : dict, default=None
         Parameters set over the fixed ones.
@@ -26,7 +27,10 @@ def make_estimator(recipe, params=None, *, seed=None, threads=1):
     estimator
     """
     relative = {k: v for k, v in recipe.items() if is_relative(v)}
-    estimator = instantiate({k: v for k, v in recipe.items() if k not in relative})
+    nested = {k: v for k, v in recipe.items() if "__" in k and k not in relative}
+    later = relative.keys() | nested.keys()
+    estimator = instantiate({k: v for k, v in recipe.items() if k not in later})
+    estimator.set_params(**nested)
     known = estimator.get_params()
     open_params = {"random_state": seed, "n_jobs": threads}
     defaults = {k: v for k, v in open_params.items() if k in known and k not in recipe}
