@@ -18,12 +18,11 @@ import time
 from snakemake.exceptions import WorkflowError
 
 # The project's own modules, as _target_ and figures name them, lie beside this file.
-sys.path += [workflow.basedir, f"{workflow.basedir}/workflow/scripts"]
+sys.path.append(workflow.basedir)
 
 from adakern.bench.config import settings
 from adakern.bench.config.compose import ConfigError
 from adakern.bench.config.plan import plan_from_snakemake
-from adakern.bench.config.sweeps import base_name
 from adakern.bench.config.sources import check_tables, placed_by_hand
 from adakern.bench.config.sweeps import base_name
 from adakern.bench.report.publish import log_run

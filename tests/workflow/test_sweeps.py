@@ -106,7 +106,9 @@ def test_a_nested_parameter_can_be_swept():
 
 def table(n=120):
     X, y = make_clowns(n=n)
-    return Table(X=X, y=y, name="clowns", task="classification", feature_names=["a", "b"])
+    return Table(
+        X=X, y=y, name="clowns", task="classification", feature_names=["a", "b"]
+    )
 
 
 PROTOCOL = {

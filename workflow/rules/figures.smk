@@ -12,8 +12,6 @@ rule figure:
         ),
     log:
         f"{RESULTS}/logs/figures/{{figure}}.log",
-    wildcard_constraints:
-        figure=one_of(PLAN.config.figures),
     localrule: True
     params:
         stage="plot",
@@ -36,8 +34,6 @@ rule summary_table:
         ),
     log:
         f"{RESULTS}/logs/tables/{{name}}.log",
-    wildcard_constraints:
-        name=one_of(PLAN.config.tables),
     localrule: True
     params:
         stage="tabulate",

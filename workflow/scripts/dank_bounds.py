@@ -105,7 +105,3 @@ def table(frame):
     frame = frame.assign(looseness=frame["bound"] / frame["measured"])
     keys = ["dataset", "clusters", "quantity", "measured", "bound", "looseness"]
     return frame[[*keys, "between", "total", "screened", "non_support"]]
-
-
-if __name__ == "__main__":
-    run(snakemake, compute, plot, table)

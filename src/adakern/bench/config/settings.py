@@ -80,7 +80,7 @@ def search(plan, dataset, method):
         "holdout_rows": None if recipe["folds"] else searching.holdout_rows,
         "step": searching.step,
         "max_rows": searching.max_rows,
-        "train_rows": plan.train_rows(dataset),
+        "train_rows": plan.rows[dataset].swept.get("train_rows"),
     }
 
 
@@ -161,15 +161,16 @@ def compare(plan):
 
 
 def figure(plan, name):
-    return _view(plan.config.figures[name])
+    return _view(plan.config.figures[name], "plot")
 
 
 def summary_table(plan, name):
-    return _view(plan.config.tables[name])
+    return _view(plan.config.tables[name], "tabulate")
 
 
-def _view(view):
-    return asdict(view) | {"code": code_version(view.function)}
+def _view(view, stage):
+    code = code_version(f"adakern.bench.stages.{stage}.run", view.function)
+    return asdict(view) | {"code": code}
 
 
 def report(plan):
