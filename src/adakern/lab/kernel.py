@@ -63,9 +63,7 @@ def unit_bandwidth(spreads, profile):
         1 where all features are constant.
     """
     xp = array_namespace(spreads)
-    if (
-        profile == "l1-laplacian"
-    ):  # 2 / sqrt(pi): |a - b| of two normal draws
+    if profile == "l1-laplacian":  # 2 / sqrt(pi): |a - b| of two normal draws
         distance = 2 / np.pi**0.5 * float(xp.sum(spreads))
     else:
         distance = (2 * float(xp.sum(spreads * spreads))) ** 0.5

@@ -105,7 +105,7 @@ class LABRBFRegressor(RegressorMixin, BaseEstimator):
         Norm at which the gradient is clipped (not by "lbfgs").
     early_stopping : bool, default=True
         Hold rows out of the training of the bandwidths, to choose on them what the
-        other parameters leave open; of fewer than 25 rows none are. When False the
+        other parameters leave open; of fewer than 50 rows none are. When False the
         result of the last iteration is taken.
     validation_fraction : float, default=0.2
         Share of the rows held out, in (0, 1).
@@ -323,7 +323,7 @@ class LABRBFRegressor(RegressorMixin, BaseEstimator):
     def _hold_out(self, n, rng):
         """Rows to train on and rows to choose on (none if there are few)."""
         size = int(self.validation_fraction * n)
-        if not self.early_stopping or size < 5:
+        if not self.early_stopping or size < 10:
             return np.arange(n), np.arange(0)
         order = rng.permutation(n)
         return np.sort(order[size:]), np.sort(order[:size])
