@@ -12,7 +12,7 @@ BIN := .venv/bin
 SNAKEMAKE = $(BIN)/snakemake --cores $(CORES) --config experiment=$(EXPERIMENT) \
 	overrides="$(OVERRIDES)"
 
-.PHONY: run env test lint format bench unlock publish clean
+.PHONY: run env test test-oldest lint format bench unlock publish clean
 
 run: .venv/workflow.done  ## run an experiment and print its comparison
 	@$(BIN)/python workflow/scripts/progress.py $(SNAKEMAKE)
@@ -23,6 +23,9 @@ env: .venv/workflow.done  ## create .venv with the pinned dependencies
 
 test: .venv/test.done  ## run every test
 	$(BIN)/python -m pytest -n $(CORES) --dist worksteal
+
+test-oldest: .venv-oldest/done  ## the library's tests on the oldest versions it declares
+	.venv-oldest/bin/python -m pytest -n $(CORES) --dist worksteal tests
 
 lint: .venv/test.done  ## check style: Python with ruff, rules with snakefmt
 	$(BIN)/ruff check .
@@ -44,7 +47,7 @@ publish: .venv/workflow.done  ## keep what a full run measured: make publish EXP
 	$(BIN)/python -m adakern.bench.report.publish experiment=$(EXPERIMENT) $(OVERRIDES)
 
 clean:  ## remove the environment, results and caches (data/raw stays)
-	rm -rf .venv results data/tables data/logs mlflow.db .snakemake
+	rm -rf .venv .venv-oldest results data/tables data/logs mlflow.db .snakemake
 	rm -rf .pytest_cache .ruff_cache .hypothesis src/*.egg-info
 
 # Python 3.11 is the oldest supported; say so before pip says something stranger.
@@ -64,4 +67,11 @@ clean:  ## remove the environment, results and caches (data/raw stays)
 	$(BIN)/pip install --quiet --require-hashes --requirement requirements/test.txt
 	$(BIN)/pip install --quiet torch==2.13.0
 	$(BIN)/pip install --quiet xrfm==0.4.5
+	@touch $@
+
+# No extra: neither pandas nor PyTorch nor anything of the workflow.
+.venv-oldest/done: requirements/oldest.txt pyproject.toml
+	$(PYTHON) -m venv --clear .venv-oldest
+	.venv-oldest/bin/pip install --quiet --require-hashes --requirement requirements/oldest.txt
+	.venv-oldest/bin/pip install --quiet --no-deps --no-build-isolation --editable .
 	@touch $@

@@ -1,5 +1,6 @@
 """Kernels that adapt to the data: scikit-learn compatible learned-kernel estimators."""
 
+from adakern.adaptive import AdaptiveKernelClassifier, AdaptiveKernelRegressor
 from adakern.baselines import (
     BayesianMKLClassifier,
     BayesianMKLRegressor,
@@ -30,6 +31,8 @@ from adakern.nystrom import (
 
 __version__ = "0.1.0"
 __all__ = [
+    "AdaptiveKernelClassifier",
+    "AdaptiveKernelRegressor",
     "AsymmetricKernelRidge",
     "BayesianMKLClassifier",
     "BayesianMKLRegressor",
