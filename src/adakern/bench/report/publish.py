@@ -10,6 +10,7 @@ that no commit holds is refused; ``--with-failures`` publishes solves without a 
 
 import json
 import os
+import re
 import shlex
 import shutil
 import subprocess
@@ -110,13 +111,22 @@ def _records(plan):
 
 
 def _selection(plan):
-    overrides = shlex.join(plan.config.overrides)
-    chosen = f"experiment={plan.config.experiment}"
-    return ["--config", chosen, *([f"overrides={overrides}"] if overrides else [])]
+    chosen = ["--config", f"experiment={plan.config.experiment}"]
+    overrides = _in_one(plan.config.overrides)
+    return [*chosen, f"overrides={overrides}"] if overrides else chosen
 
 
 def _as_make(overrides):
-    return f" OVERRIDES={shlex.quote(shlex.join(overrides))}" if overrides else ""
+    return f" OVERRIDES={shlex.quote(_in_one(overrides))}" if overrides else ""
+
+
+def _in_one(overrides):
+    """Overrides as one value of ``--config``, quoted where they hold blanks."""
+    text = " ".join(
+        shlex.quote(o) if re.search(r"[\s'\"]", o) else o for o in overrides
+    )
+    # Snakemake takes a quotation mark at the end for one around the value.
+    return f"{text} " if text.endswith("'") else text
 
 
 def log_run(results, started, cores):
