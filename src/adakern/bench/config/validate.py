@@ -136,8 +136,6 @@ def _selection(plan):
     for method in config.sweep:
         if method not in plan.methods:
             yield f"sweep.{method}: no such method. {nearest(method, plan.methods)}"
-        for axis, values in (config.sweep[method] or {}).items():
-            yield from _axis(f"sweep.{method}.{axis}", values)
     if config.published:
         path = Path("data/published") / f"{config.published}.csv"
         if not path.is_file():
@@ -145,25 +143,6 @@ def _selection(plan):
             yield f"published={config.published!r}: no {path}. " + nearest(
                 config.published, known
             )
-
-
-def _axis(where, axis):
-    """Problems of one axis of a sweep; what it can be says ``sweeps.py``."""
-    if is_relative(axis):
-        axis = axis.get("values")
-    elif isinstance(axis, dict) and axis:
-        loose = [name for name, point in axis.items() if not isinstance(point, dict)]
-        for name in loose:
-            yield (
-                f"{where}.{name}={axis[name]!r}: a named point is a mapping of "
-                "parameters, such as {extension: knn, n_neighbors: 5}"
-            )
-        return
-    if not isinstance(axis, list) or not axis:
-        yield (
-            f"{where} must be a list of values, a mapping with relative_to and values, "
-            f"or named points; it is {axis!r}"
-        )
 
 
 def _settings(settings, conf):
