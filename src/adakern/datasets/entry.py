@@ -75,7 +75,8 @@ class DatasetEntry:
         Numbers for the words of a column: ``{0: {M: 1, F: 2, I: 3}}``.
     fill : dict
         Blank cells that follow from other columns of their row:
-        ``{sqft_above: sqft_living - sqft_basement}``.
+        ``{sqft_above: sqft_living - sqft_basement}``. A formula holds numbers, column
+        names, ``+ - * / **`` and parentheses.
     labels : dict
         New names for the class labels, ``{2: benign, 4: malignant}``.
     groups : int, str or None
