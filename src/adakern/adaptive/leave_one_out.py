@@ -145,8 +145,8 @@ def tune_scales(
 
     A grid on few rows finds the region for one scale of all features; quasi-Newton
     steps on 500 to 1,000 rows refine it. With ``per_feature`` they go on with a scale
-    for each, on the log error plus ``penalty`` / n times the squared deviation of the log
-    scales from their mean: without it, many scales fit small tables' noise.
+    for each, on the log error plus ``penalty`` / n times the squared deviation of
+    the log scales from their mean: without it, many scales fit small tables' noise.
 
     Parameters
     ----------
