@@ -123,7 +123,10 @@ class LeaveOneOutError:
         if self.kernel == "laplacian":
             return -np.array([np.vdot(M, np.abs(z[:, None] - z[None, :])) for z in Z.T])
         if self.kernel == "l2-laplacian":
-            M = M / np.maximum(-np.log(np.maximum(K, 1e-300)), 1e-12)
+            distances = -np.log(np.maximum(K, 1e-300))
+            # Where rows are equal all differences are 0: any factor but infinity.
+            M = M / np.where(distances > 0, distances, 1.0)
+            np.fill_diagonal(M, 0.0)
         # sum_jk M_jk (z_j - z_k)^2 = 2 (sum_j (M1)_j z_j^2 - z'Mz) for a symmetric M
         squares = 2 * (M.sum(axis=1) @ (Z * Z) - np.sum(Z * (M @ Z), axis=0))
         return -squares if self.kernel == "l2-laplacian" else -2 * squares
