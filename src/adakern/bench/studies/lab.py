@@ -27,7 +27,7 @@ __all__ = [
 #: Ridge of the kernel ridge regressions, the authors' for LAB RBF.
 ALPHA = 1e-3
 
-#: The paper's method: interpolation, all rows trained on, each support datum on its own.
+#: The paper's method: interpolation of the support data, all other rows trained on.
 PAPER = {
     "alpha": ALPHA,
     "bandwidth": "global",
