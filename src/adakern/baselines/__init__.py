@@ -11,6 +11,7 @@ from adakern.baselines.easymkl import EasyMKL
 from adakern.baselines.eigenpro import EigenProRegressor
 from adakern.baselines.falkon import FalkonRegressor
 from adakern.baselines.kernel_bank import KernelBank
+from adakern.baselines.kernel_svm import KernelSVC, KernelSVR
 from adakern.baselines.logdet import LogDetKernel
 from adakern.baselines.nadaraya_watson import MetricNadarayaWatson
 from adakern.baselines.neural import ResNetRegressor, WideNetworkRegressor
@@ -27,6 +28,8 @@ __all__ = [
     "EigenProRegressor",
     "FalkonRegressor",
     "KernelBank",
+    "KernelSVC",
+    "KernelSVR",
     "LogDetKernel",
     "MetricNadarayaWatson",
     "RFMRegressor",
