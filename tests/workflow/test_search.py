@@ -27,6 +27,8 @@ def params(**more):
     defaults = {
         "estimator": SVM,
         "grid": {},
+        "random": None,
+        "tuning": "nested",
         "fixed": [],
         "folds": 3,
         "step": 1,
