@@ -154,7 +154,7 @@ class KernelSVR(RegressorMixin, _KernelMachine):
     >>> from adakern.baselines import KernelSVR
     >>> X = np.linspace(0, 3, 30)[:, None]
     >>> KernelSVR(kernel="laplacian", C=10).fit(X, np.sin(X[:, 0])).predict([[1.5]])
-    array([0.9...])
+    array([0.89...])
     """
 
     _parameter_constraints = {
