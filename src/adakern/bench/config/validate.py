@@ -5,6 +5,7 @@ import json
 import math
 from importlib import import_module
 from importlib.util import find_spec
+from inspect import Parameter, signature
 from pathlib import Path
 
 from adakern.bench.config.compose import CONF, SCRIPTS, ConfigError, available, nearest
@@ -263,7 +264,7 @@ def _recipe(where, recipe):
         return [f"{where} has no _target_: name the estimator's class in its file"]
     try:
         module, _, name = target.rpartition(".")
-        known = list(getattr(import_module(module), name)().get_params())
+        known = _parameters(getattr(import_module(module), name))
     except (ImportError, AttributeError, ValueError) as error:
         return [f"{where}: _target_ {target!r} cannot be imported ({error})"]
     except TypeError:  # a class with required arguments, such as a Pipeline
@@ -287,6 +288,14 @@ def _moving_units(recipe):
                 "searches itself; fix it, or take it over from another method with "
                 "tune_with"
             )
+
+
+def _parameters(estimator):
+    """Names of an estimator's parameters; None where it takes any (``**kwargs``)."""
+    kinds = [p.kind for p in signature(estimator).parameters.values()]
+    if Parameter.VAR_KEYWORD in kinds:
+        return None
+    return list(estimator().get_params())
 
 
 def _is_unknown(parameter, known):
