@@ -341,7 +341,7 @@ def _values(recipe, where):
         try:
             estimator.set_params(**candidate)
             for part in (estimator, *estimator.get_params().values()):
-                if hasattr(part, "_validate_params") and not isinstance(part, type):
+                if hasattr(part, "_parameter_constraints"):
                     part._validate_params()
         except ValueError as error:
             problems.append(f"{where}: {error}")
