@@ -89,7 +89,7 @@ def test_elo_knows_only_who_beats_whom():
 
 def test_bootstrap_covers_and_is_repeatable():
     rng = np.random.default_rng(0)
-    scores = rng.normal(size=(40, 3)) + [0, 0.3, 2]
+    scores = rng.normal(loc=[0, 0.3, 2], size=(40, 3))
     ratings, low, high = bootstrap_elo(scores, n_samples=100)
     again = bootstrap_elo(scores, n_samples=100)
     np.testing.assert_array_equal([ratings, low, high], again)
