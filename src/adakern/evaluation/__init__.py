@@ -1,5 +1,14 @@
 """Metrics, paired tests and ranks: is one method better than another?"""
 
+from adakern.evaluation.leaderboard import (
+    bootstrap_elo,
+    elo_ratings,
+    mean_ranks,
+    normalised_errors,
+    pareto_front,
+    win_matrix,
+    wins,
+)
 from adakern.evaluation.metrics import GREATER_IS_BETTER, MAIN_METRIC, METRICS, score
 from adakern.evaluation.ranks import Ranking, rank_methods
 from adakern.evaluation.significance import (
@@ -18,10 +27,17 @@ __all__ = [
     "Comparison",
     "Ranking",
     "TTest",
+    "bootstrap_elo",
     "compare_methods",
     "corrected_ttest",
+    "elo_ratings",
     "holm_correction",
+    "mean_ranks",
+    "normalised_errors",
     "paired_ttest",
+    "pareto_front",
     "rank_methods",
     "score",
+    "win_matrix",
+    "wins",
 ]

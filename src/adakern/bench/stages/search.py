@@ -5,7 +5,7 @@ import time
 import warnings
 
 import numpy as np
-from sklearn.model_selection import GridSearchCV
+from sklearn.model_selection import RandomizedSearchCV
 from sklearn.utils import resample
 from threadpoolctl import threadpool_limits
 
@@ -13,16 +13,17 @@ from adakern._utils.files import atomic_path, read_json, write_json
 from adakern.bench.runtime.batches import repeats_of
 from adakern.bench.runtime.isolate import isolated
 from adakern.bench.stages.estimators import expand_grid, make_estimator
-from adakern.bench.stages.prepare import prepare
+from adakern.bench.stages.prepare import Prepared, prepare
 from adakern.bench.stages.split import folds, load_split
 from adakern.datasets import Table
+from adakern.model_selection import KernelSearchCV
 
 __all__ = ["run", "search_grid"]
 
 SCORING = {"classification": "accuracy", "regression": "neg_mean_squared_error"}
 
 
-def search_grid(prepared, task, params, handed_over, seed):
+def search_grid(prepared, task, params, handed_over, seed, cv=None):
     """Best parameters of one repeat, and the table of the cross-validation.
 
     Parameters
@@ -35,7 +36,9 @@ def search_grid(prepared, task, params, handed_over, seed):
     handed_over : dict
         Parameters found for another method; fixed before the grid is searched.
     seed : int
-        Of the folds and of the estimator.
+        Of the folds, of the points of a random search and of the estimator.
+    cv : list of (ndarray, ndarray), default=None
+        The folds; drawn where None.
 
     Returns
     -------
@@ -49,13 +52,17 @@ def search_grid(prepared, task, params, handed_over, seed):
         params["estimator"], fixed, seed=seed, threads=params["threads"]
     )
     grid = expand_grid(params["grid"], estimator.get_params(), params["step"])
-    search = GridSearchCV(
-        estimator,
-        grid,
-        scoring=SCORING[task],
-        cv=folds(task, params["folds"], seed),
-        refit=False,
-    )
+    settings = {
+        "scoring": SCORING[task],
+        "cv": cv or folds(task, params["folds"], seed),
+        "refit": False,
+    }
+    if params["random"]:
+        search = RandomizedSearchCV(
+            estimator, grid, n_iter=params["random"], random_state=seed, **settings
+        )
+    else:
+        search = KernelSearchCV(estimator, grid, **settings)
     with warnings.catch_warnings():
         # The table keeps the failed points as NaN; a search without any point left
         # raises. Points that did not converge compete with the score they reached.
@@ -89,6 +96,10 @@ def run(inputs, outputs, params):
     handed_over = _handed_over(inputs)
     found, tables = [], []
     for repeat in repeats_of(outputs["search"]):
+        if found and params["tuning"] == "published" and not handed_over:
+            # One tuning split for all: nothing is searched twice.
+            found.append({**found[0], "repeat": repeat, "search_seconds": 0.0})
+            continue
         before = handed_over.get(repeat, {"status": "ok", "best_params": {}})
         if before["status"] != "ok":
             found.append({**before, "repeat": repeat})
@@ -130,16 +141,39 @@ def _handed_over(inputs):
 
 def _search_repeat(inputs, params, handed_over, repeat):
     table = Table.load(inputs["table"])
-    train, test = load_split(inputs["split"], repeat)
-    prepared = prepare(table, train, test, **params["preparation"])
+    cv = None
+    if params["tuning"] == "published":
+        prepared, cv = _published_tuning(table, params["preparation"])
+    else:
+        train, test = load_split(inputs["split"], repeat)
+        prepared = prepare(table, train, test, **params["preparation"])
     n_rows = params["train_rows"] or len(table.y)
     if params["holdout_rows"] and n_rows > params["holdout_rows"]:
         params = params | {"folds": 1}
     with threadpool_limits(params["threads"]):
         best, rows = search_grid(
-            prepared, table.task, params, handed_over, params["seed"] + repeat
+            prepared, table.task, params, handed_over, params["seed"] + repeat, cv
         )
     return {key: _plain(value) for key, value in best.items()}, rows
+
+
+def _published_tuning(table, preparation):
+    """All rows, and the one fold that fits on one half of them and tests on the other.
+
+    The protocol of the comparison of 2014: the halves hold test rows of every split.
+    """
+    fit, validation = np.flatnonzero(~table.tuning_rows), table.tuning_rows.nonzero()[0]
+    halves = prepare(table, fit, validation, **preparation)
+    together = Prepared(
+        np.vstack([halves.X_train, halves.X_test]),
+        np.concatenate([halves.y_train, halves.y_test]),
+        halves.X_test,
+        halves.y_test,
+        halves.centre,
+        halves.spread,
+    )
+    rows = np.arange(len(table.y))
+    return together, [(rows[: len(fit)], rows[len(fit) :])]
 
 
 def _plain(value):
