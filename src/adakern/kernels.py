@@ -11,6 +11,8 @@ from array_api_compat import array_namespace, is_numpy_array
 from scipy.spatial.distance import cdist
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from adakern._utils.memory import require_memory
+
 __all__ = [
     "DECAYING_KERNELS",
     "KERNELS",
@@ -211,6 +213,7 @@ def gram_matrix(X, Y=None, *, kernel="rbf", gamma=1.0, degree=3, coef0=1.0):
     array([[1.   , 0.368],
            [0.368, 1.   ]])
     """
+    _require_memory(X.shape[0], (X if Y is None else Y).shape[0])
     if kernel in DECAYING_KERNELS:
         return exponential_decay(kernel_distances(X, Y, kernel=kernel), gamma)
     if kernel == "tl1":
@@ -220,6 +223,16 @@ def gram_matrix(X, Y=None, *, kernel="rbf", gamma=1.0, degree=3, coef0=1.0):
         K = X @ (X if Y is None else Y).T
         return K if kernel == "linear" else (gamma * K + coef0) ** degree
     raise ValueError(f"kernel={kernel!r} is unknown; use one of {', '.join(KERNELS)}")
+
+
+def _require_memory(n, m):
+    if n * m * 8 > BLOCK_BYTES:
+        require_memory(
+            2 * 8 * n * m,
+            f"a kernel matrix of {n} x {m} with its distances",
+            "use fewer rows, or a method that stores none (Falkon, EigenPro, DANK with "
+            'strategy="decomposed", ClusterwiseClassifier)',
+        )
 
 
 def kernel_distances(X, Y=None, *, kernel="rbf"):

@@ -1,5 +1,8 @@
 """The search is scikit-learn's grid search, with hand-over and relative axes."""
 
+import tempfile
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -38,6 +41,8 @@ def params(**more):
         "threads": 1,
         "seed": 4,
         "time_limit": 100,
+        "attempt": 1,
+        "journal": Path(tempfile.mkdtemp(), "journal.jsonl"),
         "preparation": {},
     }
     return defaults | more

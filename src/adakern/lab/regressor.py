@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from adakern._utils.arrays import asarray_like, validate_arrays
 from adakern._utils.threads import one_blas_thread
+from adakern._utils.validation import finite_answer
 from adakern.kernels import row_blocks
 from adakern.lab.algorithm import BandwidthTraining
 from adakern.lab.kernel import PROFILES, lab_gram_matrix
@@ -319,7 +320,7 @@ class LABRBFRegressor(RegressorMixin, BaseEstimator):
             @ coef
             for rows in row_blocks(X.shape[0], 4 * 8 * sum(bandwidths.shape))
         ]
-        return xp.concat(blocks) + self.intercept_
+        return finite_answer(self, xp.concat(blocks) + self.intercept_)
 
     def _hold_out(self, n, rng):
         """Rows to train on and rows to choose on (none if there are few)."""

@@ -10,6 +10,7 @@ from sklearn.utils import resample
 from threadpoolctl import threadpool_limits
 
 from adakern._utils.files import atomic_path, read_json, write_json
+from adakern.bench.runtime.attempts import each_repeat
 from adakern.bench.runtime.batches import repeats_of
 from adakern.bench.runtime.isolate import isolated
 from adakern.bench.stages.estimators import expand_grid, make_estimator
@@ -94,16 +95,16 @@ def _some_rows(prepared, task, most, seed):
 def run(inputs, outputs, params):
     """Search every repeat of a batch; failures are kept as such, with their reason."""
     handed_over = _handed_over(inputs)
-    found, tables = [], []
-    for repeat in repeats_of(outputs["search"]):
-        if found and params["tuning"] == "published" and not handed_over:
+    first = {}
+
+    def work(repeat):
+        if first and params["tuning"] == "published" and not handed_over:
             # One tuning split for all: nothing is searched twice.
-            found.append({**found[0], "repeat": repeat, "search_seconds": 0.0})
-            continue
+            again = {"repeat": repeat, "search_seconds": 0.0}
+            return {"found": first | again, "points": []}
         before = handed_over.get(repeat, {"status": "ok", "best_params": {}})
         if before["status"] != "ok":
-            found.append({**before, "repeat": repeat})
-            continue
+            return {"found": {**before, "repeat": repeat}, "points": []}
         start = time.perf_counter()
         outcome = isolated(
             _search_repeat,
@@ -114,21 +115,28 @@ def run(inputs, outputs, params):
             time_limit=params["time_limit"],
         )
         best, rows = outcome.value or (None, [])
-        found.append(
-            {
-                "repeat": repeat,
-                "status": outcome.status,
-                "reason": outcome.reason,
-                "best_params": best,
-                "search_seconds": time.perf_counter() - start,
-            }
-        )
-        tables += [{"repeat": repeat} | row for row in rows]
+        found = {
+            "repeat": repeat,
+            "status": outcome.status,
+            "reason": outcome.reason,
+            "best_params": best,
+            "search_seconds": time.perf_counter() - start,
+        }
+        first.update(found)
+        return {"found": found, "points": [{"repeat": repeat} | row for row in rows]}
+
+    def give_up(repeat, reason):
+        ending = {"status": "failed", "reason": reason, "best_params": None}
+        return {"found": {"repeat": repeat} | ending, "points": []}
+
+    repeats = repeats_of(outputs["search"])
+    searched = each_repeat(repeats, params["attempt"], params["journal"], work, give_up)
+    points = [point for one in searched for point in one["points"]]
     with atomic_path(outputs["cv_table"]) as path, open(path, "w", newline="") as file:
-        writer = csv.DictWriter(file, list(dict.fromkeys(k for t in tables for k in t)))
+        writer = csv.DictWriter(file, list(dict.fromkeys(k for p in points for k in p)))
         writer.writeheader()
-        writer.writerows(tables)
-    write_json(outputs["search"], found)
+        writer.writerows(points)
+    write_json(outputs["search"], [one["found"] for one in searched])
 
 
 def _handed_over(inputs):

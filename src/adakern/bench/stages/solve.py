@@ -10,6 +10,7 @@ from sklearn.pipeline import Pipeline
 from threadpoolctl import threadpool_limits
 
 from adakern._utils.files import read_json, write_json
+from adakern.bench.runtime.attempts import each_repeat
 from adakern.bench.runtime.batches import repeats_of
 from adakern.bench.runtime.isolate import isolated
 from adakern.bench.runtime.machine import machine, package_versions
@@ -27,11 +28,19 @@ def run(inputs, outputs, params):
     searched = {
         entry["repeat"]: entry for path in inputs["search"] for entry in read_json(path)
     }
-    records = []
-    for repeat in repeats_of(outputs["record"]):
+
+    def work(repeat):
         found = searched.get(repeat, {"status": "ok", "best_params": {}})
-        records.append(_solve_or_explain(inputs, params, repeat, found))
-        _report_progress(records[-1])
+        record = _solve_or_explain(inputs, params, repeat, found)
+        _report_progress(record)
+        return record
+
+    def give_up(repeat, reason):
+        ending = {"status": "failed", "reason": reason}
+        return EMPTY | _known_before(params, repeat, {"best_params": {}}) | ending
+
+    repeats = repeats_of(outputs["record"])
+    records = each_repeat(repeats, params["attempt"], params["journal"], work, give_up)
     write_json(outputs["record"], records)
 
 
@@ -46,19 +55,7 @@ def _report_progress(record):
 
 def _solve_or_explain(inputs, params, repeat, found):
     """The record of one repeat, whatever becomes of it."""
-    record = params["identity"] | {
-        "repeat": repeat,
-        "seed": params["seed"] + repeat,
-        "threads": params["threads"],
-        "best_params": found["best_params"],
-        "search_seconds": found.get("search_seconds"),
-        "code_version": params["code"],
-        "versions": package_versions(),
-        "machine": machine(),
-        "estimator": params["estimator"]["_target_"],
-        "preparation": params["preparation"],
-        **params["described"],
-    }
+    record = _known_before(params, repeat, found)
     if found["status"] != "ok":
         reason = f"search: {found['reason']}"
         return EMPTY | record | {"status": found["status"], "reason": reason}
@@ -77,6 +74,23 @@ def _solve_or_explain(inputs, params, repeat, found):
         "peak_memory_bytes": outcome.peak_memory_bytes,
     }
     return EMPTY | record | (outcome.value or {}) | ending
+
+
+def _known_before(params, repeat, found):
+    """What a record says of its solve before it begins."""
+    return params["identity"] | {
+        "repeat": repeat,
+        "seed": params["seed"] + repeat,
+        "threads": params["threads"],
+        "best_params": found["best_params"],
+        "search_seconds": found.get("search_seconds"),
+        "code_version": params["code"],
+        "versions": package_versions(),
+        "machine": machine(),
+        "estimator": params["estimator"]["_target_"],
+        "preparation": params["preparation"],
+        **params["described"],
+    }
 
 
 #: What a record holds where a solve did not get far enough to say.
