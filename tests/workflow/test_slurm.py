@@ -4,10 +4,6 @@ Whatever happens on the cluster, the summary is that of one machine, but for the
 that could not be had, which say why.
 """
 
-import os
-import signal
-import time
-from contextlib import suppress
 
 import pytest
 import yaml
