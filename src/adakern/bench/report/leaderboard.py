@@ -85,8 +85,9 @@ def leaderboard(records, published=None):
         One row a method, by mean rank: `mean_rank` (failed cells have the worst),
         `elo` with its 95 % interval over data sets, `wins`, the mean of the metric,
         `normalised_error` (0 the best of a data set, 1 its median or worse),
-        `n_failed` cells, `rank_measured` among the measured alone, `seconds` of search and fit over all data sets, whether it is
-        on the front of time and rank, and `source`: measured or published.
+        `n_failed` cells, `rank_measured` among the measured methods alone, `seconds` of
+        search and fit over all data sets, `on_front` where no other method is better
+        in both time and rank, and `source`: measured or published.
     """
     if records["task"].nunique() > 1:
         parts = [leaderboard(part, published) for _, part in records.groupby("task")]
