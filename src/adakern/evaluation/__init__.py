@@ -9,7 +9,15 @@ from adakern.evaluation.leaderboard import (
     win_matrix,
     wins,
 )
-from adakern.evaluation.metrics import GREATER_IS_BETTER, MAIN_METRIC, METRICS, score
+from adakern.evaluation.metrics import (
+    GREATER_IS_BETTER,
+    MAIN_METRIC,
+    METRICS,
+    OPTIONAL_METRICS,
+    interval_scores,
+    probability_scores,
+    score,
+)
 from adakern.evaluation.ranks import Ranking, rank_methods
 from adakern.evaluation.significance import (
     Comparison,
@@ -24,6 +32,7 @@ __all__ = [
     "GREATER_IS_BETTER",
     "MAIN_METRIC",
     "METRICS",
+    "OPTIONAL_METRICS",
     "Comparison",
     "Ranking",
     "TTest",
@@ -32,10 +41,12 @@ __all__ = [
     "corrected_ttest",
     "elo_ratings",
     "holm_correction",
+    "interval_scores",
     "mean_ranks",
     "normalised_errors",
     "paired_ttest",
     "pareto_front",
+    "probability_scores",
     "rank_methods",
     "score",
     "win_matrix",

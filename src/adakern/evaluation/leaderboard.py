@@ -218,7 +218,7 @@ def bootstrap_elo(
                 greater_is_better=greater_is_better,
                 weights=np.bincount(rng.integers(n, size=n), minlength=n),
             ),
-            tol=1e-5,
+            tol=1e-7,
         )
         for _ in range(n_samples)
     ]
