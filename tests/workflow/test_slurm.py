@@ -53,7 +53,7 @@ class Trouble(SVC):
 TROUBLED = """\
 # @package method.troubled
 classifier:
-  estimator: {_target_: trouble.Trouble}
+  estimator: {_target_: methods.trouble.Trouble}
 """
 
 
@@ -72,7 +72,7 @@ def project(tmp_path, cluster):
 def on(cluster, project):
     project.write("conf/method/tuned.yaml", TUNED)
     project.write("conf/method/troubled.yaml", TROUBLED)
-    project.write("trouble.py", TROUBLE)
+    project.write("methods/trouble.py", TROUBLE)
     project.environment |= cluster.environment
     project.profile = [
         *("--workflow-profile", "profiles/slurm"),

@@ -2,6 +2,7 @@
 
 import importlib
 import inspect
+import re
 
 import numpy as np
 
@@ -9,6 +10,11 @@ from adakern.datasets.errors import DatasetError, ParseError, TableMismatchError
 from adakern.datasets.formulas import evaluate
 from adakern.datasets.parsers import format_of
 from adakern.datasets.table import Table
+
+#: Functions that an entry may name.
+LOADERS = re.compile(
+    r"((sklearn|adakern)\.datasets(\.\w+)*|methods(\.\w+)+)\.(load|make|fetch)_\w+"
+)
 
 __all__ = ["check_table", "table_from_frames", "table_from_loader"]
 
@@ -100,7 +106,14 @@ def table_from_loader(name, entry, seed):
 
 def resolve(target, name):
     """The function behind a dotted name."""
-    module, _, attribute = target.rpartition(".")
+    module, _, attribute = str(target).rpartition(".")
+    # A configuration may come from somebody else: it names data, and no command.
+    if not LOADERS.fullmatch(str(target)):
+        raise DatasetError(
+            f"{name}.loader: {target!r} cannot be used; functions load_..., make_... "
+            "of sklearn.datasets and adakern.datasets can, and those of the project's "
+            "folder methods/ (_target_: methods.mine.load_mine)."
+        )
     try:
         return getattr(importlib.import_module(module), attribute)
     except (ImportError, AttributeError, ValueError) as error:

@@ -236,6 +236,11 @@ mean 'classification'?
         if not (_is_whole(count) and count >= 1):
             complain("classes", f"class {label!r} has {count} rows; at least 1 needed.")
     problems += _check_clip(name, entry.clip)
+    if entry.homepage and not entry.homepage.startswith(("http://", "https://")):
+        complain(
+            "homepage",
+            f"got {entry.homepage!r}; it must begin with http:// or https://.",
+        )
     for i, file in enumerate(entry.sources):
         if not file.path or file.path.startswith("/") or ".." in file.path.split("/"):
             complain(
