@@ -6,7 +6,7 @@ __all__ = ["COLUMNS", "beside_measured", "load_published"]
 
 COLUMNS = ["dataset", "method", "setting", "split", "metric", "mean", "std"]
 
-#: Of a table of more methods only those that were measured too stand beside the measured
+#: Of a table of more methods only those that were measured stand beside the measured
 #: numbers; a leaderboard shows all.
 MANY_METHODS = 40
 
