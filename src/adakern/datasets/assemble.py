@@ -46,6 +46,10 @@ def table_from_frames(name, entry, frames):
     groups = None
     if entry.groups is not None:
         groups = column(frame, entry.groups, name, "groups")
+    if entry.time is not None:
+        time = column(frame, entry.time, name, "time")
+        order = np.argsort(_numeric(frame[[time]], name).ravel(), kind="stable")
+        frame, is_test = frame.iloc[order], is_test[order]
     features = [c for c in frame.columns if c != target and c not in dropped]
     frame = _fill_blanks(_apply_codes(frame, entry, name), entry, name)
 
@@ -64,6 +68,7 @@ def table_from_frames(name, entry, frames):
         task=entry.task,
         feature_names=[f"x{c}" if isinstance(c, int) else str(c) for c in features],
         groups=groups,
+        in_order_of_time=entry.time is not None,
         test_rows=np.flatnonzero(is_test[keep]) if is_test.any() else None,
     )
 

@@ -23,7 +23,7 @@ from adakern.datasets import check_entry
 __all__ = ["validate"]
 
 CHOICES = {
-    "kind": ("holdout", "kfold", "group-holdout"),
+    "kind": ("holdout", "kfold", "group-holdout", "time"),
     "published_split": ("never", "prefer", "require"),
     "tuning": ("nested", "published"),
     "scale": ("unit", "symmetric", "standard", "none"),
@@ -123,6 +123,16 @@ def _entries(plan):
             )
             continue
         yield from check_entry(name, entry)
+        if protocol.kind == "time" and entry.time is None:
+            yield (
+                f"dataset.{name} has no time; protocol.kind=time needs it: name the "
+                "column as `time` in its entry, or use another protocol"
+            )
+        if protocol.kind == "group-holdout" and entry.groups is None:
+            yield (
+                f"dataset.{name} has no groups; protocol.kind=group-holdout needs "
+                "them: name the column as `groups` in its entry, or use holdout"
+            )
         if protocol.tuning == "published" and not entry.tuning_split:
             yield (
                 f"dataset.{name} has no tuning split of its own; protocol.tuning="
