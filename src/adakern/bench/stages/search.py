@@ -4,12 +4,11 @@ import csv
 import time
 import warnings
 
-import numpy as np
 from sklearn.model_selection import GridSearchCV
 from sklearn.utils import resample
 from threadpoolctl import threadpool_limits
 
-from adakern._utils.files import atomic_path, read_json, write_json
+from adakern._utils.files import atomic_path, plain, read_json, write_json
 from adakern.bench.runtime.batches import repeats_of
 from adakern.bench.runtime.isolate import isolated
 from adakern.bench.stages.estimators import expand_grid, make_estimator
@@ -139,8 +138,4 @@ def _search_repeat(inputs, params, handed_over, repeat):
         best, rows = search_grid(
             prepared, table.task, params, handed_over, params["seed"] + repeat
         )
-    return {key: _plain(value) for key, value in best.items()}, rows
-
-
-def _plain(value):
-    return value.item() if isinstance(value, np.generic) else value
+    return {key: plain(value) for key, value in best.items()}, rows
