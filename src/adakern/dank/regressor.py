@@ -7,8 +7,8 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
-from adakern._utils.arrays import answer_like, as_numpy, float_types
-from adakern._utils.validation import finite_answer, validate_data
+from adakern._utils.arrays import answer_like, as_numpy, validate_arrays
+from adakern._utils.validation import finite_answer
 from adakern.dank.base import DANKMixin
 from adakern.svm.dual import regression_dual
 
@@ -189,11 +189,10 @@ class DANKRegressor(DANKMixin, RegressorMixin, BaseEstimator):
         self
         """
         self._validate_params()
-        X, y = validate_data(self, X, y, dtype=float_types(X), y_numeric=True)
-        X, y = self._own_arrays(X), as_numpy(y)
+        X, y = validate_arrays(self, X, y, y_numeric=True)
+        X = self._own_arrays(X)
         self._check_square(X)
         self._resolve_kernel(X)
-        y = y.astype(np.float64)
         dual = regression_dual(y, self.C, self.epsilon, self.fit_intercept)
         self.machine_ = self._fit_machine(X, dual)
         self.support_ = np.flatnonzero(self.machine_.dual_coef)
@@ -205,6 +204,6 @@ class DANKRegressor(DANKMixin, RegressorMixin, BaseEstimator):
     def predict(self, X):
         """Predicted targets of the rows of X, shape (n,)."""
         check_is_fitted(self, "machine_")
-        X = validate_data(self, X, reset=False, dtype=float_types(X))
+        X = validate_arrays(self, X)
         answer = self.machine_.decision_function(self._own_arrays(X))
         return answer_like(finite_answer(self, as_numpy(answer)), X)

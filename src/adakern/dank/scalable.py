@@ -101,7 +101,7 @@ def _box(estimator, X, dual):
 
 
 def _n_clusters(estimator, X):
-    return min(estimator.n_clusters or clusters_for(len(X)), len(X))
+    return min(estimator.n_clusters or clusters_for(X.shape[0]), X.shape[0])
 
 
 def _decompose(estimator, X, box, svm, n_clusters, start=None, eta=None):
@@ -163,7 +163,7 @@ class DecomposedMachine:
 
     def decision_function(self, X):
         """Decision values of new rows, each by its own cluster, shape (m,)."""
-        X = _same_type(X, self.partition.centres)
+        X = asarray_like(X, self.partition.centres)
         return cluster_decisions(X, self.partition, self._supports, self._kernel)
 
 
@@ -179,24 +179,20 @@ class WholeMachine:
         self._vectors, self._d = _rows(X, support), _rows(solution.dual_coef, support)
         self._kernel = kernel
         vectors, d = as_numpy(self._vectors), as_numpy(self._d)
-        self.rank = adaptive_rank(vectors, d, len(X), eta, kernel)
+        self.rank = adaptive_rank(vectors, d, X.shape[0], eta, kernel)
         self.objective, self.duality_gap = solution.objective, solution.gap
         self.n_iter, self.converged = solution.n_iter, solution.converged
         self.history = _history(solution)
 
     def decision_function(self, X):
         """Decision values of new rows, shape (m,)."""
-        X = _same_type(X, self._vectors)
+        X = asarray_like(X, self._vectors)
         products = kernel_product(X, self._vectors, self._d, **self._kernel)
         return products + self.intercept
 
 
 def _rows(X, rows):
     return array_namespace(X).take(X, as_index(rows, X), axis=0)
-
-
-def _same_type(X, like):
-    return array_namespace(X).astype(X, like.dtype, copy=False)
 
 
 def _history(solution):
