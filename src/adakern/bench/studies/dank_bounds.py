@@ -16,7 +16,7 @@ __all__ = ["bounds", "bounds_table", "plot_bounds"]
 def bounds(
     table, seed, *, n_rows=1000, clusters=(2, 5, 10, 50, 100, 200), C=32.0, gamma=2.0
 ):
-    """Figure 5: Q(pi), the bounds and what they bound, against the clusters.
+    """JMLR, figure 5: Q(pi), the bounds and what they bound, against the clusters.
 
     Parameters
     ----------
@@ -31,7 +31,7 @@ def bounds(
     pandas.DataFrame
         Columns: clusters, quantity ("objective", "coefficients" or "factor"), measured,
         bound, between (Q(pi)), total (the sum of all |K_ij|), screened (rows that
-        Theorem 7 recognises), non_support (rows that are none).
+        JMLR, Theorem 7 recognises), non_support (rows that are none).
     """
     rows = np.random.default_rng(seed).permutation(len(table.y))[:n_rows]
     X, y = table.X[rows], table.y[rows]
@@ -45,14 +45,26 @@ def bounds(
         part = _solve_on(K_bar, y, C, eta)
         low = min(whole["F"].min(), part["F"].min())
         high = max(whole["F"].max(), part["F"].max())
-        says = partition_bounds(K, labels, C, eta, low, high)
+        predicted = partition_bounds(K, labels, C, eta, low, high)
         alpha, other = np.abs(whole["d"]), np.abs(part["d"])
         signs = np.where(y == y.max(), 1.0, -1.0)
         gradient = 1 - signs * ((part["F"] * K_bar) @ part["d"])
         for quantity, measured, bound in (
-            ("objective", abs(_h(K, whole, eta) - _h(K, part, eta)), says.objective),
-            ("coefficients", ((alpha - other) ** 2).sum(), says.coefficients_printed),
-            ("factor", np.linalg.norm(whole["F"] - part["F"]), says.factor_printed),
+            (
+                "objective",
+                abs(_h(K, whole, eta) - _h(K, part, eta)),
+                predicted.objective,
+            ),
+            (
+                "coefficients",
+                ((alpha - other) ** 2).sum(),
+                predicted.coefficients_printed,
+            ),
+            (
+                "factor",
+                np.linalg.norm(whole["F"] - part["F"]),
+                predicted.factor_printed,
+            ),
         ):
             records.append(
                 {

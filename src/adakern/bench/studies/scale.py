@@ -10,7 +10,7 @@ from threadpoolctl import threadpool_limits
 from adakern.bench.runtime.isolate import isolated
 from adakern.bench.stages.prepare import prepare
 from adakern.dank import DANKClassifier
-from adakern.dank.partition import coupling
+from adakern.dank.theory import coupling
 
 __all__ = ["clusters", "exponents", "plot_clusters", "plot_rows", "rows"]
 
