@@ -1,5 +1,6 @@
 """Configurations, names and places that somebody else has chosen."""
 
+import contextlib
 import os
 import signal
 import stat
@@ -209,7 +210,5 @@ def test_jobs_end_with_the_snakemake_that_started_them(project):
         _, alive = psutil.wait_procs(below, timeout=60)
         assert below and not alive
     finally:
-        try:
+        with contextlib.suppress(ProcessLookupError):
             os.killpg(run.process.pid, signal.SIGKILL)
-        except ProcessLookupError:
-            pass

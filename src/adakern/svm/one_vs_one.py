@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from adakern._utils.arrays import answer_like, as_index, as_numpy, validate_arrays
 from adakern._utils.validation import finite_answer
+from adakern.kernels import check_square
 
 __all__ = ["OneVsOneMixin"]
 
@@ -57,11 +58,8 @@ class OneVsOneMixin(ClassifierMixin):
                 f"{type(self).__name__} needs at least 2 classes"
             )
         pairwise = self.__sklearn_tags__().input_tags.pairwise
-        if pairwise and X.shape[0] != X.shape[1]:
-            raise ValueError(
-                "a precomputed kernel must be a square matrix for fit, got shape "
-                f"{X.shape}"
-            )
+        if pairwise:
+            check_square(X)
         self._prepare(X)
         self.machines_, self.pair_rows_ = [], []
         for first, second in combinations(range(len(self.classes_)), 2):
