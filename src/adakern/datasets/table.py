@@ -29,6 +29,10 @@ class Table:
         Rows with the same number belong together (a patient's recordings).
     test_rows : int64 array or None
         Row numbers of the published test set.
+    published_splits : bool array of shape (n_splits, n) or None
+        True for the test rows of each published split.
+    tuning_rows : bool array of shape (n,) or None
+        True for the validation rows of the published tuning split.
     provenance : dict
         Where the rows came from: source, SHA-256 of the files' bytes, content
         fingerprint, licence, citation.
@@ -41,6 +45,8 @@ class Table:
     feature_names: list[str]
     groups: np.ndarray | None = None
     test_rows: np.ndarray | None = None
+    published_splits: np.ndarray | None = None
+    tuning_rows: np.ndarray | None = None
     provenance: dict = field(default_factory=dict)
 
     @property
@@ -51,6 +57,10 @@ class Table:
             in_test = np.zeros(len(self.X), dtype=int)
             in_test[self.test_rows] = 1
             marks.append(in_test)
+        if self.published_splits is not None:
+            marks += list(self.published_splits)
+        if self.tuning_rows is not None:
+            marks.append(self.tuning_rows)
         return content_fingerprint(self.X, self.y, marks)
 
     @property
@@ -69,7 +79,7 @@ class Table:
         path : path-like
         """
         arrays = {"X": self.X, "y": self.y}
-        for key in ("groups", "test_rows"):
+        for key in ("groups", "test_rows", "published_splits", "tuning_rows"):
             if getattr(self, key) is not None:
                 arrays[key] = getattr(self, key)
         described = {
