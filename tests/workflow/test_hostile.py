@@ -1,6 +1,5 @@
 """Configurations, names and places that somebody else has chosen."""
 
-import contextlib
 import os
 import signal
 import stat
