@@ -20,8 +20,6 @@ from torture import cases, judge
 #: (class, category, case) -> why it is not right, and stays so.
 KNOWN = {}
 
-BEGIN, END = "<!-- campaign: begin -->", "<!-- campaign: end -->"
-
 
 def main():
     """Run the campaign."""
@@ -50,11 +48,16 @@ def main():
     table = _table(tried, right, wrong, left)
     print(table)
     if options.table:
-        page = options.table.read_text()
-        before, _, rest = page.partition(BEGIN)
-        after = rest.partition(END)[2]
-        options.table.write_text(f"{before}{BEGIN}\n{table}\n{END}{after}")
+        write_table(options.table, "campaign", table)
     sys.exit(any(case[:3] not in KNOWN for case in wrong))
+
+
+def write_table(page, name, table):
+    """Put a table between its two marks in a page of the documentation."""
+    begin, end = f"<!-- {name}: begin -->", f"<!-- {name}: end -->"
+    before, _, rest = page.read_text().partition(begin)
+    after = rest.partition(end)[2]
+    page.write_text(f"{before}{begin}\n{table}\n{end}{after}")
 
 
 def _options():

@@ -241,3 +241,21 @@ def test_two_experiments_at_once(project, cluster):
     assert (project.root / SUMMARY.replace("small", "other")).read_text() == summary(
         project
     )
+
+
+def test_another_executor(tmp_path):
+    """cluster-generic with a command that runs what it is given in the background."""
+    pytest.importorskip("snakemake_executor_plugin_cluster_generic")
+    project = Project(tmp_path)
+    submit = project.write(
+        "submit.sh", '#!/bin/sh\nsh "$1" > "$1.out" 2>&1 &\necho $!\n'
+    )
+    submit.chmod(0o755)
+    project.profile = [
+        *("--executor", "cluster-generic", "--jobs", "4", "--latency-wait", "20"),
+        *("--cluster-generic-submit-cmd", str(submit)),
+    ]
+    run = project.run(SUMMARY, timeout=PATIENCE)
+    assert run.returncode == 0, run.output
+    assert "Submitted" in run.output
+    assert [r["status"] for r in project.records()] == ["ok", "ok"]
