@@ -1,12 +1,12 @@
 """Configurations, names and places that somebody else has chosen."""
 
-import contextlib
 import os
 import signal
 import stat
 import subprocess
 import sys
 import time
+from contextlib import suppress
 
 import psutil
 import pytest
@@ -210,5 +210,5 @@ def test_jobs_end_with_the_snakemake_that_started_them(project):
         _, alive = psutil.wait_procs(below, timeout=60)
         assert below and not alive
     finally:
-        with contextlib.suppress(ProcessLookupError):
+        with suppress(ProcessLookupError):
             os.killpg(run.process.pid, signal.SIGKILL)

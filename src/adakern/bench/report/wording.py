@@ -31,7 +31,7 @@ def printable(text):
     r"""Text from outside (an error's message) without what a terminal would obey.
 
     >>> from adakern.bench.report.wording import printable
-    >>> printable("red: \\x1b[31m") == "red: \N{REPLACEMENT CHARACTER}[31m"
+    >>> printable("red: \x1b[31m") == "red: \N{REPLACEMENT CHARACTER}[31m"
     True
     """
     if not isinstance(text, str):
