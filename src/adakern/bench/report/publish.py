@@ -21,12 +21,10 @@ from pathlib import Path
 from adakern._utils.files import atomic_path, write_json
 from adakern.bench.config.compose import ConfigError
 from adakern.bench.config.plan import load_plan
+from adakern.bench.report.origin import CODE, git, make_command
 from adakern.bench.runtime.machine import machine, package_versions
 
 __all__ = ["PublishError", "log_run", "main", "publish"]
-
-#: What the numbers depend on.
-CODE = ("Snakefile", "workflow", "src", "conf", "requirements")
 
 KEPT = (
     *("report.html", "config.yaml", "summary.csv", "ttest.csv", "ranks.csv"),
@@ -65,7 +63,7 @@ def publish(plan, target, with_failures=False):
 
 
 def _uncommitted():
-    changes = _git("status", "--porcelain", "--", *CODE)
+    changes = git("status", "--porcelain", "--", *CODE)
     if changes is None:
         yield "this is no git repository: no commit says which code was run"
     elif changes:
@@ -85,8 +83,8 @@ def _not_done(plan):
     jobs = [f"{row[1]} x {row[0]}" for row in rows if row and row[-1].isdigit()]
     if jobs:
         yield (
-            f"still to be done: {', '.join(jobs)}; first: make run "
-            f"EXPERIMENT={plan.config.experiment}{_as_make(plan.config.overrides)}"
+            f"still to be done: {', '.join(jobs)}; first: "
+            + make_command(plan.config.experiment, plan.config.overrides)
         )
 
 
@@ -113,10 +111,6 @@ def _selection(plan):
     overrides = shlex.join(plan.config.overrides)
     chosen = f"experiment={plan.config.experiment}"
     return ["--config", chosen, *([f"overrides={overrides}"] if overrides else [])]
-
-
-def _as_make(overrides):
-    return f" OVERRIDES={shlex.quote(shlex.join(overrides))}" if overrides else ""
 
 
 def log_run(results, started, cores):
@@ -146,7 +140,7 @@ def provenance(plan):
         ),
         "date": datetime.now(UTC).strftime("%Y-%m-%d"),
         "machine": machine(),
-        "commit": _git("rev-parse", "HEAD"),
+        "commit": git("rev-parse", "HEAD"),
         "wall_seconds": _wall_seconds(plan.results),
     }
     if not plan.cells:
@@ -161,12 +155,6 @@ def provenance(plan):
         "solves_without_result": int((records["status"] != "ok").sum()),
         "solve_seconds": round(float(seconds), 1),
     }
-
-
-def _git(*arguments):
-    command = ["git", *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    return None if done.returncode else done.stdout.rstrip("\n")
 
 
 def main(argv=None):

@@ -115,9 +115,11 @@ def comparison_grids(summary, ttest, metric_of=MAIN_METRIC.get, split="test"):
         if rows.empty:
             continue
         tested = split == "test" and metric == MAIN_METRIC[task]
+        # A good fit of the training part is no merit, and a lone method no winner.
+        competes = split == "test" and rows["method"].nunique() > 1
         cells = {}
         for dataset, of_dataset in rows.groupby("dataset"):
-            best = _best(of_dataset, metric)
+            best = _best(of_dataset, metric) if competes else []
             marks = _marks(ttest, dataset, best) if tested else {}
             for row in of_dataset.itertuples():
                 cells[dataset, row.method] = Cell(
