@@ -10,7 +10,7 @@ from record_factory import make_record, write_records
 
 CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium")
-METHODS = [f"method-{letter}" for letter in "abcdefghijkl"]
+METHODS = [f"method-{letter}" for letter in "abcdef"]
 DATASETS = [f"data-set-{k}" for k in range(12)]
 
 

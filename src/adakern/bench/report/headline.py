@@ -39,8 +39,8 @@ def conclusion(grid, table):
     if len(ranked) < 2:
         return f"{task}: no two methods have results on the same data sets to rank."
     first, second = ranked[:2]
-    n = len(grid.datasets)
-    if n == 1:
+    n = first.n_ranked
+    if len(grid.datasets) == 1:
         return (
             f"{task}: on {grid.datasets[0]} {first.method} comes first"
             f"{_lead(grid, first.method, second.method)}."
@@ -49,13 +49,17 @@ def conclusion(grid, table):
         tied = [row.method for row in ranked if row.rank == first.rank]
         return (
             f"{task}: {', '.join(tied[:-1])} and {tied[-1]} share the best mean rank, "
-            f"{first.rank:.2f} over {n} data sets."
+            f"{first.rank:.2f} over {_sets(n)}."
         )
     return (
-        f"{task}: {first.method} has the best mean rank, {first.rank:.2f} over {n} "
-        f"data sets (best on {first.wins}), before {second.method} with "
+        f"{task}: {first.method} has the best mean rank, {first.rank:.2f} over "
+        f"{_sets(n)} (best on {first.wins}), before {second.method} with "
         f"{second.rank:.2f}{_lead(grid, first.method, second.method)}."
     )
+
+
+def _sets(n):
+    return "one data set" if n == 1 else f"{n} data sets"
 
 
 def _lead(grid, first, second):

@@ -13,7 +13,7 @@ class Standing(NamedTuple):
     method: str
     rank: float
     wins: int
-    n_datasets: int
+    n_ranked: int
     seconds: float
     n_missing: int
 
@@ -34,9 +34,10 @@ def standings(grid, ranks, solves):
     Returns
     -------
     list of Standing
-        `seconds` is the time of search and fit over all solves.
+        `seconds` is the time of search and fit over all solves, `n_ranked` the number
+        of data sets that the ranks are over (those on which every method has results).
     """
-    rank_of = ranks[ranks["task"] == grid.task].set_index("method")["average_rank"]
+    ranks = ranks[ranks["task"] == grid.task].set_index("method")
     solves = solves[solves["task"] == grid.task]
     found = []
     for method in grid.methods:
@@ -44,9 +45,9 @@ def standings(grid, ranks, solves):
         found.append(
             Standing(
                 method,
-                float(rank_of.get(method, np.nan)),
+                float(ranks["average_rank"].get(method, np.nan)),
                 sum(cell.best for cell in cells),
-                sum(cell.n > 0 for cell in cells),
+                int(ranks["n_datasets"].max()),
                 float(cost_seconds(solves[solves["method"] == method]).sum()),
                 sum(cell.n_missing for cell in cells),
             )

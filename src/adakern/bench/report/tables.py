@@ -115,10 +115,10 @@ def comparison_grids(summary, ttest, metric_of=MAIN_METRIC.get, split="test"):
         if rows.empty:
             continue
         tested = split == "test" and metric == MAIN_METRIC[task]
-        # A good fit of the training part is no merit, and a lone method no winner.
-        competes = split == "test" and rows["method"].nunique() > 1
         cells = {}
         for dataset, of_dataset in rows.groupby("dataset"):
+            # A good fit of the training part is no merit, a lone method no winner.
+            competes = split == "test" and (of_dataset["n"] > 0).sum() > 1
             best = _best(of_dataset, metric) if competes else []
             marks = _marks(ttest, dataset, best) if tested else {}
             for row in of_dataset.itertuples():
