@@ -89,31 +89,40 @@ class Work:
 def sizes_of(plan):
     """Sizes of the searches and solves whose files are not there yet."""
     sizes = {}
-    for stage in ("search", "solve"):
-        for _, outputs, settings in plan.jobs(stage):
-            path = next(iter(outputs.values()))
-            if path.exists():
-                continue
-            dataset, method, batch = path.parts[-3], path.parts[-2], path.stem
-            n = plan.config.dataset[dataset].n or 1000
-            points = 1
-            if stage == "search":
-                grid = _axes(settings)
-                points = settings["folds"] * prod(map(len, grid.values()))
-            # Between linear and cubic; the start of a process and of a fit counts too.
-            sizes[stage, dataset, method, batch] = (
-                len(repeats_of(path)) * points * (0.2 + (n / 1000) ** 1.5)
-            )
+    for stage, dataset, method, batch in _jobs(plan):
+        folder = {"search": "search", "solve": "records"}[stage]
+        path = plan.results / folder / dataset / method / f"{batch}.json"
+        if path.exists():
+            continue
+        n = plan.entry(dataset).n or 1000
+        points = 1
+        if stage == "search":
+            recipe = plan.recipe(dataset, method)
+            folds = recipe["folds"] or plan.config.search.folds
+            points = folds * _n_points(recipe["grid"], plan.config.search.step)
+        # Between linear and cubic; the start of a process and of a fit counts too.
+        size = points * (0.2 + (n / 1000) ** 1.5)
+        sizes[stage, dataset, method, batch] = len(repeats_of(path)) * size
     return sizes
 
 
-def _axes(settings):
-    fixed = {
-        axis["relative_to"]: 1.0
-        for axis in settings["grid"].values()
-        if isinstance(axis, dict)
-    }
-    return expand_grid(settings["grid"], fixed, settings["step"])
+def _jobs(plan):
+    """(stage, data set, method, batch) of every search and solve."""
+    for dataset, method in plan.cells:
+        chain = [plan.search_method(dataset, method)]
+        while chain[-1] and plan.hand_over_method(dataset, chain[-1]):
+            chain.append(plan.hand_over_method(dataset, chain[-1]))
+        for batch in plan.batches(dataset):
+            for searched in filter(None, chain):
+                yield "search", dataset, searched, batch
+            yield "solve", dataset, method, batch
+
+
+def _n_points(grid, step):
+    relative = [axis["relative_to"] for axis in grid.values() if isinstance(axis, dict)]
+    return prod(
+        map(len, expand_grid(grid, dict.fromkeys(relative, 1.0), step).values())
+    )
 
 
 def follow(command, plan, stream=None):
@@ -184,7 +193,9 @@ class _Line:
             key = (stage, *match.groups())
             self.work.finish(key, time.monotonic() - started)
             if stage == "solve":
-                self._read(self.plan.record(*match.groups()))
+                dataset, method, batch = match.groups()
+                folder = self.plan.results / "records" / dataset / method
+                self._read(folder / f"{batch}.json")
         self.show()
 
     def _read(self, path):
