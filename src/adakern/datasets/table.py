@@ -19,7 +19,9 @@ class Table:
     Attributes
     ----------
     X : float64 array of shape (n, d)
-        Features as distributed: finite, not scaled.
+        Features as distributed, not scaled: finite, or NaN for a gap that is to be
+        filled in the preparation. A feature of words holds their positions in
+        `categories`.
     y : array of shape (n,)
         Class labels (int64 or words), or float64 values for a regression.
     name : str
@@ -29,6 +31,8 @@ class Table:
         Rows with the same number belong together (a patient's recordings).
     test_rows : int64 array or None
         Row numbers of the published test set.
+    categories : dict of str to list of str
+        Name of each feature of words -> the words.
     provenance : dict
         Where the rows came from: source, SHA-256 of the files' bytes, content
         fingerprint, licence, citation.
@@ -42,6 +46,7 @@ class Table:
     groups: np.ndarray | None = None
     test_rows: np.ndarray | None = None
     provenance: dict = field(default_factory=dict)
+    categories: dict = field(default_factory=dict)
 
     @property
     def fingerprint(self):
@@ -51,7 +56,9 @@ class Table:
             in_test = np.zeros(len(self.X), dtype=int)
             in_test[self.test_rows] = 1
             marks.append(in_test)
-        return content_fingerprint(self.X, self.y, marks)
+        gaps = np.isnan(self.X)
+        marks += list(gaps[:, gaps.any(axis=0)].T)
+        return content_fingerprint(np.where(gaps, 0.0, self.X), self.y, marks)
 
     @property
     def class_counts(self):
@@ -77,6 +84,7 @@ class Table:
             "task": self.task,
             "feature_names": list(self.feature_names),
             "provenance": self.provenance,
+            "categories": self.categories,
         }
         with atomic_path(path) as partial, open(partial, "wb") as file:
             np.savez(file, description=json.dumps(described), **arrays)
