@@ -73,5 +73,5 @@ def test_what_cannot_be_adopted_is_said(own):
     _, path = own
     with pytest.raises(SystemExit, match="there is no file nowhere"):
         main(["compare", "nowhere.csv", "--target", "y"])
-    with pytest.raises(SystemExit, match="no column 'outcom'. Did you mean 'outcome'"):
+    with pytest.raises(SystemExit, match=r"no column 'outcom'. Did you mean 'outcome'"):
         main(["compare", str(path), "--target", "outcom"])

@@ -2,6 +2,7 @@
 
 import argparse
 import os
+import re
 import sys
 from importlib import import_module
 
@@ -30,7 +31,10 @@ def main(argv=None):
     if argv and argv[0] in _PASSED_ON:
         return _pass_on(argv[0], argv[1:])
     parser = _parser()
-    arguments = parser.parse_args(argv)
+    # Settings may stand anywhere; argparse wants positional arguments together.
+    overrides = [word for word in argv if re.match(r"[+~]{0,2}[A-Za-z_][^/]*=", word)]
+    arguments = parser.parse_args([word for word in argv if word not in overrides])
+    arguments.overrides = [*overrides, *getattr(arguments, "overrides", [])]
     if not hasattr(arguments, "handle"):
         parser.print_help()
         return 0
@@ -74,15 +78,15 @@ def _parser():
     run.set_defaults(handle=_run)
     show = commands.add_parser("show", help="print a finished comparison again")
     show.add_argument("experiment", nargs="?", default="quickstart")
-    show.add_argument("overrides", nargs="*", help="the settings that it ran with")
     show.set_defaults(handle=_show)
+    for command in (compare, run, show):
+        command.add_argument(
+            "overrides", nargs="*", help="settings, such as protocol.repeats=3"
+        )
     for command in (compare, run):
         command.add_argument("--cores", type=int, help="all by default")
         command.add_argument(
             "--dry-run", action="store_true", help="print Snakemake's command only"
-        )
-        command.add_argument(
-            "overrides", nargs="*", help="settings, such as protocol.repeats=3"
         )
     for name, (_, text) in _PASSED_ON.items():
         commands.add_parser(name, help=text, add_help=False)
@@ -93,7 +97,12 @@ def _run(arguments, root):
     from adakern.bench.cli.run import run
 
     os.chdir(root)
-    return run(_overrides(arguments), arguments.cores, dry_run=arguments.dry_run)
+    return run(
+        _overrides(arguments),
+        arguments.cores,
+        dry_run=arguments.dry_run,
+        conf=root / "conf",
+    )
 
 
 def _show(arguments, root):
@@ -101,7 +110,7 @@ def _show(arguments, root):
     from adakern.bench.report.show import show
 
     os.chdir(root)
-    plan = load_plan(_overrides(arguments))
+    plan = load_plan(_overrides(arguments), root / "conf")
     if not (plan.results / "report.html").exists():
         sys.exit(
             f"{plan.results} holds no finished run; first: "
@@ -112,11 +121,7 @@ def _show(arguments, root):
 
 
 def _overrides(arguments):
-    """The experiment's name may be left out before settings."""
-    first = arguments.experiment
-    if "=" in first and not first.startswith("experiment="):
-        return [first, *arguments.overrides]
-    return [f"experiment={first.removeprefix('experiment=')}", *arguments.overrides]
+    return [f"experiment={arguments.experiment}", *arguments.overrides]
 
 
 def _compare(arguments, root):
@@ -134,7 +139,10 @@ def _compare(arguments, root):
     )
     os.chdir(root)
     return run(
-        [*overrides, *arguments.overrides], arguments.cores, dry_run=arguments.dry_run
+        [*overrides, *arguments.overrides],
+        arguments.cores,
+        dry_run=arguments.dry_run,
+        conf=root / "conf",
     )
 
 

@@ -9,13 +9,14 @@ import sys
 from pathlib import Path
 
 from adakern.bench.cli.progress import follow
+from adakern.bench.config.compose import CONF
 from adakern.bench.config.plan import load_plan
 from adakern.bench.report.show import show
 
 __all__ = ["run", "snakemake_command"]
 
 
-def snakemake_command(overrides, cores, more=()):
+def snakemake_command(overrides, cores):
     """The command line that runs an experiment.
 
     >>> from adakern.bench.cli.run import snakemake_command
@@ -32,7 +33,6 @@ def snakemake_command(overrides, cores, more=()):
         program or "snakemake",
         "--cores",
         str(cores or os.cpu_count()),
-        *more,
         "--config",
         names[-1],
         # Snakemake parses the value, quotes and all: blanks only between the settings.
@@ -40,7 +40,7 @@ def snakemake_command(overrides, cores, more=()):
     ]
 
 
-def run(overrides, cores=None, *, dry_run=False, more=()):
+def run(overrides, cores=None, *, dry_run=False, conf=CONF):
     """Run an experiment and print what it found.
 
     Parameters
@@ -51,16 +51,16 @@ def run(overrides, cores=None, *, dry_run=False, more=()):
         All of them where None.
     dry_run : bool, default=False
         Print Snakemake's command and what it would do, and do nothing.
-    more : sequence of str, default=()
-        Further arguments for Snakemake.
+    conf : path, default=CONF
+        The configuration folder, that of the working directory.
 
     Returns
     -------
     int
         Exit status.
     """
-    plan = load_plan(overrides)
-    command = snakemake_command(overrides, cores, more)
+    plan = load_plan(overrides, conf)
+    command = snakemake_command(overrides, cores)
     # Several jobs at a time, each with its own threads, would slow each other down.
     for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
         os.environ.setdefault(name, str(plan.config.jobs.threads))
