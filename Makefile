@@ -17,7 +17,7 @@ SNAKEMAKE = $(BIN)/snakemake --cores $(CORES) --config experiment=$(EXPERIMENT) 
 PIP = $(BIN)/pip install --quiet --no-compile
 
 .DEFAULT_GOAL := help
-.PHONY: help run env ui test lint format docs bench unlock publish clean clean-results
+.PHONY: help run env ui test test-oldest lint format docs bench unlock publish clean clean-results
 
 help:  ## list the commands
 	@echo "adakern: kernels that adapt to the data. First of all: make run"; echo
@@ -43,6 +43,9 @@ env: .venv/workflow.done  ## create .venv with the pinned dependencies
 test: .venv/test.done  ## run every test
 	$(BIN)/python -m pytest -n $(CORES) --dist worksteal
 
+test-oldest: .venv-oldest/done  ## the library's tests on the oldest versions it declares
+	.venv-oldest/bin/python -m pytest -n $(CORES) --dist worksteal tests
+
 lint: .venv/test.done  ## check style: Python with ruff, rules with snakefmt
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -67,7 +70,7 @@ publish: .venv/workflow.done  ## keep what a full run measured: make publish EXP
 	$(BIN)/adakern publish experiment=$(EXPERIMENT) $(OVERRIDES)
 
 clean:  ## remove the environment and caches; results, MLflow's and raw data stay
-	rm -rf .venv data/tables data/logs .snakemake build docs/_build docs/gallery docs/api
+	rm -rf .venv .venv-oldest data/tables data/logs .snakemake build docs/_build docs/gallery docs/api
 	rm -rf .pytest_cache .ruff_cache .hypothesis src/*.egg-info
 	@test ! -e results || echo "Kept: results (make clean-results removes it), data/raw"
 
@@ -97,4 +100,11 @@ clean-results:  ## remove all results and MLflow's database; asks first
 	@$(PIP) --require-hashes --requirement requirements/test.txt
 	@$(PIP) torch==2.13.0
 	@$(PIP) xrfm==0.4.5
+	@touch $@
+
+# No extra: neither pandas nor PyTorch nor anything of the workflow.
+.venv-oldest/done: requirements/oldest.txt pyproject.toml
+	$(PYTHON) -m venv --clear .venv-oldest
+	.venv-oldest/bin/pip install --quiet --require-hashes --requirement requirements/oldest.txt
+	.venv-oldest/bin/pip install --quiet --no-deps --no-build-isolation --editable .
 	@touch $@

@@ -1,7 +1,8 @@
 # The whole workflow at a glance:
 #
 #   table -> split -> search -> solve -> compare -> figures -> report
-#                                   \-> track (MLflow)
+#               \                   \-> track (MLflow)   /
+#                \-> special ----------------------------/
 #
 # snakemake --cores 4 --config experiment=dank_uci
 # snakemake --cores 4 --config experiment=dank_uci \
@@ -10,6 +11,7 @@
 # One result alone, with all that it needs (--force: again):
 # snakemake --cores 4 --config experiment=dank_uci -- \
 #     results/dank_uci/records/heart/dank/0-9.json
+import re
 import sys
 import time
 
@@ -22,6 +24,7 @@ from adakern.bench.config import settings
 from adakern.bench.config.compose import ConfigError
 from adakern.bench.config.plan import plan_from_snakemake
 from adakern.bench.config.sources import check_tables, placed_by_hand
+from adakern.bench.config.sweeps import base_name
 from adakern.bench.report.publish import log_run
 
 try:
@@ -40,11 +43,23 @@ STAGE = "../scripts/stage.py"
 STARTED = []
 
 
+def table_of(dataset):
+    """The table of a data set, whatever part of its rows is taken."""
+    return f"{DATA}/tables/{base_name(dataset)}.npz"
+
+
+def one_of(names):
+    """What a wildcard may be: one of the names, nothing where there are none."""
+    return "|".join(map(re.escape, names)) or r"(?!)"
+
+
 wildcard_constraints:
     dataset=r"[^/]+",
     method=r"[^/]+",
     batch=r"\d+-\d+",
-    study=r"\w+",
+    special=one_of(PLAN.config.special),
+    figure=one_of(PLAN.config.figures),
+    name=one_of(PLAN.config.tables),
 
 
 include: "workflow/rules/table.smk"
@@ -52,6 +67,7 @@ include: "workflow/rules/split.smk"
 include: "workflow/rules/search.smk"
 include: "workflow/rules/solve.smk"
 include: "workflow/rules/compare.smk"
+include: "workflow/rules/special.smk"
 include: "workflow/rules/figures.smk"
 include: "workflow/rules/track.smk"
 

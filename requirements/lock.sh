@@ -3,12 +3,22 @@
 # Needs uv on the PATH (`pip install uv`). Run with --upgrade to move to newer versions.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-lock() { # lock OUTPUT EXTRA...
-    local output=$1; shift
-    uv pip compile pyproject.toml requirements/build.in --universal --python-version 3.11 \
-        "${@/#/--extra=}" --generate-hashes --no-emit-index-url --no-emit-find-links \
-        --custom-compile-command "requirements/lock.sh" --output-file "$output" --quiet $upgrade
-}
 upgrade=${1:-}
-lock requirements/workflow.txt workflow
-lock requirements/test.txt workflow test
+lock() { # lock OUTPUT OPTION...
+    local output=$1; shift
+    uv pip compile pyproject.toml --universal --python-version 3.11 "$@" \
+        --generate-hashes --no-emit-index-url --no-emit-find-links \
+        --custom-compile-command "requirements/lock.sh" --output-file "$output" \
+        --quiet $upgrade
+}
+lock requirements/workflow.txt requirements/build.in --extra=workflow
+lock requirements/test.txt requirements/build.in --extra=workflow --extra=test
+
+# The library alone with the oldest versions that it declares, and what its tests need
+# as new as these allow.
+oldest=$(mktemp)
+trap 'rm -f "$oldest"' EXIT
+uv pip compile pyproject.toml --universal --python-version 3.11 --quiet --no-header \
+    --resolution lowest-direct --output-file "$oldest"
+lock requirements/oldest.txt requirements/build.in requirements/oldest.in --no-annotate \
+    --constraint "$oldest"

@@ -1,5 +1,6 @@
 """Kernels that adapt to the data: scikit-learn compatible learned-kernel estimators."""
 
+from adakern.adaptive import AdaptiveKernelClassifier, AdaptiveKernelRegressor
 from adakern.baselines import (
     BayesianMKLClassifier,
     BayesianMKLRegressor,
@@ -22,10 +23,16 @@ from adakern.baselines import (
 from adakern.dank import DANKClassifier, DANKRegressor
 from adakern.knpl import KNPLClassifier
 from adakern.lab import AsymmetricKernelRidge, LABRBFRegressor
-from adakern.nystrom import CriterionNystroem, NystromKernelSelector
+from adakern.nystrom import (
+    CriterionNystroem,
+    NystromKernelSelector,
+    SelectedKernelRidgeClassifier,
+)
 
 __version__ = "0.1.0"
 __all__ = [
+    "AdaptiveKernelClassifier",
+    "AdaptiveKernelRegressor",
     "AsymmetricKernelRidge",
     "BayesianMKLClassifier",
     "BayesianMKLRegressor",
@@ -45,6 +52,7 @@ __all__ = [
     "RFMRegressor",
     "RandomFeatureAlignment",
     "ResNetRegressor",
+    "SelectedKernelRidgeClassifier",
     "SimpleMKLClassifier",
     "SimpleMKLRegressor",
     "UniformMKLClassifier",

@@ -1,6 +1,5 @@
 import numpy as np
 import pytest
-import scikit_posthocs
 from scipy import stats
 
 from adakern.evaluation import rank_methods
@@ -41,6 +40,7 @@ def test_critical_distance_is_demsars():
 
 
 def test_the_distance_parts_the_methods_that_nemenyis_test_parts():
+    scikit_posthocs = pytest.importorskip("scikit_posthocs")
     scores = np.vstack([SCORES] * 3)
     ranking = rank_methods(scores)
     pvalues = scikit_posthocs.posthoc_nemenyi_friedman(scores).to_numpy()

@@ -2,7 +2,6 @@ import itertools
 import math
 
 import numpy as np
-import pandas as pd
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
@@ -156,7 +155,9 @@ def test_compare_methods_makes_every_pair_from_arrays_or_a_frame():
     np.testing.assert_allclose(
         [p.holm_pvalue for p in pairs], holm_correction([p.pvalue for p in pairs])
     )
-    assert pairs == compare_methods(pd.DataFrame(scores), n_train=90, n_test=60)
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(scores)
+    assert pairs == compare_methods(frame, n_train=90, n_test=60)
 
 
 def test_direction_decides_the_winner_only():

@@ -49,14 +49,17 @@ def saddle_by_semidefinite_program(K, y, C, reg):
     """Equation 4 as one program, with the Schur complement form of the SVM's dual."""
     n = len(y)
     G = cp.Variable((n, n), symmetric=True)
-    t, b = cp.Variable(), cp.Variable()
+    t, b, square = cp.Variable(), cp.Variable(), cp.Variable()
     nu, delta = cp.Variable(n, nonneg=True), cp.Variable(n, nonneg=True)
     corner = cp.reshape(1 + nu - delta + b * y, (n, 1), order="C")
     signed = cp.multiply(np.outer(y, y) * K, G)
     bound = cp.reshape(2 * (t - C * cp.sum(delta)), (1, 1), order="C")
     schur = cp.bmat([[signed, corner], [corner.T, bound]])
     constraints = [G >> 0, cp.sum(G, axis=1) == n * np.ones(n), schur >> 0]
-    program = cp.Problem(cp.Minimize(t + reg * cp.sum_squares(G)), constraints)
+    # As a constraint: CVXPY before 1.8 loses a symmetric variable's squares in the
+    # objective and calls the program unbounded.
+    constraints += [cp.sum_squares(G) <= square]
+    program = cp.Problem(cp.Minimize(t + reg * square), constraints)
     program.solve(solver=cp.CLARABEL, tol_gap_abs=1e-10, tol_gap_rel=1e-10)
     return program.value, G.value
 

@@ -140,7 +140,7 @@ def test_blocks_and_batches_do_not_change_the_loss(monkeypatch):
     assert_allclose(np.mean([v for v, _ in halves]), value)
     assert_allclose(sum(g for _, g in halves) / 2, gradient, atol=1e-12)
     monkeypatch.setattr(
-        loss, "_blocks", lambda n: [slice(k, k + 7) for k in range(0, n, 7)]
+        loss, "blocks", lambda n: [slice(k, k + 7) for k in range(0, n, 7)]
     )
     block_value, block_gradient = loss.value_and_gradient(theta)
     assert_allclose(block_value, value)

@@ -1,5 +1,6 @@
-"""A result's code version follows exactly the sources that it runs."""
+"""A result's code version follows exactly the definitions that it runs."""
 
+import ast
 import shutil
 import sys
 from pathlib import Path
@@ -11,37 +12,60 @@ import adakern
 from adakern.bench.runtime import code_version as module
 
 PACKAGE = Path(adakern.__file__).parent
-KNPL = "adakern.knpl.KNPLClassifier"
+KNPL = "adakern.KNPLClassifier"
 NYSTROM = "adakern.nystrom.NystromKernelSelector"
 UNIFORM = "adakern.baselines.uniform_mkl.UniformMKLClassifier"
+NETWORK = "adakern.ResNetRegressor"
 SVC = "sklearn.svm.SVC"
-SOLVE = "adakern.bench.stages.solve"
+SOLVE = "adakern.bench.stages.solve.run"
+SEARCH = "adakern.bench.stages.search.run"
+NAMES = (KNPL, NYSTROM, UNIFORM, NETWORK, SVC, SOLVE, SEARCH)
+
+
+@pytest.fixture(autouse=True)
+def fresh():
+    """No answer of another test is remembered, and none of this one."""
+    caches = (module.code_version, module._module, module._source, module._version)
+    for cached in caches:
+        cached.cache_clear()
+    yield
+    for cached in caches:
+        cached.cache_clear()
 
 
 @pytest.fixture
-def versions(tmp_path, monkeypatch):
-    """Code versions of names, from a copy of the package that a test may edit."""
+def package(tmp_path, monkeypatch):
+    """A copy of the package that a test may edit."""
     copy = tmp_path / "adakern"
     shutil.copytree(PACKAGE, copy, ignore=shutil.ignore_patterns("__pycache__"))
-    origin = SimpleNamespace(origin=str(copy / "__init__.py"))
-    monkeypatch.setattr(module, "find_spec", lambda name: origin)
-
-    def ask(*names):
-        clear_caches()
-        return {name: module.code_version(name) for name in names}
-
-    ask.package = copy
-    yield ask
-    clear_caches()
+    real = module.find_spec
+    spec = SimpleNamespace(origin=str(copy / "__init__.py"))
+    monkeypatch.setattr(
+        module, "find_spec", lambda name: spec if name == "adakern" else real(name)
+    )
+    return copy
 
 
-def clear_caches():
-    module.code_version.cache_clear()
-    module._source.cache_clear()
+def versions(names=NAMES):
+    for cached in (module.code_version, module._module, module._source):
+        cached.cache_clear()
+    return {name: module.code_version(name) for name in names}
+
+
+def changed_by(change, names=NAMES):
+    before = versions(names)
+    change()
+    after = versions(names)
+    return {name for name in names if before[name] != after[name]}
 
 
 def edit(path):
-    path.write_text(path.read_text() + "\n# A change.\n")
+    """Another first statement in every function."""
+    tree = ast.parse(path.read_text())
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef):
+            node.body.append(ast.parse("added = 1").body[0])
+    path.write_text(ast.unparse(tree))
 
 
 @pytest.mark.parametrize(
@@ -51,34 +75,139 @@ def edit(path):
         ("kernels.py", {KNPL, NYSTROM, UNIFORM}),
         ("baselines/easymkl.py", set()),
         ("baselines/uniform_mkl.py", {UNIFORM}),
-        ("bench/stages/report.py", set()),
-        ("bench/stages/prepare.py", {SOLVE}),
-        ("_utils/files.py", {SOLVE}),
+        ("bench/config/validate.py", set()),
+        ("bench/report/page.py", set()),
+        ("bench/stages/prepare.py", {SOLVE, SEARCH}),
         ("bench/report/tracking.py", set()),
+        ("evaluation/metrics.py", {SOLVE}),
+        ("_utils/files.py", {SOLVE, SEARCH}),
     ],
 )
-def test_only_what_runs_the_edited_file_changes(versions, edited, changed):
-    names = (KNPL, NYSTROM, UNIFORM, SVC, SOLVE)
-    before = versions(*names)
-    edit(versions.package / edited)
-    after = versions(*names)
-    assert {name for name in names if before[name] != after[name]} == changed
+def test_only_what_runs_the_edited_file_changes(package, edited, changed):
+    assert changed_by(lambda: edit(package / edited)) == changed
 
 
-def test_a_name_re_exported_at_the_top_is_followed(versions):
-    (versions.package / "__init__.py").write_text(
-        "from adakern.knpl import KNPLClassifier\n"
-    )
-    before = versions("adakern.KNPLClassifier", SVC)
-    edit(versions.package / "knpl" / "classifier.py")
-    after = versions("adakern.KNPLClassifier", SVC)
-    assert before["adakern.KNPLClassifier"] != after["adakern.KNPLClassifier"]
-    assert before[SVC] == after[SVC]
+@pytest.mark.parametrize(
+    ("upgraded", "changed"),
+    [
+        ("torch", {NETWORK}),
+        ("sklearn", set(NAMES)),
+        ("threadpoolctl", {SVC, SOLVE, SEARCH}),
+        ("pandas", set()),
+        ("snakemake", set()),
+    ],
+)
+def test_an_upgraded_package_changes_what_runs_on_it(monkeypatch, upgraded, changed):
+    real = module._version
+    newer = {upgraded: "99.0"}
+
+    def upgrade():
+        monkeypatch.setattr(module, "_version", lambda p: newer.get(p) or real(p))
+
+    assert changed_by(upgrade) >= changed
+    if not changed:
+        assert changed_by(upgrade) == set()
 
 
-def test_packages_count_with_their_version(versions):
-    found = versions(SVC, "sklearn.svm.SVR", "snakefmt.Formatter", SOLVE)
-    assert found[SVC] == found["sklearn.svm.SVR"]
-    assert len({found[SVC], found["snakefmt.Formatter"], found[SOLVE]}) == 3
-    assert all(len(version) == 12 for version in found.values())
-    assert "snakefmt" not in sys.modules, "nothing is imported"
+def test_nothing_is_imported():
+    module.code_version("snakefmt.Formatter")
+    assert "snakefmt" not in sys.modules
+
+
+OWN = """\
+import math as m
+from dataclasses import dataclass
+from functools import partial
+
+from own_parts import scale, unused
+
+LIMIT = 3
+
+
+def helper(x):
+    return x + LIMIT
+
+
+@dataclass
+class Model:
+    '''A docstring.'''
+
+    size: int
+    rate: float = 1.0
+
+    def fit(self, X, y=helper(1)) -> "Model":
+        z: int = m.floor(2.5)
+        return scale(X)
+
+
+def neighbour():
+    return 1
+
+
+if __name__ == "__main__":
+    neighbour()
+"""
+PARTS = """\
+def scale(X):
+    return X
+
+
+def unused():
+    return 2
+"""
+
+
+@pytest.fixture
+def own(tmp_path, monkeypatch):
+    """A module of the project's own: ``own(old, new)`` says whether a change counts."""
+    monkeypatch.syspath_prepend(tmp_path)
+    files = {"own_model": OWN, "own_parts": PARTS}
+
+    def write(changes):
+        for name, text in files.items():
+            for old, new in changes:
+                text = text.replace(old, new)
+            (tmp_path / f"{name}.py").write_text(text)
+
+    def counts(old, new):
+        assert any(old in text for text in files.values())
+        write([])
+        return bool(changed_by(lambda: write([(old, new)]), ["own_model.Model"]))
+
+    return counts
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("A docstring.", "Another one."),
+        ("def neighbour():\n    return 1", "def neighbour():\n    return 7"),
+        ("    neighbour()", "    print()"),
+        ("return 2", "return 5"),
+        ('-> "Model"', '-> "Other"'),
+        ("z: int = m", "z = m"),
+        ("size: int", "size: float"),
+        ("LIMIT = 3\n", "LIMIT = 3  # A comment.\n"),
+        ("return x + LIMIT", "return (\n        x + LIMIT\n    )"),
+        ("from functools import partial\n", ""),
+    ],
+)
+def test_a_change_that_does_not_count(own, old, new):
+    assert not own(old, new)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("LIMIT = 3", "LIMIT = 4"),
+        ("x + LIMIT", "x - LIMIT"),
+        ("helper(1)", "helper(2)"),
+        ("    size: int\n", ""),
+        ("@dataclass\n", ""),
+        ("floor(2.5)", "ceil(2.5)"),
+        ("return X", "return 2 * X"),
+        ("class Model:", "class Model(dict):"),
+    ],
+)
+def test_a_change_that_counts(own, old, new):
+    assert own(old, new)

@@ -195,7 +195,7 @@ def test_columns_of_mixed_kinds_become_text():
     ("change", "message"),
     [
         (lambda path: path.write_text("{"), "not valid JSON"),
-        (lambda path: path.write_text('[{"status": "ok"}]'), "lacks .*'dataset'"),
+        (lambda path: path.write_text('[{"status": "ok"}]'), "lacks .*dataset"),
     ],
 )
 def test_a_broken_file_is_named(tmp_path, change, message):

@@ -11,7 +11,7 @@ def test_experiment_is_valid(name):
     plan = load_plan([f"experiment={name}"])
     assert plan.config.name == name
     assert plan.config.title and plan.config.description
-    assert plan.cells or plan.config.studies
+    assert plan.cells or plan.config.special
 
 
 @pytest.mark.parametrize("name", available("method"))

@@ -3,7 +3,8 @@
 import pytest
 
 from adakern.bench.config import settings
-from adakern.bench.config.plan import load_plan
+from adakern.bench.config.compose import load_config
+from adakern.bench.config.plan import Plan, load_plan
 
 
 def plan(*overrides):
@@ -122,33 +123,15 @@ def test_parameters_change_with_what_they_describe(small):
 
 def test_a_size_that_is_stated_later_keeps_finished_jobs(tmp_path):
     """Jobs of all repeats and jobs of one repeat hold the same records."""
-    sizes = {None: "0-1", 100: "0-1", 5000: "0-0"}
+    config, selected = load_config(["dataset=[sk-wine]", "protocol.repeats=2"])
+    config.results = tmp_path
 
-    def batches(n):
-        found = plan("dataset=[sk-wine]", "protocol.repeats=2", f"results={tmp_path}")
-        found.config.dataset["sk-wine"].n = n
-        return found, found.batches("sk-wine")[0]
+    def first_batch(n):
+        config.dataset["sk-wine"].n = n
+        return Plan(config, selected).batches("sk-wine")[0]
 
-    assert {n: batches(n)[1] for n in sizes} == sizes
-    found, batch = batches(None)
-    record = found.results / "records" / "sk-wine" / "svm-cv" / f"{batch}.json"
+    assert [first_batch(n) for n in (None, 100, 5000)] == ["0-1", "0-1", "0-0"]
+    record = tmp_path / config.name / "records" / "sk-wine" / "svm-cv" / "0-1.json"
     record.parent.mkdir(parents=True)
     record.write_text("[]")
-    assert {batches(n)[1] for n in sizes} == {"0-1"}
-
-
-def test_what_is_compared_gets_a_name_of_its_own():
-    """No override, or one that changes no number, writes to the experiment's folder."""
-    assert plan().config.name == plan("jobs.threads=2", "title=x").config.name
-    assert plan("protocol.repeats=5").config.name == "quickstart", "as it is written"
-    found = plan("protocol.repeats=3", "dataset=[sk-iris, sk-wine]", "data.retries=2")
-    assert found.config.name == "quickstart~dataset=sk-iris,sk-wine~protocol.repeats=3"
-    assert found.results.name == found.config.name
-    assert "protocol.repeats=3" in found.config.title
-    assert "Five repeats" not in found.config.description
-    assert found.config.experiment == "quickstart"
-    turned = plan("dataset=[sk-iris, sk-wine]", "protocol.repeats=3")
-    assert turned.config.name == found.config.name, "whatever the order"
-    assert plan("protocol.repeats=3", "name=mine").config.name == "mine"
-    odd = plan("protocol.repeats=3", "+settings.sk-iris.svm-cv={C: 1/2}").config.name
-    assert "/" not in odd and odd.startswith("quickstart~")
+    assert [first_batch(n) for n in (None, 100, 5000)] == ["0-1"] * 3

@@ -6,6 +6,7 @@ One experiment is run once; every test changes something in a copy of it and ask
 
 import ast
 import copy
+import re
 import shutil
 
 import numpy as np
@@ -78,7 +79,7 @@ def finished(shared_project):
     rows = np.random.default_rng(0).normal(size=(40, 3))
     np.savetxt(project.write("data/raw/mine/mine.csv", ""), rows, delimiter=",")
     at_home(project)
-    run = project.run(overrides=OVERRIDES)
+    run = project.run(overrides=OVERRIDES, timeout=500)
     assert run.returncode == 0, run.output
     return project
 
@@ -110,6 +111,15 @@ def edit(project, path, *changes):
     project.write(path, text)
 
 
+def change_code(project, path, after=""):
+    """Add a statement before the first return behind a line."""
+    start, line, rest = (project.root / path).read_text().partition(after)
+    assert line == after
+    changed = re.sub(r"\n( +)return ", r"\n\1added = 1\n\1return ", rest, count=1)
+    assert changed != rest
+    project.write(path, start + line + changed)
+
+
 def dry_run(project, overrides=""):
     run = project.run("--dry-run", overrides=f"{OVERRIDES} {overrides}")
     assert run.returncode == 0, run.output
@@ -136,14 +146,12 @@ class OtherWords(ast.NodeTransformer):
 
     def generic_visit(self, node):
         super().generic_visit(node)
-        if ast.get_docstring(node) if hasattr(node, "body") else False:
+        documented = isinstance(node, ast.FunctionDef | ast.ClassDef | ast.Module)
+        if documented and ast.get_docstring(node):
             node.body[0].value.value = "Other words."
-        return node
-
-    visit_FunctionDef = visit_ClassDef = visit_Module = generic_visit
-
-    def visit_arg(self, node):
-        node.annotation = ast.Constant("other")
+        if isinstance(node, ast.FunctionDef):
+            for argument in node.args.args:
+                argument.annotation = ast.Constant("other")
         return node
 
 
@@ -173,14 +181,9 @@ def test_planning_wording_templates_and_figures_are_no_results(project):
 def test_a_generator(project):
     """(c) Its tables, and all that follows; no other."""
     path = "src/adakern/datasets/synthetic.py"
-    edit(
-        project, path, ("def make_clowns(", "make_clowns_of = 1\n\n\ndef make_clowns(")
-    )
+    change_code(project, path, "def make_sandwich(")
     assert "Nothing to be done" in dry_run(project).output
-    text = (project.root / path).read_text()
-    start = text.index("def make_clowns(")
-    rest = text[start:].replace("return ", "_ = 1\n    return ", 1)
-    project.write(path, text[:start] + rest)
+    change_code(project, path, "def make_clowns(")
     run = dry_run(project)
     assert tables_again(run) == ["clowns"]
     assert again(run, "solve") == ALL_ON_CLOWNS
@@ -188,11 +191,7 @@ def test_a_generator(project):
 
 def test_a_parser(project):
     """(c) Tables of its format, and all that follows; no other."""
-    path = "src/adakern/datasets/parsers.py"
-    text = (project.root / path).read_text()
-    start = text.index("def parse_csv(")
-    rest = text[start:].replace("    import pandas", "    _ = 1\n    import pandas", 1)
-    project.write(path, text[:start] + rest)
+    change_code(project, "src/adakern/datasets/parsers.py", "def parse_csv(")
     run = dry_run(project)
     assert tables_again(run) == ["mine"]
     assert again(run, "solve") == ["line"]
@@ -200,7 +199,7 @@ def test_a_parser(project):
 
 def test_an_estimator_family_and_those_that_take_over_its_parameters(project):
     """(d) `plain` takes over what the search of `pairwise` found."""
-    edit(project, "src/adakern/knpl/solver.py", ("return ", "_ = 1\n    return "))
+    change_code(project, "src/adakern/knpl/solver.py")
     run = dry_run(project)
     assert again(run, "search") == ["pairwise"]
     assert again(run, "solve") == ["pairwise", "plain"]
@@ -209,8 +208,7 @@ def test_an_estimator_family_and_those_that_take_over_its_parameters(project):
 
 def test_a_nested_estimator_an_own_module_and_an_upgraded_package(project):
     """(d), (f) Inside a Pipeline, beside the Snakefile, and from outside."""
-    path = "src/adakern/nystrom/transformer.py"
-    edit(project, path, ("return self", "_ = 1\n        return self"))
+    change_code(project, "src/adakern/nystrom/transformer.py", "    def fit(")
     edit(project, "own_methods/numbers.py", ("3", "5"))
     path = "site-packages/bought-1.0.dist-info/METADATA"
     edit(project, path, ("Version: 1.0", "Version: 1.1"))
@@ -221,11 +219,7 @@ def test_a_nested_estimator_an_own_module_and_an_upgraded_package(project):
 
 def test_a_metric_is_code_of_every_solve_and_of_no_search(project):
     """(e) A record is written whole by the solve, its metrics with it."""
-    path = "src/adakern/evaluation/metrics.py"
-    text = (project.root / path).read_text()
-    start = text.index("def score(")
-    rest = text[start:].replace("    return", "    _ = 1\n    return", 1)
-    project.write(path, text[:start] + rest)
+    change_code(project, "src/adakern/evaluation/metrics.py", "def score(")
     run = dry_run(project)
     assert again(run, "solve") == sorted([*ALL_ON_CLOWNS, "line"])
     assert not {"table", "split", "search"} & set(run.jobs)

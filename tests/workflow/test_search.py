@@ -32,6 +32,7 @@ def params(**more):
         "step": 1,
         "max_rows": None,
         "holdout_rows": None,
+        "train_rows": None,
         "threads": 1,
         "seed": 4,
         "time_limit": 100,

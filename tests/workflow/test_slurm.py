@@ -1,140 +1,112 @@
-"""The workflow on a real SLURM of one node, started and stopped here.
+"""The workflow on a real SLURM of three nodes, started and stopped here.
 
-Needs Debian's slurmctld, slurmd, slurm-client and munge, root, and a machine that is in
-no cluster yet; elsewhere it is skipped with the reason.
+Whatever happens on the cluster, the summary is that of one machine, but for the rows
+that could not be had, which say why.
 """
 
-import os
-import shutil
-import socket
-import subprocess
-import time
-from pathlib import Path
-
+import pandas as pd
 import pytest
+import yaml
 
-CONFIGURATION = Path("/etc/slurm/slurm.conf")
-TOOLS = ("slurmctld", "slurmd", "sbatch", "squeue", "scontrol", "munged")
+from project import Project
+from slurm import Cluster, reason_to_skip
 
+pytestmark = pytest.mark.skipif(bool(reason_to_skip()), reason=reason_to_skip())
 
-def reason_to_skip():
-    missing = [tool for tool in TOOLS if shutil.which(tool) is None]
-    if missing:
-        return f"SLURM is not installed: {', '.join(missing)}"
-    if os.geteuid() != 0:
-        return "starting SLURM needs root"
-    if CONFIGURATION.exists():
-        return f"this machine belongs to a cluster: {CONFIGURATION} exists"
-    return ""
+SUMMARY = "results/small/summary.csv"
+TWO_SETS = "dataset=[clowns,sk-wine] method=[plain,svm-cv]"
 
+#: Estimators that need a cluster's patience, once.
+TROUBLE = """\
+import os, signal, time
+import numpy as np
+from pathlib import Path
+from sklearn.svm import SVC
 
-REASON = reason_to_skip()
-pytestmark = pytest.mark.skipif(bool(REASON), reason=REASON)
+class Trouble(SVC):
+    '''Waits, or eats memory, in the attempts `how` names; then it is as an SVM.'''
+    def __init__(self, how="", C=1.0, gamma="scale"):
+        super().__init__(C=C, gamma=gamma)
+        self.how = how
 
-
-def slurm_conf(folder):
-    host = socket.gethostname().partition(".")[0]
-    return f"""\
-ClusterName=test
-SlurmctldHost={host}(127.0.0.1)
-SlurmUser=root
-SlurmdUser=root
-AuthType=auth/munge
-StateSaveLocation={folder}/state
-SlurmdSpoolDir={folder}/spool
-SlurmctldPidFile={folder}/slurmctld.pid
-SlurmdPidFile={folder}/slurmd.pid
-SlurmctldLogFile={folder}/slurmctld.log
-SlurmdLogFile={folder}/slurmd.log
-ProctrackType=proctrack/linuxproc
-TaskPlugin=task/none
-SelectType=select/cons_tres
-SelectTypeParameters=CR_Core_Memory
-ReturnToService=2
-JobAcctGatherType=jobacct_gather/none
-AccountingStorageType=accounting_storage/none
-SlurmdParameters=config_overrides
-NodeName={host} NodeAddr=127.0.0.1 CPUs=4 RealMemory=9000
-PartitionName=test Nodes=ALL Default=YES MaxTime=INFINITE State=UP
+    def fit(self, X, y):
+        if self.how:
+            with open(f"tried-{self.how}", "a") as file:
+                file.write(os.environ.get("SLURM_JOB_ID", "none") + "\\n")
+            first = len(Path(f"tried-{self.how}").read_text().split()) == 1
+            if self.how == "hungry" and first:
+                eaten = np.ones(150_000_000)  # 1.2 GB
+                time.sleep(120)
+            if self.how in ("killed", "cut-off") and first or self.how == "slow":
+                time.sleep(600)
+        return super().fit(X, y)
 """
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory):
+    with Cluster(tmp_path_factory.mktemp("slurm")) as cluster:
+        yield cluster
 
 
 @pytest.fixture
-def slurm(tmp_path_factory):
-    """A cluster of this machine alone."""
-    folder = tmp_path_factory.mktemp("slurm")
-    for name in ("state", "spool"):
-        (folder / name).mkdir()
-    CONFIGURATION.parent.mkdir(exist_ok=True)
-    CONFIGURATION.write_text(slurm_conf(folder))
-    Path("/run/munge").mkdir(exist_ok=True)
-    shutil.chown("/run/munge", "munge", "munge")
-    started_munge = not Path("/run/munge/munge.socket.2").is_socket()
-    if started_munge:
-        subprocess.run(["su", "-s", "/bin/sh", "munge", "-c", "munged"], check=True)
-    try:
-        for daemon in ("slurmctld", "slurmd"):
-            subprocess.run([daemon], check=True)
-        deadline = time.monotonic() + 60
-        while "idle" not in slurm_says("sinfo", "--noheader", "--format=%T"):
-            assert time.monotonic() < deadline, (folder / "slurmctld.log").read_text()
-            time.sleep(0.2)
-        yield folder
-    finally:
-        subprocess.run(["scontrol", "shutdown"], check=False)
-        CONFIGURATION.unlink()
-        if started_munge:
-            pid = int(Path("/run/munge/munged.pid").read_text())
-            os.kill(pid, 15)
+def project(tmp_path, cluster):
+    """A project whose runs go to the cluster."""
+    return on(cluster, Project(tmp_path))
 
 
-def slurm_says(*command):
-    return subprocess.run(command, capture_output=True, text=True).stdout
-
-
-def test_experiment_on_slurm(project, slurm):
+def on(cluster, project):
+    project.environment |= cluster.environment
     project.profile = [
         *("--workflow-profile", "profiles/slurm"),
-        # Only here: a cluster without accounting, and no patience.
-        *("--slurm-no-account", "--slurm-status-command", "squeue"),
-        *("--slurm-init-seconds-before-status-checks", "2", "--latency-wait", "10"),
+        # Only here: no patience.
+        *("--slurm-init-seconds-before-status-checks", "2"),
+        *("--seconds-between-status-checks", "3", "--latency-wait", "10"),
     ]
-    # A job that asks for less than it needs, and is then given what it asked for twice.
-    project.write("misbehaving.py", NEEDS_A_SECOND_ATTEMPT)
-    project.write(
-        "conf/method/hungry.yaml",
-        "# @package method.hungry\n"
-        "classifier: {estimator: {_target_: misbehaving.Hungry}}\n",
-    )
-    run = project.solve(
-        overrides="dataset=[clowns,sk-wine] method=[plain,svm-cv,hungry]",
-        timeout=500,
-    )
+    return project
+
+
+def without_groups(project):
+    """Every job of the workflow a job of the cluster."""
+    profile = project.root / "profiles/slurm/config.yaml"
+    settings = yaml.safe_load(profile.read_text())
+    del settings["groups"], settings["group-components"]
+    profile.write_text(yaml.safe_dump(settings))
+
+
+@pytest.fixture(scope="module")
+def one_machine(tmp_path_factory):
+    """The summary of the same experiment without a cluster."""
+    project = Project(tmp_path_factory.mktemp("one-machine"))
+    run = project.run(SUMMARY, overrides=TWO_SETS)
     assert run.returncode == 0, run.output
-    for dataset in ("clowns", "sk-wine"):
-        for method in ("plain", "svm-cv", "hungry"):
-            records = project.records(dataset, method)
-            assert [r["status"] for r in records] == ["ok", "ok"]
-
-    jobs = slurm_says("scontrol", "show", "job", "--oneliner").splitlines()
-    states = [field for job in jobs for field in job.split() if "JobState" in field]
-    # Eight jobs, two of which wait for another: grouped into one, tried twice.
-    assert sorted(states) == ["JobState=COMPLETED", "JobState=FAILED"], jobs
-    first, second = (
-        next(f for f in job.split() if f.startswith("MinMemoryNode")) for job in jobs
-    )
-    assert first == "MinMemoryNode=4000M" and second == "MinMemoryNode=8000M"
+    return summary(project)
 
 
-NEEDS_A_SECOND_ATTEMPT = """\
-import os
-from sklearn.svm import SVC
+def summary(project):
+    """All columns but those of time and memory, which no two runs share."""
+    frame = pd.read_csv(project.root / SUMMARY)
+    measured = [c for c in frame if "seconds" in c or "memory" in c or "bytes" in c]
+    assert measured
+    return frame.drop(columns=measured)
 
-class Hungry(SVC):
-    '''Takes its job down, as a cluster does with one that is out of memory, once.'''
-    def fit(self, X, y):
-        if not os.path.exists("tried"):
-            open("tried", "w").close()
-            os.kill(os.getppid(), 9)
-        return super().fit(X, y)
-"""
+
+def states(cluster, since):
+    return [job["State"] for id, job in cluster.jobs().items() if id not in since]
+
+
+@pytest.mark.parametrize("how", ["groups", "arrays"])
+def test_summary_is_that_of_one_machine(project, cluster, one_machine, how):
+    before = set(cluster.jobs())
+    arguments = []
+    if how == "arrays":
+        without_groups(project)
+        arguments = ["--slurm-array-jobs", "all"]
+    run = project.run(SUMMARY, *arguments, overrides=TWO_SETS, timeout=400)
+    assert run.returncode == 0, run.output
+    pd.testing.assert_frame_equal(summary(project), one_machine)
+    found = states(cluster, before)
+    # Two searches and four solves; the group holds all of them, in two arrays.
+    assert found == ["COMPLETED"] * (1 if how == "groups" else 6)
+    if how == "arrays":
+        assert run.output.count("Submitted array job") == 2

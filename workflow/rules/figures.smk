@@ -1,18 +1,9 @@
 # The experiment's own figures and tables, and the report.
 
 
-def frames(name):
-    """What a figure or table is made from: the records, or frames of its study."""
-    study = PLAN.study_of(name)
-    if study is None:
-        return [f"{RESULTS}/records.parquet"]
-    datasets = PLAN.study_datasets(study)
-    return [f"{RESULTS}/studies/{study}/{dataset}.parquet" for dataset in datasets]
-
-
 rule figure:
     input:
-        frames=lambda w: frames(w.figure),
+        records=rules.compare.output.records,
     output:
         figure=report(
             f"{RESULTS}/figures/{{figure}}.svg",
@@ -33,7 +24,7 @@ rule figure:
 
 rule summary_table:
     input:
-        frames=lambda w: frames(w.name),
+        records=rules.compare.output.records,
         published=PUBLISHED,
     output:
         table=report(

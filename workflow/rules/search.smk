@@ -14,7 +14,7 @@ def job_minutes(batch):
 
 rule search:
     input:
-        table=f"{DATA}/tables/{{dataset}}.npz",
+        table=lambda w: table_of(w.dataset),
         split=f"{RESULTS}/splits/{{dataset}}.npz",
         handed_over=lambda w: search_of(PLAN.hand_over_method(w.dataset, w.method), w),
     output:

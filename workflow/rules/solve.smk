@@ -13,7 +13,7 @@ def records(datasets):
 
 rule solve:
     input:
-        table=f"{DATA}/tables/{{dataset}}.npz",
+        table=lambda w: table_of(w.dataset),
         split=f"{RESULTS}/splits/{{dataset}}.npz",
         search=lambda w: search_of(PLAN.search_method(w.dataset, w.method), w),
     output:
@@ -30,27 +30,5 @@ rule solve:
         aside=lambda w, output: settings.limits(PLAN),
     message:
         "solve: {wildcards.dataset} / {wildcards.method} repeats {wildcards.batch}"
-    script:
-        STAGE
-
-
-rule study:
-    input:
-        table=lambda w: (
-            [] if w.dataset == "none" else [f"{DATA}/tables/{w.dataset}.npz"]
-        ),
-    output:
-        frame=f"{RESULTS}/studies/{{study}}/{{dataset}}.parquet",
-    log:
-        f"{RESULTS}/logs/study/{{study}}/{{dataset}}.log",
-    threads: PLAN.config.jobs.threads
-    resources:
-        mem_mb=lambda w, attempt: PLAN.config.jobs.memory_mb * attempt,
-        runtime=lambda w: job_minutes("0-0"),
-    params:
-        stage="study",
-        settings=lambda w: settings.study(PLAN, w.study),
-    message:
-        "study: {wildcards.study} on {wildcards.dataset}"
     script:
         STAGE

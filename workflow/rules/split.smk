@@ -3,7 +3,7 @@
 
 rule split:
     input:
-        table=f"{DATA}/tables/{{dataset}}.npz",
+        table=lambda w: table_of(w.dataset),
     output:
         split=f"{RESULTS}/splits/{{dataset}}.npz",
     log:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from threadpoolctl import ThreadpoolController
 
-__all__ = ["SMALL_SYSTEM", "one_scipy_thread", "one_thread"]
+__all__ = ["SMALL_SYSTEM", "one_blas_thread", "one_scipy_thread", "one_thread"]
 
 #: Rows up to which more threads slow SciPy's factorisations down, or hardly help.
 SMALL_SYSTEM = 2000
@@ -23,6 +23,28 @@ def one_thread(kind=None):
     ...     pass  # many small products
     """
     return _libraries(os.getpid()).limit(limits=1, user_api=kind)
+
+
+def one_blas_thread(size):
+    """A context in which all linear algebra runs on one thread, where it is small.
+
+    For loops of thousands of small products and factorisations. More threads share one
+    such step in microseconds and wait for each other, spinning, at its end; where
+    another process has the processor of one of them, every step waits for the
+    operating system to give it back, milliseconds later.
+
+    Parameters
+    ----------
+    size : int
+        Rows of the systems of the loop.
+
+    Examples
+    --------
+    >>> from adakern._utils.threads import one_blas_thread
+    >>> with one_blas_thread(100):
+    ...     pass  # the loop
+    """
+    return nullcontext() if size > SMALL_SYSTEM else one_thread("blas")
 
 
 def one_scipy_thread(size):

@@ -224,7 +224,7 @@ def reciprocal_neighbors(X, n_train, distances):
         values, train = product.data[pairs], product.indices[pairs]
         if len(values) and values.min() <= min(last_s[j], last_r.min()):
             equal = train[values == values.min()]
-            best[j] = equal[0] if len(equal) == 1 else equal[S[j, equal].argmin()]
+            best[j] = equal[0] if len(equal) == 1 else equal[S[[j]][:, equal].argmin()]
             settled[j] = True
     rest = np.flatnonzero(~settled)
     for block in row_blocks(len(rest), 48 * n_train):

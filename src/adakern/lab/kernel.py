@@ -5,7 +5,7 @@ from array_api_compat import array_namespace, is_numpy_array
 
 from adakern.kernels import TILE_BYTES, row_blocks
 
-__all__ = ["PROFILES", "lab_gram_matrix", "local_distances"]
+__all__ = ["PROFILES", "lab_gram_matrix", "local_distances", "unit_bandwidth"]
 
 #: Kernel profiles: exp(-D), exp(-sqrt(D)) with D the squared distance under the local
 #: bandwidths; exp(-D) with D the sum of the absolute differences.
@@ -46,6 +46,28 @@ def lab_gram_matrix(T, X, bandwidths, profile="gaussian"):
     centre = xp.mean(X, axis=0)
     distances = local_distances(X - centre, profile)
     return profile_values(distances(T - centre, bandwidths), profile)
+
+
+def unit_bandwidth(spreads, profile):
+    """The one bandwidth at which two rows of data have the distance 1, roughly.
+
+    Parameters
+    ----------
+    spreads : array of shape (d,)
+        Standard deviations of the features.
+    profile : {"gaussian", "laplacian", "l1-laplacian"}
+
+    Returns
+    -------
+    float
+        1 where all features are constant.
+    """
+    xp = array_namespace(spreads)
+    if profile == "l1-laplacian":  # 2 / sqrt(pi): |a - b| of two normal draws
+        distance = 2 / np.pi**0.5 * float(xp.sum(spreads))
+    else:
+        distance = (2 * float(xp.sum(spreads * spreads))) ** 0.5
+    return 1 / distance if distance > 0 else 1.0
 
 
 def local_distances(X, profile):

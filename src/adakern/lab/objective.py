@@ -73,7 +73,7 @@ class InterpolationLoss:
         coef = self.coefficients(theta)
         blocks = [
             profile_values(self.distances(T[rows, :], theta), self.profile) @ coef
-            for rows in self._blocks(T.shape[0])
+            for rows in self.blocks(T.shape[0])
         ]
         return self.xp.concat(blocks) + self.bias
 
@@ -108,7 +108,7 @@ class InterpolationLoss:
         n = y.shape[0]
         solve, coef, slopes_support = self._interpolate(theta)
         loss, Kr, gradient = 0.0, 0.0, 0.0
-        for block in self._blocks(n):
+        for block in self.blocks(n):
             T = X[block, :]
             K, P = profile_values_and_slopes(self.distances(T, theta), self.profile)
             residual = K @ coef + self.bias - y[block]
@@ -133,7 +133,8 @@ class InterpolationLoss:
         solve = solver(K + self.ridge)
         return solve, solve(self.target), slopes
 
-    def _blocks(self, n):
+    def blocks(self, n):
+        """Slices of n rows that fit into the working memory."""
         # About five matrices of one block by S live at the same time.
         return row_blocks(n, 5 * 8 * self.X_support.shape[0])
 

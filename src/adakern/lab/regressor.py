@@ -1,30 +1,27 @@
 """Regression with a radial basis function kernel of locally adaptive bandwidths."""
 
 import warnings
-from itertools import islice
 from numbers import Integral, Real
 
 import numpy as np
 from array_api_compat import array_namespace
 from sklearn.base import BaseEstimator, RegressorMixin
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from adakern._utils.threads import one_scipy_thread
+from adakern._utils.arrays import asarray_like, validate_arrays
+from adakern._utils.threads import one_blas_thread
 from adakern.kernels import row_blocks
-from adakern.lab.arrays import like, to_numpy, validate_arrays
+from adakern.lab.algorithm import BandwidthTraining
 from adakern.lab.kernel import PROFILES, lab_gram_matrix
-from adakern.lab.solvers import SCHEDULES, SOLVERS
-from adakern.lab.support import SUPPORT_RULES, distinct, initial_support, largest_errors
-from adakern.lab.training import History, TrainingData, Watch
+from adakern.lab.refit import RIDGES, RidgePath
+from adakern.lab.selection import LOCALITIES, choose, judge
+from adakern.lab.solvers import SOLVERS
+from adakern.lab.support import SUPPORT_RULES
+from adakern.lab.training import History, TrainingData
 
 __all__ = ["LABRBFRegressor"]
-
-#: Candidates of the global bandwidth, relative to 1 / (root mean squared distance).
-GLOBAL_BANDWIDTHS = 2.0 ** np.arange(-6, 6)
-TUNING_ROWS = 2000
 
 
 class LABRBFRegressor(RegressorMixin, BaseEstimator):
@@ -32,13 +29,16 @@ class LABRBFRegressor(RegressorMixin, BaseEstimator):
 
     The kernel is K(t, x_j) = exp(-D) or exp(-sqrt(D)), with
     D = sum over m of (theta_jm (t_m - x_jm))^2, or exp(-D) with
-    D = sum over m of theta_jm |t_m - x_jm|. A few training rows are support data:
-    f interpolates them by asymmetric kernel ridge regression, and the bandwidths theta
+    D = sum over m of theta_jm |t_m - x_jm|. A few training rows are support data: f
+    interpolates them by asymmetric kernel ridge regression, and the bandwidths theta
     are trained so that f fits all the other rows (algorithm 1 of the paper). Rows with
     the largest error join the support data until there are ``max_support``.
 
-    Scale the features to comparable ranges first. The target is centred and scaled
-    inside, so that its unit does not matter.
+    What the paper leaves open is decided on rows held out: the strength of the ridge,
+    the number of support data, when to stop, and whether bandwidths of their own pay at
+    all. In the end the coefficients are fitted to all rows (``refit``). The paper's own
+    method is ``refit=False, early_stopping=False, standardize=False,
+    bandwidth="global"``.
 
     Parameters
     ----------
@@ -48,21 +48,34 @@ class LABRBFRegressor(RegressorMixin, BaseEstimator):
         absolute differences, which suits targets that change along single features,
         and takes longer. (The global kernels of :mod:`adakern.kernels` call the last
         two "l2-laplacian" and, as scikit-learn does, "laplacian".)
-    alpha : float, default=1e-3
-        Ridge on the support data; not negative.
+    alpha : "auto" or float, default="auto"
+        Ridge on the support data while the bandwidths are trained; not negative. The
+        best one on the training data when "auto"; 1e-3 is the authors'.
     max_support : int, default=100
-        Number of support data to end with, at most; equal rows count once. With no more
-        rows than that, all are support data and the bandwidths stay where they start.
-    bandwidth : "global" or float, default="global"
+        Number of support data to end with, at most; equal rows count once.
+    bandwidth : "shared", "global" or float, default="shared"
         Where the bandwidths start: one number for all, either given (an inverse length
-        in the unit of the features) or the best one on the training data.
+        in the unit of the features, or of the standardised ones) or the best one on the
+        training data ("global"); from there "shared" first trains one vector for all
+        support data, which takes few iterations and saves many later.
+    refit : bool, default=True
+        Fit the coefficients to all rows by ridge regression on the kernel columns of
+        the support data. Its strength is the best on the rows held out where support
+        data have bandwidths of their own, and that of least leave-one-out error
+        otherwise. False interpolates the support data, as the paper does.
+    standardize : bool, default=True
+        Divide the features by their standard deviations first, so that their units do
+        not matter. (The target's never does.)
     coef_penalty : float, default=0.0
         Weight of the squared norm of the coefficients (of the standardized target) in
         the loss of the bandwidths; not negative. For rows too few for the number of
         bandwidths, which then are fitted by large coefficients that cancel.
-    locality : {"local", "shared"}, default="local"
-        "shared" trains one bandwidth vector for all support data: the anisotropic
-        kernel (automatic relevance determination), which is symmetric.
+    locality : {"auto", "global", "shared", "local"}, default="auto"
+        "local" trains a bandwidth vector for each of the support data, "shared" one for
+        all (the anisotropic kernel, automatic relevance determination, which is
+        symmetric), "global" leaves it at one number. "auto" takes the more local one
+        where its squared error on the rows held out is lower by more than a standard
+        error; it is "local" without early stopping.
     support : {"ranks", "random", "kmeans"}, default="ranks"
         The first support data: evenly spread over the ranks of y, uniform, or the rows
         nearest to the centres of a k-means clustering.
@@ -78,7 +91,7 @@ class LABRBFRegressor(RegressorMixin, BaseEstimator):
         round; "adam" has a constant step and small batches, as the authors run it;
         "lbfgs" is a quasi-Newton method on all rows, without chance.
     growth_iter, max_iter : int, default=None
-        Iterations before each growth and after the last one; when None (150, 1500) for
+        Iterations before each growth and after the last one; when None (50, 500) for
         "annealed", (30, 600) for "lbfgs", (500, 5000) for the others.
     tol : float, default=1e-3
         "lbfgs" ends when ten iterations lower the loss by less than this part of it.
@@ -90,20 +103,20 @@ class LABRBFRegressor(RegressorMixin, BaseEstimator):
         "adam" and "sgd".
     max_grad_norm : float, default=10.0
         Norm at which the gradient is clipped (not by "lbfgs").
-    early_stopping : bool, default=False
-        Set rows aside, keep the bandwidths that are best on them, stop when
-        ``patience`` looks in a row brought nothing better. The rows set aside are lost
-        to the training, which on many data costs more than it brings.
-    validation_fraction : float, default=0.1
-        Share of the rows set aside, in (0, 1).
+    early_stopping : bool, default=True
+        Hold rows out of the training of the bandwidths, to choose on them what the
+        other parameters leave open; of fewer than 50 rows none are. When False the
+        result of the last iteration is taken.
+    validation_fraction : float, default=0.2
+        Share of the rows held out, in (0, 1).
     patience : int, default=10
-        Looks at the validation part without improvement, 50 iterations apart (10 of
-        "lbfgs").
+        Looks at the rows held out without improvement after which a round of training
+        ends, 50 iterations apart (10 of "lbfgs").
     precision : {"float32", "float64"}, default="float32"
         Of the training. Linear systems are solved in double precision in any case, and
         the final coefficients are computed in the type of X.
     random_state : int, RandomState instance or None, default=None
-        Draws the validation part, support data and mini-batches.
+        Draws the rows held out, support data and mini-batches.
 
     Attributes
     ----------
@@ -114,6 +127,12 @@ class LABRBFRegressor(RegressorMixin, BaseEstimator):
         Not negative.
     dual_coef_ : array of shape (S,)
     intercept_ : float
+    alpha_ : float
+        Ridge of the coefficients.
+    locality_ : {"global", "shared", "local"}
+        Of the bandwidths.
+    validation_score_ : float
+        R2 on the rows held out, of which it is the best; nan without such rows.
     n_iter_ : int
     converged_ : bool
         Whether the last round ended before ``max_iter``.
@@ -122,7 +141,7 @@ class LABRBFRegressor(RegressorMixin, BaseEstimator):
         y, and the penalty), "validation_loss" (without penalty; nan without validation
         part) and "time" (seconds since the start of fit).
     record_ : dict
-        Profile and locality, for the experiment's records.
+        Profile, locality and ridge, for the experiment's records.
     n_features_in_ : int
 
     Raises
@@ -135,6 +154,8 @@ class LABRBFRegressor(RegressorMixin, BaseEstimator):
     -----
     ConvergenceWarning
         If the last round is cut off by ``max_iter`` while the loss still falls.
+    UserWarning
+        If the rows held out are predicted no better than by the mean.
 
     Notes
     -----
@@ -159,14 +180,16 @@ class LABRBFRegressor(RegressorMixin, BaseEstimator):
 
     _parameter_constraints = {
         "profile": [StrOptions(set(PROFILES))],
-        "alpha": [Interval(Real, 0, None, closed="left")],
+        "alpha": [StrOptions({"auto"}), Interval(Real, 0, None, closed="left")],
         "max_support": [Interval(Integral, 1, None, closed="left")],
         "bandwidth": [
-            StrOptions({"global"}),
+            StrOptions({"shared", "global"}),
             Interval(Real, 0, None, closed="neither"),
         ],
+        "refit": ["boolean"],
+        "standardize": ["boolean"],
         "coef_penalty": [Interval(Real, 0, None, closed="left")],
-        "locality": [StrOptions({"local", "shared"})],
+        "locality": [StrOptions({"auto", *LOCALITIES})],
         "support": [StrOptions(set(SUPPORT_RULES))],
         "initial_support": [Interval(Real, 0, 1, closed="right")],
         "growth": [None, Interval(Integral, 1, None, closed="left")],
@@ -188,12 +211,14 @@ class LABRBFRegressor(RegressorMixin, BaseEstimator):
     def __init__(
         self,
         profile="gaussian",
-        alpha=1e-3,
+        alpha="auto",
         max_support=100,
-        bandwidth="global",
+        bandwidth="shared",
         *,
+        refit=True,
+        standardize=True,
         coef_penalty=0.0,
-        locality="local",
+        locality="auto",
         support="ranks",
         initial_support=1 / 3,
         growth=None,
@@ -205,8 +230,8 @@ class LABRBFRegressor(RegressorMixin, BaseEstimator):
         learning_rate=None,
         batch_size=None,
         max_grad_norm=10.0,
-        early_stopping=False,
-        validation_fraction=0.1,
+        early_stopping=True,
+        validation_fraction=0.2,
         patience=10,
         precision="float32",
         random_state=None,
@@ -215,6 +240,8 @@ class LABRBFRegressor(RegressorMixin, BaseEstimator):
         self.alpha = alpha
         self.max_support = max_support
         self.bandwidth = bandwidth
+        self.refit = refit
+        self.standardize = standardize
         self.coef_penalty = coef_penalty
         self.locality = locality
         self.support = support
@@ -249,19 +276,23 @@ class LABRBFRegressor(RegressorMixin, BaseEstimator):
         self._validate_params()
         X, y = validate_arrays(self, X, y)
         seed = check_random_state(self.random_state).randint(2**31)
+        rng, history = np.random.default_rng(seed), History()
         data = TrainingData(
             X,
             y,
             precision=self.precision,
-            alpha=self.alpha,
+            standardize=self.standardize,
             profile=self.profile,
             coef_penalty=self.coef_penalty,
         )
-        self.n_iter_, history = 0, History()
-        with one_scipy_thread(self.max_support):
-            support, theta = self._train(data, np.random.default_rng(seed), history)
+        rows, held_out = self._hold_out(len(y), rng)
+        training = BandwidthTraining(self, data, rows, held_out, rng, history)
+        with one_blas_thread(self.max_support):
+            chosen = self._choose(training)
+            self._finish(data, chosen)
+        training.warn_unless_converged()
+        self.n_iter_, self.converged_ = training.n_iter, training.converged
         self.history_ = history.lists
-        self._finish(data, support, theta)
         return self
 
     def predict(self, X):
@@ -279,7 +310,7 @@ class LABRBFRegressor(RegressorMixin, BaseEstimator):
         X = validate_arrays(self, X)
         xp = array_namespace(X)
         support_vectors, bandwidths, coef = (
-            like(X, array)
+            asarray_like(array, X)
             for array in (self.support_vectors_, self.bandwidths_, self.dual_coef_)
         )
         blocks = [
@@ -289,126 +320,81 @@ class LABRBFRegressor(RegressorMixin, BaseEstimator):
         ]
         return xp.concat(blocks) + self.intercept_
 
-    def _train(self, data, rng, history):
-        """Algorithm 1: train, add the rows of largest error, train again."""
-        rows, held_out = self._hold_out(data.shape[0], rng)
-        # Equal rows as support data would make their kernel matrix singular.
-        candidates = distinct(to_numpy(data.X), rows)
-        budget = min(self.max_support, len(candidates))
-        start = self._starting_bandwidth(data, candidates, budget, rng)
-        d = data.shape[1]
-        if budget == len(candidates):  # all are interpolated: nothing to train on
-            self.converged_ = True
-            return candidates, data.full((1, d), start)
-        schedule = self._schedule(data)
-        size = max(1, round(self.initial_support * budget))
-        support = self._initial_support(data, candidates, size, rng)
-        theta = data.full((1 if self.locality == "shared" else size, d), start)
-        while True:
-            last = len(support) == budget
-            loss = data.loss(support, np.setdiff1d(rows, support))
-            theta = self._minimize(
-                loss, theta, data.take(held_out), schedule, rng, history, last
-            )
-            if last:
-                return support, theta
-            free = np.setdiff1d(candidates, support)
-            errors = data.errors(loss, theta, free)
-            if errors.max() <= self.error_tol:
-                return support, theta
-            growth = self.growth or max(10, len(support) // 10)
-            new = largest_errors(errors, free, min(growth, budget - len(support)))
-            support = np.concatenate([support, new])
-            if self.locality == "local":
-                theta = data.xp.concat([theta, data.full((len(new), d), start)], axis=0)
-
     def _hold_out(self, n, rng):
-        """Rows to train on and rows to validate on (none if there are few)."""
+        """Rows to train on and rows to choose on (none if there are few)."""
         size = int(self.validation_fraction * n)
-        if not self.early_stopping or size < 5 or n - size <= self.max_support:
+        if not self.early_stopping or size < 10:
             return np.arange(n), np.arange(0)
         order = rng.permutation(n)
         return np.sort(order[size:]), np.sort(order[:size])
 
-    def _initial_support(self, data, rows, size, rng):
-        X = to_numpy(data.X) if self.support == "kmeans" else None
-        return initial_support(X, data.y_host, rows, size, self.support, rng)
+    def _choose(self, training):
+        """What training came to: the best on the rows held out, or the last."""
+        held_out, locality = training.held_out, self.locality
+        if locality == "auto" and not len(held_out):
+            locality = "global" if self.early_stopping else "local"  # nothing is earned
+        candidates = []
+        for candidate in training.candidates():
+            if not candidates or locality in ("auto", candidate.locality):
+                candidates.append(candidate)
+            if candidate.locality == locality == "global":
+                break
+        if locality not in ("auto", "global"):
+            candidates = candidates[1:] or candidates
+        self.validation_score_ = float("nan")
+        if not len(held_out):
+            return candidates[-1]
+        judged = [
+            judge(training.data, candidate, training.rows, held_out, self.refit)
+            for candidate in candidates
+        ]
+        chosen = choose(judged)
+        self._tell_validation_score(chosen.error, training.data.target[held_out])
+        return chosen
 
-    def _starting_bandwidth(self, data, rows, budget, rng):
-        """The number given, or the best one on the rows that are not support data."""
-        if self.bandwidth != "global":
-            return float(self.bandwidth)
-        size = min(budget, max(1, len(rows) // 2))
-        support = self._initial_support(data, rows, size, rng)
-        others = np.setdiff1d(rows, support)
-        if len(others) < 5:
-            return data.unit_bandwidth
-        if len(others) > TUNING_ROWS:
-            others = np.sort(rng.choice(others, TUNING_ROWS, replace=False))
-        loss = data.loss(support, others)
-        candidates = data.unit_bandwidth * GLOBAL_BANDWIDTHS
-        shape = (1, data.shape[1])
-        values = [loss.value(data.full(shape, float(c))) for c in candidates]
-        return float(candidates[int(np.argmin(values))])
-
-    def _schedule(self, data):
-        """Iterations, batch and step: what is given, else the solver's own."""
-        schedule = SCHEDULES[self.solver]
-        if schedule.relative_step:
-            rate = schedule.learning_rate * data.unit_bandwidth
-            schedule = schedule._replace(learning_rate=rate)
-        names = ("growth_iter", "max_iter", "batch_size", "learning_rate")
-        given = {name: getattr(self, name) for name in names}
-        return schedule._replace(**{k: v for k, v in given.items() if v is not None})
-
-    def _minimize(self, loss, theta, held_out, schedule, rng, history, last):
-        """One round of the solver; the bandwidths best on the rows held out."""
-        limit = schedule.max_iter if last else schedule.growth_iter
-        watch = Watch(loss, *held_out, theta, self.patience)
-        iterates = SOLVERS[self.solver](
-            loss,
-            theta,
-            rng=rng,
-            tol=self.tol,
-            learning_rate=schedule.learning_rate,
-            batch_size=schedule.batch_size,
-            max_grad_norm=self.max_grad_norm,
-            horizon=limit if last else None,
-        )
-        count, value = 0, float("nan")
-        for count, (theta, value) in enumerate(islice(iterates, limit), start=1):
-            self.n_iter_ += 1
-            if count % schedule.look_every == 0:
-                validation_loss = watch.look(theta)
-                history.append(self.n_iter_, loss.n_support, value, validation_loss)
-                if watch.stale:
-                    break
-        watch.look(theta)
-        # An annealed step has fallen to zero at the limit.
-        self.converged_ = count < limit or watch.stale or self.solver == "annealed"
-        if last and not self.converged_:
+    def _tell_validation_score(self, error, target):
+        """Keep R2 on the rows held out, and warn where the mean is as good."""
+        spread = float(np.mean((target - target.mean()) ** 2))
+        self.validation_score_ = 1 - error / spread if spread > 0 else float("nan")
+        if self.validation_score_ <= 0:
             warnings.warn(
-                f"LABRBFRegressor stopped at max_iter={limit} with a mean squared "
-                f"error of {value:.3g} var(y), still falling; raise max_iter",
-                ConvergenceWarning,
+                f"LABRBFRegressor predicts the {len(target)} rows held out no better "
+                f"than their mean (R2 = {self.validation_score_:.3g}): there may be "
+                "nothing to learn; else try another profile, or more rows",
+                UserWarning,
                 stacklevel=4,
             )
-        return watch.best
 
-    def _finish(self, data, support, theta):
+    def _finish(self, data, chosen):
         """The coefficients in the type of X, and everything in the unit of y."""
-        loss = data.final_loss(support)
-        xp, X = data.xp, loss.X_support
-        theta = xp.abs(xp.astype(theta, X.dtype))
-        coef = loss.coefficients(theta)
-        if not bool(xp.all(xp.isfinite(coef))):
+        support, theta = chosen.support, data.xp.abs(chosen.theta)
+        if self.refit:
+            path = RidgePath(*data.regression(support, theta, np.arange(data.shape[0])))
+            ridge = chosen.ridge
+            if ridge is None or chosen.locality != "local":
+                ridge = RIDGES[int(np.argmin(path.leave_one_out()))]
+            coef, intercept = path.coefficients(ridge)
+            self.alpha_ = float(ridge)
+        else:
+            loss = data.final_loss(support)
+            coef, intercept = loss.coefficients(theta), float(loss.bias)
+            self.alpha_ = float(data.alpha)
+        if not bool(data.xp.all(data.xp.isfinite(coef))):
             raise ValueError(
                 "the kernel matrix of the support data is singular at "
-                f"alpha={self.alpha!r}; use a larger alpha"
+                f"alpha={self.alpha_!r}; use a larger alpha"
             )
+        dtype = data.original.dtype
         self.support_ = support
-        self.support_vectors_ = data.support_vectors(support)
-        self.bandwidths_ = theta + xp.zeros_like(X)
-        self.dual_coef_ = coef * data.y_scale
-        self.intercept_ = float(loss.bias) * data.y_scale + data.y_mean
-        self.record_ = {"profile": self.profile, "locality": self.locality}
+        self.support_vectors_ = data.original_rows(support)
+        theta = data.xp.astype(theta, data.xp.float64) / data.scale
+        theta = data.xp.astype(theta, dtype)
+        self.bandwidths_ = theta + data.xp.zeros_like(self.support_vectors_)
+        self.dual_coef_ = data.xp.astype(coef * data.y_scale, dtype)
+        self.intercept_ = intercept * data.y_scale + data.y_mean
+        self.locality_ = chosen.locality
+        self.record_ = {
+            "profile": self.profile,
+            "locality": self.locality_,
+            "ridge": self.alpha_,
+        }

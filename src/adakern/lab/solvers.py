@@ -140,6 +140,8 @@ SOLVERS = {"annealed": annealed, "lbfgs": lbfgs, "adam": adam, "sgd": sgd}
 class Schedule(NamedTuple):
     """What a solver runs with unless told otherwise."""
 
+    #: For the bandwidths that all support data share at first.
+    shared_iter: int
     growth_iter: int
     max_iter: int
     #: Iterations between two looks at the validation part.
@@ -152,8 +154,8 @@ class Schedule(NamedTuple):
 
 #: Those of "adam" are the authors'.
 SCHEDULES = {
-    "annealed": Schedule(150, 1500, 50, 512, 0.06, relative_step=True),
-    "adam": Schedule(500, 5000, 50, 128, 0.01),
-    "sgd": Schedule(500, 5000, 50, 128, 0.01),
-    "lbfgs": Schedule(30, 600, 10),
+    "annealed": Schedule(300, 50, 500, 50, 512, 0.06, relative_step=True),
+    "adam": Schedule(1000, 500, 5000, 50, 128, 0.01),
+    "sgd": Schedule(1000, 500, 5000, 50, 128, 0.01),
+    "lbfgs": Schedule(100, 30, 600, 10),
 }

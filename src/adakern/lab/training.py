@@ -1,49 +1,58 @@
 """What one fit works on: scaled training data, and the watch over its validation."""
 
 import time
+from functools import partial
 
 import numpy as np
 from array_api_compat import array_namespace
 from array_api_compat import device as device_of
 
-from adakern.lab.arrays import to_numpy
+from adakern._utils.arrays import as_index, as_numpy
+from adakern.kernels import row_blocks
+from adakern.lab.kernel import local_distances, profile_values, unit_bandwidth
 from adakern.lab.objective import InterpolationLoss
 
 __all__ = ["History", "TrainingData", "Watch"]
 
 
 class TrainingData:
-    """Centred features and standardized target, in the precision of the training.
+    """Centred, perhaps scaled features and standardised target of one fit.
 
     Parameters
     ----------
     X, y : arrays of shapes (n, d) and (n,)
     precision : {"float32", "float64"}
-    alpha, profile, coef_penalty :
+        Of the training.
+    standardize : bool
+        Whether each feature is divided by its standard deviation.
+    profile, coef_penalty :
         Of the losses made here.
     """
 
-    def __init__(self, X, y, *, precision, **settings):
+    def __init__(self, X, y, *, precision, standardize, profile, coef_penalty):
         self.xp = xp = array_namespace(X)
         self.original = X
-        self.centre = xp.mean(xp.astype(X, xp.float64), axis=0)
-        self.y_host = to_numpy(y)
-        self.y_mean = float(self.y_host.mean())
-        self.y_scale = _spread(self.y_host)
+        double = xp.astype(X, xp.float64)
+        self.centre = xp.mean(double, axis=0)
+        spread = xp.std(double - self.centre, axis=0)
+        ones = xp.ones_like(spread)
+        usable = xp.isfinite(spread) & (spread > 0)
+        self.scale = xp.where(usable, spread, ones) if standardize else ones
+        y = as_numpy(y)
+        self.y_mean, self.y_scale = float(y.mean()), _spread(y)
+        #: Standardised target in NumPy, in double precision.
+        self.target = (y - self.y_mean) / self.y_scale
         self.dtype = getattr(xp, precision)
-        self.X = self._centred(X, self.dtype)
-        self.y = self._as_array((self.y_host - self.y_mean) / self.y_scale, self.dtype)
-        self.settings = settings
+        self.X = self._scaled(X, self.dtype)
+        self.y = self._as_array(self.target, self.dtype)
+        self.profile, self.coef_penalty = profile, coef_penalty
+        self.unit_bandwidth = unit_bandwidth(xp.std(self.X, axis=0), profile)
+        #: Ridge of the losses made here; set once it is known.
+        self.alpha = 1.0
 
     @property
     def shape(self):
         return self.X.shape
-
-    @property
-    def unit_bandwidth(self):
-        """One over the root mean squared distance of two rows."""
-        variance = float(self.xp.sum(self.xp.var(self.X, axis=0)))
-        return (2 * variance) ** -0.5 if variance > 0 else 1.0
 
     def full(self, shape, value):
         """An array of the kind of X, for bandwidths."""
@@ -51,36 +60,57 @@ class TrainingData:
 
     def take(self, rows):
         """Features and targets of some rows."""
-        rows = self._index(rows)
+        rows = as_index(rows, self.X)
         return self.xp.take(self.X, rows, axis=0), self.xp.take(self.y, rows, axis=0)
 
     def loss(self, support, rows):
         """The loss of the bandwidths of ``support``, over ``rows``."""
-        return InterpolationLoss(*self.take(support), *self.take(rows), **self.settings)
+        return self._loss(*self.take(support), *self.take(rows))
+
+    def final_loss(self, support):
+        """The same on the support data alone, in the type of X as it was given."""
+        dtype = self.original.dtype
+        X = self._scaled(self.original_rows(support), dtype)
+        y = self._as_array(self.target[support], dtype)
+        return self._loss(X, y, X, y)
+
+    def _loss(self, *arrays):
+        return InterpolationLoss(
+            *arrays,
+            alpha=self.alpha,
+            profile=self.profile,
+            coef_penalty=self.coef_penalty,
+        )
 
     def errors(self, loss, theta, rows):
         """Absolute errors at some rows, in standard deviations of y, in NumPy."""
         X, y = self.take(rows)
-        return np.abs(to_numpy(loss.predict(theta, X) - y))
+        return np.abs(as_numpy(loss.predict(theta, X) - y))
 
-    def final_loss(self, support):
-        """The same on the support data alone, in the type of X as it was given."""
-        X = self._centred(self.support_vectors(support), self.original.dtype)
-        y = (self.y_host[support] - self.y_mean) / self.y_scale
-        y = self._as_array(y, self.original.dtype)
-        return InterpolationLoss(X, y, X, y, **self.settings)
+    def regression(self, support, theta, rows):
+        """Kernel columns and target of some rows, for RidgePath."""
+        target = self._as_array(self.target[rows], self.xp.float64)
+        return partial(self.kernel_blocks, support, theta, rows), target
 
-    def support_vectors(self, support):
-        return self.xp.take(self.original, self._index(support), axis=0)
+    def kernel_blocks(self, support, theta, rows):
+        """Slices of ``rows`` with their kernel values, in double precision."""
+        double = self.xp.float64
+        X_support = self._scaled(self.original_rows(support), double)
+        distances = local_distances(X_support, self.profile)
+        theta = self.xp.astype(theta, double)
+        for block in row_blocks(len(rows), 5 * 8 * len(support)):
+            T = self._scaled(self.original_rows(rows[block]), double)
+            yield block, profile_values(distances(T, theta), self.profile)
 
-    def _centred(self, X, dtype):
-        return self.xp.astype(self.xp.astype(X, self.xp.float64) - self.centre, dtype)
+    def original_rows(self, rows):
+        return self.xp.take(self.original, as_index(rows, self.X), axis=0)
+
+    def _scaled(self, X, dtype):
+        xp = self.xp
+        return xp.astype((xp.astype(X, xp.float64) - self.centre) / self.scale, dtype)
 
     def _as_array(self, values, dtype):
         return self.xp.asarray(values, dtype=dtype, device=device_of(self.X))
-
-    def _index(self, rows):
-        return self.xp.asarray(rows, device=device_of(self.X))
 
 
 def _spread(y):

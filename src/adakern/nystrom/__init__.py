@@ -1,7 +1,13 @@
 """Nyström approximation: column samplers, kernel selection, features."""
 
+from adakern.nystrom.classifier import SelectedKernelRidgeClassifier
 from adakern.nystrom.sampling import sample_columns
 from adakern.nystrom.selector import NystromKernelSelector
 from adakern.nystrom.transformer import CriterionNystroem
 
-__all__ = ["CriterionNystroem", "NystromKernelSelector", "sample_columns"]
+__all__ = [
+    "CriterionNystroem",
+    "NystromKernelSelector",
+    "SelectedKernelRidgeClassifier",
+    "sample_columns",
+]

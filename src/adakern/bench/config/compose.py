@@ -2,6 +2,7 @@
 
 import difflib
 import re
+import sys
 from pathlib import Path
 
 from hydra import compose, initialize_config_dir
@@ -13,10 +14,15 @@ from omegaconf.errors import OmegaConfBaseException
 
 from adakern.bench.config.schema import Config
 
-__all__ = ["CONF", "ConfigError", "available", "load_config", "nearest"]
+__all__ = ["CONF", "SCRIPTS", "ConfigError", "available", "load_config", "nearest"]
 
 #: The configuration folder of this repository.
 CONF = Path(__file__).resolve().parents[4] / "conf"
+
+#: Its modules are special computations, figures and tables of the experiments.
+SCRIPTS = CONF.parent / "workflow" / "scripts"
+if str(SCRIPTS) not in sys.path:
+    sys.path.append(str(SCRIPTS))
 
 GROUPS = ("dataset", "method", "protocol", "experiment", "tracking")
 
@@ -59,8 +65,7 @@ def load_config(overrides=(), conf=CONF):
     Returns
     -------
     config : Config
-        With the entries that the selection leans on added: methods whose parameters
-        others take over, and data sets of the studies.
+        With the methods added whose parameters those of the selection take over.
     selected : dict of str to list of str
         The names under "dataset" and "method" that were asked for.
 
@@ -74,30 +79,21 @@ def load_config(overrides=(), conf=CONF):
     overrides = list(overrides)
     config = _compose(overrides, conf)
     selected = {"dataset": list(config.dataset), "method": list(config.method)}
-    while missing := _missing(config):
-        for group, names in missing.items():
-            for name in names:
-                _check_name(group, name, conf, asked_by="tune_with or a study")
-            every = ",".join([*getattr(config, group), *names])
-            overrides = [*_without(overrides, group), f"{group}=[{every}]"]
+    while missing := _missing_tuners(config):
+        for name in missing:
+            _check_name("method", name, conf, asked_by="tune_with")
+        every = ",".join([*config.method, *missing])
+        others = [o for o in overrides if not o.startswith("method=")]
+        overrides = [*others, f"method=[{every}]"]
         config = _compose(overrides, conf)
     return config, selected
 
 
-def _missing(config):
-    """Names that entries refer to and that the configuration does not hold yet."""
+def _missing_tuners(config):
+    """Methods that others are tuned with and that the configuration does not hold."""
     recipes = [r for m in config.method.values() for r in (m.classifier, m.regressor)]
     tuners = {r.tune_with for r in recipes if r is not None} - {"self"}
-    tables = {name for study in config.studies.values() for name in study.datasets}
-    missing = {
-        "dataset": sorted(tables - set(config.dataset)),
-        "method": sorted(tuners - set(config.method)),
-    }
-    return {group: names for group, names in missing.items() if names}
-
-
-def _without(overrides, group):
-    return [o for o in overrides if not o.startswith(f"{group}=")]
+    return sorted(tuners - set(config.method))
 
 
 def _compose(overrides, conf):

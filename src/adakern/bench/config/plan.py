@@ -6,10 +6,15 @@ given in ``settings.py``.
 
 import shlex
 from functools import cache
-from itertools import product
 from pathlib import Path
 
 from adakern.bench.config.compose import CONF, ConfigError, load_config, nearest
+from adakern.bench.config.sweeps import (
+    Variant,
+    base_name,
+    expand_rows,
+    expand_sweep,
+)
 from adakern.bench.config.validate import validate
 from adakern.bench.config.variant import as_variant
 
@@ -21,7 +26,7 @@ TASK_RECIPE = {"classification": "classifier", "regression": "regressor"}
 def load_plan(overrides=(), conf=CONF):
     """The plan of the experiment that the overrides describe; see ``load_config``."""
     config, selected = load_config(overrides, conf)
-    plan = Plan(as_variant(config, selected, overrides, conf), selected)
+    plan = Plan(as_variant(config, overrides), selected)
     validate(plan, conf)
     return plan
 
@@ -58,16 +63,17 @@ class Plan:
         ``config.dataset`` maps names to entries, wherever those were written down.
     selected : dict of str to list of str
         Data sets and methods to compare; the configuration may hold more, for methods
-        that hand their parameters over and for studies.
+        that hand their parameters over.
     """
 
     def __init__(self, config, selected):
         self.config = config
         self.results = Path(config.results) / config.name
-        self.datasets = selected["dataset"]
         self.methods = selected["method"]
         self.table_names = list(config.dataset)
-        self.variants = _expand_sweep(self.methods, config.sweep)
+        self.rows = expand_rows(selected["dataset"], config.protocol.train_rows)
+        self.datasets = list(self.rows)
+        self.variants = expand_sweep(self.methods, config.sweep)
         self.cells = [
             (dataset, method)
             for dataset in self.datasets
@@ -76,8 +82,8 @@ class Plan:
         ]
 
     def entry(self, dataset):
-        """What is known of a data set."""
-        return self.config.dataset[dataset]
+        """What is known of a data set, or of the one that a sweep of its rows is of."""
+        return self.config.dataset[base_name(dataset)]
 
     def _recipe_or_none(self, dataset, method):
         # An unknown task has no recipe; the entry's check will name it.
@@ -88,11 +94,11 @@ class Plan:
     def recipe(self, dataset, method):
         """The recipe of a cell: fixed parameters, grid left to search, hand-over."""
         recipe = self._recipe_or_none(dataset, method)
-        fixed = dict(self.variants.get(method, {}))
-        fixed |= self.config.settings.get(dataset, {}).get(method, {})
+        fixed = self._settings(dataset, base_name(method))
+        if method in self.variants:
+            fixed |= self.variants[method].params
         if base_name(method) != method:
-            of_base = self.config.settings.get(dataset, {}).get(base_name(method), {})
-            fixed = of_base | fixed
+            fixed |= self._settings(dataset, method)
         grid = {k: v for k, v in recipe.grid.items() if k not in fixed}
         tuner = recipe.tune_with if recipe.tune_with != "self" else None
         if tuner and self.search_method(dataset, tuner) is None:
@@ -104,6 +110,19 @@ class Plan:
             "folds": recipe.folds,
             "fixed": sorted(fixed),
         }
+
+    def _settings(self, dataset, method):
+        """What the experiment fixes: for the data set, then for one size of it."""
+        of_base, own = (
+            self.config.settings.get(name, {}).get(method, {})
+            for name in (base_name(dataset), dataset)
+        )
+        return {**of_base, **own}
+
+    def swept(self, dataset, method):
+        """Axis -> value of the sweeps that a cell is a point of."""
+        variant = self.variants.get(method, Variant())
+        return self.rows[dataset].swept | variant.swept
 
     def search_method(self, dataset, method):
         """The method whose search holds the best parameters of this one, if any."""
@@ -154,43 +173,10 @@ class Plan:
     def _solved_batches(self, dataset):
         return {path.stem for path in self.results.glob(f"records/{dataset}/*/*.json")}
 
-    def study_datasets(self, study):
-        """Data sets of a study; one nameless job when it generates its own data."""
-        return self.config.studies[study].datasets or ["none"]
-
-    def study_of(self, name):
-        """The study that a figure or table shows; None for one of the records."""
-        studies = self.config.studies
-        if name in studies:
-            return name
-        return next((s for s, study in studies.items() if name in study.tables), None)
-
     def figures(self):
-        """Names of the experiment's own figures, of its records and its studies."""
-        studies = [name for name, study in self.config.studies.items() if study.plot]
-        return [*self.config.figures, *studies]
+        """Names of the own figures, of the records and of special computations."""
+        return [*self.config.figures, *self.config.special]
 
     def tables(self):
-        """Names of the experiment's own tables, likewise."""
-        studies = [t for study in self.config.studies.values() for t in study.tables]
-        return [*self.config.tables, *studies]
-
-
-def base_name(method):
-    """The method's own name, without the point of a sweep."""
-    return method.partition("@")[0]
-
-
-def _expand_sweep(methods, sweep):
-    """Methods and the fixed parameters that their point of the sweep adds."""
-    variants = {}
-    for method in methods:
-        axes = sweep.get(method)
-        if not axes:
-            variants[method] = {}
-            continue
-        for point in product(*axes.values()):
-            params = dict(zip(axes, point, strict=True))
-            label = ",".join(f"{key}={value}" for key, value in params.items())
-            variants[f"{method}@{label}"] = params
-    return variants
+        """Names of the own tables, likewise."""
+        return [*self.config.tables, *self.config.special]

@@ -18,8 +18,8 @@ __all__ = [
     "Protocol",
     "Recipe",
     "Search",
-    "Study",
     "Tracking",
+    "View",
 ]
 
 
@@ -56,6 +56,11 @@ class Protocol:
     repeats: int = 10
     #: Share of the rows (of the groups, for "group-holdout") in the test part.
     test_size: float = 0.5
+    #: Sizes of the training part, each drawn from the whole of it, a larger one holding
+    #: the smaller: every data set is solved with each, as ``ijcnn1@train_rows=100``.
+    train_rows: list[int] = field(default_factory=list)
+    #: Test rows at most, drawn likewise; all where null.
+    test_rows: int | None = None
     #: Folds of "kfold"; each is one solve.
     n_splits: int = 5
     #: Keep the class proportions in both parts.
@@ -123,18 +128,13 @@ class Tracking:
 
 
 @dataclass
-class Study:
-    """A computation that is not a solve, and its figure."""
+class View:
+    """A figure or a table of the experiment's own, made from its records."""
 
-    #: Dotted name of ``function(table, seed, **params) -> DataFrame``.
-    compute: str = ""
-    #: Dotted name of ``function(frame) -> matplotlib Figure``.
-    plot: str | None = None
-    #: Table name -> dotted name of ``function(frame) -> DataFrame``, for the report;
-    #: ``function(frame, published)`` gets the experiment's published numbers too.
-    tables: dict[str, str] = field(default_factory=dict)
-    #: One job for each; ``table`` is None when there are none.
-    datasets: list[str] = field(default_factory=list)
+    #: Dotted name of ``function(records, **params)``, which gives a matplotlib Figure
+    #: or a DataFrame; a table's with a parameter ``published`` gets the published
+    #: numbers too. Modules of ``workflow/scripts/`` go by their own name.
+    function: str = ""
     params: dict[str, Any] = field(default_factory=dict)
 
 
@@ -158,13 +158,13 @@ class Config:
     #: Data set -> method -> fixed parameters, stronger than the method's own.
     settings: dict[str, Any] = field(default_factory=dict)
     #: Method -> parameter -> values; each point becomes a method ``name@param=value``.
+    #: What else an axis can be: ``sweeps.py``.
     sweep: dict[str, Any] = field(default_factory=dict)
     #: Table of ``data/published/`` shown beside the measured numbers.
     published: str | None = None
-    #: Figure name -> dotted name of ``function(records) -> matplotlib Figure``.
-    figures: dict[str, str] = field(default_factory=dict)
-    #: Table name -> dotted name of ``function(records) -> DataFrame``, for the report;
-    #: ``function(records, published)`` gets the experiment's published numbers too.
-    tables: dict[str, str] = field(default_factory=dict)
-    studies: dict[str, Study] = field(default_factory=dict)
+    figures: dict[str, View] = field(default_factory=dict)
+    tables: dict[str, View] = field(default_factory=dict)
+    #: Script of ``workflow/scripts/`` -> parameters of its ``compute``: what is no
+    #: solve, but takes its rows from the same split. It gives a figure and a table.
+    special: dict[str, dict[str, Any]] = field(default_factory=dict)
     results: str = "results"

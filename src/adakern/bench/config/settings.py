@@ -12,6 +12,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 import adakern.bench.report
+from adakern.bench.config.sweeps import base_name
 from adakern.bench.runtime.code_version import code_version
 from adakern.bench.runtime.dotted import targets
 from adakern.datasets.parsers import PARSERS, format_of
@@ -62,6 +63,8 @@ def split(plan, dataset):
     protocol = plan.config.protocol
     keys = ("kind", "repeats", "test_size", "n_splits", "stratify", "seed")
     return {key: getattr(protocol, key) for key in keys} | {
+        "train_rows": plan.rows[dataset].swept.get("train_rows"),
+        "test_rows": protocol.test_rows,
         "published": plan.uses_published_split(dataset),
         "code": code_version("adakern.bench.stages.split.run"),
     }
@@ -77,6 +80,7 @@ def search(plan, dataset, method):
         "holdout_rows": None if recipe["folds"] else searching.holdout_rows,
         "step": searching.step,
         "max_rows": searching.max_rows,
+        "train_rows": plan.rows[dataset].swept.get("train_rows"),
     }
 
 
@@ -87,6 +91,9 @@ def solve(plan, dataset, method):
             "dataset": dataset,
             "method": method,
             "task": plan.entry(dataset).task,
+            "base_dataset": base_name(dataset),
+            "base_method": base_name(method),
+            "sweep": plan.swept(dataset, method),
         },
         "described": _described(plan, dataset, method),
     }
@@ -94,13 +101,9 @@ def solve(plan, dataset, method):
 
 def _cell(plan, dataset, method, stage):
     recipe = plan.recipe(dataset, method)
-    protocol = plan.config.protocol
     return {
-        "preparation": {
-            **{k: getattr(protocol, k) for k in ("scale", "scale_fit", "scale_target")},
-            "clip": plan.entry(dataset).clip if protocol.clip else None,
-        },
-        "seed": protocol.seed,
+        "preparation": _preparation(plan, dataset),
+        "seed": plan.config.protocol.seed,
         "estimator": recipe["estimator"],
         "fixed": recipe["fixed"],
         "threads": plan.config.jobs.threads,
@@ -108,6 +111,13 @@ def _cell(plan, dataset, method, stage):
             f"adakern.bench.stages.{stage}.run", *targets(recipe["estimator"])
         ),
     }
+
+
+def _preparation(plan, dataset):
+    protocol = plan.config.protocol
+    keys = ("scale", "scale_fit", "scale_target")
+    clip = plan.entry(dataset).clip if protocol.clip else None
+    return {key: getattr(protocol, key) for key in keys} | {"clip": clip}
 
 
 def _described(plan, dataset, method):
@@ -125,14 +135,15 @@ def _described(plan, dataset, method):
     }
 
 
-def study(plan, name):
-    entry = plan.config.studies[name]
+def special(plan, name):
+    functions = [f"{name}.{function}" for function in ("compute", "plot", "table")]
     return {
-        "compute": entry.compute,
-        "params": entry.params,
+        "script": name,
+        "params": plan.config.special[name],
+        "preparation": {d: _preparation(plan, d) for d in plan.datasets},
         "seed": plan.config.protocol.seed,
         "threads": plan.config.jobs.threads,
-        "code": code_version("adakern.bench.stages.study.run", entry.compute),
+        "code": code_version("adakern.bench.stages.special.run", *functions),
     }
 
 
@@ -150,17 +161,16 @@ def compare(plan):
 
 
 def figure(plan, name):
-    return _function(plan.config.figures.get(name) or plan.config.studies[name].plot)
+    return _view(plan.config.figures[name], "plot")
 
 
 def summary_table(plan, name):
-    study = plan.study_of(name)
-    tables = plan.config.studies[study].tables if study else plan.config.tables
-    return _function(tables[name])
+    return _view(plan.config.tables[name], "tabulate")
 
 
-def _function(name):
-    return {"function": name, "code": code_version(name)}
+def _view(view, stage):
+    code = code_version(f"adakern.bench.stages.{stage}.run", view.function)
+    return asdict(view) | {"code": code}
 
 
 def report(plan):

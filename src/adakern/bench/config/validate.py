@@ -7,8 +7,9 @@ from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 
-from adakern.bench.config.compose import CONF, ConfigError, available, nearest
-from adakern.bench.stages.estimators import expand_grid, make_estimator
+from adakern.bench.config.compose import CONF, SCRIPTS, ConfigError, available, nearest
+from adakern.bench.config.sweeps import base_name
+from adakern.bench.stages.estimators import expand_grid, is_relative, make_estimator
 from adakern.datasets import check_entry
 
 __all__ = ["validate"]
@@ -43,6 +44,7 @@ def validate(plan, conf=CONF):
         *_selection(plan),
         *_settings(plan.config.settings, conf),
         *_functions(plan.config),
+        *_special(plan),
     ]
     # Most data sets share a method's recipe: each distinct one is checked once.
     recipes = {}
@@ -64,6 +66,11 @@ def _numbers(config):
     """Ranges of the numeric settings."""
     bounds = {
         "protocol.repeats": (config.protocol.repeats, 1, math.inf),
+        **{
+            f"protocol.train_rows[{k}]": (n, 2, math.inf)
+            for k, n in enumerate(config.protocol.train_rows)
+        },
+        "protocol.test_rows": (_unbounded(config.protocol.test_rows), 1, math.inf),
         "protocol.n_splits": (config.protocol.n_splits, 2, math.inf),
         "protocol.seed": (config.protocol.seed, 0, 2**32 - 1),
         "search.folds": (config.search.folds, 1, math.inf),
@@ -117,7 +124,7 @@ def _selection(plan):
     config = plan.config
     if not config.name:
         yield "the experiment has no name: its file must say `name: <file name>`"
-    if not plan.cells and not config.studies:
+    if not plan.cells and not (config.special and plan.datasets):
         yield (
             "nothing to do: no selected method treats the task of a selected data set "
             f"(data sets: {', '.join(plan.datasets) or 'none'}; methods: "
@@ -129,8 +136,8 @@ def _selection(plan):
     for method in config.sweep:
         if method not in plan.methods:
             yield f"sweep.{method}: no such method. {nearest(method, plan.methods)}"
-        elif not all(config.sweep[method].values()):
-            yield f"sweep.{method} has an axis without values"
+        for axis, values in (config.sweep[method] or {}).items():
+            yield from _axis(f"sweep.{method}.{axis}", values)
     if config.published:
         path = Path("data/published") / f"{config.published}.csv"
         if not path.is_file():
@@ -140,14 +147,33 @@ def _selection(plan):
             )
 
 
+def _axis(where, axis):
+    """Problems of one axis of a sweep; what it can be says ``sweeps.py``."""
+    if is_relative(axis):
+        axis = axis.get("values")
+    elif isinstance(axis, dict) and axis:
+        loose = [name for name, point in axis.items() if not isinstance(point, dict)]
+        for name in loose:
+            yield (
+                f"{where}.{name}={axis[name]!r}: a named point is a mapping of "
+                "parameters, such as {extension: knn, n_neighbors: 5}"
+            )
+        return
+    if not isinstance(axis, list) or not axis:
+        yield (
+            f"{where} must be a list of values, a mapping with relative_to and values, "
+            f"or named points; it is {axis!r}"
+        )
+
+
 def _settings(settings, conf):
     """Names in ``settings``, which may speak of data sets that are not selected."""
     datasets, methods = available("dataset", conf), available("method", conf)
     for dataset, of_dataset in settings.items():
-        if dataset not in datasets:
+        if base_name(dataset) not in datasets:
             yield f"settings.{dataset}: no such data set. {nearest(dataset, datasets)}"
         for method in of_dataset or {}:
-            if method.partition("@")[0] not in methods:
+            if base_name(method) not in methods:
                 yield (
                     f"settings.{dataset}.{method}: no such method. "
                     f"{nearest(method, methods)}"
@@ -155,14 +181,12 @@ def _settings(settings, conf):
 
 
 def _functions(config):
-    """Dotted names of studies and figures, looked up without importing them."""
-    dotted = {f"figures.{k}": v for k, v in config.figures.items()}
-    dotted |= {f"tables.{k}": v for k, v in config.tables.items()}
-    for name, study in config.studies.items():
-        dotted[f"studies.{name}.compute"] = study.compute
-        if study.plot:
-            dotted[f"studies.{name}.plot"] = study.plot
-        dotted |= {f"studies.{name}.tables.{k}": v for k, v in study.tables.items()}
+    """Dotted names of figures, tables and scripts, looked up without importing them."""
+    dotted = {f"figures.{k}": view.function for k, view in config.figures.items()}
+    dotted |= {f"tables.{k}": view.function for k, view in config.tables.items()}
+    for name in config.special:
+        for function in ("compute", "plot", "table"):
+            dotted[f"special.{name}.{function}"] = f"{name}.{function}"
     for setting, target in dotted.items():
         module, _, function = target.rpartition(".")
         try:
@@ -170,12 +194,29 @@ def _functions(config):
         except ModuleNotFoundError:
             spec = None
         if spec is None:
-            yield f"{setting}={target!r}: there is no module {module!r}"
+            known = [path.stem for path in SCRIPTS.glob("*.py")]
+            yield f"{setting}: there is no module {module!r}. {nearest(module, known)}"
             continue
         tree = ast.parse(Path(spec.origin).read_text())
         names = [node.name for node in tree.body if isinstance(node, ast.FunctionDef)]
         if function not in names:
             yield f"{setting}={target!r} names no function. {nearest(function, names)}"
+
+
+def _special(plan):
+    """Special computations show one split, under names of their own."""
+    config = plan.config
+    for name in config.special:
+        for kind in ("figures", "tables"):
+            if name in getattr(config, kind):
+                yield f"{kind}.{name} has the name of a special computation; rename it"
+    for dataset in plan.datasets:
+        if config.special and plan.n_repeats(dataset) > 1:
+            yield (
+                f"{', '.join(config.special)} shows one split, and {dataset} has "
+                f"{plan.n_repeats(dataset)}; set protocol.repeats=1 (and "
+                "protocol.kind=holdout)"
+            )
 
 
 def _recipe(where, recipe):
@@ -200,6 +241,17 @@ def _recipe(where, recipe):
     return _values(recipe, where)
 
 
+def _moving_units(recipe):
+    """Fixed parameters in units of one that the same search still moves."""
+    for name, value in recipe["estimator"].items():
+        if is_relative(value) and value["relative_to"] in recipe["grid"]:
+            yield (
+                f"{name} is relative to {value['relative_to']}, which this method "
+                "searches itself; fix it, or take it over from another method with "
+                "tune_with"
+            )
+
+
 def _is_unknown(parameter, known):
     """By the part before ``__``; what is behind it, the nested estimator must know."""
     own = parameter.partition("__")[0]
@@ -215,6 +267,8 @@ def _values(recipe, where):
             "a list, or a mapping with relative_to and a list of values"
             for axis in loose
         ]
+    if moving := list(_moving_units(recipe)):
+        return [f"{where}: {problem}" for problem in moving]
     try:
         estimator = make_estimator(recipe["estimator"])
         grid = expand_grid(recipe["grid"], _reference_values(recipe, estimator))

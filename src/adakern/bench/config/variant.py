@@ -7,50 +7,41 @@ description, which speaks of other settings, is not shown.
 
 import hashlib
 import re
-from dataclasses import asdict, replace
-
-from adakern.bench.config.compose import load_config
+from dataclasses import replace
 
 __all__ = ["as_variant"]
 
-#: What does not decide which numbers come out.
-NOT_COMPARED = (
-    *("name", "title", "description", "overrides", "figures", "tables", "published"),
+#: Settings that do not decide which numbers come out.
+NOT_COMPARED = {
+    *("name", "title", "description", "figures", "tables", "published"),
     *("jobs", "data", "tracking", "results"),
-)
+}
 LONGEST = 60
 
 
-def as_variant(config, selected, overrides, conf):
+def as_variant(config, overrides):
     """The configuration under a name of its own, where it compares something else.
 
     Parameters
     ----------
     config : adakern.bench.config.schema.Config
-    selected : dict of str to list of str
-        Data sets and methods to compare.
     overrides : sequence of str
         All that the command line says, the experiment included.
-    conf : path
 
     Returns
     -------
     Config
         With the overrides noted. A name among the overrides is kept as it is.
     """
-    chosen = [o for o in overrides if o.startswith("experiment=")]
-    changes = [o for o in overrides if o not in chosen]
+    changes = [o for o in overrides if not o.startswith("experiment=")]
     config = replace(config, experiment=config.name, overrides=changes)
-    if not changes or any(change.startswith("name=") for change in changes):
+    # The last word on a setting counts, and the order of the settings does not.
+    telling = {change.partition("=")[0]: change for change in changes}
+    listed = sorted(c for c in telling.values() if _section(c) not in NOT_COMPARED)
+    if "name" in telling:
+        return replace(config, experiment=_experiment(overrides) or config.name)
+    if not listed:
         return config
-    if _compared(config, selected) == _compared(*load_config(chosen, conf)):
-        return config
-    telling = {
-        change.partition("=")[0]: change
-        for change in changes
-        if re.match(r"\w*", change.lstrip("+~"))[0] not in NOT_COMPARED
-    }
-    listed = sorted(telling.values())
     return replace(
         config,
         name=f"{config.name}~{_slug(listed)}",
@@ -59,9 +50,14 @@ def as_variant(config, selected, overrides, conf):
     )
 
 
-def _compared(config, selected):
-    parts = asdict(config)
-    return {k: v for k, v in parts.items() if k not in NOT_COMPARED}, selected
+def _section(change):
+    return re.match(r"[+~]*(\w*)", change)[1]
+
+
+def _experiment(overrides):
+    """The experiment that is asked for, whatever name its results are to have."""
+    asked = [o.partition("=")[2] for o in overrides if o.startswith("experiment=")]
+    return asked[-1] if asked else None
 
 
 def _slug(changes):

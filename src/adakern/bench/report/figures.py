@@ -13,12 +13,16 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import NullFormatter
 
 from adakern._utils.files import atomic_path
+from adakern.bench.report.palette import FAMILIES
 from adakern.bench.report.standings import cost_seconds
-from adakern.bench.report.tables import LABELS
+from adakern.bench.report.tables import LABELS, SCALES
 from adakern.evaluation import GREATER_IS_BETTER, MAIN_METRIC
 
 __all__ = [
     "MIN_DATASETS",
+    "SEARCH_SCORE",
+    "STYLE",
+    "colour",
     "plot_boxes",
     "plot_critical_difference",
     "plot_search",
@@ -27,7 +31,7 @@ __all__ = [
     "to_svg",
 ]
 
-_STYLE = {
+STYLE = {
     "font.family": "sans-serif",
     "font.size": 9,
     "axes.spines.top": False,
@@ -37,7 +41,6 @@ _STYLE = {
     "svg.fonttype": "none",
     "svg.hashsalt": "adakern",
 }
-_SCALED = {"accuracy": 100}
 _DASHES, _DOTS = ("-", "--", ":", "-."), "osD^"
 #: Up to this many methods all points carry their names.
 _FEW = 10
@@ -59,7 +62,7 @@ def save_svg(figure, path):
 def to_svg(figure):
     """The figure as SVG text, transparent, with text as text."""
     buffer = io.StringIO()
-    with matplotlib.rc_context(_STYLE):
+    with matplotlib.rc_context(STYLE):
         figure.savefig(
             buffer,
             format="svg",
@@ -86,13 +89,13 @@ def plot_boxes(solves, task, styles, order):
     solves = _finished(solves, task, column)
     methods = [name for name in order if name in set(solves["method"])]
     datasets = sorted(solves["dataset"].unique())
-    with matplotlib.rc_context(_STYLE):
+    with matplotlib.rc_context(STYLE):
         figure, axes = _grid(len(datasets), 3.4, 0.75 + 0.27 * len(methods), "y")
         for axis, dataset in zip(axes, datasets, strict=False):
             here = solves[solves["dataset"] == dataset]
             scores = [
                 here.loc[here["method"] == method, column].to_numpy()
-                * _SCALED.get(metric, 1)
+                * SCALES.get(metric, 1)
                 for method in methods
             ]
             _draw_boxes(axis, scores, [styles[method] for method in methods])
@@ -132,13 +135,13 @@ def plot_time_accuracy(solves, task, styles):
     column = f"test_{metric}"
     solves = _finished(solves, task, column)
     solves = solves.assign(
-        seconds=cost_seconds(solves), score=solves[column] * _SCALED.get(metric, 1)
+        seconds=cost_seconds(solves), score=solves[column] * SCALES.get(metric, 1)
     )
     means = solves.groupby(["dataset", "method"])[["seconds", "score"]].mean()
     datasets = sorted(solves["dataset"].unique())
     names = sorted(solves["method"].unique())
     few = len(names) <= _FEW
-    with matplotlib.rc_context(_STYLE):
+    with matplotlib.rc_context(STYLE):
         figure, axes = _grid(len(datasets), 3.5, 2.5, "x")
         axes[0].set_xscale("log")
         axes[0].xaxis.set_minor_formatter(NullFormatter())
@@ -244,7 +247,7 @@ def plot_critical_difference(ranks, task, styles):
     apart = np.abs(np.subtract.outer(average.to_numpy(), average.to_numpy()))
     # The diagram only asks which side of the level a p-value is on.
     pvalues = pd.DataFrame((apart <= distance) * 1.0, index=names, columns=names)
-    with matplotlib.rc_context(_STYLE | {"axes.grid": False}):
+    with matplotlib.rc_context(STYLE | {"axes.grid": False}):
         figure = Figure(figsize=(7.5, 1.2 + 0.2 * len(names)))
         axis = figure.add_axes((0.22, 0.05, 0.56, 0.85))
         critical_difference_diagram(
@@ -272,7 +275,7 @@ def plot_search(curves, task, style):
     style : adakern.bench.report.palette.Style
     """
     axes_names = sorted({name for by_axis in curves.values() for name in by_axis})
-    with matplotlib.rc_context(_STYLE):
+    with matplotlib.rc_context(STYLE):
         figure, axes = _grid(len(axes_names), 3.0, 2.0)
         handles = {}
         for axis, name in zip(axes, axes_names, strict=False):
@@ -282,7 +285,7 @@ def plot_search(curves, task, style):
             for i, (dataset, curve) in enumerate(shown.items()):
                 (handles[dataset],) = axis.plot(
                     curve.index,
-                    curve.to_numpy() * _SCALED.get(MAIN_METRIC[task], 1),
+                    curve.to_numpy() * SCALES.get(MAIN_METRIC[task], 1),
                     _DASHES[i % len(_DASHES)],
                     marker=_DOTS[i // len(_DASHES) % len(_DOTS)],
                     markersize=3,
@@ -333,3 +336,8 @@ def _decades(seconds):
     """Limits of a logarithmic axis: whole powers of ten around the values."""
     exponents = np.log10(np.maximum(seconds.dropna(), 1e-6))
     return 10 ** np.floor(exponents.min() - 0.05), 10 ** np.ceil(exponents.max() + 0.05)
+
+
+def colour(i):
+    """The i-th of the colours, from the first again behind the last."""
+    return list(FAMILIES.values())[i % len(FAMILIES)]

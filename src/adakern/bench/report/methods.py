@@ -2,6 +2,7 @@
 
 import re
 
+from adakern.bench.config.sweeps import base_name
 from adakern.bench.report.curves import read_search, search_curves
 from adakern.bench.report.figures import SEARCH_SCORE, plot_search, to_svg
 from adakern.bench.report.svg import inline_svg
@@ -32,7 +33,7 @@ def describe_methods(out, config, solves, styles):
     panels = []
     for name in sorted(solves["method"].unique()):
         rows = solves[(solves["method"] == name) & (solves["status"] == "ok")]
-        entry = known.get(name.partition("@")[0], {})
+        entry = known.get(base_name(name), {})
         panels.append(
             {
                 "name": name,

@@ -9,6 +9,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from adakern._utils.files import atomic_path
+from adakern.bench.config.sweeps import base_name
 from adakern.bench.report.figures import (
     plot_boxes,
     plot_critical_difference,
@@ -263,7 +264,8 @@ def _unconverged(solves):
 def _data(config, provenance, comparison):
     """What is known of each data set: its entry, its size, where it came from."""
     entries, solves = config.get("dataset", {}), comparison.get("solves")
-    names = set(provenance) if solves is None else {*provenance, *solves["dataset"]}
+    solved = [] if solves is None else solves["dataset"].map(base_name)
+    names = {*provenance, *solved}
     return [
         {
             key: entries.get(name, {}).get(key) or ""
@@ -279,7 +281,7 @@ def _sizes(solves, name):
     columns = ["n_train", "n_test", "n_features"]
     rows = pd.DataFrame(columns=columns)
     if solves is not None:
-        rows = solves.loc[solves["dataset"] == name, columns]
+        rows = solves.loc[solves["dataset"].map(base_name) == name, columns]
     return {column: _whole(rows[column].max()) for column in columns}
 
 

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from matplotlib.markers import MarkerStyle
 
+from adakern.bench.config.sweeps import base_name
 from adakern.bench.runtime.dotted import resolve
 
 __all__ = ["FAMILIES", "Style", "families_of", "method_styles", "swatch"]
@@ -101,7 +102,7 @@ def method_styles(names, families=None):
     """
     styles, taken = {}, dict.fromkeys(FAMILIES, 0)
     for name in sorted(set(names)):
-        family = (families or {}).get(name.partition("@")[0], "other rivals")
+        family = (families or {}).get(base_name(name), "other rivals")
         shade, marker = divmod(taken[family], len(_MARKERS))
         taken[family] += 1
         colour = _darker(FAMILIES[family], _SHADES[shade % len(_SHADES)])

@@ -9,6 +9,7 @@ from adakern.evaluation import GREATER_IS_BETTER, MAIN_METRIC
 __all__ = [
     "LABELS",
     "MARKS",
+    "SCALES",
     "Cell",
     "Grid",
     "comparison_grids",
@@ -33,8 +34,9 @@ LABELS = {
     "n_support": "Support data",
     "n_iter": "Iterations",
 }
-_SCALES = {"accuracy": 100, "balanced_accuracy": 100, "f1": 100}
-_SCALES["peak_memory_bytes"] = 1e-6
+#: Factors from the units of a record to those of ``LABELS``.
+SCALES = {"accuracy": 100, "balanced_accuracy": 100, "f1": 100}
+SCALES["peak_memory_bytes"] = 1e-6
 _DIGITS = {"accuracy": 2, "balanced_accuracy": 2, "f1": 2, "rank": 1, "n_support": 1}
 _DIGITS |= {"peak_memory_bytes": 0, "n_iter": 1, "mae": None}
 
@@ -84,7 +86,7 @@ def display(metric, value):
     digits = _DIGITS.get(metric, 4)
     if metric.endswith("_seconds") or digits is None:
         return f"{value:.3g}"
-    return f"{value * _SCALES.get(metric, 1):.{digits}f}"
+    return f"{value * SCALES.get(metric, 1):.{digits}f}"
 
 
 def comparison_grids(summary, ttest, metric_of=MAIN_METRIC.get, split="test"):

@@ -121,7 +121,7 @@ class _Module:
     def __init__(self, name, path):
         self.name, self.is_package = name, path.name == "__init__.py"
         self.definitions, self.effects, self._facts = {}, [], {}
-        for statement in ast.parse(path.read_bytes()).body:
+        for statement in _one_import_each(ast.parse(path.read_bytes()).body):
             if _is_silent(statement) or _is_main_guard(statement):
                 continue
             bound = _bound_names(statement)
@@ -139,7 +139,7 @@ class _Module:
             imports = isinstance(statement, ast.Import | ast.ImportFrom)
             shape = "" if imports else repr(_shape(statement))
             used, imported = set(), set()
-            for node in ast.walk(statement):
+            for node in _walk(statement):
                 if isinstance(node, ast.Name):
                     used.add(node.id)
                 elif isinstance(node, ast.Import):
@@ -159,6 +159,19 @@ class _Module:
         parts = self.name.split(".")
         parts = parts[: len(parts) - node.level + self.is_package]
         return ".".join([*parts, node.module] if node.module else parts)
+
+
+def _one_import_each(statements):
+    """Statements with ``import a, b`` as two, so that using a does not mean b."""
+    for statement in statements:
+        if isinstance(statement, ast.Import):
+            yield from (ast.Import([alias]) for alias in statement.names)
+        elif isinstance(statement, ast.ImportFrom):
+            module, level = statement.module, statement.level
+            for alias in statement.names:
+                yield ast.ImportFrom(module, [alias], level)
+        else:
+            yield statement
 
 
 def _bound_names(statement):
@@ -183,6 +196,15 @@ def _imported_by_call(call):
     if function in IMPORTERS and isinstance(first, ast.Constant):
         return {str(first.value)}
     return set()
+
+
+def _walk(node):
+    """A node and all below it that runs: no annotation."""
+    yield node
+    for name, value in ast.iter_fields(node):
+        for child in value if isinstance(value, list) else [value]:
+            if isinstance(child, ast.AST) and name not in SILENT:
+                yield from _walk(child)
 
 
 def _shape(node):

@@ -23,6 +23,7 @@ _PREFIXES = {
     "preparation": "preparation_",
     "protocol": "protocol_",
     "search": "search_",
+    "sweep": "sweep_",
 }
 _KEY = ["dataset", "method", "repeat"]
 _NEEDED = {

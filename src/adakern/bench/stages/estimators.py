@@ -2,7 +2,7 @@
 
 from adakern.bench.runtime.dotted import instantiate
 
-__all__ = ["expand_grid", "make_estimator"]
+__all__ = ["expand_grid", "is_relative", "make_estimator"]
 
 
 def make_estimator(recipe, params=None, *, seed=None, threads=1):
@@ -12,6 +12,9 @@ def make_estimator(recipe, params=None, *, seed=None, threads=1):
     ----------
     recipe : dict
         ``_target_`` and fixed parameters; nested estimators have a ``_target_`` too.
+        A key such as ``select__sampling`` is a parameter of a nested one. A number in
+        units of another parameter, whose value a search may give, is
+        ``{relative_to: C, power: 2, value: 0.1}``.
     params : dict, default=None
         Parameters set over the fixed ones.
     seed : int, default=None
@@ -23,11 +26,30 @@ def make_estimator(recipe, params=None, *, seed=None, threads=1):
     -------
     estimator
     """
-    estimator = instantiate(recipe)
+    relative = {k: v for k, v in recipe.items() if is_relative(v)}
+    nested = {k: v for k, v in recipe.items() if "__" in k and k not in relative}
+    later = relative.keys() | nested.keys()
+    estimator = instantiate({k: v for k, v in recipe.items() if k not in later})
+    estimator.set_params(**nested)
     known = estimator.get_params()
     open_params = {"random_state": seed, "n_jobs": threads}
     defaults = {k: v for k, v in open_params.items() if k in known and k not in recipe}
-    return estimator.set_params(**defaults, **(params or {}))
+    estimator.set_params(**defaults, **(params or {}))
+    known = estimator.get_params()
+    absolute = {k: _in_units(v["value"], v, known) for k, v in relative.items()}
+    return estimator.set_params(**absolute)
+
+
+def is_relative(value):
+    """Whether a parameter or an axis is given in units of another parameter."""
+    return isinstance(value, dict) and "relative_to" in value
+
+
+def _in_units(value, unit, params):
+    """A number times the unit's power; what is no number, as it is."""
+    if not _is_number(value):
+        return value
+    return value * params[unit["relative_to"]] ** unit.get("power", 1)
 
 
 def expand_grid(grid, fixed, step=1):
@@ -50,13 +72,11 @@ def expand_grid(grid, fixed, step=1):
     """
     expanded = {}
     for name, axis in grid.items():
-        relative = isinstance(axis, dict)
-        values = list(axis["values"] if relative else axis)
+        values = list(axis["values"] if is_relative(axis) else axis)
         if step > 1 and len(values) > 3 and all(_is_number(v) for v in values):
             values = values[::step]
-        if relative:
-            unit = fixed[axis["relative_to"]] ** axis.get("power", 1)
-            values = [v * unit if _is_number(v) else v for v in values]
+        if is_relative(axis):
+            values = [_in_units(value, axis, fixed) for value in values]
         expanded[name] = values
     return expanded
 

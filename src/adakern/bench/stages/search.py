@@ -132,7 +132,8 @@ def _search_repeat(inputs, params, handed_over, repeat):
     table = Table.load(inputs["table"])
     train, test = load_split(inputs["split"], repeat)
     prepared = prepare(table, train, test, **params["preparation"])
-    if params["holdout_rows"] and len(table.y) > params["holdout_rows"]:
+    n_rows = params["train_rows"] or len(table.y)
+    if params["holdout_rows"] and n_rows > params["holdout_rows"]:
         params = params | {"folds": 1}
     with threadpool_limits(params["threads"]):
         best, rows = search_grid(

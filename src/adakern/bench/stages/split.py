@@ -17,7 +17,17 @@ __all__ = ["load_split", "make_splits", "run"]
 
 
 def make_splits(
-    table, *, kind, repeats, test_size, n_splits, stratify, seed, published
+    table,
+    *,
+    kind,
+    repeats,
+    test_size,
+    n_splits,
+    stratify,
+    seed,
+    published,
+    train_rows=None,
+    test_rows=None,
 ):
     """Index arrays of training and test rows.
 
@@ -30,6 +40,10 @@ def make_splits(
         See ``adakern.bench.config.schema.Protocol``.
     published : bool
         Take the data set's own split, once.
+    train_rows : int, default=None
+        Rows drawn from the training part; a larger number holds the rows of a smaller.
+    test_rows : int, default=None
+        Test rows at most, drawn likewise.
 
     Returns
     -------
@@ -39,7 +53,8 @@ def make_splits(
     Raises
     ------
     ValueError
-        If a training part has one class only, or the protocol does not fit the data.
+        If a training part has one class only or fewer rows than asked for, or the
+        protocol does not fit the data.
     """
     rows = np.arange(len(table.y))
     if published:
@@ -49,7 +64,10 @@ def make_splits(
         target = table.y if table.task == "classification" else None
         groups = table.groups if kind == "group-holdout" else None
         splits = splitter.split(table.X, target, groups)
-    splits = [(np.sort(train), np.sort(test)) for train, test in splits]
+    splits = [
+        _drawn(table, train, test, train_rows, test_rows, [seed, repeat])
+        for repeat, (train, test) in enumerate(splits)
+    ]
     for repeat, (train, _) in enumerate(splits):
         if table.task == "classification" and len(np.unique(table.y[train])) < 2:
             raise ValueError(
@@ -58,6 +76,20 @@ def make_splits(
                 "a smaller protocol.test_size, or another protocol.seed"
             )
     return splits
+
+
+def _drawn(table, train, test, train_rows, test_rows, seed):
+    """Both parts, sorted, of the sizes that are asked for."""
+    if train_rows is not None and train_rows > len(train):
+        raise ValueError(
+            f"data set {table.name} has {len(train)} training rows in this protocol, "
+            f"and protocol.train_rows asks for {train_rows}; ask for fewer"
+        )
+    if train_rows is not None:
+        train = np.random.default_rng(seed).permutation(np.sort(train))[:train_rows]
+    if test_rows is not None:
+        test = np.random.default_rng(seed).permutation(np.sort(test))[:test_rows]
+    return np.sort(train), np.sort(test)
 
 
 def _splitter(table, kind, repeats, test_size, n_splits, stratify, seed):

@@ -1,27 +1,24 @@
-"""What a partition costs DANK, and what the bounds of the papers say of it."""
+"""Figure 5 of Liu et al. (JMLR 2020): what a partition costs, and what bounds say."""
 
 import numpy as np
 import pandas as pd
 from sklearn.svm import SVC
 
-from adakern.bench.studies.common import axes_grid, fit_quietly
 from adakern.dank import DANKClassifier
 from adakern.dank.partition import partition
 from adakern.dank.theory import between_clusters, partition_bounds, screened_rows
 from adakern.kernels import gram_matrix
+from shared import axes_grid, fit_quietly
 
-__all__ = ["bounds", "bounds_table", "plot_bounds"]
 
-
-def bounds(
-    table, seed, *, n_rows=1000, clusters=(2, 5, 10, 50, 100, 200), C=32.0, gamma=2.0
-):
-    """Figure 5: Q(pi), the bounds and what they bound, against the clusters.
+def compute(data, seed, *, clusters=(2, 5, 10, 50, 100, 200), C=32.0, gamma=2.0):
+    """Q(pi), the bounds and what they bound, against the clusters.
 
     Parameters
     ----------
-    n_rows : int, default=1000
-        Rows drawn from the table.
+    data : adakern.bench.stages.prepare.Prepared
+    seed : int
+        Of the k-means clusters.
     clusters : sequence of int
     C, gamma : float
         Of the Gaussian kernel machine, without intercept and with tau = 0.
@@ -33,8 +30,7 @@ def bounds(
         bound, between (Q(pi)), total (the sum of all |K_ij|), screened (rows that
         Theorem 7 recognises), non_support (rows that are none).
     """
-    rows = np.random.default_rng(seed).permutation(len(table.y))[:n_rows]
-    X, y = table.X[rows], table.y[rows]
+    X, y = data.X_train, data.y_train
     K = gram_matrix(X, gamma=gamma)
     eta = float((SVC(C=C, gamma=gamma).fit(X, y).dual_coef_ ** 2).sum())
     whole = _solve_on(K, y, C, eta)
@@ -85,7 +81,7 @@ def _h(K, solution, eta):
     return np.abs(d).sum() - d @ (F * K) @ d / 2 + eta * ((F - 1) ** 2).sum()
 
 
-def plot_bounds(frame):
+def plot(frame):
     """Q(pi) against its limit, and each bound beside what it bounds."""
     figure, axes = axes_grid(1, 4, width=3.6)
     for k, (dataset, part) in enumerate(frame.groupby("dataset")):
@@ -104,7 +100,7 @@ def plot_bounds(frame):
     return figure
 
 
-def bounds_table(frame):
+def table(frame):
     """Each bound, what it bounds, and how loose it is."""
     frame = frame.assign(looseness=frame["bound"] / frame["measured"])
     keys = ["dataset", "clusters", "quantity", "measured", "bound", "looseness"]

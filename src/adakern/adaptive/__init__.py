@@ -1,0 +1,7 @@
+"""The flagship: for people who bring a table and do not want to choose."""
+
+from adakern.adaptive.classifier import AdaptiveKernelClassifier
+from adakern.adaptive.plan import MEMBERS
+from adakern.adaptive.regressor import AdaptiveKernelRegressor
+
+__all__ = ["MEMBERS", "AdaptiveKernelClassifier", "AdaptiveKernelRegressor"]

@@ -1,0 +1,208 @@
+"""The adaptive classifier."""
+
+import numpy as np
+from sklearn.base import ClassifierMixin
+from sklearn.metrics import accuracy_score
+from sklearn.utils._param_validation import StrOptions
+from sklearn.utils.class_weight import compute_sample_weight
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import _check_sample_weight, validate_data
+
+from adakern.adaptive.base import AdaptiveKernel
+from adakern.adaptive.calibration import Calibration, log_loss, mix
+from adakern.adaptive.weights import mixture_weights
+
+__all__ = ["AdaptiveKernelClassifier"]
+
+
+class AdaptiveKernelClassifier(ClassifierMixin, AdaptiveKernel):
+    """Classification for those who bring a table and do not want to choose.
+
+    The members of :class:`AdaptiveKernelRegressor`, fitted in every fold on the other
+    folds' rows: kernel ridge regressions on indicators of the classes, logistic
+    regression, forests and boosting. Each member's scores are calibrated, and the
+    members weighted by the likelihood of their mixture, on the rows left out.
+
+    Parameters
+    ----------
+    n_folds : int, default=5
+        At least 2; as many as there are different rows if those are fewer.
+    max_support : int, default=3000
+        Centres of the kernel members where rows exceed three times as many.
+    members : "auto" or list of str, default="auto"
+        Names from ``adakern.adaptive.MEMBERS``; "auto" takes all.
+    time_limit : float or None, default=None
+        Seconds for ``fit``; members that would exceed it are left out, with a warning.
+    class_weight : dict, "balanced" or None, default=None
+        Weights of the classes; they multiply ``sample_weight``.
+    n_jobs : int or None, default=None
+        Folds fitted at the same time; -1 for all processors.
+    verbose : int, default=0
+        Above 0, a line for each member.
+    random_state : int, RandomState instance or None, default=None
+        Draws folds, forests and subsamples.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+    members_ : list of Member
+        Name, weight, out-of-fold accuracy and seconds of each; prints as a table.
+    weights_ : dict
+        Weight of each member by name.
+    oof_prediction_ : ndarray of shape (n, n_classes)
+        For each training row the probabilities without it; NaN for weight zero.
+    oof_score_ : float
+        Accuracy of these.
+    oof_log_loss_ : float
+    feature_importances_ : ndarray of shape (d,)
+    fold_models_ : list
+        What was learned in each fold.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of str
+        Where X had names of type str.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from adakern import AdaptiveKernelClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> members = ["laplacian", "linear"]
+    >>> model = AdaptiveKernelClassifier(members=members, random_state=0).fit(X, y)
+    >>> bool(model.oof_score_ > 0.93)
+    True
+    """
+
+    _classifies = True
+
+    _parameter_constraints = {
+        **AdaptiveKernel._parameter_constraints,
+        "class_weight": [dict, StrOptions({"balanced"}), None],
+    }
+
+    def __init__(
+        self,
+        n_folds=5,
+        max_support=3000,
+        members="auto",
+        time_limit=None,
+        class_weight=None,
+        n_jobs=None,
+        verbose=0,
+        random_state=None,
+    ):
+        super().__init__(
+            n_folds=n_folds,
+            max_support=max_support,
+            members=members,
+            time_limit=time_limit,
+            n_jobs=n_jobs,
+            verbose=verbose,
+            random_state=random_state,
+        )
+        self.class_weight = class_weight
+
+    def fit(self, X, y, sample_weight=None):
+        """Learn from a table.
+
+        Parameters
+        ----------
+        X : array-like or DataFrame of shape (n, d)
+            Numbers, words and gaps (None, NaN).
+        y : array-like of shape (n,)
+            Labels of two to some hundred classes. One class alone is predicted always.
+        sample_weight : array-like of shape (n,), default=None
+            A weight of 2 is a repeated row, a weight of 0 none.
+
+        Returns
+        -------
+        self
+        """
+        self._validate_params()
+        X, y = validate_data(self, X, y, dtype=None, ensure_all_finite="allow-nan")
+        check_classification_targets(y)
+        self.classes_, codes = np.unique(y, return_inverse=True)
+        weights = _check_sample_weight(sample_weight, X, dtype=np.float64)
+        if self.class_weight is not None:
+            weights = weights * self._class_weights(y, weights)
+        return self._fit(X, codes, weights, codes=codes)
+
+    def _class_weights(self, y, weights):
+        """Of each row; "balanced" counts a row as often as it weighs."""
+        if self.class_weight != "balanced":
+            return compute_sample_weight(self.class_weight, y)
+        codes = np.searchsorted(self.classes_, y)
+        total = np.bincount(codes, weights, minlength=len(self.classes_))
+        share = np.divide(
+            weights.sum(), total, out=np.zeros_like(total), where=total > 0
+        )
+        return (share / np.count_nonzero(total))[codes]
+
+    def _targets(self, codes):
+        return np.eye(len(self.classes_))[codes]
+
+    def _weigh(self, table, codes):
+        k, weights = table.Y.shape[1], table.weights
+        # Laplace's rule: no class is impossible, the prior also where nothing is known.
+        counts = np.bincount(codes, weights, minlength=k)
+        self._log_prior = np.log((counts + 1 / k) / (counts.sum() + 1))
+        self._calibrations = {
+            name: Calibration(self.fold_models_[0].models[name].slope).fit(
+                scores, codes, weights
+            )
+            for name, scores in self._oof.items()
+        }
+        log_chances = np.array(
+            [self._calibrations[n].log_probabilities(s) for n, s in self._oof.items()]
+        )
+        accuracies = [
+            accuracy_score(codes, chances.argmax(axis=1), sample_weight=weights)
+            for chances in log_chances
+        ]
+        blend = np.empty(0)
+        if len(log_chances):
+            picked = log_chances[:, np.arange(len(codes)), codes]
+            blend = mixture_weights(np.exp(picked), weights, prior=10.0)
+        blend = self._set_members(blend, accuracies)
+        if len(log_chances):
+            mixed = mix(log_chances, blend)
+        else:
+            mixed = np.tile(self._log_prior, (len(codes), 1))
+        self._final = Calibration().fit(mixed, codes, weights)
+        mixed = self._final.log_probabilities(mixed)
+        self.oof_log_loss_ = log_loss(mixed, codes, weights)
+        self.oof_score_ = float(
+            accuracy_score(codes, mixed.argmax(axis=1), sample_weight=weights)
+        )
+        self._merged_oof = np.exp(mixed)
+
+    def _keep(self, table, codes, position, rng):
+        super()._keep(table, codes, position, rng)
+        used = position >= 0
+        self.oof_prediction_ = np.full((len(position), len(self.classes_)), np.nan)
+        self.oof_prediction_[used] = self._merged_oof[position[used]]
+        del self._merged_oof, self._position
+
+    def _losses(self, log_chances, codes):
+        return -log_chances[np.arange(len(codes)), codes]
+
+    def _fold_prediction(self, fold, X):
+        """Logarithms of the probabilities of one fold, shape (n, k)."""
+        if not fold.models:
+            return np.tile(self._log_prior, (len(X), 1))
+        log_chances = [
+            self._calibrations[name].log_probabilities(fold.predict(name, X))
+            for name in fold.models
+        ]
+        blend = np.array([self.weights_[name] for name in fold.models])
+        return self._final.log_probabilities(mix(np.array(log_chances), blend))
+
+    def predict_proba(self, X):
+        """Calibrated probabilities of shape (n, n_classes) for the rows X (n, d)."""
+        read = self._read(X)
+        chances = [np.exp(self._fold_prediction(f, read)) for f in self.fold_models_]
+        chances = np.mean(chances, axis=0)
+        return chances / chances.sum(axis=1, keepdims=True)
+
+    def predict(self, X):
+        """The most probable class of each of the rows X (n, d)."""
+        return self.classes_[self.predict_proba(X).argmax(axis=1)]

@@ -1,0 +1,138 @@
+"""Members that are kernel ridge regression, full or on a random set of centres."""
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from adakern._utils.memory import require_memory
+from adakern.adaptive.leave_one_out import tune_scales
+from adakern.kernels import BLOCK_BYTES, gram_matrix, kernel_product, row_blocks
+from adakern.linalg import add_to_diagonal, factorised
+
+__all__ = ["KernelRidgeMember"]
+
+#: Up to so many times the centres all rows are centres: it takes no longer.
+FULL_FACTOR = 3
+
+
+class KernelRidgeMember:
+    """Kernel ridge regression with scales and ridge of least leave-one-out error.
+
+    Equal rows become one row with their mean target and summed weight: no row is
+    predicted from its copy.
+
+    Parameters
+    ----------
+    kernel : {"laplacian", "l2-laplacian", "rbf"}
+    per_feature : bool, default=False
+        One scale per feature instead of one for all.
+    max_support : int, default=3000
+        Centres of the Nyström form, taken for tables of more than three times as many
+        rows.
+    random_state : int, RandomState instance or None, default=None
+        Draws the rows of the search and the centres.
+
+    Attributes
+    ----------
+    scales_ : ndarray of shape (d,)
+    alpha_ : float
+    support_ : ndarray of shape (m, d)
+        The centres, scaled.
+    dual_coef_ : ndarray of shape (m, k)
+    intercept_ : ndarray of shape (k,)
+    """
+
+    view = "kernel"
+    slope = 5.0  # of a regression on indicators, with values in [0, 1]
+
+    def __init__(self, kernel, per_feature=False, max_support=3000, random_state=None):
+        self.kernel = kernel
+        self.per_feature = per_feature
+        self.max_support = max_support
+        self.random_state = random_state
+
+    def fit(self, X, Y, weights):
+        """Learn scales, ridge and coefficients.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n, d)
+        Y : ndarray of shape (n, k)
+        weights : ndarray of shape (n,)
+            Positive.
+
+        Returns
+        -------
+        self
+        """
+        rng = check_random_state(self.random_state)
+        X, Y, weights = merge_equal_rows(X, Y, weights)
+        self.intercept_ = np.average(Y, axis=0, weights=weights)
+        Y = Y - self.intercept_
+        weights = weights / weights.mean()
+        self.scales_, self.alpha_ = tune_scales(
+            X, Y, weights, self.kernel, rng, per_feature=self.per_feature
+        )
+        Z = X * self.scales_
+        if len(X) <= FULL_FACTOR * self.max_support:
+            self._solve_in_full(Z, Y, weights)
+        else:
+            centres = np.sort(rng.permutation(len(X))[: self.max_support])
+            self._solve_on(Z[centres], Z, Y, weights)
+        return self
+
+    def _solve_in_full(self, Z, Y, weights):
+        require_memory(8 * len(Z) ** 2, "the Gram matrix", "lower max_support")
+        # (K + alpha W^-1) a = Y, the weighted problem without roots of weights.
+        K = add_to_diagonal(self._gram(Z), self.alpha_ / weights)
+        self.support_, self.dual_coef_ = Z, _solve(K, Y)
+
+    def _solve_on(self, centres, Z, Y, weights):
+        """Least squares over the span of the centres' kernels, block by block."""
+        normal = self.alpha_ * self._gram(centres)
+        right = np.zeros((len(centres), Y.shape[1]))
+        for rows in row_blocks(len(Z), 8 * len(centres), BLOCK_BYTES):
+            K = self._gram(Z[rows], centres)
+            weighted = K * weights[rows, None]
+            normal += weighted.T @ K
+            right += weighted.T @ Y[rows]
+        self.support_, self.dual_coef_ = centres, _solve(normal, right)
+
+    def _gram(self, A, B=None):
+        return gram_matrix(A, B, kernel=self.kernel, gamma=1.0)
+
+    def predict(self, X):
+        """Values of shape (n, k) for the rows X (n, d)."""
+        product = kernel_product(
+            X * self.scales_,
+            self.support_,
+            self.dual_coef_,
+            kernel=self.kernel,
+            gamma=1.0,
+        )
+        return product + self.intercept_
+
+
+def _solve(A, B):
+    solve = factorised(A)
+    return np.column_stack([solve(b) for b in B.T])
+
+
+def merge_equal_rows(X, Y, weights):
+    """Each different row of X once, with its mean target and its summed weight.
+
+    Ridge regression on the merged rows has the same solution.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from adakern.adaptive.kernel_members import merge_equal_rows
+    >>> merge_equal_rows(np.zeros((2, 1)), np.array([[1.0], [3.0]]), np.ones(2))
+    (array([[0.]]), array([[2.]]), array([2.]))
+    """
+    rows, inverse = np.unique(X, axis=0, return_inverse=True)
+    if len(rows) == len(X):
+        return X, Y, weights
+    inverse = inverse.ravel()
+    total = np.bincount(inverse, weights)
+    sums = [np.bincount(inverse, weights * y) for y in Y.T]
+    return rows, np.column_stack(sums) / total[:, None], total

@@ -1,0 +1,202 @@
+"""Members from scikit-learn: a linear floor, forests, boosting, an SVM."""
+
+import numpy as np
+from sklearn.ensemble import (
+    ExtraTreesClassifier,
+    ExtraTreesRegressor,
+    HistGradientBoostingClassifier,
+    HistGradientBoostingRegressor,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
+from sklearn.linear_model import LogisticRegression
+from sklearn.utils import check_random_state
+
+__all__ = ["BoostingMember", "ConstantMember", "ForestMember", "LinearMember"]
+
+#: HistGradientBoosting treats a column as one of words up to so many of them.
+MAX_WORDS = 255
+
+#: Most trees of a boosting with many classes, over all of them.
+MAX_BOOSTED_TREES = 1500
+
+
+class ConstantMember:
+    """The mean target, where there is nothing to learn from.
+
+    Parameters
+    ----------
+    instead_of : member
+        Whose place it takes.
+    """
+
+    def __init__(self, instead_of):
+        self.view, self.slope = instead_of.view, instead_of.slope
+
+    def fit(self, X, Y, weights):
+        """Learn from X (n, d), Y (n, k) and positive weights (n,)."""
+        self.mean_ = np.average(Y, axis=0, weights=weights)
+        return self
+
+    def predict(self, X):
+        """Values of shape (n, k)."""
+        return np.tile(self.mean_, (len(X), 1))
+
+
+class LinearMember:
+    """Ridge regression with closed-form leave-one-out, or logistic regression.
+
+    Parameters
+    ----------
+    classify : bool
+        Whether the targets are indicators of classes.
+    """
+
+    view = "kernel"
+    slope = 1.0  # of logarithms of probabilities
+
+    def __init__(self, classify):
+        self.classify = classify
+
+    def fit(self, X, Y, weights):
+        """Learn from X (n, d), Y (n, k) and positive weights (n,)."""
+        if self.classify:
+            self.model_ = LogisticRegression(max_iter=300)
+            self.n_classes_ = Y.shape[1]
+            self.model_.fit(X, Y.argmax(axis=1), sample_weight=weights)
+            return self
+        self.intercept_ = np.average(Y, axis=0, weights=weights)
+        self.centre_ = np.average(X, axis=0, weights=weights)
+        root = np.sqrt(weights)[:, None]
+        A, B = root * (X - self.centre_), root * (Y - self.intercept_)
+        U, s, Vt = np.linalg.svd(A, full_matrices=False)
+        target, leverage = U.T @ B, U**2
+        best = np.inf
+        for alpha in np.logspace(-4, 4, 17) * len(X) / 100:
+            shrink = (s**2 / (s**2 + alpha))[:, None]
+            left_out = (B - U @ (shrink * target)) / (1 - leverage @ shrink)
+            if np.sum(left_out**2) < best:
+                best = np.sum(left_out**2)
+                self.coef_ = Vt.T @ ((s / (s**2 + alpha))[:, None] * target)
+        return self
+
+    def predict(self, X):
+        """Values of shape (n, k): predictions, or the logarithms of probabilities."""
+        if self.classify:
+            return _log(_all_classes(self.model_, X, self.n_classes_))
+        return (X - self.centre_) @ self.coef_ + self.intercept_
+
+
+class ForestMember:
+    """Random forest or extra trees.
+
+    Parameters
+    ----------
+    classify : bool
+    extra : bool
+        Extremely randomised trees, grown on all rows, instead of bagged ones.
+    n_trees : int, default=60
+        In each fold, so that five folds have 300.
+    random_state : int, RandomState instance or None, default=None
+    """
+
+    view = "tree"
+    slope = 1.0
+
+    def __init__(self, classify, extra, n_trees=60, random_state=None):
+        self.classify = classify
+        self.extra = extra
+        self.n_trees = n_trees
+        self.random_state = random_state
+
+    def fit(self, X, Y, weights):
+        """Learn from X (n, d), Y (n, k) and positive weights (n,)."""
+        forests = {
+            (False, False): RandomForestRegressor,
+            (False, True): ExtraTreesRegressor,
+            (True, False): RandomForestClassifier,
+            (True, True): ExtraTreesClassifier,
+        }
+        make = forests[self.classify, self.extra]
+        self.model_ = make(
+            self.n_trees,
+            min_samples_leaf=1 if self.classify else 2,
+            random_state=self.random_state,
+        )
+        self.n_classes_ = Y.shape[1]
+        target = Y.argmax(axis=1) if self.classify else Y[:, 0]
+        self.model_.fit(X, target, sample_weight=weights)
+        return self
+
+    def predict(self, X):
+        """Values of shape (n, k): predictions, or the logarithms of probabilities."""
+        if not self.classify:
+            return self.model_.predict(X)[:, None]
+        chances = _all_classes(self.model_, X, self.n_classes_)
+        return _log((chances * self.n_trees + 0.5) / (self.n_trees + 1))
+
+
+class BoostingMember:
+    """Gradient boosting on binned features, words by their own splits.
+
+    Parameters
+    ----------
+    classify : bool
+    is_words : ndarray of bool, shape (d,)
+        Columns that hold codes of words.
+    random_state : int, RandomState instance or None, default=None
+    """
+
+    view = "tree"
+    slope = 1.0
+
+    def __init__(self, classify, is_words, random_state=None):
+        self.classify = classify
+        self.is_words = is_words
+        self.random_state = random_state
+
+    def fit(self, X, Y, weights):
+        """Learn from X (n, d), Y (n, k) and positive weights (n,)."""
+        few = np.array([len(np.unique(column)) < MAX_WORDS for column in X.T])
+        n_rounds = 150 if len(X) < 2000 else 300
+        target = Y[:, 0]
+        if self.classify:
+            target = Y.argmax(axis=1)
+            self.n_classes_ = Y.shape[1]
+            per_round = Y.shape[1] if Y.shape[1] > 2 else 1
+            n_rounds = max(15, min(n_rounds, MAX_BOOSTED_TREES // per_round))
+        make = (
+            HistGradientBoostingClassifier
+            if self.classify
+            else HistGradientBoostingRegressor
+        )
+        rng = check_random_state(self.random_state)
+        self.model_ = make(
+            max_iter=n_rounds,
+            learning_rate=min(0.3, 12 / n_rounds),
+            max_leaf_nodes=15 if len(X) < 2000 else 31,
+            min_samples_leaf=min(8 if len(X) < 2000 else 20, max(1, len(X) // 10)),
+            l2_regularization=1.0,
+            early_stopping=False,
+            categorical_features=self.is_words & few,
+            random_state=rng.randint(2**31 - 1),
+        )
+        self.model_.fit(X, target, sample_weight=weights)
+        return self
+
+    def predict(self, X):
+        """Values of shape (n, k): predictions, or the logarithms of probabilities."""
+        if not self.classify:
+            return self.model_.predict(X)[:, None]
+        return _log(_all_classes(self.model_, X, self.n_classes_))
+
+
+def _all_classes(model, X, n_classes):
+    """Probabilities with a column of zeros for each class the model never saw."""
+    chances = np.zeros((len(X), n_classes))
+    chances[:, model.classes_] = model.predict_proba(X)
+    return chances
+
+
+def _log(chances):
+    return np.log(np.maximum(chances, 1e-6))

@@ -1,0 +1,75 @@
+"""Sweeps: a method that is run once for each value of one of its parameters.
+
+In an experiment's file ``sweep`` maps a method to its axes, and an axis is one of
+
+- a list of values: ``tau: [0, 0.01, 1]``;
+- values in units of another parameter, resolved when that one is known, which may be
+  after a search: ``eta: {relative_to: C, power: 2, values: [svm, 0.1, 1]}``;
+- named points, each with parameters of its own:
+  ``extension: {none: {extension: none}, 5-nn: {extension: knn, n_neighbors: 5}}``.
+
+Each point of their product is a method of its own, ``dank@tau=0.01``.
+"""
+
+from dataclasses import dataclass, field
+from itertools import product
+
+__all__ = ["Variant", "base_name", "expand_axis", "expand_rows", "expand_sweep"]
+
+
+@dataclass(frozen=True)
+class Variant:
+    """One point of a sweep.
+
+    Attributes
+    ----------
+    params : dict
+        Parameters of the method that are fixed there.
+    swept : dict
+        Axis -> value, as the record and the figures show it.
+    """
+
+    params: dict = field(default_factory=dict)
+    swept: dict = field(default_factory=dict)
+
+
+def base_name(name):
+    """The name of a data set or method without the point of a sweep."""
+    return name.partition("@")[0]
+
+
+def expand_sweep(methods, sweep):
+    """Every method, or the points of its sweep: name -> :class:`Variant`."""
+    variants = {}
+    for method in methods:
+        axes = sweep.get(method) or {}
+        for point in product(*(expand_axis(*axis) for axis in axes.items())):
+            params = {k: v for part, _ in point for k, v in part.items()}
+            swept = {axis: value for axis, (_, value) in zip(axes, point, strict=True)}
+            variants[_label(method, swept)] = Variant(params, swept)
+    return variants
+
+
+def expand_rows(datasets, train_rows):
+    """Every data set, or one of each size of its training part, likewise."""
+    sizes = [{"train_rows": n} for n in train_rows] or [{}]
+    return {
+        _label(dataset, swept): Variant(swept=swept)
+        for dataset in datasets
+        for swept in sizes
+    }
+
+
+def expand_axis(name, axis):
+    """The points of one axis: pairs of parameters to fix and the value to show."""
+    if isinstance(axis, list):
+        return [({name: value}, value) for value in axis]
+    if "relative_to" in axis:
+        unit = {key: value for key, value in axis.items() if key != "values"}
+        return [({name: unit | {"value": value}}, value) for value in axis["values"]]
+    return [(dict(params), point) for point, params in axis.items()]
+
+
+def _label(name, swept):
+    point = ",".join(f"{axis}={value}" for axis, value in swept.items())
+    return f"{name}@{point}" if point else name

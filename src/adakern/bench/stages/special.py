@@ -1,0 +1,55 @@
+"""Stage ``special``: what is no solve, on the rows of the split.
+
+Such as the convergence of a solver or the entries of a learned matrix. It is a module
+of ``workflow/scripts/`` with three functions:
+
+- ``compute(data, seed, **params)`` gives a DataFrame for one data set; ``data`` is its
+  split, prepared as for a solve;
+- ``plot(frame)`` gives the figure and ``table(frame)`` the table of all data sets, told
+  apart by the column ``dataset``. A table with a parameter ``published`` gets the
+  experiment's published numbers.
+"""
+
+from importlib import import_module
+from inspect import signature
+from pathlib import Path
+
+import pandas as pd
+from threadpoolctl import threadpool_limits
+
+from adakern._utils.files import atomic_path
+from adakern.bench.report.figures import to_svg
+from adakern.bench.report.published import load_published
+from adakern.bench.stages.prepare import prepare
+from adakern.bench.stages.split import load_split
+from adakern.datasets import Table
+
+__all__ = ["compute_all", "run"]
+
+
+def run(inputs, outputs, params):
+    """Write the frame, the figure and the table of one special computation."""
+    script = import_module(params["script"])
+    frame = compute_all(inputs["tables"], inputs["splits"], script.compute, params)
+    arguments = [frame]
+    if "published" in signature(script.table).parameters:
+        arguments += map(load_published, inputs["published"])
+    with atomic_path(outputs["frame"]) as path:
+        frame.to_parquet(path, index=False)
+    with atomic_path(outputs["figure"]) as path:
+        path.write_text(to_svg(script.plot(frame)), encoding="utf-8")
+    with atomic_path(outputs["table"]) as path:
+        script.table(*arguments).to_csv(path, index=False, float_format="%.6g")
+
+
+def compute_all(tables, splits, compute, params):
+    """The frames of all data sets below each other."""
+    frames = []
+    with threadpool_limits(params["threads"]):
+        for table, split in zip(tables, splits, strict=True):
+            dataset = Path(split).stem
+            preparation = params["preparation"][dataset]
+            data = prepare(Table.load(table), *load_split(split, 0), **preparation)
+            frame = compute(data, params["seed"], **params["params"])
+            frames.append(frame.assign(dataset=dataset))
+    return pd.concat(frames, ignore_index=True)

@@ -1,1 +1,0 @@
-"""Computations and figures of the experiments that are not solves."""

@@ -1,0 +1,78 @@
+"""What the rows held out decide: how local, how many support data, which ridge."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from adakern._utils.arrays import as_numpy
+from adakern.lab.refit import RIDGES, RidgePath
+
+__all__ = ["Candidate", "choose", "judge"]
+
+#: From simple to rich.
+LOCALITIES = ("global", "shared", "local")
+
+
+class Candidate(NamedTuple):
+    """Support data and bandwidths, and how they did on the rows held out."""
+
+    locality: str
+    support: np.ndarray
+    theta: object
+    #: Squared errors on the rows held out, at the best strength of the ridge.
+    errors: np.ndarray = np.empty(0)
+    #: That strength; None where the coefficients interpolate.
+    ridge: float | None = None
+
+    @property
+    def error(self):
+        return self.errors.mean()
+
+
+def judge(data, candidate, rows, held_out, refit):
+    """The candidate with its errors on ``held_out``, having seen ``rows``.
+
+    Parameters
+    ----------
+    data : TrainingData
+    candidate : Candidate
+    rows, held_out : ndarrays of int
+    refit : bool
+        Whether the coefficients are those of the ridge regression of ``rows``, or
+        interpolate the support data.
+
+    Returns
+    -------
+    Candidate
+    """
+    y = data.target[held_out]
+    support, theta = candidate.support, candidate.theta
+    if not refit:
+        predicted = data.loss(support, rows[:1]).predict(theta, data.take(held_out)[0])
+        return candidate._replace(errors=(as_numpy(predicted) - y) ** 2)
+    path = RidgePath(*data.regression(support, theta, rows))
+    blocks = data.kernel_blocks(support, theta, held_out)
+    predicted = [as_numpy(path.predictions(K)) for _, K in blocks]
+    errors = (np.concatenate(predicted) - y[:, None]) ** 2
+    best = int(np.argmin(errors.mean(axis=0)))
+    return candidate._replace(errors=errors[:, best], ridge=float(RIDGES[best]))
+
+
+def choose(candidates):
+    """The candidate of least error, where locality has to be earned.
+
+    Of each locality the best one; a richer one is taken where it lowers the error by
+    more than one standard error of the difference on the same rows.
+    """
+    best = {}
+    for candidate in candidates:
+        name = candidate.locality
+        if name not in best or candidate.error < best[name].error:
+            best[name] = candidate
+    ranked = [best[name] for name in LOCALITIES if name in best]
+    chosen = ranked[0]
+    for candidate in ranked[1:]:
+        gain = chosen.errors - candidate.errors
+        if gain.mean() > gain.std() / np.sqrt(len(gain)):
+            chosen = candidate
+    return chosen

@@ -1,0 +1,29 @@
+#!/usr/bin/env bash
+# Installs what tests/workflow/test_slurm.py needs, from Debian's packages: SLURM with its
+# accounting, MUNGE and MariaDB. Nothing is configured and nothing started: the tests
+# start daemons of their own, in a folder of their own.
+set -euo pipefail
+packages=(slurmctld slurmd slurmdbd slurm-client munge mariadb-server)
+command -v slurmctld slurmd slurmdbd munged mariadbd sbatch > /dev/null && exit 0
+if ! command -v apt-get > /dev/null; then
+    echo "SLURM is not installed: its packages are installed with apt-get, which is not here"
+    exit 0
+fi
+sudo=()
+if [ "$(id -u)" -ne 0 ]; then
+    if ! sudo -n true 2> /dev/null; then
+        echo "SLURM is not installed: that needs root or sudo without a password"
+        exit 0
+    fi
+    sudo=(sudo)
+fi
+# Debian starts a service when its package is installed, unless this program says no.
+policy=/usr/sbin/policy-rc.d
+if [ ! -e "$policy" ]; then
+    printf '#!/bin/sh\nexit 101\n' | "${sudo[@]}" tee "$policy" > /dev/null
+    "${sudo[@]}" chmod +x "$policy"
+    trap '"${sudo[@]}" rm -f "$policy"' EXIT
+fi
+"${sudo[@]}" apt-get update -qq
+"${sudo[@]}" env DEBIAN_FRONTEND=noninteractive \
+    apt-get install -qq --yes --no-install-recommends "${packages[@]}" > /dev/null

@@ -1,0 +1,155 @@
+"""LABRBFRegressor as it comes: what it chooses on the rows it holds out."""
+
+import warnings
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.datasets import load_diabetes, make_friedman1
+from sklearn.linear_model import Ridge
+from sklearn.model_selection import KFold, cross_val_score
+
+from adakern.lab import LABRBFRegressor, lab_gram_matrix
+from adakern.lab.refit import RIDGES
+from adakern.lab.selection import Candidate, choose
+
+FOLDS = KFold(5, shuffle=True, random_state=0)
+
+
+@pytest.fixture(scope="module")
+def local_data():
+    """A target whose frequency grows along the first of three features."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1, 1, size=(500, 3))
+    return X, np.sin(2 * (X[:, 0] + 1) ** 3) + 0.05 * rng.normal(size=500)
+
+
+def units(d):
+    """Of features: from thousandths to thousands."""
+    return 1000.0 ** (np.arange(d) % 3 - 1)
+
+
+@pytest.mark.parametrize("scaled", [False, True])
+def test_diabetes_as_well_as_kernel_ridge_regression(scaled):
+    X, y = load_diabetes(return_X_y=True)
+    X = X * units(X.shape[1]) if scaled else X
+    scores = cross_val_score(LABRBFRegressor(random_state=0), X, y, cv=FOLDS)
+    assert scores.mean() >= 0.464  # Gaussian kernel ridge, features standardised
+
+
+@pytest.mark.parametrize("scaled", [False, True])
+def test_friedman1_better_than_kernel_ridge_regression(scaled):
+    X, y = make_friedman1(2000, noise=1.0, random_state=0)
+    X = X * units(X.shape[1]) if scaled else X
+    scores = cross_val_score(LABRBFRegressor(random_state=0), X, y, cv=FOLDS)
+    assert scores.mean() >= 0.918
+
+
+@pytest.mark.parametrize("profile", ["laplacian", "l1-laplacian"])
+def test_other_profiles_are_as_safe(profile):
+    X, y = load_diabetes(return_X_y=True)
+    scores = cross_val_score(LABRBFRegressor(profile, random_state=0), X, y, cv=FOLDS)
+    assert scores.mean() >= 0.42
+
+
+def test_locality_is_earned(local_data):
+    X, y = local_data
+    model = LABRBFRegressor(max_support=60, random_state=0).fit(X[:350], y[:350])
+    assert model.locality_ == "local"
+    score = model.score(X[350:], y[350:])
+    single = LABRBFRegressor(max_support=60, locality="global", random_state=0)
+    assert 1 - score < 0.5 * (1 - single.fit(X[:350], y[:350]).score(X[350:], y[350:]))
+    # Little to be learned: a plane under noise.
+    rng = np.random.default_rng(1)
+    plane = X[:, 0] + rng.normal(size=500)
+    assert LABRBFRegressor(random_state=0).fit(X, plane).locality_ != "local"
+
+
+@pytest.mark.parametrize("locality", ["global", "shared", "local"])
+def test_a_locality_asked_for_is_given(local_data, locality):
+    X, y = local_data
+    model = LABRBFRegressor(
+        locality=locality, max_support=20, growth_iter=5, max_iter=20, random_state=0
+    ).fit(X, y)
+    assert model.locality_ == model.record_["locality"] == locality
+    vectors = np.unique(model.bandwidths_ * X.std(axis=0), axis=0)
+    if locality == "global":
+        assert_allclose(vectors / vectors[0, 0], 1, rtol=1e-6)
+    else:
+        assert (len(vectors) == 1) == (locality == "shared")
+
+
+def test_coefficients_are_a_ridge_regression_of_all_rows(local_data):
+    X, y = local_data
+    for locality in ("shared", "local"):
+        model = LABRBFRegressor(
+            locality=locality, max_support=20, max_iter=20, random_state=0
+        ).fit(X, y)
+        K = lab_gram_matrix(X, X[model.support_], model.bandwidths_, "gaussian")
+        assert np.isclose(RIDGES, model.alpha_).any()
+        ridge = Ridge(model.alpha_, solver="svd").fit(K, y / y.std())
+        expected = ridge.predict(K) * y.std()
+        assert_allclose(model.predict(X), expected, atol=1e-5)
+
+
+def test_rows_held_out_are_never_support_data(local_data):
+    X, y = local_data
+    model = LABRBFRegressor(max_support=400, max_iter=5, growth_iter=1, random_state=0)
+    assert len(model.fit(X, y).support_) <= 400 * 0.8 + 1
+
+
+def test_few_rows_get_one_bandwidth(local_data):
+    X, y = local_data
+    for n in (2, 10, 49):
+        model = LABRBFRegressor(random_state=0).fit(X[:n], y[:n])
+        assert model.locality_ == "global"
+        assert np.isnan(model.validation_score_)
+        assert np.isfinite(model.predict(X)).all()
+
+
+def test_validation_score_and_the_warning_where_nothing_is_learned(local_data):
+    X, y = local_data
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = LABRBFRegressor(max_iter=50, max_support=30, random_state=0).fit(X, y)
+    assert 0 < model.validation_score_ < 1
+    noise = np.random.default_rng(3).normal(size=500)
+    paper = {"refit": False, "alpha": 1e-3, "locality": "local", "max_iter": 50}
+    with pytest.warns(UserWarning, match=r"no better than their mean \(R2 = -"):
+        model = LABRBFRegressor(**paper, random_state=0).fit(X, noise)
+    assert model.validation_score_ < 0
+    model = LABRBFRegressor(random_state=0).fit(X, noise)
+    assert model.score(*local_data_again(noise)) > -0.2
+
+
+def local_data_again(noise):
+    """Fresh rows and fresh noise."""
+    rng = np.random.default_rng(4)
+    return rng.uniform(-1, 1, size=(500, 3)), rng.permutation(noise)
+
+
+def candidate(locality, errors):
+    return Candidate(locality, np.arange(1), None, np.asarray(errors), 1.0)
+
+
+def test_the_richer_candidate_has_to_be_better_by_a_standard_error():
+    rng = np.random.default_rng(0)
+    base = rng.uniform(1, 2, size=100)
+    simple = candidate("global", base)
+    slightly = candidate("local", base - 1e-3 + rng.normal(size=100))
+    clearly = candidate("local", base - 0.5 + 0.1 * rng.normal(size=100))
+    assert choose([simple, slightly]) is simple
+    assert choose([simple, clearly, slightly]) is clearly
+    assert choose([clearly]) is clearly
+
+
+def test_tensors_choose_as_arrays_do(local_data):
+    torch = pytest.importorskip("torch")
+    X, y = local_data
+    settings = {"precision": "float64", "max_support": 20, "random_state": 0}
+    settings |= {"growth_iter": 2, "max_iter": 2}
+    arrays = LABRBFRegressor(**settings).fit(X, y)
+    tensors = LABRBFRegressor(**settings).fit(torch.as_tensor(X), torch.as_tensor(y))
+    assert arrays.locality_ == tensors.locality_
+    assert_array_equal(arrays.support_, tensors.support_)
+    assert_allclose(tensors.predict(X), arrays.predict(X), atol=1e-5)

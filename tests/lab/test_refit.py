@@ -1,0 +1,75 @@
+"""Ridge regression on kernel columns against scikit-learn and against leaving out."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose
+from sklearn.linear_model import Ridge
+from sklearn.model_selection import LeaveOneOut, cross_val_predict
+
+from adakern.lab.refit import RidgePath
+
+RIDGES = [1e-3, 0.1, 10.0]
+
+
+def columns(seed=0, n=30, S=6):
+    rng = np.random.default_rng(seed)
+    K = np.exp(-rng.uniform(0, 3, size=(n, S)))
+    return K, 5 + K @ rng.normal(size=S) + 0.1 * rng.normal(size=n)
+
+
+def blocks_of(K, size=7):
+    return [(slice(k, k + size), K[k : k + size, ...]) for k in range(0, len(K), size)]
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    seed=st.integers(0, 10**6),
+    n=st.integers(3, 40),
+    S=st.integers(1, 12),
+    ridge=st.floats(1e-4, 100),
+)
+def test_coefficients_are_scikit_learns(seed, n, S, ridge):
+    K, y = columns(seed, n, S)
+    path = RidgePath(lambda: blocks_of(K), y)
+    coef, intercept = path.coefficients(ridge)
+    expected = Ridge(ridge, solver="svd").fit(K, y)
+    assert_allclose(coef, expected.coef_, rtol=1e-6, atol=1e-7)
+    assert_allclose(intercept, expected.intercept_, rtol=1e-7)
+    T = columns(seed + 1, 5, S)[0]
+    assert_allclose(path.predictions(T, [ridge])[:, 0], expected.predict(T), rtol=1e-6)
+
+
+@pytest.mark.parametrize("n", [8, 30])
+def test_leave_one_out_error_is_that_of_leaving_out(n):
+    K, y = columns(n=n, S=6)
+    path = RidgePath(lambda: blocks_of(K), y)
+    for ridge, error in zip(RIDGES, path.leave_one_out(RIDGES), strict=True):
+        left_out = cross_val_predict(Ridge(ridge, solver="svd"), K, y, cv=LeaveOneOut())
+        assert_allclose(error, np.mean((left_out - y) ** 2), rtol=1e-7)
+
+
+@pytest.mark.parametrize("library", ["array_api_strict", "torch"])
+def test_array_libraries_agree(library):
+    xp = pytest.importorskip(library)
+    K, y = columns()
+    reference = RidgePath(lambda: blocks_of(K), y)
+    blocks = [(rows, xp.asarray(block)) for rows, block in blocks_of(K)]
+    path = RidgePath(lambda: blocks, xp.asarray(y))
+    coef, intercept = path.coefficients(0.1)
+    expected, expected_intercept = reference.coefficients(0.1)
+    assert_allclose(np.asarray(coef), expected, rtol=1e-8)
+    assert_allclose(intercept, expected_intercept, rtol=1e-8)
+    assert_allclose(path.leave_one_out(), reference.leave_one_out(), rtol=1e-6)
+    predicted = path.predictions(xp.asarray(K))
+    assert_allclose(np.asarray(predicted), reference.predictions(K), rtol=1e-6)
+
+
+def test_constant_and_equal_columns_do_no_harm():
+    K, y = columns()
+    K[:, 1], K[:, 2] = 1.0, K[:, 0]
+    path = RidgePath(lambda: blocks_of(K), y)
+    expected = Ridge(0.1, solver="svd").fit(K, y)
+    assert_allclose(path.coefficients(0.1)[0], expected.coef_, rtol=1e-6, atol=1e-9)
+    assert np.isfinite(path.leave_one_out()).all()

@@ -1,0 +1,156 @@
+"""The built-in figure and tables of a sweep, on records made by hand."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from adakern.bench.report.sweep import growth, plot_sweep, sweep_table
+
+
+def records(points, datasets=("heart",), **columns):
+    """Two repeats of each point: ``(method, swept, accuracy)``."""
+    rows = [
+        {
+            "task": "classification",
+            "status": "ok",
+            "dataset": dataset,
+            "base_dataset": dataset,
+            "method": method,
+            "base_method": method.partition("@")[0],
+            "repeat": repeat,
+            "test_accuracy": accuracy + 0.1 * repeat,
+            "rank": 3.0,
+            **{f"sweep_{axis}": value for axis, value in swept.items()},
+        }
+        for dataset in datasets
+        for method, swept, accuracy in points
+        for repeat in range(2)
+    ]
+    return pd.DataFrame(rows).assign(**columns)
+
+
+ETA = records(
+    [
+        ("svm-cv", {}, 0.7),
+        ("dank@eta=svm", {"eta": "svm"}, 0.6),
+        ("dank@eta=0.1", {"eta": "0.1"}, 0.4),
+        ("dank@eta=10", {"eta": "10"}, 0.5),
+    ]
+)
+
+
+def lines(axis):
+    return {
+        line.get_label(): (list(line.get_xdata()), list(line.get_ydata()))
+        for line in axis.lines
+    }
+
+
+def test_numbers_are_a_line_and_what_has_none_is_a_level():
+    figure = plot_sweep(ETA, x="eta", y=["accuracy", "rank"], log=["rank"])
+    upper, lower = figure.axes
+    drawn = lines(upper)
+    x, y = drawn["dank"]
+    assert x == [0.1, 10] and y == pytest.approx([45, 55]), "means, in per cent"
+    assert drawn["dank, svm"][1] == pytest.approx([65, 65])
+    assert drawn["svm-cv"][1] == pytest.approx([75, 75])
+    assert upper.get_xscale() == "log" and upper.get_yscale() == "linear"
+    assert lower.get_yscale() == "log"
+    assert upper.get_title() == "heart"
+
+
+def test_failed_solves_are_left_out():
+    failed = ETA["method"].eq("dank@eta=10") & ETA["repeat"].eq(1)
+    partly = ETA.assign(status=np.where(failed, "failed", "ok"))
+    _, y = lines(plot_sweep(partly, x="eta").axes[0])["dank"]
+    assert y == pytest.approx([45, 50])
+    table = sweep_table(partly, y="accuracy").set_index(["method", "eta"])
+    assert table.loc[("dank", "10"), "n"] == 1
+
+
+def test_one_method_on_several_sets_shares_a_panel():
+    points = [(f"dank@tau={tau}", {"tau": tau}, tau) for tau in (0, 0.5)]
+    figure = plot_sweep(records(points, ("heart", "sonar")), x="tau")
+    (axis,) = figure.axes
+    assert set(lines(axis)) == {"heart", "sonar"} and axis.get_title() == "dank"
+    assert axis.get_xscale() == "linear"
+
+
+def test_zero_and_a_wide_range_share_an_axis():
+    points = [(f"dank@tau={tau}", {"tau": tau}, 0.5) for tau in (0, 0.001, 1)]
+    (axis,) = plot_sweep(records(points), x="tau").axes
+    assert axis.get_xscale() == "symlog"
+
+
+def test_axes_of_one_meaning_and_sizes_of_the_training_part():
+    points = [
+        ("lab@max_support=20", {"max_support": 20}, 0.5),
+        ("falkon@n_centers=20", {"n_centers": 20}, 0.4),
+    ]
+    figure = plot_sweep(records(points), x=["max_support", "n_centers"])
+    assert set(lines(figure.axes[0])) == {"lab", "falkon"}
+    sizes = pd.concat(
+        [
+            records([("svm", {"train_rows": n}, 0.5)]).assign(
+                dataset=f"heart@train_rows={n}"
+            )
+            for n in (50, 100)
+        ]
+    )
+    (axis,) = plot_sweep(sizes, x="train_rows").axes
+    assert axis.get_title() in ("heart", "svm")
+    (drawn,) = lines(axis).values()
+    assert drawn[0] == [50, 100]
+
+
+def test_another_swept_parameter_has_panels_of_its_own():
+    points = [
+        (f"krr@n={n},share={share}", {"n": n, "share": share}, share)
+        for n in (1, 2)
+        for share in (0.1, 0.2)
+    ]
+    figure = plot_sweep(
+        records([*points, ("exact@n=1", {"n": 1}, 0.9)]), x="n", columns="share"
+    )
+    assert [axis.get_title() for axis in figure.axes] == [
+        "heart, share = 0.1",
+        "heart, share = 0.2",
+    ]
+    for axis, share in zip(figure.axes, (0.1, 0.2), strict=True):
+        drawn = lines(axis)
+        assert drawn["krr"][1] == pytest.approx([100 * share + 5] * 2)
+        assert set(drawn) == {"krr", "exact"}
+
+
+def test_table_has_mean_and_deviation_at_each_point():
+    table = sweep_table(ETA, y=["accuracy"]).set_index(["method", "eta"])
+    assert list(table.columns) == ["dataset", "n", "accuracy_mean", "accuracy_std"]
+    assert table.loc[("dank", "0.1"), "accuracy_mean"] == pytest.approx(0.45)
+    assert table.loc[("dank", "0.1"), "accuracy_std"] == pytest.approx(0.1 / np.sqrt(2))
+    assert len(table) == 4
+
+
+def test_growth_is_the_exponent_of_a_power_law():
+    sizes = np.array([1000, 10_000, 20_000, 40_000])
+    points = [("svm", {"train_rows": n}, 0.5) for n in sizes]
+    seconds = np.repeat(3e-9 * sizes**2.0, 2)
+    seconds[:2] = 5.0  # Start-up: left out of the fit.
+    (found,) = growth(
+        records(points, fit_seconds=seconds), "train_rows", "fit_seconds", 10_000
+    ).to_dict("records")
+    assert found["exponent"] == pytest.approx(2.0)
+    assert (found["smallest"], found["largest"]) == (10_000, 40_000)
+    none = records(points[:1], fit_seconds=1.0)
+    assert growth(none, "train_rows", "fit_seconds").empty
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({"x": "tau"}, "nothing is swept over 'tau'; the records have eta"),
+        ({"x": "eta", "y": "speed"}, "the records hold no 'speed'"),
+    ],
+)
+def test_a_wrong_name_says_what_there_is(arguments, words):
+    with pytest.raises(ValueError, match=words):
+        plot_sweep(ETA, **arguments)

@@ -1,0 +1,163 @@
+"""Sweeps over a parameter of a method and over the rows that it trains on."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC
+
+from adakern.bench.config import settings
+from adakern.bench.config.compose import ConfigError
+from adakern.bench.config.plan import load_plan
+from adakern.bench.config.sweeps import Variant, base_name, expand_rows, expand_sweep
+from adakern.bench.stages.estimators import make_estimator
+from adakern.bench.stages.split import make_splits
+from adakern.datasets import Table, make_clowns
+
+NEIGHBOURS = {"knn": {"extension": "knn", "n_neighbors": 5}}
+RELATIVE = {"relative_to": "C", "power": 2, "values": ["svm", 0.1]}
+
+
+def plan(*overrides):
+    return load_plan(["experiment=quickstart", "dataset=[clowns]", *overrides])
+
+
+def test_an_axis_is_a_list_named_points_or_in_units_of_another_parameter():
+    assert expand_sweep(["dank"], {"dank": {"tau": [0, 1]}}) == {
+        "dank@tau=0": Variant({"tau": 0}, {"tau": 0}),
+        "dank@tau=1": Variant({"tau": 1}, {"tau": 1}),
+    }
+    found = expand_sweep(["dank"], {"dank": {"rule": NEIGHBOURS, "eta": RELATIVE}})
+    assert list(found) == ["dank@rule=knn,eta=svm", "dank@rule=knn,eta=0.1"]
+    last = found["dank@rule=knn,eta=0.1"]
+    assert last.swept == {"rule": "knn", "eta": 0.1}
+    eta = {"relative_to": "C", "power": 2, "value": 0.1}
+    assert last.params == NEIGHBOURS["knn"] | {"eta": eta}
+
+
+@given(
+    st.dictionaries(
+        st.sampled_from(["C", "gamma", "tau"]),
+        st.lists(st.floats(0, 9), min_size=1, max_size=4, unique=True),
+    )
+)
+def test_a_sweep_has_every_point_of_the_product_once(axes):
+    found = expand_sweep(["svm", "dank"], {"dank": axes})
+    assert len(found) == 1 + int(np.prod([len(values) for values in axes.values()]))
+    assert {base_name(name) for name in found} == {"svm", "dank"}
+    points = {tuple(variant.swept.items()) for variant in found.values()}
+    assert points >= {tuple(found["svm"].swept.items())}
+    assert all(found[name].params == found[name].swept for name in found)
+
+
+def test_rows_are_swept_as_data_sets_of_their_own():
+    assert list(expand_rows(["a", "b"], [])) == ["a", "b"]
+    found = expand_rows(["a"], [10, 20])
+    assert found["a@train_rows=20"].swept == {"train_rows": 20}
+
+
+def test_a_point_takes_over_and_says_where_it_is():
+    found = plan(
+        "method=[svm-cv,dank]",
+        "protocol.train_rows=[40,80]",
+        "+sweep.dank.eta={relative_to: C, power: 2, values: [svm, 0.1]}",
+    )
+    assert len(found.cells) == 2 * 3
+    cell = ("clowns@train_rows=80", "dank@eta=0.1")
+    assert cell in found.cells
+    assert found.search_method(*cell) == "svm-cv", "tuned on the same eighty rows"
+    assert settings.split(found, cell[0])["train_rows"] == 80
+    identity = settings.solve(found, *cell)["identity"]
+    assert identity["sweep"] == {"train_rows": 80, "eta": 0.1}
+    assert (identity["base_dataset"], identity["base_method"]) == ("clowns", "dank")
+    assert found.table_names == ["clowns"], "one table serves all sizes"
+
+
+def test_settings_of_one_size_add_to_those_of_the_data_set():
+    found = load_plan(["experiment=dank_scaling"])
+    for rows, clusters in ((1000, 1), (3000, 3), (49990, 50)):
+        recipe = found.recipe(f"ijcnn1@train_rows={rows}", "dank-decomposed")
+        estimator = recipe["estimator"]
+        assert (estimator["C"], estimator["gamma"]) == (32, 2)
+        assert estimator["n_clusters"] == clusters
+
+
+def test_a_parameter_in_units_of_another_follows_what_a_search_found():
+    recipe = {
+        "_target_": "adakern.DANKClassifier",
+        "eta": {"relative_to": "C", "power": 2, "value": 0.1},
+    }
+    assert make_estimator(recipe, {"C": 4.0}).eta == pytest.approx(1.6)
+    recipe["eta"]["value"] = "svm"
+    assert make_estimator(recipe, {"C": 4.0}).eta == "svm"
+
+
+def test_a_nested_parameter_can_be_swept():
+    recipe = {
+        "_target_": "sklearn.pipeline.Pipeline",
+        "steps": [["scale", StandardScaler()], ["svm", SVC()]],
+        "svm__C": 7.0,
+    }
+    model = make_estimator(recipe)
+    assert isinstance(model, Pipeline) and model["svm"].C == 7.0
+
+
+def table(n=120):
+    X, y = make_clowns(n=n)
+    return Table(
+        X=X, y=y, name="clowns", task="classification", feature_names=["a", "b"]
+    )
+
+
+PROTOCOL = {
+    "kind": "holdout",
+    "repeats": 3,
+    "test_size": 0.5,
+    "n_splits": 5,
+    "stratify": True,
+    "published": False,
+}
+
+
+@given(st.integers(10, 60), st.integers(10, 60), st.integers(0, 99))
+def test_more_rows_hold_the_fewer_and_the_test_part_is_the_same(few, many, seed):
+    few, many = sorted((few, many))
+    whole = make_splits(table(), **PROTOCOL, seed=seed)
+    small = make_splits(table(), **PROTOCOL, seed=seed, train_rows=few, test_rows=20)
+    large = make_splits(table(), **PROTOCOL, seed=seed, train_rows=many, test_rows=20)
+    for everything, little, much in zip(whole, small, large, strict=True):
+        assert set(little[0]) <= set(much[0]) <= set(everything[0])
+        assert (len(little[0]), len(much[0])) == (few, many)
+        assert np.array_equal(little[1], much[1]) and len(much[1]) == 20
+        assert set(much[1]) <= set(everything[1])
+
+
+def test_more_rows_than_there_are_is_refused_with_both_numbers():
+    with pytest.raises(ValueError, match="has 60 training rows.*asks for 61"):
+        make_splits(table(), **PROTOCOL, seed=0, train_rows=61)
+
+
+@pytest.mark.parametrize(
+    ("overrides", "words"),
+    [
+        (["+sweep.svm-cv.C=3"], "sweep.svm-cv.C must be a list of values"),
+        (["+sweep.svm-cv.C=[]"], "sweep.svm-cv.C must be a list of values"),
+        (["+sweep.svm-cv.kernel={rbf: 3}"], "sweep.svm-cv.kernel.rbf=3: a named point"),
+        (["+sweep.svm-cv.K=[1]"], "has no parameter 'K'"),
+        (["+sweep.svm-cv.C=[-1]"], "'C' parameter of SVC must be a float in the range"),
+        (["protocol.train_rows=[1]"], "protocol.train_rows[0]=1 is out of range"),
+        (["protocol.test_rows=0"], "protocol.test_rows=0 is out of range"),
+        (
+            ["+sweep.svm-cv.gamma={relative_to: C, values: [1]}"],
+            "gamma is relative to C, which this method searches itself",
+        ),
+        (["+special.dank_boundary={}"], "shows one split, and clowns has 5"),
+        (["+special.dank_boundry={}"], "Did you mean 'dank_boundary'?"),
+    ],
+)
+def test_a_wrong_sweep_stops_before_any_job(overrides, words):
+    with pytest.raises(ConfigError) as caught:
+        plan("method=[svm-cv]", *overrides)
+    assert words in str(caught.value)

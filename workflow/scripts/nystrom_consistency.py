@@ -1,0 +1,171 @@
+"""Figure 1 of Ding et al. (2019), from the records of a sweep over the samplers.
+
+Every record holds the criterion of each candidate gamma, the gamma that it selects and
+the accuracy of kernel ridge regression with it; those of sampling "exact" are what the
+others approximate.
+"""
+
+import json
+from itertools import product
+
+import pandas as pd
+from matplotlib import colormaps
+from matplotlib.figure import Figure
+
+from adakern.evaluation import compare_methods
+
+__all__ = ["paired_tests", "plot", "summary"]
+
+#: The paper's seven ways to approximate, then those added here.
+SAMPLINGS = (
+    "optimal",
+    "uniform",
+    "column-norm",
+    "leverage",
+    "adaptive-deshpande",
+    "adaptive-kumar",
+    "adaptive-criterion",
+    "ridge-leverage",
+    "rpcholesky",
+    "greedy-criterion",
+)
+
+#: What is compared at equal numbers of columns; "optimal" draws none.
+SAMPLERS = SAMPLINGS[1:]
+
+#: What is tested against the others, and by which scores: whether greater is better.
+CRITERION_DRIVEN = ("greedy-criterion", "adaptive-criterion")
+SCORES = {"distance": False, "test_accuracy": True}
+
+
+def curves(records):
+    """Criterion against gamma: dataset, sampling, repeat, gamma, criterion, exact."""
+    solved = records[records["status"] == "ok"]
+    points = pd.DataFrame(
+        {
+            "dataset": solved["dataset"],
+            "sampling": solved["sweep_sampling"],
+            "repeat": solved["repeat"],
+            "gamma": solved["extra_candidate_gamma"].map(json.loads),
+            "criterion": solved["extra_criterion"].map(json.loads),
+        }
+    ).explode(["gamma", "criterion"], ignore_index=True)
+    points = points.astype({"gamma": float, "criterion": float})
+    keys = ["dataset", "repeat", "gamma"]
+    exact = points[points["sampling"] == "exact"].set_index(keys)["criterion"]
+    return points.join(exact.rename("exact"), on=keys)
+
+
+def per_repeat(records):
+    """One row per data set, sampling and repeat: mean distance to exact, accuracy."""
+    points = curves(records)
+    points["distance"] = points["criterion"] - points["exact"]
+    keys = ["dataset", "sampling", "repeat"]
+    distance = points.groupby(keys)["distance"].mean()
+    facts = records.rename(
+        columns={"sweep_sampling": "sampling", "extra_selected_gamma": "selected_gamma"}
+    )
+    columns = ["selected_gamma", "test_accuracy", "n_train", "n_test"]
+    facts = facts.loc[facts["status"] == "ok", [*keys, *columns]]
+    return facts.join(distance, on=keys)
+
+
+def summary(records):
+    """Mean distance, selected gamma (median) and test accuracy over the repeats.
+
+    Returns
+    -------
+    DataFrame
+        One row per data set and sampling. ``same_gamma`` is the share of the repeats in
+        which the exact criterion selects the same gamma; ``closest`` marks the sampler
+        with the smallest mean distance on the data set.
+    """
+    runs = per_repeat(records)
+    keys = ["dataset", "repeat"]
+    exact = runs[runs["sampling"] == "exact"].set_index(keys)["selected_gamma"]
+    runs = runs.join(exact.rename("exact_gamma"), on=keys)
+    runs["same_gamma"] = runs["selected_gamma"] == runs["exact_gamma"]
+    table = (
+        runs.groupby(["dataset", "sampling"], sort=False)
+        .agg(
+            distance=("distance", "mean"),
+            distance_std=("distance", "std"),
+            selected_gamma=("selected_gamma", "median"),
+            same_gamma=("same_gamma", "mean"),
+            test_accuracy=("test_accuracy", "mean"),
+        )
+        .reset_index()
+    )
+    drawn = table["distance"].where(table["sampling"].isin(SAMPLERS))
+    table["closest"] = drawn == drawn.groupby(table["dataset"]).transform("min")
+    return table
+
+
+def paired_tests(records):
+    """Paired t-tests of the two criterion-driven samplers against every other.
+
+    Returns
+    -------
+    DataFrame
+        One row per data set, score (distance or test accuracy), sampling and other.
+        ``difference`` is the sampling's score minus the other's; the corrected p-value
+        allows for training parts that overlap between runs.
+    """
+    rows = []
+    for dataset, part in per_repeat(records).groupby("dataset", sort=False):
+        sizes = {key: part[key].iloc[0] for key in ("n_train", "n_test")}
+        for score, greater_is_better in SCORES.items():
+            scores = part.pivot(index="repeat", columns="sampling", values=score)
+            for sampling, other in product(CRITERION_DRIVEN, scores.columns):
+                if other == sampling:
+                    continue
+                (pair,) = compare_methods(
+                    scores[[sampling, other]],
+                    greater_is_better=greater_is_better,
+                    **sizes,
+                )
+                rows.append(
+                    {
+                        "dataset": dataset,
+                        "score": score,
+                        "sampling": sampling,
+                        "other": other,
+                        "difference": pair.difference,
+                        "pvalue": pair.pvalue,
+                        "corrected_pvalue": pair.corrected_pvalue,
+                        "winner": pair.winner,
+                    }
+                )
+    return pd.DataFrame(rows)
+
+
+def plot(records):
+    """Criterion against gamma, one panel for each data set.
+
+    Lines are means over the repeats, bands one standard deviation.
+    """
+    points = curves(records)
+    datasets = points["dataset"].unique()
+    n_rows = -(-len(datasets) // 3)
+    figure = Figure(figsize=(15, 1 + 4 * n_rows), layout="constrained")
+    axes = figure.subplots(n_rows, 3, squeeze=False).ravel()
+    for axis, dataset in zip(axes, datasets, strict=False):
+        _draw_curves(axis, points[points["dataset"] == dataset])
+        axis.set(title=dataset, xlabel="gamma", ylabel="criterion")
+    for axis in axes[len(datasets) :]:
+        axis.set_axis_off()
+    handles, labels = axes[0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside upper center", ncols=6)
+    return figure
+
+
+def _draw_curves(axis, points):
+    colours = dict(zip(SAMPLINGS, colormaps["tab10"].colors, strict=True))
+    for sampling, part in points.groupby("sampling", sort=False):
+        curve = part.groupby("gamma")["criterion"].agg(["mean", "std"]).fillna(0)
+        colour = colours.get(sampling, "black")
+        width = 1 if sampling in colours else 2
+        axis.plot(curve["mean"], color=colour, linewidth=width, label=sampling)
+        low, high = curve["mean"] - curve["std"], curve["mean"] + curve["std"]
+        axis.fill_between(curve.index, low, high, color=colour, alpha=0.12, linewidth=0)
+    axis.set_xscale("log", base=2)
