@@ -55,6 +55,7 @@ def _solve_or_explain(inputs, params, repeat, found):
         "code_version": params["code"],
         "versions": package_versions(),
         "machine": machine(),
+        "started_at": time.time(),
         "estimator": params["estimator"]["_target_"],
         "preparation": params["preparation"],
         **params["described"],
