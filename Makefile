@@ -46,10 +46,11 @@ test: .venv/test.done  ## run every test
 test-oldest: .venv-oldest/done  ## the library's tests on the oldest versions it declares
 	.venv-oldest/bin/python -m pytest -n $(CORES) --dist worksteal tests
 
-lint: .venv/test.done  ## check style: Python with ruff, rules with snakefmt
+lint: .venv/test.done  ## check style and types: ruff, snakefmt, mypy
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/snakefmt --check Snakefile workflow
+	$(BIN)/mypy
 
 format: .venv/test.done  ## correct what lint complains of
 	$(BIN)/ruff check --fix .

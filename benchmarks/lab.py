@@ -2,6 +2,7 @@
 
     python benchmarks/lab.py            # Parkinson, 350 support data: minutes
     python benchmarks/lab.py --quick    # 40 support data: does it run?
+    python benchmarks/lab.py --against 78e569a    # only this: against that commit
 
 Test R2 and seconds on 80 % of the rows of Parkinson's data (``--data`` names the file,
 parkinsons_updrs.data), Laplacian profile. The reference, ``plain loop``, is algorithm 1
@@ -11,11 +12,21 @@ reference is the same loop with PyTorch and its (batch, S, d) tensor. Each loop 
 threads that make it fastest: one for the plain loop, as many as there are for PyTorch.
 The loops are long and the load of a machine changes, so they are timed by stretches of
 steps between the fits, and their total is the mean of a step times 11,500.
+
+``--against`` fits with the defaults of now and of a commit in turns, alone and beside a
+process that keeps one processor busy.
 """
 
 import argparse
+import io
+import os
+import subprocess
+import sys
+import tarfile
+import tempfile
 import time
 import tracemalloc
+from pathlib import Path
 
 import numpy as np
 import scipy.linalg
@@ -138,6 +149,90 @@ class AutogradLoop:
         self.seconds += time.perf_counter() - start
 
 
+class Version:
+    """Fits by the library of one folder, each in a process of its own.
+
+    With as many threads as the libraries take by themselves: the environment's limits
+    are taken away.
+    """
+
+    FIT = """
+import sys, time
+import numpy as np
+from adakern.lab import LABRBFRegressor
+file, n_support, seed = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+X, y, X_test, y_test = (array for _, array in sorted(np.load(file).items()))
+model = LABRBFRegressor("laplacian", max_support=n_support, random_state=seed)
+LABRBFRegressor("laplacian", max_support=20, max_iter=5, growth_iter=1).fit(X, y)
+wall, cpu = time.perf_counter(), time.process_time()
+model.fit(X, y)
+print(time.perf_counter() - wall, time.process_time() - cpu)
+print(model.score(X_test, y_test))
+"""
+
+    def __init__(self, name, source, data):
+        self.name, self.source, self.data = name, source, data
+        self.alone, self.busy = [], []
+
+    def fit(self, n_support, seed, busy=False):
+        """Seconds of the wall and of the processor, and test R2."""
+        kept = {k: v for k, v in os.environ.items() if not k.endswith("_NUM_THREADS")}
+        environment = kept | {"PYTHONPATH": str(self.source)}
+        command = [sys.executable, "-W", "ignore", "-c", self.FIT]
+        command += [str(self.data), str(n_support), str(seed)]
+        spinning = [sys.executable, "-c", "while True: pass"]
+        other = subprocess.Popen(spinning) if busy else None
+        try:
+            answer = subprocess.check_output(command, env=environment, text=True)
+        finally:
+            if other is not None:
+                other.kill()
+                other.wait()
+        (self.busy if busy else self.alone).append([float(v) for v in answer.split()])
+
+
+def compare_versions(arrays, n_support, fits, commit):
+    """Paired: now and at the commit in turns, alone and beside a busy process."""
+    root = Path(__file__).resolve().parent.parent
+    with tempfile.TemporaryDirectory() as folder:
+        data = Path(folder) / "data.npz"
+        np.savez(data, **dict(zip("abcd", arrays, strict=True)))
+        archive = subprocess.run(
+            ["git", "archive", commit, "src"], cwd=root, check=True, capture_output=True
+        ).stdout
+        with tarfile.open(fileobj=io.BytesIO(archive)) as files:
+            files.extractall(folder, filter="data")
+        versions = [
+            Version(commit, Path(folder) / "src", data),
+            Version("now", root / "src", data),
+        ]
+        for seed in range(fits):
+            for version in versions:
+                for busy in (False, True):
+                    version.fit(n_support, seed, busy)
+    print(f"{'':12}{'seconds':>9}{'processor':>11}{'beside busy':>13}{'test R2':>10}")
+    for version in versions:
+        wall, cpu, score = np.mean(version.alone, axis=0)
+        busy = np.mean(version.busy, axis=0)[0]
+        print(f"{version.name:12}{wall:9.1f}{cpu:11.1f}{busy:13.1f}{score:10.5f}")
+    (before, cpu_before, score_before), (now, cpu_now, score_now) = (
+        np.mean(version.alone, axis=0) for version in versions
+    )
+    ratio = now / before
+    print(
+        f"of the time at {commit} {ratio:.2f} (of the processor's "
+        f"{cpu_now / cpu_before:.2f}), target <= 0.50: "
+        f"{verdict(ratio, 0.5, larger_is_better=False)}; R2 not lower: "
+        f"{verdict(score_now, score_before)}"
+    )
+    slower = np.mean(versions[1].busy, axis=0)[0] / now
+    print(
+        f"beside a busy process {slower:.1f} times as long as alone, target <= 3: "
+        f"{verdict(slower, 3, larger_is_better=False)} (at {commit} "
+        f"{np.mean(versions[0].busy, axis=0)[0] / before:.1f} times)"
+    )
+
+
 def verdict(value, target, larger_is_better=True):
     met = value >= target if larger_is_better else value <= target
     return "ok" if met else "MISSED"
@@ -161,9 +256,14 @@ def main():
         "--data", default="../shared/data/parkinsons/parkinsons_updrs.data"
     )
     parser.add_argument("--fits", type=int, default=3, help="seeds of the fast solver")
+    parser.add_argument("--against", metavar="COMMIT", help="compare with a commit")
     arguments = parser.parse_args()
     X, y, X_test, y_test = load(arguments.data)
     n_support = 40 if arguments.quick else 350
+    if arguments.against:
+        arrays = X, y, X_test, y_test
+        compare_versions(arrays, n_support, arguments.fits, arguments.against)
+        return
     settings = {"max_iter": 100, "growth_iter": 20} if arguments.quick else {}
     plain, autograd = PlainLoop(X, y, n_support), AutogradLoop(X, y, n_support)
     stretch = (100 if arguments.quick else STEPS) // arguments.fits

@@ -29,6 +29,7 @@ def all_estimators():
                 and member.__module__.startswith("adakern.")
                 and not name.startswith("_")
                 and not inspect.isabstract(member)
+                and hasattr(member, "fit")
                 and _can_be_fitted(member)
             ):
                 found[member.__qualname__] = member

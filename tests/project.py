@@ -116,7 +116,7 @@ class Project:
         """Start a run that the test will disturb, in a process group of its own."""
         return Run(self.command(*arguments, **settings), self.root, self.environment)
 
-    def run(self, *arguments, timeout=240, **settings):
+    def run(self, *arguments, timeout=550, **settings):
         """Run to the end."""
         run = self.start(*arguments, **settings)
         run.process.wait(timeout)

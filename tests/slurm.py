@@ -26,6 +26,13 @@ TOOLS = (
     *("mariadbd", "mariadb-install-db"),
 )
 
+COMMANDS = (
+    *("slurmctld", "slurmd", "slurmdbd"),
+    *("sbatch", "srun", "scancel", "sacct", "sacctmgr", "scontrol", "sinfo", "squeue"),
+)
+#: Variable of every process of a cluster's jobs: its folder.
+MARK = "TEST_CLUSTER"
+
 CONFIGURATION = """\
 ClusterName=test
 SlurmctldHost={host}(127.0.0.1)
@@ -130,10 +137,26 @@ class Cluster:
         self._write("slurm.conf", CONFIGURATION.format(**settings))
         self._write("slurmdbd.conf", ACCOUNTING.format(**settings))
         self._write("plugstack.conf", "")
+        self._write_commands()
         self.environment = {
-            "SLURM_CONF": str(self.folder / "slurm.conf"),
+            "PATH": f"{self.folder}/bin:{os.environ['PATH']}",
             "MYSQL_UNIX_PORT": str(self.folder / "mariadb.socket"),
+            MARK: str(self.folder),
         }
+
+    def _write_commands(self):
+        """SLURM's commands with this cluster's configuration.
+
+        A variable would not do: Snakemake's plugin takes all of SLURM's away in a job.
+        """
+        (self.folder / "bin").mkdir()
+        for name in COMMANDS:
+            command = self.folder / "bin" / name
+            command.write_text(
+                f"#!/bin/sh\nSLURM_CONF={self.folder}/slurm.conf\nexport SLURM_CONF\n"
+                f'exec {shutil.which(name)} "$@"\n'
+            )
+            command.chmod(0o755)
 
     def _write(self, name, text):
         path = self.folder / name
@@ -208,18 +231,16 @@ class Cluster:
 
     def _processes_of_jobs(self, node):
         """Of the jobs on a node, with the process that watches over each of them."""
-        mine = {f"SLURM_CONF={self.folder}/slurm.conf", f"SLURMD_NODENAME={node}"}
+        mine = {MARK: str(self.folder), "SLURMD_NODENAME": node}.items()
         found = set()
         for process in psutil.process_iter():
             with suppress(psutil.Error, OSError):
-                variables = {f"{k}={v}" for k, v in process.environ().items()}
-                if mine <= variables:
+                if process.pid != os.getpid() and mine <= process.environ().items():
+                    below = process.children(recursive=True)
                     watchers = [
-                        parent.pid
-                        for parent in process.parents()
-                        if parent.name() == "slurmstepd"
+                        p for p in process.parents() if p.name() == "slurmstepd"
                     ]
-                    found |= {process.pid, *watchers}
+                    found |= {p.pid for p in [process, *below, *watchers]}
         return found
 
     def _start_daemon(self, name, *command):

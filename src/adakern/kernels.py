@@ -11,12 +11,17 @@ from array_api_compat import array_namespace, is_numpy_array
 from scipy.spatial.distance import cdist
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from adakern._utils.memory import require_memory
+
 __all__ = [
+    "DECAYING_KERNELS",
     "KERNELS",
     "KernelMixin",
     "by_row_blocks",
+    "exponential_decay",
     "gram_matrix",
     "kernel_diagonal",
+    "kernel_distances",
     "kernel_product",
     "kernel_products",
     "nearest_rows",
@@ -161,6 +166,14 @@ def manhattan_distances(X, Y=None):
     return xp.concat(blocks, axis=0)
 
 
+#: Kernels ``exp(-gamma D)`` and the distances D that they decay with.
+DECAYING_KERNELS = {
+    "rbf": squared_distances,
+    "laplacian": manhattan_distances,
+    "l2-laplacian": _euclidean_distances,
+}
+
+
 def gram_matrix(X, Y=None, *, kernel="rbf", gamma=1.0, degree=3, coef0=1.0):
     """Kernel values between the rows of X and of Y.
 
@@ -200,12 +213,9 @@ def gram_matrix(X, Y=None, *, kernel="rbf", gamma=1.0, degree=3, coef0=1.0):
     array([[1.   , 0.368],
            [0.368, 1.   ]])
     """
-    if kernel == "rbf":
-        return _exp_inplace(squared_distances(X, Y), -gamma)
-    if kernel == "laplacian":
-        return _exp_inplace(manhattan_distances(X, Y), -gamma)
-    if kernel == "l2-laplacian":
-        return _exp_inplace(_euclidean_distances(X, Y), -gamma)
+    _require_memory(X.shape[0], (X if Y is None else Y).shape[0])
+    if kernel in DECAYING_KERNELS:
+        return exponential_decay(kernel_distances(X, Y, kernel=kernel), gamma)
     if kernel == "tl1":
         D = manhattan_distances(X, Y)
         return _clamp_at_zero(1 - gamma * D, array_namespace(D))
@@ -215,8 +225,37 @@ def gram_matrix(X, Y=None, *, kernel="rbf", gamma=1.0, degree=3, coef0=1.0):
     raise ValueError(f"kernel={kernel!r} is unknown; use one of {', '.join(KERNELS)}")
 
 
-def _exp_inplace(D, factor):
-    D *= factor
+def _require_memory(n, m):
+    if n * m * 8 > BLOCK_BYTES:
+        require_memory(
+            2 * 8 * n * m,
+            f"a kernel matrix of {n} x {m} with its distances",
+            "use fewer rows, or a method that stores none (Falkon, EigenPro, DANK with "
+            'strategy="decomposed", ClusterwiseClassifier)',
+        )
+
+
+def kernel_distances(X, Y=None, *, kernel="rbf"):
+    """The distances D of which a kernel is ``exp(-gamma D)``, for every gamma.
+
+    Parameters
+    ----------
+    X : array of shape (n, d)
+    Y : array of shape (m, d), default=None
+        X itself when None.
+    kernel : {"rbf", "laplacian", "l2-laplacian"}, default="rbf"
+        Squared Euclidean, Manhattan or Euclidean distances.
+
+    Returns
+    -------
+    array of shape (n, m)
+    """
+    return DECAYING_KERNELS[kernel](X, Y)
+
+
+def exponential_decay(D, gamma):
+    """``exp(-gamma D)``, in the memory of D where the array library can."""
+    D *= -gamma
     if is_numpy_array(D):
         return np.exp(D, out=D)
     return array_namespace(D).exp(D)

@@ -13,6 +13,7 @@ __all__ = [
     "project_onto_feasible",
     "project_onto_simplex",
     "ranked_eigh",
+    "require_positive_semidefinite",
 ]
 
 
@@ -158,6 +159,24 @@ def is_positive_semidefinite(K, tol=1e-10):
     except np.linalg.LinAlgError:
         return False
     return True
+
+
+def require_positive_semidefinite(K, method):
+    """Refuse a given kernel matrix that is indefinite.
+
+    Raises
+    ------
+    ValueError
+        Naming the smallest eigenvalue and the way out.
+    """
+    if not is_positive_semidefinite(K, tol=1e-8):
+        values = np.linalg.eigvalsh(K)
+        raise ValueError(
+            f"the precomputed kernel matrix is indefinite: its smallest eigenvalue is "
+            f"{values[0]:.3g}, its largest {values[-1]:.3g}, and {method} needs a "
+            "positive semidefinite one. Shift the diagonal by the smallest, or clip "
+            "the negative eigenvalues"
+        )
 
 
 def add_to_diagonal(A, values):

@@ -170,6 +170,73 @@ def test_libsvm_files_of_different_width(tmp_path, kind):
     assert table.test_rows.tolist() == [2]
 
 
+def test_libsvm_keeps_its_missing_values(tmp_path):
+    content = b"+1 1:nan 2:4\n-1 1:1\n"
+    with pytest.raises(ParseError, match="1 of 2 rows have a missing value"):
+        load(tmp_path, content, "toy.svm")
+    table = load(tmp_path, content, "toy.svm", missing="drop-rows")
+    assert table.X.tolist() == [[1, 0]]
+
+
+def test_libsvm_of_an_absurd_width_asks_for_no_memory(tmp_path):
+    with pytest.raises(ParseError, match="largest index of a feature"):
+        load(tmp_path, b"+1 1:2 2147483646:4\n" * 200_000, "toy.svm")
+
+
+def test_large_class_labels_stay_apart(tmp_path):
+    neighbours = [2**53, 2**53 + 1, 2**63, 2**63 + 1]
+    content = "".join(f"{k},{label}\n" for k, label in enumerate(neighbours))
+    assert sorted(load(tmp_path, content.encode()).y) == sorted(map(str, neighbours))
+    content = f"1,{2**53}\n2,{2**53 + 1}\n".encode()
+    assert load(tmp_path, content).y.tolist() == [2**53, 2**53 + 1]
+    for large in ("1e300", "9007199254740993.0", "-inf"):
+        with pytest.raises(ParseError, match=r"class label .* is too large"):
+            load(tmp_path, f"1,{large}\n2,3\n".encode())
+
+
+@pytest.mark.parametrize("part", ["X", "y"])
+@pytest.mark.parametrize("task", ["classification", "regression"])
+def test_complex_numbers_are_refused(tmp_path, part, task):
+    out = io.BytesIO()
+    np.savez(out, **({"X": X, "y": Y} | {part: 1j + {"X": X, "y": Y}[part]}))
+    with pytest.raises(ParseError, match="complex numbers"):
+        load(tmp_path, out.getvalue(), "toy.npz", target="y", task=task)
+
+
+def test_a_table_needs_features(tmp_path):
+    with pytest.raises(ParseError, match="no features"):
+        load(tmp_path, b"1\n2\n")
+    out = io.BytesIO()
+    np.savez(out, X=np.empty((30, 0)), y=Y)
+    with pytest.raises(ParseError, match="no features"):
+        load(tmp_path, out.getvalue(), "toy.npz", target="y")
+
+
+def test_a_bomb_is_not_unpacked(tmp_path):
+    blank = b"1,2\n" * 40_000_000  # 160 MB of nothing, a few hundred kB packed
+    stored = io.BytesIO()
+    np.savez_compressed(stored, X=np.zeros((20_000_000, 1)), y=np.zeros(1))
+    tar = io.BytesIO()
+    with tarfile.open(fileobj=tar, mode="w:xz", preset=0) as archive:
+        member = tarfile.TarInfo("toy.csv")
+        member.size = len(blank)
+        archive.addfile(member, io.BytesIO(blank))
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
+        archive.writestr("toy.csv", blank)
+    bombs = {
+        "toy.csv.gz": gzip.compress(blank, 1),
+        "toy.csv.xz": lzma.compress(blank, preset=0),
+        "toy.csv.zip": packed.getvalue(),
+        "toy.csv.tar.xz": tar.getvalue(),
+        "toy.npz": stored.getvalue(),
+    }
+    for name, content in bombs.items():
+        assert len(content) < 1e6, name
+        with pytest.raises(ParseError, match="unpacks to more than"):
+            load(tmp_path, content, name, format="npz" if "npz" in name else "csv")
+
+
 def test_missing_values_under_each_rule(tmp_path):
     content = b"1,2,a\n?,4,b\n5,,a\n7,8,b\n"
     with pytest.raises(ParseError, match="2 of 4 rows have a missing value"):
@@ -211,6 +278,30 @@ def test_blank_cell_that_follows_from_its_row(tmp_path):
     assert table.X[:, 1].tolist() == [7, 4]
     with pytest.raises(ParseError, match=r"toy\.fill: above: 'total - beyond'"):
         load(tmp_path, content, fill={"above": "total - beyond"}, **facts)
+
+
+@pytest.mark.parametrize(
+    "formula",
+    [
+        "@inspect.os.system('touch bomb')",
+        "__import__('os').system('touch bomb')",
+        "total.__class__",
+        "total if total else below",
+        "'a' * 9",
+        "total; below",
+        "f(total)",
+        "[total]",
+        "True",
+        "(" * 500 + "1" + ")" * 500,
+        "9 ** 9 ** 9 ** 9",
+    ],
+)
+def test_a_formula_sees_column_names_and_nothing_else(tmp_path, formula, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    content = b"total,above,below,y\n10,,3,1\n9,4,5,2\n"
+    with pytest.raises(ParseError, match=r"toy\.fill: above"):
+        load(tmp_path, content, task="regression", fill={"above": formula})
+    assert not (tmp_path / "bomb").exists()
 
 
 def test_labels_get_their_names(tmp_path):

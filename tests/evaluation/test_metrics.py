@@ -1,22 +1,35 @@
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from sklearn.metrics import (
     accuracy_score,
     balanced_accuracy_score,
+    brier_score_loss,
     f1_score,
+    log_loss,
     mean_absolute_error,
     r2_score,
+    roc_auc_score,
+    root_mean_squared_error,
 )
 
-from adakern.evaluation import GREATER_IS_BETTER, MAIN_METRIC, METRICS, score
+from adakern.evaluation import (
+    GREATER_IS_BETTER,
+    MAIN_METRIC,
+    METRICS,
+    OPTIONAL_METRICS,
+    interval_scores,
+    probability_scores,
+    score,
+)
 
 labels = arrays(int, 12, elements=st.integers(0, 3))
 values = arrays(float, 9, elements=st.floats(-1e3, 1e3).map(lambda v: round(v, 3)))
 
 
+@settings(deadline=None)
 @given(labels, labels)
 def test_classification_scores_are_those_of_scikit_learn(y, f):
     found = score("classification", y, f, labels=[0, 1, 2, 3])
@@ -50,6 +63,7 @@ def test_regression_scores_are_those_of_scikit_learn_and_of_the_formula(y, f):
     found = score("regression", y, f)
     assert found["r2"] == pytest.approx(r2_score(y, f), rel=1e-9, abs=1e-9)
     assert found["mae"] == pytest.approx(mean_absolute_error(y, f))
+    assert found["rmse"] == pytest.approx(root_mean_squared_error(y, f))
     if np.ptp(y):
         formula = sum((f - y) ** 2) / sum((y - sum(y) / len(y)) ** 2)
         assert found["relative_mse"] == pytest.approx(formula)
@@ -69,7 +83,8 @@ def test_a_constant_target_has_a_defined_score():
 
 @pytest.mark.parametrize("task", METRICS)
 def test_every_metric_is_declared(task):
-    assert set(score(task, [0, 1, 1], [0, 1, 0])) == set(METRICS[task])
+    always = set(METRICS[task]) - set(OPTIONAL_METRICS[task])
+    assert set(score(task, [0, 1, 1], [0, 1, 0])) == always
     assert set(METRICS[task]) <= set(GREATER_IS_BETTER)
     assert MAIN_METRIC[task] in METRICS[task]
 
@@ -87,3 +102,55 @@ def test_every_metric_is_declared(task):
 def test_wrong_input_is_named(arguments, message):
     with pytest.raises(ValueError, match=message):
         score(*arguments)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3, 5])
+def test_probability_scores_are_those_of_scikit_learn(n_classes):
+    rng = np.random.default_rng(n_classes)
+    classes = np.array(list("abcde"))[:n_classes]
+    y = classes[np.arange(60) % n_classes]
+    p = rng.dirichlet(np.ones(n_classes), size=60)
+    found = probability_scores(y, p, classes)
+    assert found["log_loss"] == pytest.approx(log_loss(y, p, labels=classes))
+    areas = roc_auc_score(
+        y == classes[1] if n_classes == 2 else y,
+        p[:, 1] if n_classes == 2 else p,
+        multi_class="ovr",
+    )
+    assert found["auc"] == pytest.approx(areas)
+    one_by_one = sum(brier_score_loss(y == c, p[:, k]) for k, c in enumerate(classes))
+    assert found["brier"] == pytest.approx(one_by_one)
+
+
+def test_calibration_error_by_hand():
+    """Ten rows of confidence 0.8, of which six are right; ten of 1.0, all right."""
+    p = np.array([[0.8, 0.2]] * 10 + [[0.0, 1.0]] * 10)
+    y = np.array([0] * 6 + [1] * 4 + [1] * 10)
+    found = probability_scores(y, p, [0, 1])
+    assert found["calibration_error"] == pytest.approx(0.5 * 0.2)
+
+
+def test_calibrated_probabilities_have_a_small_calibration_error():
+    rng = np.random.default_rng(0)
+    chance = rng.uniform(size=20_000)
+    y = (rng.uniform(size=20_000) < chance).astype(int)
+    p = np.column_stack([1 - chance, chance])
+    assert probability_scores(y, p, [0, 1])["calibration_error"] < 0.02
+    sharper = np.column_stack([1 - chance, chance]) ** 4
+    sharper /= sharper.sum(axis=1, keepdims=True)
+    assert probability_scores(y, sharper, [0, 1])["calibration_error"] > 0.1
+
+
+def test_labels_that_a_model_never_saw_have_no_probability():
+    found = probability_scores([0, 2], [[1.0, 0.0], [0.5, 0.5]], [0, 1])
+    assert found["log_loss"] == pytest.approx(-np.log(1e-15) / 2)
+    assert found["brier"] == pytest.approx((0 + 1.5) / 2)
+    assert probability_scores([0, 0], [[1.0, 0.0]] * 2, [0, 1])["auc"] is None
+
+
+def test_interval_scores_by_hand():
+    found = interval_scores([0.0, 1.0, 2.0], [0.0, 1.5, 1.0], [1.0, 2.0, 4.0])
+    assert found == {
+        "interval_coverage": pytest.approx(2 / 3),
+        "interval_width": pytest.approx(1.5),
+    }

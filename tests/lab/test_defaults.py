@@ -18,10 +18,10 @@ FOLDS = KFold(5, shuffle=True, random_state=0)
 
 @pytest.fixture(scope="module")
 def local_data():
-    """A target whose frequency grows along the first of three features."""
+    """A target whose frequency grows along the first of two features."""
     rng = np.random.default_rng(0)
-    X = rng.uniform(-1, 1, size=(500, 3))
-    return X, np.sin(2 * (X[:, 0] + 1) ** 3) + 0.05 * rng.normal(size=500)
+    X = rng.uniform(0, 3, size=(500, 2))
+    return X, np.sin(2 * X[:, 0] ** 3) + 0.05 * rng.normal(size=500)
 
 
 def units(d):
@@ -48,16 +48,16 @@ def test_friedman1_better_than_kernel_ridge_regression(scaled):
 @pytest.mark.parametrize("profile", ["laplacian", "l1-laplacian"])
 def test_other_profiles_are_as_safe(profile):
     X, y = load_diabetes(return_X_y=True)
-    scores = cross_val_score(LABRBFRegressor(profile, random_state=0), X, y, cv=FOLDS)
-    assert scores.mean() >= 0.42
+    model = LABRBFRegressor(profile, max_support=50, random_state=0)
+    assert cross_val_score(model, X, y, cv=FOLDS).mean() >= 0.42
 
 
 def test_locality_is_earned(local_data):
     X, y = local_data
-    model = LABRBFRegressor(max_support=60, random_state=0).fit(X[:350], y[:350])
+    model = LABRBFRegressor(max_support=40, random_state=0).fit(X[:350], y[:350])
     assert model.locality_ == "local"
     score = model.score(X[350:], y[350:])
-    single = LABRBFRegressor(max_support=60, locality="global", random_state=0)
+    single = LABRBFRegressor(max_support=40, locality="global", random_state=0)
     assert 1 - score < 0.5 * (1 - single.fit(X[:350], y[:350]).score(X[350:], y[350:]))
     # Little to be learned: a plane under noise.
     rng = np.random.default_rng(1)
@@ -114,10 +114,12 @@ def test_validation_score_and_the_warning_where_nothing_is_learned(local_data):
         model = LABRBFRegressor(max_iter=50, max_support=30, random_state=0).fit(X, y)
     assert 0 < model.validation_score_ < 1
     noise = np.random.default_rng(3).normal(size=500)
-    paper = {"refit": False, "alpha": 1e-3, "locality": "local", "max_iter": 50}
+    # A hundred rows of noise interpolated.
+    paper = {"refit": False, "alpha": 1e-3, "bandwidth": 5.0, "max_iter": 0}
     with pytest.warns(UserWarning, match=r"no better than their mean \(R2 = -"):
-        model = LABRBFRegressor(**paper, random_state=0).fit(X, noise)
-    assert model.validation_score_ < 0
+        model = LABRBFRegressor(**paper, locality="global", random_state=0)
+        model.fit(X, noise)
+    assert model.validation_score_ < -0.1
     model = LABRBFRegressor(random_state=0).fit(X, noise)
     assert model.score(*local_data_again(noise)) > -0.2
 
@@ -125,7 +127,7 @@ def test_validation_score_and_the_warning_where_nothing_is_learned(local_data):
 def local_data_again(noise):
     """Fresh rows and fresh noise."""
     rng = np.random.default_rng(4)
-    return rng.uniform(-1, 1, size=(500, 3)), rng.permutation(noise)
+    return rng.uniform(0, 3, size=(500, 2)), rng.permutation(noise)
 
 
 def candidate(locality, errors):

@@ -56,8 +56,11 @@ def test_kernel_equals_its_definition(profile, seed, offset):
 
 @pytest.mark.parametrize(
     ("profile", "kernel", "power"),
-    [("gaussian", "rbf", 2), ("laplacian", "l2-laplacian", 1)]
-    + [("l1-laplacian", "laplacian", 1)],
+    [
+        ("gaussian", "rbf", 2),
+        ("laplacian", "l2-laplacian", 1),
+        ("l1-laplacian", "laplacian", 1),
+    ],
 )
 def test_equal_bandwidths_give_the_global_kernel(profile, kernel, power):
     X_s, _, X, _, _ = make()

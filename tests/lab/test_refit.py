@@ -1,5 +1,7 @@
 """Ridge regression on kernel columns against scikit-learn and against leaving out."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -20,7 +22,9 @@ def columns(seed=0, n=30, S=6):
 
 
 def blocks_of(K, size=7):
-    return [(slice(k, k + size), K[k : k + size, ...]) for k in range(0, len(K), size)]
+    edges = [*range(0, len(K), size), len(K)]
+    slices = [slice(*ends) for ends in pairwise(edges)]
+    return [(rows, K[rows]) for rows in slices]
 
 
 @settings(max_examples=25, deadline=None)

@@ -23,7 +23,7 @@ def plan(conf, *overrides):
 def test_every_experiment_of_the_repository_composes(experiment):
     found = load_plan([f"experiment={experiment}"])
     assert found.config.name == experiment
-    assert found.cells or found.config.studies
+    assert found.cells or found.config.special
 
 
 @pytest.mark.parametrize("group", ["dataset", "method"])
@@ -77,7 +77,10 @@ SETTING = "method.plain.classifier"
         ([f"++{SETTING}.estimator.gama=1"], ["plain", "'gama'", "'gamma'"]),
         ([f"++{SETTING}.grid.gama=[1]"], ["plain", "'gama'", "'gamma'"]),
         ([f"{SETTING}.estimator._target_=sklearn.svm.SVX"], ["sklearn.svm.SVX"]),
-        (["+figures.mine=adakern.bench.stages.study.rnu"], ["figures.mine", "'run'"]),
+        (
+            ["+figures.mine={function: adakern.bench.stages.plot.rnu}"],
+            ["figures.mine", "'run'"],
+        ),
         (["protocol.repeats"], ["'protocol.repeats'", "key=value"]),
         # Wrong types.
         (["protocol.repeats=many"], ["protocol.repeats=many", "Integer"]),

@@ -1,6 +1,9 @@
 """Every experiment of the repository composes to a plan that can run."""
 
+from pathlib import Path
+
 import pytest
+import yaml
 
 from adakern.bench.config.compose import available
 from adakern.bench.config.plan import load_plan
@@ -20,3 +23,39 @@ def test_method_says_what_it_is(name):
     config = load_plan(["dataset=[sk-wine,step-1d]", f"method=[{name}]"]).config
     assert config.method[name].description
     assert config.method[name].reference
+
+
+RESULTS = Path(__file__).parents[2] / "docs" / "results"
+PUBLISHED = sorted(path.name for path in RESULTS.iterdir() if path.is_dir())
+
+
+@pytest.mark.parametrize("name", PUBLISHED)
+def test_a_published_folder_is_of_an_experiment(name):
+    assert name in available("experiment")
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "dank_regression_cpusmall",
+        "dank_tau",
+        "dank_uci",
+        "knpl_uci_eeg",
+        "knpl_uci_larger",
+        "lab_small_larger",
+        "lab_small_rivals",
+    ],
+)
+def test_what_was_published_is_what_the_experiment_says(name):
+    config = load_plan([f"experiment={name}"]).config
+    text = (RESULTS / name / "config.yaml").read_text(encoding="utf-8")
+    published = yaml.safe_load(text)
+    assert list(config.dataset) == list(published["dataset"])
+    assert set(config.method) >= set(published["method"])
+    assert set(config.method) - set(published["method"]) <= {"svm-cv", "svr-cv"}
+    for section in ("protocol", "search"):
+        for setting, value in published[section].items():
+            assert getattr(getattr(config, section), setting) == value, setting
+    assert config.settings == published["settings"]
+    assert config.sweep == published["sweep"]
+    assert config.published == published["published"]

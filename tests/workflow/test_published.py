@@ -118,24 +118,35 @@ def test_published_stands_beside_measured(tmp_path):
     assert pd.isna(other["mean_measured"]) and pd.isna(other["difference"])
 
 
+def own_table(records):
+    return records
+
+
+def own_table_beside(records, published, dataset):
+    (row,) = published[published["dataset"] == dataset].to_dict("records")[:1]
+    return records.assign(published=row["mean"])
+
+
 @pytest.mark.parametrize(
-    ("function", "added"),
-    [("common.as_measured", {}), ("dank.synthetic_table", {"published": [0.004]})],
+    ("function", "params", "added"),
+    [
+        (own_table, {}, {}),
+        (own_table_beside, {"dataset": "step-1d"}, {"published": [0.004]}),
+    ],
 )
 def test_a_table_function_gets_the_numbers_if_it_asks_for_them(
-    tmp_path, function, added
+    tmp_path, monkeypatch, function, params, added
 ):
-    frame = pd.DataFrame(
-        {"dataset": ["step-1d"], "method": "dank", "relative_mse": 0.1, "rank": 2.0}
-    )
-    frame.to_parquet(tmp_path / "step-1d.parquet")
+    records = pd.DataFrame({"dataset": ["step-1d"], "method": "dank", "rank": 2.0})
+    records.to_parquet(tmp_path / "records.parquet")
+    monkeypatch.setattr(tabulate, "resolve", {"own": function}.get)
     tabulate.run(
         {
-            "frames": [tmp_path / "step-1d.parquet"],
+            "records": tmp_path / "records.parquet",
             "published": [PUBLISHED / "dank_synthetic_regression.csv"],
         },
         {"table": tmp_path / "table.csv"},
-        {"function": f"adakern.bench.studies.{function}"},
+        {"function": "own", "params": params},
     )
     made = pd.read_csv(tmp_path / "table.csv")
-    pd.testing.assert_frame_equal(made, frame.assign(**added), check_dtype=False)
+    pd.testing.assert_frame_equal(made, records.assign(**added), check_dtype=False)

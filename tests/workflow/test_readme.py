@@ -1,9 +1,10 @@
-"""What README says about adding a data set and a method is what works."""
+"""What README says about adding a data set, a method and a sweep is what works."""
 
 import re
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 README = Path(__file__).parents[2] / "README.md"
@@ -14,7 +15,13 @@ def yaml_blocks():
     blocks = re.findall(
         r"```yaml\n(# @package (\w+)\.(\w+)\n.*?)```", README.read_text(), re.S
     )
-    return {(group, name): text for text, group, name in blocks}
+    experiments = re.findall(
+        r"```yaml\n(# @package _global_\n.*?^name: (\w+)\n.*?)```",
+        README.read_text(),
+        re.S | re.M,
+    )
+    found = {(group, name): text for text, group, name in blocks}
+    return found | {("experiment", name): text for text, name in experiments}
 
 
 @pytest.fixture
@@ -31,7 +38,6 @@ def newcomer(project):
 
 
 def test_a_data_set_and_a_method_join_the_comparison(newcomer):
-    assert set(yaml_blocks()) == {("dataset", "mine"), ("method", "nearest")}
     run = newcomer.solve(
         overrides="dataset=[mine] method=[svm-cv,nearest] protocol.repeats=2 "
         "search.step=5"
@@ -47,3 +53,30 @@ def test_a_data_set_and_a_method_join_the_comparison(newcomer):
     for record in records:
         assert record["status"] == "ok", record["reason"]
         assert record["metrics"]["test"]["accuracy"] > 0.7
+
+
+def test_a_sweep_is_solved_tabulated_and_drawn(newcomer):
+    assert set(yaml_blocks()) == {
+        ("dataset", "mine"),
+        ("method", "nearest"),
+        ("experiment", "neighbours"),
+    }
+    run = newcomer.run(
+        "--until",
+        *("figure", "summary_table"),
+        config=["experiment=neighbours"],
+        overrides="name=neighbours protocol.repeats=2 search.step=5 search.folds=2 "
+        "sweep.nearest.n_neighbors=[1,9]",
+        timeout=540,
+    )
+    assert run.returncode == 0, run.output
+    results = newcomer.root / "results" / "neighbours"
+    table = pd.read_csv(results / "tables" / "neighbours.csv")
+    swept = table[table["method"] == "nearest"]
+    assert swept["n_neighbors"].tolist() == [1, 9]
+    assert (table["n"] == 2).all() and len(table) == 3
+    (record, _) = newcomer.records("mine", "nearest@n_neighbors=9", "neighbours")
+    assert record["params"]["n_neighbors"] == 9
+    assert record["sweep"] == {"n_neighbors": 9}
+    figure = (results / "figures" / "neighbours.svg").read_text()
+    assert "n_neighbors" in figure and "Accuracy (%)" in figure and "mine" in figure

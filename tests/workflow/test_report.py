@@ -260,11 +260,11 @@ def test_the_same_tables_give_the_same_page(reported, tmp_path):
     assert (tmp_path / "again.html").read_text() == text
 
 
-def test_an_experiment_of_studies_has_a_report(tmp_path):
+def test_an_experiment_without_solves_has_a_report(tmp_path):
     figure = Figure()
     figure.subplots().plot([1, 2])
     save_svg(figure, tmp_path / "decay.svg")
-    config = {"name": "only-studies", "protocol": {}, "dataset": {}, "method": {}}
+    config = {"name": "only-special", "protocol": {}, "dataset": {}, "method": {}}
     report(tmp_path, config, figures=[tmp_path / "decay.svg"])
     text = (tmp_path / "report.html").read_text()
     page = Page(text)

@@ -113,11 +113,11 @@ def edit(project, path, *changes):
 
 def change_code(project, path, after=""):
     """Add a statement before the first return behind a line."""
-    start, line, rest = (project.root / path).read_text().partition(after)
-    assert line == after
-    changed = re.sub(r"\n( +)return ", r"\n\1added = 1\n\1return ", rest, count=1)
-    assert changed != rest
-    project.write(path, start + line + changed)
+    text = (project.root / path).read_text()
+    start = text.index(after)
+    rest = re.sub(r"\n( +)return ", r"\n\1added = 1\n\1return ", text[start:], count=1)
+    assert rest != text[start:]
+    project.write(path, text[:start] + rest)
 
 
 def dry_run(project, overrides=""):

@@ -4,42 +4,56 @@ Whatever happens on the cluster, the summary is that of one machine, but for the
 that could not be had, which say why.
 """
 
-import pandas as pd
+import os
+import signal
+import time
+from contextlib import contextmanager, suppress
+
 import pytest
 import yaml
 
-from project import Project
+from project import Project, Run
 from slurm import Cluster, reason_to_skip
 
 pytestmark = pytest.mark.skipif(bool(reason_to_skip()), reason=reason_to_skip())
 
 SUMMARY = "results/small/summary.csv"
-TWO_SETS = "dataset=[clowns,sk-wine] method=[plain,svm-cv]"
+TWO_SETS = "dataset=[clowns,sk-wine] method=[plain,tuned]"
+TUNED = """\
+# @package method.tuned
+classifier:
+  estimator: {_target_: sklearn.svm.SVC}
+  grid: {C: [0.5, 2.0]}
+"""
 
-#: Estimators that need a cluster's patience, once.
+#: Fits that need a cluster's patience: the n-th attempt of each does as `how` says.
 TROUBLE = """\
-import os, signal, time
-import numpy as np
+import os, time
 from pathlib import Path
+import numpy as np
 from sklearn.svm import SVC
 
 class Trouble(SVC):
-    '''Waits, or eats memory, in the attempts `how` names; then it is as an SVM.'''
-    def __init__(self, how="", C=1.0, gamma="scale"):
+    def __init__(self, how="", C=2.0, gamma="scale"):
         super().__init__(C=C, gamma=gamma)
         self.how = how
 
     def fit(self, X, y):
-        if self.how:
-            with open(f"tried-{self.how}", "a") as file:
-                file.write(os.environ.get("SLURM_JOB_ID", "none") + "\\n")
-            first = len(Path(f"tried-{self.how}").read_text().split()) == 1
-            if self.how == "hungry" and first:
-                eaten = np.ones(150_000_000)  # 1.2 GB
-                time.sleep(120)
-            if self.how in ("killed", "cut-off") and first or self.how == "slow":
-                time.sleep(600)
+        tried = Path(f"tried-{self.how}")
+        with tried.open("a") as file:
+            file.write(os.environ.get("SLURM_JOB_ID", "-") + "\\n")
+        first = len(tried.read_text().split()) == 1
+        if first and self.how == "hungry":
+            eaten = np.ones(250_000_000)  # 2 GB
+            time.sleep(300)
+        if self.how == "slow" or first and self.how in ("killed", "cut-off"):
+            time.sleep(600)
         return super().fit(X, y)
+"""
+TROUBLED = """\
+# @package method.troubled
+classifier:
+  estimator: {_target_: trouble.Trouble}
 """
 
 
@@ -56,6 +70,9 @@ def project(tmp_path, cluster):
 
 
 def on(cluster, project):
+    project.write("conf/method/tuned.yaml", TUNED)
+    project.write("conf/method/troubled.yaml", TROUBLED)
+    project.write("trouble.py", TROUBLE)
     project.environment |= cluster.environment
     project.profile = [
         *("--workflow-profile", "profiles/slurm"),
@@ -78,17 +95,15 @@ def without_groups(project):
 def one_machine(tmp_path_factory):
     """The summary of the same experiment without a cluster."""
     project = Project(tmp_path_factory.mktemp("one-machine"))
+    project.write("conf/method/tuned.yaml", TUNED)
     run = project.run(SUMMARY, overrides=TWO_SETS)
     assert run.returncode == 0, run.output
     return summary(project)
 
 
 def summary(project):
-    """All columns but those of time and memory, which no two runs share."""
-    frame = pd.read_csv(project.root / SUMMARY)
-    measured = [c for c in frame if "seconds" in c or "memory" in c or "bytes" in c]
-    assert measured
-    return frame.drop(columns=measured)
+    """Means over the repeats, without what no two runs share."""
+    return (project.root / SUMMARY).read_text()
 
 
 def states(cluster, since):
@@ -104,9 +119,118 @@ def test_summary_is_that_of_one_machine(project, cluster, one_machine, how):
         arguments = ["--slurm-array-jobs", "all"]
     run = project.run(SUMMARY, *arguments, overrides=TWO_SETS, timeout=400)
     assert run.returncode == 0, run.output
-    pd.testing.assert_frame_equal(summary(project), one_machine)
+    assert summary(project) == one_machine
     found = states(cluster, before)
     # Two searches and four solves; the group holds all of them, in two arrays.
     assert found == ["COMPLETED"] * (1 if how == "groups" else 6)
     if how == "arrays":
         assert run.output.count("Submitted array job") == 2
+
+
+def wait_for(condition, run, seconds=500):
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert run.returncode is None, run.output
+        assert time.monotonic() < deadline, run.output
+        time.sleep(0.5)
+
+
+def job_of(project, how):
+    """SLURM's number of the job in which this trouble began."""
+    tried = project.root / f"tried-{how}"
+    return tried.read_text().split()[0] if tried.exists() else ""
+
+
+@contextmanager
+def started(project, *arguments, **settings):
+    run = project.start(*arguments, **settings)
+    try:
+        yield run
+    finally:
+        with suppress(ProcessLookupError):
+            os.killpg(run.process.pid, signal.SIGKILL)
+        run.process.wait()
+
+
+def test_what_a_cluster_does_to_jobs(project, cluster):
+    """Over its time, over its memory, killed, on a node that dies: all in one run."""
+    without_groups(project)
+    before = set(cluster.jobs())
+    with started(
+        project,
+        SUMMARY,
+        # In place of the minutes that the experiment asks for; memory as it is below.
+        *("--set-resources", "solve:runtime=1"),
+        overrides=(
+            "method=[plain,troubled] ++sweep.troubled.how=[slow,hungry,killed,cut-off] "
+            "protocol.repeats=1 jobs.memory_mb=1500"
+        ),
+    ) as run:
+        wait_for(lambda: job_of(project, "cut-off") and job_of(project, "killed"), run)
+        cluster.says("scancel", "--signal=KILL", "--full", job_of(project, "killed"))
+        node = cluster.jobs()[job_of(project, "cut-off")]["NodeList"]
+        cluster.kill_node(node)
+        run.process.wait(550)
+    cluster.start_node(node)
+    assert run.returncode == 0, run.output
+
+    ended = {id: job for id, job in cluster.jobs().items() if id not in before}
+    first = {how: ended[job_of(project, how)] for how in ("slow", "hungry")}
+    assert first["slow"]["State"] == "TIMEOUT"
+    assert first["hungry"]["ReqMem"] == "1500M"
+    again = (project.root / "tried-hungry").read_text().split()[1]
+    assert (ended[again]["ReqMem"], ended[again]["State"]) == ("3000M", "COMPLETED")
+    assert ended[job_of(project, "cut-off")]["State"] == "NODE_FAIL"
+    records = {
+        how: project.records(method=f"troubled@how={how}")[0]
+        for how in ("slow", "hungry", "killed", "cut-off")
+    }
+    (plain,) = project.records(method="plain")
+    for how in ("hungry", "killed", "cut-off"):
+        assert records[how]["status"] == "ok"
+        assert records[how]["metrics"] == plain["metrics"]
+    assert records["slow"]["status"] == "failed"
+    assert records["slow"]["reason"].count("TIMEOUT (SLURM job") == 2
+
+
+def test_cancelled_and_killed_runs_are_gone_on_with(project, cluster, one_machine):
+    def begun():
+        return "has been submitted with SLURM jobid" in run.output
+
+    with started(project, SUMMARY, overrides=TWO_SETS) as run:
+        wait_for(begun, run)
+        run.process.send_signal(signal.SIGINT)  # as Ctrl-C does: it cancels its jobs
+        run.process.wait(120)
+    assert run.returncode != 0
+    assert not cluster.says("squeue", "-h").strip()
+
+    with started(project, SUMMARY, overrides=TWO_SETS) as run:
+        wait_for(begun, run)
+        run.process.kill()
+    cluster.says("scancel", "--user=root")
+    assert project.run("--unlock", overrides=TWO_SETS).returncode == 0
+    run = project.run(SUMMARY, overrides=TWO_SETS)
+    assert run.returncode == 0, run.output
+    assert summary(project) == one_machine
+
+
+def test_two_experiments_at_once(project, cluster):
+    project.write(
+        "conf/experiment/other.yaml",
+        (project.root / "conf/experiment/small.yaml")
+        .read_text()
+        .replace("name: small", "name: other"),
+    )
+    assert project.run("data", "--until", "table").returncode == 0
+    with started(project, SUMMARY) as run:
+        command = [part.replace("small", "other") for part in project.command(SUMMARY)]
+        beside = Run(command, project.root, project.environment)
+        try:
+            run.process.wait(550)
+            beside.process.wait(550)
+        finally:
+            beside.process.kill()
+    assert run.returncode == 0 and beside.returncode == 0, run.output + beside.output
+    assert (project.root / SUMMARY.replace("small", "other")).read_text() == summary(
+        project
+    )

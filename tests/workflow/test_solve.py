@@ -1,6 +1,8 @@
 """A record says what the fit did, and equals a computation by hand."""
 
 import json
+import tempfile
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -31,6 +33,8 @@ def params(**more):
         "seed": 10,
         "threads": 1,
         "time_limit": 100,
+        "attempt": 1,
+        "journal": Path(tempfile.mkdtemp(), "journal.jsonl"),
         "code": "abc",
         "described": {"protocol": {"kind": "holdout"}, "search": None},
     }

@@ -12,6 +12,12 @@ def job_minutes(batch):
     return 5 + (last - first + 1) * PLAN.config.jobs.time_limit // 60
 
 
+def this_run(stage, w, resources):
+    """What a job is told beside its settings: it changes no result."""
+    journal = f"{RESULTS}/logs/{stage}/{w.dataset}/{w.method}/{w.batch}.jsonl"
+    return settings.limits(PLAN) | {"attempt": resources.attempt, "journal": journal}
+
+
 rule search:
     input:
         table=lambda w: table_of(w.dataset),
@@ -25,12 +31,13 @@ rule search:
     threads: PLAN.config.jobs.threads
     resources:
         mem_mb=lambda w, attempt: PLAN.config.jobs.memory_mb * attempt,
-        runtime=lambda w: job_minutes(w.batch),
+        runtime=lambda w, attempt: job_minutes(w.batch) * attempt,
+        attempt=lambda w, attempt: attempt,
     params:
         stage="search",
         settings=lambda w: settings.search(PLAN, w.dataset, w.method),
         # With `output` Snakemake takes it for no cause to run again.
-        aside=lambda w, output: settings.limits(PLAN),
+        aside=lambda w, output, resources: this_run("search", w, resources),
     message:
         "search: {wildcards.dataset} / {wildcards.method} repeats {wildcards.batch}"
     script:

@@ -23,11 +23,12 @@ rule solve:
     threads: PLAN.config.jobs.threads
     resources:
         mem_mb=lambda w, attempt: PLAN.config.jobs.memory_mb * attempt,
-        runtime=lambda w: job_minutes(w.batch),
+        runtime=lambda w, attempt: job_minutes(w.batch) * attempt,
+        attempt=lambda w, attempt: attempt,
     params:
         stage="solve",
         settings=lambda w: settings.solve(PLAN, w.dataset, w.method),
-        aside=lambda w, output: settings.limits(PLAN),
+        aside=lambda w, output, resources: this_run("solve", w, resources),
     message:
         "solve: {wildcards.dataset} / {wildcards.method} repeats {wildcards.batch}"
     script:

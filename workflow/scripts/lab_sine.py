@@ -11,7 +11,7 @@ from shared import axes_grid
 #: Ridge of all three regressions, the authors' for LAB RBF.
 ALPHA = 1e-3
 
-#: The paper's method: interpolation, all rows trained on, each support datum on its own.
+#: The paper's method: interpolation, every support datum trained on its own.
 PAPER = {
     "alpha": ALPHA,
     "bandwidth": "global",

@@ -4,7 +4,8 @@ import numpy as np
 from array_api_compat import array_namespace, is_array_api_obj, is_numpy_array
 from array_api_compat import device as device_of
 from sklearn.utils._array_api import get_namespace
-from sklearn.utils.validation import validate_data
+
+from adakern._utils.validation import validate_data
 
 __all__ = [
     "answer_like",

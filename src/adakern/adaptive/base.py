@@ -18,7 +18,7 @@ from sklearn.utils.validation import (
 
 from adakern.adaptive.folds import assign_folds, merge_repetitions
 from adakern.adaptive.other_members import ConstantMember
-from adakern.adaptive.plan import MEMBERS, make_member, seconds
+from adakern.adaptive.plan import MEMBERS, default_members, make_member, seconds
 from adakern.adaptive.table import KernelView, TableReader, TreeView
 
 __all__ = ["AdaptiveKernel", "Member", "Table"]
@@ -137,9 +137,9 @@ class AdaptiveKernel(BaseEstimator):
         tags.input_tags.allow_nan = True
         return tags
 
-    def _member_names(self):
+    def _member_names(self, n):
         if isinstance(self.members, str):
-            return list(MEMBERS)
+            return list(default_members(n))
         unknown = [name for name in self.members if name not in MEMBERS]
         if unknown or not len(self.members):
             raise ValueError(
@@ -153,7 +153,7 @@ class AdaptiveKernel(BaseEstimator):
         ``codes`` are y's for a classification: integers from 0.
         """
         started = time.perf_counter()
-        names = self._member_names()
+        names = self._member_names(len(y))
         rng = check_random_state(self.random_state)
         weights = _check_sample_weight(sample_weight, X, dtype=np.float64)
         if (weights < 0).any():
@@ -223,7 +223,9 @@ class AdaptiveKernel(BaseEstimator):
             "random_state": seed,
         }
         fits = parallel(
-            delayed(_fit_fold)(make_member(name, **member), fold.views, table, k)
+            delayed(_fit_fold)(
+                make_member(name, fitted=fold.models, **member), fold.views, table, k
+            )
             for k, fold in enumerate(self.fold_models_)
         )
         oof = np.empty(table.Y.shape)

@@ -205,4 +205,5 @@ class AdaptiveKernelClassifier(ClassifierMixin, AdaptiveKernel):
 
     def predict(self, X):
         """The most probable class of each of the rows X (n, d)."""
-        return self.classes_[self.predict_proba(X).argmax(axis=1)]
+        codes = self.predict_proba(X).argmax(axis=1)
+        return self.classes_[codes]

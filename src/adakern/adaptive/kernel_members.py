@@ -28,6 +28,8 @@ class KernelRidgeMember:
     max_support : int, default=3000
         Centres of the Nyström form, taken for tables of more than three times as many
         rows.
+    start : pair of scales and ridge, default=None
+        Where the search starts; found on a grid when None.
     random_state : int, RandomState instance or None, default=None
         Draws the rows of the search and the centres.
 
@@ -44,10 +46,18 @@ class KernelRidgeMember:
     view = "kernel"
     slope = 5.0  # of a regression on indicators, with values in [0, 1]
 
-    def __init__(self, kernel, per_feature=False, max_support=3000, random_state=None):
+    def __init__(
+        self,
+        kernel,
+        per_feature=False,
+        max_support=3000,
+        start=None,
+        random_state=None,
+    ):
         self.kernel = kernel
         self.per_feature = per_feature
         self.max_support = max_support
+        self.start = start
         self.random_state = random_state
 
     def fit(self, X, Y, weights):
@@ -70,7 +80,13 @@ class KernelRidgeMember:
         Y = Y - self.intercept_
         weights = weights / weights.mean()
         self.scales_, self.alpha_ = tune_scales(
-            X, Y, weights, self.kernel, rng, per_feature=self.per_feature
+            X,
+            Y,
+            weights,
+            self.kernel,
+            rng,
+            start=self.start,
+            per_feature=self.per_feature,
         )
         Z = X * self.scales_
         if len(X) <= FULL_FACTOR * self.max_support:

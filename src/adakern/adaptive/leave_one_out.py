@@ -123,7 +123,10 @@ class LeaveOneOutError:
         if self.kernel == "laplacian":
             return -np.array([np.vdot(M, np.abs(z[:, None] - z[None, :])) for z in Z.T])
         if self.kernel == "l2-laplacian":
-            M = M / np.maximum(-np.log(np.maximum(K, 1e-300)), 1e-12)
+            distances = -np.log(np.maximum(K, 1e-300))
+            # Where rows are equal all differences are 0: any factor but infinity.
+            M = M / np.where(distances > 0, distances, 1.0)
+            np.fill_diagonal(M, 0.0)
         # sum_jk M_jk (z_j - z_k)^2 = 2 (sum_j (M1)_j z_j^2 - z'Mz) for a symmetric M
         squares = 2 * (M.sum(axis=1) @ (Z * Z) - np.sum(Z * (M @ Z), axis=0))
         return -squares if self.kernel == "l2-laplacian" else -2 * squares
@@ -136,17 +139,17 @@ def tune_scales(
     kernel,
     rng,
     *,
+    start=None,
     per_feature=False,
     penalty=1.0,
-    max_rows=1000,
     max_iter=10,
 ):
     """Scales and ridge of least leave-one-out error.
 
     A grid on few rows finds the region for one scale of all features; quasi-Newton
-    steps on more rows refine it. With ``per_feature`` they go on with a scale for each,
-    on the log error plus ``penalty`` times the mean squared deviation of the log
-    scales from their mean: without it, many scales fit small tables' noise.
+    steps on 500 to 1,000 rows refine it. With ``per_feature`` they go on with a scale
+    for each, on the log error plus ``penalty`` / n times the squared deviation of
+    the log scales from their mean: without it, many scales fit small tables' noise.
 
     Parameters
     ----------
@@ -157,10 +160,10 @@ def tune_scales(
     kernel : {"laplacian", "l2-laplacian", "rbf"}
     rng : numpy.random.RandomState
         Draws the rows.
+    start : pair of scales and alpha, default=None
+        What one scale of all features led to; found first when None.
     per_feature : bool, default=False
     penalty : float, default=1.0
-    max_rows : int, default=1000
-        Rows of the refinement; half as many train scales per feature.
     max_iter : int, default=10
         Quasi-Newton evaluations of each stage; three times as many per feature.
 
@@ -175,22 +178,19 @@ def tune_scales(
     regularisation of the hyper-parameters. JMLR 8 (2007).
     """
     order = rng.permutation(len(X))
-    few = order[:300]
-    scale, alpha = _best_of_grid(X[few], Y[few], weights[few], kernel)
-    scales = np.full(X.shape[1], scale)
-    if per_feature:
-        some = order[: max_rows // 2]
-        error = LeaveOneOutError(X[some], Y[some], weights[some], kernel)
-        scales, alpha = _descend(error, scales, alpha, penalty, 3 * max_iter)
-        if len(some) == len(X):
-            return scales, alpha
-    some = order[:max_rows]
+    some = order[: min(max(500, len(X) // 4), 1000)]
     error = LeaveOneOutError(X[some], Y[some], weights[some], kernel)
-    return _descend(error, scales, alpha, None, max_iter)
+    if start is None:
+        few = order[:200]
+        start = _best_of_grid(X[few], Y[few], weights[few], kernel)
+        start = _descend(error, *start, None, max_iter)
+    if per_feature:
+        start = _descend(error, *start, penalty, 3 * max_iter)
+    return start
 
 
 def _best_of_grid(X, Y, weights, kernel):
-    """One scale and the ridge, from one eigendecomposition per scale."""
+    """Equal scales and the ridge, from one eigendecomposition per scale."""
     root = np.sqrt(weights)[:, None]
     exponent = -np.log(
         np.maximum(gram_matrix(X / _reach(X), kernel=kernel, gamma=1.0), 1e-300)
@@ -210,7 +210,7 @@ def _best_of_grid(X, Y, weights, kernel):
             if error < best[0]:
                 best = (error, scale / typical, alpha)
     factor = np.sqrt(best[1]) if kernel == "rbf" else best[1]
-    return factor / _reach(X), best[2]
+    return np.full(X.shape[1], factor / _reach(X)), best[2]
 
 
 def _reach(X):

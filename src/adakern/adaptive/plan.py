@@ -2,10 +2,10 @@
 
 from functools import partial
 
-from adakern.adaptive.kernel_members import KernelRidgeMember
+from adakern.adaptive.kernel_members import FULL_FACTOR, KernelRidgeMember
 from adakern.adaptive.other_members import BoostingMember, ForestMember, LinearMember
 
-__all__ = ["MEMBERS", "make_member", "seconds"]
+__all__ = ["MEMBERS", "default_members", "make_member", "seconds"]
 
 #: Names of all members, the most useful for their time first.
 MEMBERS = (
@@ -23,8 +23,29 @@ MEMBERS = (
 
 KERNELS = ("laplacian", "l2-laplacian", "rbf")
 
+#: Beyond so many rows scales per feature are well determined and leave no use for one
+#: scale, which has taken much of the time by then.
+MANY_ROWS = 4000
 
-def make_member(name, *, classify, is_words, max_support, random_state):
+
+#: Below so many rows boosting, which splits leaves of eight, has nothing to split.
+FEW_ROWS = 100
+
+
+def default_members(n):
+    """Names of the members for a table of n rows.
+
+    Examples
+    --------
+    >>> from adakern.adaptive.plan import default_members
+    >>> "boosting" in default_members(50)
+    False
+    """
+    without = KERNELS if n > MANY_ROWS else ("boosting",) if n < FEW_ROWS else ()
+    return tuple(name for name in MEMBERS if name not in without)
+
+
+def make_member(name, *, classify, is_words, max_support, random_state, fitted=()):
     """An unfitted member of that name.
 
     Parameters
@@ -35,11 +56,19 @@ def make_member(name, *, classify, is_words, max_support, random_state):
     is_words : ndarray of bool, shape (d,)
     max_support : int
     random_state : int
+    fitted : mapping from str to member, default=()
+        What was fitted on the same rows before: a member with scales per feature
+        starts from that with one scale for all.
     """
     kernel = name.removesuffix("-ard")
     if kernel in KERNELS:
+        before = dict(fitted).get(kernel)
+        start = None
+        if isinstance(before, KernelRidgeMember):
+            start = before.scales_, before.alpha_
         return KernelRidgeMember(
             kernel,
+            start=start,
             per_feature=name.endswith("-ard"),
             max_support=max_support,
             random_state=random_state,
@@ -74,9 +103,9 @@ def seconds(name, n, d, k, max_support):
         return 0.1 + slower * 1.5e-5 * n * d**0.7
     if name == "boosting":
         return 0.1 + min(k, 15) * (0.1 + 3e-6 * n * d**0.7)
-    m, tuned = min(n, max_support), min(n, 1000)
-    tuning = 0.2 + 10 * 2.5e-10 * tuned**3
-    if name.endswith("-ard"):
-        tuning += 30 * (2.5e-10 * (tuned / 2) ** 3 + 2e-9 * tuned**2 * d / 4)
+    m = n if n <= FULL_FACTOR * max_support else max_support
+    tuned = min(n, min(max(500, n // 4), 1000))
+    steps = 30 if name.endswith("-ard") else 10
+    tuning = 0.15 + steps * (2.5e-10 * tuned**3 + 2e-9 * tuned**2 * d)
     pairs = 1e-8 * n * m * (1 + d / 10)
     return tuning + pairs + 1e-10 * m * m * n + 1e-10 * m**3 / 3

@@ -11,10 +11,19 @@ from adakern.baselines.easymkl import EasyMKL
 from adakern.baselines.eigenpro import EigenProRegressor
 from adakern.baselines.falkon import FalkonRegressor
 from adakern.baselines.kernel_bank import KernelBank
+from adakern.baselines.kernel_svm import KernelSVC, KernelSVR
 from adakern.baselines.logdet import LogDetKernel
+from adakern.baselines.loo_ridge import (
+    LOOKernelRidgeClassifier,
+    LOOKernelRidgeRegressor,
+)
 from adakern.baselines.nadaraya_watson import MetricNadarayaWatson
 from adakern.baselines.neural import ResNetRegressor, WideNetworkRegressor
 from adakern.baselines.rfm import RFMRegressor
+from adakern.baselines.simple_blend import (
+    SimpleBlendClassifier,
+    SimpleBlendRegressor,
+)
 from adakern.baselines.simple_mkl import SimpleMKLClassifier, SimpleMKLRegressor
 from adakern.baselines.uniform_mkl import UniformMKLClassifier, UniformMKLRegressor
 
@@ -27,11 +36,17 @@ __all__ = [
     "EigenProRegressor",
     "FalkonRegressor",
     "KernelBank",
+    "KernelSVC",
+    "KernelSVR",
+    "LOOKernelRidgeClassifier",
+    "LOOKernelRidgeRegressor",
     "LogDetKernel",
     "MetricNadarayaWatson",
     "RFMRegressor",
     "RandomFeatureAlignment",
     "ResNetRegressor",
+    "SimpleBlendClassifier",
+    "SimpleBlendRegressor",
     "SimpleMKLClassifier",
     "SimpleMKLRegressor",
     "UniformMKLClassifier",

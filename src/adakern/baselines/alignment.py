@@ -10,8 +10,9 @@ from sklearn.svm import LinearSVC
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
+from adakern._utils.validation import finite_answer, validate_data
 from adakern.kernels import by_row_blocks, resolve_gamma, row_blocks
 from adakern.linalg import project_onto_simplex
 
@@ -153,7 +154,8 @@ class RandomFeatureAlignment(ClassifierMixin, BaseEstimator):
         return by_row_blocks(self._decide, X, 2 * 8 * self.rank_)
 
     def _decide(self, X):
-        return self.linear_.decision_function(self._features(X))
+        decisions = self.linear_.decision_function(self._features(X))
+        return finite_answer(self, decisions)
 
     def predict(self, X):
         """The class of each row of X, shape (n,)."""

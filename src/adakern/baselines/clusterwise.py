@@ -9,7 +9,9 @@ from sklearn.svm import SVC
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import HasMethods, Interval
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
+
+from adakern._utils.validation import validate_data
 
 __all__ = ["ClusterwiseClassifier"]
 
@@ -84,7 +86,8 @@ class ClusterwiseClassifier(ClassifierMixin, BaseEstimator):
         base = SVC() if self.estimator is None else self.estimator
         self.estimators_ = []
         for cluster in range(n_clusters):
-            rows = clusters == cluster
+            # Rows too near to be told apart leave a cluster empty: then all rows.
+            rows = clusters == cluster if cluster in clusters else slice(None)
             classes = np.unique(y[rows])
             self.estimators_.append(
                 _seeded_copy(base, rng).fit(X[rows], y[rows])

@@ -7,8 +7,8 @@ from scipy.linalg import eigh
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import validate_data
 
+from adakern._utils.validation import validate_data
 from adakern.baselines.expansion import KernelExpansionMixin
 from adakern.kernels import kernel_diagonal, row_blocks
 

@@ -1,8 +1,9 @@
 """Functions sum_j alpha_j k(., x_j) + b: what Falkon and EigenPro fit."""
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
+from adakern._utils.validation import finite_answer, validate_data
 from adakern.kernels import KernelMixin, row_blocks
 
 __all__ = ["KernelExpansionMixin"]
@@ -28,7 +29,7 @@ class KernelExpansionMixin(KernelMixin):
             self._gram(X[rows], self.support_vectors_) @ self.dual_coef_
             for rows in self._blocks(len(X))
         ]
-        return np.concatenate(blocks) + self.intercept_
+        return finite_answer(self, np.concatenate(blocks) + self.intercept_)
 
     def _blocks(self, n):
         return row_blocks(n, 3 * 8 * len(self.support_))

@@ -9,9 +9,9 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import validate_data
 
 from adakern._utils.threads import one_scipy_thread
+from adakern._utils.validation import validate_data
 from adakern.baselines.expansion import KernelExpansionMixin
 from adakern.kernels import KERNELS
 

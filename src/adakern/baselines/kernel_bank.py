@@ -9,9 +9,10 @@ from dataclasses import dataclass
 
 import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from adakern._utils.memory import require_memory
+from adakern._utils.validation import finite_answer, validate_data
 from adakern.kernels import by_row_blocks, squared_distances
 from adakern.svm.one_vs_one import OneVsOneMixin
 
@@ -212,7 +213,7 @@ class BankRegressor(BankMixin, RegressorMixin, BaseEstimator, ABC):
         """The value of the regression function at each row of X, shape (n,)."""
         check_is_fitted(self, "machine_")
         X = validate_data(self, X, reset=False, dtype=np.float64)
-        return self.machine_.decision_function(X)
+        return finite_answer(self, self.machine_.decision_function(X))
 
 
 def _collect_outcomes(estimator, machines):

@@ -11,6 +11,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
 
 from adakern.kernels import KernelMixin, by_row_blocks
+from adakern.linalg import require_positive_semidefinite
 from adakern.svm.libsvm import svm_dual
 from adakern.svm.one_vs_one import OneVsOneMixin
 
@@ -144,6 +145,8 @@ class LogDetKernel(KernelMixin, OneVsOneMixin, BaseEstimator):
 
     def _fit_binary(self, X, y):
         K = np.asarray(self._gram(X), dtype=np.float64)
+        if self.kernel == "precomputed":
+            require_positive_semidefinite(K, "LogDetKernel")
         rng = check_random_state(self.random_state)
         pairs = draw_pairs(y, self.n_constraints, rng)
         i, j = pairs.T

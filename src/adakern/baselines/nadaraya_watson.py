@@ -6,8 +6,9 @@ import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.covariance import ledoit_wolf
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
+from adakern._utils.validation import finite_answer, validate_data
 from adakern.kernels import by_row_blocks, row_blocks, squared_distances
 
 __all__ = ["MetricNadarayaWatson"]
@@ -110,7 +111,8 @@ class MetricNadarayaWatson(RegressorMixin, BaseEstimator):
         """The weighted mean of the training targets at each row of X, shape (n,)."""
         check_is_fitted(self, "bandwidth_")
         X = validate_data(self, X, reset=False, dtype=np.float64)
-        return by_row_blocks(self._weighted_means, X, 4 * 8 * len(self.X_))
+        answer = by_row_blocks(self._weighted_means, X, 4 * 8 * len(self.X_))
+        return finite_answer(self, answer)
 
     def _weighted_means(self, X):
         D = self._distances(X)

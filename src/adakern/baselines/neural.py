@@ -10,8 +10,9 @@ import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
+from adakern._utils.validation import finite_answer, validate_data
 from adakern.baselines.optional import require
 
 __all__ = ["ResNetRegressor", "WideNetworkRegressor"]
@@ -80,7 +81,7 @@ class _NetworkRegressor(RegressorMixin, BaseEstimator):
         X = validate_data(self, X, reset=False, dtype=np.float64)
         layers = zip(self.coefs_, self.intercepts_, strict=True)
         output = self._forward(list(layers), (X - self._centre) / self._spread)
-        return output[:, 0] * self._y_scale + self._y_mean
+        return finite_answer(self, output[:, 0] * self._y_scale + self._y_mean)
 
     def _train(self, torch, layers, inputs, targets, train, validation, rng):
         parameters = [parameter for layer in layers for parameter in layer]

@@ -8,8 +8,9 @@ import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
+from adakern._utils.validation import finite_answer, validate_data
 from adakern.baselines.optional import require, torch_seed
 
 __all__ = ["RFMRegressor"]
@@ -144,7 +145,7 @@ class RFMRegressor(RegressorMixin, BaseEstimator):
         X = validate_data(self, X, reset=False, dtype=np.float64)
         prediction = self.model_.predict(self._tensor(X, torch))
         prediction = np.asarray(prediction.detach().cpu(), dtype=np.float64).ravel()
-        return prediction * self._y_scale + self._y_mean
+        return finite_answer(self, prediction * self._y_scale + self._y_mean)
 
     def _scale(self, X, y):
         self._centre, spread = X.mean(axis=0), X.std(axis=0)

@@ -5,9 +5,10 @@ from numbers import Real
 import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils._param_validation import Interval
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from adakern._utils.arrays import answer_like, as_numpy, float_types
+from adakern._utils.validation import finite_answer, validate_data
 from adakern.dank.base import DANKMixin
 from adakern.svm.dual import regression_dual
 
@@ -206,4 +207,4 @@ class DANKRegressor(DANKMixin, RegressorMixin, BaseEstimator):
         check_is_fitted(self, "machine_")
         X = validate_data(self, X, reset=False, dtype=float_types(X))
         answer = self.machine_.decision_function(self._own_arrays(X))
-        return answer_like(as_numpy(answer), X)
+        return answer_like(finite_answer(self, as_numpy(answer)), X)

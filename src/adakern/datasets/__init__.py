@@ -10,6 +10,7 @@ from adakern.datasets.errors import (
 from adakern.datasets.fetch import load_table
 from adakern.datasets.fingerprint import content_fingerprint
 from adakern.datasets.registry import read_entry
+from adakern.datasets.suite import Suite
 from adakern.datasets.synthetic import (
     make_cherkassky_2d,
     make_clowns,
@@ -27,6 +28,7 @@ __all__ = [
     "FileUnavailableError",
     "ParseError",
     "SourceFile",
+    "Suite",
     "Table",
     "TableMismatchError",
     "check_entry",

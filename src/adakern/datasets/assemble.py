@@ -6,6 +6,7 @@ import inspect
 import numpy as np
 
 from adakern.datasets.errors import DatasetError, ParseError, TableMismatchError
+from adakern.datasets.formulas import evaluate
 from adakern.datasets.parsers import as_dates, format_of
 from adakern.datasets.table import Table
 
@@ -27,10 +28,9 @@ def table_from_frames(name, entry, frames):
     """
     import pandas as pd
 
-    # LIBSVM files may differ in width: an index that never occurs stands for zeros.
-    frame = pd.concat([f.reset_index(drop=True) for f in frames], ignore_index=True)
     if format_of(entry, entry.files[0]) == "libsvm":
-        frame = frame[[*frame.columns.drop("label"), "label"]].fillna(0.0)
+        frames = _of_one_width(frames)
+    frame = pd.concat([f.reset_index(drop=True) for f in frames], ignore_index=True)
     is_test = np.repeat([file.test for file in entry.files], [len(f) for f in frames])
 
     target = column(frame, entry.target, name, "target")
@@ -54,6 +54,7 @@ def table_from_frames(name, entry, frames):
     if np.isnan(X).any() and entry.missing != "fill":
         X, keep = _treat_missing(X, entry.missing, name)
     X, y = X[keep], y[keep]
+    _check_features(X, name)
     _check_finite(X[~np.isnan(X)] if entry.missing == "fill" else X, name)
     if groups is not None:
         groups = np.unique(frame[groups].to_numpy()[keep], return_inverse=True)[1]
@@ -69,6 +70,12 @@ def table_from_frames(name, entry, frames):
     )
 
 
+def _of_one_width(frames):
+    """Of LIBSVM files: an index that occurs in another file only stands for zeros."""
+    widest = max(frames, key=lambda frame: frame.shape[1]).columns
+    return [frame.reindex(columns=widest, fill_value=0.0) for frame in frames]
+
+
 def table_from_loader(name, entry, seed):
     """The table that the entry's function returns (embedded sets, generators)."""
     arguments = dict(entry.loader)
@@ -81,13 +88,17 @@ def table_from_loader(name, entry, seed):
         raise DatasetError(f"{name}.loader: {error}") from error
     if isinstance(result, tuple):
         result = {"data": result[0], "target": result[1]}
-    X = np.ascontiguousarray(result["data"], dtype=np.float64)
+    X, y = np.asarray(result["data"]), np.asarray(result["target"])
+    _refuse_complex([X, y], name)
+    X = np.ascontiguousarray(X, dtype=np.float64)
+    _check_features(X, name)
     _check_finite(X, name)
-    y = np.asarray(result["target"])
     names = result.get("feature_names")
     return Table(
         X=X,
-        y=_labels(y, entry) if entry.task == "classification" else y.astype(np.float64),
+        y=_labels(y, entry, name)
+        if entry.task == "classification"
+        else y.astype(np.float64),
         name=name,
         task=entry.task,
         feature_names=[f"x{i}" for i in range(X.shape[1])]
@@ -188,7 +199,7 @@ def _fill_blanks(frame, entry, name):
     for key, formula in entry.fill.items():
         blank = column(frame, key, name, "fill")
         try:
-            frame[blank] = frame[blank].fillna(frame.eval(formula))
+            frame[blank] = frame[blank].fillna(evaluate(formula, frame))
         except Exception as error:
             raise ParseError(f"{name}.fill: {key}: {formula!r}: {error}") from error
     return frame
@@ -236,7 +247,17 @@ def _coded(features, categories):
     return features
 
 
+def _refuse_complex(columns, name):
+    for values in columns:
+        if values.dtype.kind == "c":
+            raise ParseError(
+                f"{name}: complex numbers; a table holds real ones. Give the real and "
+                "the imaginary part, or modulus and angle, as columns of their own."
+            )
+
+
 def _numeric(features, name):
+    _refuse_complex([features[c] for c in features], name)
     try:
         return features.to_numpy(dtype=np.float64, na_value=np.nan)
     except (TypeError, ValueError):
@@ -246,6 +267,14 @@ def _numeric(features, name):
         f"{name}: the columns {', '.join(words)} hold words; keep them with "
         "words: one-hot, give them numbers with codes, or leave them out with drop."
     )
+
+
+def _check_features(X, name):
+    if X.ndim != 2 or X.shape[1] == 0:
+        raise ParseError(
+            f"{name}: the table has no features, only the target; is the separator "
+            "right, and is drop?"
+        )
 
 
 def _check_finite(X, name):
@@ -265,7 +294,7 @@ def _target_values(values, entry, name):
         )
     if entry.task == "classification":
         _check_classes(values, name)
-        return _labels(values.to_numpy(), entry)
+        return _labels(values.to_numpy(), entry, name)
     return _numeric(values.to_frame(), name).ravel()
 
 
@@ -281,14 +310,26 @@ def _check_classes(values, name):
         )
 
 
-def _labels(y, entry):
+#: From here on two neighbouring whole numbers can be one float64.
+LARGEST_WHOLE = 2**53
+
+
+def _labels(y, entry, name):
     """Class labels as whole numbers where they are some, as words elsewhere."""
-    if y.dtype.kind in "fiub" and np.array_equal(y, np.rint(y)):
+    _refuse_complex([y], name)
+    if y.dtype.kind == "f" and (large := np.abs(y) >= LARGEST_WHOLE).any():
+        raise ParseError(
+            f"{name}: the class label {y[large][0]:g} is too large "
+            "for a number that tells it from its neighbours (2^53); is the target the "
+            "right column? Write such labels as words."
+        )
+    whole = y.dtype.kind in "fiub" and np.array_equal(y, np.rint(y))
+    if whole and (y <= np.iinfo(np.int64).max).all():
         y = y.astype(np.int64)
     if entry.labels:
         renamed = {str(old): new for old, new in entry.labels.items()}
         y = np.array([renamed.get(str(label), label) for label in y.tolist()])
-    return y if y.dtype.kind in "iu" else y.astype(str)
+    return y if y.dtype.kind == "i" else y.astype(str)
 
 
 def _treat_missing(X, rule, name):

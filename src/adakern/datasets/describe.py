@@ -2,16 +2,19 @@
 
 ``python -m adakern.datasets.describe NAME`` reads ``conf/dataset/NAME.yaml``, makes
 the table without checking it, and prints n, d, the class counts and the fingerprint.
+For a suite, ``describe conf/suite/NAME.yaml`` prints its CSV again, one line a set.
 """
 
 import argparse
+import csv
 import dataclasses
 import sys
 from pathlib import Path
 
 from adakern.datasets.errors import DatasetError
 from adakern.datasets.fetch import load_table
-from adakern.datasets.registry import read_entry
+from adakern.datasets.registry import read_entry, read_suite
+from adakern.datasets.suite import expand_suite
 
 __all__ = ["describe", "unchecked"]
 
@@ -68,6 +71,8 @@ def main(arguments=None):
     if path.suffix != ".yaml":
         path = Path("conf", "dataset", f"{options.name}.yaml")
     try:
+        if path.parent.name == "suite":
+            return _describe_suite(path, options)
         entry = unchecked(read_entry(path))
         table = load_table(
             path.stem, entry, cache_dir=options.cache, mirror=options.mirror
@@ -75,6 +80,21 @@ def main(arguments=None):
     except (DatasetError, FileNotFoundError) as error:
         sys.exit(str(error))
     print(describe(table))
+
+
+def _describe_suite(path, options):
+    suite = read_suite(path)
+    with open(path.parent / suite.sets, newline="") as file:
+        rows = list(csv.DictReader(file))
+    writer = csv.DictWriter(sys.stdout, rows[0], lineterminator="\n")
+    writer.writeheader()
+    entries = expand_suite(suite, path.parent)
+    for row, (name, entry) in zip(rows, entries.items(), strict=True):
+        table = load_table(
+            name, unchecked(entry), cache_dir=options.cache, mirror=options.mirror
+        )
+        n, d = table.X.shape
+        writer.writerow(row | {"n": n, "d": d, "fingerprint": table.fingerprint})
 
 
 if __name__ == "__main__":

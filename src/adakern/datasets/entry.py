@@ -11,6 +11,7 @@ TASKS = ("classification", "regression")
 FORMATS = ("csv", "whitespace", "arff", "libsvm", "monks", "npz", "parquet")
 MISSING_RULES = ("error", "drop-rows", "mean", "fill")
 WORDS_RULES = ("error", "one-hot")
+SPLIT_FORMATS = ("row-lists", "test-marks")
 
 
 @dataclass
@@ -80,7 +81,8 @@ class DatasetEntry:
         Numbers for the words of a column: ``{0: {M: 1, F: 2, I: 3}}``.
     fill : dict
         Blank cells that follow from other columns of their row:
-        ``{sqft_above: sqft_living - sqft_basement}``.
+        ``{sqft_above: sqft_living - sqft_basement}``. A formula holds numbers, column
+        names, ``+ - * / **`` and parentheses.
     labels : dict
         New names for the class labels, ``{2: benign, 4: malignant}``.
     groups : int, str or None
@@ -88,6 +90,14 @@ class DatasetEntry:
         feature unless `drop` names it as well.
     test_where : dict
         The published test set as a rule: the rows where column = value.
+    splits : SourceFile or None
+        A file of several published splits; `n_splits` says how many. Its format is
+        `split_format`: "row-lists", two lines of row numbers from 0 for each split
+        (training rows, test rows), or "test-marks", one comma-separated line a row
+        and one column a split, 1 where the row is in the test part.
+    tuning_split : SourceFile or None
+        A published split, as "row-lists", that hyper-parameters were tuned on. It may
+        hold test rows of the splits: the published protocol, not a clean one.
     words : {"error", "one-hot"}
         What happens to features that hold words and have no codes: refuse the table, or
         keep the words, for a column of 0 and 1 each when the data are prepared.
@@ -128,6 +138,10 @@ class DatasetEntry:
     test_where: dict[Any, Any] = field(default_factory=dict)
     words: str = "error"
     dates: list[Any] = field(default_factory=list)
+    splits: SourceFile | None = None
+    n_splits: int | None = None
+    split_format: str = "row-lists"
+    tuning_split: SourceFile | None = None
     missing: str = "error"
     clip: list[float] | None = None
     n: int | None = None
@@ -143,15 +157,31 @@ class DatasetEntry:
 
     def __post_init__(self):
         """Accept plain mappings for the files, as YAML gives them."""
-        self.files = [
-            SourceFile(**file) if isinstance(file, dict) else file
-            for file in self.files
-        ]
+        self.files = [_source_file(file) for file in self.files]
+        self.splits = _source_file(self.splits)
+        self.tuning_split = _source_file(self.tuning_split)
+
+    @property
+    def sources(self):
+        """All files: those of the rows, then those of the published splits."""
+        return [*self.files, *filter(None, (self.splits, self.tuning_split))]
+
+    @property
+    def n_published_splits(self):
+        """How many splits into training and test rows the data set comes with."""
+        if self.splits:
+            return self.n_splits
+        own = self.test_where or self.n_test or any(f.test for f in self.files)
+        return 1 if own else 0
 
     @property
     def has_published_split(self):
         """Whether the data set comes with training and test rows of its own."""
-        return bool(self.test_where or self.n_test) or any(f.test for f in self.files)
+        return self.n_published_splits > 0
+
+
+def _source_file(file):
+    return SourceFile(**file) if isinstance(file, dict) else file
 
 
 def _nearest(value, allowed):
@@ -202,11 +232,21 @@ mean 'classification'?
         complain("decimal", f"got {entry.decimal!r}; '.' or ',' needed.")
     if entry.format is not None and entry.format not in FORMATS:
         complain("format", f"got {entry.format!r}; {_nearest(entry.format, FORMATS)}")
+    if entry.split_format not in SPLIT_FORMATS:
+        complain(
+            "split_format",
+            f"got {entry.split_format!r}; "
+            + _nearest(entry.split_format, SPLIT_FORMATS),
+        )
+    if (entry.splits is None) != (entry.n_splits is None):
+        complain("n_splits", "a file of splits and their number go together.")
+    if entry.splits and entry.missing == "drop-rows":
+        complain("missing", "published splits count all rows; none may be dropped.")
     if bool(entry.files) == bool(entry.loader):
         complain("files", "an entry has either files or a loader, not both or none.")
     if entry.loader and "_target_" not in entry.loader:
         complain("loader", "needs _target_, the dotted name of a function.")
-    for key in ("n", "d", "n_test"):
+    for key in ("n", "d", "n_test", "n_splits"):
         value = getattr(entry, key)
         if value is not None and not (_is_whole(value) and value >= 1):
             complain(key, f"got {value}; must be a whole number of at least 1.")
@@ -216,7 +256,7 @@ mean 'classification'?
         if not (_is_whole(count) and count >= 1):
             complain("classes", f"class {label!r} has {count} rows; at least 1 needed.")
     problems += _check_clip(name, entry.clip)
-    for i, file in enumerate(entry.files):
+    for i, file in enumerate(entry.sources):
         if not file.path or file.path.startswith("/") or ".." in file.path.split("/"):
             complain(
                 f"files[{i}].path",

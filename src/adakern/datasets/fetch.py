@@ -21,6 +21,7 @@ from adakern.datasets.errors import (
     TableMismatchError,
 )
 from adakern.datasets.parsers import parse
+from adakern.datasets.splits import read_splits, row_lists
 
 __all__ = ["MIRROR_VARIABLE", "is_fetched", "load_table"]
 
@@ -99,13 +100,13 @@ def load_table(
     fetcher = _Fetcher(Path(cache_dir), mirror, timeout, retries, progress)
     with fetcher:
         while True:
-            obtained = [fetcher.obtain(name, file) for file in entry.files]
+            obtained = [fetcher.obtain(name, file) for file in entry.sources]
             try:
                 table = _assemble(name, entry, obtained)
             except (ParseError, TableMismatchError) as error:
                 fetcher.refuse(obtained, error)
             else:
-                fetcher.accept(entry.files, obtained)
+                fetcher.accept(entry.sources, obtained)
                 return table
 
 
@@ -122,16 +123,22 @@ def _load_generated(name, entry, seed):
 
 
 def _assemble(name, entry, obtained):
-    frames = [
-        parse(got.data, entry, file)
-        for got, file in zip(obtained, entry.files, strict=True)
-    ]
+    bytes_of = {
+        file.path: got.data for file, got in zip(entry.sources, obtained, strict=True)
+    }
+    frames = [parse(bytes_of[file.path], entry, file) for file in entry.files]
     table = table_from_frames(name, entry, frames)
+    if entry.splits:
+        data = bytes_of[entry.splits.path]
+        table.published_splits = read_splits(data, entry, len(table.X))
+    if entry.tuning_split:
+        data = bytes_of[entry.tuning_split.path]
+        (table.tuning_rows,) = row_lists(data, entry.tuning_split, len(table.X))
     table.provenance = {
         "source": "+".join(sorted({got.source for got in obtained})),
         "files": [
             {"path": file.path, "from": got.place, "sha256": got.sha256}
-            for got, file in zip(obtained, entry.files, strict=True)
+            for got, file in zip(obtained, entry.sources, strict=True)
         ],
         **_checked_content(entry, table),
     }

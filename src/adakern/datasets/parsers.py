@@ -15,6 +15,7 @@ from pathlib import PurePosixPath
 
 import numpy as np
 
+from adakern._utils.memory import require_memory
 from adakern.datasets.entry import FORMATS
 from adakern.datasets.errors import ParseError
 
@@ -44,10 +45,13 @@ ENDINGS = {
     ".parquet": "parquet",
 }
 PACKINGS = (
-    (b"\x1f\x8b", gzip.decompress),
-    (b"BZh", bz2.decompress),
-    (b"\xfd7zXZ\x00", lzma.decompress),
+    (b"\x1f\x8b", gzip.open),
+    (b"BZh", bz2.open),
+    (b"\xfd7zXZ\x00", lzma.open),
 )
+#: A table may shrink to a hundredth, small ones further; what unpacks to more is taken
+#: for an attack, or for a mistake that would cost the machine its memory.
+MOST_TIMES_LARGER, FREE_BYTES = 100, 64 * 2**20
 PACKED = (".gz", ".bz2", ".xz", ".zip")
 
 
@@ -72,7 +76,11 @@ def parse(data, entry, file):
     """
     kind = format_of(entry, file)
     try:
-        if kind != "npz":  # an npz file is a zip archive of its own
+        if kind == "npz":  # a zip archive of its own
+            with zipfile.ZipFile(io.BytesIO(data)) as archive:
+                for member in archive.infolist():
+                    _check_size(member.file_size, data, file)
+        else:
             data = unpack(data, file)
         frame = PARSERS[kind](data, entry)
     except ParseError:
@@ -107,9 +115,12 @@ def unpack(data, file):
     of what a mirror holds plain.
     """
     try:
-        for start, decompress in PACKINGS:
+        for start, reader in PACKINGS:
             if data.startswith(start):
-                return unpack(decompress(data), file)
+                with reader(io.BytesIO(data)) as packed:
+                    unpacked = packed.read(_most_bytes(data) + 1)
+                _check_size(len(unpacked), data, file)
+                return unpack(unpacked, file)
         if data[:4] == b"PK\x03\x04":
             return _from_zip(data, file)
         if data[257:262] == b"ustar":
@@ -124,6 +135,19 @@ def unpack(data, file):
     ) as error:
         raise ParseError(f"{file.path} cannot be unpacked: {error}.") from error
     return data
+
+
+def _most_bytes(packed):
+    return FREE_BYTES + MOST_TIMES_LARGER * len(packed)
+
+
+def _check_size(n_bytes, packed, file):
+    if n_bytes > _most_bytes(packed):
+        raise ParseError(
+            f"{file.path} unpacks to more than {_most_bytes(packed) / 1e6:.0f} MB from "
+            f"{len(packed) / 1e6:.1f} MB, which no table does; if it is one, unpack it "
+            "and put the plain file in its place."
+        )
 
 
 def _from_archive(members, read, file):
@@ -144,13 +168,23 @@ def _from_archive(members, read, file):
 def _from_zip(data, file):
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         members = [name for name in archive.namelist() if not name.endswith("/")]
-        return _from_archive(members, archive.read, file)
+
+        def read(member):
+            _check_size(archive.getinfo(member).file_size, data, file)
+            return archive.read(member)
+
+        return _from_archive(members, read, file)
 
 
 def _from_tar(data, file):
     with tarfile.open(fileobj=io.BytesIO(data)) as archive:
         members = [member.name for member in archive if member.isfile()]
-        return _from_archive(members, lambda m: archive.extractfile(m).read(), file)
+
+        def read(member):
+            _check_size(archive.getmember(member).size, data, file)
+            return archive.extractfile(member).read()
+
+        return _from_archive(members, read, file)
 
 
 def _header(data, entry, split):
@@ -265,6 +299,11 @@ def parse_libsvm(data, entry):
     from sklearn.datasets import load_svmlight_file
 
     X, y = load_svmlight_file(io.BytesIO(data), zero_based=False)
+    require_memory(
+        8 * X.shape[0] * max(X.shape[1], entry.d or 0),
+        f"a dense table of {X.shape[0]} rows and {X.shape[1]} features",
+        "is the largest index of a feature right?",
+    )
     frame = pd.DataFrame(X.toarray(), columns=[str(i + 1) for i in range(X.shape[1])])
     # A file need not mention its last features: the entry knows how many there are.
     for i in range(X.shape[1], entry.d or 0):
@@ -298,7 +337,11 @@ def parse_npz(data, entry):
             f"{' and '.join(sorted(absent))}"
         )
     X = arrays.pop("X")
-    frame = pd.DataFrame(X.reshape(len(X), -1)).rename(columns="x{}".format)
+    if X.ndim == 0:
+        raise ParseError("the array X is a single number")
+    frame = pd.DataFrame(X.reshape(len(X), int(np.prod(X.shape[1:])))).rename(
+        columns="x{}".format
+    )
     vector = arrays.pop(target)
     for key, values in arrays.items():
         if values.shape == (len(X),):

@@ -4,8 +4,9 @@ from pathlib import Path
 
 from adakern.datasets.entry import DatasetEntry, check_entry
 from adakern.datasets.errors import DatasetError
+from adakern.datasets.suite import Suite
 
-__all__ = ["read_entry"]
+__all__ = ["read_entry", "read_suite"]
 
 
 def read_entry(path):
@@ -27,16 +28,34 @@ def read_entry(path):
     DatasetError
         For an unknown key, a wrong type or a value out of range.
     """
-    from omegaconf import OmegaConf
-    from omegaconf.errors import OmegaConfBaseException
-
     path = Path(path)
-    try:
-        schema = OmegaConf.structured(DatasetEntry)
-        entry = OmegaConf.to_object(OmegaConf.merge(schema, OmegaConf.load(path)))
-    except OmegaConfBaseException as error:
-        raise DatasetError(f"{path}: {error}") from error
+    entry = _read(path, DatasetEntry)
     problems = check_entry(path.stem, entry)
     if problems:
         raise DatasetError(f"{path}:\n" + "\n".join(problems))
     return entry
+
+
+def read_suite(path):
+    """The suite in one file of ``conf/suite/``; see :func:`read_entry`.
+
+    Parameters
+    ----------
+    path : path-like
+
+    Returns
+    -------
+    Suite
+    """
+    return _read(Path(path), Suite)
+
+
+def _read(path, schema):
+    from omegaconf import OmegaConf
+    from omegaconf.errors import OmegaConfBaseException
+
+    try:
+        schema = OmegaConf.structured(schema)
+        return OmegaConf.to_object(OmegaConf.merge(schema, OmegaConf.load(path)))
+    except OmegaConfBaseException as error:
+        raise DatasetError(f"{path}: {error}") from error

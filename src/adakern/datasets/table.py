@@ -33,6 +33,10 @@ class Table:
         Row numbers of the published test set.
     categories : dict of str to list of str
         Name of each feature of words -> the words.
+    published_splits : bool array of shape (n_splits, n) or None
+        True for the test rows of each published split.
+    tuning_rows : bool array of shape (n,) or None
+        True for the validation rows of the published tuning split.
     provenance : dict
         Where the rows came from: source, SHA-256 of the files' bytes, content
         fingerprint, licence, citation.
@@ -45,6 +49,8 @@ class Table:
     feature_names: list[str]
     groups: np.ndarray | None = None
     test_rows: np.ndarray | None = None
+    published_splits: np.ndarray | None = None
+    tuning_rows: np.ndarray | None = None
     provenance: dict = field(default_factory=dict)
     categories: dict = field(default_factory=dict)
 
@@ -56,6 +62,10 @@ class Table:
             in_test = np.zeros(len(self.X), dtype=int)
             in_test[self.test_rows] = 1
             marks.append(in_test)
+        if self.published_splits is not None:
+            marks += list(self.published_splits)
+        if self.tuning_rows is not None:
+            marks.append(self.tuning_rows)
         gaps = np.isnan(self.X)
         marks += list(gaps[:, gaps.any(axis=0)].T)
         return content_fingerprint(np.where(gaps, 0.0, self.X), self.y, marks)
@@ -76,7 +86,7 @@ class Table:
         path : path-like
         """
         arrays = {"X": self.X, "y": self.y}
-        for key in ("groups", "test_rows"):
+        for key in ("groups", "test_rows", "published_splits", "tuning_rows"):
             if getattr(self, key) is not None:
                 arrays[key] = getattr(self, key)
         described = {

@@ -12,7 +12,10 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from adakern._utils.memory import require_memory
 from adakern.kernels import KernelMixin, by_row_blocks, nearest_rows
 from adakern.knpl.solver import solve_admm, solve_exact
-from adakern.linalg import is_positive_semidefinite
+from adakern.linalg import (
+    is_positive_semidefinite,
+    require_positive_semidefinite,
+)
 from adakern.svm.one_vs_one import OneVsOneMixin
 
 __all__ = ["KNPLClassifier"]
@@ -156,6 +159,8 @@ class KNPLClassifier(KernelMixin, OneVsOneMixin, BaseEstimator):
             "use fewer rows, or wrap KNPLClassifier in ClusterwiseClassifier",
         )
         K = np.asarray(self._gram(X), dtype=np.float64)
+        if self.kernel == "precomputed":
+            require_positive_semidefinite(K, "KNPLClassifier")
         saddle = self._solve(K, y)
         if not saddle.converged:
             limit = "max_outer" if self.solver == "admm" else "max_iter"
@@ -172,7 +177,8 @@ class KNPLClassifier(KernelMixin, OneVsOneMixin, BaseEstimator):
         if self.solver == "admm":
             limits = {"max_outer": self.max_outer, "max_inner": self.max_inner}
             return solve_admm(K, y, self.C, self.reg, tol=self.tol, **limits)
-        psd = self.kernel in PSD_KERNELS or is_positive_semidefinite(K)
+        psd = self.kernel in (*PSD_KERNELS, "precomputed")
+        psd = psd or is_positive_semidefinite(K)
         limits = {"psd": psd, "max_iter": self.max_iter}
         return solve_exact(K, y, self.C, self.reg, tol=self.tol, **limits)
 

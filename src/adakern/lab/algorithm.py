@@ -22,6 +22,10 @@ TUNING_ROWS = 2000
 CANDIDATE_GROWTH = 1.25
 
 
+#: Least step of a bandwidth, relative to that of a bandwidth of mean size.
+LEAST_STEP = 0.1
+
+
 class BandwidthTraining:
     """The training of one fit.
 
@@ -42,7 +46,7 @@ class BandwidthTraining:
         self.rng, self.history = rng, history
         # Equal rows as support data would make their kernel matrix singular.
         self.distinct = distinct(as_numpy(data.X), rows)
-        self.schedule = _schedule(settings, data)
+        self.schedule = _schedule(settings)
         self.n_iter, self.converged = 0, True
 
     def candidates(self):
@@ -68,7 +72,8 @@ class BandwidthTraining:
         if settings.locality != "shared":
             if settings.bandwidth == "shared":
                 limit = min(self.schedule.shared_iter, self.schedule.max_iter)
-                theta = self._minimise(support, theta, limit, anneal=True)
+                rate = self._global_rate()
+                theta = self._minimise(support, theta, rate, limit, anneal=True)
                 yield Candidate("shared", spread, theta)
             theta = self._repeated(theta, len(support))
         yield from self._grow(support, theta, budget)
@@ -76,11 +81,13 @@ class BandwidthTraining:
     def _grow(self, support, theta, budget):
         settings, shared = self.settings, theta.shape[0] == 1
         start, last_size = theta[:1, :], 0
+        trained_start = settings.bandwidth == "shared" and not shared
+        rate = self._local_rate(start) if trained_start else self._global_rate()
         locality = "shared" if shared else "local"
         while True:
             last = len(support) == budget
             limit = self.schedule.max_iter if last else self.schedule.growth_iter
-            theta = self._minimise(support, theta, limit, anneal=last)
+            theta = self._minimise(support, theta, rate, limit, anneal=last)
             free = np.setdiff1d(self.distinct, support)
             if not last:
                 loss = self.data.loss(support, free)
@@ -128,7 +135,28 @@ class BandwidthTraining:
         )
         return bandwidth
 
-    def _minimise(self, support, theta, limit, anneal):
+    def _global_rate(self):
+        """Step of the solver where nothing is known about the features."""
+        rate = self.schedule.learning_rate
+        return rate * self.data.unit_bandwidth if self._relative else rate
+
+    def _local_rate(self, start):
+        """Step for each feature, shape (1, d), from the bandwidths trained before.
+
+        Adam moves every bandwidth alike, however little its feature matters: at one
+        step for all, those of many features without influence only pick up noise.
+        """
+        if not self._relative:
+            return self.schedule.learning_rate
+        xp, size = self.data.xp, self.data.xp.abs(start)
+        least = LEAST_STEP * xp.sqrt(xp.mean(start * start)) + 0 * size
+        return self.schedule.local_rate * xp.where(size > least, size, least)
+
+    @property
+    def _relative(self):
+        return self.settings.learning_rate is None and self.schedule.relative_step
+
+    def _minimise(self, support, theta, rate, limit, anneal):
         """One round of the solver; the bandwidths best on the rows held out."""
         settings, schedule = self.settings, self.schedule
         loss = self.data.loss(support, np.setdiff1d(self.rows, support))
@@ -138,7 +166,7 @@ class BandwidthTraining:
             theta,
             rng=self.rng,
             tol=settings.tol,
-            learning_rate=schedule.learning_rate,
+            learning_rate=rate,
             batch_size=schedule.batch_size,
             max_grad_norm=settings.max_grad_norm,
             horizon=limit if anneal else None,
@@ -171,12 +199,9 @@ class BandwidthTraining:
         )
 
 
-def _schedule(settings, data):
+def _schedule(settings):
     """Iterations, batch and step: what is given, else the solver's own."""
     schedule = SCHEDULES[settings.solver]
-    if schedule.relative_step:
-        rate = schedule.learning_rate * data.unit_bandwidth
-        schedule = schedule._replace(learning_rate=rate)
     names = ("growth_iter", "max_iter", "batch_size", "learning_rate")
     given = {name: getattr(settings, name) for name in names}
     return schedule._replace(**{k: v for k, v in given.items() if v is not None})

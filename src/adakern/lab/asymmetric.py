@@ -5,9 +5,10 @@ from numbers import Real
 import numpy as np
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 from sklearn.utils._param_validation import Interval
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from adakern._utils.threads import one_scipy_thread
+from adakern._utils.validation import finite_answer, validate_data
 from adakern.kernels import KernelMixin
 from adakern.lab.linear import solver
 
@@ -82,6 +83,7 @@ class AsymmetricKernelRidge(
     (array([0.24]), array([0.24]))
     """
 
+    _takes_asymmetric_kernels = True
     _parameter_constraints = {
         **KernelMixin._kernel_constraints,
         "kernel": [*KernelMixin._kernel_constraints["kernel"], callable],
@@ -158,10 +160,12 @@ class AsymmetricKernelRidge(
             raise ValueError(f"side={side!r} is unknown; use 'left' or 'right'")
         X = validate_data(self, X, reset=False, dtype=[np.float64, np.float32])
         if side == "left":
-            return self._kernel_matrix(X, self.X_fit_) @ self.dual_coef_
-        if self.kernel == "precomputed":
-            return X @ self.right_dual_coef_
-        return self._kernel_matrix(self.X_fit_, X).T @ self.right_dual_coef_
+            answer = self._kernel_matrix(X, self.X_fit_) @ self.dual_coef_
+        elif self.kernel == "precomputed":
+            answer = X @ self.right_dual_coef_
+        else:
+            answer = self._kernel_matrix(self.X_fit_, X).T @ self.right_dual_coef_
+        return finite_answer(self, answer)
 
     def _kernel_matrix(self, X, T):
         return self.kernel(X, T) if callable(self.kernel) else self._gram(X, T)

@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from adakern._utils.arrays import asarray_like, validate_arrays
 from adakern._utils.threads import one_blas_thread
+from adakern._utils.validation import finite_answer
 from adakern.kernels import row_blocks
 from adakern.lab.algorithm import BandwidthTraining
 from adakern.lab.kernel import PROFILES, lab_gram_matrix
@@ -91,13 +92,14 @@ class LABRBFRegressor(RegressorMixin, BaseEstimator):
         round; "adam" has a constant step and small batches, as the authors run it;
         "lbfgs" is a quasi-Newton method on all rows, without chance.
     growth_iter, max_iter : int, default=None
-        Iterations before each growth and after the last one; when None (50, 500) for
+        Iterations before each growth and after the last one; when None (30, 300) for
         "annealed", (30, 600) for "lbfgs", (500, 5000) for the others.
     tol : float, default=1e-3
         "lbfgs" ends when ten iterations lower the loss by less than this part of it.
     learning_rate : float, default=None
         Step of all solvers but "lbfgs", in the unit of the bandwidths. When None, 0.01,
-        and for "annealed" 0.06 over the root mean squared distance of two rows.
+        and for "annealed" 0.06 of the bandwidth at which two rows have the distance 1;
+        after a "shared" start 0.03 of what the feature's shared bandwidth is.
     batch_size : int, default=None
         Rows of one step, drawn with replacement; when None 512 for "annealed", 128 for
         "adam" and "sgd".
@@ -318,7 +320,7 @@ class LABRBFRegressor(RegressorMixin, BaseEstimator):
             @ coef
             for rows in row_blocks(X.shape[0], 4 * 8 * sum(bandwidths.shape))
         ]
-        return xp.concat(blocks) + self.intercept_
+        return finite_answer(self, xp.concat(blocks) + self.intercept_)
 
     def _hold_out(self, n, rng):
         """Rows to train on and rows to choose on (none if there are few)."""

@@ -148,13 +148,15 @@ class Schedule(NamedTuple):
     look_every: int
     batch_size: int | None = None
     learning_rate: float | None = None
-    #: Whether the learning rate counts in 1 / root mean squared distance.
+    #: Whether the learning rate counts in the unit bandwidth of the data.
     relative_step: bool = False
+    #: Then the learning rate from a trained start on, in the unit of that start.
+    local_rate: float | None = None
 
 
 #: Those of "adam" are the authors'.
 SCHEDULES = {
-    "annealed": Schedule(300, 50, 500, 50, 512, 0.06, relative_step=True),
+    "annealed": Schedule(300, 30, 300, 30, 512, 0.06, True, 0.03),
     "adam": Schedule(1000, 500, 5000, 50, 128, 0.01),
     "sgd": Schedule(1000, 500, 5000, 50, 128, 0.01),
     "lbfgs": Schedule(100, 30, 600, 10),

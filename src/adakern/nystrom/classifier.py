@@ -5,8 +5,9 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.preprocessing import LabelBinarizer
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
+from adakern._utils.validation import finite_answer, validate_data
 from adakern.nystrom.selector import NystromKernelSelector
 
 SELECTOR_PARAMETERS = (
@@ -151,6 +152,7 @@ class SelectedKernelRidgeClassifier(ClassifierMixin, BaseEstimator):
         check_is_fitted(self, "regressor_")
         X = validate_data(self, X, dtype=np.float64, reset=False)
         values = self.regressor_.predict(X)
+        finite_answer(self, values)
         return values.ravel() if len(self.classes_) == 2 else values
 
     def predict(self, X):

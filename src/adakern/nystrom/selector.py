@@ -9,8 +9,9 @@ from sklearn.base import BaseEstimator
 from sklearn.model_selection import ParameterGrid
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
+from adakern._utils.validation import validate_data
 from adakern.kernels import resolve_gamma
 from adakern.nystrom.columns import KernelColumns, encode_targets
 from adakern.nystrom.criteria import CRITERIA

@@ -10,8 +10,9 @@ from sklearn.base import (
     TransformerMixin,
 )
 from sklearn.utils._param_validation import StrOptions
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
+from adakern._utils.validation import finite_answer, validate_data
 from adakern.kernels import KernelMixin, gram_matrix
 from adakern.linalg import ranked_eigh
 from adakern.nystrom.columns import KernelColumns
@@ -63,7 +64,7 @@ class NystromFeaturesMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
             K = X[:, self.component_indices_]
         else:
             K = gram_matrix(X, self.components_, **self._feature_kernel)
-        return K @ self.normalization_.T
+        return finite_answer(self, K @ self.normalization_.T)
 
 
 class CriterionNystroem(NystromFeaturesMixin, KernelMixin, BaseEstimator):

@@ -6,9 +6,10 @@ import numpy as np
 from array_api_compat import array_namespace
 from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from adakern._utils.arrays import answer_like, as_index, as_numpy, float_types
+from adakern._utils.validation import finite_answer, validate_data
 
 __all__ = ["OneVsOneMixin"]
 
@@ -93,12 +94,11 @@ class OneVsOneMixin(ClassifierMixin):
         X = validate_data(self, X, reset=False, dtype=float_types(X))
         X = self._own_arrays(X)
         pairwise = self.__sklearn_tags__().input_tags.pairwise
-        return np.column_stack(
-            [
-                as_numpy(machine.decision_function(X[:, rows] if pairwise else X))
-                for machine, rows in zip(self.machines_, self.pair_rows_, strict=True)
-            ]
-        )
+        decisions = [
+            as_numpy(machine.decision_function(X[:, rows] if pairwise else X))
+            for machine, rows in zip(self.machines_, self.pair_rows_, strict=True)
+        ]
+        return finite_answer(self, np.column_stack(decisions))
 
     def decision_function(self, X):
         """Signed distances: (n,) for two classes, (n, n_classes) votes for more.

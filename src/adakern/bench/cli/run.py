@@ -11,6 +11,7 @@ from pathlib import Path
 from adakern.bench.cli.progress import follow
 from adakern.bench.config.compose import CONF
 from adakern.bench.config.plan import load_plan
+from adakern.bench.report.origin import in_one
 from adakern.bench.report.show import show
 
 __all__ = ["run", "snakemake_command"]
@@ -35,8 +36,7 @@ def snakemake_command(overrides, cores):
         str(cores or os.cpu_count()),
         "--config",
         names[-1],
-        # Snakemake parses the value, quotes and all: blanks only between the settings.
-        f"overrides={' '.join(re.sub(r', +', ',', o) for o in others)}",
+        f"overrides={in_one([re.sub(r', +', ',', o) for o in others])}",
     ]
 
 

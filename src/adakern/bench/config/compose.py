@@ -13,6 +13,7 @@ from omegaconf import OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 from adakern.bench.config.schema import Config
+from adakern.datasets.suite import expand_suite, suite_sets
 
 __all__ = ["CONF", "SCRIPTS", "ConfigError", "available", "load_config", "nearest"]
 
@@ -24,7 +25,7 @@ SCRIPTS = CONF.parent / "workflow" / "scripts"
 if str(SCRIPTS) not in sys.path:
     sys.path.append(str(SCRIPTS))
 
-GROUPS = ("dataset", "method", "protocol", "experiment", "tracking")
+GROUPS = ("suite", "dataset", "method", "protocol", "experiment", "tracking")
 
 
 class ConfigError(ValueError):
@@ -86,7 +87,30 @@ def load_config(overrides=(), conf=CONF):
         others = [o for o in overrides if not o.startswith("method=")]
         overrides = [*others, f"method=[{every}]"]
         config = _compose(overrides, conf)
+    if config.suite is not None:
+        entries = _suite_entries(config.suite, conf)
+        config.dataset |= entries
+        selected["dataset"] += list(entries)
     return config, selected
+
+
+def _suite_entries(suite, conf):
+    try:
+        entries = expand_suite(suite, Path(conf) / "suite")
+    except KeyError as error:
+        (name,) = error.args
+        raise ConfigError(
+            f"suite.only: {suite.name} has no set {name!r}. "
+            f"{nearest(name, list(suite_sets(suite, Path(conf) / 'suite')))}"
+        ) from None
+    except OSError as error:
+        raise ConfigError(f"suite.sets={suite.sets!r}: {error}") from None
+    if not entries:
+        raise ConfigError(
+            f"suite {suite.name} has no set of {suite.min_rows or 0} to "
+            f"{suite.max_rows} rows; widen suite.min_rows and suite.max_rows"
+        )
+    return entries
 
 
 def _missing_tuners(config):

@@ -106,6 +106,7 @@ class Plan:
         return {
             "estimator": recipe.estimator | fixed,
             "grid": grid,
+            "random": recipe.random,
             "tune_with": tuner,
             "folds": recipe.folds,
             "fixed": sorted(fixed),
@@ -144,7 +145,8 @@ class Plan:
         """Number of solves of one method on a data set."""
         protocol = self.config.protocol
         if self.uses_published_split(dataset):
-            return 1
+            n_splits = self.entry(dataset).n_published_splits
+            return min(n_splits, protocol.max_splits or n_splits)
         folds = protocol.n_splits if protocol.kind == "kfold" else 1
         return protocol.repeats * folds
 

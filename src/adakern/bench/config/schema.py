@@ -8,7 +8,7 @@ files in ``conf/`` and the command line, ``validate.py`` checks what types canno
 from dataclasses import dataclass, field
 from typing import Any
 
-from adakern.datasets import DatasetEntry
+from adakern.datasets import DatasetEntry, Suite
 
 __all__ = [
     "Config",
@@ -31,6 +31,10 @@ class Recipe:
     estimator: dict[str, Any] = field(default_factory=dict)
     #: Parameter -> values, searched by cross-validation on the training part.
     grid: dict[str, Any] = field(default_factory=dict)
+    #: So many points drawn at random instead of the whole grid. An axis may then be a
+    #: distribution: ``{uniform: [low, high]}``, ``{log_uniform: ...}``,
+    #: ``{integers: ...}`` or ``{log_integers: ...}``, ends included.
+    random: int | None = None
     #: "self", or the method whose best parameters are taken over before the grid.
     tune_with: str = "self"
     #: Folds of the search; 1 is one 20 % validation part; null follows ``search``.
@@ -45,6 +49,8 @@ class Method:
     regressor: Recipe | None = None
     description: str = ""
     reference: str = ""
+    #: Matrices of rows times rows that it holds in memory at once.
+    n_gram_matrices: float = 0
 
 
 @dataclass
@@ -67,6 +73,11 @@ class Protocol:
     stratify: bool = True
     #: "never", "prefer" (where the data set has one) or "require".
     published_split: str = "never"
+    #: Of several published splits the first so many; all where null.
+    max_splits: int | None = None
+    #: "nested" (on the training part of each split), or "published" (once, on the data
+    #: set's own tuning split, which may hold test rows; where it has one).
+    tuning: str = "nested"
     #: "unit" ([0, 1]), "symmetric" ([-1, 1]), "standard" or "none".
     scale: str = "unit"
     #: "train" (no leak) or "all" (the papers' habit; the report says so).
@@ -148,6 +159,8 @@ class Config:
     #: The experiment's own name, and what the command line changed; set by the plan.
     experiment: str = ""
     overrides: list[str] = field(default_factory=list)
+    #: A suite's sets join those of ``dataset``.
+    suite: Suite | None = None
     dataset: dict[str, DatasetEntry] = field(default_factory=dict)
     method: dict[str, Method] = field(default_factory=dict)
     protocol: Protocol = field(default_factory=Protocol)

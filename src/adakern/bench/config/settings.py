@@ -28,7 +28,8 @@ def table(plan, dataset):
     entry = asdict(plan.entry(dataset))
     for key in NOT_IN_TABLE:
         del entry[key]
-    for file in entry["files"]:
+    files = [*entry["files"], *filter(None, (entry["splits"], entry["tuning_split"]))]
+    for file in files:
         del file["urls"], file["url_tried"]
     return {"entry": entry, "code": code_version(*_makers_of(plan.entry(dataset)))}
 
@@ -37,10 +38,12 @@ def _makers_of(entry):
     """Functions that make a table: its generator, or the parsers of its files."""
     if entry.loader:
         return "adakern.datasets.assemble.table_from_loader", *targets(entry.loader)
+    reading_splits = ["adakern.datasets.splits.read_splits"] if entry.splits else []
     parsers = {PARSERS[format_of(entry, file)] for file in entry.files}
     return (
         "adakern.datasets.assemble.table_from_frames",
         "adakern.datasets.parsers.unpack",
+        *reading_splits,
         *sorted(f"{parser.__module__}.{parser.__name__}" for parser in parsers),
     )
 
@@ -61,7 +64,15 @@ def sources(plan, dataset):
 
 def split(plan, dataset):
     protocol = plan.config.protocol
-    keys = ("kind", "repeats", "test_size", "n_splits", "stratify", "seed")
+    keys = (
+        "kind",
+        "repeats",
+        "test_size",
+        "n_splits",
+        "stratify",
+        "seed",
+        "max_splits",
+    )
     return {key: getattr(protocol, key) for key in keys} | {
         "train_rows": plan.rows[dataset].swept.get("train_rows"),
         "test_rows": protocol.test_rows,
@@ -75,6 +86,8 @@ def search(plan, dataset, method):
     recipe = plan.recipe(dataset, method)
     return _cell(plan, dataset, method, "search") | {
         "grid": recipe["grid"],
+        "random": recipe["random"],
+        "tuning": plan.config.protocol.tuning,
         "folds": recipe["folds"] or searching.folds,
         # Stated folds of a method hold for large data sets too.
         "holdout_rows": None if recipe["folds"] else searching.holdout_rows,
@@ -128,7 +141,7 @@ def _described(plan, dataset, method):
     if source is None:
         return {"protocol": splitting, "search": None}
     searching = search(plan, dataset, source)
-    keys = ("grid", "folds", "holdout_rows", "step", "max_rows")
+    keys = ("grid", "random", "tuning", "folds", "holdout_rows", "step", "max_rows")
     return {
         "protocol": splitting,
         "search": {"method": source, **{key: searching[key] for key in keys}},

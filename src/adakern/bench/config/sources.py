@@ -26,7 +26,7 @@ def placed_by_hand(entry, folder):
     -------
     list of str
     """
-    paths = [Path(folder) / file.path for file in entry.files]
+    paths = [Path(folder) / file.path for file in entry.sources]
     return [str(path) for path in paths if path.is_file() and not is_fetched(path)]
 
 

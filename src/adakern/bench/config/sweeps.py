@@ -14,6 +14,8 @@ Each point of their product is a method of its own, ``dank@tau=0.01``.
 from dataclasses import dataclass, field
 from itertools import product
 
+from adakern.bench.config.compose import ConfigError
+
 __all__ = ["Variant", "base_name", "expand_axis", "expand_rows", "expand_sweep"]
 
 
@@ -62,12 +64,22 @@ def expand_rows(datasets, train_rows):
 
 def expand_axis(name, axis):
     """The points of one axis: pairs of parameters to fix and the value to show."""
-    if isinstance(axis, list):
-        return [({name: value}, value) for value in axis]
-    if "relative_to" in axis:
+    if isinstance(axis, dict) and "relative_to" in axis:
         unit = {key: value for key, value in axis.items() if key != "values"}
-        return [({name: unit | {"value": value}}, value) for value in axis["values"]]
-    return [(dict(params), point) for point, params in axis.items()]
+        values = axis.get("values")
+        points = [{name: unit | {"value": value}} for value in values or ()]
+    elif isinstance(axis, dict):
+        values, points = list(axis), list(axis.values())
+    else:
+        values = axis if isinstance(axis, list) else []
+        points = [{name: value} for value in values]
+    if not points or not all(isinstance(point, dict) for point in points):
+        raise ConfigError(
+            f"sweep: the axis {name!r} is {axis!r}; it must be a list of values, a "
+            "mapping with relative_to and values, or points by their names with the "
+            "parameters of each, such as {few: {n_neighbors: 1}}"
+        )
+    return list(zip(map(dict, points), values, strict=True))
 
 
 def _label(name, swept):

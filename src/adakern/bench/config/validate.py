@@ -5,11 +5,18 @@ import json
 import math
 from importlib import import_module
 from importlib.util import find_spec
+from inspect import Parameter, signature
 from pathlib import Path
 
 from adakern.bench.config.compose import CONF, SCRIPTS, ConfigError, available, nearest
 from adakern.bench.config.sweeps import base_name
-from adakern.bench.stages.estimators import expand_grid, is_relative, make_estimator
+from adakern.bench.stages.estimators import (
+    DISTRIBUTIONS,
+    expand_grid,
+    is_distribution,
+    is_relative,
+    make_estimator,
+)
 from adakern.datasets import check_entry
 
 __all__ = ["validate"]
@@ -17,6 +24,7 @@ __all__ = ["validate"]
 CHOICES = {
     "kind": ("holdout", "kfold", "group-holdout"),
     "published_split": ("never", "prefer", "require"),
+    "tuning": ("nested", "published"),
     "scale": ("unit", "symmetric", "standard", "none"),
     "scale_fit": ("train", "all"),
     "scale_target": ("none", "standard"),
@@ -42,7 +50,7 @@ def validate(plan, conf=CONF):
         *_protocol(plan.config.protocol),
         *_entries(plan),
         *_selection(plan),
-        *_settings(plan.config.settings, conf),
+        *_settings(plan.config, conf),
         *_functions(plan.config),
         *_special(plan),
     ]
@@ -72,6 +80,7 @@ def _numbers(config):
         },
         "protocol.test_rows": (_unbounded(config.protocol.test_rows), 1, math.inf),
         "protocol.n_splits": (config.protocol.n_splits, 2, math.inf),
+        "protocol.max_splits": (_unbounded(config.protocol.max_splits), 1, math.inf),
         "protocol.seed": (config.protocol.seed, 0, 2**32 - 1),
         "search.folds": (config.search.folds, 1, math.inf),
         "search.holdout_rows": (_unbounded(config.search.holdout_rows), 1, math.inf),
@@ -113,6 +122,11 @@ def _entries(plan):
             )
             continue
         yield from check_entry(name, entry)
+        if protocol.tuning == "published" and not entry.tuning_split:
+            yield (
+                f"dataset.{name} has no tuning split of its own; protocol.tuning="
+                "published needs one: use nested"
+            )
         if protocol.published_split == "require" and not entry.has_published_split:
             yield (
                 f"data set {name} has no published split, and "
@@ -130,14 +144,20 @@ def _selection(plan):
             f"(data sets: {', '.join(plan.datasets) or 'none'}; methods: "
             f"{', '.join(plan.methods) or 'none'})"
         )
+    if config.suite is not None and plan.cells:
+        idle = {*plan.variants} - {method for _, method in plan.cells}
+        for name in sorted(idle):
+            yield (
+                f"method {name} treats the task of none of the selected data sets; "
+                "leave it out"
+            )
+    yield from _memory(plan)
     for name, method in config.method.items():
         if method.classifier is None and method.regressor is None:
             yield f"method {name} is empty: its file needs a classifier or a regressor"
     for method in config.sweep:
         if method not in plan.methods:
             yield f"sweep.{method}: no such method. {nearest(method, plan.methods)}"
-        for axis, values in (config.sweep[method] or {}).items():
-            yield from _axis(f"sweep.{method}.{axis}", values)
     if config.published:
         path = Path("data/published") / f"{config.published}.csv"
         if not path.is_file():
@@ -147,29 +167,26 @@ def _selection(plan):
             )
 
 
-def _axis(where, axis):
-    """Problems of one axis of a sweep; what it can be says ``sweeps.py``."""
-    if is_relative(axis):
-        axis = axis.get("values")
-    elif isinstance(axis, dict) and axis:
-        loose = [name for name, point in axis.items() if not isinstance(point, dict)]
-        for name in loose:
+def _memory(plan):
+    """Cells whose Gram matrices are larger than the memory of a job."""
+    for dataset, method in plan.cells:
+        n = plan.entry(dataset).n or 0
+        matrices = plan.config.method[base_name(method)].n_gram_matrices
+        needed = 8 * matrices * n * n / 1e6
+        if needed > plan.config.jobs.memory_mb:
             yield (
-                f"{where}.{name}={axis[name]!r}: a named point is a mapping of "
-                "parameters, such as {extension: knn, n_neighbors: 5}"
+                f"{method} on {dataset} ({n} rows) needs about {needed:.0f} MB for its "
+                f"matrices of {n} x {n}, and a job has {plan.config.jobs.memory_mb} MB "
+                "(jobs.memory_mb). Raise that, leave the method out, or take smaller "
+                "sets (suite.max_rows)"
             )
-        return
-    if not isinstance(axis, list) or not axis:
-        yield (
-            f"{where} must be a list of values, a mapping with relative_to and values, "
-            f"or named points; it is {axis!r}"
-        )
 
 
-def _settings(settings, conf):
+def _settings(config, conf):
     """Names in ``settings``, which may speak of data sets that are not selected."""
-    datasets, methods = available("dataset", conf), available("method", conf)
-    for dataset, of_dataset in settings.items():
+    datasets = sorted({*available("dataset", conf), *config.dataset})
+    methods = available("method", conf)
+    for dataset, of_dataset in config.settings.items():
         if base_name(dataset) not in datasets:
             yield f"settings.{dataset}: no such data set. {nearest(dataset, datasets)}"
         for method in of_dataset or {}:
@@ -226,7 +243,7 @@ def _recipe(where, recipe):
         return [f"{where} has no _target_: name the estimator's class in its file"]
     try:
         module, _, name = target.rpartition(".")
-        known = list(getattr(import_module(module), name)().get_params())
+        known = _parameters(getattr(import_module(module), name))
     except (ImportError, AttributeError, ValueError) as error:
         return [f"{where}: _target_ {target!r} cannot be imported ({error})"]
     except TypeError:  # a class with required arguments, such as a Pipeline
@@ -252,6 +269,14 @@ def _moving_units(recipe):
             )
 
 
+def _parameters(estimator):
+    """Names of an estimator's parameters; None where it takes any (``**kwargs``)."""
+    kinds = [p.kind for p in signature(estimator).parameters.values()]
+    if Parameter.VAR_KEYWORD in kinds:
+        return None
+    return list(estimator().get_params())
+
+
 def _is_unknown(parameter, known):
     """By the part before ``__``; what is behind it, the nested estimator must know."""
     own = parameter.partition("__")[0]
@@ -264,14 +289,25 @@ def _values(recipe, where):
     if loose:
         return [
             f"{where}: the grid axis {axis!r} is {recipe['grid'][axis]!r}; it must be "
-            "a list, or a mapping with relative_to and a list of values"
+            "a list, a mapping with relative_to and a list of values, or (with random) "
+            f"one of {', '.join(DISTRIBUTIONS)} with [low, high]"
             for axis in loose
         ]
     if moving := list(_moving_units(recipe)):
         return [f"{where}: {problem}" for problem in moving]
+    ends = {
+        k: list(*v.values()) for k, v in recipe["grid"].items() if is_distribution(v)
+    }
+    if ends and not recipe["random"]:
+        return [
+            f"{where}: the grid axis {axis!r} is a distribution; say how many points "
+            "to draw (random: 30)"
+            for axis in ends
+        ]
     try:
         estimator = make_estimator(recipe["estimator"])
-        grid = expand_grid(recipe["grid"], _reference_values(recipe, estimator))
+        axes = recipe["grid"] | ends
+        grid = expand_grid(axes, _reference_values(axes, estimator))
     except Exception as error:
         return [f"{where}: {error}"]
     problems = [
@@ -284,7 +320,7 @@ def _values(recipe, where):
         try:
             estimator.set_params(**candidate)
             for part in (estimator, *estimator.get_params().values()):
-                if hasattr(part, "_validate_params") and not isinstance(part, type):
+                if hasattr(part, "_parameter_constraints"):
                     part._validate_params()
         except ValueError as error:
             problems.append(f"{where}: {error}")
@@ -292,15 +328,18 @@ def _values(recipe, where):
 
 
 def _is_axis(values):
+    if is_distribution(values):
+        ((_, ends),) = values.items()
+        return isinstance(ends, list) and len(ends) == 2 and ends[0] < ends[1]
     if isinstance(values, dict):
         return "relative_to" in values and isinstance(values.get("values"), list)
     return isinstance(values, list)
 
 
-def _reference_values(recipe, estimator):
+def _reference_values(axes, estimator):
     """Values that stand in for parameters found by a search, to size relative axes."""
     values = estimator.get_params()
-    for axis in recipe["grid"].values():
+    for axis in axes.values():
         if isinstance(axis, dict) and not isinstance(
             values.get(axis["relative_to"]), int | float
         ):

@@ -51,7 +51,7 @@ def as_variant(config, overrides):
 
 
 def _section(change):
-    return re.match(r"[+~]*(\w*)", change)[1]
+    return re.split(r"\W", change.lstrip("+~"))[0]
 
 
 def _experiment(overrides):

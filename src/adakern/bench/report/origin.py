@@ -1,12 +1,13 @@
 """When, where, from which code and by which command something was made."""
 
+import re
 import shlex
 import subprocess
 from datetime import UTC, datetime
 
 from adakern.bench.runtime.machine import machine
 
-__all__ = ["CODE", "git", "make_command", "origin"]
+__all__ = ["CODE", "git", "in_one", "make_command", "origin"]
 
 #: What numbers depend on.
 CODE = ("Snakefile", "workflow", "src", "conf", "requirements")
@@ -45,8 +46,17 @@ def make_command(experiment, overrides):
     >>> make_command("dank_uci", ["protocol.repeats=3"])
     'make run EXPERIMENT=dank_uci OVERRIDES=protocol.repeats=3'
     """
-    settings = f" OVERRIDES={shlex.quote(shlex.join(overrides))}" if overrides else ""
+    settings = f" OVERRIDES={shlex.quote(in_one(overrides))}" if overrides else ""
     return f"make run EXPERIMENT={experiment}{settings}"
+
+
+def in_one(overrides):
+    """Overrides as one value of ``--config``, quoted where they hold blanks."""
+    text = " ".join(
+        shlex.quote(o) if re.search(r"[\s'\"]", o) else o for o in overrides
+    )
+    # Snakemake takes a quotation mark at the end for one around the value.
+    return f"{text} " if text.endswith("'") else text
 
 
 def git(*arguments):

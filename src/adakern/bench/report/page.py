@@ -61,7 +61,7 @@ def report(
     ----------
     out : Path
         Folder that `compare` wrote. Without its tables, as where an experiment has
-        studies only, the report has no comparison.
+        no solves, the report has no comparison.
     config : mapping
         The resolved configuration (`adakern.bench.config.schema.Config` as a dict).
     figures : iterable of Path

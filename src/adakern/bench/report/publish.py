@@ -21,7 +21,7 @@ from pathlib import Path
 from adakern._utils.files import atomic_path, write_json
 from adakern.bench.config.compose import ConfigError
 from adakern.bench.config.plan import load_plan
-from adakern.bench.report.origin import CODE, git, make_command
+from adakern.bench.report.origin import CODE, git, in_one, make_command
 from adakern.bench.runtime.machine import machine, package_versions
 
 __all__ = ["PublishError", "log_run", "main", "publish"]
@@ -108,9 +108,9 @@ def _records(plan):
 
 
 def _selection(plan):
-    overrides = shlex.join(plan.config.overrides)
-    chosen = f"experiment={plan.config.experiment}"
-    return ["--config", chosen, *([f"overrides={overrides}"] if overrides else [])]
+    chosen = ["--config", f"experiment={plan.config.experiment}"]
+    overrides = in_one(plan.config.overrides)
+    return [*chosen, f"overrides={overrides}"] if overrides else chosen
 
 
 def log_run(results, started, cores):

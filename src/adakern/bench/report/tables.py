@@ -27,18 +27,30 @@ LABELS = {
     "relative_mse": "Relative mean squared error",
     "r2": "R²",
     "mae": "Mean absolute error",
+    "rmse": "Root mean squared error",
+    "log_loss": "Log loss",
+    "auc": "Area under the ROC curve (%)",
+    "brier": "Brier score",
+    "calibration_error": "Calibration error (%)",
+    "interval_coverage": "Coverage of 90 % intervals (%)",
+    "interval_width": "Width of 90 % intervals",
     "fit_seconds": "Time to fit (s)",
+    "search_seconds": "Time to search (s)",
     "predict_seconds": "Time to predict (s)",
+    "predictions_per_second": "Predictions a second",
+    "model_bytes": "Size of the model (MB)",
     "peak_memory_bytes": "Peak memory (MB)",
     "rank": "Rank",
     "n_support": "Support data",
     "n_iter": "Iterations",
 }
 #: Factors from the units of a record to those of ``LABELS``.
-SCALES = {"accuracy": 100, "balanced_accuracy": 100, "f1": 100}
+SCALES = {"accuracy": 100, "balanced_accuracy": 100, "f1": 100, "auc": 100}
+SCALES |= {"calibration_error": 100, "interval_coverage": 100, "model_bytes": 1e-6}
 SCALES["peak_memory_bytes"] = 1e-6
 _DIGITS = {"accuracy": 2, "balanced_accuracy": 2, "f1": 2, "rank": 1, "n_support": 1}
-_DIGITS |= {"peak_memory_bytes": 0, "n_iter": 1, "mae": None}
+_DIGITS |= {"peak_memory_bytes": 0, "n_iter": 1, "mae": None, "rmse": None}
+_DIGITS |= {"predictions_per_second": 0, "interval_width": None}
 
 
 class Cell(NamedTuple):

@@ -120,7 +120,9 @@ class _Module:
 
     def __init__(self, name, path):
         self.name, self.is_package = name, path.name == "__init__.py"
-        self.definitions, self.effects, self._facts = {}, [], {}
+        self.definitions: dict[str, list[ast.stmt]] = {}
+        self.effects: list[ast.stmt] = []
+        self._facts: dict[ast.stmt, tuple] = {}
         for statement in _one_import_each(ast.parse(path.read_bytes()).body):
             if _is_silent(statement) or _is_main_guard(statement):
                 continue

@@ -50,7 +50,7 @@ def isolated(function, *args, time_limit):
     # A fork shares what is already imported, which saves the second that a new
     # interpreter takes to import scikit-learn; only Linux forks reliably.
     method = "fork" if sys.platform == "linux" else "spawn"
-    context = multiprocessing.get_context(method)
+    context: Any = multiprocessing.get_context(method)
     receiver, sender = context.Pipe(duplex=False)
     child = context.Process(target=_call, args=(sender, function, args))
     child.start()

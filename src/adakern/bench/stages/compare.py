@@ -19,6 +19,7 @@ from adakern.evaluation import (
     GREATER_IS_BETTER,
     MAIN_METRIC,
     METRICS,
+    OPTIONAL_METRICS,
     compare_methods,
     rank_methods,
 )
@@ -29,6 +30,9 @@ __all__ = ["compare", "main", "run"]
 QUANTITIES = (
     "fit_seconds",
     "predict_seconds",
+    "predictions_per_second",
+    "search_seconds",
+    "model_bytes",
     "peak_memory_bytes",
     "rank",
     "n_support",
@@ -81,7 +85,8 @@ def summarise(frame):
         finished = solves[solves["status"] == "ok"]
         for split, metric, column in _columns(task):
             values = _values(finished, column)
-            if not len(values) and split != "test":
+            needed = split == "test" and metric not in OPTIONAL_METRICS[task]
+            if not len(values) and not needed:
                 continue
             rows.append(
                 {

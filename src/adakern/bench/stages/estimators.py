@@ -1,8 +1,37 @@
 """From the ``_target_`` form of a YAML file to a scikit-learn estimator."""
 
+import numpy as np
+from scipy import stats
+
 from adakern.bench.runtime.dotted import instantiate
 
-__all__ = ["expand_grid", "is_relative", "make_estimator"]
+__all__ = [
+    "DISTRIBUTIONS",
+    "expand_grid",
+    "is_distribution",
+    "is_relative",
+    "make_estimator",
+]
+
+
+class LogIntegers:
+    """Whole numbers from low to high, equally likely on a logarithmic scale."""
+
+    def __init__(self, low, high):
+        self.exact = stats.loguniform(low - 0.5, high + 0.5)
+
+    def rvs(self, random_state=None):
+        """One of them."""
+        return int(np.rint(self.exact.rvs(random_state=random_state)))
+
+
+#: Axes of a random search: (low, high) -> what scikit-learn's sampler draws from.
+DISTRIBUTIONS = {
+    "uniform": lambda low, high: stats.uniform(low, high - low),
+    "log_uniform": stats.loguniform,
+    "integers": lambda low, high: stats.randint(low, high + 1),
+    "log_integers": LogIntegers,
+}
 
 
 def make_estimator(recipe, params=None, *, seed=None, threads=1):
@@ -59,7 +88,8 @@ def expand_grid(grid, fixed, step=1):
     ----------
     grid : dict
         Parameter -> list, or ``{relative_to: C, power: 2, values: [...]}``, whose
-        numbers are multiplied by the value of another parameter raised to a power.
+        numbers are multiplied by the value of another parameter raised to a power, or
+        one of ``DISTRIBUTIONS`` with its ends, such as ``{uniform: [0, 1]}``.
     fixed : dict
         Parameters that relative axes may refer to.
     step : int, default=1
@@ -68,10 +98,14 @@ def expand_grid(grid, fixed, step=1):
     Returns
     -------
     dict
-        Parameter -> list.
+        Parameter -> list, or distribution.
     """
     expanded = {}
     for name, axis in grid.items():
+        if is_distribution(axis):
+            ((kind, ends),) = axis.items()
+            expanded[name] = DISTRIBUTIONS[kind](*ends)
+            continue
         values = list(axis["values"] if is_relative(axis) else axis)
         if step > 1 and len(values) > 3 and all(_is_number(v) for v in values):
             values = values[::step]
@@ -79,6 +113,11 @@ def expand_grid(grid, fixed, step=1):
             values = [_in_units(value, axis, fixed) for value in values]
         expanded[name] = values
     return expanded
+
+
+def is_distribution(axis):
+    """Whether an axis of a grid is a distribution."""
+    return isinstance(axis, dict) and len(axis) == 1 and set(axis) <= set(DISTRIBUTIONS)
 
 
 def _is_number(value):

@@ -5,24 +5,26 @@ import time
 import warnings
 
 import numpy as np
-from sklearn.model_selection import GridSearchCV
+from sklearn.model_selection import RandomizedSearchCV
 from sklearn.utils import resample
 from threadpoolctl import threadpool_limits
 
 from adakern._utils.files import atomic_path, read_json, write_json
+from adakern.bench.runtime.attempts import each_repeat
 from adakern.bench.runtime.batches import repeats_of
 from adakern.bench.runtime.isolate import isolated
 from adakern.bench.stages.estimators import expand_grid, make_estimator
-from adakern.bench.stages.prepare import prepare
+from adakern.bench.stages.prepare import Prepared, prepare
 from adakern.bench.stages.split import folds, load_split
 from adakern.datasets import Table
+from adakern.model_selection import KernelSearchCV
 
 __all__ = ["run", "search_grid"]
 
 SCORING = {"classification": "accuracy", "regression": "neg_mean_squared_error"}
 
 
-def search_grid(prepared, task, params, handed_over, seed):
+def search_grid(prepared, task, params, handed_over, seed, cv=None):
     """Best parameters of one repeat, and the table of the cross-validation.
 
     Parameters
@@ -35,7 +37,9 @@ def search_grid(prepared, task, params, handed_over, seed):
     handed_over : dict
         Parameters found for another method; fixed before the grid is searched.
     seed : int
-        Of the folds and of the estimator.
+        Of the folds, of the points of a random search and of the estimator.
+    cv : list of (ndarray, ndarray), default=None
+        The folds; drawn where None.
 
     Returns
     -------
@@ -49,13 +53,17 @@ def search_grid(prepared, task, params, handed_over, seed):
         params["estimator"], fixed, seed=seed, threads=params["threads"]
     )
     grid = expand_grid(params["grid"], estimator.get_params(), params["step"])
-    search = GridSearchCV(
-        estimator,
-        grid,
-        scoring=SCORING[task],
-        cv=folds(task, params["folds"], seed),
-        refit=False,
-    )
+    settings = {
+        "scoring": SCORING[task],
+        "cv": cv or folds(task, params["folds"], seed),
+        "refit": False,
+    }
+    if params["random"]:
+        search = RandomizedSearchCV(
+            estimator, grid, n_iter=params["random"], random_state=seed, **settings
+        )
+    else:
+        search = KernelSearchCV(estimator, grid, **settings)
     with warnings.catch_warnings():
         # The table keeps the failed points as NaN; a search without any point left
         # raises. Points that did not converge compete with the score they reached.
@@ -87,12 +95,16 @@ def _some_rows(prepared, task, most, seed):
 def run(inputs, outputs, params):
     """Search every repeat of a batch; failures are kept as such, with their reason."""
     handed_over = _handed_over(inputs)
-    found, tables = [], []
-    for repeat in repeats_of(outputs["search"]):
+    first = {}
+
+    def work(repeat):
+        if first and params["tuning"] == "published" and not handed_over:
+            # One tuning split for all: nothing is searched twice.
+            again = {"repeat": repeat, "search_seconds": 0.0}
+            return {"found": first | again, "points": []}
         before = handed_over.get(repeat, {"status": "ok", "best_params": {}})
         if before["status"] != "ok":
-            found.append({**before, "repeat": repeat})
-            continue
+            return {"found": {**before, "repeat": repeat}, "points": []}
         start = time.perf_counter()
         outcome = isolated(
             _search_repeat,
@@ -103,21 +115,28 @@ def run(inputs, outputs, params):
             time_limit=params["time_limit"],
         )
         best, rows = outcome.value or (None, [])
-        found.append(
-            {
-                "repeat": repeat,
-                "status": outcome.status,
-                "reason": outcome.reason,
-                "best_params": best,
-                "search_seconds": time.perf_counter() - start,
-            }
-        )
-        tables += [{"repeat": repeat} | row for row in rows]
+        found = {
+            "repeat": repeat,
+            "status": outcome.status,
+            "reason": outcome.reason,
+            "best_params": best,
+            "search_seconds": time.perf_counter() - start,
+        }
+        first.update(found)
+        return {"found": found, "points": [{"repeat": repeat} | row for row in rows]}
+
+    def give_up(repeat, reason):
+        ending = {"status": "failed", "reason": reason, "best_params": None}
+        return {"found": {"repeat": repeat} | ending, "points": []}
+
+    repeats = repeats_of(outputs["search"])
+    searched = each_repeat(repeats, params["attempt"], params["journal"], work, give_up)
+    points = [point for one in searched for point in one["points"]]
     with atomic_path(outputs["cv_table"]) as path, open(path, "w", newline="") as file:
-        writer = csv.DictWriter(file, list(dict.fromkeys(k for t in tables for k in t)))
+        writer = csv.DictWriter(file, list(dict.fromkeys(k for p in points for k in p)))
         writer.writeheader()
-        writer.writerows(tables)
-    write_json(outputs["search"], found)
+        writer.writerows(points)
+    write_json(outputs["search"], [one["found"] for one in searched])
 
 
 def _handed_over(inputs):
@@ -130,16 +149,39 @@ def _handed_over(inputs):
 
 def _search_repeat(inputs, params, handed_over, repeat):
     table = Table.load(inputs["table"])
-    train, test = load_split(inputs["split"], repeat)
-    prepared = prepare(table, train, test, **params["preparation"])
+    cv = None
+    if params["tuning"] == "published":
+        prepared, cv = _published_tuning(table, params["preparation"])
+    else:
+        train, test = load_split(inputs["split"], repeat)
+        prepared = prepare(table, train, test, **params["preparation"])
     n_rows = params["train_rows"] or len(table.y)
     if params["holdout_rows"] and n_rows > params["holdout_rows"]:
         params = params | {"folds": 1}
     with threadpool_limits(params["threads"]):
         best, rows = search_grid(
-            prepared, table.task, params, handed_over, params["seed"] + repeat
+            prepared, table.task, params, handed_over, params["seed"] + repeat, cv
         )
     return {key: _plain(value) for key, value in best.items()}, rows
+
+
+def _published_tuning(table, preparation):
+    """All rows, and the one fold that fits on one half of them and tests on the other.
+
+    The protocol of the comparison of 2014: the halves hold test rows of every split.
+    """
+    fit, validation = np.flatnonzero(~table.tuning_rows), table.tuning_rows.nonzero()[0]
+    halves = prepare(table, fit, validation, **preparation)
+    together = Prepared(
+        np.vstack([halves.X_train, halves.X_test]),
+        np.concatenate([halves.y_train, halves.y_test]),
+        halves.X_test,
+        halves.y_test,
+        halves.centre,
+        halves.spread,
+    )
+    rows = np.arange(len(table.y))
+    return together, [(rows[: len(fit)], rows[len(fit) :])]
 
 
 def _plain(value):

@@ -1,15 +1,18 @@
 """Stage ``solve``: fit, predict, time, and write down what happened."""
 
+import pickle
 import sys
 import time
 import warnings
 
 import numpy as np
+from sklearn.base import is_classifier
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.pipeline import Pipeline
 from threadpoolctl import threadpool_limits
 
 from adakern._utils.files import read_json, write_json
+from adakern.bench.runtime.attempts import each_repeat
 from adakern.bench.runtime.batches import repeats_of
 from adakern.bench.runtime.isolate import isolated
 from adakern.bench.runtime.machine import machine, package_versions
@@ -17,9 +20,17 @@ from adakern.bench.stages.estimators import make_estimator
 from adakern.bench.stages.prepare import prepare
 from adakern.bench.stages.split import load_split
 from adakern.datasets import Table
-from adakern.evaluation.metrics import score
+from adakern.evaluation.metrics import (
+    OPTIONAL_METRICS,
+    interval_scores,
+    probability_scores,
+    score,
+)
 
 __all__ = ["run", "solve_one"]
+
+#: Of the intervals that regressors are asked for.
+COVERAGE = 0.9
 
 
 def run(inputs, outputs, params):
@@ -27,11 +38,19 @@ def run(inputs, outputs, params):
     searched = {
         entry["repeat"]: entry for path in inputs["search"] for entry in read_json(path)
     }
-    records = []
-    for repeat in repeats_of(outputs["record"]):
+
+    def work(repeat):
         found = searched.get(repeat, {"status": "ok", "best_params": {}})
-        records.append(_solve_or_explain(inputs, params, repeat, found))
-        _report_progress(records[-1])
+        record = _solve_or_explain(inputs, params, repeat, found)
+        _report_progress(record)
+        return record
+
+    def give_up(repeat, reason):
+        ending = {"status": "failed", "reason": reason}
+        return EMPTY | _known_before(params, repeat, {"best_params": {}}) | ending
+
+    repeats = repeats_of(outputs["record"])
+    records = each_repeat(repeats, params["attempt"], params["journal"], work, give_up)
     write_json(outputs["record"], records)
 
 
@@ -46,20 +65,7 @@ def _report_progress(record):
 
 def _solve_or_explain(inputs, params, repeat, found):
     """The record of one repeat, whatever becomes of it."""
-    record = params["identity"] | {
-        "repeat": repeat,
-        "seed": params["seed"] + repeat,
-        "threads": params["threads"],
-        "best_params": found["best_params"],
-        "search_seconds": found.get("search_seconds"),
-        "code_version": params["code"],
-        "versions": package_versions(),
-        "machine": machine(),
-        "started_at": time.time(),
-        "estimator": params["estimator"]["_target_"],
-        "preparation": params["preparation"],
-        **params["described"],
-    }
+    record = _known_before(params, repeat, found)
     if found["status"] != "ok":
         reason = f"search: {found['reason']}"
         return EMPTY | record | {"status": found["status"], "reason": reason}
@@ -80,12 +86,32 @@ def _solve_or_explain(inputs, params, repeat, found):
     return EMPTY | record | (outcome.value or {}) | ending
 
 
+def _known_before(params, repeat, found):
+    """What a record says of its solve before it begins."""
+    return params["identity"] | {
+        "repeat": repeat,
+        "seed": params["seed"] + repeat,
+        "threads": params["threads"],
+        "best_params": found["best_params"],
+        "search_seconds": found.get("search_seconds"),
+        "code_version": params["code"],
+        "versions": package_versions(),
+        "machine": machine(),
+        "started_at": time.time(),
+        "estimator": params["estimator"]["_target_"],
+        "preparation": params["preparation"],
+        **params["described"],
+    }
+
+
 #: What a record holds where a solve did not get far enough to say.
 EMPTY = dict.fromkeys(
     (
         "params",
         "fit_seconds",
         "predict_seconds",
+        "predictions_per_second",
+        "model_bytes",
         "peak_memory_bytes",
         "rank",
         "n_support",
@@ -131,16 +157,20 @@ def solve_one(table_path, split_path, params, best_params, repeat):
         on_test = data.restore(estimator.predict(data.X_test))
         predicted = time.perf_counter()
         on_train = data.restore(estimator.predict(data.X_train))
+        size = model_bytes(estimator)
+        beyond = beyond_predictions(estimator, data)
     # Of the whole table: a part that lacks a class must not turn F1 into another one.
     labels = np.unique(table.y) if table.task == "classification" else None
     return {
         "params": {k: _plain(v) for k, v in estimator.get_params().items()},
         "metrics": {
             "train": score(table.task, data.y_train, on_train, labels),
-            "test": score(table.task, data.y_test, on_test, labels),
+            "test": score(table.task, data.y_test, on_test, labels) | beyond,
         },
         "fit_seconds": fitted - start,
         "predict_seconds": predicted - fitted,
+        "predictions_per_second": len(test) / max(predicted - fitted, 1e-9),
+        "model_bytes": size,
         "converged": not any(issubclass(x.category, ConvergenceWarning) for x in w),
         "warnings": sorted({f"{x.category.__name__}: {x.message}" for x in w}),
         "n_train": len(train),
@@ -150,6 +180,29 @@ def solve_one(table_path, split_path, params, best_params, repeat):
         "data_sha256": table.provenance.get("sha256"),
         **fitted_facts(estimator),
     }
+
+
+def model_bytes(estimator):
+    """Size of the pickled model; None where it cannot be pickled."""
+    try:
+        return len(pickle.dumps(estimator))
+    except Exception:  # whatever a third-party model raises
+        return None
+
+
+def beyond_predictions(estimator, data):
+    """Scores of probabilities or intervals on the test part; None without them."""
+    X, y = data.X_test, data.y_test
+    if hasattr(estimator, "predict_proba"):
+        found = probability_scores(y, estimator.predict_proba(X), estimator.classes_)
+    elif hasattr(estimator, "predict_interval"):
+        low, high = np.asarray(estimator.predict_interval(X, COVERAGE)).T
+        found = interval_scores(y, data.restore(low), data.restore(high))
+    else:
+        found = {}
+    finite = {k: v for k, v in found.items() if v is not None and np.isfinite(v)}
+    task = "classification" if is_classifier(estimator) else "regression"
+    return dict.fromkeys(OPTIONAL_METRICS[task]) | finite
 
 
 def fitted_facts(estimator):

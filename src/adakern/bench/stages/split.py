@@ -28,6 +28,7 @@ def make_splits(
     published,
     train_rows=None,
     test_rows=None,
+    max_splits=None,
 ):
     """Index arrays of training and test rows.
 
@@ -39,11 +40,13 @@ def make_splits(
     repeats, test_size, n_splits, stratify, seed
         See ``adakern.bench.config.schema.Protocol``.
     published : bool
-        Take the data set's own split, once.
+        Take the data set's own splits, each once.
     train_rows : int, default=None
         Rows drawn from the training part; a larger number holds the rows of a smaller.
     test_rows : int, default=None
         Test rows at most, drawn likewise.
+    max_splits : int, default=None
+        Only the first so many of them.
 
     Returns
     -------
@@ -56,9 +59,8 @@ def make_splits(
         If a training part has one class only or fewer rows than asked for, or the
         protocol does not fit the data.
     """
-    rows = np.arange(len(table.y))
     if published:
-        splits = [(np.setdiff1d(rows, table.test_rows), table.test_rows)]
+        splits = _published(table)[:max_splits]
     else:
         splitter = _splitter(table, kind, repeats, test_size, n_splits, stratify, seed)
         target = table.y if table.task == "classification" else None
@@ -90,6 +92,13 @@ def _drawn(table, train, test, train_rows, test_rows, seed):
     if test_rows is not None:
         test = np.random.default_rng(seed).permutation(np.sort(test))[:test_rows]
     return np.sort(train), np.sort(test)
+
+
+def _published(table):
+    rows = np.arange(len(table.y))
+    if table.published_splits is None:
+        return [(np.setdiff1d(rows, table.test_rows), table.test_rows)]
+    return [(rows[~test], rows[test]) for test in table.published_splits]
 
 
 def _splitter(table, kind, repeats, test_size, n_splits, stratify, seed):

@@ -87,7 +87,7 @@ def rebuild(results, *, tracking_uri=None):
 
     Logs every record below `results`, removes the runs of solves that have no record
     any more, and logs the tables, figures and report as one summary run. An experiment
-    of studies alone, without records, goes by the name of its folder.
+    of special computations alone goes by the name of its folder.
 
     Parameters
     ----------

@@ -1,0 +1,120 @@
+"""What every estimator asks of its input and promises of its output.
+
+scikit-learn's own checks, and a scale that floating-point numbers can compute with:
+beyond it squares overflow or vanish, and what comes out is NaN, a bare internal error
+or a loop without end.
+"""
+
+import numpy as np
+import sklearn.utils.validation
+from array_api_compat import array_namespace
+from sklearn.base import is_classifier
+from sklearn.utils import get_tags
+
+__all__ = ["finite_answer", "validate_data"]
+
+#: Sizes whose fourth power is a float64: the papers' objectives have fourth powers.
+SMALLEST, LARGEST = 1e-75, 1e75
+#: Of float32 input, whose squares are summed.
+LARGEST_SINGLE = 1e15
+
+
+def validate_data(estimator, /, X="no_validation", y="no_validation", **options):
+    """scikit-learn's function of this name, then scale, symmetry and parameters.
+
+    A NumPy array comes back in row order, so that the sums of a fit, and with them its
+    last digits, do not depend on how the memory of X is laid out.
+
+    Parameters
+    ----------
+    estimator : estimator
+    X, y, **options
+        As scikit-learn's function takes them.
+
+    Raises
+    ------
+    ValueError
+        As scikit-learn's; for values, or parameters of the estimator, whose powers
+        floating-point numbers cannot hold; for a precomputed kernel that is not
+        symmetric.
+    """
+    checked = sklearn.utils.validation.validate_data(
+        estimator, X, y, **{"order": "C"} | options
+    )
+    fitting = options.get("reset", True)
+    X, y = checked if isinstance(checked, tuple) else (checked, None)
+    _check_scale("X", X, fitting)
+    if fitting:
+        _check_parameters(estimator)
+        _check_symmetry(estimator, X)
+        if y is not None and not is_classifier(estimator):
+            _check_scale("y", y, fitting)
+    return checked
+
+
+def _check_scale(name, values, fitting):
+    """A new row may lie on top of another, the training rows may not all."""
+    kind = getattr(values.dtype, "kind", "f")
+    if kind != "f" or 0 in values.shape:
+        return
+    xp = array_namespace(values)
+    largest = float(xp.max(xp.abs(values)))
+    limit = LARGEST_SINGLE if values.dtype == xp.float32 else LARGEST
+    if not largest <= limit:
+        raise ValueError(
+            f"{name} holds {largest:.3g}; at most {limit:g} can be computed with in "
+            f"{values.dtype}. Scale it, with sklearn.preprocessing.StandardScaler for "
+            "instance"
+        )
+    spread = float(xp.max(xp.abs(values - values[:1, ...])))
+    if fitting and 0 < spread < SMALLEST:
+        raise ValueError(
+            f"the values of {name} differ by at most {spread:.3g}, whose square "
+            f"vanishes; differences from {SMALLEST:g} on can be computed with. Scale "
+            "it, with sklearn.preprocessing.StandardScaler for instance"
+        )
+
+
+def _check_parameters(estimator):
+    for name, value in estimator.get_params(deep=False).items():
+        number = isinstance(value, int | float | np.number)
+        if number and value and not SMALLEST <= abs(value) <= LARGEST:
+            raise ValueError(
+                f"{name}={value:.3g} of {type(estimator).__name__} cannot be computed "
+                f"with; sizes from {SMALLEST:g} to {LARGEST:g} can, and 0 where it is "
+                "allowed"
+            )
+
+
+def _check_symmetry(estimator, X):
+    tags = get_tags(estimator)
+    if not tags.input_tags.pairwise or X.shape[0] != X.shape[1]:
+        return
+    if getattr(estimator, "_takes_asymmetric_kernels", False):
+        return
+    xp = array_namespace(X)
+    difference = float(xp.max(xp.abs(X - X.T)))
+    if difference > 1e-6 * float(xp.max(xp.abs(X))):
+        raise ValueError(
+            "the precomputed kernel matrix is not symmetric: entries (i, j) and (j, i) "
+            f"differ by up to {difference:.3g}. Use (K + K.T) / 2, or "
+            "AsymmetricKernelRidge for a kernel that is meant so"
+        )
+
+
+def finite_answer(estimator, answer):
+    """The answer of a fitted estimator, if it is one.
+
+    Raises
+    ------
+    ValueError
+        If it holds NaN or infinity.
+    """
+    xp = array_namespace(answer)
+    if not bool(xp.all(xp.isfinite(answer))):
+        raise ValueError(
+            f"{type(estimator).__name__} gives NaN or infinity for these rows: the fit "
+            "diverged, or the rows lie too far from the training rows for it. Scale X "
+            "and y, or take less extreme parameters"
+        )
+    return answer

@@ -1,0 +1,316 @@
+"""The simple blend: kernel ridge regressions and forests, weighted out of sample.
+
+Whatever is to be called better than what one would otherwise use has to beat this.
+"""
+
+from numbers import Integral
+
+import numpy as np
+from scipy.optimize import minimize_scalar
+from scipy.special import softmax
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, _fit_context
+from sklearn.ensemble import (
+    ExtraTreesClassifier,
+    ExtraTreesRegressor,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from adakern.baselines.loo_ridge import (
+    LOOKernelRidgeClassifier,
+    LOOKernelRidgeRegressor,
+)
+
+__all__ = ["SimpleBlendClassifier", "SimpleBlendRegressor", "greedy_weights"]
+
+KERNELS = ("laplacian", "l2-laplacian", "rbf")
+FORESTS = {"n_estimators": 300, "min_samples_leaf": 2, "bootstrap": True}
+STEPS = 25
+
+#: Probabilities below it count as it, so that one row does not decide the weights.
+SMALLEST_PROBABILITY = 1e-6
+
+
+def greedy_weights(predictions, loss, steps=STEPS):
+    """Weights of members, by adding the member that helps most, again and again.
+
+    Parameters
+    ----------
+    predictions : list of ndarray
+        Out-of-sample predictions of each member, of one shape.
+    loss : callable
+        From a prediction to a number.
+    steps : int, default=25
+        Members added, with repetition.
+
+    Returns
+    -------
+    ndarray of shape (n_members,)
+        Multiples of 1/steps that sum to 1.
+
+    References
+    ----------
+    R. Caruana et al., Ensemble selection from libraries of models, ICML 2004.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from adakern.baselines.simple_blend import greedy_weights
+    >>> members = [np.array([1.0, 0.0]), np.array([0.0, 1.0]), np.array([3.0, 3.0])]
+    >>> greedy_weights(members, lambda f: ((f - 0.5) ** 2).sum(), steps=4)
+    array([0.5, 0.5, 0. ])
+    """
+    counts, total = np.zeros(len(predictions)), np.zeros_like(predictions[0])
+    for step in range(1, steps + 1):
+        losses = [loss((total + member) / step) for member in predictions]
+        best = int(np.argmin(losses))
+        counts[best] += 1
+        total = total + predictions[best]
+    return counts / steps
+
+
+class _SimpleBlend(BaseEstimator):
+    """What the regressor and the classifier share."""
+
+    _parameter_constraints = {
+        "max_kernel_rows": [Interval(Integral, 10, None, closed="left")],
+        "n_jobs": [Integral, None],
+        "random_state": ["random_state"],
+    }
+
+    def __init__(self, *, max_kernel_rows=10_000, n_jobs=None, random_state=None):
+        self.max_kernel_rows = max_kernel_rows
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def _fit_members(self, X, y, ridge, forests):
+        """Fit all members; the rows that the kernel members have seen."""
+        rng, n = check_random_state(self.random_state), len(X)
+        self._centre, spread = X.mean(axis=0), X.std(axis=0)
+        self._spread = np.where(spread > 0, spread, 1.0)
+        seeds = rng.randint(2**31, size=len(KERNELS) + len(forests))
+        rows = np.arange(n)
+        if n > self.max_kernel_rows:
+            rows = np.sort(rng.choice(n, self.max_kernel_rows, replace=False))
+        Z = self._scaled(X)
+        self.members_ = {
+            f"kernel ridge, {kernel}": ridge(kernel, random_state=seed).fit(
+                Z[rows], y[rows]
+            )
+            for kernel, seed in zip(KERNELS, seeds, strict=False)
+        }
+        for forest, seed in zip(forests, seeds[len(KERNELS) :], strict=True):
+            trees = forest(
+                **FORESTS, oob_score=True, n_jobs=self.n_jobs, random_state=seed
+            )
+            self.members_[forest.__name__] = trees.fit(Z, y)
+        return rows
+
+    def _scaled(self, X):
+        return (X - self._centre) / self._spread
+
+    def _validated(self, X):
+        check_is_fitted(self)
+        return self._scaled(validate_data(self, X, dtype=np.float64, reset=False))
+
+    def _blend(self, predictions):
+        pairs = zip(self.weights_.values(), predictions, strict=True)
+        return sum(weight * prediction for weight, prediction in pairs if weight)
+
+
+class SimpleBlendRegressor(RegressorMixin, _SimpleBlend):
+    """Three kernel ridge regressions, a random forest and extra trees, blended.
+
+    The kernel members (L1 and L2 Laplacian, Gaussian) choose scale and ridge by their
+    closed-form leave-one-out error; the forests have 300 trees with two rows a leaf.
+    Weights are found greedily on the leave-one-out and out-of-bag predictions.
+
+    Parameters
+    ----------
+    max_kernel_rows : int, default=10000
+        Of more training rows the kernel members see so many, drawn at random.
+    n_jobs : int or None, default=None
+        Threads of the forests.
+    random_state : int, RandomState instance or None, default=None
+
+    Attributes
+    ----------
+    members_ : dict of str to estimator
+    weights_ : dict of str to float
+        Sum to 1.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_friedman1
+    >>> from adakern.baselines import SimpleBlendRegressor
+    >>> X, y = make_friedman1(100, random_state=0)
+    >>> model = SimpleBlendRegressor(random_state=0).fit(X, y)
+    >>> model.score(*make_friedman1(random_state=1)) > 0.8
+    True
+    """
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X, y):
+        """Fit the members and their weights.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+        y : array-like of shape (n,)
+
+        Returns
+        -------
+        self
+        """
+        X, y = validate_data(self, X, y, dtype=np.float64, y_numeric=True)
+        forests = RandomForestRegressor, ExtraTreesRegressor
+        rows = self._fit_members(X, y, LOOKernelRidgeRegressor, forests)
+        left_out = [
+            member.loo_prediction_
+            if isinstance(member, LOOKernelRidgeRegressor)
+            else member.oob_prediction_[rows]
+            for member in self.members_.values()
+        ]
+        weights = greedy_weights(left_out, lambda f: np.mean((f - y[rows]) ** 2))
+        self.weights_ = dict(zip(self.members_, weights.tolist(), strict=True))
+        return self
+
+    def predict(self, X):
+        """Predict for the rows of X.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, d)
+
+        Returns
+        -------
+        ndarray of shape (m,)
+        """
+        Z = self._validated(X)
+        return self._blend(member.predict(Z) for member in self.members_.values())
+
+
+class SimpleBlendClassifier(ClassifierMixin, _SimpleBlend):
+    """Three kernel ridge regressions on class codes and two forests, blended.
+
+    As :class:`SimpleBlendRegressor`; the scores of a kernel member become probabilities
+    by a softmax whose temperature has the least log loss on the leave-one-out scores,
+    and the weights have the least log loss out of sample.
+
+    Parameters
+    ----------
+    max_kernel_rows, n_jobs, random_state
+        As of :class:`SimpleBlendRegressor`.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+    members_ : dict of str to estimator
+    weights_ : dict of str to float
+        Sum to 1.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from adakern.baselines import SimpleBlendClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> SimpleBlendClassifier(random_state=0).fit(X, y).score(X, y) > 0.95
+    True
+    """
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X, y):
+        """Fit the members and their weights.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+        y : array-like of shape (n,)
+
+        Returns
+        -------
+        self
+        """
+        X, y = validate_data(self, X, y, dtype=np.float64)
+        check_classification_targets(y)
+        self.classes_, codes = np.unique(y, return_inverse=True)
+        if len(self.classes_) < 2:
+            raise ValueError(
+                f"Classifier can't train when only one class is present: {y[0]!r}"
+            )
+        forests = RandomForestClassifier, ExtraTreesClassifier
+        rows = self._fit_members(X, codes, _RidgeOnCodes, forests)
+        left_out = [
+            self._all_classes(member, member.loo_probabilities_)
+            if isinstance(member, _RidgeOnCodes)
+            else self._all_classes(member, member.oob_decision_function_[rows])
+            for member in self.members_.values()
+        ]
+        weights = greedy_weights(left_out, lambda p: _log_loss(p, codes[rows]))
+        self.weights_ = dict(zip(self.members_, weights.tolist(), strict=True))
+        return self
+
+    def predict_proba(self, X):
+        """Probabilities of the classes.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, d)
+
+        Returns
+        -------
+        ndarray of shape (m, n_classes)
+        """
+        Z = self._validated(X)
+        return self._blend(
+            self._all_classes(member, member.predict_proba(Z))
+            for member in self.members_.values()
+        )
+
+    def predict(self, X):
+        """The most probable classes.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, d)
+
+        Returns
+        -------
+        ndarray of shape (m,)
+        """
+        return self.classes_[self.predict_proba(X).argmax(axis=1)]
+
+    def _all_classes(self, member, probabilities):
+        """Probabilities with a column for every class, also those a member lacks."""
+        everything = np.zeros((len(probabilities), len(self.classes_)))
+        everything[:, member.classes_] = np.nan_to_num(probabilities)
+        return everything
+
+
+class _RidgeOnCodes(LOOKernelRidgeClassifier):
+    """Scores turned into probabilities by a temperature, found out of sample."""
+
+    def fit(self, X, y):
+        super().fit(X, y)
+        codes = np.searchsorted(self.classes_, y)
+        self.sharpness_ = np.exp(
+            minimize_scalar(
+                lambda t: _log_loss(softmax(np.exp(t) * self.loo_scores_, 1), codes),
+                bounds=(-2.0, 5.0),
+                method="bounded",
+            ).x
+        )
+        self.loo_probabilities_ = softmax(self.sharpness_ * self.loo_scores_, axis=1)
+        return self
+
+    def predict_proba(self, X):
+        return softmax(self.sharpness_ * self._predict_targets(X), axis=1)
+
+
+def _log_loss(probabilities, codes):
+    chosen = probabilities[np.arange(len(codes)), codes]
+    return -np.log(np.maximum(chosen, SMALLEST_PROBABILITY)).mean()

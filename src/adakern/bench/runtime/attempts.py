@@ -1,0 +1,103 @@
+"""A batch of repeats whose job may be lost: out of time, out of memory, node down.
+
+What is finished stays finished, and what took the job down twice becomes a row with
+the reason instead of a hole.
+"""
+
+import json
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+__all__ = ["each_repeat"]
+
+#: A scheduler's second chance is the last: with more memory and more time.
+MOST_LOST = 2
+
+
+def each_repeat(repeats, attempt, journal, work, give_up):
+    """``work(repeat)`` for every repeat, carried over the attempts of one job.
+
+    The journal says which jobs began and what is finished. A first attempt starts a new
+    one, so that nothing of an older run is taken over.
+
+    Parameters
+    ----------
+    repeats : iterable of int
+    attempt : int
+        Snakemake's, from 1.
+    journal : path-like
+        Of this job alone.
+    work : callable
+        From a repeat to its result, which JSON can hold.
+    give_up : callable
+        From a repeat and the reason to the result of a repeat that is not tried again.
+
+    Returns
+    -------
+    list
+        One result for each repeat.
+    """
+    journal = Path(journal)
+    journal.parent.mkdir(parents=True, exist_ok=True)
+    if attempt <= 1:
+        journal.unlink(missing_ok=True)
+    finished, lost = _read(journal)
+    reason = None
+    if len(lost) >= MOST_LOST:
+        reason = f"its job was lost {len(lost)} times: " + ", then ".join(
+            map(_how_it_ended, lost)
+        )
+    _write(journal, {"begun": _this_job()})
+    results = []
+    for repeat in repeats:
+        if repeat not in finished:
+            result = work(repeat) if reason is None else give_up(repeat, reason)
+            finished[repeat] = result
+            _write(journal, {"repeat": repeat, "result": result})
+        results.append(finished[repeat])
+    return results
+
+
+def _write(journal, entry):
+    with journal.open("a") as file:
+        file.write("\n" + json.dumps(entry))  # the line before may be half a one
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _read(journal):
+    """({repeat: result}, [job, ...]) of the attempts so far."""
+    finished, begun = {}, []
+    text = journal.read_text() if journal.exists() else ""
+    for line in filter(None, text.splitlines()):
+        try:
+            entry = json.loads(line)
+        except json.JSONDecodeError:  # the line at which a job was lost
+            continue
+        if "begun" in entry:
+            begun.append(entry["begun"])
+        else:
+            finished[entry["repeat"]] = entry["result"]
+    return finished, begun
+
+
+def _this_job():
+    job = {"node": os.uname().nodename}
+    if "SLURM_JOB_ID" in os.environ:
+        job["slurm"] = os.environ["SLURM_JOB_ID"]
+        job["node"] = os.environ.get("SLURMD_NODENAME", job["node"])
+    return job
+
+
+def _how_it_ended(job):
+    """In the scheduler's word, where it can be asked."""
+    if "slurm" not in job:
+        return f"on {job['node']}"
+    state = "lost"
+    if shutil.which("sacct"):
+        command = ["sacct", "-XnP", "--format=State", f"--jobs={job['slurm']}"]
+        answer = subprocess.run(command, capture_output=True, text=True)
+        state = answer.stdout.split("\n")[0].strip() or state
+    return f"{state} (SLURM job {job['slurm']} on {job['node']})"

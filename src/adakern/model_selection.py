@@ -1,0 +1,282 @@
+"""Hyper-parameter search for kernel machines that computes nothing twice."""
+
+import time
+import warnings
+from collections import defaultdict
+
+import numpy as np
+from joblib import Parallel, delayed
+from scipy.linalg import eigh
+from sklearn import config_context
+from sklearn.base import clone, is_classifier
+from sklearn.exceptions import FitFailedWarning
+from sklearn.kernel_ridge import KernelRidge
+from sklearn.metrics import check_scoring
+from sklearn.model_selection import GridSearchCV, ParameterGrid, check_cv
+from sklearn.svm import SVC, SVR
+from sklearn.utils.validation import check_X_y
+
+from adakern._utils.memory import require_memory
+from adakern.baselines.kernel_svm import KernelSVC, KernelSVR
+from adakern.kernels import (
+    DECAYING_KERNELS,
+    exponential_decay,
+    kernel_distances,
+    resolve_gamma,
+)
+from adakern.linalg import add_to_diagonal, factorised
+
+__all__ = ["KernelSearchCV"]
+
+#: Support vector machines that are fitted on the shared Gram matrices.
+MACHINES = (SVC, SVR, KernelSVC, KernelSVR)
+
+#: An eigendecomposition costs about as much as this many Cholesky factorisations.
+EIGH_IN_CHOLESKYS = 12
+
+
+class KernelSearchCV(GridSearchCV):
+    """Grid search with shared Gram matrices, for kernel machines.
+
+    A drop-in for scikit-learn's :class:`~sklearn.model_selection.GridSearchCV`, with
+    its parameters and fitted attributes and the same scores, to the solver's
+    tolerance. Where the estimator is a support vector machine (``SVC``, ``SVR``,
+    :class:`~adakern.baselines.KernelSVC`, :class:`~adakern.baselines.KernelSVR`) or
+    ``KernelRidge`` with a kernel ``exp(-gamma D)``, it computes
+
+    - one matrix of distances D for all folds and all gamma,
+    - one Gram matrix for each fold and gamma, for all values of everything else,
+    - one machine for all C above its largest dual variable (no bound is active there,
+      so that the solution stays),
+    - for a dozen and more ridges one eigendecomposition of each Gram matrix.
+
+    Everywhere else (another estimator or kernel, several metrics, parameters of
+    ``fit``, more rows than the memory takes) it is ``GridSearchCV``.
+
+    Parameters
+    ----------
+    estimator : estimator
+    param_grid : dict or list of dict
+    **kwargs
+        As of ``GridSearchCV``; ``n_jobs`` counts threads.
+
+    Attributes
+    ----------
+    shared_ : bool
+        Whether Gram matrices were shared.
+    cv_results_, best_index_, best_params_, best_score_, best_estimator_, ... :
+        As of ``GridSearchCV``. The time of a Gram matrix counts for the first point
+        that needs it; a point that shares a machine has the fit time 0.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.svm import SVC
+    >>> from adakern.model_selection import KernelSearchCV
+    >>> X, y = load_iris(return_X_y=True)
+    >>> grid = {"C": [0.1, 1, 10], "gamma": [0.01, 0.1]}
+    >>> search = KernelSearchCV(SVC(), grid).fit(X, y)
+    >>> search.best_params_, search.shared_
+    ({'C': 1, 'gamma': 0.1}, True)
+    """
+
+    def fit(self, X, y=None, **params):
+        """Score every point of the grid and fit the best one on all rows.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+        y : array-like of shape (n,)
+        **params
+            As of ``GridSearchCV.fit``; with any of them no Gram matrix is shared.
+
+        Returns
+        -------
+        self
+        """
+        candidates = list(ParameterGrid(self.param_grid))
+        self.shared_ = not params and self._can_share(X, candidates)
+        if not self.shared_:
+            return super().fit(X, y, **params)
+        scorer = check_scoring(self.estimator, self.scoring)
+        X_fit, y_fit = check_X_y(X, y, dtype=np.float64, multi_output=True)
+        cv = check_cv(self.cv, y_fit, classifier=is_classifier(self.estimator))
+        splits = list(cv.split(X_fit, y_fit))
+        groups = _by_gram_matrix(self.estimator, candidates)
+        distances = {
+            kernel: kernel_distances(X_fit, kernel=kernel)
+            for kernel in {kernel for kernel, _ in groups}
+        }
+        outcomes = Parallel(self.n_jobs, prefer="threads")(
+            delayed(self._score_group)(
+                X_fit, y_fit, distances[kernel], gamma, members, split, scorer
+            )
+            for (kernel, gamma), members in groups.items()
+            for split in splits
+        )
+        self._collect(candidates, groups, splits, outcomes)
+        self.n_splits_, self.scorer_, self.multimetric_ = len(splits), scorer, False
+        if self.refit:
+            start = time.perf_counter()
+            best = clone(self.estimator).set_params(**self.best_params_)
+            self.best_estimator_ = best.fit(X, y)
+            self.refit_time_ = time.perf_counter() - start
+            if hasattr(best, "feature_names_in_"):
+                self.feature_names_in_ = best.feature_names_in_
+        return self
+
+    def _can_share(self, X, candidates):
+        if not isinstance(self.refit, bool) or self.return_train_score:
+            return False
+        if not (self.scoring is None or isinstance(self.scoring, str)):
+            return False
+        n = np.shape(X)[0] if np.ndim(X) == 2 else 0
+        if type(self.estimator) not in (*MACHINES, KernelRidge) or not n:
+            return False
+        points = [self.estimator.get_params() | point for point in candidates]
+        if any(point["kernel"] not in DECAYING_KERNELS for point in points):
+            return False
+        if isinstance(self.estimator, KernelRidge) and any(
+            np.ndim(point["alpha"]) for point in points
+        ):
+            return False
+        try:
+            n_matrices = 1 + 2 * max(1, self.n_jobs or 1)
+            require_memory(8 * n_matrices * n * n, "the shared Gram matrices", "")
+        except MemoryError:
+            return False
+        return True
+
+    def _score_group(self, X, y, distances, gamma, members, split, scorer):
+        """(candidate, score, seconds of the fit and of the score) of one fold."""
+        train, test = split
+        start = time.perf_counter()
+        gamma = _number(gamma, self.estimator, X[train])
+        K = exponential_decay(distances[np.ix_(train, train)], gamma)
+        K_test = exponential_decay(distances[np.ix_(test, train)], gamma)
+        if isinstance(self.estimator, KernelRidge):
+            machines = _ridge_machines(self.estimator, members, K, y[train])
+        else:
+            machines = _support_vector_machines(self.estimator, members, K, y[train])
+        outcomes, last = [], (None, None, 0.0)
+        with config_context(assume_finite=True):
+            while True:
+                try:
+                    index, machine = next(machines)
+                except StopIteration:
+                    return outcomes
+                fitted = time.perf_counter()
+                if isinstance(machine, Exception):
+                    if self.error_score == "raise":
+                        raise machine
+                    score = self.error_score
+                elif machine is last[0]:
+                    score = last[1]
+                else:
+                    score = scorer(machine, K_test, y[test])
+                last = (machine, score)
+                done = time.perf_counter()
+                outcomes.append((index, score, fitted - start, done - fitted, machine))
+                start = done
+
+    def _collect(self, candidates, groups, splits, outcomes):
+        """The fitted attributes of GridSearchCV, out of the scores of all folds."""
+        shape = (len(candidates), len(splits))
+        scores, fit_time, score_time = (np.empty(shape) for _ in range(3))
+        failures = []
+        for number, of_fold in enumerate(outcomes):
+            fold = number % len(splits)
+            for index, score, fitting, scoring, machine in of_fold:
+                scores[index, fold] = score
+                fit_time[index, fold], score_time[index, fold] = fitting, scoring
+                if isinstance(machine, Exception):
+                    failures.append(machine)
+        if failures:
+            message = (
+                f"{len(failures)} fits failed out of {scores.size}; the first with "
+                f"{type(failures[0]).__name__}: {failures[0]}"
+            )
+            if len(failures) == scores.size:
+                raise ValueError(message)
+            warnings.warn(message, FitFailedWarning, stacklevel=3)
+        out = [
+            {"fit_time": f, "score_time": t, "test_scores": s}
+            for f, t, s in zip(
+                fit_time.ravel(), score_time.ravel(), scores.ravel(), strict=True
+            )
+        ]
+        self.cv_results_ = self._format_results(candidates, len(splits), out)
+        self.best_index_ = int(self.cv_results_["rank_test_score"].argmin())
+        self.best_params_ = candidates[self.best_index_]
+        self.best_score_ = self.cv_results_["mean_test_score"][self.best_index_]
+
+
+def _by_gram_matrix(estimator, candidates):
+    """Candidates (index, remaining parameters) under their (kernel, gamma)."""
+    defaults, groups = estimator.get_params(), defaultdict(list)
+    for index, point in enumerate(candidates):
+        values = defaults | point
+        rest = {k: v for k, v in point.items() if k not in ("kernel", "gamma")}
+        groups[values["kernel"], values["gamma"]].append((index, rest))
+    return groups
+
+
+def _number(gamma, estimator, X):
+    """What gamma stands for: SVC has two rules, KernelRidge takes 1 / d for None."""
+    if gamma is None:
+        return 1.0 / X.shape[1]
+    return resolve_gamma(gamma, X)
+
+
+def _support_vector_machines(estimator, members, K, y):
+    """(candidate, machine on K), those of the same parameters but C by rising C."""
+    paths = defaultdict(list)
+    for index, rest in members:
+        C = rest.get("C", estimator.C)
+        others = tuple(sorted((k, repr(v)) for k, v in rest.items() if k != "C"))
+        paths[others].append((C, index, rest))
+    for path in paths.values():
+        machine = None
+        for _, index, rest in sorted(path, key=lambda point: point[:2]):
+            if not _is_free(machine):
+                machine = clone(estimator).set_params(kernel="precomputed", **rest)
+                try:
+                    machine.fit(K, y)
+                except Exception as error:
+                    machine = error
+            yield index, machine
+
+
+def _is_free(machine):
+    """Whether no dual variable is at its bound: a greater C changes nothing."""
+    if machine is None or isinstance(machine, Exception):
+        return False
+    if getattr(machine, "class_weight", None) is not None:
+        return False
+    return np.abs(machine.dual_coef_).max(initial=0.0) < machine.C * (1 - 1e-9)
+
+
+def _ridge_machines(estimator, members, K, y):
+    """(candidate, KernelRidge on K) for every ridge."""
+    solve = _ridge_solver(K, y, len(members))
+    for index, rest in members:
+        machine = clone(estimator).set_params(kernel="precomputed", **rest)
+        try:
+            machine._validate_params()
+            machine.dual_coef_ = solve(machine.alpha)
+            machine.X_fit_ = K
+            machine.n_features_in_ = len(K)
+        except ValueError as error:
+            machine = error
+        yield index, machine
+
+
+def _ridge_solver(K, y, n_ridges):
+    """alpha -> (K + alpha I)^{-1} y, the cheaper way for so many of them."""
+    if n_ridges < EIGH_IN_CHOLESKYS:
+        ones = np.ones(len(K))
+        return lambda alpha: factorised(add_to_diagonal(K.copy(), alpha * ones))(y)
+    values, vectors = eigh(K, check_finite=False)
+    rotated = vectors.T @ y
+    spectrum = values.reshape(-1, *[1] * (y.ndim - 1))
+    return lambda alpha: vectors @ (rotated / (spectrum + alpha))

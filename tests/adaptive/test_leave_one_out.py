@@ -1,0 +1,101 @@
+"""The closed form against leaving rows out, its gradient against differences."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from adakern.adaptive.kernel_members import KernelRidgeMember, merge_equal_rows
+from adakern.adaptive.leave_one_out import (
+    LeaveOneOutError,
+    leave_one_out,
+    tune_scales,
+)
+from adakern.kernels import gram_matrix
+
+KERNELS = ["laplacian", "l2-laplacian", "rbf"]
+
+
+def problem(n=25, d=3, k=2, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, d))
+    Y = np.column_stack([np.sin(X[:, 0]), X[:, 1] ** 2])[:, :k]
+    return X, Y + 0.1 * rng.standard_normal(Y.shape), rng.uniform(0.5, 3.0, n)
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_closed_form_is_leaving_each_row_out(kernel):
+    X, Y, weights = problem()
+    K, alpha = gram_matrix(X, kernel=kernel, gamma=0.4), 0.3
+    expected = np.empty_like(Y)
+    for i in range(len(X)):
+        rest = np.arange(len(X)) != i
+        A = K[np.ix_(rest, rest)] + alpha * np.diag(1 / weights[rest])
+        expected[i] = K[i, rest] @ np.linalg.solve(A, Y[rest])
+    left_out = leave_one_out(K, Y, alpha, weights)
+    np.testing.assert_allclose(left_out, expected, atol=1e-10)
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.sampled_from(KERNELS), st.integers(0, 10**6), st.floats(-3, 2))
+def test_gradient_is_that_of_differences(kernel, seed, log_alpha):
+    X, Y, weights = problem(n=15, seed=seed)
+    error = LeaveOneOutError(X, Y, weights, kernel)
+    at = np.append(np.random.default_rng(seed).uniform(-1, 0.5, X.shape[1]), log_alpha)
+    _, by_scale, by_alpha = error(np.exp(at[:-1]), np.exp(at[-1]))
+    for j, derivative in enumerate(np.append(by_scale, by_alpha)):
+        step = np.zeros_like(at)
+        step[j] = 1e-5
+        ahead, behind = (
+            error(np.exp(p[:-1]), np.exp(p[-1]))[0] for p in (at + step, at - step)
+        )
+        numeric = (ahead - behind) / 2e-5
+        assert derivative == pytest.approx(numeric, rel=1e-4, abs=1e-6)
+
+
+def test_the_error_is_that_of_the_closed_form():
+    X, Y, weights = problem()
+    error, _, _ = LeaveOneOutError(X, Y, weights, "rbf")(np.full(3, 0.7), 0.2)
+    K = gram_matrix(0.7 * X, kernel="rbf", gamma=1.0)
+    residuals = Y - leave_one_out(K, Y, 0.2, weights)
+    assert error == pytest.approx(
+        np.sum(weights[:, None] * residuals**2) / weights.sum()
+    )
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_scales_per_feature_find_the_features_that_matter(kernel):
+    rng = np.random.RandomState(0)
+    X = rng.standard_normal((120, 6))
+    Y = np.sin(2 * X[:, :1])
+    scales, _ = tune_scales(X, Y, np.ones(120), kernel, rng, per_feature=True)
+    assert scales[0] > 3 * scales[1:].max()
+
+
+def test_ridge_regression_on_merged_rows_has_the_same_solution():
+    X, Y, weights = problem()
+    index = np.random.default_rng(1).integers(0, len(X), 40)
+    merged = merge_equal_rows(
+        X[index], Y[index] + np.arange(40)[:, None], weights[index]
+    )
+    K = gram_matrix(X[index], kernel="rbf", gamma=0.5)
+    dual = np.linalg.solve(
+        K + 0.1 * np.diag(1 / weights[index]), Y[index] + np.arange(40)[:, None]
+    )
+    member = KernelRidgeMember("rbf")
+    member.alpha_ = 0.1
+    Z, targets, total = merged
+    member._solve_in_full(np.sqrt(0.5) * Z, targets, total)
+    new = gram_matrix(X, Z, kernel="rbf", gamma=0.5) @ member.dual_coef_
+    expected = gram_matrix(X, X[index], kernel="rbf", gamma=0.5) @ dual
+    np.testing.assert_allclose(new, expected, rtol=1e-8)
+
+
+def test_all_rows_as_centres_are_the_full_solution():
+    X, Y, weights = problem(n=60)
+    member = KernelRidgeMember("laplacian")
+    member.alpha_ = 0.1
+    member._solve_in_full(X, Y, weights)
+    full = member.dual_coef_
+    member._solve_on(X, X, Y, weights)
+    np.testing.assert_allclose(member.dual_coef_, full, rtol=1e-5)

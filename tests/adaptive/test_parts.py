@@ -1,0 +1,142 @@
+"""Folds, weights, calibration and intervals, each against its definition."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import minimize
+
+from adakern.adaptive.calibration import Calibration, log_loss, mix
+from adakern.adaptive.folds import assign_folds, merge_repetitions
+from adakern.adaptive.intervals import cv_plus
+from adakern.adaptive.weights import mixture_weights, squared_error_weights
+
+integers = st.lists(st.integers(0, 3), min_size=1, max_size=40)
+
+
+@settings(max_examples=25, deadline=None)
+@given(integers, st.integers(0, 10**6))
+def test_repetitions_are_merged_and_none_is_lost(values, seed):
+    rng = np.random.default_rng(seed)
+    X = np.column_stack([values, rng.integers(0, 2, len(values))]).astype(float)
+    X[X == 3] = np.nan
+    y = rng.integers(0, 2, len(values)).astype(float)
+    weights = rng.integers(0, 3, len(values)).astype(float)
+    weights[0] = 1.0
+    rows, total, position, group = merge_repetitions(X, y, weights)
+    assert total.sum() == weights.sum()
+    used = position >= 0
+    np.testing.assert_array_equal(used, weights > 0)
+    np.testing.assert_array_equal(X[used], X[rows[position[used]]])
+    np.testing.assert_array_equal(y[used], y[rows[position[used]]])
+    different = {tuple(row) for row in np.nan_to_num(X[rows], nan=-1.0)}
+    assert len(different) == group[-1] + 1
+
+
+def test_what_is_merged_does_not_depend_on_the_order():
+    rng = np.random.default_rng(0)
+    X, y = rng.integers(0, 3, (30, 2)).astype(float), rng.integers(0, 2, 30)
+    shuffled = rng.permutation(30)
+    first, total, *_ = merge_repetitions(X, y, np.ones(30))
+    second, same, *_ = merge_repetitions(X[shuffled], y[shuffled], np.ones(30))
+    np.testing.assert_array_equal(X[first], X[shuffled][second])
+    np.testing.assert_array_equal(y[first], y[shuffled][second])
+    np.testing.assert_array_equal(total, same)
+
+
+@settings(max_examples=25, deadline=None)
+@given(integers, st.integers(2, 6), st.integers(0, 10**6))
+def test_groups_lie_in_one_fold_and_folds_are_even(values, n_folds, seed):
+    group = np.unique(values, return_inverse=True)[1]
+    n_groups = group.max() + 1
+    fold = assign_folds(group, min(n_folds, n_groups), np.random.RandomState(seed))
+    sizes = np.bincount([fold[group == g][0] for g in range(n_groups)])
+    assert all(len(set(fold[group == g])) == 1 for g in range(n_groups))
+    assert sizes.max() - sizes.min() <= 1
+
+
+def test_classes_are_dealt_evenly():
+    stratum = np.repeat([0, 1], [80, 20])
+    fold = assign_folds(np.arange(100), 5, np.random.RandomState(0), stratum)
+    assert {np.sum(stratum[fold == k]) for k in range(5)} == {4}
+
+
+def on_the_simplex(loss, m):
+    def at(z):
+        b = np.exp(z - z.max())
+        return loss(b / b.sum())
+
+    z = minimize(at, np.zeros(m), method="Nelder-Mead", options={"maxiter": 8000}).x
+    return at(z)
+
+
+def test_squared_error_weights_are_the_least():
+    rng = np.random.default_rng(0)
+    y = rng.standard_normal(50)
+    F = y + np.array([[0.5], [0.7], [2.0]]) * rng.standard_normal((3, 50))
+
+    def loss(b):
+        return np.mean((y - b @ F) ** 2)
+
+    found = squared_error_weights(F, y, prior=0.0)
+    assert found.sum() == pytest.approx(1)
+    assert found.min() >= 0
+    assert loss(found) == pytest.approx(on_the_simplex(loss, 3), rel=1e-5)
+
+
+def test_mixture_weights_are_the_most_likely():
+    likelihoods = np.random.default_rng(0).uniform(0.05, 1, (3, 60))
+
+    def loss(b):
+        return -np.mean(np.log(b @ likelihoods))
+
+    found = mixture_weights(likelihoods, prior=0.0, max_iter=20_000)
+    assert loss(found) == pytest.approx(on_the_simplex(loss, 3), rel=1e-5)
+
+
+@pytest.mark.parametrize("method", [squared_error_weights, mixture_weights])
+def test_a_strong_prior_gives_equal_weights(method):
+    values = np.random.default_rng(0).uniform(0.1, 1, (3, 20))
+    args = (np.ones(20),) if method is squared_error_weights else ()
+    np.testing.assert_allclose(method(values, *args, prior=1e9), 1 / 3, atol=1e-3)
+
+
+def test_calibration_undoes_a_temperature():
+    rng = np.random.default_rng(0)
+    scores = rng.standard_normal((4000, 3))
+    chances = np.exp(2 * scores + [0.5, 0, -0.5])
+    chances /= chances.sum(axis=1, keepdims=True)
+    codes = (rng.uniform(size=(4000, 1)) > chances.cumsum(axis=1)).sum(axis=1)
+    found = Calibration().fit(scores, codes, np.ones(4000))
+    assert found.slope_ == pytest.approx(2, abs=0.15)
+    np.testing.assert_allclose(
+        found.shift_ - found.shift_.mean(), [0.5, 0, -0.5], atol=0.15
+    )
+    after = log_loss(found.log_probabilities(scores), codes, np.ones(4000))
+    assert after <= log_loss(np.log(chances), codes, np.ones(4000)) + 1e-4
+
+
+def test_a_mixture_is_the_weighted_mean_of_probabilities():
+    chances = np.random.default_rng(0).dirichlet(np.ones(3), (2, 5))
+    mixed = np.exp(mix(np.log(chances), np.array([0.3, 0.7])))
+    np.testing.assert_allclose(mixed, 0.3 * chances[0] + 0.7 * chances[1])
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    st.integers(1, 60), st.integers(1, 4), st.floats(0.05, 0.95), st.integers(0, 10**6)
+)
+def test_cv_plus_is_its_definition(n, n_folds, coverage, seed):
+    rng = np.random.default_rng(seed)
+    fold = rng.integers(0, n_folds, n)
+    residuals = rng.uniform(size=n)
+    predictions = rng.standard_normal((n_folds, 3))
+    bounds = cv_plus(predictions, residuals, fold, coverage)
+    rank = int(np.floor(round((1 - coverage) * (n + 1), 9)))
+    for x in range(3):
+        lower = sorted(predictions[fold, x] - residuals)
+        upper = sorted(predictions[fold, x] + residuals)
+        expected = (-np.inf, np.inf)
+        if rank >= 1:
+            expected = lower[rank - 1], upper[n - rank]
+        assert tuple(bounds[x]) == expected

@@ -1,0 +1,111 @@
+"""Tables as people have them, as numbers."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from adakern.adaptive.table import KernelView, TableReader, TreeView
+
+
+def read(X, new=None):
+    X = np.asarray(X, dtype=object)
+    reader = TableReader().fit(X)
+    return reader, reader.transform(X if new is None else np.asarray(new, dtype=object))
+
+
+def test_numbers_in_disguise_are_numbers():
+    reader, table = read([["1.5", True], ["-2e3", False], [" ", None]])
+    assert not reader.is_words.any()
+    np.testing.assert_array_equal(table, [[1.5, 1], [-2000, 0], [np.nan, np.nan]])
+
+
+def test_every_kind_of_gap_is_a_gap():
+    _, table = read([[None], [np.nan], [pd.NA], [pd.NaT], [""], [3]])
+    np.testing.assert_array_equal(table[:, 0], [np.nan] * 5 + [3])
+
+
+def test_times_are_numbers():
+    days = pd.to_datetime(["2020-01-01", "2020-01-02"])
+    _, table = read([[day] for day in days])
+    assert table[1, 0] - table[0, 0] == 86400
+
+
+def test_new_words_are_gaps():
+    _, table = read([["red"], ["blue"]], new=[["blue"], ["green"]])
+    np.testing.assert_array_equal(table, [[0], [np.nan]])
+
+
+def test_a_column_that_turns_into_words_is_reported():
+    reader, _ = read([[1.0], [2.0]])
+    with pytest.warns(UserWarning, match="column 0 held numbers in training"):
+        table = reader.transform(np.array([["three"], ["4"]], dtype=object))
+    np.testing.assert_array_equal(table, [[np.nan], [4]])
+
+
+def test_a_cell_that_is_neither_number_nor_word_is_refused():
+    with pytest.raises(TypeError, match="argument must be a string or a real number"):
+        read([[{"a": 1}], [2]])
+
+
+def view(X, new=None, words=None):
+    X = np.asarray(X, dtype=float)
+    words = np.zeros(X.shape[1], dtype=bool) if words is None else np.array(words)
+    return KernelView(words).fit(X).transform(X if new is None else np.asarray(new))
+
+
+def test_normal_numbers_are_standardised_and_nothing_else():
+    X = np.random.default_rng(0).uniform(5, 9, (500, 1))
+    Z = view(X)[:, 0]
+    assert np.std(Z) == pytest.approx(1, rel=0.05)
+    assert np.corrcoef(Z, X[:, 0])[0, 1] == pytest.approx(1, abs=1e-12)
+
+
+def test_an_outlier_stays_outermost_but_near():
+    X = np.append(np.random.default_rng(0).standard_normal(300), 1e9)[:, None]
+    Z = view(X)[:, 0]
+    assert Z[-1] == Z.max()
+    assert Z[-1] < 40
+    assert np.std(Z[:-1]) == pytest.approx(1, rel=0.1)
+
+
+def test_units_do_not_matter():
+    X = np.random.default_rng(0).lognormal(size=(80, 2))
+    np.testing.assert_allclose(view(X), view(X * [1e6, 1e-6] + [5, -5]), rtol=1e-6)
+
+
+@pytest.mark.parametrize("size", [1e-300, 1e300, 1e308])
+def test_extreme_numbers_are_no_infinities(size):
+    X = size * np.random.default_rng(0).uniform(-1, 1, (50, 2))
+    assert np.isfinite(view(X)).all()
+    assert np.std(view(X)) == pytest.approx(1, rel=0.2)
+
+
+def test_constant_empty_and_repeated_columns_are_left_out():
+    x = np.random.default_rng(0).standard_normal(30)
+    X = np.column_stack([x, np.ones(30), x, np.full(30, np.nan)])
+    assert view(X).shape == (30, 1)
+
+
+def test_gaps_take_the_median_and_an_indicator():
+    X = np.array([[1.0], [2.0], [3.0], [np.nan]])
+    Z = view(X)
+    assert Z.shape == (4, 2)
+    assert Z[3, 0] == Z[1, 0]
+    np.testing.assert_array_equal(Z[:, 1] > 0, [False, False, False, True])
+
+
+def test_rare_and_new_words_are_others():
+    X = np.repeat(np.arange(40.0), np.arange(40, 0, -1))[:, None]
+    new = np.array([[0.0], [39.0], [np.nan]])
+    Z = view(X, new, words=[True])
+    assert Z.shape[1] == 31
+    assert Z[0, 0] > 0
+    assert (Z[1:, -1] > 0).all()
+
+
+def test_trees_see_the_order_of_frequencies():
+    X = np.array([[2.0], [2.0], [0.0], [1.0], [1.0], [1.0]])
+    tree = TreeView(np.array([True])).fit(X)
+    np.testing.assert_array_equal(
+        tree.transform(np.array([[1.0], [2.0], [0.0], [7.0]]))[:, 0], [0, 1, 2, np.nan]
+    )

@@ -1,0 +1,113 @@
+"""Leave-one-out ridge regression against leaving one out; the blend and its weights."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.datasets import load_wine, make_friedman1
+from sklearn.kernel_ridge import KernelRidge
+from sklearn.metrics import log_loss
+from sklearn.metrics.pairwise import laplacian_kernel
+from sklearn.model_selection import LeaveOneOut, cross_val_predict, train_test_split
+
+from adakern.baselines import (
+    LOOKernelRidgeClassifier,
+    LOOKernelRidgeRegressor,
+    SimpleBlendClassifier,
+    SimpleBlendRegressor,
+)
+from adakern.baselines.loo_ridge import leave_one_out
+from adakern.baselines.simple_blend import greedy_weights
+
+
+def test_leave_one_out_is_leaving_one_out():
+    X, y = make_friedman1(30, random_state=0)
+    K = laplacian_kernel(X, gamma=0.2)
+    targets = np.column_stack([y, np.cos(y)])
+    found = leave_one_out(K, targets, np.array([1e-3, 0.5]))
+    for predicted, alpha in zip(found, (1e-3, 0.5), strict=True):
+        ridge = KernelRidge(alpha=alpha, kernel="precomputed")
+        slow = cross_val_predict(ridge, K, targets, cv=LeaveOneOut())
+        np.testing.assert_allclose(predicted, slow, rtol=1e-8)
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "laplacian", "l2-laplacian"])
+def test_fit_is_kernel_ridge_at_the_chosen_point(kernel):
+    X, y = make_friedman1(80, random_state=1)
+    model = LOOKernelRidgeRegressor(kernel).fit(X, y)
+    K = np.exp(-model.gamma_ * _distances(X, kernel))
+    ridge = KernelRidge(alpha=model.alpha_, kernel="precomputed")
+    ridge.fit(K, y - y.mean())
+    np.testing.assert_allclose(model.predict(X), ridge.predict(K) + y.mean(), rtol=1e-6)
+    slow = cross_val_predict(ridge, K, y - y.mean(), cv=LeaveOneOut()) + y.mean()
+    np.testing.assert_allclose(model.loo_prediction_, slow, rtol=1e-6)
+
+
+def _distances(X, kernel):
+    difference = X[:, None] - X[None]
+    if kernel == "laplacian":
+        return np.abs(difference).sum(axis=2)
+    squares = (difference**2).sum(axis=2)
+    return squares if kernel == "rbf" else np.sqrt(squares)
+
+
+def test_choice_on_some_rows_is_fitted_on_all():
+    X, y = make_friedman1(300, random_state=2)
+    model = LOOKernelRidgeRegressor("rbf", search_rows=100, random_state=0).fit(X, y)
+    assert model.loo_prediction_.shape == (300,)
+    assert np.corrcoef(model.loo_prediction_, y)[0, 1] > 0.9
+
+
+@settings(max_examples=30, deadline=None)
+@given(seed=st.integers(0, 10**6), n_members=st.integers(1, 6))
+def test_greedy_weights_are_no_worse_than_the_best_member(seed, n_members):
+    rng = np.random.default_rng(seed)
+    y = rng.normal(size=20)
+    members = [y + rng.normal(size=20) for _ in range(n_members)]
+
+    def loss(f):
+        return np.mean((f - y) ** 2)
+
+    weights = greedy_weights(members, loss)
+    assert weights.sum() == pytest.approx(1) and (weights >= 0).all()
+    blended = sum(w * member for w, member in zip(weights, members, strict=True))
+    assert loss(blended) <= min(map(loss, members)) + 1e-12
+
+
+def test_blend_is_no_worse_than_its_members():
+    X, y = make_friedman1(300, noise=1.0, random_state=3)
+    X, X_test, y, y_test = train_test_split(X, y, random_state=0)
+    model = SimpleBlendRegressor(random_state=0).fit(X, y)
+    Z = (X_test - X.mean(axis=0)) / X.std(axis=0)
+    errors = [
+        np.mean((member.predict(Z) - y_test) ** 2) for member in model.members_.values()
+    ]
+    assert np.mean((model.predict(X_test) - y_test) ** 2) <= 1.05 * min(errors)
+    assert sum(model.weights_.values()) == pytest.approx(1)
+
+
+def test_probabilities_of_the_blend():
+    X, y = load_wine(return_X_y=True)
+    names = np.array(["a", "b", "c"])[y]
+    X, X_test, y, y_test = train_test_split(X, names, random_state=0, stratify=names)
+    model = SimpleBlendClassifier(random_state=0).fit(X, y)
+    probabilities = model.predict_proba(X_test)
+    np.testing.assert_allclose(probabilities.sum(axis=1), 1)
+    assert log_loss(y_test, probabilities) < 0.2
+    assert model.score(X_test, y_test) > 0.95
+
+
+def test_many_rows_reach_the_kernel_members_in_part():
+    X, y = make_friedman1(200, random_state=4)
+    model = SimpleBlendRegressor(max_kernel_rows=60, random_state=0).fit(X, y)
+    assert len(model.members_["kernel ridge, rbf"].dual_coef_) == 60
+    X, y = load_wine(return_X_y=True)
+    model = SimpleBlendClassifier(max_kernel_rows=60, random_state=0).fit(X, y)
+    assert model.score(X, y) > 0.95
+
+
+def test_two_classes_are_told_by_the_difference_of_scores():
+    X, y = load_wine(return_X_y=True)
+    X, y = X[y < 2], y[y < 2]
+    model = LOOKernelRidgeClassifier("rbf").fit(X, y)
+    np.testing.assert_array_equal(model.predict(X), model.decision_function(X) > 0)

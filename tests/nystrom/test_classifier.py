@@ -1,0 +1,62 @@
+"""Kernel ridge classification with a selected kernel, against its definition."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.datasets import make_blobs, make_moons
+
+from adakern.kernels import gram_matrix
+from adakern.nystrom import NystromKernelSelector, SelectedKernelRidgeClassifier
+
+GAMMAS = [0.25, 1.0, 4.0]
+
+
+def test_exact_selection_and_training_are_their_dense_definitions():
+    X, y = make_moons(60, noise=0.25, random_state=0)
+    model = SelectedKernelRidgeClassifier(
+        param_grid={"gamma": GAMMAS}, sampling="exact", ridge=0.01
+    ).fit(X, y)
+    signs = 2.0 * y - 1
+    coefficients, criteria = {}, []
+    for gamma in GAMMAS:
+        K = gram_matrix(X, gamma=gamma) + 0.01 * 60 * np.eye(60)
+        coefficients[gamma] = np.linalg.solve(K, signs)
+        criteria.append(0.01 * signs @ coefficients[gamma])
+    np.testing.assert_allclose(model.record_["criterion"], criteria)
+    best = GAMMAS[int(np.argmin(criteria))]
+    assert model.record_["selected_gamma"] == best
+    assert model.record_["candidate_gamma"] == GAMMAS
+    expected = gram_matrix(X, gamma=best) @ coefficients[best]
+    np.testing.assert_allclose(model.decision_function(X), expected)
+    np.testing.assert_array_equal(model.predict(X), (expected > 0).astype(int))
+
+
+@given(st.sampled_from(["uniform", "rpcholesky"]), st.integers(0, 9))
+@settings(max_examples=10, deadline=None)
+def test_the_kernel_is_the_selectors_own(sampling, seed):
+    X, y = make_moons(40, noise=0.2, random_state=seed)
+    options = {"sampling": sampling, "param_grid": {"gamma": GAMMAS}}
+    model = SelectedKernelRidgeClassifier(**options, random_state=seed).fit(X, y)
+    selector = NystromKernelSelector(**options, random_state=seed).fit(X, y)
+    assert model.selector_.best_params_ == selector.best_params_
+    np.testing.assert_array_equal(model.record_["criterion"], selector.criterion_)
+    assert model.regressor_.gamma == selector.best_params_["gamma"]
+
+
+def test_a_candidates_own_ridge_and_kernel_train_it():
+    X, y = make_moons(50, noise=0.2, random_state=0)
+    grid = [{"kernel": ["laplacian"], "gamma": [1.0], "ridge": [0.02]}]
+    model = SelectedKernelRidgeClassifier(param_grid=grid, criterion="loo").fit(X, y)
+    assert model.regressor_.alpha == pytest.approx(0.02 * 50)
+    assert model.regressor_.kernel == "laplacian"
+
+
+def test_several_classes_are_one_against_the_rest():
+    X, y = make_blobs(60, centers=3, cluster_std=0.3, random_state=0)
+    names = np.array(["ash", "oak", "yew"])[y]
+    model = SelectedKernelRidgeClassifier(random_state=0).fit(X, names)
+    values = model.decision_function(X)
+    assert values.shape == (60, 3)
+    np.testing.assert_array_equal(model.classes_[values.argmax(1)], model.predict(X))
+    assert model.score(X, names) > 0.9

@@ -1,0 +1,149 @@
+"""The shared search is GridSearchCV: same scores, same choice, same interface."""
+
+import numpy as np
+import pytest
+from sklearn.datasets import (
+    load_breast_cancer,
+    load_diabetes,
+    load_digits,
+    load_iris,
+    load_wine,
+    make_friedman1,
+)
+from sklearn.exceptions import FitFailedWarning
+from sklearn.kernel_ridge import KernelRidge
+from sklearn.linear_model import Ridge
+from sklearn.metrics import pairwise_distances
+from sklearn.model_selection import GridSearchCV, StratifiedKFold
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC, SVR
+
+from adakern.baselines import KernelSVC, KernelSVR
+from adakern.model_selection import KernelSearchCV
+
+GRID = {"C": [0.1, 1, 10, 100], "gamma": [1e-3, 1e-2, 0.1, 1.0]}
+
+
+def scaled(load):
+    X, y = load(return_X_y=True)
+    return StandardScaler().fit_transform(X)[:400], y[:400]
+
+
+def both(estimator, grid, X, y, **kwargs):
+    shared = KernelSearchCV(estimator, grid, **kwargs).fit(X, y)
+    plain = GridSearchCV(estimator, grid, **kwargs).fit(X, y)
+    assert shared.shared_
+    return shared, plain
+
+
+def assert_same(shared, plain, atol):
+    assert shared.best_params_ == plain.best_params_
+    assert shared.cv_results_["params"] == plain.cv_results_["params"]
+    assert shared.cv_results_.keys() == plain.cv_results_.keys()
+    for key in ("mean_test_score", "std_test_score", "split0_test_score"):
+        np.testing.assert_allclose(
+            shared.cv_results_[key], plain.cv_results_[key], rtol=0, atol=atol
+        )
+    assert shared.best_score_ == pytest.approx(plain.best_score_, abs=atol)
+
+
+@pytest.mark.parametrize(
+    "load", [load_iris, load_wine, load_breast_cancer, load_digits]
+)
+def test_same_choice_as_grid_search_classification(load):
+    X, y = scaled(load)
+    shared, plain = both(SVC(), GRID, X, y, cv=StratifiedKFold(3))
+    assert_same(shared, plain, atol=1e-12)
+    np.testing.assert_array_equal(shared.predict(X), plain.predict(X))
+    assert shared.score(X, y) == plain.score(X, y)
+
+
+@pytest.mark.parametrize("scoring", ["neg_mean_squared_error", "r2", None])
+def test_same_choice_as_grid_search_regression(scoring):
+    X, y = scaled(load_diabetes)
+    y = (y - y.mean()) / y.std()
+    grid = {"C": [0.1, 1, 10], "gamma": [1e-3, 0.1, "scale"], "epsilon": [0.1, 0.5]}
+    shared, plain = both(SVR(), grid, X, y, cv=3, scoring=scoring)
+    assert_same(shared, plain, atol=5e-3)
+
+
+@pytest.mark.parametrize("n_ridges", [3, 15])
+@pytest.mark.parametrize("kernel", ["rbf", "laplacian"])
+def test_kernel_ridge(kernel, n_ridges):
+    X, y = make_friedman1(150, random_state=0)
+    grid = {"alpha": np.geomspace(1e-6, 10, n_ridges), "gamma": [0.01, 0.3, None]}
+    shared, plain = both(KernelRidge(kernel=kernel), grid, X, y, cv=4)
+    assert_same(shared, plain, atol=1e-6)
+
+
+@pytest.mark.parametrize("estimator", [KernelSVC(), KernelSVR()])
+@pytest.mark.parametrize(
+    ("kernel", "metric"), [("laplacian", "l1"), ("l2-laplacian", "l2")]
+)
+def test_laplacian_machines_are_the_machines_on_their_gram_matrix(
+    estimator, kernel, metric
+):
+    X, y = scaled(load_wine)
+    estimator.set_params(kernel=kernel, gamma=0.2, C=3.0)
+    K = np.exp(-0.2 * pairwise_distances(X, metric=metric))
+    reference = {KernelSVC: SVC, KernelSVR: SVR}[type(estimator)]
+    machine = reference(kernel="precomputed", C=3.0).fit(K, y)
+    np.testing.assert_allclose(
+        estimator.fit(X, y).predict(X), machine.predict(K), atol=1e-3
+    )
+    shared, plain = both(estimator, GRID | {"kernel": [kernel, "rbf"]}, X, y, cv=3)
+    assert_same(shared, plain, atol=5e-3)
+
+
+def test_one_machine_serves_all_larger_C():
+    """Separable data, hard margin: from some C on no bound is active."""
+    X = np.r_[np.zeros((10, 2)), np.ones((10, 2))] + np.linspace(0, 0.2, 40).reshape(
+        20, 2
+    )
+    y = np.repeat([0, 1], 10)
+    grid = {"C": [1e3, 1e4, 1e5], "gamma": [1.0]}
+    shared, plain = both(SVC(), grid, X, y, cv=2)
+    assert_same(shared, plain, atol=0)
+    times = shared.cv_results_["mean_fit_time"]
+    weighted, plain = both(SVC(class_weight={0: 5}), grid, X, y, cv=2)
+    assert_same(weighted, plain, atol=0)
+    assert len(times) == 3
+
+
+def test_falls_back_to_grid_search():
+    X, y = scaled(load_iris)
+    for estimator, grid, kwargs in (
+        (SVC(kernel="poly"), {"C": [1, 10]}, {}),
+        (SVC(), {"kernel": ["rbf", "linear"]}, {}),
+        (
+            SVC(),
+            {"C": [1, 10]},
+            {"scoring": ["accuracy", "f1_macro"], "refit": "accuracy"},
+        ),
+        (Ridge(), {"alpha": [1, 10]}, {}),
+        (SVC(), {"C": [1, 10]}, {"return_train_score": True}),
+    ):
+        search = KernelSearchCV(estimator, grid, **kwargs).fit(X, y)
+        assert not search.shared_ and hasattr(search, "best_params_")
+
+
+def test_failed_points_are_told_as_grid_search_tells_them():
+    X, y = scaled(load_iris)
+    with (
+        pytest.warns(FitFailedWarning, match="5 fits failed out of 10"),
+        pytest.warns(UserWarning, match="non-finite"),
+    ):
+        search = KernelSearchCV(SVC(), {"C": [-1.0, 1.0]}).fit(X, y)
+    assert search.best_params_ == {"C": 1.0}
+    with pytest.raises(ValueError, match="10 fits failed"):
+        KernelSearchCV(SVC(), {"C": [-1.0, -2.0]}).fit(X, y)
+    with pytest.raises(ValueError, match="'C' parameter"):
+        KernelSearchCV(SVC(), {"C": [-1.0]}, error_score="raise").fit(X, y)
+
+
+def test_threads_change_nothing():
+    X, y = scaled(load_wine)
+    one, two = (KernelSearchCV(SVC(), GRID, n_jobs=n).fit(X, y) for n in (1, 2))
+    np.testing.assert_array_equal(
+        one.cv_results_["mean_test_score"], two.cv_results_["mean_test_score"]
+    )

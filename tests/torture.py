@@ -1,0 +1,225 @@
+"""Every estimator at extremes: what the campaign tries, and what counts as right.
+
+Right is a finite answer, or an error in the project's own words, before a minute is
+over. A bare internal error, NaN without a word, a crash or a run without end is not.
+"""
+
+import multiprocessing
+import resource
+import signal
+import traceback
+import warnings
+from dataclasses import dataclass
+from numbers import Real
+
+import numpy as np
+from sklearn.base import is_classifier
+from sklearn.datasets import make_classification
+
+__all__ = ["Verdict", "cases", "judge"]
+
+#: Seconds that a fit of a few dozen rows may take on a busy machine.
+PATIENCE = 60
+
+#: What no message may begin with: not the project's words but those of a library.
+FOREIGN = (
+    *("LinAlgError", "IndexError", "OverflowError", "ZeroDivisionError"),
+    *(
+        "FloatingPointError",
+        "AttributeError",
+        "TypeError",
+        "KeyError",
+        "AssertionError",
+    ),
+    *("UnboundLocalError", "RecursionError", "ArpackError"),
+)
+FOREIGN_WORDS = ("array must not contain infs or NaNs", "Unable to allocate")
+
+
+@dataclass
+class Verdict:
+    """How one case ended."""
+
+    right: bool
+    outcome: str
+
+
+def data(estimator, n=40):
+    X, labels = make_classification(n, n_features=4, random_state=0)
+    return X, labels if is_classifier(estimator) else X[:, 0] + np.sin(3 * X[:, 1])
+
+
+def cases(Estimator):
+    """(category, name, function) of everything that is tried on one class."""
+    yield from _scales(Estimator)
+    yield from _parameters(Estimator)
+    yield from _shapes(Estimator)
+    yield from _kernels(Estimator)
+
+
+def _scales(Estimator):
+    for size in (1e-300, 1e-200, 1e-70, 1e-20, 1e20, 1e70, 1e200, 1e300, 1e308):
+        yield (
+            "scale of X",
+            f"{size:g}",
+            lambda model, size=size: _fit(model, size, 1.0),
+        )
+        yield (
+            "new rows",
+            f"{size:g}",
+            lambda model, size=size: _fit(model, 1.0, 1.0, size),
+        )
+        if not is_classifier(Estimator()):
+            yield (
+                "scale of y",
+                f"{size:g}",
+                lambda model, size=size: _fit(model, 1.0, size),
+            )
+    yield (
+        "scale of X",
+        "one column of 1e60",
+        lambda model: _fit(model, 1.0, 1.0, mix=1e60),
+    )
+
+
+def _fit(model, scale, y_scale, new=1.0, mix=1.0):
+    X, y = data(model)
+    X = X * scale
+    X[:, 1] *= mix
+    y = y if is_classifier(model) else y * y_scale
+    return use(model.fit(X, y), X * new)
+
+
+def use(model, X):
+    """Its answer for X, of whichever kind."""
+    if hasattr(model, "decision_function"):
+        return model.decision_function(X)
+    if hasattr(model, "predict"):
+        return model.predict(X)
+    if hasattr(model, "transform"):
+        return model.transform(X)
+    return model.criterion_
+
+
+def _parameters(Estimator):
+    defaults = Estimator().get_params()
+    for name, value in defaults.items():
+        number = isinstance(value, Real) and not isinstance(value, bool | int)
+        allowed = Estimator._parameter_constraints.get(name, [])
+        if number or (name in ("gamma", "bandwidth") and "Interval" in str(allowed)):
+            for extreme in (1e-300, 1e-70, 1e-30, 1e-9, 1e9, 1e30, 1e70, 1e300):
+                yield (
+                    "parameters",
+                    f"{name}={extreme:g}",
+                    lambda model, name=name, value=extreme: _with(model, name, value),
+                )
+
+
+def _with(model, name, value):
+    model.set_params(**{name: value})
+    return _fit(model, 1.0, 1.0)
+
+
+def _shapes(Estimator):
+    def few(model, n):
+        X, y = data(model)
+        rows = np.argsort(y, kind="stable")[[*range(n // 2), *range(-(n - n // 2), 0)]]
+        return use(model.fit(X[rows], y[rows]), X)
+
+    def same(model):
+        X, y = data(model)
+        return use(model.fit(np.ones_like(X), y), X)
+
+    def constant(model):
+        X, y = data(model)
+        return use(model.fit(X, np.zeros_like(y)), X)
+
+    def wide(model):
+        X, y = data(model)
+        return use(model.fit(np.tile(X, (1, 60)), y), np.tile(X, (1, 60)))
+
+    def fortran(model):
+        X, y = data(model)
+        first = use(model.fit(X, y), X)
+        again = use(model.fit(np.asfortranarray(X), y), np.asfortranarray(X))
+        np.testing.assert_array_equal(first, again)
+        return again
+
+    for n in (1, 2, 3, 5):
+        yield "shapes", f"{n} rows", lambda model, n=n: few(model, n)
+    yield "shapes", "equal rows", same
+    yield "shapes", "constant y", constant
+    yield "shapes", "240 columns", wide
+    yield "memory order", "Fortran", fortran
+
+
+def _kernels(Estimator):
+    if "precomputed" not in str(Estimator._parameter_constraints.get("kernel", "")):
+        return
+    rng = np.random.default_rng(0)
+    A = rng.normal(size=(40, 40))
+    matrices = {
+        "indefinite": A + A.T,
+        "asymmetric": A @ A.T + np.triu(A),
+        "zero": np.zeros((40, 40)),
+        "huge": (A @ A.T) * 1e300,
+        "tiny": (A @ A.T) * 1e-300,
+        "rank one": np.ones((40, 40)),
+    }
+    for name, K in matrices.items():
+        yield "kernel matrices", name, lambda model, K=K: _precomputed(model, K)
+
+
+def _precomputed(model, K):
+    _, y = data(model)
+    return use(model.set_params(kernel="precomputed").fit(K, y), K)
+
+
+def judge(Estimator, case, seconds=PATIENCE, memory=None):
+    """Run one case in a process of its own and say how it ended."""
+    receiver, sender = multiprocessing.Pipe(duplex=False)
+    process = multiprocessing.get_context("fork").Process(
+        target=_try, args=(sender, Estimator, case, memory)
+    )
+    process.start()
+    sender.close()
+    try:
+        if not receiver.poll(seconds):
+            return Verdict(False, f"no end within {seconds} s")
+        return receiver.recv()
+    except EOFError:
+        process.join()
+        return Verdict(False, f"crash: {signal.Signals(-process.exitcode).name}")
+    finally:
+        process.kill()
+        process.join()
+
+
+def _try(sender, Estimator, case, memory):
+    if memory is not None:
+        resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
+    model = Estimator()
+    if "random_state" in model.get_params():
+        model.set_params(random_state=0)
+    try:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            answer = np.asarray(case(model), dtype=float)
+        outcome = "finite" if np.isfinite(answer).all() else "NaN or infinity"
+        if outcome == "finite" and caught:
+            outcome = "finite, with a warning"
+        verdict = Verdict(outcome.startswith("finite"), outcome)
+    except (ValueError, MemoryError) as error:
+        told = f"{type(error).__name__}: {error}".splitlines()[0][:160]
+        own = type(error).__name__ not in FOREIGN
+        own = own and not any(words in str(error) for words in FOREIGN_WORDS)
+        verdict = Verdict(own, f"refused: {told}")
+    except BaseException as error:
+        place = traceback.extract_tb(error.__traceback__)[-1]
+        verdict = Verdict(
+            False,
+            f"{type(error).__name__}: {error} ({place.filename.rpartition('/')[2]}:"
+            f"{place.lineno})"[:200],
+        )
+    sender.send(verdict)
+    sender.close()

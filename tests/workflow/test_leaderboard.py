@@ -1,0 +1,103 @@
+"""The leaderboard of an experiment, from records and published results."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from adakern.bench.report.leaderboard import (
+    agreement,
+    by_dataset,
+    leaderboard,
+    plot_time_against_rank,
+)
+from adakern.evaluation import mean_ranks
+
+METHODS = {"svm-2014": 0.8, "forest-2014": 0.7, "good": 0.9}
+
+
+def records(task="classification", metric="accuracy", failed=()):
+    rng = np.random.default_rng(0)
+    rows = [
+        {
+            "task": task,
+            "dataset": f"set{k}",
+            "method": method,
+            "repeat": repeat,
+            "status": "failed" if (k, method, repeat) in failed else "ok",
+            f"test_{metric}": level + rng.uniform(-0.02, 0.02),
+            "fit_seconds": 1.0,
+            "search_seconds": 2.0 if method == "good" else None,
+        }
+        for k in range(6)
+        for method, level in METHODS.items()
+        for repeat in range(3)
+    ]
+    return pd.DataFrame(rows)
+
+
+def published():
+    rows = [
+        {
+            "dataset": f"set{k}",
+            "method": method,
+            "setting": "",
+            "split": "test",
+            "metric": "accuracy",
+            "mean": level,
+        }
+        for k in range(6)
+        for method, level in {"svm_C": 0.79, "best": 0.99, "seldom": 0.9}.items()
+        if not (method == "seldom" and k)
+    ]
+    return pd.DataFrame(rows)
+
+
+def test_order_ranks_and_sources():
+    board = leaderboard(records(), published())
+    assert board["method"].tolist()[:2] == ["best (published)", "good"]
+    assert board["mean_rank"].tolist()[:2] == [1, 2]
+    assert board.set_index("method")["source"]["good"] == "measured"
+    assert "seldom (published)" not in board["method"].to_numpy()
+    assert board["wins"].sum() == 6
+    assert (board["elo_low"] <= board["elo"] + 0.01).all()
+    assert (board["elo"] <= board["elo_high"] + 0.01).all()
+    seconds = board.set_index("method")["seconds"]
+    assert seconds["good"] == 18 and seconds["svm-2014"] == 6
+    assert np.isnan(seconds["best (published)"])
+
+
+def test_a_failed_cell_is_told_and_has_the_worst_rank():
+    board = leaderboard(records(failed={(0, "good", 1)})).set_index("method")
+    assert board["n_failed"]["good"] == 1
+    assert board["mean_rank"]["good"] == pytest.approx((5 * 1 + 3) / 6)
+
+
+def test_regression_goes_by_the_root_of_the_squared_error():
+    board = leaderboard(records("regression", "rmse"))
+    assert board["method"].tolist() == ["forest-2014", "svm-2014", "good"]
+    assert board["normalised_error"].tolist() == [0, 1, 1]
+
+
+def test_means_are_those_of_a_pivot():
+    frame = records()
+    table = by_dataset(frame)
+    slow = frame.pivot_table(
+        index="dataset", columns="method", values="test_accuracy", aggfunc="mean"
+    )
+    pd.testing.assert_frame_equal(table, slow)
+    board = leaderboard(frame).set_index("method").loc[table.columns]
+    np.testing.assert_allclose(board["mean_rank"], mean_ranks(table))
+
+
+def test_agreement_with_what_was_published():
+    table = agreement(records(), published())
+    mean = table[table["dataset"] == "mean of 6"].iloc[0]
+    assert mean["published_method"] == "svm_C" and mean["published"] == 79
+    assert mean["difference"] == pytest.approx(mean["measured"] - 79)
+    assert len(table) == 7
+
+
+def test_both_tasks_and_the_figure():
+    both = pd.concat([records(), records("regression", "rmse")])
+    assert leaderboard(both)["task"].nunique() == 2
+    assert len(plot_time_against_rank(both).axes) == 2

@@ -1,0 +1,96 @@
+"""The figure and tables of nystrom_consistency, from records of real solves."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats import ttest_rel
+from sklearn.datasets import make_moons
+
+import nystrom_consistency as script
+from adakern.bench.runtime.records import to_frame
+from adakern.bench.stages.prepare import prepare
+from adakern.bench.stages.solve import fitted_facts
+from adakern.bench.stages.split import make_splits
+from adakern.datasets import Table
+from adakern.nystrom import SelectedKernelRidgeClassifier
+
+GAMMAS = [0.25, 1.0, 4.0]
+
+
+@pytest.fixture(scope="module")
+def records():
+    X, y = make_moons(120, noise=0.25, random_state=0)
+    moons = Table(X, y, "moons", "classification", ["a", "b"])
+    splits = make_splits(
+        moons,
+        kind="holdout",
+        repeats=3,
+        test_size=0.2,
+        n_splits=2,
+        stratify=True,
+        seed=0,
+        published=False,
+    )
+    found = []
+    for repeat, rows in enumerate(splits):
+        data = prepare(moons, *rows, scale="symmetric")
+        for sampling in ("exact", *script.SAMPLINGS):
+            model = SelectedKernelRidgeClassifier(
+                param_grid={"gamma": GAMMAS},
+                sampling=sampling,
+                n_columns=0.1,
+                random_state=repeat,
+            ).fit(data.X_train, data.y_train)
+            found.append(
+                {
+                    "dataset": "moons",
+                    "method": f"nystrom-selection@sampling={sampling}",
+                    "sweep": {"sampling": sampling},
+                    "repeat": repeat,
+                    "status": "ok",
+                    "metrics": {
+                        "test": {"accuracy": model.score(data.X_test, data.y_test)}
+                    },
+                    "n_train": len(rows[0]),
+                    "n_test": len(rows[1]),
+                    "extra": fitted_facts(model)["extra"],
+                }
+            )
+    return to_frame(found)
+
+
+def test_curves_are_the_criterion_of_every_candidate(records):
+    points = script.curves(records)
+    assert len(points) == 3 * len(GAMMAS) * (len(script.SAMPLINGS) + 1)
+    assert (points["criterion"] >= points["exact"] - 1e-8).all()
+    exact = points[points["sampling"] == "exact"]
+    assert (exact["criterion"] == exact["exact"]).all()
+    figure = script.plot(records)
+    assert len(figure.axes[0].lines) == len(script.SAMPLINGS) + 1
+
+
+def test_summary_has_the_mean_distance_and_marks_the_closest(records):
+    found = script.summary(records).set_index("sampling")
+    points = script.curves(records)
+    uniform = points[points["sampling"] == "uniform"]
+    distance = (uniform["criterion"] - uniform["exact"]).mean()
+    assert found.loc["uniform", "distance"] == pytest.approx(distance)
+    assert found.loc["exact", "distance"] == 0 and found.loc["exact", "same_gamma"] == 1
+    best = found.loc[list(script.SAMPLERS), "distance"].idxmin()
+    assert list(found.index[found["closest"]]) == [best]
+    accuracy = records.groupby("sweep_sampling")["test_accuracy"].mean()
+    pd.testing.assert_series_equal(
+        found["test_accuracy"].sort_index(), accuracy, check_names=False
+    )
+
+
+def test_paired_tests_are_student_s(records):
+    found = script.paired_tests(records)
+    assert len(found) == 2 * 2 * len(script.SAMPLINGS)
+    mine = (found["sampling"] == "greedy-criterion") & (found["score"] == "distance")
+    points = script.curves(records)
+    points["error"] = points["criterion"] - points["exact"]
+    runs = points.pivot_table(index="repeat", columns="sampling", values="error")
+    expected = ttest_rel(runs["greedy-criterion"], runs["uniform"]).pvalue
+    pvalue = found[mine].set_index("other").loc["uniform", "pvalue"]
+    assert np.isclose(pvalue, expected)

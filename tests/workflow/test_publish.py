@@ -1,0 +1,92 @@
+"""Only what is complete, has results and is of a commit is published."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+LOST = """\
+# @package method.lost
+classifier: {estimator: {_target_: lost.Lost}}
+"""
+LOST_CODE = """\
+from sklearn.svm import SVC
+
+
+class Lost(SVC):
+    def fit(self, X, y):
+        raise ValueError("lost on purpose")
+"""
+
+
+@pytest.fixture
+def repository(project):
+    """The workflow in a git repository of its own."""
+    project.write("conf/method/lost.yaml", LOST)
+    project.write("lost.py", LOST_CODE)
+    project.write(
+        ".gitignore", "results\ndata/tables\n.snakemake\n__pycache__\nrun-*\n"
+    )
+    git(project, "init", "--quiet")
+    commit(project)
+    return project
+
+
+def git(project, *arguments):
+    who = ["-c", "user.name=A Tester", "-c", "user.email=a@example.org"]
+    command = ["git", *who, *arguments]
+    done = subprocess.run(
+        command, cwd=project.root, check=True, capture_output=True, text=True
+    )
+    return done.stdout.strip()
+
+
+def commit(project):
+    git(project, "add", "--all")
+    git(project, "commit", "--quiet", "--message", "As it is")
+
+
+def publish(project, *arguments):
+    command = [sys.executable, "-m", "adakern.bench.report.publish"]
+    command += ["experiment=small", "name=small", *arguments]
+    return subprocess.run(
+        command,
+        cwd=project.root,
+        env=project.environment,
+        capture_output=True,
+        text=True,
+        timeout=200,
+    )
+
+
+def test_what_is_refused_and_what_is_kept(repository):
+    selection = "method=[plain,lost]"
+    run = publish(repository, selection)
+    assert run.returncode == 1
+    assert "still to be done:" in run.stderr and "1 x solve" not in run.stderr
+    assert "2 x solve" in run.stderr and "make run EXPERIMENT=small" in run.stderr
+
+    done = repository.run(overrides=selection)
+    assert done.returncode == 0, done.output
+    run = publish(repository, selection)
+    assert run.returncode == 1
+    assert "clowns / lost: 2 solves without a result" in run.stderr
+    assert "lost on purpose" in run.stderr
+
+    (repository.root / "workflow/note.txt").write_text("not committed")
+    run = publish(repository, selection, "--with-failures")
+    assert run.returncode == 1 and "workflow/note.txt" in run.stderr
+    commit(repository)
+
+    run = publish(repository, selection, "--with-failures")
+    assert run.returncode == 0, run.stderr
+    kept = repository.root / "docs/results/small"
+    assert {"report.html", "summary.csv", "config.yaml"} <= {
+        path.name for path in kept.iterdir()
+    }
+    origin = json.loads((kept / "provenance.json").read_text())
+    assert origin["commit"] == git(repository, "rev-parse", "HEAD")
+    assert origin["overrides"] == ["name=small", selection]
+    assert "experiment=small" in origin["command"] and selection in origin["command"]
+    assert origin["solves_without_result"] == 2 and origin["machine"]["cores"] >= 1

@@ -1,0 +1,83 @@
+"""Stored tables are compared with their entries and the files they were made from."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from adakern.bench.config import settings
+from adakern.bench.config.compose import ConfigError
+from adakern.bench.config.schema import Data
+from adakern.bench.config.sources import check_tables, placed_by_hand
+from adakern.bench.stages import table
+from adakern.datasets import DatasetEntry
+
+
+@pytest.fixture
+def plan(tmp_path):
+    """One data set of a mirror, its table made."""
+    entry = DatasetEntry(task="regression", files=[{"path": "mine/mine.csv"}])
+    data = Data(cache=str(tmp_path / "data"), mirror=str(tmp_path / "mirror"))
+    plan = SimpleNamespace(
+        config=SimpleNamespace(data=data), table_names=["mine"], entry=lambda _: entry
+    )
+    plan.file = tmp_path / "mirror/mine/mine.csv"
+    plan.file.parent.mkdir(parents=True)
+    np.savetxt(plan.file, np.arange(12.0).reshape(4, 3), delimiter=",")
+    make(plan)
+    return plan
+
+
+def make(plan):
+    target = f"{plan.config.data.cache}/tables/mine.npz"
+    params = settings.table(plan, "mine") | settings.sources(plan, "mine")
+    table.run({}, {"table": target}, params)
+
+
+def test_nothing_to_say_of_what_is_in_order(plan):
+    assert check_tables(plan) == []
+    plan.file.touch()
+    assert check_tables(plan) == [], "the bytes are what they were"
+
+
+def test_a_mirrors_file_that_changed_or_went_is_named(plan):
+    text = plan.file.read_text()
+    plan.file.write_text(text.replace("1", "2"))
+    (word,) = check_tables(plan)
+    assert str(plan.file) in word and "has changed" in word and "Remove" in word
+    make(plan)
+    assert check_tables(plan) == []
+    plan.file.unlink()
+    (word,) = check_tables(plan)
+    assert str(plan.file) in word and "no longer there" in word
+
+
+@pytest.mark.parametrize(
+    ("statement", "message"),
+    [({"n": 5}, "n is 5, but .* has 4"), ({"d": 7}, "d is 7"), ({"n": 4, "d": 2}, "")],
+)
+def test_a_statement_is_checked_without_making_the_table_again(
+    plan, statement, message
+):
+    before = settings.table(plan, "mine")
+    vars(plan.entry("mine")).update(statement)
+    assert settings.table(plan, "mine") == before
+    if not message:
+        assert check_tables(plan) == []
+        return
+    with pytest.raises(ConfigError, match=message):
+        check_tables(plan)
+    # Another way of reading makes the table again, and its job checks what is stated.
+    plan.entry("mine").drop = [0]
+    assert check_tables(plan) == []
+
+
+def test_only_what_people_placed_is_watched(plan, tmp_path):
+    raw = tmp_path / "data/raw"
+    assert placed_by_hand(plan.entry("mine"), raw) == []
+    file = raw / "mine/mine.csv"
+    file.parent.mkdir(parents=True)
+    file.write_text("1,2,3")
+    assert placed_by_hand(plan.entry("mine"), raw) == [str(file)]
+    file.with_name("mine.csv.record.json").write_text("{}")
+    assert placed_by_hand(plan.entry("mine"), raw) == [], "it was fetched"

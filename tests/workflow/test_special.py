@@ -1,0 +1,197 @@
+"""The special computations behind the papers' figures, on small data."""
+
+from importlib import import_module
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.datasets import make_moons
+
+from adakern.bench.config import settings
+from adakern.bench.config.plan import load_plan
+from adakern.bench.report.published import load_published
+from adakern.bench.stages import special, split
+from adakern.bench.stages.prepare import prepare
+from adakern.bench.stages.split import make_splits
+from adakern.datasets import (
+    Table,
+    make_clowns,
+    make_covtype_like,
+    make_sin_2x3,
+    make_step_1d,
+)
+
+PUBLISHED = load_published(
+    Path(__file__).parents[2] / "data/published/dank_synthetic_regression.csv"
+)
+
+
+def table(X, y, task="classification"):
+    names = [f"x{k}" for k in range(X.shape[1])]
+    return Table(X=X, y=y, name="small", task=task, feature_names=names)
+
+
+def half(rows, **preparation):
+    """The split that the protocol would make, prepared."""
+    ((train, test),) = make_splits(
+        rows,
+        kind="holdout",
+        repeats=1,
+        test_size=0.5,
+        n_splits=2,
+        stratify=True,
+        seed=0,
+        published=False,
+    )
+    return prepare(rows, train, test, **preparation)
+
+
+CLOWNS = half(table(*make_clowns(n=100)))
+MOONS = half(table(*make_moons(80, noise=0.3, random_state=0)))
+STEP = half(
+    table(*make_step_1d(n=80), "regression"), scale="unit", scale_target="standard"
+)
+SINE = half(table(*make_sin_2x3(400, 2.5), "regression"), scale="symmetric")
+
+
+def computed(script, data, **params):
+    return import_module(script).compute(data, 0, **params).assign(dataset="small")
+
+
+@pytest.mark.parametrize(
+    ("script", "data", "params"),
+    [
+        ("dank_boundary", CLOWNS, {"gammas": (0.5, "cv"), "n_grid": 5}),
+        ("dank_bounds", CLOWNS, {"clusters": (2, 4)}),
+        ("dank_convergence", CLOWNS, {"max_iter": 20}),
+        ("dank_coupling", CLOWNS, {"clusters": (1, 4), "gamma": 2.0}),
+        ("dank_synthetic", STEP, {"multiples": (None, 0.1)}),
+        ("knpl_boundary", MOONS, {"multiples": (1.0, 100.0), "n_grid": 5}),
+        ("knpl_convergence", MOONS, {"multiples": (1.0,), "max_outer": 3}),
+        ("lab_sine", SINE, {"support": 20}),
+    ],
+)
+def test_a_special_computation_has_a_figure_and_a_table(script, data, params):
+    module = import_module(script)
+    frame = computed(script, data, **params)
+    timed = frame.columns.intersection(["seconds"])
+    again = computed(script, data, **params)
+    pd.testing.assert_frame_equal(frame.drop(columns=timed), again.drop(columns=timed))
+    assert all(axis.has_data() for axis in module.plot(frame).axes)
+    arguments = [PUBLISHED] if script == "dank_synthetic" else []
+    rows = module.table(frame, *arguments)
+    assert len(rows) and set(rows["dataset"]) == {"small"}
+
+
+def test_rows_and_preparation_are_those_of_the_split(tmp_path):
+    plan = load_plan(
+        ["experiment=dank_boundary", "protocol.test_size=0.25", "protocol.scale=none"]
+    )
+    params = settings.special(plan, "dank_boundary")
+    rows = table(*make_clowns(n=100))
+    rows.save(tmp_path / "table.npz")
+    outputs = {"split": tmp_path / "clowns.npz"}
+    inputs = {"table": tmp_path / "table.npz"}
+    split.run(inputs, outputs, settings.split(plan, "clowns"))
+    seen = []
+
+    def compute(data, seed, gammas):
+        seen.append((data, seed, gammas))
+        return pd.DataFrame({"n": [len(data.y_train)]})
+
+    frame = special.compute_all([inputs["table"]], [outputs["split"]], compute, params)
+    assert frame.to_dict("records") == [{"n": 75, "dataset": "clowns"}]
+    ((data, seed, gammas),) = seen
+    train, test = split.load_split(outputs["split"], 0)
+    np.testing.assert_array_equal(data.X_train, rows.X[train])
+    np.testing.assert_array_equal(data.X_test, rows.X[test])
+    assert (seed, gammas) == (0, [0.5, 100.0, "cv"])
+
+
+def test_convergence_table_tells_who_came_near_the_best_and_when():
+    frame = pd.DataFrame(
+        {
+            "dataset": "small",
+            "method": ["a", "a", "a", "b", "b"],
+            "iteration": [0, 1, 2, 0, 1],
+            "seconds": [0.1, 0.2, 0.3, 0.1, 0.2],
+            "objective": [1.0, 9.9995, 10.0, 1.0, 5.0],
+            "gap": [1.0, 0.1, 0.0, 1.0, 0.5],
+        }
+    )
+    found = import_module("dank_convergence").table(frame).set_index("method")
+    assert found.loc["a", "iterations_to_near"] == 1
+    assert np.isnan(found.loc["b", "iterations_to_near"])
+    assert found.loc["b", "relative_gap"] == 0.5
+
+
+def test_convergence_of_every_method_is_an_ascent_from_its_start():
+    for _, curve in computed("dank_convergence", CLOWNS, max_iter=50).groupby("method"):
+        assert curve["objective"].iloc[-1] >= curve["objective"].iloc[0]
+        assert (curve["gap"] >= -1e-9).all()
+
+
+def test_bounds_bound_what_they_claim():
+    frame = computed("dank_bounds", CLOWNS, clusters=(2, 5), C=2.0)
+    objective = frame[frame["quantity"] == "objective"]
+    assert (objective["measured"] <= objective["bound"]).all()
+    assert (frame["between"] <= frame["total"]).all()
+
+
+def test_clusters_cut_more_of_the_kernel_the_more_there_are():
+    rows = half(table(*make_covtype_like(n=700)))
+    line = computed("dank_coupling", rows, clusters=[1, 4, 16], gamma=0.5)["coupling"]
+    assert line[0] == 0 and line.is_monotonic_increasing and line[2] < 1
+
+
+def test_synthetic_table_puts_the_published_error_beside_ours():
+    frame = computed("dank_synthetic", STEP).assign(dataset="step-1d")
+    found = import_module("dank_synthetic").table(frame, PUBLISHED).set_index("method")
+    assert found.loc["dank", "published"] == 0.004
+    one = frame[frame["method"] == "dank"]
+    assert found.loc["dank", "relative_mse"] == one["relative_mse"].iloc[0]
+    held_out = one[~one["train"]]
+    spread = held_out["y"] - held_out["y"].mean()
+    error = ((held_out["prediction"] - held_out["y"]) ** 2).sum() / (spread**2).sum()
+    assert one["relative_mse"].iloc[0] == pytest.approx(error)
+
+
+def test_knpl_convergence_follows_both_solvers():
+    frame = computed("knpl_convergence", MOONS, multiples=[1.0, 1000.0], max_outer=3)
+    assert set(frame["solver"]) == {"admm", "exact"}
+    assert set(frame["quantity"]) == {"residual", "objective", "gap"}
+    gap = frame[frame["quantity"] == "gap"]
+    assert (gap["value"] >= 0).all()
+    assert gap.loc[gap["solver"] == "admm", "iteration"].max() <= 3
+    exact = gap[gap["solver"] == "exact"]
+    assert (exact.groupby("multiple")["value"].last() <= 1e-3).all()
+    ends = import_module("knpl_convergence").table(frame)
+    assert ends.loc[ends["solver"] == "exact", "gap"].max() <= 1e-3
+
+
+def test_knpl_boundary_holds_the_plane_and_the_layer():
+    frame = computed("knpl_boundary", MOONS, multiples=[1.0, 100.0], n_grid=10)
+    counts = frame["kind"].value_counts().to_dict()
+    assert counts == {"layer": 1600, "grid": 100, "train": 40, "test": 40}
+    rows = frame[frame["kind"] == "train"]
+    share = np.mean((rows["knpl"] > 0) == (rows["label"] == 1))
+    assert share > 0.7
+    found = import_module("knpl_boundary").table(frame)
+    assert found["train_knpl"].tolist() == [share]
+    # The rows of the layer sum to the number of training rows.
+    layer = frame[frame["kind"] == "layer"]
+    np.testing.assert_allclose(layer.groupby("x")["knpl"].sum(), 40)
+
+
+def test_sine_is_figure_1_of_the_paper():
+    rows = half(table(*make_sin_2x3(600, 2.5), "regression"), scale="symmetric")
+    frame = computed("lab_sine", rows, support=30)
+    r2 = import_module("lab_sine").table(frame).set_index("model")["r2"]
+    assert r2["local"] > 0.99
+    assert r2["local"] > r2["global, gamma = 20"]
+    assert r2["local"] > r2["global, gamma = 100"]
+    bandwidths = frame[frame["model"] == "bandwidth"]
+    slow = bandwidths.loc[bandwidths["x"] < 0, "value"].median()
+    fast = bandwidths.loc[bandwidths["x"] > 0, "value"].median()
+    assert fast > 1.5 * slow
