@@ -1,8 +1,11 @@
-# `make run`: the comparison, end to end. `make test`: everything tested.
-# Python start-up triples where this is set, and the workflow starts many processes.
+# `make` lists the commands. Python start-up triples where this is set, and the workflow
+# starts many processes.
 unexport PYTHONDONTWRITEBYTECODE
 export MLFLOW_DISABLE_TELEMETRY = true
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
+# Jobs and tests run side by side, one on a core; BLAS threads on top slow them all down.
+export OPENBLAS_NUM_THREADS ?= 1
+export OMP_NUM_THREADS ?= 1
 
 PYTHON ?= python3
 CORES ?= $(shell nproc 2>/dev/null || sysctl -n hw.ncpu)
@@ -11,12 +14,28 @@ OVERRIDES ?=
 BIN := .venv/bin
 SNAKEMAKE = $(BIN)/snakemake --cores $(CORES) --config experiment=$(EXPERIMENT) \
 	overrides="$(OVERRIDES)"
+PIP = $(BIN)/pip install --quiet --no-compile
 
-.PHONY: run env test test-oldest torture kills lint format bench unlock publish clean
+.DEFAULT_GOAL := help
+.PHONY: help run env ui test test-oldest torture kills lint format docs bench unlock publish clean clean-results
 
-run: .venv/workflow.done  ## run an experiment and print its comparison
-	@$(BIN)/python workflow/scripts/progress.py $(SNAKEMAKE)
-	@$(BIN)/python -m adakern.bench.report.show experiment=$(EXPERIMENT) $(OVERRIDES)
+help:  ## list the commands
+	@echo "adakern: kernels that adapt to the data. First of all: make run"; echo
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' Makefile
+	@echo; echo "  make run EXPERIMENT=dank_uci            another experiment of conf/experiment"
+	@echo "  make run OVERRIDES=\"protocol.repeats=3\"   with other settings"
+	@echo "  make run DATA=my.csv TARGET=outcome     the same on your own table"
+
+run: .venv/workflow.done  ## compare methods (a few minutes); also on your own table
+ifdef DATA
+	@test -n "$(TARGET)" || { echo "Name the column to predict: make run DATA=$(DATA) TARGET=..."; exit 1; }
+	@$(BIN)/adakern compare "$(DATA)" --target "$(TARGET)" --cores $(CORES) $(OVERRIDES)
+else
+	@$(BIN)/adakern run $(EXPERIMENT) --cores $(CORES) $(OVERRIDES)
+endif
+
+ui: .venv/workflow.done  ## look at all runs in MLflow, at http://127.0.0.1:5000
+	$(BIN)/mlflow ui --backend-store-uri $${MLFLOW_TRACKING_URI:-sqlite:///mlflow.db}
 
 env: .venv/workflow.done  ## create .venv with the pinned dependencies
 	@echo "Activate it with: source .venv/bin/activate"
@@ -40,10 +59,14 @@ lint: .venv/test.done  ## check style and types: ruff, snakefmt, mypy
 	$(BIN)/snakefmt --check Snakefile workflow
 	$(BIN)/mypy
 
-format: .venv/test.done
+format: .venv/test.done  ## correct what lint complains of
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 	$(BIN)/snakefmt Snakefile workflow
+
+docs: .venv/test.done  ## build the documentation in docs/_build/html
+	$(BIN)/python -m sphinx -W --keep-going -b html docs docs/_build/html
+	@echo "Open docs/_build/html/index.html"
 
 bench: .venv/test.done  ## measure speed and memory, as ratios; make bench QUICK=--quick
 	$(BIN)/python benchmarks/run.py $(QUICK)
@@ -52,29 +75,39 @@ unlock: .venv/workflow.done  ## after Snakemake itself was killed; then run agai
 	$(SNAKEMAKE) --unlock
 
 publish: .venv/workflow.done  ## keep what a full run measured: make publish EXPERIMENT=dank_uci
-	$(BIN)/python -m adakern.bench.report.publish experiment=$(EXPERIMENT) $(OVERRIDES)
+	$(BIN)/adakern publish experiment=$(EXPERIMENT) $(OVERRIDES)
 
-clean:  ## remove the environment, results and caches (data/raw stays)
-	rm -rf .venv .venv-oldest results data/tables data/logs mlflow.db .snakemake
+clean:  ## remove the environment and caches; results, MLflow's and raw data stay
+	rm -rf .venv .venv-oldest data/tables data/logs .snakemake build docs/_build docs/gallery docs/api
 	rm -rf .pytest_cache .ruff_cache .hypothesis src/*.egg-info
+	@test ! -e results || echo "Kept: results (make clean-results removes it), data/raw"
+
+clean-results:  ## remove all results and MLflow's database; asks first
+	@printf "Remove results/, mlflow.db and mlartifacts/? [y/N] "; read answer; \
+		test "$$answer" = y && rm -rf results mlflow.db* mlartifacts || echo "Kept."
 
 # Python 3.11 is the oldest supported; say so before pip says something stranger.
 .venv/bin/python:
+	@command -v $(PYTHON) > /dev/null || { echo "There is no $(PYTHON) here. Name a \
+	Python 3.11 or newer that there is: make PYTHON=python3 $(MAKECMDGOALS)"; exit 1; }
 	@$(PYTHON) -c "import sys; sys.exit(sys.version_info < (3, 11))" || \
 		{ echo "adakern needs Python 3.11 or newer; $(PYTHON) is $$($(PYTHON) -V). \
 	Name another one: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 1; }
-	$(PYTHON) -m venv .venv
+	@echo "Making the environment .venv with $$($(PYTHON) -V)"
+	@$(PYTHON) -m venv .venv
 
 .venv/workflow.done: requirements/workflow.txt pyproject.toml | .venv/bin/python
-	$(BIN)/pip install --quiet --require-hashes --requirement requirements/workflow.txt
-	$(BIN)/pip install --quiet --no-deps --no-build-isolation --editable .
+	@echo "Installing $$(grep -c == $<) pinned packages into .venv (once; a minute or two)"
+	@$(PIP) --require-hashes --requirement requirements/workflow.txt
+	@$(PIP) --no-deps --no-build-isolation --editable .
 	@touch $@
 
 # PyTorch stays outside the lock file: which build is right depends on the machine.
 .venv/test.done: requirements/test.txt .venv/workflow.done
-	$(BIN)/pip install --quiet --require-hashes --requirement requirements/test.txt
-	$(BIN)/pip install --quiet torch==2.13.0
-	$(BIN)/pip install --quiet xrfm==0.4.5
+	@echo "Installing the packages for tests, documentation and PyTorch into .venv"
+	@$(PIP) --require-hashes --requirement requirements/test.txt
+	@$(PIP) torch==2.13.0
+	@$(PIP) xrfm==0.4.5
 	@touch $@
 
 # No extra: neither pandas nor PyTorch nor anything of the workflow.

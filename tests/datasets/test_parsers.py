@@ -314,7 +314,11 @@ def test_labels_get_their_names(tmp_path):
     [
         (b"1,2\n", {"target": "price"}, "target: no column 'price'"),
         (b"1,2\n", {"target": 7}, "target: no column 7; the file has 2 columns"),
-        (b"1,x,2\n3,z,1\n", {}, "hold words; give them numbers with codes"),
+        (
+            b"1,x,2\n3,z,1\n",
+            {},
+            "hold words; keep them with words: one-hot, give them numbers",
+        ),
         (
             b"M,1\nX,2\n",
             {"codes": {0: {"M": 1}}},

@@ -258,12 +258,32 @@ def test_the_best_and_the_significantly_worse_are_marked(clear_case):
 def test_the_printed_table(clear_case):
     stream = io.StringIO()
     print_table(clear_case, stream)
-    (row,) = [line for line in stream.getvalue().splitlines() if "heart" in line]
-    cells = row.split("  ")
-    assert "91.17 ± 1.17*" in row
-    assert row.count("*") == 1 and row.count("●") == 1 and row.count("○") == 1
-    assert cells[0].strip() == "heart"
-    assert "gave no result" not in stream.getvalue()
+    lines = stream.getvalue().splitlines()
+    head = next(k for k, line in enumerate(lines) if "heart" in line)
+    assert lines[head].split() == ["rank", "best", "time", "heart"]
+    rows = [line.split() for line in lines[head + 1 : head + 5]]
+    assert [float(row[1]) for row in rows] == [1.0, 2.0, 3.0, 4.0]
+    assert rows[0][-1] == "91.17*" and rows[0][2] == "1"
+    assert sum("●" in row[-1] for row in rows) == 1
+    assert sum("○" in row[-1] for row in rows) == 1
+    assert "All 24 solves gave a result." in lines
+
+
+def test_the_printed_table_fits_and_says_what_it_leaves_out(tmp_path):
+    records = [
+        make_record(f"a-data-set-{d}", f"method-{m}", k)
+        for d in range(9)
+        for m in range(20)
+        for k in (0, 1)
+    ]
+    compare(write_records(tmp_path, records), tmp_path)
+    stream = io.StringIO()
+    print_table(tmp_path, stream, width=80)
+    lines = stream.getvalue().splitlines()
+    assert max(map(len, lines)) <= 80
+    assert "(5 more methods and 6 more data sets in the report)" in lines
+    ranks = [float(line.split()[1]) for line in lines if line.startswith("method-")]
+    assert ranks == sorted(ranks) and len(ranks) == 15
 
 
 def test_a_terminal_gets_bold_and_the_failures(compared):

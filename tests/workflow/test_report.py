@@ -1,6 +1,7 @@
 """The report: self-contained, and saying what the tables say."""
 
 import re
+from dataclasses import asdict
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -8,16 +9,22 @@ import pandas as pd
 import pytest
 from matplotlib.figure import Figure
 
+from adakern.bench.config.compose import load_config
+from adakern.bench.report.curves import read_search, search_curves
 from adakern.bench.report.figures import (
-    _groups,
+    _pareto,
     plot_boxes,
     plot_critical_difference,
     plot_time_accuracy,
     save_svg,
     to_svg,
 )
-from adakern.bench.report.page import inline_svg, report
-from adakern.bench.report.tables import display
+from adakern.bench.report.headline import headline
+from adakern.bench.report.page import report
+from adakern.bench.report.palette import FAMILIES, families_of, method_styles
+from adakern.bench.report.standings import standings
+from adakern.bench.report.svg import inline_svg
+from adakern.bench.report.tables import comparison_grids, display, read_tables
 from adakern.bench.report.wording import protocol_in_words
 from adakern.bench.stages.compare import compare
 from record_factory import demo_records, failed, make_record, write_records
@@ -128,24 +135,26 @@ def test_the_page_is_well_formed_and_needs_nothing_else(reported):
     assert inner <= {f"#{name}" for name in page.ids}
     used = set(re.findall(r'(?:href="|url\()#([^")]+)', reported[1]))
     assert used <= set(page.ids)
-    assert "<script" not in reported[1] and "@import" not in reported[1]
+    assert "<script src" not in reported[1] and "@import" not in reported[1]
 
 
 def test_every_figure_has_a_text_alternative(reported):
     page = Page(reported[1])
-    assert len(page.svgs) == 2 * 3 + 1
-    assert all(svg["role"] == "img" and svg["aria-label"] for svg in page.svgs)
+    assert len([svg for svg in page.svgs if svg.get("role")]) == 2 * 2 + 1
+    for svg in page.svgs:
+        swatch = svg.get("class") == "swatch" and svg["aria-hidden"] == "true"
+        assert swatch or (svg["role"] == "img" and svg["aria-label"])
 
 
 def test_the_main_table_shows_the_summary(reported):
     out, text = reported
     summary = pd.read_csv(out / "summary.csv")
     table = Page(text).tables[0]
-    methods = [cell.strip() for cell in table[0][1:]]
+    datasets = [cell.strip() for cell in table[0][4:]]
     shown = {
-        (row[0].strip(), method): cell.strip()
+        (dataset, row[0].strip()): " ".join(cell.split())
         for row in table[1:]
-        for method, cell in zip(methods, row[1:], strict=True)
+        for dataset, cell in zip(datasets, row[4:], strict=True)
     }
     rows = summary[
         (summary["task"] == "classification")
@@ -154,7 +163,7 @@ def test_the_main_table_shows_the_summary(reported):
     ]
     assert len(rows) == 10
     for row in rows.itertuples():
-        cell = shown[row.dataset, row.method]
+        cell = shown[row.dataset, row.method].translate({ord(m): None for m in "○●"})
         if row.n:
             mean = display("accuracy", row.mean)
             assert cell.startswith(f"{mean} ± {display('accuracy', row.std)}")
@@ -164,14 +173,36 @@ def test_the_main_table_shows_the_summary(reported):
     assert "(1 failed)" in shown["heart", "dank"]
 
 
+def test_rows_stand_in_the_order_of_their_mean_rank(reported):
+    out, text = reported
+    ranks = pd.read_csv(out / "ranks.csv")
+    ranks = ranks[ranks["task"] == "classification"].sort_values("average_rank")
+    table = Page(text).tables[0]
+    assert [row[0].strip() for row in table[1:]] == list(ranks["method"])
+    assert float(table[1][1]) == pytest.approx(ranks["average_rank"].min(), abs=5e-3)
+    assert table[-1][1] == "–"  # knpl, which is not ranked
+
+
 def test_the_best_is_set_apart(reported):
     out, text = reported
     body = text[text.index('id="regression"') :]
-    best = re.findall(r'<td class="best">([\d.]+)', body)[:3]
+    best = re.findall(r'<td class="best"[^>]*>([\d.]+)', body)[:3]
     summary = pd.read_csv(out / "summary.csv")
     rows = summary[(summary["metric"] == "relative_mse") & (summary["split"] == "test")]
     expected = rows.groupby("dataset")["mean"].min()
-    assert best == [display("relative_mse", value) for value in expected]
+    assert sorted(best) == sorted(display("relative_mse", v) for v in expected)
+
+
+def test_a_good_fit_of_the_training_part_is_not_marked(reported):
+    out, _ = reported
+    tables = read_tables(out)
+    (grid,) = comparison_grids(
+        tables["summary"],
+        tables["ttest"],
+        {"classification": "accuracy"}.get,
+        "train",
+    )
+    assert not any(cell.best for cell in grid.cells.values())
 
 
 def test_it_says_what_happened(reported):
@@ -248,7 +279,7 @@ def test_a_report_with_almost_nothing(tmp_path, n_ok):
     compare(write_records(tmp_path, records), tmp_path)
     report(tmp_path, {"name": "demo", "protocol": {}})
     text = (tmp_path / "report.html").read_text()
-    assert Page(text).tables[0][1][0] == "heart"
+    assert Page(text).tables[0][0][-1] == "heart"
     assert "o Friedman test: it needs three methods" in text
 
 
@@ -291,41 +322,133 @@ def test_search_in_words(search, sentence):
 def test_figures_are_reproducible_and_show_their_data(reported):
     out, _ = reported
     solves = pd.read_parquet(out / "records.parquet")
-    summary = pd.read_csv(out / "summary.csv")
-    ranks = pd.read_csv(out / "ranks.csv")
+    methods = ["svm-cv", "krr-cv", "dank"]
+    styles = method_styles(methods)
     for draw in (
-        lambda: plot_boxes(solves, "regression"),
-        lambda: plot_time_accuracy(summary, "regression"),
-        lambda: plot_critical_difference(ranks, "regression"),
+        lambda: plot_boxes(solves, "regression", styles, methods),
+        lambda: plot_time_accuracy(solves, "regression", styles),
+        lambda: plot_critical_difference(many_ranks(), "regression", styles),
     ):
         first = to_svg(draw())
         assert first == to_svg(draw())
-        assert {"dank", "svm-cv", "krr-cv"} <= set(re.findall(r"[a-z]+-?c?v?", first))
-    axes = plot_boxes(solves, "regression").axes
+        assert set(methods) <= set(re.findall(r"[a-z]+-?c?v?", first))
+    axes = plot_boxes(solves, "regression", styles, methods).axes
     shown = sorted(x for line in axes[0].lines[-3:] for x in line.get_xdata())
     here = solves[(solves["dataset"] == "bodyfat") & (solves["status"] == "ok")]
     assert shown == sorted(here["test_relative_mse"])
 
 
-def test_no_diagram_where_there_is_no_test():
-    frame = pd.DataFrame(
+def many_ranks(n_datasets=5, distance=0.9):
+    return pd.DataFrame(
         {
             "task": "regression",
-            "method": ["a", "b"],
-            "average_rank": [1.0, 2.0],
-            "critical_distance": float("nan"),
+            "method": ["svm-cv", "krr-cv", "dank"],
+            "average_rank": [1.2, 2.0, 2.8],
+            "n_datasets": n_datasets,
+            "critical_distance": distance,
         }
     )
-    assert plot_critical_difference(frame, "regression") is None
 
 
-def test_bars_of_the_diagram_join_what_lies_within_the_distance():
-    average = pd.Series([1.0, 1.5, 2.4, 3.1, 5.0]).to_numpy()
-    assert _groups(average, 1.0) == [(0, 1), (1, 2), (2, 3)]
-    assert _groups(average, 1.5) == [(0, 2), (2, 3)]
-    assert _groups(average, 1.65) == [(0, 2), (1, 3)]
-    assert _groups(average, 9) == [(0, 4)]
-    assert _groups(average, 0.1) == []
+def test_the_diagram_joins_what_lies_within_the_distance():
+    styles = method_styles(["svm-cv", "krr-cv", "dank"])
+    figure = plot_critical_difference(many_ranks(), "regression", styles)
+    bars = [
+        sorted(set(line.get_xdata()))
+        for line in figure.axes[0].lines
+        if line.get_color() == "#000000" and set(line.get_ydata()) <= {-1, -2, -3}
+    ]
+    assert bars == [[1.2, 2.0], [2.0, 2.8]]
+
+
+@pytest.mark.parametrize(("n", "distance"), [(4, 0.9), (5, float("nan"))])
+def test_no_diagram_where_it_would_say_nothing(n, distance):
+    ranks = many_ranks(n, distance)
+    assert plot_critical_difference(ranks, "regression", {}) is None
+
+
+def test_the_pareto_front():
+    scores = pd.Series({"fast": 1.0, "slow": 3.0, "slower": 2.0, "slowest": 4.0})
+    assert _pareto(scores, True) == ["fast", "slow", "slowest"]
+    assert _pareto(scores, False) == ["fast"]
+
+
+def test_no_two_methods_look_the_same():
+    methods = load_config(["experiment=quickstart"])[0].method
+    families = families_of({name: asdict(entry) for name, entry in methods.items()})
+    assert families["dank"] == "DANK" and families["svm-cv"] == "scikit-learn"
+    assert families["nystrom-krr"] == "Nyström"  # a pipeline
+    names = [*methods, *(f"dank@tau={k}" for k in range(40))]
+    styles = method_styles(names, families)
+    assert len({style[:2] for style in styles.values()}) == len(names)
+    assert set(families.values()) <= set(FAMILIES)
+    # The same over all figures: it does not depend on who else is drawn in one.
+    assert method_styles(reversed(names), families) == styles
+
+
+def told(records, tmp_path):
+    compare(write_records(tmp_path, records), tmp_path)
+    solves = pd.read_parquet(tmp_path / "records.parquet")
+    tables = read_tables(tmp_path)
+    grids = comparison_grids(tables["summary"], tables["ttest"])
+    return headline(
+        [
+            (grid, standings(grid, tables["ranks"], solves), tables["ttest"])
+            for grid in grids
+        ],
+        solves,
+    )
+
+
+def test_the_headline_tells_who_wins_and_by_how_much(tmp_path):
+    def record(dataset, method, repeat, accuracy):
+        made = make_record(dataset, method, repeat, search_seconds=1.0, fit_seconds=0.5)
+        made["metrics"]["test"]["accuracy"] = accuracy + 0.001 * (repeat % 3)
+        return made
+
+    records = [
+        record(d, m, k, a + (0.0005 * k if m == "dank" else 0))
+        for d in ("heart", "sonar", "wine")
+        for m, a in (("dank", 0.9), ("svm-cv", 0.85), ("knpl", 0.8))
+        for k in range(6)
+    ]
+    records[-1] = failed("wine", "knpl", 5)
+    first, second, third, fourth = told(records, tmp_path)
+    assert "dank has the best mean rank, 1.00 over 3 data sets (best on 3)" in first
+    assert "before svm-cv with 2.00; its mean accuracy lies 5.1 points above" in first
+    assert "6 comparisons" in second and "6 are significant in its favour" in second
+    assert third == "1 of 54 solves gave no result: knpl (1)."
+    assert "26.5 s in fits" in fourth
+
+
+def test_a_lone_method_is_not_the_best(tmp_path):
+    sentences = told([make_record(repeat=k) for k in range(3)], tmp_path)
+    assert "ran alone" in sentences[0]
+    tables = read_tables(tmp_path)
+    (grid,) = comparison_grids(tables["summary"], tables["ttest"])
+    assert not any(cell.best for cell in grid.cells.values())
+
+
+def test_search_curves_are_shown(tmp_path):
+    records = [
+        make_record("heart", "svm-cv", k, best_params={"C": 4.0}) for k in (0, 1)
+    ]
+    compare(write_records(tmp_path, records), tmp_path)
+    folder = tmp_path / "search" / "heart" / "svm-cv"
+    folder.mkdir(parents=True)
+    rows = "".join(
+        f"{k},{c},{g},{0.5 + c / 100 + g / 1000},0\n"
+        for k in (0, 1)
+        for c in (1.0, 4.0, 16.0)
+        for g in (0.5, 2.0)
+    )
+    (folder / "0-9.cv.csv").write_text("repeat,C,gamma,mean_score,std_score\n" + rows)
+    report(tmp_path, {"name": "demo", "protocol": {}})
+    text = (tmp_path / "report.html").read_text()
+    assert "C = 4" in text
+    assert text.count("Accuracy in the search (%) of svm-cv") == 2  # label, caption
+    curves = search_curves(read_search(tmp_path, "heart", "svm-cv"))
+    assert curves["C"].to_dict() == pytest.approx({1.0: 0.512, 4.0: 0.542, 16.0: 0.662})
 
 
 def test_inline_svg_follows_the_page():

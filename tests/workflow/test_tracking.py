@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 import urllib.request
+from pathlib import Path
 
 import pytest
 from mlflow import MlflowClient
@@ -36,12 +37,15 @@ def uri(tmp_path, schema, monkeypatch):
     return f"sqlite:///{tmp_path / 'mlflow.db'}"
 
 
-def runs_of(uri, experiment="demo", view=ViewType.ACTIVE_ONLY):
+def runs_of(
+    uri, experiment="demo", view=ViewType.ACTIVE_ONLY, kinds=("solve", "summary")
+):
     client = MlflowClient(uri)
     found = client.get_experiment_by_name(experiment)
     if found is None:
         return []
-    return list(client.search_runs([found.experiment_id], run_view_type=view))
+    runs = client.search_runs([found.experiment_id], run_view_type=view)
+    return [run for run in runs if run.data.tags["kind"] in kinds]
 
 
 def test_a_run_says_what_its_record_says(uri):
@@ -49,63 +53,118 @@ def test_a_run_says_what_its_record_says(uri):
         params={"C": 2.0, "eta": "svm", "deep": {"b": 1}},
         best_params={"C": 2.0},
         rank=5,
+        started_at=1_700_000_000.0,
     )
     log_records([record], experiment="demo", tracking_uri=uri, config="name: demo\n")
     (run,) = runs_of(uri)
     assert run.info.status == "FINISHED"
-    params = {"C": "2.0", "eta": "svm", "deep": '{"b": 1}', "best.C": "2.0"}
-    assert run.data.params == params
+    params = {"C": "2.0", "eta": "svm", "deep": '{"b": 1}', "n_train": "60"}
+    assert params.items() <= run.data.params.items()
+    assert not any(name.startswith("best.") for name in run.data.params)
     expected = {
-        f"{split}_{name}": value
+        f"{split}/{name}": value
         for split, scores in record["metrics"].items()
         for name, value in scores.items()
     }
-    for name in ("fit_seconds", "peak_memory_bytes", "rank", "n_support"):
-        expected[name] = record[name]
+    expected |= {"cost/fit_seconds": record["fit_seconds"], "solver/rank": 5}
+    expected |= {"cost/peak_memory_bytes": record["peak_memory_bytes"]}
     for name, value in expected.items():
         assert run.data.metrics[name] == pytest.approx(value)
-    assert "n_iter" not in run.data.metrics  # the record has none
+    assert "solver/n_iter" not in run.data.metrics  # the record has none
     for name in ("experiment", "dataset", "method", "task", "status"):
         assert run.data.tags[name] == record[name]
-    assert (run.data.tags["repeat"], run.data.tags["seed"]) == ("0", "7")
+    assert run.data.tags["repeat"] == "0" and run.data.params["seed"] == "7"
+    assert run.info.start_time == 1_700_000_000_000
+    solved = record["fit_seconds"] + record["predict_seconds"]
+    assert run.info.end_time - run.info.start_time == pytest.approx(
+        1000 * solved, abs=2
+    )
+    (used,) = run.inputs.dataset_inputs
+    assert (used.dataset.name, used.dataset.digest) == ("heart", "def")
+    folder = Path(uri.removeprefix("sqlite:///")).parent
+    files = folder / "mlartifacts" / "demo" / run.info.run_id / "artifacts"
+    assert json.loads((files / "record.json").read_text()) == record
+    assert {path.name for path in files.iterdir()} == {"record.json", "config.yaml"}
+
+
+def test_repeats_stand_below_a_run_of_their_method(uri):
+    entries = {"method": {"dank": {"description": "DANK", "reference": "JMLR"}}}
+    curves = {("heart", "dank"): {"C": [0.5, 0.75, 0.625]}}
+    log_records(
+        RECORDS, experiment="demo", tracking_uri=uri, entries=entries, curves=curves
+    )
+    cells = {r.data.tags["method"]: r for r in runs_of(uri, kinds=["method"])}
+    assert set(cells) == {"dank", "svm-cv"}
+    means = {}
+    for method, cell in cells.items():
+        below = [
+            run
+            for run in runs_of(uri)
+            if run.data.tags["mlflow.parentRunId"] == cell.info.run_id
+        ]
+        assert [run.data.tags["method"] for run in below] == [method] * 2
+        scores = [run.data.metrics["test/accuracy"] for run in below]
+        means[method] = sum(scores) / 2
+        assert cell.data.metrics["test/accuracy_mean"] == pytest.approx(means[method])
+        assert cell.data.metrics["test/accuracy_std"] == pytest.approx(
+            abs(scores[0] - scores[1]) / 2**0.5
+        )
+        assert cell.data.metrics["test/n"] == 2
+        assert cell.data.params["C"] == "2.0" and "seed" not in cell.data.params
+    best = max(means, key=means.get)
+    assert cells[best].data.metrics["test/rank"] == 1
+    assert cells["dank"].data.tags["mlflow.note.content"] == "DANK. JMLR"
     client = MlflowClient(uri)
-    folder = client.download_artifacts(run.info.run_id, "record.json")
-    with open(folder) as file:
-        assert json.load(file) == record
-    assert {a.path for a in client.list_artifacts(run.info.run_id)} == {
-        "record.json",
-        "config.yaml",
-    }
+    curve = client.get_metric_history(cells["dank"].info.run_id, "search/C")
+    assert [(m.step, m.value) for m in curve] == [(0, 0.5), (1, 0.75), (2, 0.625)]
+    # A new repeat makes the mean another one; all repeats move below the new run.
+    more = [*RECORDS, make_record(method="dank", repeat=2)]
+    log_records(
+        more, experiment="demo", tracking_uri=uri, entries=entries, curves=curves
+    )
+    (cell,) = [
+        r for r in runs_of(uri, kinds=["method"]) if r.data.tags["method"] == "dank"
+    ]
+    parents = [
+        run.data.tags["mlflow.parentRunId"]
+        for run in runs_of(uri)
+        if run.data.tags["method"] == "dank"
+    ]
+    assert parents == [cell.info.run_id] * 3
 
 
 def test_logging_twice_adds_nothing(uri):
-    assert log_records(RECORDS, experiment="demo", tracking_uri=uri) == (4, 0, 0)
+    assert log_records(RECORDS, experiment="demo", tracking_uri=uri) == (6, 0, 0)
     before = {run.info.run_id for run in runs_of(uri)}
     again = log_records(RECORDS[::-1], experiment="demo", tracking_uri=uri)
-    assert again == (0, 4, 0)
+    assert again == (0, 6, 0)
     assert {run.info.run_id for run in runs_of(uri)} == before
     more = [*RECORDS, make_record(repeat=2)]
-    assert log_records(more, experiment="demo", tracking_uri=uri) == (1, 4, 0)
+    # The solve and the means of its method; those of the other where its rank moved.
+    assert log_records(more, experiment="demo", tracking_uri=uri)[:2] in (
+        (2, 5),
+        (3, 4),
+    )
 
 
 def test_a_changed_record_takes_the_place_of_its_run(uri):
     log_records(RECORDS, experiment="demo", tracking_uri=uri)
     changed = [RECORDS[0] | {"fit_seconds": 99.0}, *RECORDS[1:]]
-    assert log_records(changed, experiment="demo", tracking_uri=uri) == (1, 3, 1)
+    assert log_records(changed, experiment="demo", tracking_uri=uri) == (2, 4, 2)
     assert len(runs_of(uri)) == 4
-    assert 99.0 in [run.data.metrics["fit_seconds"] for run in runs_of(uri)]
+    assert 99.0 in [run.data.metrics["cost/fit_seconds"] for run in runs_of(uri)]
     (stale,) = runs_of(uri, view=ViewType.DELETED_ONLY)
-    assert stale.data.metrics["fit_seconds"] == RECORDS[0]["fit_seconds"]
+    assert stale.data.metrics["cost/fit_seconds"] == RECORDS[0]["fit_seconds"]
     # And back: the first record is logged anew, not taken from the deleted run.
-    assert log_records(RECORDS, experiment="demo", tracking_uri=uri) == (1, 3, 1)
+    assert log_records(RECORDS, experiment="demo", tracking_uri=uri) == (2, 4, 2)
 
 
 def test_runs_of_other_data_sets_stay(uri):
     log_records(RECORDS, experiment="demo", tracking_uri=uri)
     others = [make_record("sonar", "dank", k) for k in (0, 1)]
-    assert log_records(others, experiment="demo", tracking_uri=uri) == (2, 0, 0)
+    assert log_records(others, experiment="demo", tracking_uri=uri) == (3, 0, 0)
     both = [*others, *RECORDS]
-    assert log_records(both, experiment="demo", tracking_uri=uri) == (0, 6, 0)
+    assert log_records(both, experiment="demo", tracking_uri=uri) == (0, 9, 0)
 
 
 def test_a_failed_solve_is_a_failed_run_with_its_reason(uri):
@@ -147,8 +206,9 @@ def test_a_run_cut_short_is_written_again(uri, monkeypatch):
         patch.setattr(tracking, "_write_artifacts", killed)
         with pytest.raises(KeyboardInterrupt):
             log_records(RECORDS[:1], experiment="demo", tracking_uri=uri)
-    assert [run.info.status for run in runs_of(uri)] == ["RUNNING"]
-    assert log_records(RECORDS[:1], experiment="demo", tracking_uri=uri) == (1, 0, 1)
+    cut = runs_of(uri, kinds=["method", "solve"])
+    assert [run.info.status for run in cut] == ["RUNNING"]
+    assert log_records(RECORDS[:1], experiment="demo", tracking_uri=uri) == (2, 0, 1)
     assert [run.info.status for run in runs_of(uri)] == ["FINISHED"]
 
 
@@ -157,7 +217,7 @@ def test_more_than_mlflow_takes_in_one_call(uri):
     record = make_record(params=params, best_params={})
     log_records([record], experiment="demo", tracking_uri=uri)
     (run,) = runs_of(uri)
-    assert len(run.data.params) == 251
+    assert len(run.data.params) == 255  # and the constants
     assert run.data.params["p249"] == "249"
     assert len(run.data.params["long"]) == 5000
 
@@ -172,8 +232,8 @@ def test_summary_run_has_the_figures_and_is_one(uri, tmp_path):
     figure.write_text("<svg>changed</svg>")
     assert log_summary(artifacts, experiment="demo", tracking_uri=uri) == (1, 0, 1)
     (run,) = runs_of(uri)
-    (found,) = MlflowClient(uri).list_artifacts(run.info.run_id, "figures")
-    assert found.path == "figures/a.svg"
+    folder = tmp_path / "mlartifacts" / "demo" / run.info.run_id / "artifacts"
+    assert (folder / "figures" / "a.svg").read_text() == "<svg>changed</svg>"
 
 
 def test_prune_keeps_what_has_a_record(uri):
@@ -187,11 +247,11 @@ def test_rebuild_makes_mlflow_say_what_the_files_say(uri, tmp_path, capsys):
     results = tmp_path / "results" / "demo"
     write_records(results, RECORDS)
     (results / "summary.csv").write_text("task\n")
-    assert rebuild(results, tracking_uri=uri) == (5, 0, 0)
-    assert rebuild(results, tracking_uri=uri) == (0, 5, 0)
+    assert rebuild(results, tracking_uri=uri) == (7, 0, 0)
+    assert rebuild(results, tracking_uri=uri) == (0, 7, 0)
     (results / "records" / "heart" / "dank" / "0-9.json").unlink()
     main([str(tmp_path / "results"), "--tracking-uri", uri])
-    assert "demo: 0 runs written, 3 up to date, 2 removed" in capsys.readouterr().out
+    assert "demo: 1 runs written, 3 up to date, 4 removed" in capsys.readouterr().out
     assert len(runs_of(uri)) == 3
     with pytest.raises(SystemExit):
         main([str(tmp_path / "nothing"), "--tracking-uri", uri])
@@ -239,6 +299,7 @@ def test_two_processes_on_a_cold_database(tmp_path):
     assert [process.wait(120) for process in processes] == [0, 0]
     keys = sorted(run.data.tags["adakern.key"] for run in runs_of(uri))
     assert keys == ["heart/dank/0", "heart/dank/1", "heart/svm-cv/0", "heart/svm-cv/1"]
+    assert len(runs_of(uri, kinds=["method"])) == 2
     assert not runs_of(uri, view=ViewType.DELETED_ONLY)
 
 
@@ -295,7 +356,9 @@ def rest(address, path, body=None):
 def rest_runs(address):
     found = rest(address, "experiments/get-by-name?experiment_name=demo")
     body = {"experiment_ids": [found["experiment"]["experiment_id"]]}
-    return rest(address, "runs/search", body).get("runs", [])
+    runs = rest(address, "runs/search", body).get("runs", [])
+    solves = {"key": "kind", "value": "solve"}
+    return [run for run in runs if solves in run["data"]["tags"]]
 
 
 def test_mlflow_ui_shows_the_runs_over_rest(ui):
@@ -311,7 +374,14 @@ def test_mlflow_ui_shows_the_runs_over_rest(ui):
     for record in records:
         metrics = shown[record["dataset"], record["method"], record["repeat"]]
         expected = record["metrics"]["test"]["accuracy"]
-        assert metrics["test_accuracy"] == pytest.approx(expected)
+        assert metrics["test/accuracy"] == pytest.approx(expected)
+
+    # Artifacts come from the server's folder, wherever that lies.
+    run = rest_runs(address)[0]["info"]
+    path = run["artifact_uri"].removeprefix("mlflow-artifacts:/")
+    url = f"{address}/api/2.0/mlflow-artifacts/artifacts/{path}/record.json"
+    with urllib.request.urlopen(url, timeout=30) as answer:
+        assert json.load(answer)["experiment"] == "demo"
 
     # The same through the server itself, from two processes at once: nothing twice.
     path = os.path.join(os.path.dirname(uri.removeprefix("sqlite:///")), "r.json")

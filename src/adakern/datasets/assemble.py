@@ -8,7 +8,7 @@ import numpy as np
 
 from adakern.datasets.errors import DatasetError, ParseError, TableMismatchError
 from adakern.datasets.formulas import evaluate
-from adakern.datasets.parsers import format_of
+from adakern.datasets.parsers import as_dates, format_of
 from adakern.datasets.table import Table
 
 #: Functions that an entry may name.
@@ -53,12 +53,19 @@ def table_from_frames(name, entry, frames):
     features = [c for c in frame.columns if c != target and c not in dropped]
     frame = _fill_blanks(_apply_codes(frame, entry, name), entry, name)
 
-    X = _numeric(frame[features], name)
+    if entry.missing == "fill":
+        has_target = frame[target].notna().to_numpy()
+        frame, is_test = frame[has_target], is_test[has_target]
+    frame = _days(frame, entry, name)
+    categories = _categories(frame[features], entry)
+    X = _numeric(_coded(frame[features], categories), name)
     y = _target_values(frame[target], entry, name)
     keep = np.ones(len(X), dtype=bool)
-    if np.isnan(X).any():
+    if np.isnan(X).any() and entry.missing != "fill":
         X, keep = _treat_missing(X, entry.missing, name)
-    X, y = _finite(X[keep], name), y[keep]
+    X, y = X[keep], y[keep]
+    _check_features(X, name)
+    _check_finite(X[~np.isnan(X)] if entry.missing == "fill" else X, name)
     if groups is not None:
         groups = np.unique(frame[groups].to_numpy()[keep], return_inverse=True)[1]
     return Table(
@@ -66,10 +73,11 @@ def table_from_frames(name, entry, frames):
         y=y,
         name=name,
         task=entry.task,
-        feature_names=[f"x{c}" if isinstance(c, int) else str(c) for c in features],
+        feature_names=[_feature_name(c) for c in features],
         groups=groups,
         in_order_of_time=entry.time is not None,
         test_rows=np.flatnonzero(is_test[keep]) if is_test.any() else None,
+        categories=categories,
     )
 
 
@@ -93,7 +101,9 @@ def table_from_loader(name, entry, seed):
         result = {"data": result[0], "target": result[1]}
     X, y = np.asarray(result["data"]), np.asarray(result["target"])
     _refuse_complex([X, y], name)
-    X = _finite(np.asarray(X, dtype=np.float64), name)
+    X = np.ascontiguousarray(X, dtype=np.float64)
+    _check_features(X, name)
+    _check_finite(X, name)
     names = result.get("feature_names")
     return Table(
         X=X,
@@ -213,6 +223,48 @@ def _fill_blanks(frame, entry, name):
     return frame
 
 
+def _days(frame, entry, name):
+    """Columns of dates as days since 1970."""
+    import pandas as pd
+
+    for key in entry.dates:
+        dates = column(frame, key, name, "dates")
+        values = as_dates(frame[dates].dropna())
+        if values.isna().any():
+            first = frame[dates].dropna()[values.isna()].iloc[0]
+            raise ParseError(f"{name}.dates: {first!r} in column {dates} is no date.")
+        days = (values - pd.Timestamp(0, tz="UTC")) / pd.Timedelta(days=1)
+        frame = frame.copy()
+        frame[dates] = days.reindex(frame.index)
+    return frame
+
+
+def _categories(features, entry):
+    """Feature -> its words, sorted, where the entry keeps words."""
+    if entry.words != "one-hot":
+        return {}
+    words = features.select_dtypes(exclude=["number", "bool"])
+    return {
+        _feature_name(c): sorted(map(str, words[c].dropna().unique())) for c in words
+    }
+
+
+def _feature_name(column):
+    """A column of a file without names goes by its position."""
+    return f"x{column}" if isinstance(column, int) else str(column)
+
+
+def _coded(features, categories):
+    """Words as their positions; they stand for no order."""
+    features = features.copy()
+    for name in features.columns:
+        if words := categories.get(_feature_name(name)):
+            codes = {word: i for i, word in enumerate(words)}
+            texts = features[name].map(str, na_action="ignore")
+            features[name] = texts.map(codes).astype(float)
+    return features
+
+
 def _refuse_complex(columns, name):
     for values in columns:
         if values.dtype.kind == "c":
@@ -230,20 +282,23 @@ def _numeric(features, name):
         pass
     words = [str(c) for c in features.select_dtypes(exclude="number").columns]
     raise ParseError(
-        f"{name}: the columns {', '.join(words)} hold words; give them numbers with "
-        "codes, or leave them out with drop."
+        f"{name}: the columns {', '.join(words)} hold words; keep them with "
+        "words: one-hot, give them numbers with codes, or leave them out with drop."
     )
 
 
-def _finite(X, name):
+def _check_features(X, name):
     if X.ndim != 2 or X.shape[1] == 0:
         raise ParseError(
             f"{name}: the table has no features, only the target; is the separator "
             "right, and is drop?"
         )
+
+
+def _check_finite(X, name):
     if np.isfinite(X).all():
-        return np.ascontiguousarray(X)
-    rows = np.flatnonzero(~np.isfinite(X).all(axis=1))
+        return
+    rows = np.flatnonzero(~np.isfinite(X.reshape(len(X), -1)).all(axis=1))
     raise ParseError(
         f"{name}: {len(rows)} rows hold NaN or infinite values, the first is row "
         f"{rows[0]}; correct the data."
@@ -256,8 +311,21 @@ def _target_values(values, entry, name):
             f"{name}: the target is missing in {values.isna().sum()} rows."
         )
     if entry.task == "classification":
+        _check_classes(values, name)
         return _labels(values.to_numpy(), entry, name)
     return _numeric(values.to_frame(), name).ravel()
+
+
+def _check_classes(values, name):
+    """A target that takes another value in most rows is no class."""
+    if values.dtype.kind != "f" or values.nunique() <= max(2, len(values) // 2):
+        return
+    if not (values == np.rint(values)).all():
+        raise ParseError(
+            f"{name}: the target takes {values.nunique()} different values in "
+            f"{len(values)} rows, such as {values.iloc[0]:g}; did you mean task: "
+            "regression?"
+        )
 
 
 #: From here on two neighbouring whole numbers can be one float64.

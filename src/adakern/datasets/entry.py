@@ -9,7 +9,8 @@ __all__ = ["DatasetEntry", "SourceFile", "check_entry"]
 
 TASKS = ("classification", "regression")
 FORMATS = ("csv", "whitespace", "arff", "libsvm", "monks", "npz", "parquet")
-MISSING_RULES = ("error", "drop-rows", "mean")
+MISSING_RULES = ("error", "drop-rows", "mean", "fill")
+WORDS_RULES = ("error", "one-hot")
 SPLIT_FORMATS = ("row-lists", "test-marks")
 
 
@@ -65,6 +66,10 @@ class DatasetEntry:
         from the ending of the file name.
     separator : str or None
         Of a csv file, "," unless given.
+    decimal : str
+        Of a csv file: "." or ",".
+    encoding : str or None
+        Of a csv file, UTF-8 unless given.
     header : bool or None
         Whether the first line names the columns; None looks whether it consists of
         words above a line with numbers.
@@ -96,9 +101,16 @@ class DatasetEntry:
     tuning_split : SourceFile or None
         A published split, as "row-lists", that hyper-parameters were tuned on. It may
         hold test rows of the splits: the published protocol, not a clean one.
-    missing : {"error", "drop-rows", "mean"}
+    words : {"error", "one-hot"}
+        What happens to features that hold words and have no codes: refuse the table, or
+        keep the words, for a column of 0 and 1 each when the data are prepared.
+    dates : list of int or str
+        Columns of dates; they become days since 1970.
+    missing : {"error", "drop-rows", "mean", "fill"}
         What happens to rows with a missing value: refuse the table, leave the rows
-        out, or put the mean of the column.
+        out, put the mean of the column over all rows, or keep the gap, to be filled
+        with the median of the training part when the data are prepared. With "fill",
+        rows without a target are left out, and N/A, null and the like are gaps too.
     clip : list of two floats or None
         Percentiles to which the preparation of the data should clip every feature,
         for tables with stray rows. The table itself holds the values as distributed.
@@ -117,6 +129,8 @@ class DatasetEntry:
     loader: dict[str, Any] = field(default_factory=dict)
     format: str | None = None
     separator: str | None = None
+    decimal: str = "."
+    encoding: str | None = None
     header: bool | None = None
     target: Any = -1
     drop: list[Any] = field(default_factory=list)
@@ -126,6 +140,8 @@ class DatasetEntry:
     groups: Any = None
     time: Any = None
     test_where: dict[Any, Any] = field(default_factory=dict)
+    words: str = "error"
+    dates: list[Any] = field(default_factory=list)
     splits: SourceFile | None = None
     n_splits: int | None = None
     split_format: str = "row-lists"
@@ -214,6 +230,10 @@ mean 'classification'?
             "missing",
             f"got {entry.missing!r}; {_nearest(entry.missing, MISSING_RULES)}",
         )
+    if entry.words not in WORDS_RULES:
+        complain("words", f"got {entry.words!r}; {_nearest(entry.words, WORDS_RULES)}")
+    if entry.decimal not in (".", ","):
+        complain("decimal", f"got {entry.decimal!r}; '.' or ',' needed.")
     if entry.format is not None and entry.format not in FORMATS:
         complain("format", f"got {entry.format!r}; {_nearest(entry.format, FORMATS)}")
     if entry.split_format not in SPLIT_FORMATS:

@@ -22,6 +22,19 @@ from adakern.datasets.errors import ParseError
 __all__ = ["parse", "unpack"]
 
 MISSING_WORDS = ["?", "NA", "NaN", "nan", ""]
+# What people and programs write besides, in tables of their own.
+MORE_MISSING_WORDS = [
+    "N/A",
+    "n/a",
+    "na",
+    "NULL",
+    "null",
+    "None",
+    "none",
+    "-",
+    ".",
+    "#N/A",
+]
 
 ENDINGS = {
     ".csv": "csv",
@@ -205,15 +218,51 @@ def parse_csv(data, entry):
     """Separated values; words stay words."""
     import pandas as pd
 
-    separator = entry.separator or ","
-    return pd.read_csv(
+    separator, encoding = entry.separator or ",", entry.encoding or "utf-8"
+    if entry.header is None:
+        header = _header(data, entry, lambda line: line.split(separator))
+    else:
+        header = 0 if entry.header else None
+    frame = pd.read_csv(
         io.BytesIO(data),
         sep=separator,
-        header=_header(data, entry, lambda line: line.split(separator)),
-        na_values=MISSING_WORDS,
+        header=header,
+        na_values=MISSING_WORDS + MORE_MISSING_WORDS * (entry.missing == "fill"),
         keep_default_na=False,
         skipinitialspace=True,
+        decimal=entry.decimal,
+        encoding=encoding,
     )
+    if entry.separator is None and frame.shape[1] == 1:
+        first = data.partition(b"\n")[0].decode(encoding, "replace")
+        for other, word in ((";", "semicolons"), ("\t", "tabs"), ("|", "bars")):
+            if other in first:
+                raise ParseError(
+                    f"the file has {word} between its values, not commas: set "
+                    f"separator to {other!r} in its entry"
+                )
+    return frame
+
+
+def as_dates(values):
+    """Words as dates, NaT where one is none; a number is no date.
+
+    Parameters
+    ----------
+    values : pandas.Series of str
+
+    Returns
+    -------
+    pandas.Series of datetime64
+    """
+    import pandas as pd
+
+    for settings in ({"format": "ISO8601"}, {"format": "mixed", "dayfirst": True}):
+        dates = pd.to_datetime(values, errors="coerce", utc=True, **settings)
+        if not dates.isna().any():
+            break
+    looks_alike = values.astype(str).str.contains(r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}")
+    return dates.where(looks_alike)
 
 
 def parse_whitespace(data, entry):

@@ -19,7 +19,9 @@ class Table:
     Attributes
     ----------
     X : float64 array of shape (n, d)
-        Features as distributed: finite, not scaled.
+        Features as distributed, not scaled: finite, or NaN for a gap that is to be
+        filled in the preparation. A feature of words holds their positions in
+        `categories`.
     y : array of shape (n,)
         Class labels (int64 or words), or float64 values for a regression.
     name : str
@@ -31,6 +33,8 @@ class Table:
         Whether a row was observed no earlier than those before it.
     test_rows : int64 array or None
         Row numbers of the published test set.
+    categories : dict of str to list of str
+        Name of each feature of words -> the words.
     published_splits : bool array of shape (n_splits, n) or None
         True for the test rows of each published split.
     tuning_rows : bool array of shape (n,) or None
@@ -51,6 +55,7 @@ class Table:
     tuning_rows: np.ndarray | None = None
     in_order_of_time: bool = False
     provenance: dict = field(default_factory=dict)
+    categories: dict = field(default_factory=dict)
 
     @property
     def fingerprint(self):
@@ -64,7 +69,9 @@ class Table:
             marks += list(self.published_splits)
         if self.tuning_rows is not None:
             marks.append(self.tuning_rows)
-        return content_fingerprint(self.X, self.y, marks)
+        gaps = np.isnan(self.X)
+        marks += list(gaps[:, gaps.any(axis=0)].T)
+        return content_fingerprint(np.where(gaps, 0.0, self.X), self.y, marks)
 
     @property
     def class_counts(self):
@@ -91,6 +98,7 @@ class Table:
             "feature_names": list(self.feature_names),
             "in_order_of_time": self.in_order_of_time,
             "provenance": self.provenance,
+            "categories": self.categories,
         }
         with atomic_path(path) as partial, open(partial, "wb") as file:
             np.savez(file, description=json.dumps(described), **arrays)

@@ -141,6 +141,11 @@ def _compose(overrides, conf):
 def _check_selection(override, conf):
     """Check the names that an override such as ``dataset=[a,b]`` selects."""
     group, _, value = override.partition("=")
+    if value.count("[") > value.count("]"):
+        raise ConfigError(
+            f"the override {override!r} opens a list and does not close it; a list has "
+            "no blank after a comma: dataset=[a,b]"
+        )
     if "=" not in override and not override.startswith("~"):
         raise ConfigError(
             f"the override {override!r} has no value; write key=value, such as "

@@ -1,13 +1,12 @@
 """The report: one self-contained HTML file that tells what an experiment found."""
 
-import html
 import platform
-import re
 from pathlib import Path
 
 import pandas as pd
 import yaml
 from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
 
 from adakern._utils.files import atomic_path
 from adakern.bench.config.sweeps import base_name
@@ -17,6 +16,11 @@ from adakern.bench.report.figures import (
     plot_time_accuracy,
     to_svg,
 )
+from adakern.bench.report.headline import headline
+from adakern.bench.report.methods import describe_methods
+from adakern.bench.report.palette import FAMILIES, families_of, method_styles, swatch
+from adakern.bench.report.standings import standings
+from adakern.bench.report.svg import inline_svg
 from adakern.bench.report.tables import (
     LABELS,
     MARKS,
@@ -24,10 +28,10 @@ from adakern.bench.report.tables import (
     display,
     read_tables,
 )
-from adakern.bench.report.wording import duration, printable, protocol_in_words
+from adakern.bench.report.wording import duration, links, printable, protocol_in_words
 from adakern.evaluation import MAIN_METRIC, METRICS
 
-__all__ = ["inline_svg", "report"]
+__all__ = ["report"]
 
 # What else a reader may ask of the same solves: (part, metric), in this order.
 _DETAILS = {
@@ -47,6 +51,7 @@ def report(
     figures=(),
     summaries=(),
     provenance=None,
+    origin=None,
     wall_seconds=None,
     path=None,
 ):
@@ -65,13 +70,40 @@ def report(
         CSV files of the experiment's own tables, shown before them.
     provenance : mapping of str to mapping, default=None
         Data set -> where its table came from, beside what its entry in `config` says.
+    origin : mapping of str to str, default=None
+        Date, machine, commit and command, shown at the top.
     wall_seconds : float, default=None
         Of the whole run. The time spent in solves is always given.
     path : Path, default=None
         The HTML file; ``report.html`` in `out` by default.
     """
     out = Path(out)
-    comparison = _comparison(out) if (out / "records.parquet").exists() else {}
+    has_solves = (out / "records.parquet").exists()
+    comparison = _comparison(out, config) if has_solves else {}
+    page = (
+        _environment()
+        .get_template("report.html.j2")
+        .render(
+            name=config["name"],
+            description=config.get("description", ""),
+            published_name=config.get("published", ""),
+            title=config.get("title") or config["name"],
+            wall_time=duration(wall_seconds) if wall_seconds is not None else "",
+            origin=origin or {},
+            protocol=protocol_in_words(config),
+            own_tables=[_own_table(Path(table)) for table in summaries],
+            own_figures=[_own_figure(Path(figure)) for figure in figures],
+            data=_data(config, provenance or {}, comparison),
+            configuration=yaml.safe_dump(_plain(config), sort_keys=False, width=88),
+            platform=f"{platform.system()} {platform.machine()}",
+            **comparison,
+        )
+    )
+    with atomic_path(path or out / "report.html") as temporary:
+        temporary.write_text(page, encoding="utf-8")
+
+
+def _environment():
     environment = Environment(
         loader=PackageLoader("adakern.bench.report"),
         autoescape=True,
@@ -81,35 +113,29 @@ def report(
         lstrip_blocks=True,
     )
     environment.globals |= {"display": display, "labels": LABELS, "marks": MARKS}
-    page = environment.get_template("report.html.j2").render(
-        name=config["name"],
-        description=config.get("description", ""),
-        published_name=config.get("published", ""),
-        title=config.get("title") or config["name"],
-        wall_time=duration(wall_seconds) if wall_seconds is not None else "",
-        protocol=protocol_in_words(config),
-        own_tables=[_own_table(Path(table)) for table in summaries],
-        own_figures=[_own_figure(Path(figure)) for figure in figures],
-        methods=_methods(config, comparison),
-        data=_data(config, provenance or {}, comparison),
-        configuration=yaml.safe_dump(_plain(config), sort_keys=False, width=88),
-        platform=f"{platform.system()} {platform.machine()}",
-        **comparison,
-    )
-    with atomic_path(path or out / "report.html") as temporary:
-        temporary.write_text(page, encoding="utf-8")
+    environment.filters |= {"links": links, "duration": duration}
+    return environment
 
 
-def _comparison(out):
+def _comparison(out, config):
     """What the page says of the solves."""
     solves = pd.read_parquet(out / "records.parquet")
     tables = read_tables(out)
+    styles = method_styles(solves["method"], families_of(config.get("method", {})))
+    tasks = [
+        _task(task, solves, styles, tables) for task in sorted(solves["task"].unique())
+    ]
+    present = {style.family for style in styles.values()}
     return {
         "solves": solves,
+        "headline": headline(
+            [(task["main"], task["standings"], task["tests"]) for task in tasks], solves
+        ),
         "facts": _facts(solves),
-        "tasks": [
-            _task(task, solves, **tables) for task in sorted(solves["task"].unique())
-        ],
+        "tasks": tasks,
+        "families": {name: FAMILIES[name] for name in FAMILIES if name in present},
+        "methods": describe_methods(out, config, solves, styles),
+        "swatches": {name: Markup(swatch(style)) for name, style in styles.items()},
         "published": _published(tables["published"]),
         "failures": _failures(solves),
         "unconverged": _unconverged(solves),
@@ -118,27 +144,19 @@ def _comparison(out):
 
 
 def _facts(solves):
-    facts = {
+    return {
         "data sets": solves["dataset"].nunique(),
         "methods": solves["method"].nunique(),
         "repeats": solves["repeat"].nunique(),
         "solves": len(solves),
         "without result": int((solves["status"] != "ok").sum()),
-        "in fits": duration(solves["fit_seconds"].sum()),
     }
-    if "search_seconds" in solves and solves["search_seconds"].notna().any():
-        facts["in searches"] = duration(_search_seconds(solves))
-    return facts
 
 
-def _search_seconds(solves):
-    """Total time of the searches; one whose result was handed on counts once."""
-    keys = ["dataset", "repeat", "search_seconds"]
-    return solves[keys].dropna().drop_duplicates()["search_seconds"].sum()
-
-
-def _task(task, solves, summary, ttest, ranks, published):
-    main = comparison_grids(summary, ttest, {task: MAIN_METRIC[task]}.get)
+def _task(task, solves, styles, tables):
+    summary, ttest, ranks = (tables[name] for name in ("summary", "ttest", "ranks"))
+    (main,) = comparison_grids(summary, ttest, {task: MAIN_METRIC[task]}.get)
+    table = standings(main, ranks, solves)
     details = [
         (f"{LABELS[metric]}, {_PARTS[part]}".rstrip(", "), grid)
         for part, metric in _DETAILS[task]
@@ -146,34 +164,38 @@ def _task(task, solves, summary, ttest, ranks, published):
     ]
     return {
         "name": task,
-        "main": main[0],
+        "main": main,
+        "standings": table,
+        "order": [row.method for row in table],
         "details": details,
-        "figures": _task_figures(task, solves, summary, ranks),
+        "figures": _task_figures(task, solves, ranks, styles, table),
         "ranks": ranks[ranks["task"] == task].to_dict("records"),
         "rank_note": ranks.loc[ranks["task"] == task, "note"].iloc[0],
-        "tests": ttest[ttest["task"] == task].to_dict("records"),
+        "tests": ttest[ttest["task"] == task],
     }
 
 
-def _task_figures(task, solves, summary, ranks):
+def _task_figures(task, solves, ranks, styles, table):
     label = LABELS[MAIN_METRIC[task]]
     finished = (solves["task"] == task) & (solves["status"] == "ok")
     drawn = {
         "critical difference": (
-            plot_critical_difference(ranks, task),
+            plot_critical_difference(ranks, task, styles),
             "Average rank of each method over the data sets (1 is the best). Methods "
             "under one bar do not differ by Nemenyi's test at the 5 % level.",
         )
     }
     if finished.any():
         drawn["repeats"] = (
-            plot_boxes(solves, task),
-            f"{label} on the test part, every repeat a dot; boxes are quartiles.",
+            plot_boxes(solves, task, styles, [row.method for row in table]),
+            f"{label} on the test part, every repeat a mark; boxes are quartiles. The "
+            "methods stand in the order of the table.",
         )
         drawn["time"] = (
-            plot_time_accuracy(summary, task),
-            f"{label} on the test part against the time of one fit, means over the "
-            "repeats.",
+            plot_time_accuracy(solves, task, styles),
+            f"{label} on the test part against the time of search and fit, means over "
+            "the repeats. The dashed line joins the methods that no other beats in "
+            "both.",
         )
     return {
         name: {
@@ -202,24 +224,6 @@ def _own_figure(path):
     caption = _caption(path)
     svg = inline_svg(path.read_text(encoding="utf-8"), f"own-{path.stem}", caption)
     return {"svg": svg, "caption": caption}
-
-
-def inline_svg(svg, prefix, label):
-    """An SVG file's text made fit to stand inside a page.
-
-    Its black follows the page's text colour, its ids cannot clash with those of another
-    figure, it scales down to the page's width and has a text alternative.
-    """
-    svg = svg[svg.index("<svg") :]
-    for ink in ("#000000", "#262626", "#b0b0b0", "#cccccc"):
-        svg = svg.replace(ink, "currentColor")
-    svg = re.sub(r'\bid="', f'id="{prefix}-', svg)
-    svg = re.sub(r"url\(#", f"url(#{prefix}-", svg)
-    svg = re.sub(r'href="#', f'href="#{prefix}-', svg)
-    label = html.escape(label, quote=True)
-    # Matplotlib leaves the colour of text to the default, which is black.
-    opening = f'<svg role="img" aria-label="{label}" fill="currentColor" '
-    return svg.replace("<svg ", opening, 1)
 
 
 def _published(table):
@@ -255,20 +259,6 @@ def _unconverged(solves):
     return [
         {"dataset": dataset, "method": method, "n": n}
         for (dataset, method), n in counts.items()
-    ]
-
-
-def _methods(config, comparison):
-    solves = comparison.get("solves")
-    names = [] if solves is None else sorted(solves["method"].unique())
-    known = config.get("method", {})
-    return [
-        {"name": name}
-        | {
-            key: known.get(base_name(name), {}).get(key, "")
-            for key in ("description", "reference")
-        }
-        for name in names
     ]
 
 

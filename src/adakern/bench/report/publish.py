@@ -10,7 +10,6 @@ that no commit holds is refused; ``--with-failures`` publishes solves without a 
 
 import json
 import os
-import re
 import shlex
 import shutil
 import subprocess
@@ -22,12 +21,10 @@ from pathlib import Path
 from adakern._utils.files import atomic_path, write_json
 from adakern.bench.config.compose import ConfigError
 from adakern.bench.config.plan import load_plan
+from adakern.bench.report.origin import CODE, git, in_one, make_command
 from adakern.bench.runtime.machine import machine, package_versions
 
 __all__ = ["PublishError", "log_run", "main", "publish"]
-
-#: What the numbers depend on.
-CODE = ("Snakefile", "workflow", "src", "conf", "requirements")
 
 KEPT = (
     *("report.html", "config.yaml", "summary.csv", "ttest.csv", "ranks.csv"),
@@ -66,7 +63,7 @@ def publish(plan, target, with_failures=False):
 
 
 def _uncommitted():
-    changes = _git("status", "--porcelain", "--", *CODE)
+    changes = git("status", "--porcelain", "--", *CODE)
     if changes is None:
         yield "this is no git repository: no commit says which code was run"
     elif changes:
@@ -86,8 +83,8 @@ def _not_done(plan):
     jobs = [f"{row[1]} x {row[0]}" for row in rows if row and row[-1].isdigit()]
     if jobs:
         yield (
-            f"still to be done: {', '.join(jobs)}; first: make run "
-            f"EXPERIMENT={plan.config.experiment}{_as_make(plan.config.overrides)}"
+            f"still to be done: {', '.join(jobs)}; first: "
+            + make_command(plan.config.experiment, plan.config.overrides)
         )
 
 
@@ -112,21 +109,8 @@ def _records(plan):
 
 def _selection(plan):
     chosen = ["--config", f"experiment={plan.config.experiment}"]
-    overrides = _in_one(plan.config.overrides)
+    overrides = in_one(plan.config.overrides)
     return [*chosen, f"overrides={overrides}"] if overrides else chosen
-
-
-def _as_make(overrides):
-    return f" OVERRIDES={shlex.quote(_in_one(overrides))}" if overrides else ""
-
-
-def _in_one(overrides):
-    """Overrides as one value of ``--config``, quoted where they hold blanks."""
-    text = " ".join(
-        shlex.quote(o) if re.search(r"[\s'\"]", o) else o for o in overrides
-    )
-    # Snakemake takes a quotation mark at the end for one around the value.
-    return f"{text} " if text.endswith("'") else text
 
 
 def log_run(results, started, cores):
@@ -156,7 +140,7 @@ def provenance(plan):
         ),
         "date": datetime.now(UTC).strftime("%Y-%m-%d"),
         "machine": machine(),
-        "commit": _git("rev-parse", "HEAD"),
+        "commit": git("rev-parse", "HEAD"),
         "wall_seconds": _wall_seconds(plan.results),
     }
     if not plan.cells:
@@ -171,12 +155,6 @@ def provenance(plan):
         "solves_without_result": int((records["status"] != "ok").sum()),
         "solve_seconds": round(float(seconds), 1),
     }
-
-
-def _git(*arguments):
-    command = ["git", *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    return None if done.returncode else done.stdout.rstrip("\n")
 
 
 def main(argv=None):

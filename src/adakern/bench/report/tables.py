@@ -131,7 +131,9 @@ def comparison_grids(summary, ttest, metric_of=MAIN_METRIC.get, split="test"):
         tested = split == "test" and metric == MAIN_METRIC[task]
         cells = {}
         for dataset, of_dataset in rows.groupby("dataset"):
-            best = _best(of_dataset, metric)
+            # A good fit of the training part is no merit, a lone method no winner.
+            competes = split == "test" and (of_dataset["n"] > 0).sum() > 1
+            best = _best(of_dataset, metric) if competes else []
             marks = _marks(ttest, dataset, best) if tested else {}
             for row in of_dataset.itertuples():
                 cells[dataset, row.method] = Cell(

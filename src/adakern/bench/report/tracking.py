@@ -16,29 +16,46 @@ import socket
 import tempfile
 import time
 from pathlib import Path
+from statistics import fmean, stdev
 from typing import NamedTuple
-from urllib.parse import urlsplit
+from urllib.parse import quote, unquote, urlsplit
 
-__all__ = ["DEFAULT_URI", "Logged", "log_records", "log_summary", "prune"]
+from adakern.bench.config.sweeps import base_name
+from adakern.bench.report.origin import git
+from adakern.bench.report.palette import families_of
+from adakern.evaluation import GREATER_IS_BETTER, MAIN_METRIC
+
+__all__ = [
+    "DEFAULT_URI",
+    "Logged",
+    "experiment_id",
+    "log_records",
+    "log_summary",
+    "prune",
+]
 
 DEFAULT_URI = "sqlite:///mlflow.db"
 
+#: Artifacts that the server hands out itself, wherever its folder lies.
+_PROXY = "mlflow-artifacts:/"
 _KEY, _DIGEST = "adakern.key", "adakern.digest"
 _PARAMS_PER_BATCH, _METRICS_PER_BATCH = 100, 1000  # MLflow's limits of one call
 _MAX_VALUE = 5000  # characters of a parameter or tag; MLflow takes 6000 and 5000
-_QUANTITIES = (
-    "fit_seconds",
-    "predict_seconds",
-    "peak_memory_bytes",
-    "rank",
-    "n_support",
-    "n_iter",
-    "objective",
-    "duality_gap",
-    "n_train",
-    "n_test",
-    "n_features",
-)
+#: Field of a record -> its section among the metrics.
+_QUANTITIES = {
+    "fit_seconds": "cost",
+    "predict_seconds": "cost",
+    "search_seconds": "cost",
+    "peak_memory_bytes": "cost",
+    "rank": "solver",
+    "n_support": "solver",
+    "n_iter": "solver",
+    "objective": "solver",
+    "duality_gap": "solver",
+}
+#: What is the same in every run that can be compared: parameters, no metrics.
+_CONSTANTS = ("n_train", "n_test", "n_features", "seed", "estimator")
+_PARENT = "mlflow.parentRunId"
 
 
 class Logged(NamedTuple):
@@ -60,14 +77,23 @@ class _Run(NamedTuple):
     tags: dict
     params: dict
     metrics: dict
+    start: float  # seconds since 1970; None: now
     seconds: float
     failed: bool
     artifacts: dict  # name -> text, or Path of a file
     digest: str  # of what the run says; another digest makes it out of date
+    parent: str | None = None  # its key
+    steps: dict = {}  # metric -> values at step 0, 1, ...
+    inputs: tuple = ()  # (name, digest, source) of data sets
 
 
-def log_records(records, *, experiment, tracking_uri=None, config=None):
-    """Log records of solves, one flat run each; what is up to date is left alone.
+def log_records(
+    records, *, experiment, tracking_uri=None, config=None, entries=None, curves=None
+):
+    """Log records of solves; what is up to date is left alone.
+
+    A run for each data set and method, with means over the repeats, and below it one
+    for each repeat.
 
     Parameters
     ----------
@@ -83,6 +109,11 @@ def log_records(records, *, experiment, tracking_uri=None, config=None):
         The resolved configuration (YAML), an artifact of every run. A run is out of
         date when its record changed (which holds every parameter of the solve), not
         when something else in the configuration did.
+    entries : mapping, default=None
+        The configuration as a mapping: data sets and methods are described from it.
+    curves : mapping of (str, str) to mapping, default=None
+        Data set and method -> parameter -> scores of the search along its values;
+        logged as metrics of as many steps.
 
     Returns
     -------
@@ -101,9 +132,9 @@ def log_records(records, *, experiment, tracking_uri=None, config=None):
             f"experiment={experiment!r}, but there are records of {sorted(strangers)}; "
             "log each experiment under its own name."
         )
-    return _log(
-        [_run_of(record, config) for record in records], experiment, tracking_uri
-    )
+    cells = _cells_of(records, entries or {}, curves or {})
+    solves = [_run_of(record, config) for record in records]
+    return _log([*cells, *solves], experiment, tracking_uri)
 
 
 def log_summary(artifacts, *, experiment, tracking_uri=None, metrics=None, note=""):
@@ -131,6 +162,7 @@ def log_summary(artifacts, *, experiment, tracking_uri=None, metrics=None, note=
         tags={"kind": "summary", "experiment": experiment, "mlflow.note.content": note},
         params={},
         metrics=dict(metrics or {}),
+        start=None,
         seconds=0.0,
         failed=False,
         artifacts={name: Path(path) for name, path in artifacts.items()},
@@ -147,7 +179,7 @@ def prune(records, *, experiment, tracking_uri=None):
     Logged
     """
     with _open(experiment, tracking_uri) as (client, experiment_id):
-        keep = {"summary", *(_key(record) for record in records)}
+        keep = {"summary", *map(_key, records), *map(_cell_key, records)}
         gone = [
             run
             for run in _existing(client, experiment_id)
@@ -175,24 +207,34 @@ def _log(runs, experiment, tracking_uri):
             # Looked at again: another machine may have written the same runs to the
             # server meanwhile, and both then keep the same one.
             existing = _existing(client, experiment_id, dataset)
-        removed = _remove_stale(client, existing, {run.key: run.digest for run in runs})
+        wanted = {run.key: run.digest for run in runs}
+        kept, removed = _remove_stale(client, existing, wanted)
+        _nest(client, kept, {run.key: run.parent for run in runs})
     return Logged(len(missing), len(runs) - len(missing), removed)
 
 
 def _remove_stale(client, existing, wanted):
     """Delete the runs of wanted keys but the one, the oldest, that is up to date."""
-    kept, removed = set(), 0
+    kept, removed = {}, 0
     for run in existing:
         key = run.data.tags[_KEY]
         if key not in wanted:
             continue
         up_to_date = _is_whole(run) and run.data.tags.get(_DIGEST) == wanted[key]
         if key not in kept and up_to_date:
-            kept.add(key)
+            kept[key] = run
         else:
             client.delete_run(run.info.run_id)
             removed += 1
-    return removed
+    return kept, removed
+
+
+def _nest(client, runs, parents):
+    """Put every run below that of its parent."""
+    for key, run in runs.items():
+        parent = parents[key] and runs[parents[key]].info.run_id
+        if parent and run.data.tags.get(_PARENT) != parent:
+            client.set_tag(run.info.run_id, _PARENT, parent)
 
 
 def _is_whole(run):
@@ -200,58 +242,173 @@ def _is_whole(run):
     return run.info.status != "RUNNING"
 
 
+def experiment_id(experiment, tracking_uri=None):
+    """MLflow's own number of an experiment, made if it does not exist."""
+    with _open(experiment, tracking_uri) as (_, number):
+        return number
+
+
 # From a record to a run ---------------------------------------------------------------
 
 
 def _key(record):
-    return f"{record['dataset']}/{record['method']}/{record['repeat']}"
+    return f"{_cell_key(record)}/{record['repeat']}"
 
 
-def _run_of(record, config):
-    tags = {
-        name: str(record.get(name))
-        for name in (
-            "experiment",
-            "dataset",
-            "method",
-            "task",
-            "repeat",
-            "seed",
-            "status",
+def _cell_key(record):
+    return f"{record['dataset']}/{record['method']}"
+
+
+def _tags(record, *names):
+    return {name: str(record.get(name)) for name in ("experiment", "dataset", *names)}
+
+
+def _cells_of(records, entries, curves):
+    """A run for each data set and method: what its repeats have in common."""
+    cells = {}
+    for record in records:
+        cells.setdefault(_cell_key(record), []).append(record)
+    ranks = _ranks(cells)
+    families = families_of(entries.get("method", {}))
+    for key, batch in cells.items():
+        first = batch[0]
+        dataset, method = first["dataset"], first["method"]
+        entry = entries.get("method", {}).get(base_name(method), {})
+        about = ". ".join(filter(None, map(entry.get, ("description", "reference"))))
+        started = [r["started_at"] for r in batch if r.get("started_at")]
+        metrics = _means(batch) | {"test/n": sum(r["status"] == "ok" for r in batch)}
+        if key in ranks:
+            metrics["test/rank"] = ranks[key]
+        steps = {
+            f"search/{name}": list(map(float, values))
+            for name, values in curves.get((dataset, method), {}).items()
+        }
+        content = [batch, about, metrics, steps]
+        yield _Run(
+            key=key,
+            name=f"{dataset} / {method}",
+            tags=_tags(first, "method", "task")
+            | {"kind": "method", "family": families.get(base_name(method), "unknown")}
+            | {"mlflow.note.content": about, **_source(entries)},
+            params=_common_params(batch),
+            metrics=metrics,
+            start=min(started, default=None),
+            seconds=sum(map(_seconds, batch)),
+            failed=all(record["status"] != "ok" for record in batch),
+            artifacts={},
+            digest=_sha256(json.dumps(content, sort_keys=True).encode()),
+            steps=steps,
+            inputs=_inputs(first, entries),
         )
+
+
+def _means(batch):
+    """Mean and standard deviation over the repeats of all metrics but the solver's."""
+    values = {}
+    for record in batch:
+        if record["status"] == "ok":
+            for name, value in _metrics(record).items():
+                values.setdefault(name, []).append(value)
+    metrics = {f"{name}_mean": fmean(found) for name, found in values.items()}
+    return metrics | {
+        f"{name}_std": stdev(found) for name, found in values.items() if len(found) > 1
     }
-    tags |= {"kind": "solve", "code_version": str(record.get("code_version"))}
-    if record.get("reason"):
-        tags["reason"] = str(record["reason"])[:_MAX_VALUE]
-    metrics = {
-        f"{split}_{metric}": value
-        for split, scores in (record.get("metrics") or {}).items()
-        for metric, value in (scores or {}).items()
+
+
+def _ranks(cells):
+    """Key of a cell -> its rank among the methods on its data set, ties in the mean."""
+    means = {}
+    for key, batch in cells.items():
+        metric = MAIN_METRIC[batch[0]["task"]]
+        mean = _means(batch).get(f"test/{metric}_mean")
+        if mean is not None:
+            signed = -mean if GREATER_IS_BETTER[metric] else mean
+            means.setdefault(batch[0]["dataset"], {})[key] = signed
+    ranks = {}
+    for scores in means.values():
+        for key, score in scores.items():
+            better = sum(other < score for other in scores.values())
+            equal = sum(other == score for other in scores.values())
+            ranks[key] = better + (equal + 1) / 2
+    return ranks
+
+
+def _common_params(batch):
+    """Parameters that no repeat differs in."""
+    first, *others = ({**_params(record)} for record in batch)
+    return {
+        name: value
+        for name, value in first.items()
+        if name != "seed" and all(other.get(name) == value for other in others)
     }
-    metrics |= {name: record.get(name) for name in _QUANTITIES}
+
+
+def _inputs(record, entries):
+    """The data set with its fingerprint, as `mlflow.log_input` would write it."""
+    fingerprint = record.get("data_fingerprint") or record.get("data_sha256")
+    if not fingerprint:
+        return ()
+    entry = entries.get("dataset", {}).get(base_name(record["dataset"]), {})
+    source = {key: entry[key] for key in ("title", "homepage") if entry.get(key)}
+    return ((record["dataset"], str(fingerprint)[:36], json.dumps(source)),)
+
+
+def _source(entries):
+    """Where the code came from, under the names that MLflow shows."""
+    commit = git("rev-parse", "HEAD") if entries else None
+    named = {"mlflow.source.name": "adakern", "mlflow.source.type": "PROJECT"}
+    return named | ({"mlflow.source.git.commit": commit} if commit else {})
+
+
+def _params(record):
     params = {
         name: _text(value) for name, value in (record.get("params") or {}).items()
     }
-    params |= {
-        f"best.{name}": _text(value)
-        for name, value in (record.get("best_params") or {}).items()
+    return params | {
+        name: _text(record[name])
+        for name in _CONSTANTS
+        if record.get(name) is not None and name not in params
     }
+
+
+def _metrics(record):
+    metrics = {
+        f"{split}/{metric}": value
+        for split, scores in (record.get("metrics") or {}).items()
+        for metric, value in (scores or {}).items()
+    }
+    metrics |= {
+        f"{part}/{name}": record.get(name) for name, part in _QUANTITIES.items()
+    }
+    return {k: float(v) for k, v in metrics.items() if _is_number(v)}
+
+
+def _seconds(record):
+    return sum(record.get(f"{stage}_seconds") or 0 for stage in ("fit", "predict"))
+
+
+def _run_of(record, config):
+    tags = _tags(record, "method", "task", "repeat", "status")
+    tags |= {"kind": "solve", "code_version": str(record.get("code_version"))}
+    if record.get("reason"):
+        tags["reason"] = str(record["reason"])[:_MAX_VALUE]
     text = json.dumps(record, indent=1, sort_keys=True)
     artifacts = {"record.json": text}
     if config is not None:
         artifacts["config.yaml"] = config
     return _Run(
         key=_key(record),
-        name=f"{record['dataset']} / {record['method']} / {record['repeat']}",
+        name=f"repeat {record['repeat']}",
         tags=tags,
-        params=params,
-        metrics={k: float(v) for k, v in metrics.items() if _is_number(v)},
-        seconds=sum(
-            record.get(f"{stage}_seconds") or 0 for stage in ("fit", "predict")
-        ),
+        params=_params(record),
+        metrics=_metrics(record),
+        start=record.get("started_at"),
+        seconds=_seconds(record),
         failed=record["status"] != "ok",
         artifacts=artifacts,
         digest=_sha256(text.encode()),
+        parent=_cell_key(record),
+        inputs=_inputs(record, {}),
     )
 
 
@@ -282,8 +439,8 @@ def _open(experiment, tracking_uri):
     with _lock(uri):  # the first client makes the tables
         with _quiet_migrations():
             client = MlflowClient(tracking_uri=uri)
-            experiment_id = _experiment_id(client, experiment, uri)
-        yield client, experiment_id
+            number = _experiment_id(client, experiment, uri)
+        yield client, number
 
 
 def _check_server(uri):
@@ -357,11 +514,11 @@ def _experiment_id(client, name, uri):
 
     found = client.get_experiment_by_name(name)
     if found is None:
-        database = _database(uri)
-        # Beside the database: the default would be a folder in the working directory.
-        location = database and (database.parent / "mlartifacts" / name).as_uri()
+        # Behind the server's own address: a path would not survive moving the folder.
+        location = f"{_PROXY}{quote(name)}" if _database(uri) else None
+        tags = {"mlflow.experimentKind": "custom_model_development"}
         try:
-            return client.create_experiment(name, artifact_location=location)
+            return client.create_experiment(name, location, tags)
         except MlflowException:  # another machine was faster
             found = client.get_experiment_by_name(name)
             if found is None:
@@ -392,15 +549,21 @@ def _write(client, experiment_id, run):
     """Write one run; it counts only once it is terminated, the last step."""
     from mlflow.entities import Metric, Param
 
-    # MLflow shows end - start as the duration: that of the solve, not of the logging.
-    now = int(time.time() * 1000)
-    start = now - int(run.seconds * 1000)
+    end = int(((run.start or time.time() - run.seconds) + run.seconds) * 1000)
+    start = end - int(run.seconds * 1000)
     tags = run.tags | {_KEY: run.key, _DIGEST: run.digest}
-    run_id = client.create_run(
+    made = client.create_run(
         experiment_id, start_time=start, run_name=run.name, tags=tags
-    ).info.run_id
+    )
+    run_id = made.info.run_id
     params = [Param(name, value) for name, value in run.params.items()]
-    metrics = [Metric(name, value, now, 0) for name, value in run.metrics.items()]
+    metrics = [Metric(name, value, end, 0) for name, value in run.metrics.items()]
+    metrics += [
+        Metric(name, value, end, step)
+        for name, values in run.steps.items()
+        for step, value in enumerate(values)
+        if math.isfinite(value)
+    ]
     client.log_batch(
         run_id,
         metrics=metrics[:_METRICS_PER_BATCH],
@@ -408,18 +571,43 @@ def _write(client, experiment_id, run):
     )
     for i in range(_PARAMS_PER_BATCH, len(params), _PARAMS_PER_BATCH):
         client.log_batch(run_id, params=params[i : i + _PARAMS_PER_BATCH])
-    _write_artifacts(client, run_id, run.artifacts)
+    _log_inputs(client, run_id, run.inputs)
+    _write_artifacts(client, made.info, run.artifacts)
     status = "FAILED" if run.failed else "FINISHED"
-    client.set_terminated(run_id, status=status, end_time=now)
+    client.set_terminated(run_id, status=status, end_time=end)
 
 
-def _write_artifacts(client, run_id, artifacts):
+def _log_inputs(client, run_id, inputs):
+    from mlflow.entities import Dataset, DatasetInput, InputTag
+
+    tag = InputTag("mlflow.data.context", "training and test")
+    datasets = [
+        DatasetInput(Dataset(name, digest, "local", source), [tag])
+        for name, digest, source in inputs
+    ]
+    if datasets:
+        client.log_inputs(run_id, datasets)
+
+
+def _write_artifacts(client, info, artifacts):
+    """Files of a run; where a server will serve them from beside its database."""
+    if not artifacts:
+        return
+    database = _database(client.tracking_uri)
+    if database and info.artifact_uri.startswith(_PROXY):
+        path = unquote(info.artifact_uri.removeprefix(_PROXY))
+        _fill(database.parent / "mlartifacts" / path, artifacts)
+        return
     with tempfile.TemporaryDirectory() as folder:
-        for name, source in artifacts.items():
-            target = Path(folder) / name
-            target.parent.mkdir(parents=True, exist_ok=True)
-            if isinstance(source, Path):
-                shutil.copyfile(source, target)
-            else:
-                target.write_text(source, encoding="utf-8")
-        client.log_artifacts(run_id, folder)
+        _fill(Path(folder), artifacts)
+        client.log_artifacts(info.run_id, folder)
+
+
+def _fill(folder, artifacts):
+    for name, source in artifacts.items():
+        target = folder / name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        if isinstance(source, Path):
+            shutil.copyfile(source, target)
+        else:
+            target.write_text(source, encoding="utf-8")

@@ -1,6 +1,10 @@
 """What an experiment did, in words for its report."""
 
-__all__ = ["duration", "printable", "protocol_in_words"]
+import re
+
+from markupsafe import Markup
+
+__all__ = ["duration", "links", "ordinal", "printable", "protocol_in_words"]
 
 #: Characters that command a terminal or turn the direction of writing.
 COMMANDS = {
@@ -37,6 +41,17 @@ def printable(text):
     if not isinstance(text, str):
         return text
     return text.translate(dict.fromkeys(COMMANDS, "\N{REPLACEMENT CHARACTER}"))
+
+
+def ordinal(n):
+    """
+    >>> from adakern.bench.report.wording import ordinal
+    >>> [ordinal(n) for n in (1, 2, 3, 4, 11, 22)]
+    ['1st', '2nd', '3rd', '4th', '11th', '22nd']
+    """
+    endings = {1: "st", 2: "nd", 3: "rd"}
+    ending = "th" if 11 <= n % 100 <= 13 else endings.get(n % 10, "th")
+    return f"{n}{ending}"
 
 
 def protocol_in_words(config):
@@ -77,7 +92,7 @@ def protocol_in_words(config):
         )
     if search.get("folds"):
         thinned = (
-            f", every {search['step']}th point of each axis kept"
+            f", every {ordinal(search['step'])} point of each axis kept"
             if search.get("step", 1) > 1
             else ""
         )
@@ -120,5 +135,19 @@ def _scaling_in_words(protocol):
         return f"Features are scaled {target}, fitted on the training part."
     return (
         f"Features are scaled {target}, fitted on all rows, the test part included "
-        "(the papers' habit; the test features leak into the scaling)."
+        "(as in Liu et al., AAAI 2018; the test features leak into the scaling)."
+    )
+
+
+def links(text):
+    """Text with its http and https addresses, and no others, made links.
+
+    >>> from adakern.bench.report.wording import links
+    >>> str(links("see https://jmlr.org/x.html, <b>"))
+    'see <a href="https://jmlr.org/x.html">https://jmlr.org/x.html</a>, &lt;b&gt;'
+    """
+    parts = re.split(r"(https?://[^\s<>\"]*[^\s<>\".,;:)])", str(text))
+    return Markup("").join(
+        Markup('<a href="{0}">{0}</a>').format(part) if i % 2 else part
+        for i, part in enumerate(parts)
     )

@@ -3,9 +3,10 @@
 from dataclasses import dataclass
 
 import numpy as np
-from sklearn.preprocessing import MinMaxScaler, StandardScaler
+from sklearn.impute import SimpleImputer
+from sklearn.preprocessing import MinMaxScaler, OneHotEncoder, StandardScaler
 
-__all__ = ["Prepared", "prepare"]
+__all__ = ["Prepared", "complete", "prepare"]
 
 SCALERS = {
     "unit": MinMaxScaler,
@@ -49,7 +50,7 @@ def prepare(
     scale_target="none",
     clip=None,
 ):
-    """Clip and scale the features, on statistics of the training part.
+    """Complete, clip and scale the features, on statistics of the training part.
 
     Parameters
     ----------
@@ -69,7 +70,7 @@ def prepare(
     -------
     Prepared
     """
-    X = table.X
+    X = complete(table, train)
     reference = X[train] if scale_fit == "train" else X
     if clip:
         low, high = np.percentile(reference, clip, axis=0)
@@ -83,3 +84,34 @@ def prepare(
         prepared.centre = float(prepared.y_train.mean())
         prepared.spread = float(prepared.y_train.std()) or 1.0
     return prepared
+
+
+def complete(table, train):
+    """Features with their gaps filled and their words as columns of 0 and 1.
+
+    Medians and words are those of the training part: a word that it does not hold has
+    no column, and a gap among words is a word of its own where that part has one.
+
+    Parameters
+    ----------
+    table : adakern.datasets.Table
+    train : ndarray of int
+        Row indices.
+
+    Returns
+    -------
+    ndarray of shape (n, d')
+    """
+    X = table.X
+    is_word = np.array([name in table.categories for name in table.feature_names])
+    if not is_word.any() and np.isfinite(X).all():
+        return X
+    filler = SimpleImputer(strategy="median", keep_empty_features=True)
+    parts = []
+    if not is_word.all():
+        parts.append(filler.fit(X[train][:, ~is_word]).transform(X[:, ~is_word]))
+    if is_word.any():
+        words = np.nan_to_num(X[:, is_word], nan=-1.0)
+        encoder = OneHotEncoder(handle_unknown="ignore", sparse_output=False)
+        parts.append(encoder.fit(words[train]).transform(words))
+    return np.hstack(parts)

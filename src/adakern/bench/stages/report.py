@@ -4,6 +4,7 @@ from pathlib import Path
 
 import yaml
 
+from adakern.bench.report.origin import origin
 from adakern.bench.report.page import report
 from adakern.datasets import Table
 
@@ -13,11 +14,13 @@ __all__ = ["run"]
 def run(inputs, outputs, params):
     """The stage: the report of one experiment."""
     tables = [Table.load(path) for path in inputs["tables"]]
+    config = yaml.safe_load(Path(inputs["config"]).read_text(encoding="utf-8"))
     report(
         Path(outputs["report"]).parent,
-        yaml.safe_load(Path(inputs["config"]).read_text(encoding="utf-8")),
+        config,
         figures=[Path(path) for path in inputs["figures"]],
         summaries=[Path(path) for path in inputs["summaries"]],
         provenance={table.name: table.provenance for table in tables},
+        origin=origin(config),
         path=outputs["report"],
     )

@@ -97,6 +97,7 @@ def _known_before(params, repeat, found):
         "code_version": params["code"],
         "versions": package_versions(),
         "machine": machine(),
+        "started_at": time.time(),
         "estimator": params["estimator"]["_target_"],
         "preparation": params["preparation"],
         **params["described"],

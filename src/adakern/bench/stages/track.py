@@ -7,10 +7,15 @@ import argparse
 from itertools import groupby
 from pathlib import Path
 
+import pandas as pd
+import yaml
+
 from adakern._utils.files import read_json, write_json
+from adakern.bench.report.curves import read_search, search_curves
 from adakern.bench.report.tracking import (
     DEFAULT_URI,
     Logged,
+    experiment_id,
     log_records,
     log_summary,
     prune,
@@ -50,12 +55,31 @@ def track(records, *, tracking_uri=None):
     """
     records = list(records)
     total = Logged(0, 0, 0)
-    config = records and _text_or_none(records[0].parents[3] / "config.yaml")
+    if not records:
+        return total
+    results = records[0].parents[3]
+    config = _text_or_none(results / "config.yaml")
+    entries = yaml.safe_load(config) if config else None
     for experiment, batch in _by_experiment(records):
         total += log_records(
-            batch, experiment=experiment, tracking_uri=tracking_uri, config=config
+            batch,
+            experiment=experiment,
+            tracking_uri=tracking_uri,
+            config=config,
+            entries=entries,
+            curves=_curves(results, batch),
         )
     return total
+
+
+def _curves(results, records):
+    """What the searches of the records' methods saw."""
+    curves = {}
+    for dataset, method in {(r["dataset"], r["method"]) for r in records}:
+        table = read_search(results, dataset, method)
+        if table is not None:
+            curves[dataset, method] = search_curves(table)
+    return curves
 
 
 def rebuild(results, *, tracking_uri=None):
@@ -89,8 +113,20 @@ def rebuild(results, *, tracking_uri=None):
         where = {"experiment": experiment, "tracking_uri": tracking_uri}
         total += prune(batch, **where)
         if artifacts:
-            total += log_summary(artifacts, **where)
+            total += log_summary(artifacts, metrics=_summary_metrics(results), **where)
     return total
+
+
+def _summary_metrics(results):
+    """Average rank of each method over the data sets."""
+    path = results / "ranks.csv"
+    if not path.exists():
+        return {}
+    rows = pd.read_csv(path).dropna(subset=["average_rank"])
+    return {
+        f"{row.task}/rank of {row.method.replace('@', ' ')}": row.average_rank
+        for row in rows.itertuples()
+    }
 
 
 def _text_or_none(path):
@@ -112,9 +148,13 @@ def run(inputs, outputs, params):
     uri = params["tracking_uri"]
     if "records" in inputs:
         logged = track([Path(p) for p in inputs["records"]], tracking_uri=uri)
+        mark = {"tracking_uri": uri}
     else:
-        logged = rebuild(Path(inputs["report"]).parent, tracking_uri=uri)
-    write_json(outputs["mark"], {"tracking_uri": uri} | logged._asdict())
+        results = Path(inputs["report"]).parent
+        logged = rebuild(results, tracking_uri=uri)
+        number = experiment_id(results.name, uri)
+        mark = {"tracking_uri": uri, "experiment_id": number}
+    write_json(outputs["mark"], mark | logged._asdict())
 
 
 def main(argv=None):

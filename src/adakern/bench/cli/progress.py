@@ -1,0 +1,276 @@
+"""One live line while Snakemake works, and its errors without the noise.
+
+The share is that of the work, not of the jobs: the plan knows how large each search and
+solve is, and the jobs that have finished tell how fast each method goes.
+"""
+
+import re
+import subprocess
+import sys
+import time
+from collections import defaultdict
+from math import prod
+
+from adakern._utils.files import read_json
+from adakern.bench.report.wording import duration
+from adakern.bench.runtime.batches import repeats_of
+from adakern.bench.stages.estimators import expand_grid
+from adakern.evaluation import GREATER_IS_BETTER, MAIN_METRIC
+
+__all__ = ["Work", "follow"]
+
+#: What Snakemake says of work that goes well.
+_NOISE = re.compile(
+    r"^(\[\w{3} \w{3} .*\]|Job \d+: .*|Reason: .*|Finished jobid: .*|Select jobs .*"
+    r"|Execute \d+ jobs.*|Complete log.*|Elapsed time.*|Using workflow specific .*"
+    r"|  (Date|Workflow ID|Platform|Host|User|\w+ version|Command|Snakefile): .*"
+    r"|  (\w+ directory|Config \S+): .*|SNAKEMAKE|=+|host: .*|Building DAG.*"
+    r"|Using shell.*|Provided .*|Rules claiming .*|Job stats:|job +count|-+ +-+"
+    r"|\w+ +\d+|\d+ of \d+ steps .*|Removing .*|Touching .*|Assuming .*|Skipping .*|)$"
+)
+#: What it adds to an error that our own line has explained.
+_AFTER_ERROR = re.compile(
+    r"^(Error in rule .*|    (jobid|input|output|conda-env|message|shell|params|reason|"
+    r"threads|resources|wildcards|priority): ?.*|    +\(.*\)|RuleException:|"
+    r"CalledProcessError in .*|Command .* returned non-zero exit status .*|"
+    r"\w*Error in file .*, line \d+:|Exiting because a job execution failed.*|"
+    r"Shutting down, .*|Removing output files .*|Trying to restart job .*|"
+    r"WorkflowError:|At least one job did not complete successfully\.|"
+    r"Error: Directory cannot be locked\..*|/.*|If you are sure that no other .*|"
+    r"Storing output in storage\.|    +.*\.py\", line .*|  File .*, line .*)$"
+)
+_EXPLAINED = re.compile(r"^(\w+(Error|Exception)) in \w+: ")
+_LOCKED = (
+    "Another run works in this folder, or the last one was killed. If none does: "
+    "make unlock, then the same command again."
+)
+_START = re.compile(r"Job (\d+): ((\w+): (.*))$")
+_STAGED = re.compile(r"([^ ]+) / ([^ ]+) repeats (\d+-\d+)$")
+
+
+class Work:
+    """How much there is to do, how much is done, and when it may be over.
+
+    Parameters
+    ----------
+    sizes : mapping of (str, str, str, str) to float
+        (stage, data set, method, batch) of each job that is still to run -> its size,
+        in units of which every method has its own speed.
+    """
+
+    def __init__(self, sizes):
+        self.left = dict(sizes)
+        self.spent = 0.0
+        self._done = defaultdict(lambda: [0.0, 0.0])  # (stage, method): seconds, size
+
+    def finish(self, key, seconds):
+        """A job took that long."""
+        size = self.left.pop(key, None)
+        if size is None:
+            return
+        self.spent += seconds
+        rate = self._done[key[0], key[2]]
+        rate[0] += seconds
+        rate[1] += size
+
+    def seconds_left(self):
+        """Expected seconds of the jobs that are left, one after the other."""
+        rates = {key: seconds / size for key, (seconds, size) in self._done.items()}
+        if not rates:
+            return None
+        usual = sorted(rates.values())[len(rates) // 2]
+        return sum(
+            size * rates.get((stage, method), usual)
+            for (stage, _, method, _), size in self.left.items()
+        )
+
+    @property
+    def share(self):
+        """Part of the work that is done, between 0 and 1; None before the first."""
+        left = self.seconds_left()
+        return None if left is None else self.spent / max(self.spent + left, 1e-9)
+
+
+def sizes_of(plan):
+    """Sizes of the searches and solves whose files are not there yet."""
+    sizes = {}
+    for stage, dataset, method, batch in _jobs(plan):
+        folder = {"search": "search", "solve": "records"}[stage]
+        path = plan.results / folder / dataset / method / f"{batch}.json"
+        if path.exists():
+            continue
+        n = plan.entry(dataset).n or 1000
+        points = 1
+        if stage == "search":
+            recipe = plan.recipe(dataset, method)
+            folds = recipe["folds"] or plan.config.search.folds
+            points = folds * _n_points(recipe["grid"], plan.config.search.step)
+        # Between linear and cubic; the start of a process and of a fit counts too.
+        size = points * (0.2 + (n / 1000) ** 1.5)
+        sizes[stage, dataset, method, batch] = len(repeats_of(path)) * size
+    return sizes
+
+
+def _jobs(plan):
+    """(stage, data set, method, batch) of every search and solve."""
+    for dataset, method in plan.cells:
+        chain = [plan.search_method(dataset, method)]
+        while chain[-1] and plan.hand_over_method(dataset, chain[-1]):
+            chain.append(plan.hand_over_method(dataset, chain[-1]))
+        for batch in plan.batches(dataset):
+            for searched in filter(None, chain):
+                yield "search", dataset, searched, batch
+            yield "solve", dataset, method, batch
+
+
+def _n_points(grid, step):
+    relative = [axis["relative_to"] for axis in grid.values() if isinstance(axis, dict)]
+    return prod(
+        map(len, expand_grid(grid, dict.fromkeys(relative, 1.0), step).values())
+    )
+
+
+def follow(command, plan, stream=None):
+    """Run a snakemake command; show one live line, errors, and nothing else.
+
+    Parameters
+    ----------
+    command : list of str
+    plan : adakern.bench.config.plan.Plan
+        Of the experiment that the command runs.
+    stream : text file, default=sys.stdout
+        On a terminal the line is drawn again and again; elsewhere it is printed at
+        every twentieth of the work.
+
+    Returns
+    -------
+    int
+        Snakemake's exit status.
+    """
+    line = _Line(plan, stream or sys.stdout)
+    started, explained = {}, False
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, bufsize=1
+    ) as process:
+        try:
+            for text in map(str.rstrip, process.stdout):
+                if match := _START.match(text):
+                    number, label, stage, what = match.groups()
+                    started[number] = (time.monotonic(), stage, what)
+                    line.show(label)
+                elif match := re.match(r"Finished jobid: (\d+)", text):
+                    line.finish(*started.pop(match[1], (0, "", "")))
+                elif text == "LockException:":
+                    explained = True
+                    line.say(_LOCKED)
+                elif _EXPLAINED.match(text):
+                    explained = True
+                    line.say(text)
+                elif explained and re.match(r"    log: (\S+)", text):
+                    line.say(f"  Its log: {text.split()[1]}")
+                elif not (_NOISE.match(text) or (explained and _is_echo(text))):
+                    explained = explained or text.startswith("WorkflowError in file")
+                    if not text.startswith("WorkflowError in file"):
+                        line.say(text)
+        except KeyboardInterrupt:  # Snakemake got it too, and ends its jobs in order
+            line.say("Ending the jobs that run; the same command goes on from here.")
+            for _ in process.stdout:
+                pass
+    line.end(process.returncode)
+    return process.returncode
+
+
+def _is_echo(text):
+    return bool(_AFTER_ERROR.match(text))
+
+
+class _Line:
+    """The live line."""
+
+    def __init__(self, plan, stream):
+        self.plan, self.stream = plan, stream
+        self.live = stream.isatty()
+        self.work = Work(sizes_of(plan))
+        self.cells = {}
+        self.start = time.monotonic()
+        self.label, self.printed = "", -1
+
+    def finish(self, started, stage, what):
+        """A job is done; a solve may change who is ahead."""
+        if match := _STAGED.match(what):
+            key = (stage, *match.groups())
+            self.work.finish(key, time.monotonic() - started)
+            if stage == "solve":
+                dataset, method, batch = match.groups()
+                folder = self.plan.results / "records" / dataset / method
+                self._read(folder / f"{batch}.json")
+        self.show()
+
+    def _read(self, path):
+        for record in read_json(path) if path.exists() else []:
+            if record["status"] == "ok":
+                scores = record["metrics"]["test"]
+                score = scores.get(MAIN_METRIC[record["task"]])
+                key = record["task"], record["dataset"], record["method"]
+                if score is not None:
+                    self.cells.setdefault(key, []).append(score)
+
+    def ahead(self):
+        """The method with the most best means so far, where two can be compared."""
+        means = defaultdict(dict)
+        for (task, dataset, method), scores in self.cells.items():
+            means[task, dataset][method] = sum(scores) / len(scores)
+        wins = defaultdict(int)
+        contested = 0
+        for (task, _), of_dataset in means.items():
+            if len(of_dataset) > 1:
+                contested += 1
+                pick = max if GREATER_IS_BETTER[MAIN_METRIC[task]] else min
+                wins[pick(of_dataset, key=of_dataset.get)] += 1
+        if not wins:
+            return ""
+        name = max(wins, key=wins.get)
+        return f"ahead: {name} ({wins[name]} of {contested} sets)"
+
+    def show(self, label=None):
+        """Draw the line; on no terminal only at every twentieth of the work."""
+        self.label = label or self.label
+        share = self.work.share
+        if not self.live:
+            if share is not None and int(20 * share) > self.printed:
+                self.printed = int(20 * share)
+                print(self._text(share), file=self.stream, flush=True)
+            return
+        width = _columns()
+        text = self._text(share) if share is not None else self.label
+        if len(text) + len(self.label) + 3 <= width and share is not None:
+            text += f" · {self.label}"
+        print(f"\r\033[K{text[: width - 1]}", end="", file=self.stream, flush=True)
+
+    def _text(self, share):
+        elapsed = time.monotonic() - self.start
+        parts = [f"{100 * share:3.0f} %", duration(round(elapsed))]
+        if 0 < share < 1:
+            parts.append(f"about {duration(round(elapsed * (1 - share) / share))} left")
+        return " · ".join(filter(None, [*parts, self.ahead()]))
+
+    def say(self, text):
+        """A line that stays."""
+        if self.live:
+            print("\r\033[K", end="", file=self.stream)
+        print(text, file=self.stream, flush=True)
+
+    def end(self, returncode):
+        if self.live:
+            print("\r\033[K", end="", file=self.stream, flush=True)
+        if returncode:
+            self.say(
+                "Stopped. What is finished is kept: the same command goes on from "
+                "there. Snakemake's own account is in .snakemake/log."
+            )
+
+
+def _columns():
+    import shutil
+
+    return shutil.get_terminal_size((80, 24)).columns

@@ -1,0 +1,73 @@
+"""``adakern run``: an experiment, from its configuration to its comparison."""
+
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from adakern.bench.cli.progress import follow
+from adakern.bench.config.compose import CONF
+from adakern.bench.config.plan import load_plan
+from adakern.bench.report.origin import in_one
+from adakern.bench.report.show import show
+
+__all__ = ["run", "snakemake_command"]
+
+
+def snakemake_command(overrides, cores):
+    """The command line that runs an experiment.
+
+    >>> from adakern.bench.cli.run import snakemake_command
+    >>> snakemake_command(["experiment=dank_uci", "protocol.repeats=3"], 2)[1:]
+    ['--cores', '2', '--config', 'experiment=dank_uci', 'overrides=protocol.repeats=3']
+    """
+    names = [o for o in overrides if o.startswith("experiment=")] or [
+        "experiment=quickstart"
+    ]
+    others = [o for o in overrides if not o.startswith("experiment=")]
+    beside = Path(sys.executable).with_name("snakemake")
+    program = str(beside) if beside.exists() else shutil.which("snakemake")
+    return [
+        program or "snakemake",
+        "--cores",
+        str(cores or os.cpu_count()),
+        "--config",
+        names[-1],
+        f"overrides={in_one([re.sub(r', +', ',', o) for o in others])}",
+    ]
+
+
+def run(overrides, cores=None, *, dry_run=False, conf=CONF):
+    """Run an experiment and print what it found.
+
+    Parameters
+    ----------
+    overrides : list of str
+        Hydra overrides, ``experiment=...`` among them.
+    cores : int, default=None
+        All of them where None.
+    dry_run : bool, default=False
+        Print Snakemake's command and what it would do, and do nothing.
+    conf : path, default=CONF
+        The configuration folder, that of the working directory.
+
+    Returns
+    -------
+    int
+        Exit status.
+    """
+    plan = load_plan(overrides, conf)
+    command = snakemake_command(overrides, cores)
+    # Several jobs at a time, each with its own threads, would slow each other down.
+    for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
+        os.environ.setdefault(name, str(plan.config.jobs.threads))
+    if dry_run:
+        print(shlex.join(command), flush=True)
+        return subprocess.run([*command, "--dry-run", "--quiet", "rules"]).returncode
+    status = follow(command, plan)
+    if status == 0:
+        show(plan)
+    return status

@@ -1,0 +1,50 @@
+// Sorts a table by a click on a column's head, and shows the rows that hold a text.
+for (const table of document.querySelectorAll("table[data-sortable]")) {
+  const body = table.tBodies[0];
+  const value = (row, i) => {
+    const cell = row.cells[i];
+    const number = parseFloat(cell.dataset.value ?? cell.textContent);
+    return Number.isNaN(number) ? cell.textContent.trim() : number;
+  };
+  const blank = (v) => v === "" || v === "–" || v === "failed";
+  const compare = (a, b) =>
+    typeof a === "number" && typeof b === "number" ? a - b : String(a).localeCompare(String(b));
+  [...table.tHead.rows[0].cells].forEach((head, i) => {
+    head.setAttribute("aria-sort", "none");
+    head.tabIndex = 0;
+    const sort = () => {
+      const up = head.getAttribute("aria-sort") !== "ascending";
+      for (const other of table.tHead.rows[0].cells) other.setAttribute("aria-sort", "none");
+      head.setAttribute("aria-sort", up ? "ascending" : "descending");
+      const rows = [...body.rows].sort((x, y) => {
+        const [a, b] = [value(x, i), value(y, i)];
+        if (blank(a) || blank(b)) return blank(a) - blank(b);
+        return up ? compare(a, b) : compare(b, a);
+      });
+      body.append(...rows);
+    };
+    head.addEventListener("click", sort);
+    head.addEventListener("keydown", (event) => { if (event.key === "Enter") sort(); });
+  });
+  if (body.rows.length < 6) continue;
+  const input = document.createElement("input");
+  input.type = "search";
+  input.placeholder = "Show rows with …";
+  input.setAttribute("aria-label", "Show only the rows that hold this text");
+  input.addEventListener("input", () => {
+    const words = input.value.toLowerCase().split(/\s+/);
+    for (const row of body.rows) {
+      const text = row.textContent.toLowerCase();
+      row.hidden = !words.every((word) => text.includes(word));
+    }
+  });
+  table.parentElement.before(input);
+}
+// A link to something folded away opens it.
+const reveal = () => {
+  const target = location.hash && document.getElementById(decodeURIComponent(location.hash.slice(1)));
+  for (let part = target; part; part = part.parentElement) if (part.tagName === "DETAILS") part.open = true;
+  if (target) target.scrollIntoView();
+};
+addEventListener("hashchange", reveal);
+reveal();

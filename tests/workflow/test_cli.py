@@ -1,0 +1,162 @@
+"""The console command: its live line, its errors, what it passes on."""
+
+import io
+import re
+import sys
+
+import pytest
+
+from adakern.bench.cli.main import main
+from adakern.bench.cli.progress import Work, follow, sizes_of
+from adakern.bench.cli.run import snakemake_command
+from adakern.bench.config.plan import load_plan
+
+TALK = """
+import sys
+print('''%s''')
+sys.exit(%d)
+"""
+
+
+def told(lines, status=0, plan=None):
+    stream = io.StringIO()
+    plan = plan or load_plan(["experiment=quickstart", "dataset=[sk-wine]"])
+    talk = TALK % (lines, status)
+    assert follow([sys.executable, "-c", talk], plan, stream) == status
+    return stream.getvalue()
+
+
+def test_the_share_is_that_of_the_work():
+    work = Work(
+        {
+            ("search", "heart", "svm-cv", "0-4"): 10.0,
+            ("search", "sonar", "svm-cv", "0-4"): 30.0,
+            ("search", "heart", "dank", "0-4"): 10.0,
+        }
+    )
+    assert work.share is None
+    work.finish(("search", "heart", "svm-cv", "0-4"), 5.0)
+    # 0.5 s a unit: 15 s for sonar, and dank as fast for want of better knowledge.
+    assert work.seconds_left() == pytest.approx(20.0)
+    assert work.share == pytest.approx(5 / 25)
+    work.finish(("search", "heart", "dank", "0-4"), 30.0)
+    assert work.share == pytest.approx(35 / 50)
+    work.finish(("search", "unknown", "x", "0-4"), 99.0)
+    work.finish(("search", "sonar", "svm-cv", "0-4"), 15.0)
+    assert work.share == 1.0
+
+
+def test_sizes_follow_the_grid_and_the_rows(tmp_path):
+    plan = load_plan(
+        [
+            "experiment=quickstart",
+            "dataset=[sk-wine,sk-breast-cancer]",
+            "method=[svm-cv,dank]",
+            f"results={tmp_path}",
+        ]
+    )
+    sizes = sizes_of(plan)
+    assert len(sizes) == 6  # dank takes over the searches of svm-cv
+    search = sizes["search", "sk-wine", "svm-cv", "0-4"]
+    assert search == pytest.approx(
+        sizes["solve", "sk-wine", "svm-cv", "0-4"] * 3 * 6 * 6
+    )
+    assert sizes["search", "sk-breast-cancer", "svm-cv", "0-4"] > search
+    record = plan.results / "records" / "sk-wine" / "dank" / "0-4.json"
+    record.parent.mkdir(parents=True)
+    record.touch()
+    assert len(sizes_of(plan)) == 5
+
+
+def test_work_that_goes_well_is_a_line_at_every_twentieth(tmp_path):
+    text = told(
+        """Building DAG of jobs...
+Job stats:
+job        count
+-------  -------
+solve          1
+total          1
+
+[Sun Nov 22 01:00:00 2026]
+Job 3: solve: sk-wine / svm-cv repeats 0-4
+Reason: Missing output files
+Finished jobid: 3 (Rule: solve)
+1 of 2 steps (50%) done"""
+    )
+    (line,) = text.splitlines()
+    assert re.match(r" *\d+ % · .* · about .* left$", line)
+
+
+def test_an_explained_error_stands_without_snakemakes_echo():
+    text = told(
+        """
+FileNotFoundError in table: no mirror and no url has it
+
+Error in rule table:
+    message: data: heart
+    jobid: 5
+    output: data/tables/heart.npz
+    log: data/tables/logs/heart.log (check log file(s) for error details)
+
+RuleException:
+CalledProcessError in file "/x/data.smk", line 22:
+Command 'set -euo pipefail;  python x.py' returned non-zero exit status 1.
+Exiting because a job execution failed. Look below for error messages
+WorkflowError:
+At least one job did not complete successfully.""",
+        status=1,
+    )
+    assert text.splitlines() == [
+        "FileNotFoundError in table: no mirror and no url has it",
+        "  Its log: data/tables/logs/heart.log",
+        "Stopped. What is finished is kept: the same command goes on from there. "
+        "Snakemake's own account is in .snakemake/log.",
+    ]
+
+
+def test_a_lock_that_a_killed_run_left_has_its_way_out():
+    text = told(
+        """LockException:
+Error: Directory cannot be locked. Please make sure that no other Snakemake process
+/home/somebody/adakern
+If you are sure that no other instances of snakemake are running on this directory""",
+        status=1,
+    )
+    assert "make unlock" in text and "Directory" not in text
+
+
+def test_an_error_that_nobody_explained_is_shown_in_full():
+    text = told("Error in rule table:\\n    jobid: 5\\nMissingInputException", status=1)
+    assert "Error in rule table:" in text and "jobid: 5" in text
+
+
+def test_the_command_is_snakemakes():
+    command = snakemake_command(["dataset=[a, b]", "protocol.repeats=3"], 2)
+    assert command[1:5] == ["--cores", "2", "--config", "experiment=quickstart"]
+    assert command[5] == "overrides=dataset=[a,b] protocol.repeats=3"
+
+
+def test_a_dry_run_prints_the_command(project, monkeypatch, capfd):
+    monkeypatch.setattr("adakern.bench.cli.main.CONF", project.root / "conf")
+    overrides = ["dataset=[sk-wine]", "method=[svm-cv]", "tracking.enabled=false"]
+    assert main(["run", "--dry-run", "--cores", "1", *overrides]) == 0
+    shown = capfd.readouterr().out
+    assert "snakemake --cores 1 --config experiment=quickstart" in shown
+    assert not (project.root / "results").exists()
+
+
+def test_wrong_settings_end_in_one_line(monkeypatch):
+    with pytest.raises(SystemExit) as stopped:
+        main(["run", "quickstart", "protocol.repeat=3"])
+    assert "'repeat' is not a setting" in str(stopped.value)
+    with pytest.raises(SystemExit, match=r"no blank after a comma: dataset=\[a,b\]"):
+        main(["run", "quickstart", "dataset=[a,", "b]"])
+    with pytest.raises(SystemExit, match="no finished run; first: adakern run"):
+        main(["show", "dank_uci", "protocol.seed=99", "results=nowhere"])
+
+
+def test_without_a_command_it_helps(capsys):
+    assert main([]) == 0
+    shown = capsys.readouterr().out
+    for command in ("compare", "run", "show", "describe", "track", "publish"):
+        assert command in shown

@@ -1,0 +1,101 @@
+"""The report in a real browser: what a reader sees and can do."""
+
+import shutil
+
+import pytest
+
+from adakern.bench.report.page import report
+from adakern.bench.stages.compare import compare
+from record_factory import make_record, write_records
+
+CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium")
+METHODS = [f"method-{letter}" for letter in "abcdef"]
+DATASETS = [f"data-set-{k}" for k in range(12)]
+
+
+@pytest.fixture(scope="module")
+def page_file(tmp_path_factory):
+    out = tmp_path_factory.mktemp("wide")
+    records = [make_record(d, m, k) for d in DATASETS for m in METHODS for k in (0, 1)]
+    compare(write_records(out, records), out)
+    report(out, {"name": "wide", "protocol": {}})
+    return out / "report.html"
+
+
+@pytest.fixture(scope="module")
+def browser():
+    playwright = pytest.importorskip("playwright.sync_api")
+    with playwright.sync_playwright() as p:
+        browser = p.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def tab(browser, page_file):
+    tab = browser.new_page(viewport={"width": 1400, "height": 900})
+    tab.errors = []
+    tab.on("pageerror", lambda error: tab.errors.append(str(error)))
+    tab.on("request", lambda request: tab.errors.append(request.url))
+    tab.goto(page_file.as_uri())
+    yield tab
+    assert tab.errors == [page_file.as_uri()]  # nothing else was asked for
+    tab.close()
+
+
+@pytest.mark.parametrize("width", [1400, 800])
+def test_the_page_fits_and_the_names_stay_in_sight(tab, width):
+    tab.set_viewport_size({"width": width, "height": 900})
+    assert tab.evaluate("document.documentElement.scrollWidth") <= width
+    table = tab.locator("#classification table").first
+    name = table.locator("tbody th").first
+    before = name.bounding_box()["x"]
+    scrolled = table.evaluate(
+        "t => { t.parentElement.scrollLeft = 1e4; return t.parentElement.scrollLeft }"
+    )
+    assert scrolled > 0 or width == 1400
+    assert name.bounding_box()["x"] == pytest.approx(before, abs=1)
+    assert before >= 0
+
+
+def test_a_click_sorts_and_a_word_filters(tab):
+    table = tab.locator("#classification table").first
+    head = table.locator("thead th").nth(4)
+    head.click(position={"x": 5, "y": 3})
+    shown = [float(t.split()[0].rstrip("○●")) for t in cells(table, 4)]
+    assert shown == sorted(shown) and head.get_attribute("aria-sort") == "ascending"
+    head.click(position={"x": 5, "y": 3})
+    shown = [float(t.split()[0].rstrip("○●")) for t in cells(table, 4)]
+    assert shown == sorted(shown, reverse=True)
+    tab.locator("#classification input[type=search]").first.fill("method-c")
+    assert [n for n in cells(table, 0) if n] == ["method-c"]
+
+
+def cells(table, column):
+    rows = table.locator("tbody tr:visible")
+    return [
+        row.locator("th, td").nth(column).inner_text().strip() for row in rows.all()
+    ]
+
+
+def test_a_link_to_a_folded_panel_opens_it(tab):
+    panel = tab.locator("#method-method-d")
+    assert not panel.evaluate("p => p.open")
+    tab.locator("#classification tbody a", has_text="method-d").first.click()
+    tab.wait_for_function("document.getElementById('method-method-d').open")
+
+
+def test_it_prints(tab, tmp_path):
+    tab.pdf(path=tmp_path / "report.pdf", prefer_css_page_size=True)
+    assert (tmp_path / "report.pdf").read_bytes().startswith(b"%PDF")
+    tab.emulate_media(media="print")
+    assert not tab.locator("nav").is_visible()
+
+
+def test_dark_mode(browser, page_file):
+    tab = browser.new_page(color_scheme="dark")
+    tab.goto(page_file.as_uri())
+    background = tab.evaluate("getComputedStyle(document.body).backgroundColor")
+    tab.close()
+    assert max(map(int, background.strip("rgb()").split(","))) < 64
