@@ -12,7 +12,7 @@ BIN := .venv/bin
 SNAKEMAKE = $(BIN)/snakemake --cores $(CORES) --config experiment=$(EXPERIMENT) \
 	overrides="$(OVERRIDES)"
 
-.PHONY: run env test test-oldest lint format bench unlock publish clean
+.PHONY: run env test test-oldest torture kills lint format bench unlock publish clean
 
 run: .venv/workflow.done  ## run an experiment and print its comparison
 	@$(BIN)/python workflow/scripts/progress.py $(SNAKEMAKE)
@@ -26,6 +26,13 @@ test: .venv/test.done  ## run every test
 
 test-oldest: .venv-oldest/done  ## the library's tests on the oldest versions it declares
 	.venv-oldest/bin/python -m pytest -n $(CORES) --dist worksteal tests
+
+torture: .venv/test.done  ## every estimator at extremes, at most 30 minutes
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 PYTHONPATH=tests $(BIN)/python \
+		tests/campaign.py --minutes 30 --jobs $(CORES) --table docs/torture.md
+
+kills: .venv/test.done  ## 30 kills at random times, each mended and compared
+	PYTHONPATH=tests $(BIN)/python tests/kills.py --kills 30 --table docs/torture.md
 
 lint: .venv/test.done  ## check style and types: ruff, snakefmt, mypy
 	$(BIN)/ruff check .

@@ -27,6 +27,8 @@ class Table:
     feature_names : list of str
     groups : int64 array of shape (n,) or None
         Rows with the same number belong together (a patient's recordings).
+    in_order_of_time : bool
+        Whether a row was observed no earlier than those before it.
     test_rows : int64 array or None
         Row numbers of the published test set.
     published_splits : bool array of shape (n_splits, n) or None
@@ -47,6 +49,7 @@ class Table:
     test_rows: np.ndarray | None = None
     published_splits: np.ndarray | None = None
     tuning_rows: np.ndarray | None = None
+    in_order_of_time: bool = False
     provenance: dict = field(default_factory=dict)
 
     @property
@@ -86,6 +89,7 @@ class Table:
             "name": self.name,
             "task": self.task,
             "feature_names": list(self.feature_names),
+            "in_order_of_time": self.in_order_of_time,
             "provenance": self.provenance,
         }
         with atomic_path(path) as partial, open(partial, "wb") as file:

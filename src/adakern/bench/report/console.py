@@ -13,6 +13,7 @@ from adakern.bench.report.tables import (
     display,
     read_tables,
 )
+from adakern.bench.report.wording import printable
 
 __all__ = ["print_table"]
 
@@ -96,4 +97,4 @@ def _failures(solves):
     yield f"\n{len(missing)} of {len(solves)} solves gave no result:"
     for keys, rows in missing.groupby(["dataset", "method", "status", "reason"]):
         dataset, method, status, reason = keys
-        yield f"  {dataset} / {method}: {len(rows)} x {status}: {reason}"
+        yield printable(f"  {dataset} / {method}: {len(rows)} x {status}: {reason}")

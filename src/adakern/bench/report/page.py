@@ -24,7 +24,7 @@ from adakern.bench.report.tables import (
     display,
     read_tables,
 )
-from adakern.bench.report.wording import duration, protocol_in_words
+from adakern.bench.report.wording import duration, printable, protocol_in_words
 from adakern.evaluation import MAIN_METRIC, METRICS
 
 __all__ = ["inline_svg", "report"]
@@ -75,6 +75,7 @@ def report(
     environment = Environment(
         loader=PackageLoader("adakern.bench.report"),
         autoescape=True,
+        finalize=printable,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,

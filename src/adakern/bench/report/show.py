@@ -16,6 +16,11 @@ def main():
         plan = load_plan(sys.argv[1:])
     except ConfigError as error:
         sys.exit(str(error))
+    if not (plan.results / "report.html").exists():
+        sys.exit(
+            f"There are no results in {plan.results} yet. Run the experiment first: "
+            f"snakemake --cores 2 --config experiment={plan.config.experiment}"
+        )
     if plan.cells:
         print_table(plan.results)
     print(f"\nReport: {(plan.results / 'report.html').resolve().as_uri()}")
