@@ -17,7 +17,7 @@ SNAKEMAKE = $(BIN)/snakemake --cores $(CORES) --config experiment=$(EXPERIMENT) 
 PIP = $(BIN)/pip install --quiet --no-compile
 
 .DEFAULT_GOAL := help
-.PHONY: help run env ui test test-oldest lint format docs bench unlock publish clean clean-results
+.PHONY: help run env ui test test-oldest torture kills lint format docs bench unlock publish clean clean-results
 
 help:  ## list the commands
 	@echo "adakern: kernels that adapt to the data. First of all: make run"; echo
@@ -45,6 +45,13 @@ test: .venv/test.done  ## run every test
 
 test-oldest: .venv-oldest/done  ## the library's tests on the oldest versions it declares
 	.venv-oldest/bin/python -m pytest -n $(CORES) --dist worksteal tests
+
+torture: .venv/test.done  ## every estimator at extremes, at most 30 minutes
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 PYTHONPATH=tests $(BIN)/python \
+		tests/campaign.py --minutes 30 --jobs $(CORES) --table docs/torture.md
+
+kills: .venv/test.done  ## 30 kills at random times, each mended and compared
+	PYTHONPATH=tests $(BIN)/python tests/kills.py --kills 30 --table docs/torture.md
 
 lint: .venv/test.done  ## check style and types: ruff, snakefmt, mypy
 	$(BIN)/ruff check .

@@ -15,10 +15,10 @@ import numpy as np
 from sklearn.svm import SVC
 
 from adakern.dank.decomposed import decompose
-from adakern.dank.quartic import label_box
 from adakern.dank.working_set import maximise_on_rows
 from adakern.datasets import make_covtype_like
 from adakern.kernels import kernel_product
+from adakern.svm.dual import classification_dual
 
 C, GAMMA, ROWS_PER_CLUSTER = 10.0, 0.5, 1000
 KERNEL = {"kernel": "rbf", "gamma": GAMMA}
@@ -45,7 +45,7 @@ def wait(device):
 def run(library, dtype, device, X, y, T, t):
     """Seconds of the decomposed fit, the whole fit and the prediction; the accuracy."""
     X, y, T = arrays(library, dtype, device, X, y, T)
-    box, n_clusters = label_box(y, C), max(1, len(X) // ROWS_PER_CLUSTER)
+    box, n_clusters = classification_dual(y, C), max(1, len(X) // ROWS_PER_CLUSTER)
     seconds = []
 
     def timed(function, *args, **options):

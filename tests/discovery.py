@@ -37,6 +37,18 @@ def all_estimators():
 
 
 def _can_be_fitted(estimator):
-    """Whether the optional packages that the class names are installed."""
+    """Whether it needs no argument and the packages that it names are installed.
+
+    A search needs an estimator; tests/test_model_selection.py has scikit-learn's checks
+    of it.
+    """
+    required = [
+        parameter
+        for parameter in inspect.signature(estimator).parameters.values()
+        if parameter.default is parameter.empty
+        and parameter.kind != parameter.VAR_KEYWORD
+    ]
+    if required:
+        return False
     packages = getattr(estimator, "_required_packages", ())
     return all(importlib.util.find_spec(package) for package in packages)

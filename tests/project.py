@@ -11,7 +11,15 @@ from pathlib import Path
 __all__ = ["Project"]
 
 REPOSITORY = Path(__file__).resolve().parents[1]
-PARTS = ("Snakefile", "workflow", "conf", "profiles", "src", "data/published")
+PARTS = (
+    "Snakefile",
+    "workflow",
+    "methods",
+    "conf",
+    "profiles",
+    "src",
+    "data/published",
+)
 
 EXPERIMENT = """\
 # @package _global_

@@ -28,7 +28,17 @@ TOOLS = (
 
 COMMANDS = (
     *("slurmctld", "slurmd", "slurmdbd"),
-    *("sbatch", "srun", "scancel", "sacct", "sacctmgr", "scontrol", "sinfo", "squeue"),
+    *(
+        "sbatch",
+        "srun",
+        "scancel",
+        "sacct",
+        "sacctmgr",
+        "scontrol",
+        "sinfo",
+        "squeue",
+        "sdiag",
+    ),
 )
 #: Variable of every process of a cluster's jobs: its folder.
 MARK = "TEST_CLUSTER"

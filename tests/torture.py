@@ -7,9 +7,11 @@ over. A bare internal error, NaN without a word, a crash or a run without end is
 import multiprocessing
 import resource
 import signal
+import time
 import traceback
 import warnings
 from dataclasses import dataclass
+from importlib import import_module
 from numbers import Real
 
 import numpy as np
@@ -18,7 +20,7 @@ from sklearn.datasets import make_classification
 
 __all__ = ["Verdict", "cases", "judge"]
 
-#: Seconds that a fit of a few dozen rows may take on a busy machine.
+#: Seconds of the processor that a fit of a few dozen rows may take.
 PATIENCE = 60
 
 #: What no message may begin with: not the project's words but those of a library.
@@ -176,26 +178,37 @@ def _precomputed(model, K):
 
 
 def judge(Estimator, case, seconds=PATIENCE, memory=None):
-    """Run one case in a process of its own and say how it ended."""
+    """Run one case in a process of its own and say how it ended.
+
+    The time is the processor's: beside busy neighbours a fit takes no more of it.
+    """
+    for package in getattr(Estimator, "_required_packages", ()):
+        import_module(package)  # once: PyTorch takes longer than most fits
     receiver, sender = multiprocessing.Pipe(duplex=False)
     process = multiprocessing.get_context("fork").Process(
-        target=_try, args=(sender, Estimator, case, memory)
+        target=_try, args=(sender, Estimator, case, seconds, memory)
     )
     process.start()
     sender.close()
     try:
-        if not receiver.poll(seconds):
-            return Verdict(False, f"no end within {seconds} s")
+        if not receiver.poll(100 * seconds):
+            return Verdict(False, "it sleeps")
         return receiver.recv()
     except EOFError:
         process.join()
-        return Verdict(False, f"crash: {signal.Signals(-process.exitcode).name}")
+        name = signal.Signals(-process.exitcode).name
+        late = name in ("SIGXCPU", "SIGKILL")
+        return Verdict(
+            False, f"no end within {seconds} s" if late else f"crash: {name}"
+        )
     finally:
         process.kill()
         process.join()
 
 
-def _try(sender, Estimator, case, memory):
+def _try(sender, Estimator, case, seconds, memory):
+    used = int(time.process_time())
+    resource.setrlimit(resource.RLIMIT_CPU, (used + seconds, used + seconds + 5))
     if memory is not None:
         resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
     model = Estimator()

@@ -18,6 +18,7 @@ __all__ = [
     "KERNELS",
     "KernelMixin",
     "by_row_blocks",
+    "check_square",
     "exponential_decay",
     "gram_matrix",
     "kernel_diagonal",
@@ -388,6 +389,20 @@ def resolve_gamma(gamma, X):
         return 1.0 / X.shape[1]
     variance = float(array_namespace(X).var(X))
     return 1.0 / (X.shape[1] * variance) if variance > 0 else 1.0
+
+
+def check_square(K):
+    """Refuse a precomputed Gram matrix of training rows that is not square.
+
+    Raises
+    ------
+    ValueError
+    """
+    if K.shape[0] != K.shape[1]:
+        raise ValueError(
+            "a precomputed kernel must be a square matrix for fit, got shape "
+            f"{tuple(K.shape)}"
+        )
 
 
 class KernelMixin:

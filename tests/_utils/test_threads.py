@@ -4,7 +4,12 @@ import numpy as np
 import pytest
 from threadpoolctl import ThreadpoolController
 
-from adakern._utils.threads import SMALL_SYSTEM, one_scipy_thread, one_thread
+from adakern._utils.threads import (
+    SMALL_SYSTEM,
+    one_blas_thread,
+    one_scipy_thread,
+    one_thread,
+)
 from adakern.baselines import BayesianMKLRegressor, DeepMKL, FalkonRegressor
 from adakern.dank import DANKClassifier, DANKRegressor
 from adakern.lab import AsymmetricKernelRidge, LABRBFRegressor
@@ -39,6 +44,14 @@ def test_scipy_alone_is_kept_to_one_thread():
 def test_large_systems_keep_all_threads():
     with one_scipy_thread(SMALL_SYSTEM + 1):
         assert threads() == {"numpy": 2, "scipy": 2}
+
+
+def test_loops_of_small_systems_get_one_thread():
+    with one_blas_thread(SMALL_SYSTEM):
+        assert threads() == {"numpy": 1, "scipy": 1}
+    with one_blas_thread(SMALL_SYSTEM + 1):
+        assert threads() == {"numpy": 2, "scipy": 2}
+    assert threads() == {"numpy": 2, "scipy": 2}
 
 
 def test_one_kind_of_threads_or_all():

@@ -7,16 +7,15 @@ import numpy as np
 import pytest
 from sklearn.svm import SVC, SVR
 
-from adakern.dank.decomposed import (
-    cluster_decisions,
-    decompose,
-    for_each_cluster,
-    svm_dual,
-)
-from adakern.dank.partition import clusters_for, coupling, partition
-from adakern.dank.quartic import label_box, maximise_quartic, tube_box
+from adakern.dank.decomposed import cluster_decisions, decompose, for_each_cluster
+from adakern.dank.interior_point import maximise_quartic
+from adakern.dank.partition import clusters_for, partition
+from adakern.dank.theory import coupling
 from adakern.dank.working_set import maximise_on_rows, never_support
 from adakern.kernels import gram_matrix
+from adakern.svm.dual import classification_dual as label_box
+from adakern.svm.dual import regression_dual as tube_box
+from adakern.svm.libsvm import dual_on_rows as svm_dual
 
 KERNEL = {"kernel": "rbf", "gamma": 2.0}
 

@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 from sklearn.svm import SVC, SVR
 
-from adakern.dank import DANKClassifier, DANKRegressor, exact, saddle
+from adakern.dank import DANKClassifier, DANKRegressor, checks, exact, warm_start
 from adakern.dank.saddle import make_saddle
 from adakern.kernels import gram_matrix
 from adakern.svm.dual import classification_dual, regression_dual
@@ -146,6 +146,25 @@ def test_eta_rule_is_the_squared_norm_of_the_svm():
     assert_allclose(rule.objective_, given.objective_, rtol=1e-3)
 
 
+@pytest.mark.parametrize("strategy", ["exact", "decomposed", "whole"])
+@pytest.mark.parametrize("task", ["classification", "regression"])
+def test_eta_is_visible_and_does_not_hang_on_the_digits_of_libsvm(task, strategy):
+    X, y = problem(60, 15, task)
+    kind = SVR if task == "regression" else SVC
+    machine = kind(C=2.0, gamma=0.5, tol=1e-10).fit(X, y)
+    eta = float((machine.dual_coef_**2).sum())
+    options = {"C": 2.0, "strategy": strategy, "n_clusters": 1}
+    fitted = model(task, tol=1e-4, **options).fit(X, y)
+    assert_allclose(fitted.eta_, eta, rtol=1e-4)
+    assert model(task, tol=1e-4, eta=3.0, **options).fit(X, y).eta_ == 3.0
+
+
+def test_eta_of_each_pair_of_classes():
+    X, _ = problem(60, 15, "classification")
+    fitted = model("classification", tol=1e-4).fit(X, np.arange(60) % 3)
+    assert len(fitted.eta_) == len(fitted.rank_) == 3
+
+
 def test_rank_is_bounded_by_the_trace():
     X, y = problem(80, 17, "classification")
     fitted = model("classification", C=2.0, eta="svm", tau=0.01).fit(X, y)
@@ -171,13 +190,13 @@ def test_methods_of_the_papers_climb_to_the_same_optimum(method):
 def test_start_is_the_best_multiple_of_the_support_vector_machine(task):
     X, y = problem(50, 25, task)
     dual, K, eta = dual_of(task, y, 10.0), gram_matrix(X, gamma=0.5), 0.5
-    u = exact.support_vector_machine(K, dual)
+    u = warm_start.support_vector_machine(K, dual)
     h = make_saddle(K, dual, eta, 0.0)
-    start = exact.best_multiple(K, dual, eta, u, 1e-4)
+    start = warm_start.best_multiple(K, dual, eta, u, 1e-4)
     highest = max(h(s * u).value for s in np.linspace(0, 1, 201))
     assert h(u).value < highest <= h(start).value
     # A large eta has no quartic term.
-    assert exact.best_multiple(K, dual, 1e9, u, 1e-4) is u
+    assert warm_start.best_multiple(K, dual, 1e9, u, 1e-4) is u
 
 
 @pytest.mark.parametrize(
@@ -216,7 +235,6 @@ def test_path_for_many_rows_agrees(
     expected = model(task, tol=1e-6, **parameters).fit(X, y)
     monkeypatch.setattr(exact, "DENSE_ROWS", 10)
     monkeypatch.setattr(exact, "MACHINE_ITERATIONS", machine_iterations)
-    monkeypatch.setattr(saddle, "OPERATOR_ROWS", 10)
     fitted = model(task, tol=1e-6, **parameters).fit(X, y)
     assert fitted.converged_
     # The rule for eta starts from LIBSVM's solution, here with more digits.
@@ -229,5 +247,5 @@ def test_path_for_many_rows_agrees(
 def test_extreme_eigenvalues_of_many_rows(monkeypatch):
     K = gram_matrix(problem(50, 1, "regression")[0], kernel="linear") - np.eye(50)
     values = np.linalg.eigvalsh(K)
-    monkeypatch.setattr(exact, "DENSE_ROWS", 10)
-    assert_allclose(exact.extreme_eigenvalues(K), values[[0, -1]], rtol=1e-6)
+    monkeypatch.setattr(checks, "DENSE_ROWS", 10)
+    assert_allclose(checks.extreme_eigenvalues(K), values[[0, -1]], rtol=1e-6)

@@ -7,7 +7,7 @@ from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.neighbors import NearestNeighbors
 
 from adakern.dank import DANKClassifier, DANKRegressor, extension
-from adakern.dank.extension import reciprocal_neighbors
+from adakern.dank.extension import reciprocal_neighbours
 from adakern.kernels import squared_distances
 
 RNG = np.random.default_rng(0)
@@ -61,7 +61,7 @@ def test_reciprocal_neighbours(monkeypatch, n, m, length, scale):
     def distances(rows, columns=slice(None)):
         return squared_distances(rows, train[columns])
 
-    found = reciprocal_neighbors(new, n, distances)
+    found = reciprocal_neighbours(new, n, distances)
     M = dense_reciprocal(train, new)
     assert_allclose(M[found, np.arange(m)], M.max(axis=0))
 
@@ -109,7 +109,7 @@ def test_nystrom_formula():
 
 def test_hyperkernel_is_the_non_negative_least_squares_fit():
     fitted = fit("hyperkernel")
-    rule = fitted.machines_[0]._extension
+    rule = fitted.machines_[0].extension
     F, G = learned_F(fitted), np.column_stack([np.ones(60), rbf_kernel(X, gamma=0.5)])
     error = np.linalg.norm(rule.train_factor @ rule.train_factor.T - F)
     for beta in (np.eye(61)[0], np.full(61, 1 / 61)):
@@ -141,7 +141,7 @@ def test_blocks_do_not_change_the_answer(monkeypatch, rule):
         return (slice(i, i + 1) for i in range(n_rows))
 
     monkeypatch.setattr(extension, "row_blocks", single_rows)
-    monkeypatch.setattr("adakern.dank.exact.row_blocks", single_rows)
+    monkeypatch.setattr("adakern.dank.machines.row_blocks", single_rows)
     assert_allclose(fitted.decision_function(X_NEW), expected, atol=1e-10)
 
 
@@ -161,3 +161,24 @@ def test_ovo_shape_has_a_column_for_each_pair():
     model = DANKClassifier(decision_function_shape="ovo").fit(X, labels)
     assert model.decision_function(X_NEW).shape == (45, 6)
     assert_array_equal(model.predict(X_NEW), model.predict(X_NEW))
+
+
+@pytest.mark.parametrize("rule", [None, "knn", "nystrom", "hyperkernel", "none"])
+@pytest.mark.parametrize("kind", [DANKClassifier, DANKRegressor])
+def test_rows_one_by_one_are_answered_as_together(kind, rule):
+    model = kind(C=2.0, gamma=0.5, eta=1.0)
+    if rule is not None:  # None is the default
+        model.set_params(extension=rule)
+    model.fit(X, Y)
+    decide = "predict" if kind is DANKRegressor else "decision_function"
+    together = getattr(model, decide)(X_NEW)
+    alone = [getattr(model, decide)(row[None, :])[0] for row in X_NEW]
+    assert_allclose(alone, together, rtol=1e-9, atol=1e-9)
+
+
+def test_anchors_need_no_seed():
+    rng = np.random.default_rng(3)
+    rows = rng.normal(size=(300, 2))
+    labels = np.where(rows[:, 0] > 0, 1, -1)
+    first, second = (DANKClassifier().fit(rows, labels) for _ in range(2))
+    assert_array_equal(first.decision_function(rows), second.decision_function(rows))

@@ -8,7 +8,7 @@ from sklearn.svm import SVC
 
 from adakern._utils import memory
 from adakern.dank import DANKClassifier, DANKRegressor
-from adakern.dank.exact import reserve
+from adakern.dank.checks import reserve
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(20, 2))

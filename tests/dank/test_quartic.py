@@ -9,16 +9,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import check_grad
 
-from adakern.dank.newton import climb
-from adakern.dank.quartic import (
-    Box,
-    label_box,
-    maximise_quartic,
-    objective,
-    row_gaps,
-    tube_box,
-)
+from adakern.dank.interior_point import maximise_quartic
+from adakern.dank.projected_newton import climb
+from adakern.dank.quartic import objective, row_gaps
 from adakern.kernels import gram_matrix
+from adakern.svm.dual import Dual as Box
+from adakern.svm.dual import classification_dual as label_box
+from adakern.svm.dual import regression_dual as tube_box
 
 
 def classification(n, gamma, C, seed=0):

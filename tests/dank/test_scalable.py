@@ -11,7 +11,7 @@ from sklearn.svm import SVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from adakern.dank import DANKClassifier, DANKRegressor
-from adakern.dank.rank import adaptive_rank
+from adakern.dank.machines import adaptive_rank
 from adakern.kernels import gram_matrix
 
 
@@ -156,7 +156,7 @@ def test_float32_predicts_as_float64_far_from_the_origin(strategy):
 
 def test_number_of_clusters_follows_from_the_budget(monkeypatch):
     X, y = tumours()
-    monkeypatch.setattr("adakern.dank.scalable.clusters_for", lambda n: n // 100)
+    monkeypatch.setattr("adakern.dank.base.clusters_for", lambda n: n // 100)
     model = DANKClassifier(C=5.0, gamma=1.0, strategy="decomposed", random_state=0)
     assert len(model.fit(X, y).machines_[0].partition.rows) == 4
 

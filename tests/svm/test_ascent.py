@@ -30,7 +30,7 @@ class Quadratic:
 
 
 class Objective:
-    def __call__(self, u):
+    def __call__(self, u, near=None):
         return Quadratic(u)
 
     def extrapolate(self, new, old, beta):

@@ -57,14 +57,14 @@ class HalfWay(DANKClassifier):
 METHOD = """\
 # @package method.bad
 classifier:
-  estimator: {_target_: misbehaving.Misbehaving}
+  estimator: {_target_: methods.misbehaving.Misbehaving}
 """
 
 
 @pytest.fixture
 def bad(project):
     """A project with the method ``bad``, which does as its parameter ``how`` says."""
-    project.write("misbehaving.py", MISBEHAVING)
+    project.write("methods/misbehaving.py", MISBEHAVING)
     project.write("conf/method/bad.yaml", METHOD)
     return project
 

@@ -8,7 +8,7 @@ import pytest
 
 LOST = """\
 # @package method.lost
-classifier: {estimator: {_target_: lost.Lost}}
+classifier: {estimator: {_target_: methods.lost.Lost}}
 """
 LOST_CODE = """\
 from sklearn.svm import SVC
@@ -24,7 +24,7 @@ class Lost(SVC):
 def repository(project):
     """The workflow in a git repository of its own."""
     project.write("conf/method/lost.yaml", LOST)
-    project.write("lost.py", LOST_CODE)
+    project.write("methods/lost.py", LOST_CODE)
     project.write(
         ".gitignore", "results\ndata/tables\n.snakemake\n__pycache__\nrun-*\n"
     )

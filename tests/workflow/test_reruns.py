@@ -23,13 +23,13 @@ METHODS = {
         "[map, {_target_: adakern.nystrom.CriterionNystroem, n_components: 5}], "
         "[svm, {_target_: sklearn.svm.LinearSVC}]]}}"
     ),
-    "own": "{estimator: {_target_: own_methods.nearest.Nearest}}",
+    "own": "{estimator: {_target_: methods.nearest.Nearest}}",
     "bought": "{estimator: {_target_: bought.Bought}}",
 }
 OWN = """\
 from sklearn.neighbors import KNeighborsClassifier
 
-from own_methods.numbers import NEIGHBOURS
+from methods.numbers import NEIGHBOURS
 
 
 class Nearest(KNeighborsClassifier):
@@ -67,9 +67,8 @@ def finished(shared_project):
         "# @package method.line\n"
         "regressor: {estimator: {_target_: sklearn.linear_model.Ridge}}\n",
     )
-    project.write("own_methods/__init__.py", "")
-    project.write("own_methods/nearest.py", OWN)
-    project.write("own_methods/numbers.py", "NEIGHBOURS = 3\n")
+    project.write("methods/nearest.py", OWN)
+    project.write("methods/numbers.py", "NEIGHBOURS = 3\n")
     project.write("site-packages/bought.py", BOUGHT)
     project.write(
         "site-packages/bought-1.0.dist-info/METADATA",
@@ -209,7 +208,7 @@ def test_an_estimator_family_and_those_that_take_over_its_parameters(project):
 def test_a_nested_estimator_an_own_module_and_an_upgraded_package(project):
     """(d), (f) Inside a Pipeline, beside the Snakefile, and from outside."""
     change_code(project, "src/adakern/nystrom/transformer.py", "    def fit(")
-    edit(project, "own_methods/numbers.py", ("3", "5"))
+    edit(project, "methods/numbers.py", ("3", "5"))
     path = "site-packages/bought-1.0.dist-info/METADATA"
     edit(project, path, ("Version: 1.0", "Version: 1.1"))
     run = dry_run(project)

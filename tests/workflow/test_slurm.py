@@ -15,7 +15,14 @@ import yaml
 from project import Project, Run
 from slurm import Cluster, reason_to_skip
 
-pytestmark = pytest.mark.skipif(bool(reason_to_skip()), reason=reason_to_skip())
+pytestmark = [
+    pytest.mark.skipif(bool(reason_to_skip()), reason=reason_to_skip()),
+    # Half a minute each on a quiet machine.
+    pytest.mark.timeout(1800),
+]
+
+#: Seconds for a run of the workflow, on a busy machine too.
+PATIENCE = 1500
 
 SUMMARY = "results/small/summary.csv"
 TWO_SETS = "dataset=[clowns,sk-wine] method=[plain,tuned]"
@@ -53,7 +60,7 @@ class Trouble(SVC):
 TROUBLED = """\
 # @package method.troubled
 classifier:
-  estimator: {_target_: trouble.Trouble}
+  estimator: {_target_: methods.trouble.Trouble}
 """
 
 
@@ -72,7 +79,7 @@ def project(tmp_path, cluster):
 def on(cluster, project):
     project.write("conf/method/tuned.yaml", TUNED)
     project.write("conf/method/troubled.yaml", TROUBLED)
-    project.write("trouble.py", TROUBLE)
+    project.write("methods/trouble.py", TROUBLE)
     project.environment |= cluster.environment
     project.profile = [
         *("--workflow-profile", "profiles/slurm"),
@@ -96,7 +103,7 @@ def one_machine(tmp_path_factory):
     """The summary of the same experiment without a cluster."""
     project = Project(tmp_path_factory.mktemp("one-machine"))
     project.write("conf/method/tuned.yaml", TUNED)
-    run = project.run(SUMMARY, overrides=TWO_SETS)
+    run = project.run(SUMMARY, overrides=TWO_SETS, timeout=PATIENCE)
     assert run.returncode == 0, run.output
     return summary(project)
 
@@ -117,7 +124,7 @@ def test_summary_is_that_of_one_machine(project, cluster, one_machine, how):
     if how == "arrays":
         without_groups(project)
         arguments = ["--slurm-array-jobs", "all"]
-    run = project.run(SUMMARY, *arguments, overrides=TWO_SETS, timeout=400)
+    run = project.run(SUMMARY, *arguments, overrides=TWO_SETS, timeout=PATIENCE)
     assert run.returncode == 0, run.output
     assert summary(project) == one_machine
     found = states(cluster, before)
@@ -127,7 +134,7 @@ def test_summary_is_that_of_one_machine(project, cluster, one_machine, how):
         assert run.output.count("Submitted array job") == 2
 
 
-def wait_for(condition, run, seconds=500):
+def wait_for(condition, run, seconds=PATIENCE):
     deadline = time.monotonic() + seconds
     while not condition():
         assert run.returncode is None, run.output
@@ -170,7 +177,7 @@ def test_what_a_cluster_does_to_jobs(project, cluster):
         cluster.says("scancel", "--signal=KILL", "--full", job_of(project, "killed"))
         node = cluster.jobs()[job_of(project, "cut-off")]["NodeList"]
         cluster.kill_node(node)
-        run.process.wait(550)
+        run.process.wait(PATIENCE)
     cluster.start_node(node)
     assert run.returncode == 0, run.output
 
@@ -200,7 +207,7 @@ def test_cancelled_and_killed_runs_are_gone_on_with(project, cluster, one_machin
     with started(project, SUMMARY, overrides=TWO_SETS) as run:
         wait_for(begun, run)
         run.process.send_signal(signal.SIGINT)  # as Ctrl-C does: it cancels its jobs
-        run.process.wait(120)
+        run.process.wait(PATIENCE)
     assert run.returncode != 0
     assert not cluster.says("squeue", "-h").strip()
 
@@ -209,7 +216,7 @@ def test_cancelled_and_killed_runs_are_gone_on_with(project, cluster, one_machin
         run.process.kill()
     cluster.says("scancel", "--user=root")
     assert project.run("--unlock", overrides=TWO_SETS).returncode == 0
-    run = project.run(SUMMARY, overrides=TWO_SETS)
+    run = project.run(SUMMARY, overrides=TWO_SETS, timeout=PATIENCE)
     assert run.returncode == 0, run.output
     assert summary(project) == one_machine
 
@@ -226,11 +233,29 @@ def test_two_experiments_at_once(project, cluster):
         command = [part.replace("small", "other") for part in project.command(SUMMARY)]
         beside = Run(command, project.root, project.environment)
         try:
-            run.process.wait(550)
-            beside.process.wait(550)
+            run.process.wait(PATIENCE)
+            beside.process.wait(PATIENCE)
         finally:
             beside.process.kill()
     assert run.returncode == 0 and beside.returncode == 0, run.output + beside.output
     assert (project.root / SUMMARY.replace("small", "other")).read_text() == summary(
         project
     )
+
+
+def test_another_executor(tmp_path):
+    """cluster-generic with a command that runs what it is given in the background."""
+    pytest.importorskip("snakemake_executor_plugin_cluster_generic")
+    project = Project(tmp_path)
+    submit = project.write(
+        "submit.sh", '#!/bin/sh\nsh "$1" > "$1.out" 2>&1 &\necho $!\n'
+    )
+    submit.chmod(0o755)
+    project.profile = [
+        *("--executor", "cluster-generic", "--jobs", "4", "--latency-wait", "20"),
+        *("--cluster-generic-submit-cmd", str(submit)),
+    ]
+    run = project.run(SUMMARY, timeout=PATIENCE)
+    assert run.returncode == 0, run.output
+    assert "Submitted" in run.output
+    assert [r["status"] for r in project.records()] == ["ok", "ok"]

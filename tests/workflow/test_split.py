@@ -143,3 +143,27 @@ def test_index_file(tmp_path):
         stored = load_split(out, repeat)
         np.testing.assert_array_equal(stored[0], train)
         np.testing.assert_array_equal(stored[1], test)
+
+
+def test_published_splits_each_once():
+    marks = np.zeros((3, 40), bool)
+    for k in range(3):
+        marks[k, k::4] = True
+    data = table(published_splits=marks)
+    found = splits(data, published=True)
+    assert len(found) == 3
+    for mark, (train, test) in zip(marks, found, strict=True):
+        np.testing.assert_array_equal(test, np.flatnonzero(mark))
+        np.testing.assert_array_equal(train, np.flatnonzero(~mark))
+    assert len(splits(data, published=True, max_splits=2)) == 2
+
+
+def test_time_goes_forward():
+    data = table(40, "regression", in_order_of_time=True)
+    found = splits(data, kind="time")
+    assert len(found) == 3
+    for train, test in found:
+        assert train.max() < test.min()
+    assert found[-1][1].max() == 39
+    with pytest.raises(ValueError, match="has no time"):
+        splits(table(40), kind="time")

@@ -45,7 +45,9 @@ def compute(data, seed, *, gammas=(0.5,), multiple=None, n_grid=80):
         width = best.gamma if gamma == "cv" else gamma
         svm = SVC(C=best.C, gamma=width).fit(X, y)
         eta = "svm" if multiple is None else multiple * svm.C**2
-        dank = fit_quietly(DANKClassifier(C=svm.C, gamma=width, eta=eta), X, y)
+        dank = fit_quietly(
+            DANKClassifier(C=svm.C, gamma=width, eta=eta, extension="reciprocal"), X, y
+        )
         F = dank.adaptive_factor_ @ dank.adaptive_factor_.T
         parts = [
             decision_values({"svm": svm, "dank": dank}, data, n_grid),

@@ -12,7 +12,7 @@ from shared import axes_grid, fit_quietly
 
 
 def compute(data, seed, *, clusters=(2, 5, 10, 50, 100, 200), C=32.0, gamma=2.0):
-    """Q(pi), the bounds and what they bound, against the clusters.
+    """JMLR, figure 5: Q(pi), the bounds and what they bound, against the clusters.
 
     Parameters
     ----------
@@ -28,7 +28,7 @@ def compute(data, seed, *, clusters=(2, 5, 10, 50, 100, 200), C=32.0, gamma=2.0)
     pandas.DataFrame
         Columns: clusters, quantity ("objective", "coefficients" or "factor"), measured,
         bound, between (Q(pi)), total (the sum of all |K_ij|), screened (rows that
-        Theorem 7 recognises), non_support (rows that are none).
+        JMLR, Theorem 7 recognises), non_support (rows that are none).
     """
     X, y = data.X_train, data.y_train
     K = gram_matrix(X, gamma=gamma)
@@ -41,14 +41,26 @@ def compute(data, seed, *, clusters=(2, 5, 10, 50, 100, 200), C=32.0, gamma=2.0)
         part = _solve_on(K_bar, y, C, eta)
         low = min(whole["F"].min(), part["F"].min())
         high = max(whole["F"].max(), part["F"].max())
-        says = partition_bounds(K, labels, C, eta, low, high)
+        predicted = partition_bounds(K, labels, C, eta, low, high)
         alpha, other = np.abs(whole["d"]), np.abs(part["d"])
         signs = np.where(y == y.max(), 1.0, -1.0)
         gradient = 1 - signs * ((part["F"] * K_bar) @ part["d"])
         for quantity, measured, bound in (
-            ("objective", abs(_h(K, whole, eta) - _h(K, part, eta)), says.objective),
-            ("coefficients", ((alpha - other) ** 2).sum(), says.coefficients_printed),
-            ("factor", np.linalg.norm(whole["F"] - part["F"]), says.factor_printed),
+            (
+                "objective",
+                abs(_h(K, whole, eta) - _h(K, part, eta)),
+                predicted.objective,
+            ),
+            (
+                "coefficients",
+                ((alpha - other) ** 2).sum(),
+                predicted.coefficients_printed,
+            ),
+            (
+                "factor",
+                np.linalg.norm(whole["F"] - part["F"]),
+                predicted.factor_printed,
+            ),
         ):
             records.append(
                 {

@@ -11,6 +11,9 @@ import traceback
 from contextlib import suppress
 from importlib import import_module
 
+from adakern.bench.report.wording import printable
+from adakern.bench.runtime.orphans import end_with_snakemake
+
 
 def explain(error):
     """The error in one line; a full disk with the way out, which it does not say."""
@@ -23,6 +26,7 @@ def explain(error):
     return message
 
 
+end_with_snakemake()
 terminal = os.dup(2)
 try:
     if snakemake.log:
@@ -35,7 +39,7 @@ try:
         snakemake.params.settings | snakemake.params.get("aside", {}),
     )
 except Exception as error:
-    os.write(terminal, f"\n{explain(error)}\n\n".encode())
+    os.write(terminal, printable(f"\n{explain(error)}\n\n").encode())
     with suppress(OSError):  # the log may lie on the disk that is full
         traceback.print_exc()
     sys.exit(1)

@@ -1,29 +1,20 @@
-"""From the arrays that users pass to NumPy and back, following scikit-learn."""
+"""One policy for the arrays that users pass.
+
+NumPy arrays, and what becomes one (lists, tables), go through scikit-learn's checks.
+PyTorch tensors and other arrays of the Python array API stay in their library and on
+their device, whether or not scikit-learn's ``array_api_dispatch`` is on; what an
+estimator answers is of the kind of the rows asked about. Targets and labels become
+NumPy arrays.
+"""
 
 import numpy as np
 from array_api_compat import array_namespace, is_array_api_obj, is_numpy_array
 from array_api_compat import device as device_of
-from sklearn.utils._array_api import get_namespace
+from sklearn.utils.validation import assert_all_finite, column_or_1d
 
 from adakern._utils.validation import validate_data
 
-__all__ = [
-    "answer_like",
-    "as_index",
-    "as_numpy",
-    "asarray_like",
-    "float_types",
-    "validate_arrays",
-]
-
-
-def float_types(X):
-    """The floating types that ``validate_data`` may leave X in, float64 preferred.
-
-    Those of X's own library where scikit-learn's ``array_api_dispatch`` is on.
-    """
-    xp, dispatched = get_namespace(X)
-    return [xp.float64, xp.float32] if dispatched else [np.float64, np.float32]
+__all__ = ["answer_like", "as_index", "as_numpy", "asarray_like", "validate_arrays"]
 
 
 def as_numpy(array):
@@ -48,14 +39,16 @@ def asarray_like(array, like):
 
 
 def answer_like(answer, X):
-    """What an estimator answers on X: in X's library where scikit-learn dispatches."""
-    xp, dispatched = get_namespace(X)
-    if not dispatched or is_numpy_array(X) or answer.dtype.kind in "OSU":
+    """What an estimator answers on X: in X's library and on its device.
+
+    Labels that are not numbers stay in NumPy.
+    """
+    if not _is_foreign(X) or answer.dtype.kind in "OSU":
         return answer
-    return xp.asarray(answer, device=X.device)
+    return array_namespace(X).asarray(answer, device=device_of(X))
 
 
-def validate_arrays(estimator, X, y="no_validation"):
+def validate_arrays(estimator, X, y="no_validation", *, y_numeric=False):
     """Check X, and y when fitting, as scikit-learn does; other array kinds stay as is.
 
     Parameters
@@ -65,48 +58,60 @@ def validate_arrays(estimator, X, y="no_validation"):
     X : array-like of shape (n, d)
     y : array-like of shape (n,), default="no_validation"
         Left out when predicting.
+    y_numeric : bool, default=False
+        Whether y is to be numbers, in double precision, and not labels.
 
     Returns
     -------
-    array or (array, array)
-        Floating; y of the type of X.
+    array or (array, ndarray)
+        X of a floating type, and y.
     """
-    if is_array_api_obj(X) and not is_numpy_array(X):
-        return _validate_foreign(estimator, X, y)
+    predicting = isinstance(y, str)
+    if _is_foreign(X):
+        X = _foreign_rows(estimator, X, reset=not predicting)
+        return X if predicting else (X, _target(y, X.shape[0], y_numeric))
     floating = [np.float64, np.float32]
-    if isinstance(y, str):
+    if predicting:
         return validate_data(estimator, X, reset=False, dtype=floating)
-    X, y = validate_data(estimator, X, y, dtype=floating, y_numeric=True)
-    return X, np.asarray(y, dtype=np.float64)
+    # A tensor of labels beside a NumPy array of rows is one more thing to take.
+    y = as_numpy(y) if _is_foreign(y) else y
+    X, y = validate_data(estimator, X, y, dtype=floating, y_numeric=y_numeric)
+    return X, np.asarray(y, dtype=np.float64) if y_numeric else y
 
 
-def _validate_foreign(estimator, X, y):
+def _is_foreign(array):
+    return is_array_api_obj(array) and not is_numpy_array(array)
+
+
+def _foreign_rows(estimator, X, reset):
     # scikit-learn's own array API support needs an environment variable set before
     # SciPy is imported; a tensor should just work.
     xp = array_namespace(X)
     if X.ndim != 2:
         raise ValueError(f"X has {X.ndim} dimensions, expected 2: (rows, features)")
+    if 0 in X.shape:
+        raise ValueError(f"X has the shape {tuple(X.shape)}: there is nothing in it")
     if not xp.isdtype(X.dtype, "real floating"):
         X = xp.astype(X, xp.float64)
-    _require_finite(X, "X", xp)
-    if isinstance(y, str):
-        if X.shape[1] != estimator.n_features_in_:
-            raise ValueError(
-                f"X has {X.shape[1]} features, but {type(estimator).__name__} is "
-                f"expecting {estimator.n_features_in_} features as input"
-            )
-        return X
-    y = xp.asarray(y, dtype=xp.float64, device=device_of(X))
-    if y.shape != (X.shape[0],):
+    if not bool(xp.all(xp.isfinite(X))):
+        raise ValueError("X contains NaN or infinity; impute or drop those rows")
+    if reset:
+        estimator.n_features_in_ = X.shape[1]
+    elif X.shape[1] != estimator.n_features_in_:
         raise ValueError(
-            f"y has the shape {tuple(y.shape)}, expected {(X.shape[0],)}, one target "
-            "for each row of X"
+            f"X has {X.shape[1]} features, but {type(estimator).__name__} is "
+            f"expecting {estimator.n_features_in_} features as input"
         )
-    _require_finite(y, "y", xp)
-    estimator.n_features_in_ = X.shape[1]
-    return X, y
+    return X
 
 
-def _require_finite(array, name, xp):
-    if not bool(xp.all(xp.isfinite(array))):
-        raise ValueError(f"{name} contains NaN or infinity; impute or drop those rows")
+def _target(y, n_rows, numeric):
+    y = column_or_1d(as_numpy(y), warn=True)
+    if len(y) != n_rows:
+        raise ValueError(
+            f"y has the shape {y.shape}, expected {(n_rows,)}, one target for each row "
+            "of X"
+        )
+    y = np.asarray(y, dtype=np.float64) if numeric else y
+    assert_all_finite(y, input_name="y")
+    return y

@@ -6,7 +6,7 @@ import tempfile
 from contextlib import contextmanager
 from pathlib import Path
 
-__all__ = ["atomic_path", "read_json", "write_json"]
+__all__ = ["atomic_path", "plain", "read_json", "write_json"]
 
 
 @contextmanager
@@ -52,6 +52,27 @@ def write_json(path, value):
     """Write ``value`` as JSON, whole or not at all."""
     with atomic_path(path) as temporary:
         temporary.write_text(json.dumps(value, indent=1, sort_keys=True) + "\n")
+
+
+def plain(value):
+    """A value as JSON and YAML can hold it; what they cannot becomes its text.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from adakern._utils.files import plain
+    >>> plain({1: np.float64(0.5), "kept": (np.arange(2), None)})
+    {'1': 0.5, 'kept': [[0, 1], None]}
+    """
+    if hasattr(value, "tolist"):  # of NumPy, without importing it
+        value = value.tolist()
+    if isinstance(value, dict):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple | set):
+        return [plain(item) for item in value]
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    return str(value)
 
 
 def read_json(path):

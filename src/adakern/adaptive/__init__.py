@@ -2,6 +2,12 @@
 
 from adakern.adaptive.classifier import AdaptiveKernelClassifier
 from adakern.adaptive.plan import MEMBERS
+from adakern.adaptive.plot import plot_adaptive
 from adakern.adaptive.regressor import AdaptiveKernelRegressor
 
-__all__ = ["MEMBERS", "AdaptiveKernelClassifier", "AdaptiveKernelRegressor"]
+__all__ = [
+    "MEMBERS",
+    "AdaptiveKernelClassifier",
+    "AdaptiveKernelRegressor",
+    "plot_adaptive",
+]

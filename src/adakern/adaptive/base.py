@@ -170,15 +170,17 @@ class AdaptiveKernel(BaseEstimator):
             read[rows], self._targets(y[rows]), total * len(total) / total.sum(), fold
         )
         self._oof = {}
-        self.fold_models_ = [
-            Fold({name: view(self.reader_.is_words) for name, view in VIEWS.items()})
-            for _ in range(table.n_folds)
-        ]
+        self.fold_models_ = [self._unfitted_fold() for _ in range(table.n_folds)]
+        self.refit_ = self._unfitted_fold()
         self._seconds = {}
         self._learn(names, table, rng, started)
         self._weigh(table, y[rows])
         self._keep(table, y[rows], position, rng)
         return self
+
+    def _unfitted_fold(self):
+        is_words = self.reader_.is_words
+        return Fold({name: view(is_words) for name, view in VIEWS.items()})
 
     def _learn(self, names, table, rng, started):
         """Fit the members one after another, as long as time allows."""
@@ -188,6 +190,8 @@ class AdaptiveKernel(BaseEstimator):
             for k, fold in enumerate(self.fold_models_):
                 for view in fold.views.values():
                     view.fit(table.X[table.fold != k])
+            for view in self.refit_.views.values():
+                view.fit(table.X)
         skipped, speed = [], 1.0
         seeds = {name: rng.randint(2**31 - 1) for name in MEMBERS}
         with Parallel(n_jobs=self.n_jobs) as parallel:
@@ -213,7 +217,7 @@ class AdaptiveKernel(BaseEstimator):
     def _estimate(self, name, table):
         n = int(len(table.X) * (1 - 1 / table.n_folds))
         cost = seconds(name, n, table.X.shape[1], table.Y.shape[1], self.max_support)
-        return table.n_folds * cost
+        return (table.n_folds + 1) * cost
 
     def _fit_member(self, name, table, seed, parallel):
         member = {
@@ -222,22 +226,27 @@ class AdaptiveKernel(BaseEstimator):
             "max_support": self.max_support,
             "random_state": seed,
         }
-        fits = parallel(
-            delayed(_fit_fold)(
-                make_member(name, fitted=fold.models, **member), fold.views, table, k
-            )
+        tasks = [
+            (make_member(name, fitted=fold.models, **member), fold, table.fold == k)
             for k, fold in enumerate(self.fold_models_)
+        ]
+        whole = make_member(name, fitted=self.refit_.models, **member)
+        if whole.refit:
+            tasks.append((whole, self.refit_, np.zeros(len(table.X), dtype=bool)))
+        fits = parallel(
+            delayed(_fit_fold)(unfitted, fold.views, table, left_out)
+            for unfitted, fold, left_out in tasks
         )
         oof = np.empty(table.Y.shape)
-        for k, (model, left_out) in enumerate(fits):
-            self.fold_models_[k].models[name] = model
-            oof[table.fold == k] = left_out
+        for (_, fold, left_out), (model, predicted) in zip(tasks, fits, strict=True):
+            fold.models[name] = model
+            oof[left_out] = predicted
         self._oof[name] = oof
 
     def _keep(self, table, y, position, rng):
         """Drop what predictions do not need; keep a few rows for importances."""
         used = {member.name for member in self.members_ if member.weight > 0}
-        for fold in self.fold_models_:
+        for fold in [*self.fold_models_, self.refit_]:
             fold.models = {n: m for n, m in fold.models.items() if n in used}
         probe = np.sort(rng.permutation(len(y))[:PROBE_ROWS])
         self._probe = (table.X[probe], y[probe], table.fold[probe])
@@ -263,6 +272,17 @@ class AdaptiveKernel(BaseEstimator):
             self, X, dtype=None, ensure_all_finite="allow-nan", reset=False
         )
         return self.reader_.transform(X)
+
+    def _scores(self, name, X):
+        """Values (n, k) of a member: refitted on all rows, or the mean over folds."""
+        if name in self.refit_.models:
+            return self.refit_.predict(name, X)
+        return np.mean([fold.predict(name, X) for fold in self.fold_models_], axis=0)
+
+    @property
+    def _used(self):
+        """Names of the members that count."""
+        return list(self.fold_models_[0].models)
 
     @property
     def feature_importances_(self):
@@ -298,12 +318,13 @@ def _varies(A):
     return not same.all()
 
 
-def _fit_fold(member, views, table, k):
-    """The member learned without fold k, and what it predicts for that fold."""
-    view = views[member.view]
-    train = table.fold != k
+def _fit_fold(member, views, table, left_out):
+    """The member learned without the rows left out, and what it predicts for them."""
+    view, train = views[member.view], ~left_out
     X, Y = view.transform(table.X[train]), table.Y[train]
     if not (_varies(X) and _varies(Y)):
         member = ConstantMember(member)
     member.fit(X, Y, table.weights[train])
-    return member, member.predict(view.transform(table.X[~train]))
+    if not left_out.any():
+        return member, np.empty((0, Y.shape[1]))
+    return member, member.predict(view.transform(table.X[left_out]))

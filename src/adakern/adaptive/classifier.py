@@ -14,6 +14,9 @@ from adakern.adaptive.weights import mixture_weights
 
 __all__ = ["AdaptiveKernelClassifier"]
 
+#: Evidence, in rows, that the members are equally good.
+PRIOR_ROWS = 10.0
+
 
 class AdaptiveKernelClassifier(ClassifierMixin, AdaptiveKernel):
     """Classification for those who bring a table and do not want to choose.
@@ -57,6 +60,8 @@ class AdaptiveKernelClassifier(ClassifierMixin, AdaptiveKernel):
     feature_importances_ : ndarray of shape (d,)
     fold_models_ : list
         What was learned in each fold.
+    refit_ : object
+        The members refitted on all rows.
     n_features_in_ : int
     feature_names_in_ : ndarray of str
         Where X had names of type str.
@@ -161,7 +166,7 @@ class AdaptiveKernelClassifier(ClassifierMixin, AdaptiveKernel):
         blend = np.empty(0)
         if len(log_chances):
             picked = log_chances[:, np.arange(len(codes)), codes]
-            blend = mixture_weights(np.exp(picked), weights, prior=10.0)
+            blend = mixture_weights(np.exp(picked), weights, prior=PRIOR_ROWS)
         blend = self._set_members(blend, accuracies)
         if len(log_chances):
             mixed = mix(log_chances, blend)
@@ -187,20 +192,24 @@ class AdaptiveKernelClassifier(ClassifierMixin, AdaptiveKernel):
 
     def _fold_prediction(self, fold, X):
         """Logarithms of the probabilities of one fold, shape (n, k)."""
-        if not fold.models:
+        return self._blended({name: fold.predict(name, X) for name in fold.models}, X)
+
+    def _blended(self, scores, X):
+        """Logarithm of the mixture of members' probabilities; the prior of none."""
+        if not scores:
             return np.tile(self._log_prior, (len(X), 1))
         log_chances = [
-            self._calibrations[name].log_probabilities(fold.predict(name, X))
-            for name in fold.models
+            self._calibrations[name].log_probabilities(score)
+            for name, score in scores.items()
         ]
-        blend = np.array([self.weights_[name] for name in fold.models])
+        blend = np.array([self.weights_[name] for name in scores])
         return self._final.log_probabilities(mix(np.array(log_chances), blend))
 
     def predict_proba(self, X):
         """Calibrated probabilities of shape (n, n_classes) for the rows X (n, d)."""
         read = self._read(X)
-        chances = [np.exp(self._fold_prediction(f, read)) for f in self.fold_models_]
-        chances = np.mean(chances, axis=0)
+        scores = {name: self._scores(name, read) for name in self._used}
+        chances = np.exp(self._blended(scores, read))
         return chances / chances.sum(axis=1, keepdims=True)
 
     def predict(self, X):

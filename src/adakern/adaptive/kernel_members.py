@@ -44,6 +44,7 @@ class KernelRidgeMember:
     """
 
     view = "kernel"
+    refit = True
     slope = 5.0  # of a regression on indicators, with values in [0, 1]
 
     def __init__(

@@ -53,6 +53,7 @@ class LinearMember:
     """
 
     view = "kernel"
+    refit = True
     slope = 1.0  # of logarithms of probabilities
 
     def __init__(self, classify):
@@ -102,6 +103,7 @@ class ForestMember:
     """
 
     view = "tree"
+    refit = False
     slope = 1.0
 
     def __init__(self, classify, extra, n_trees=60, random_state=None):
@@ -150,6 +152,7 @@ class BoostingMember:
     """
 
     view = "tree"
+    refit = False
     slope = 1.0
 
     def __init__(self, classify, is_words, random_state=None):

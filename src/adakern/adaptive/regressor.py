@@ -14,6 +14,9 @@ from adakern.adaptive.weights import squared_error_weights
 
 __all__ = ["AdaptiveKernelRegressor"]
 
+#: Evidence, in rows, that the members are equally good.
+PRIOR_ROWS = 30.0
+
 
 class AdaptiveKernelRegressor(RegressorMixin, AdaptiveKernel):
     """Regression for those who bring a table and do not want to choose.
@@ -22,8 +25,9 @@ class AdaptiveKernelRegressor(RegressorMixin, AdaptiveKernel):
     and with one per feature, a linear model, forests and boosting are fitted in every
     fold on the other folds' rows. Everything is chosen there: scales and ridge by the
     closed-form leave-one-out error, how columns are scaled and words encoded. What the
-    members predict for the rows left out decides how much each counts; the prediction
-    is their weighted mean, and its mean over folds.
+    members predict for the rows left out decides how much each counts. The prediction
+    is their weighted mean, of kernel and linear members refitted on all rows and of the
+    mean of the folds' trees.
 
     Parameters
     ----------
@@ -56,6 +60,8 @@ class AdaptiveKernelRegressor(RegressorMixin, AdaptiveKernel):
     feature_importances_ : ndarray of shape (d,)
     fold_models_ : list
         What was learned in each fold.
+    refit_ : object
+        The members refitted on all rows.
     n_features_in_ : int
     feature_names_in_ : ndarray of str
         Where X had names of type str.
@@ -123,7 +129,9 @@ class AdaptiveKernelRegressor(RegressorMixin, AdaptiveKernel):
         scores = [r2_score(y, p, sample_weight=table.weights) for p in predictions]
         weights = np.empty(0)
         if len(predictions):
-            weights = squared_error_weights(predictions, y, table.weights, prior=10.0)
+            weights = squared_error_weights(
+                predictions, y, table.weights, prior=PRIOR_ROWS
+            )
         weights = self._set_members(weights, scores)
         oof = weights @ predictions if len(predictions) else np.full(len(y), y.mean())
         self._residuals, self._fold_of_row = np.abs(y - oof), table.fold
@@ -148,18 +156,20 @@ class AdaptiveKernelRegressor(RegressorMixin, AdaptiveKernel):
 
     def _fold_prediction(self, fold, X):
         """What the members of one fold predict together, in units of the fit."""
-        total = np.zeros(len(X))
-        for name in fold.models:
-            total += self.weights_[name] * fold.predict(name, X)[:, 0]
-        return total if fold.models else total + self.intercept_
+        return self._blended({name: fold.predict(name, X) for name in fold.models}, X)
 
-    def _fold_predictions(self, X):
-        read = self._read(X)
-        return np.array([self._fold_prediction(f, read) for f in self.fold_models_])
+    def _blended(self, values, X):
+        """Weighted mean of members' values (n, 1); the training mean of none."""
+        total = np.zeros(len(X))
+        for name, value in values.items():
+            total += self.weights_[name] * value[:, 0]
+        return total if values else total + self.intercept_
 
     def predict(self, X):
         """Predictions of shape (n,) for the rows X (n, d)."""
-        return self._fold_predictions(X).mean(axis=0) * self._unit
+        read = self._read(X)
+        values = {name: self._scores(name, read) for name in self._used}
+        return self._blended(values, read) * self._unit
 
     def predict_interval(self, X, coverage=0.9):
         """Intervals that hold new targets with a given probability.
@@ -184,6 +194,9 @@ class AdaptiveKernelRegressor(RegressorMixin, AdaptiveKernel):
             {"coverage": coverage},
             caller_name="predict_interval",
         )
-        predictions = self._fold_predictions(X)
+        read = self._read(X)
+        predictions = np.array(
+            [self._fold_prediction(fold, read) for fold in self.fold_models_]
+        )
         bounds = cv_plus(predictions, self._residuals, self._fold_of_row, coverage)
         return bounds * self._unit

@@ -219,9 +219,15 @@ def _raise_bound(field, max_iter, tol):
     """Go through the factors until the lower bound settles; its values, by round."""
     bounds = []
     for _ in range(max_iter):
-        with one_scipy_thread(len(field.a)):
-            for update in field.updates:
-                update()
+        try:
+            with one_scipy_thread(len(field.a)):
+                for update in field.updates:
+                    update()
+        except (np.linalg.LinAlgError, ValueError) as error:
+            raise ValueError(
+                f"a factor of the posterior cannot be computed ({error}): take "
+                "parameters (margin, output_scale, shape, scale) of a more usual size"
+            ) from error
         bounds.append(field.lower_bound())
         change = abs(bounds[-1] - bounds[-2]) if len(bounds) > 1 else np.inf
         if change <= tol * abs(bounds[-1]):

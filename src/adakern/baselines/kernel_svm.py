@@ -58,7 +58,8 @@ class _KernelMachine(KernelMixin, BaseEstimator):
         -------
         ndarray of shape (m,)
         """
-        return self.machine_.predict(self._against_training(X))
+        K = self._against_training(X)
+        return self.machine_.predict(K)
 
     def _against_training(self, X):
         check_is_fitted(self)
@@ -126,7 +127,8 @@ class KernelSVC(ClassifierMixin, _KernelMachine):
         -------
         ndarray of shape (m,) or (m, n_classes)
         """
-        return self.machine_.decision_function(self._against_training(X))
+        K = self._against_training(X)
+        return self.machine_.decision_function(K)
 
 
 class KernelSVR(RegressorMixin, _KernelMachine):

@@ -1,4 +1,4 @@
-"""DANK cluster by cluster (section 4 of the paper).
+"""DANK cluster by cluster: the strategy "decomposed" (JMLR, section 4).
 
 The rows are cut into clusters by k-means; every cluster is a problem of its own, with
 ``tau = 0`` and without a bias, and F is block-diagonal. A new row is answered by the
@@ -9,8 +9,7 @@ cluster it belongs to. It has no dual variable, so that the closed form
 One number couples the clusters: eta. The paper solves all sub-problems with the eta of
 the whole problem, eta = ||alpha_svm||^2; here alpha_svm joins the dual variables of one
 SVM for each cluster (the decomposed SVM, which is also where the solver starts from),
-so that eta costs no SVM on all rows. A cluster of one class has alpha_svm = 0; if all
-clusters have, alpha_svm is that of the machines without a bias.
+so that eta costs no SVM on all rows.
 """
 
 from dataclasses import dataclass
@@ -19,16 +18,16 @@ from typing import Any
 import numpy as np
 from array_api_compat import array_namespace
 from joblib import Parallel, delayed, effective_n_jobs
-from sklearn.base import clone, is_classifier
 
-from adakern._utils.arrays import as_index, as_numpy, asarray_like
+from adakern._utils.arrays import as_index
 from adakern._utils.threads import one_thread
 from adakern.dank.partition import Partition, partition
+from adakern.dank.warm_start import svm_eta
 from adakern.dank.working_set import RowsSolution, maximise_on_rows
-from adakern.kernels import gram_matrix, kernel_product
-from adakern.svm.libsvm import fit_libsvm
+from adakern.kernels import kernel_product
+from adakern.svm.libsvm import dual_on_rows
 
-__all__ = ["Decomposition", "decompose", "for_each_cluster", "svm_dual"]
+__all__ = ["Decomposition", "cluster_decisions", "decompose", "for_each_cluster"]
 
 
 @dataclass(frozen=True)
@@ -54,7 +53,7 @@ class Decomposition:
 
 def decompose(
     X,
-    box,
+    dual,
     svm,
     kernel,
     *,
@@ -71,7 +70,7 @@ def decompose(
     Parameters
     ----------
     X : array of shape (n, d)
-    box : Box
+    dual : Dual
         Targets and bounds of the n rows.
     svm : SVC or SVR
         The unfitted machine that gives alpha_svm, with its C and epsilon.
@@ -103,69 +102,35 @@ def decompose(
     RuntimeError
         If a cluster cannot be solved or its worker dies; names the cluster.
     """
-    with one_thread():  # Threads wait longer than it takes.
+    with one_thread():  # k-means on a sample is over before its threads are awake
         cut = partition(X, n_clusters, random_state)
-    parts = _parts(X, box, cut)
-    if start is None:
-        tasks = [(part, target, svm, kernel) for part, target in parts]
-        starts = for_each_cluster(svm_dual, tasks, n_jobs)
-    else:
-        take = array_namespace(X).take
-        starts = [take(start, as_index(rows, X)) for rows in cut.rows]
-    if eta == "svm":
-        eta = sum(_squared_norm(start) for start in starts)
-    if not eta:
-        free = _solve_clusters(parts, np.inf, kernel, starts, tol, max_iter, n_jobs)
-        eta = sum(_squared_norm(solution.dual_coef) for solution in free)
-    solutions = _solve_clusters(parts, eta, kernel, starts, tol, max_iter, n_jobs)
     xp = array_namespace(X)
+    indices = [as_index(rows, X) for rows in cut.rows]
+    parts = [(xp.take(X, rows, axis=0), dual.take(rows)) for rows in indices]
+    if start is None:
+        tasks = [(*part, svm, kernel) for part in parts]
+        starts = for_each_cluster(dual_on_rows, tasks, n_jobs)
+    else:
+        starts = [xp.take(start, rows) for rows in indices]
+
+    def solve(eta):
+        options = {"kernel": kernel, "tol": tol, "max_iter": max_iter}
+        tasks = [
+            (*part, eta, start, options)
+            for part, start in zip(parts, starts, strict=True)
+        ]
+        return for_each_cluster(_solve_cluster, tasks, n_jobs)
+
+    if eta == "svm":
+        eta = svm_eta(starts, dual.C, lambda: [s.dual_coef for s in solve(np.inf)])
+    solutions = solve(eta)
     back = np.argsort(np.concatenate(cut.rows), kind="stable")
     joined = xp.concat([solution.dual_coef for solution in solutions])
     return Decomposition(cut, xp.take(joined, as_index(back, X)), eta, solutions)
 
 
-def _parts(X, box, cut):
-    take = array_namespace(X).take
-    indices = [as_index(rows, X) for rows in cut.rows]
-    return [(take(X, rows, axis=0), box.take(rows)) for rows in indices]
-
-
-def _squared_norm(d):
-    return float((d * d).sum()) if isinstance(d, np.ndarray) else float(d @ d)
-
-
-def _solve_clusters(parts, eta, kernel, starts, tol, max_iter, n_jobs):
-    tasks = [
-        (part, target, eta, kernel, start, tol, max_iter)
-        for (part, target), start in zip(parts, starts, strict=True)
-    ]
-    return for_each_cluster(_solve_cluster, tasks, n_jobs)
-
-
-def _solve_cluster(X, box, eta, kernel, start, tol, max_iter):
-    return maximise_on_rows(
-        X, box, eta, kernel, start=start, tol=tol, max_iter=max_iter
-    )
-
-
-def svm_dual(X, box, svm, kernel):
-    """Signed dual variable of LIBSVM on these rows, of the library of X.
-
-    Zero where the SVM needs none: for a classifier on rows of one class. The number of
-    LIBSVM's steps is bounded, since a rough start costs little and an endless one all.
-    """
-    target = as_numpy(box.target).astype(float)
-    dual = np.zeros(len(target))
-    if not is_classifier(svm) or np.ptp(target) > 0:
-        named = kernel["kernel"] in ("rbf", "poly", "linear")
-        machine = clone(svm).set_params(
-            **(kernel if named else {"kernel": "precomputed"}),
-            max_iter=max(10_000, 100 * len(target)),
-        )
-        rows = as_numpy(X if named else gram_matrix(X, **kernel))
-        fit_libsvm(machine, rows, target)
-        dual[machine.support_] = machine.dual_coef_[0]
-    return asarray_like(dual, X)
+def _solve_cluster(X, dual, eta, start, options):
+    return maximise_on_rows(X, dual, eta, start=start, **options)
 
 
 def for_each_cluster(function, tasks, n_jobs=None):

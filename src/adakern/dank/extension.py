@@ -16,7 +16,7 @@ from sklearn.utils import check_random_state
 
 from adakern.kernels import gram_matrix, row_blocks, squared_distances
 
-__all__ = ["make_extension", "reciprocal_neighbors"]
+__all__ = ["make_extension", "reciprocal_neighbours"]
 
 #: Anchors of the hyper-kernel regression; its cost grows with their cube.
 MAX_ANCHORS = 200
@@ -25,38 +25,45 @@ MAX_ANCHORS = 200
 LIST_LENGTH = 32
 
 
-def make_extension(estimator, machine, X, K, eta):
-    """The rule that ``estimator.extension`` names, for one fitted machine.
+def make_extension(
+    name, Z, d, K, X, kernel, *, eta, tau, n_neighbors=1, random_state=None
+):
+    """The rule of this name, for one fitted machine.
 
     Parameters
     ----------
-    estimator : DANKClassifier or DANKRegressor
-    machine : Machine
-        With ``adaptive_factor`` and ``dual_coef`` set.
-    X : ndarray of shape (n, d)
-        Training rows; not used when the kernel is precomputed.
+    name : {"reciprocal", "knn", "nystrom", "hyperkernel", "none"}
+    Z : ndarray of shape (n, r)
+        ``F = Z Z'`` on the training rows.
+    d : ndarray of shape (n,)
+        Coefficients of the machine.
     K : ndarray of shape (n, n)
-        Their Gram matrix.
-    eta : float
+        Gram matrix of the training rows.
+    X : ndarray of shape (n, d) or None
+        Training rows; None where the kernel is precomputed.
+    kernel : dict
+        Keyword arguments of :func:`adakern.kernels.gram_matrix`.
+    eta, tau : float
+    n_neighbors : int, default=1
+        Of "knn".
+    random_state : int, RandomState instance or None, default=None
+        Of the anchors of "hyperkernel"; None is a fixed seed.
     """
-    Z, name = machine.adaptive_factor, estimator.extension
     if name == "none":
         return NoExtension(len(Z))
-    if estimator.kernel == "precomputed":
+    if X is None:
         distances = partial(_kernel_distances, diagonal=np.diag(K).copy())
-        kernel = _columns
+        values = _columns
     else:
         distances = partial(_row_distances, train=X)
-        kernel = partial(_features_kernel, train=X, params=estimator._kernel_params)
+        values = partial(_features_kernel, train=X, params=kernel)
     if name == "reciprocal":
         return ReciprocalExtension(Z, distances)
     if name == "knn":
-        return NeighborsExtension(Z, distances, min(estimator.n_neighbors, len(Z)))
+        return NeighboursExtension(Z, distances, min(n_neighbors, len(Z)))
     if name == "nystrom":
-        return NystromExtension(
-            Z, machine.dual_coef, kernel, distances, eta, estimator.tau
-        )
-    return HyperkernelExtension(Z, K, kernel, estimator.random_state)
+        return NystromExtension(Z, d, values, distances, eta, tau)
+    return HyperkernelExtension(Z, K, values, random_state)
 
 
 def _row_distances(X, columns=slice(None), *, train):
@@ -91,7 +98,7 @@ class NoExtension:
         return np.ones((len(X), 1))
 
 
-class NeighborsExtension:
+class NeighboursExtension:
     """The mean of F over the k nearest training rows."""
 
     def __init__(self, Z, distances, n_neighbors):
@@ -107,7 +114,7 @@ class NeighborsExtension:
 
 
 class ReciprocalExtension:
-    """F of the best reciprocal nearest neighbour (equations 11 and 12).
+    """F of the best reciprocal nearest neighbour (JMLR, equations 11 and 12).
 
     The rank of a new row among *all* rows that are predicted together enters the rule,
     so predictions for a row can depend on the rows beside it, as in the papers.
@@ -118,7 +125,7 @@ class ReciprocalExtension:
         self._distances = distances
 
     def transform(self, X):
-        best = reciprocal_neighbors(X, len(self.train_factor), self._distances)
+        best = reciprocal_neighbours(X, len(self.train_factor), self._distances)
         return self.train_factor[best]
 
 
@@ -162,7 +169,8 @@ class HyperkernelExtension:
 
     def __init__(self, Z, K, kernel, random_state):
         n = len(Z)
-        chosen = check_random_state(random_state).permutation(n)
+        seed = 0 if random_state is None else random_state
+        chosen = check_random_state(seed).permutation(n)
         self._anchors = np.sort(chosen[: min(n, MAX_ANCHORS)])
         self._kernel = kernel
         G = np.column_stack([np.ones(n), K[:, self._anchors]])
@@ -193,12 +201,12 @@ def _nearest(D, k):
     )
 
 
-def reciprocal_neighbors(X, n_train, distances):
+def reciprocal_neighbours(X, n_train, distances):
     """For each row of X the training row i with the largest M_ij = 1/(r s).
 
     x_i is the s-th nearest training row of x'_j, x'_j the r-th nearest of the rows of X
-    to x_i (equation 11); rows at equal distance share a rank, and among equal products
-    the nearest training row is taken. Exact, in memory that does not grow with
+    to x_i (JMLR, equation 11); rows at equal distance share a rank, and among equal
+    products the nearest training row is taken. Exact, in memory that does not grow with
     len(X) * n_train: lists of the k nearest on both sides hold every pair whose product
     is at most k, and the few rows without such a pair are looked at one block at a
     time.

@@ -1,4 +1,4 @@
-"""The second derivative of DANK's concave function h, by products and by blocks.
+"""Second derivatives of DANK's concave function h, by products and by blocks.
 
 A product costs a few products with K, a block only the rows and columns asked for: the
 quadratic programs of Newton's method need no more, and no second n x n matrix is kept
@@ -9,7 +9,7 @@ import numpy as np
 
 from adakern.kernels import row_blocks
 
-__all__ = ["QuarticHessian", "StoredHessian", "ThresholdedHessian"]
+__all__ = ["LearnedKernel", "StoredHessian", "ThresholdedHessian"]
 
 #: Largest share of the rows whose block is kept: a third of the memory of K.
 KEPT_SHARE = 0.6
@@ -32,26 +32,18 @@ class StoredHessian:
         return self.H[np.ix_(rows, rows)]
 
 
-class QuarticHessian:
-    """Without the nuclear norm: ``K + (2 dd'∘K∘K + diag((K∘K) d²)) / (4 eta)``."""
+class LearnedKernel:
+    """The matrix ``F∘K`` with ``F = Z Z'``, by products alone."""
 
-    def __init__(self, K, K2, d, K2q, eta):
-        self.K, self.K2, self.d, self.shape = K, K2, d, K.shape
-        self.diagonal, self.scale = K2q / (4 * eta), 2 * eta
+    def __init__(self, K, Z):
+        self.K, self.Z, self.shape = K, Z, K.shape
 
     def __matmul__(self, v):
-        curvature = self.d * (self.K2 @ (self.d * v)) / self.scale
-        return self.K @ v + curvature + self.diagonal * v
+        return np.einsum("ir,ir->i", self.Z, self.K @ (self.Z * v[:, None]))
 
-    def block(self, rows):
-        """The rows and columns ``rows``, as an array of its own."""
-        square, d = np.ix_(rows, rows), self.d[rows]
-        H = self.K2[square]
-        H *= d[:, None]
-        H *= d / self.scale
-        H += self.K[square]
-        H[np.diag_indices(len(rows))] += self.diagonal[rows]
-        return H
+    def diagonal(self):
+        """The entries F_ii K_ii."""
+        return self.K.diagonal() * (self.Z**2).sum(axis=1)
 
 
 class ThresholdedHessian:
@@ -84,6 +76,8 @@ class ThresholdedHessian:
         self.right = np.hstack([Z, d[:, None] * W / scale, U / scale])
         self.A = weight / scale * U
         self.diagonal = W**2 @ (weight / scale)
+        self._support = np.flatnonzero(d)
+        self._size = np.abs(d[self._support])
         self.excess = (weight[:, None] + weight - 2) / scale
         self._kept_rows, self._kept = np.empty(0, dtype=np.intp), np.empty((0, 0))
 
@@ -119,33 +113,35 @@ class ThresholdedHessian:
 
     def _square(self, rows):
         """The rows and columns ``rows``."""
-        H = self._cross(rows, rows)
+        weighted = self.K[np.ix_(rows, self._support)] * self._size
+        H = weighted @ weighted.T  # at half the cost of a product of two matrices
+        self._complete(H, rows, rows)
         H[np.diag_indices(len(rows))] += self.diagonal[rows]
         return H
 
     def _cross(self, rows, columns):
-        """Rows and columns, but for diag(g)."""
-        support = np.flatnonzero(self.d)
-        weighted = self.d[support, None] ** 2 * self.K[np.ix_(support, columns)]
+        """Rows and other columns."""
+        support = self._support
+        weighted = self._size[:, None] ** 2 * self.K[np.ix_(support, columns)]
         H = np.empty((len(rows), len(columns)))
-        for some in row_blocks(len(rows), 8 * len(support), TEMPORARY):
-            H[some] = self.K[np.ix_(rows[some], support)] @ weighted
+        for block in row_blocks(len(rows), 8 * len(support), TEMPORARY):
+            H[block] = self.K[np.ix_(rows[block], support)] @ weighted
         self._complete(H, rows, columns)
         return H
 
     def _complete(self, H, rows, columns):
         """What is the block of ``K diag(d)² K`` becomes that of all but diag(g)."""
-        for some in row_blocks(len(rows), 8 * len(columns), TEMPORARY):
-            part = rows[some]
-            H[some] *= self.A[part] @ self.U[columns].T
+        for block in row_blocks(len(rows), 8 * len(columns), TEMPORARY):
+            part = rows[block]
+            H[block] *= self.A[part] @ self.U[columns].T
             factor = self.left[part] @ self.right[columns].T
-            H[some] += self.K[np.ix_(part, columns)] * factor
+            H[block] += self.K[np.ix_(part, columns)] * factor
         i, j = np.triu_indices(self.excess.shape[0])
         excess = self.excess[i, j] / (1 + (i == j))
-        for some in row_blocks(len(i), 32 * (len(rows) + len(columns)), TEMPORARY):
+        for block in row_blocks(len(i), 32 * (len(rows) + len(columns)), TEMPORARY):
             p, q = (
-                self.W[part][:, i[some]] * self.U[part][:, j[some]]
-                + self.U[part][:, i[some]] * self.W[part][:, j[some]]
+                self.W[part][:, i[block]] * self.U[part][:, j[block]]
+                + self.U[part][:, i[block]] * self.W[part][:, j[block]]
                 for part in (rows, columns)
             )
-            H -= (excess[some] * p) @ q.T
+            H -= (excess[block] * p) @ q.T

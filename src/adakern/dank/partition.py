@@ -9,10 +9,9 @@ from sklearn.cluster import KMeans
 from sklearn.utils import check_random_state
 
 from adakern._utils.arrays import as_index, as_numpy, asarray_like
-from adakern.dank.theory import between_clusters
-from adakern.kernels import gram_matrix, nearest_rows
+from adakern.kernels import nearest_rows
 
-__all__ = ["Partition", "clusters_for", "coupling", "partition"]
+__all__ = ["Partition", "clusters_for", "partition"]
 
 #: Rows for each cluster that k-means looks at.
 SAMPLE_PER_CLUSTER = 200
@@ -104,30 +103,3 @@ def partition(X, n_clusters, random_state=None):
     centres = asarray_like(means.cluster_centers_, X)
     filled, labels = np.unique(as_numpy(nearest_rows(X, centres)), return_inverse=True)
     return Partition(xp.take(centres, as_index(filled, X), axis=0), labels)
-
-
-def coupling(X, labels, kernel, *, n_sample=2000, random_state=None):
-    """Q(pi), the sum of |k(x_i, x_j)| over pairs of different clusters (theorem 6).
-
-    Estimated from all pairs of a random sample of the rows, scaled to all pairs.
-
-    Parameters
-    ----------
-    X : array of shape (n, d)
-    labels : ndarray of shape (n,)
-    kernel : dict
-        Keyword arguments of :func:`adakern.kernels.gram_matrix`.
-    n_sample : int, default=2000
-        All pairs are summed where n is not larger.
-    random_state : int, RandomState instance or None, default=None
-
-    Returns
-    -------
-    float
-    """
-    n = X.shape[0]
-    rng = check_random_state(random_state)
-    rows = rng.choice(n, min(n, n_sample), replace=False)
-    within_sample = between_clusters(gram_matrix(X[rows], **kernel), labels[rows])
-    pairs = n * (n - 1) / max(1, len(rows) * (len(rows) - 1))
-    return within_sample * pairs

@@ -1,162 +1,123 @@
 """DANK without the nuclear norm: a concave quartic over a box.
 
-With ``tau = 0`` the inner minimiser of the DANK problem is ``F = 11' + Gamma`` with
-``Gamma = diag(d) K diag(d) / (4 eta)``, and what is left to maximise over the signed
-dual variable d needs no matrix F (section 4 of the paper, which drops the bias):
+With ``tau = 0`` the minimiser F of the DANK problem is ``F = 11' + Gamma`` with
+``Gamma = diag(d) K diag(d) / (4 eta)`` (JMLR, equation 9), and what is left to maximise
+over the coefficients d needs no matrix F (JMLR, problem 18, which drops the intercept):
 
-    h(d) = t'd - epsilon |d|_1 - w'q - 1/2 d'K d - 1/(16 eta) q'(K o K) q,   q = d o d,
+    h(d) = t'd - epsilon |d|_1 - w'q - 1/2 d'K d - 1/(16 eta) q'(K∘K) q,    q = d∘d,
 
-over ``lower <= d <= upper``. Classification has t = y in {-1, +1}, ``epsilon = 0`` and
-the box [0, C] or [-C, 0] by the label, so that t'd is the 1'a of the paper; regression
-has the targets t and the box [-C, C]. A machine with a bias adds the constraint
-``1'd = 0``, whose multiplier b is the bias. The weights w are zero for a whole problem;
-where only some rows move, they carry the quartic's coupling to the rows held fixed.
+over the bounds of an :class:`adakern.svm.dual.Dual` with the targets t. The multiplier
+b of the constraint ``1'd = 0`` of a machine with an intercept is that intercept. The
+weights w are zero for a whole problem; where only some rows move, they carry the
+quartic's coupling to the rows held fixed. With eta infinite and the target replaced, h
+is any quadratic program over these bounds.
 
-h is a Lagrangian dual whose primal separates over the rows, which gives a certificate
-for every single row: :func:`row_gaps`.
+All that is known about h is here: value, gradient, Hessian, best intercept and, since h
+is a Lagrangian dual whose primal separates over the rows, a certificate for every
+single row. :mod:`adakern.dank.interior_point`, :mod:`adakern.dank.projected_newton` and
+:mod:`adakern.dank.working_set` maximise it. Arrays are NumPy's, PyTorch's or those of
+any array-API library.
 """
 
-from dataclasses import dataclass, replace
-from typing import Any
-
-import numpy as np
 from array_api_compat import array_namespace
 
-from adakern.linalg import add_to_diagonal, factorised
+from adakern.kernels import TILE_BYTES, by_row_blocks
+from adakern.linalg import add_to_diagonal
 
 __all__ = [
-    "Box",
-    "QuarticSolution",
-    "label_box",
-    "maximise_quartic",
+    "best_intercept",
+    "gradient",
+    "hessian",
     "objective",
     "row_gaps",
-    "tube_box",
+    "squared_product",
 ]
-
-#: Distance that a warm start keeps from the bounds, in units of the problem.
-NEAR_BOUND = 0.1
 
 #: Halvings of the interval of the intercept.
 BISECTIONS = 64
 
-#: Complementarity that the steps aim at in the end, as a fraction of the gap wanted.
-LEAST = 1e-4
 
-#: Steps without a better certificate after which the solver gives up.
-PATIENCE = 10
-
-#: Fraction of the way to the boundary that an interior step may go.
-TO_BOUNDARY = 0.995
+def squared_product(K, q):
+    """``(K∘K) q`` without a second matrix, shape (n,)."""
+    return by_row_blocks(lambda rows: (rows * rows) @ q, K, 8 * len(q), TILE_BYTES)
 
 
-@dataclass(frozen=True)
-class Box:
-    """What the quartic asks of each row: ``target``, ``lower``, ``upper``, (n,) each.
-
-    ``epsilon`` is the half-width of the insensitive tube, 0 for classification. A box
-    with a tube contains zero.
-    """
-
-    target: Any
-    lower: Any
-    upper: Any
-    epsilon: float = 0.0
-
-    def take(self, rows):
-        """The box of these rows only."""
-        take = array_namespace(self.target).take
-        parts = (take(part, rows) for part in (self.target, self.lower, self.upper))
-        return Box(*parts, self.epsilon)
-
-
-def label_box(y, C):
-    """The box of classification: d_i between 0 and C y_i, for y in {-1, +1}.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> box = label_box(np.array([1.0, -1.0]), C=2.0)
-    >>> box.lower, box.upper
-    (array([ 0., -2.]), array([2., 0.]))
-    """
-    xp = array_namespace(y)
-    zero = xp.zeros_like(y)
-    return Box(y, xp.where(y > 0, zero, C * y), xp.where(y > 0, C * y, zero))
-
-
-def tube_box(target, C, epsilon):
-    """The box of regression: d_i between -C and C, errors below epsilon are free."""
-    xp = array_namespace(target)
-    bound = C * xp.ones_like(target)
-    return Box(target, -bound, bound, epsilon)
-
-
-@dataclass(frozen=True)
-class QuarticSolution:
-    """Maximiser ``dual_coef`` (n,), with the certificate it was accepted by."""
-
-    dual_coef: Any
-    intercept: float
-    objective: float
-    gap: float
-    n_iter: int
-    converged: bool
-
-
-def objective(d, Kd, Qq, box, eta, weight=0.0):
-    """The value h(d), from the products ``Kd = K d`` and ``Qq = (K o K)(d o d)``."""
+def objective(d, Kd, Qq, dual, eta, weight=0.0):
+    """The value h(d), from the products ``Kd = K d`` and ``Qq = (K∘K)(d o d)``."""
     xp = array_namespace(d)
     rows = (
-        d * (box.target - 0.5 * Kd)
-        - box.epsilon * xp.abs(d)
+        d * (dual.target - 0.5 * Kd)
+        - dual.epsilon * xp.abs(d)
         - d * d * (weight + Qq / (16 * eta))
     )
     return float(xp.sum(rows))
 
 
-def ascent(d, Kd, Qq, box, eta, weight=0.0):
+def gradient(d, Kd, Qq, dual, eta, weight=0.0):
     """Gradient of the smooth part of h, without epsilon |d|; shape (n,)."""
-    return box.target - Kd - d * (Qq / (4 * eta) + 2 * weight)
+    return dual.target - Kd - d * (Qq / (4 * eta) + 2 * weight)
 
 
-def _best_rows(residual, curvature, box):
+def hessian(K, Q, d, Qq, eta, weight=0.0):
+    """Minus the second derivative of h, ``K + 2 dd'∘Q / (4 eta) + diag(.)``, (n, n)."""
+    H = Q * d[:, None]
+    H *= (d / (2 * eta))[None, :]
+    H += K
+    return add_to_diagonal(H, Qq / (4 * eta) + 2 * weight)
+
+
+def _best_rows(residual, curvature, dual):
     """The u in the box that maximises ``u residual - epsilon |u| - u^2 curvature``."""
     xp = array_namespace(residual)
-    excess = xp.abs(residual) - box.epsilon
+    excess = xp.abs(residual) - dual.epsilon
     zero = xp.zeros_like(residual)
     towards = xp.where(excess > 0, xp.sign(residual) * excess, zero)
-    # A row with no curvature goes to the end of its box.
-    smallest = xp.finfo(residual.dtype).smallest_normal
-    best = towards / (2 * xp.where(curvature > smallest, curvature, zero + smallest))
-    return xp.minimum(xp.maximum(best, box.lower), box.upper)
+    # A row with no curvature goes to the end of its box; the floor bars an overflow.
+    floor = float(xp.finfo(residual.dtype).smallest_normal) ** 0.5
+    best = towards / (2 * xp.where(curvature > floor, curvature, zero + floor))
+    return xp.minimum(xp.maximum(best, dual.lower), dual.upper)
 
 
-def best_intercept(d, Kd, Qq, box, eta, weight=0.0):
+def best_intercept(d, Kd, Qq, dual, eta, weight=0.0):
     """The multiplier b of ``1'd = const`` with the smallest duality gap.
 
     The gap (see :func:`row_gaps`) is convex in b; its slope is ``1'd`` less the sum of
     the best rows for b, which falls in b and is bisected.
     """
     xp = array_namespace(d)
-    residual, curvature = box.target - Kd, weight + Qq / (8 * eta)
+    residual, curvature = dual.target - Kd, weight + Qq / (8 * eta)
     total = float(xp.sum(d))
-    low = float(xp.min(residual)) - box.epsilon
-    high = float(xp.max(residual)) + box.epsilon
+    if not xp.any(curvature != 0):
+        return _intercept_of_steps(residual, dual, total)
+    low = float(xp.min(residual)) - dual.epsilon
+    high = float(xp.max(residual)) + dual.epsilon
     for _ in range(BISECTIONS):
         middle = (low + high) / 2
-        if float(xp.sum(_best_rows(residual - middle, curvature, box))) > total:
+        if float(xp.sum(_best_rows(residual - middle, curvature, dual))) > total:
             low = middle
         else:
             high = middle
     return (low + high) / 2
 
 
-def row_gaps(d, Kd, Qq, box, eta, weight=0.0, intercept=0.0):
+def _intercept_of_steps(residual, dual, total):
+    """The same where every best row jumps from one end of its box to the other."""
+    xp = array_namespace(residual)
+    points, jumps = residual, dual.upper - dual.lower
+    if dual.epsilon:
+        points = xp.concat([residual - dual.epsilon, residual + dual.epsilon])
+        jumps = xp.concat([dual.upper, -dual.lower])
+    order = xp.argsort(points)
+    sums = xp.sum(dual.upper) - xp.cumulative_sum(xp.take(jumps, order))
+    above = int(xp.count_nonzero(sums > total))
+    return float(xp.take(points, order)[min(above, points.shape[0] - 1)])
+
+
+def row_gaps(d, Kd, Qq, dual, eta, weight=0.0, intercept=0.0):
     """Upper bounds on what each row can still add to h; their sum is a duality gap.
 
     With w = sum d_i phi(x_i) and v = sum d_i^2 psi(x_i) in the feature spaces of K and
-    of K o K, h is the dual of the convex problem
+    of K∘K, h is the dual of the convex problem
 
         1/2 |w|^2 + 1/(16 eta) |v|^2 + sum_i max_u m_i(u),
         m_i(u) = u (t_i - <w, phi_i>) - epsilon |u| - u^2 (w_i + <v, psi_i>/(8 eta)),
@@ -171,271 +132,11 @@ def row_gaps(d, Kd, Qq, box, eta, weight=0.0, intercept=0.0):
         Non-negative; all zero exactly at the maximiser.
     """
     xp = array_namespace(d)
-    residual = box.target - intercept - Kd
+    residual = dual.target - intercept - Kd
     curvature = weight + Qq / (8 * eta)
 
     def m(u):
-        return u * (residual - curvature * u) - box.epsilon * xp.abs(u)
+        return u * (residual - curvature * u) - dual.epsilon * xp.abs(u)
 
-    gaps = m(_best_rows(residual, curvature, box)) - m(d)
+    gaps = m(_best_rows(residual, curvature, dual)) - m(d)
     return xp.where(gaps > 0, gaps, xp.zeros_like(d))
-
-
-def maximise_quartic(
-    K,
-    box,
-    eta,
-    *,
-    weight=0.0,
-    start=None,
-    balanced=False,
-    tol=1e-6,
-    gap_goal=0.0,
-    max_iter=100,
-):
-    """Maximise h by a primal-dual interior-point method.
-
-    Every step is one Cholesky factorisation of an (n, n) matrix; about ten steps are
-    enough whatever the conditioning of K, where projected gradient and projected Newton
-    steps need hundreds on a smooth kernel.
-
-    Parameters
-    ----------
-    K : array of shape (n, n)
-        Gram matrix, positive semidefinite; NumPy, PyTorch or any array-API library.
-    box : Box
-        Targets and bounds.
-    eta : float
-        Weight of |F - 11'|_F^2, positive; infinity gives the ordinary SVM or SVR
-        without a bias.
-    weight : array of shape (n,), default=0.0
-        Non-negative weights w of the diagonal quadratic term.
-    start : array of shape (n,), default=None
-        Where to start from, within the box; near zero when None.
-    balanced : bool, default=False
-        Hold the sum of d at that of ``start`` (zero when None), which is the constraint
-        of a machine with a bias.
-    tol : float, default=1e-6
-        Largest accepted duality gap, as a fraction of |h|.
-    gap_goal : float, default=0.0
-        Duality gap that is accepted in any case, in the units of h.
-    max_iter : int, default=100
-        Largest number of steps.
-
-    Returns
-    -------
-    QuarticSolution
-        ``dual_coef`` lies exactly at its bounds where it is bound, so that the rows
-        that are no support vectors are exact zeros; ``converged`` tells whether the gap
-        was reached.
-
-    Notes
-    -----
-    Mehrotra's predictor-corrector method, with the Hessian of -h
-    ``K + (diag(Qq) + 2 diag(d) Q diag(d)) / (4 eta) + 2 diag(w)``, Q = K o K.
-    The certificate is that of the rounded point, never of the interior one.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> K, y = np.eye(2), np.array([1.0, -1.0])
-    >>> box = label_box(y, C=10.0)
-    >>> solution = maximise_quartic(K, box, eta=0.25, tol=1e-9)
-    >>> solution.dual_coef.round(4)  # the root of 1 - a - a^3
-    array([ 0.6823, -0.6823])
-    """
-    xp = array_namespace(K)
-    Q = K * K
-    total = (0.0 if start is None else float(xp.sum(start))) if balanced else None
-    point = _InteriorPoint(box, total)
-    if start is not None:
-        products = K @ start, Q @ (start * start)
-        b = best_intercept(start, *products, box, eta, weight) if balanced else 0.0
-        point.warm(start, ascent(start, *products, box, eta, weight) - b)
-    best = None
-    for n_iter in range(max_iter + 1):
-        d = point.d
-        Kd, Qq = K @ d, Q @ (d * d)
-        inside = abs(objective(d, Kd, Qq, box, eta, weight))
-        enough = max(gap_goal, tol * inside)
-        if point.complementarity() <= 20 * enough or n_iter == max_iter:
-            now = _certified(point.rounded(), K, Q, box, eta, weight, balanced, n_iter)
-            now = replace(
-                now, converged=now.gap <= max(gap_goal, tol * abs(now.objective))
-            )
-            if best is None or now.gap < best.gap:
-                best = now
-            # Steps that no longer help move within the rounding errors.
-            if best.converged or n_iter >= best.n_iter + PATIENCE:
-                break
-        H = Q * d[:, None]
-        H *= (d / (2 * eta))[None, :]
-        H += K
-        H = add_to_diagonal(H, Qq / (4 * eta) + 2 * weight)
-        point.step(H, ascent(d, Kd, Qq, box, eta, weight), least=LEAST * enough)
-    return best
-
-
-def _certified(d, K, Q, box, eta, weight, balanced, n_iter):
-    xp = array_namespace(K)
-    products = K @ d, Q @ (d * d)
-    b = best_intercept(d, *products, box, eta, weight) if balanced else 0.0
-    gap = float(xp.sum(row_gaps(d, *products, box, eta, weight, b)))
-    h = objective(d, *products, box, eta, weight)
-    return QuarticSolution(d, b, h, gap, n_iter, converged=False)
-
-
-class _InteriorPoint:
-    """A point strictly inside the box, with the multipliers of its bounds.
-
-    d is ``offset + sum_k sign_k x_k`` with 0 < x_k < width_k: one leg (k = 1) without a
-    tube; with a tube two, the positive and the negative part of d, because
-    ``epsilon |d|`` is linear in them. Arrays of legs have shape (legs, n). The sum of d
-    tends to ``total`` unless that is None.
-    """
-
-    def __init__(self, box, total):
-        self.total = total
-        xp = self.xp = array_namespace(box.target)
-        if box.epsilon:
-            self.width = xp.stack([box.upper, -box.lower])
-            self.sign = xp.stack([xp.ones_like(box.target), -xp.ones_like(box.target)])
-            self.offset = xp.zeros_like(box.target)
-        else:
-            self.width = (box.upper - box.lower)[None, :]
-            self.sign = xp.ones_like(self.width)
-            self.offset = box.lower
-        self.cost = box.epsilon
-        scale = float(xp.max(xp.abs(box.target))) or 1.0
-        self.unit = xp.where(self.width > 2 * scale, scale, self.width / 2)
-        self.scale = scale
-        # d starts at zero, or one unit from it where zero is a bound.
-        self._place(-self.sign * self.offset, 1.0)
-        self.z_lower = xp.full_like(self.x, scale)
-        self.z_upper = xp.full_like(self.x, scale)
-
-    def _place(self, x, distance):
-        """Move to x, at least this many units from the bounds."""
-        xp, least = self.xp, distance * self.unit
-        self.x = xp.minimum(xp.maximum(x, least), self.width - least)
-        self.rest = self.width - self.x
-
-    @property
-    def d(self):
-        return self.offset + self.xp.sum(self.sign * self.x, axis=0)
-
-    def warm(self, d, gradient):
-        """Go near the point d with this gradient of h."""
-        xp = self.xp
-        self._place(self.sign * (d - self.offset), NEAR_BOUND)
-        pull = self.sign * gradient - self.cost
-        least = xp.full_like(pull, NEAR_BOUND * self.scale)
-        self.z_lower = xp.maximum(-pull, least)
-        self.z_upper = xp.maximum(pull, least)
-
-    def complementarity(self):
-        return float(
-            self.xp.sum(self.z_lower * self.x) + self.xp.sum(self.z_upper * self.rest)
-        )
-
-    def rounded(self):
-        """d with every leg that tends to a bound put on it.
-
-        Of x and its multiplier, in their own units, the smaller one tends to zero.
-        """
-        xp = self.xp
-        ratio = self.unit / self.scale
-        x = xp.where(self.x < ratio * self.z_lower, xp.zeros_like(self.x), self.x)
-        x = xp.where(self.rest < ratio * self.z_upper, self.width, x)
-        d = self.offset + xp.sum(self.sign * x, axis=0)
-        return d if self.total is None else self._balanced(d, x)
-
-    def _balanced(self, d, x):
-        """d with its sum put right, by a shift of the rows inside the box."""
-        xp = self.xp
-        inside = xp.any((x > 0) & (x < self.width), axis=0)
-        count = max(1, int(xp.count_nonzero(inside)))
-        lower = self.offset + xp.sum(
-            xp.where(self.sign < 0, -self.width, 0 * x), axis=0
-        )
-        upper = self.offset + xp.sum(xp.where(self.sign > 0, self.width, 0 * x), axis=0)
-        for _ in range(3):
-            shift = (self.total - float(xp.sum(d))) / count
-            d = xp.where(inside, xp.minimum(xp.maximum(d + shift, lower), upper), d)
-        return d
-
-    def step(self, H, gradient, least):
-        """One predictor-corrector step, for the gradient of h and Hessian H of -h.
-
-        The complementarity aimed at is not below ``least``: h is no quadratic, and the
-        multipliers must not vanish before its gradient agrees with them.
-        """
-        xp = self.xp
-        x, rest, z_lower, z_upper = self.x, self.rest, self.z_lower, self.z_upper
-        barrier = z_lower / x + z_upper / rest
-        share = 1 / xp.sum(1 / barrier, axis=0)
-        solve = self._solver(factorised(add_to_diagonal(H, share)))
-        legs = xp.arange(x.shape[0], device=getattr(x, "device", None))
-        loosest = xp.argmin(barrier, axis=0)[None, :] == legs[:, None]
-        zero = xp.zeros_like(x)
-        count = 2 * x.shape[0] * x.shape[1]
-        mean = self.complementarity() / count
-
-        def towards(lower, upper):
-            """Newton direction to z_lower x = lower and z_upper rest = upper."""
-            r = self.sign * gradient - self.cost + lower / x - upper / rest
-            pull = share * xp.sum(self.sign * r / barrier, axis=0)
-            dd = solve(pull)
-            dx = (r - self.sign * (pull - share * dd)) / barrier
-            # The loosest leg takes what the others leave of dd: its own division by a
-            # barrier that vanishes would leave only rounding errors.
-            others = xp.sum(xp.where(loosest, zero, self.sign * dx), axis=0)
-            dx = xp.where(loosest, self.sign * (dd - others), dx)
-            return (
-                dx,
-                (lower - z_lower * dx) / x - z_lower,
-                (upper + z_upper * dx) / rest - z_upper,
-            )
-
-        dx, dl, du = towards(zero, zero)
-        primal, dual = self._longest(dx, dl, du)
-        predicted = (
-            float(
-                xp.sum((z_lower + dual * dl) * (x + primal * dx))
-                + xp.sum((z_upper + dual * du) * (rest - primal * dx))
-            )
-            / count
-        )
-        goal = max(mean * (predicted / mean) ** 3, least / count)
-        dx, dl, du = towards(goal - dx * dl, goal + dx * du)
-        primal, dual = self._longest(dx, dl, du)
-        # Away from underflow: the barriers divide by all four.
-        tiny = float(xp.finfo(x.dtype).smallest_normal) ** 0.25
-        self.x = xp.maximum(x + primal * dx, tiny * self.unit)
-        self.rest = xp.maximum(rest - primal * dx, tiny * self.unit)
-        least_z = xp.full_like(x, tiny * self.scale)
-        self.z_lower = xp.maximum(z_lower + dual * dl, least_z)
-        self.z_upper = xp.maximum(z_upper + dual * du, least_z)
-
-    def _solver(self, solve):
-        """``solve``, along the plane on which the sum of d reaches its total."""
-        if self.total is None:
-            return solve
-        xp = self.xp
-        missing = self.total - float(xp.sum(self.d))
-        ones = solve(xp.ones_like(self.offset))
-
-        def balanced(pull):
-            free = solve(pull)
-            return free - ones * ((xp.sum(free) - missing) / xp.sum(ones))
-
-        return balanced
-
-    def _longest(self, dx, dl, du):
-        """Longest primal and dual steps that stay inside, at most 1."""
-        primal = max(self._ratio(self.x, dx), self._ratio(self.rest, -dx))
-        dual = max(self._ratio(self.z_lower, dl), self._ratio(self.z_upper, du))
-        return min(1.0, TO_BOUNDARY / primal), min(1.0, TO_BOUNDARY / dual)
-
-    def _ratio(self, value, change):
-        return max(float(self.xp.max(-change / value)), np.finfo(float).tiny)

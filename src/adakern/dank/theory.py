@@ -1,16 +1,26 @@
 """The papers' bounds on what a partition of the data costs DANK.
 
-All are for the problem without intercept and without the nuclear norm (problem 20 of
-the JMLR paper), whose block-diagonal counterpart has the kernel
-``Kbar_ij = K_ij`` within a cluster and 0 between clusters. ``smallest`` and ``largest``
-are bounds B1 and B2 of the entries of both matrices F, and B = B2 - B1.
+For experiments only: no fit needs them. All are for the problem without intercept and
+without the nuclear norm (JMLR, problem 18), whose block-diagonal counterpart (problem
+20) has the kernel ``Kbar_ij = K_ij`` within a cluster and 0 between clusters.
+``smallest`` and ``largest`` are bounds B1 and B2 of the entries of both matrices F, and
+B = B2 - B1.
 """
 
 from dataclasses import dataclass
 
 import numpy as np
+from sklearn.utils import check_random_state
 
-__all__ = ["PartitionBounds", "between_clusters", "partition_bounds", "screened_rows"]
+from adakern.kernels import gram_matrix
+
+__all__ = [
+    "PartitionBounds",
+    "between_clusters",
+    "coupling",
+    "partition_bounds",
+    "screened_rows",
+]
 
 
 @dataclass(frozen=True)
@@ -20,11 +30,11 @@ class PartitionBounds:
     Attributes
     ----------
     between : float
-        Q(pi) of Theorem 6, the sum of |K_ij| over pairs of different clusters.
+        Q(pi) of JMLR, Theorem 6, the sum of |K_ij| over pairs of different clusters.
     objective : float
         Bound of ``|H(alpha*, F*) - H(alphabar, Fbar)|`` that holds: B2 C^2 Q / 2.
     objective_printed : float
-        The bound as Theorem 6 prints it, B C^2 Q / 2. Its proof bounds
+        The bound as JMLR, Theorem 6 prints it, B C^2 Q / 2. Its proof bounds
         ``(alpha_i alpha_j - abar_i abar_j) F_ij`` by B C^2 where only B2 C^2 holds, and
         data break it.
     coefficients_printed : float
@@ -61,8 +71,35 @@ def between_clusters(K, clusters):
     return float(np.abs(K)[clusters[:, None] != clusters].sum())
 
 
+def coupling(X, labels, kernel, *, n_sample=2000, random_state=None):
+    """Q(pi) of JMLR, Theorem 6: the sum of |k(x_i, x_j)| between clusters.
+
+    Estimated from all pairs of a random sample of the rows, scaled to all pairs.
+
+    Parameters
+    ----------
+    X : array of shape (n, d)
+    labels : ndarray of shape (n,)
+    kernel : dict
+        Keyword arguments of :func:`adakern.kernels.gram_matrix`.
+    n_sample : int, default=2000
+        All pairs are summed where n is not larger.
+    random_state : int, RandomState instance or None, default=None
+
+    Returns
+    -------
+    float
+    """
+    n = X.shape[0]
+    rng = check_random_state(random_state)
+    rows = rng.choice(n, min(n, n_sample), replace=False)
+    within_sample = between_clusters(gram_matrix(X[rows], **kernel), labels[rows])
+    pairs = n * (n - 1) / max(1, len(rows) * (len(rows) - 1))
+    return within_sample * pairs
+
+
 def partition_bounds(K, clusters, C, eta, smallest, largest):
-    """The bounds of Theorem 6 and of the preprint's Theorem 7.
+    """The bounds of JMLR, Theorem 6 and of the preprint's Theorem 7.
 
     Parameters
     ----------
@@ -103,7 +140,7 @@ def partition_bounds(K, clusters, C, eta, smallest, largest):
 
 
 def screened_rows(gradient, K, C, smallest, largest):
-    """Rows that Theorem 7 (JMLR) recognises as no support vectors of the whole.
+    """Rows that JMLR, Theorem 7 recognises as no support vectors of the whole.
 
     The condition is ``gradient_i <= -(B + B2) C (||K_i||_1 + kappa)``, with the
     gradient of the partitioned problem at its solution. It is safe, and never met: the

@@ -1,4 +1,4 @@
-"""The quartic of DANK on many rows, with no stored Gram matrix.
+"""The quartic of DANK on many rows, without a Gram matrix of all of them.
 
 Only the rows that can gain move: in each round the rows with the largest gaps (see
 :func:`adakern.dank.quartic.row_gaps`) join the support vectors in a working set, whose
@@ -7,19 +7,13 @@ all rows follow the change by tiles. The sum of the gaps over *all* rows is the 
 gap of the whole problem, and ends the rounds.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from array_api_compat import array_namespace
 
-from adakern.dank.newton import climb
-from adakern.dank.quartic import (
-    Box,
-    best_intercept,
-    maximise_quartic,
-    objective,
-    row_gaps,
-)
+from adakern.dank.quartic import best_intercept, objective, row_gaps
+from adakern.dank.quartic_solver import ROWS_PER_PRODUCT, maximise_from
 from adakern.kernels import gram_matrix, kernel_diagonal, kernel_products
 
 __all__ = ["RowsSolution", "maximise_on_rows", "never_support"]
@@ -27,13 +21,13 @@ __all__ = ["RowsSolution", "maximise_on_rows", "never_support"]
 #: Share of the gap that a round need not go below; h is zero at first, and no measure.
 ENOUGH = 1e-4
 
+#: Share of support vectors in the start above which a small enough problem stores its
+#: Gram matrix: a round then computes no kernel value again.
+DENSE_SHARE = 0.3
+
 #: Rows that a working set grows by in one round: at most this share of the support
 #: vectors, but never fewer than this many.
 GROWTH, FEWEST_NEW = 0.2, 64
-
-#: Rows for each product with the Gram matrix that is spent before a factorisation: all
-#: of them together take the time of about three factorisations.
-ROWS_PER_PRODUCT = 16
 
 
 @dataclass(frozen=True)
@@ -51,10 +45,10 @@ class RowsSolution:
     n_iter : int
         Rounds.
     n_screened : int
-        Rows that were proved to be no support vectors before the end.
+        Rows that were proved to be no support vectors.
     converged : bool
-    history : list of (float, float)
-        Objective and gap before each round and at the end.
+    history : dict of lists
+        Columns "objective" and "gap", before each round and at the end.
     """
 
     dual_coef: Any
@@ -64,12 +58,12 @@ class RowsSolution:
     n_iter: int
     n_screened: int
     converged: bool
-    history: list
+    history: dict
 
 
 def maximise_on_rows(
     X,
-    box,
+    dual,
     eta,
     kernel,
     *,
@@ -84,7 +78,7 @@ def maximise_on_rows(
     Parameters
     ----------
     X : array of shape (n, d)
-    box : Box
+    dual : Dual
         Targets and bounds of the n rows.
     eta : float
         Positive; infinity for the ordinary SVM without a bias.
@@ -108,51 +102,52 @@ def maximise_on_rows(
     """
     xp = array_namespace(X)
     d = (
-        xp.zeros_like(box.target)
+        xp.zeros_like(dual.target)
         if start is None
-        else xp.clip(start, box.lower, box.upper)
+        else xp.clip(start, dual.lower, dual.upper)
     )
-    Kd, Qq = _products(X, X, d, kernel)
+    gram = _Gram(X, kernel, stored=_is_dense(d, max_working))
+    every = xp.arange(d.shape[0], device=getattr(d, "device", None))
+    Kd, Qq = gram.products(every, d, d * d)
     diagonal, live = kernel_diagonal(X, **kernel), xp.ones_like(d) > 0
-    history = []
+    history = {"objective": [], "gap": []}
     while True:
-        b = best_intercept(d, Kd, Qq, box, eta) if balanced else 0.0
-        gaps = row_gaps(d, Kd, Qq, box, eta, intercept=b)
+        b = best_intercept(d, Kd, Qq, dual, eta) if balanced else 0.0
+        gaps = row_gaps(d, Kd, Qq, dual, eta, intercept=b)
         gaps = xp.where(live, gaps, xp.zeros_like(gaps))
-        h, gap = objective(d, Kd, Qq, box, eta), float(xp.sum(gaps))
-        history.append((h, gap))
+        h, gap = objective(d, Kd, Qq, dual, eta), float(xp.sum(gaps))
+        history["objective"].append(h)
+        history["gap"].append(gap)
+        if not balanced:  # The rule does not bound the multiplier b.
+            live = live & ~never_support(d, Kd, diagonal, dual, gap)
         converged = gap <= tol * abs(h)
-        if converged or len(history) > max_iter:
+        if converged or len(history["gap"]) > max_iter:
             break
         moving = _working_set(d, gaps, max_working)
         # Precision is wasted while rows outside still want to join.
         outside = float(xp.sum(xp.where(moving, xp.zeros_like(gaps), gaps)))
         goal = 0.3 * max(tol * abs(h), 0.1 * outside, ENOUGH * gap)
-        change = _best_change(X, moving, d, Kd, Qq, box, eta, kernel, balanced, goal)
+        change = _best_change(gram, moving, d, Kd, Qq, dual, eta, balanced, goal)
         if not xp.any(change != 0):  # What is left is below the rounding errors.
             break
-        if not balanced:  # The rule does not bound the multiplier b.
-            live = live & ~never_support(d, Kd, diagonal, box, gap)
         square = (d + change) ** 2 - d**2
         rows = xp.nonzero(live)[0]
-        K_change, Q_change = _products(
-            xp.take(X, rows, axis=0), X, change, kernel, square=square
-        )
+        K_change, Q_change = gram.products(rows, change, square)
         d = d + change
         Kd[live] = xp.take(Kd, rows) + K_change
         Qq[live] = xp.take(Qq, rows) + Q_change
-    n_iter, n_screened = len(history) - 1, int(xp.count_nonzero(~live))
+    n_iter, n_screened = len(history["gap"]) - 1, int(xp.count_nonzero(~live))
     return RowsSolution(d, b, h, gap, n_iter, n_screened, converged, history)
 
 
-def never_support(d, Kd, diagonal, box, gap):
+def never_support(d, Kd, diagonal, dual, gap):
     """Mask of the rows that are no support vectors of the maximiser, for certain.
 
     The primal problem of :func:`adakern.dank.quartic.row_gaps` is 1-strongly convex in
     w, so that ``1/2 |w - w*|^2 <= gap`` and the decision value of row i moves at most
     ``sqrt(2 gap k_ii)`` on the way to the optimum. A row whose slope at zero points out
     of its box, or into the tube, for all these values stays at zero (a safe rule in the
-    sense of Ndiaye et al., JMLR 2017; theorem 7 of the paper asks for a slope below
+    sense of Ndiaye et al., JMLR 2017; JMLR, Theorem 7 asks for a slope below
     ``-(B + B_2) C (||K_i||_1 + kappa)``, which few rows reach).
 
     Parameters
@@ -161,7 +156,7 @@ def never_support(d, Kd, diagonal, box, gap):
         Any point of the box, and K d.
     diagonal : array of shape (n,)
         k_ii.
-    box : Box
+    dual : Dual
         Without the balance constraint of a bias.
     gap : float
         Duality gap at d.
@@ -172,20 +167,46 @@ def never_support(d, Kd, diagonal, box, gap):
         Only rows that are at zero already.
     """
     xp = array_namespace(d)
-    residual, reach = box.target - Kd, xp.sqrt(2 * gap * diagonal)
-    up = (box.upper > 0) & (residual + reach > box.epsilon)
-    down = (box.lower < 0) & (residual - reach < -box.epsilon)
+    residual, reach = dual.target - Kd, xp.sqrt(2 * gap * diagonal)
+    up = (dual.upper > 0) & (residual + reach > dual.epsilon)
+    down = (dual.lower < 0) & (residual - reach < -dual.epsilon)
     return (d == 0) & ~up & ~down
 
 
-def _products(X, Y, v, kernel, square=None):
-    """``K v`` and ``(K o K) u`` with the rows of Y where v is not zero; u is v o v."""
-    xp = array_namespace(X)
-    rows = xp.nonzero(v)[0]
-    u = v * v if square is None else square
-    return kernel_products(
-        X, xp.take(Y, rows, axis=0), xp.take(v, rows), xp.take(u, rows), **kernel
-    )
+class _Gram:
+    """The Gram matrix of all rows, by tiles that are forgotten, or stored."""
+
+    def __init__(self, X, kernel, *, stored):
+        self.X, self.kernel = X, kernel
+        self.K = gram_matrix(X, **kernel) if stored else None
+
+    def products(self, rows, v, u):
+        """``K v`` and ``(K∘K) u`` on these rows; u is zero where v is."""
+        xp = array_namespace(v)
+        moved = xp.nonzero(v)[0]
+        v, u = xp.take(v, moved), xp.take(u, moved)
+        if self.K is not None:
+            K = self._part(rows, moved)
+            return K @ v, (K * K) @ u
+        X, Y = (xp.take(self.X, part, axis=0) for part in (rows, moved))
+        return kernel_products(X, Y, v, u, **self.kernel)
+
+    def block(self, rows):
+        """The rows and columns ``rows``."""
+        if self.K is not None:
+            return self._part(rows, rows)
+        take = array_namespace(self.X).take
+        return gram_matrix(take(self.X, rows, axis=0), **self.kernel)
+
+    def _part(self, rows, columns):
+        take = array_namespace(self.K).take
+        return take(take(self.K, rows, axis=0), columns, axis=1)
+
+
+def _is_dense(d, max_working):
+    """Whether so many rows are support vectors that their kernel values serve again."""
+    count = int(array_namespace(d).count_nonzero(d))
+    return d.shape[0] <= max_working and count > DENSE_SHARE * d.shape[0]
 
 
 def _working_set(d, gaps, max_working):
@@ -200,21 +221,25 @@ def _working_set(d, gaps, max_working):
     return moving
 
 
-def _best_change(X, moving, d, Kd, Qq, box, eta, kernel, balanced, gap_goal):
+def _best_change(gram, moving, d, Kd, Qq, dual, eta, balanced, gap_goal):
     """What the moving rows should add to d, the other rows held fixed; shape (n,)."""
-    xp = array_namespace(X)
+    xp = array_namespace(d)
     rows = xp.nonzero(moving)[0]
-    now, part = xp.take(d, rows), box.take(rows)
-    K = gram_matrix(xp.take(X, rows, axis=0), **kernel)
+    now, part = xp.take(d, rows), dual.take(rows)
+    K = gram.block(rows)
     # The fixed rows act through a shifted target and a diagonal weight.
     target = part.target - (xp.take(Kd, rows) - K @ now)
     weight = (xp.take(Qq, rows) - (K * K) @ (now * now)) / (8 * eta)
-    part = Box(target, part.lower, part.upper, part.epsilon)
-    options = {"weight": weight, "balanced": balanced, "gap_goal": gap_goal}
-    spend = now.shape[0] // ROWS_PER_PRODUCT
-    best, gap = climb(K, part, eta, start=now, max_products=spend, **options)
-    if gap > gap_goal:
-        best = maximise_quartic(K, part, eta, start=best, tol=0.0, **options).dual_coef
+    best, _ = maximise_from(
+        now,
+        K,
+        replace(part, target=target),
+        eta,
+        gap_goal=gap_goal,
+        weight=weight,
+        balanced=balanced,
+        max_products=now.shape[0] // ROWS_PER_PRODUCT,
+    )
     change = xp.zeros_like(d)
     change[moving] = best - now
     return change

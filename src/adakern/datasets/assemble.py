@@ -2,6 +2,7 @@
 
 import importlib
 import inspect
+import re
 
 import numpy as np
 
@@ -9,6 +10,11 @@ from adakern.datasets.errors import DatasetError, ParseError, TableMismatchError
 from adakern.datasets.formulas import evaluate
 from adakern.datasets.parsers import as_dates, format_of
 from adakern.datasets.table import Table
+
+#: Functions that an entry may name.
+LOADERS = re.compile(
+    r"((sklearn|adakern)\.datasets(\.\w+)*|methods(\.\w+)+)\.(load|make|fetch)_\w+"
+)
 
 __all__ = ["check_table", "table_from_frames", "table_from_loader"]
 
@@ -40,6 +46,10 @@ def table_from_frames(name, entry, frames):
     groups = None
     if entry.groups is not None:
         groups = column(frame, entry.groups, name, "groups")
+    if entry.time is not None:
+        time = column(frame, entry.time, name, "time")
+        order = np.argsort(_numeric(frame[[time]], name).ravel(), kind="stable")
+        frame, is_test = frame.iloc[order], is_test[order]
     features = [c for c in frame.columns if c != target and c not in dropped]
     frame = _fill_blanks(_apply_codes(frame, entry, name), entry, name)
 
@@ -65,6 +75,7 @@ def table_from_frames(name, entry, frames):
         task=entry.task,
         feature_names=[_feature_name(c) for c in features],
         groups=groups,
+        in_order_of_time=entry.time is not None,
         test_rows=np.flatnonzero(is_test[keep]) if is_test.any() else None,
         categories=categories,
     )
@@ -110,7 +121,14 @@ def table_from_loader(name, entry, seed):
 
 def resolve(target, name):
     """The function behind a dotted name."""
-    module, _, attribute = target.rpartition(".")
+    module, _, attribute = str(target).rpartition(".")
+    # A configuration may come from somebody else: it names data, and no command.
+    if not LOADERS.fullmatch(str(target)):
+        raise DatasetError(
+            f"{name}.loader: {target!r} cannot be used; functions load_..., make_... "
+            "of sklearn.datasets and adakern.datasets can, and those of the project's "
+            "folder methods/ (_target_: methods.mine.load_mine)."
+        )
     try:
         return getattr(importlib.import_module(module), attribute)
     except (ImportError, AttributeError, ValueError) as error:

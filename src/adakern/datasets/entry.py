@@ -88,6 +88,9 @@ class DatasetEntry:
     groups : int, str or None
         The column that says which rows belong together (patients). It stays a
         feature unless `drop` names it as well.
+    time : int, str or None
+        The column that says when a row was observed, numbers: the table's rows are in
+        its order. It stays a feature unless `drop` names it as well.
     test_where : dict
         The published test set as a rule: the rows where column = value.
     splits : SourceFile or None
@@ -135,6 +138,7 @@ class DatasetEntry:
     fill: dict[str, str] = field(default_factory=dict)
     labels: dict[Any, Any] = field(default_factory=dict)
     groups: Any = None
+    time: Any = None
     test_where: dict[Any, Any] = field(default_factory=dict)
     words: str = "error"
     dates: list[Any] = field(default_factory=list)
@@ -240,6 +244,8 @@ mean 'classification'?
         )
     if (entry.splits is None) != (entry.n_splits is None):
         complain("n_splits", "a file of splits and their number go together.")
+    if entry.splits and entry.time is not None:
+        complain("time", "published splits count the rows in the order of the file.")
     if entry.splits and entry.missing == "drop-rows":
         complain("missing", "published splits count all rows; none may be dropped.")
     if bool(entry.files) == bool(entry.loader):
@@ -256,6 +262,11 @@ mean 'classification'?
         if not (_is_whole(count) and count >= 1):
             complain("classes", f"class {label!r} has {count} rows; at least 1 needed.")
     problems += _check_clip(name, entry.clip)
+    if entry.homepage and not entry.homepage.startswith(("http://", "https://")):
+        complain(
+            "homepage",
+            f"got {entry.homepage!r}; it must begin with http:// or https://.",
+        )
     for i, file in enumerate(entry.sources):
         if not file.path or file.path.startswith("/") or ".." in file.path.split("/"):
             complain(

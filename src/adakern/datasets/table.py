@@ -29,6 +29,8 @@ class Table:
     feature_names : list of str
     groups : int64 array of shape (n,) or None
         Rows with the same number belong together (a patient's recordings).
+    in_order_of_time : bool
+        Whether a row was observed no earlier than those before it.
     test_rows : int64 array or None
         Row numbers of the published test set.
     categories : dict of str to list of str
@@ -51,6 +53,7 @@ class Table:
     test_rows: np.ndarray | None = None
     published_splits: np.ndarray | None = None
     tuning_rows: np.ndarray | None = None
+    in_order_of_time: bool = False
     provenance: dict = field(default_factory=dict)
     categories: dict = field(default_factory=dict)
 
@@ -93,6 +96,7 @@ class Table:
             "name": self.name,
             "task": self.task,
             "feature_names": list(self.feature_names),
+            "in_order_of_time": self.in_order_of_time,
             "provenance": self.provenance,
             "categories": self.categories,
         }

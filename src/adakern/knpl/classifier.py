@@ -1,6 +1,5 @@
 """KNPLClassifier: an SVM whose kernel a nonlinear pairwise layer adapts to the data."""
 
-import warnings
 from dataclasses import dataclass
 from numbers import Integral, Real
 
@@ -10,6 +9,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from adakern._utils.memory import require_memory
+from adakern._utils.warn import warn_user
 from adakern.kernels import KernelMixin, by_row_blocks, nearest_rows
 from adakern.knpl.solver import solve_admm, solve_exact
 from adakern.linalg import (
@@ -164,12 +164,11 @@ class KNPLClassifier(KernelMixin, OneVsOneMixin, BaseEstimator):
         saddle = self._solve(K, y)
         if not saddle.converged:
             limit = "max_outer" if self.solver == "admm" else "max_iter"
-            warnings.warn(
+            warn_user(
                 f"KNPL stopped after {limit}={getattr(self, limit)} with a saddle gap "
                 f"of {saddle.gap:.2e} at an objective of {saddle.objective:.6g}; raise "
                 f"{limit} or tol, or raise reg for a smoother problem",
                 ConvergenceWarning,
-                stacklevel=3,
             )
         return KNPLMachine.collect(self, X, K, saddle)
 

@@ -1,11 +1,11 @@
 """The pairwise layer of KNPL: a matrix G that re-weights the entries of a Gram matrix.
 
-For dual variables a and ``d = y a``, the inner problem of equation 4,
+For dual variables a and ``d = y a``, the inner problem of KNPL, equation 4,
 
     min over G in B, G psd, of  -1/2 d'(G∘K)d + reg |G|_F^2,     B = {G = G', G1 = n1},
 
 is the projection of ``Gamma = diag(d) K diag(d) / (4 reg)`` onto the intersection of B
-with the semidefinite cone (equation 13).
+with the semidefinite cone (KNPL, equation 13).
 """
 
 import numpy as np
@@ -29,7 +29,7 @@ def project_onto_affine(G):
 
 
 def exact_layer(Gamma, *, psd):
-    """The projection of equation 13 in closed form: ``G = 11' + (P Gamma P)_+``.
+    """The projection of KNPL, equation 13 in closed form: ``G = 11' + (P Gamma P)_+``.
 
     Where Gamma is positive semidefinite so is ``P Gamma P``, and no eigenvalue has to
     be computed.
@@ -50,10 +50,10 @@ def exact_layer(Gamma, *, psd):
 
 
 def admm(Gamma, *, max_iter=15, tol=1e-4, penalty=1.0, growth=1.1):
-    """The projection of equation 13 by alternating directions: algorithm 1.
+    """The projection of KNPL, equation 13 by alternating directions: Algorithm 1.
 
-    Equations 16, 17, 21 and 22, from all-one matrices. The affine step is the plain
-    projection, in place of the detour of equations 18 to 20.
+    KNPL, equations 16, 17, 21 and 22, from all-one matrices. The affine step is the
+    plain projection, in place of the detour of equations 18 to 20.
 
     Parameters
     ----------

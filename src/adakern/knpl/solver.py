@@ -4,7 +4,7 @@ With the closed form of the layer (:mod:`adakern.knpl.pairwise`) the outer probl
 
     h(a) = 1'a - 1/2 d'Kd - reg |(P Gamma P)_+|_F^2 + reg n^2,    d = y∘a,
 
-a smooth concave function with the gradient ``1 - y∘((G∘K) d)`` (equation 7).
+a smooth concave function with the gradient ``1 - y∘((G∘K) d)`` (KNPL, equation 7).
 """
 
 from dataclasses import dataclass, field
@@ -81,7 +81,7 @@ class SaddleFunction:
         """The minimiser G for fixed d."""
         return exact_layer(gamma_matrix(d, self.K, self.reg), psd=self.psd)
 
-    def __call__(self, u):
+    def __call__(self, u, near=None):
         return self._point(u, self.K @ self.dual.coefficients(u))
 
     def extrapolate(self, new, old, beta):
@@ -158,7 +158,7 @@ def solve_exact(K, y, C, reg, *, psd, max_iter, tol):
 
 
 def solve_admm(K, y, C, reg, *, max_outer, max_inner, tol):
-    """Algorithm 2 as printed: algorithm 1 for the layer, then the SVM, in turn.
+    """KNPL, Algorithm 2 as printed: Algorithm 1 for the layer, then the SVM, in turn.
 
     The alternation need not converge; ``Saddle.converged`` tells. Parameters as in
     :func:`solve_exact`, with ``max_inner`` iterations of algorithm 1 in each round.

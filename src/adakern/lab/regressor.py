@@ -276,7 +276,7 @@ class LABRBFRegressor(RegressorMixin, BaseEstimator):
         self
         """
         self._validate_params()
-        X, y = validate_arrays(self, X, y)
+        X, y = validate_arrays(self, X, y, y_numeric=True)
         seed = check_random_state(self.random_state).randint(2**31)
         rng, history = np.random.default_rng(seed), History()
         data = TrainingData(
@@ -374,9 +374,9 @@ class LABRBFRegressor(RegressorMixin, BaseEstimator):
             path = RidgePath(*data.regression(support, theta, np.arange(data.shape[0])))
             ridge = chosen.ridge
             if ridge is None or chosen.locality != "local":
-                ridge = RIDGES[int(np.argmin(path.leave_one_out()))]
+                ridge = float(RIDGES[np.argmin(path.leave_one_out())])
             coef, intercept = path.coefficients(ridge)
-            self.alpha_ = float(ridge)
+            self.alpha_ = ridge
         else:
             loss = data.final_loss(support)
             coef, intercept = loss.coefficients(theta), float(loss.bias)

@@ -1,10 +1,11 @@
 """Ascent methods for a smooth concave function over a simple convex set.
 
-They know nothing of data or kernels: ``objective(u)`` returns an object with ``u``,
-``value``, ``gradient``, ``gap`` and ``svm_value`` (what the gap is compared with), and
-``project(u)`` the nearest feasible point. An objective that gets the point
-``new + beta (new - old)`` for less than an evaluation, as a quadratic does, offers
-``extrapolate(new, old, beta)``.
+They know nothing of data or kernels: ``objective(u, near)`` returns an object with
+``u``, ``value``, ``gradient``, ``gap`` and ``svm_value`` (what the gap is compared
+with), where ``near`` is None or such an object of a point nearby, and ``project(u)``
+the nearest feasible point. An objective that gets the point ``new + beta (new - old)``
+for less than an evaluation, as a quadratic does, offers ``extrapolate(new, old,
+beta)``.
 """
 
 from dataclasses import dataclass
@@ -16,8 +17,8 @@ __all__ = [
     "History",
     "Solution",
     "accelerated",
-    "nesterov",
-    "project_gradient",
+    "is_certified",
+    "joined",
     "rounds",
 ]
 
@@ -53,6 +54,15 @@ class History:
         self._clock = now
 
 
+def joined(first, second):
+    """The second solution, which began where the first ended, with both histories."""
+    history = {
+        name: first.history[name] + column[1:]
+        for name, column in second.history.items()
+    }
+    return Solution(second.point, second.converged, history)
+
+
 def is_certified(point, tol):
     """Whether the duality gap is below ``tol`` times the objective."""
     return point.gap <= tol * abs(point.svm_value)
@@ -66,7 +76,7 @@ def rounds(objective, start, maximise_model, *, tol, max_iter, progress=np.inf):
     where that returns None, or when a round leaves more than the share ``progress`` of
     the gap.
     """
-    history, point = History(), objective(start)
+    history, point = History(), objective(start, None)
     history.add(point, 0.0)
     while not is_certified(point, tol):
         if len(history.rows["gap"]) > max_iter:
@@ -88,9 +98,11 @@ def _line_search(objective, point, target, shortest=1e-6):
     slope = point.gradient @ direction
     slack = ROUNDING * abs(point.value)
     share = 1.0
+    if not direction.any():
+        return None
     while share >= shortest:
         # The target itself, lest rounding move variables off their bounds.
-        new = objective(target if share == 1.0 else point.u + share * direction)
+        new = objective(target if share == 1.0 else point.u + share * direction, point)
         gain = new.value - point.value
         if gain >= 0.1 * share * slope - slack and (slope > 0 or new.gap < point.gap):
             return new
@@ -106,19 +118,19 @@ def accelerated(objective, start, project, *, tol, max_iter, lipschitz=1.0):
     The step 1/L follows the curvature that is met; the momentum is dropped whenever it
     points downhill (Beck and Teboulle 2009; O'Donoghue and Candes 2015).
     """
-    history, point = History(), objective(start)
+    history, point = History(), objective(start, None)
     history.add(point, 0.0)
     ahead, momentum, L = point, 1.0, lipschitz
     extrapolate = getattr(
         objective,
         "extrapolate",
-        lambda new, old, beta: objective(new.u + beta * (new.u - old.u)),
+        lambda new, old, beta: objective(new.u + beta * (new.u - old.u), new),
     )
     while not is_certified(point, tol):
         if len(history.rows["gap"]) > max_iter:
             return Solution(point, False, history.rows)
         while True:
-            new = objective(project(ahead.u + ahead.gradient / L))
+            new = objective(project(ahead.u + ahead.gradient / L), ahead)
             step = new.u - ahead.u
             bound = ahead.value + ahead.gradient @ step - L / 2 * step @ step
             if new.value >= bound - ROUNDING * abs(ahead.value):
@@ -136,40 +148,3 @@ def accelerated(objective, start, project, *, tol, max_iter, lipschitz=1.0):
         old, point, momentum, L = point, new, following, 0.95 * L
         ahead = extrapolate(new, old, beta) if beta > 0 else new
     return Solution(point, True, history.rows)
-
-
-def nesterov(objective, start, project, *, lipschitz, tol, max_iter, min_step=1e-4):
-    """Algorithm 1 of the DANK paper: Nesterov's method with a fixed Lipschitz constant.
-
-    It stops on the step length ``min_step``, as the papers do, or on the gap.
-    """
-    history, point = History(), objective(start)
-    history.add(point, 0.0)
-    total = np.zeros_like(start)
-    for t in range(max_iter):
-        total += (t + 1) * point.gradient
-        theta = project(point.u + point.gradient / lipschitz)
-        beta = project(start + total / (2 * lipschitz))
-        new = objective((t + 1) / (t + 3) * theta + 2 / (t + 3) * beta)
-        step = np.linalg.norm(new.u - point.u)
-        history.add(new, step)
-        point = new
-        if step <= min_step or is_certified(point, tol):
-            break
-    return Solution(point, is_certified(point, tol), history.rows)
-
-
-def project_gradient(
-    objective, start, project, *, lipschitz, tol, max_iter, min_step=1e-4
-):
-    """Projected gradient ascent with a fixed Lipschitz constant (equation 16)."""
-    history, point = History(), objective(start)
-    history.add(point, 0.0)
-    for _ in range(max_iter):
-        new = objective(project(point.u + point.gradient / lipschitz))
-        step = np.linalg.norm(new.u - point.u)
-        history.add(new, step)
-        point = new
-        if step <= min_step or is_certified(point, tol):
-            break
-    return Solution(point, is_certified(point, tol), history.rows)

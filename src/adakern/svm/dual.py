@@ -1,16 +1,27 @@
 """The support vector machines whose kernel is learned, as one dual problem.
 
-Both machines maximise ``linear'u - 1/2 d'(F∘K)d`` over ``0 <= u <= C, signs'u = 0``
-where the coefficients of the decision function are ``d = signs∘u`` summed by row:
+In the coefficients d of the decision function both machines maximise
 
-- the classifier has one variable for each row, ``signs = y`` and ``linear = 1``;
-- epsilon-regression has two (the papers' alpha hat and alpha check, problem 22), with
-  signs +1 and -1 and ``linear = (y - epsilon, -y - epsilon)``.
+    target'd - epsilon |d|_1 - 1/2 d'G d    over  lower <= d <= upper,
+
+with ``1'd = 0`` where there is an intercept, G being the Gram matrix that is learned:
+
+- the classifier (JMLR, equation 2) has ``target = y``, ``epsilon = 0`` and d between 0
+  and C y, so that target'd is the paper's 1'alpha;
+- epsilon-regression (JMLR, problem 22) has the targets y and d between -C and C.
+
+The papers write the same problem in the non-negative variables u = alpha, or
+u = (alpha hat, alpha check): ``linear'u - 1/2 d'G d`` over ``0 <= u <= C`` and
+``signs'u = 0``, where d is ``signs∘u`` summed by row. That form is smooth, and the
+ascent methods work in it; the solvers that move single rows work in d.
 """
 
 from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
 
 import numpy as np
+from array_api_compat import array_namespace
 
 from adakern.linalg import project_onto_feasible
 
@@ -23,28 +34,64 @@ class Dual:
 
     Attributes
     ----------
-    y : ndarray of shape (n,)
-        Labels -1.0 and +1.0, or targets.
-    signs : ndarray of shape (n,) or (2 n,)
-    linear : ndarray of the shape of signs
-    C : float
+    target : array of shape (n,)
+        Labels -1.0 and +1.0, or the targets of a regression.
+    lower, upper : array of shape (n,)
+        Bounds of the coefficients d.
+    epsilon : float
+        Half the width of the insensitive tube, 0 for classification. The bounds of a
+        problem with a tube contain zero.
     fit_intercept : bool
-        Without an intercept the constraint ``signs'u = 0`` falls away.
+        Without an intercept the constraint ``1'd = 0`` falls away.
     """
 
-    y: np.ndarray
-    signs: np.ndarray
-    linear: np.ndarray
-    C: float
+    target: Any
+    lower: Any
+    upper: Any
+    epsilon: float = 0.0
     fit_intercept: bool = True
+
+    def take(self, rows):
+        """The problem of these rows alone."""
+        take = array_namespace(self.target).take
+        parts = (take(part, rows) for part in (self.target, self.lower, self.upper))
+        return Dual(*parts, self.epsilon, self.fit_intercept)
+
+    @cached_property
+    def C(self):
+        """The largest bound, a float."""
+        xp = array_namespace(self.target)
+        return max(float(xp.max(self.upper)), -float(xp.min(self.lower)))
+
+    @cached_property
+    def is_regression(self):
+        """Whether a coefficient may have either sign."""
+        return bool(((self.lower < 0) & (self.upper > 0))[0])
+
+    @cached_property
+    def signs(self):
+        """Signs of the variables u, of shape (n,), or (2 n,) for a regression."""
+        ones = np.ones(len(self.target))
+        return np.concatenate([ones, -ones]) if self.is_regression else self.target
+
+    @cached_property
+    def linear(self):
+        """The linear term in the variables u, of the shape of signs."""
+        if self.is_regression:
+            return np.concatenate([self.target, -self.target]) - self.epsilon
+        return np.ones(len(self.target))
 
     def coefficients(self, u):
         """The coefficients d of the decision function, shape (n,)."""
-        return (self.signs * u).reshape(-1, len(self.y)).sum(axis=0)
+        return (self.signs * u).reshape(-1, len(self.target)).sum(axis=0)
+
+    def variables(self, d):
+        """The smallest variables u with the coefficients d, inside their bounds."""
+        return np.clip(self.pull_back(d), 0.0, self.C)
 
     def pull_back(self, row_values):
         """Transpose of ``coefficients``: values for each row, spread over u."""
-        return self.signs * np.tile(row_values, len(self.signs) // len(self.y))
+        return self.signs * np.tile(row_values, len(self.signs) // len(self.target))
 
     def project(self, u):
         """The nearest feasible u."""
@@ -70,17 +117,53 @@ class Dual:
 
 
 def classification_dual(y, C, fit_intercept=True):
-    """The dual of the support vector classifier (equation 2); y holds -1 and +1."""
-    return Dual(y, y, np.ones(len(y)), C, fit_intercept)
+    """The dual of the support vector classifier (JMLR, equation 2).
+
+    Parameters
+    ----------
+    y : array of shape (n,)
+        Labels -1.0 and +1.0.
+    C : float
+        Positive.
+    fit_intercept : bool, default=True
+
+    Returns
+    -------
+    Dual
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from adakern.svm.dual import classification_dual
+    >>> dual = classification_dual(np.array([1.0, -1.0]), C=2.0)
+    >>> dual.lower, dual.upper
+    (array([ 0., -2.]), array([2., 0.]))
+    """
+    xp = array_namespace(y)
+    zero = xp.zeros_like(y)
+    lower, upper = xp.where(y > 0, zero, C * y), xp.where(y > 0, C * y, zero)
+    return Dual(y, lower, upper, 0.0, fit_intercept)
 
 
 def regression_dual(y, C, epsilon, fit_intercept=True):
-    """The dual of epsilon support vector regression (problem 22)."""
-    ones = np.ones(len(y))
-    return Dual(
-        y,
-        np.concatenate([ones, -ones]),
-        np.concatenate([y - epsilon, -y - epsilon]),
-        C,
-        fit_intercept,
-    )
+    """The dual of epsilon support vector regression (JMLR, problem 22).
+
+    The constraint of a machine with an intercept is 1'd = 0; d'y = 0, as printed in the
+    papers, is a slip.
+
+    Parameters
+    ----------
+    y : array of shape (n,)
+        Targets.
+    C : float
+        Positive.
+    epsilon : float
+        Half the width of the tube without loss, not negative.
+    fit_intercept : bool, default=True
+
+    Returns
+    -------
+    Dual
+    """
+    bound = C * array_namespace(y).ones_like(y)
+    return Dual(y, -bound, bound, epsilon, fit_intercept)

@@ -1,13 +1,17 @@
-"""The support vector machine on a Gram matrix, as the kernel learners need it.
+"""The support vector machine, as the kernel learners need it.
 
 LIBSVM through scikit-learn, with the dual variables at full length, so that a method
 that re-trains the machine for kernel after kernel reads like its paper.
 """
 
 import numpy as np
+from sklearn.base import clone, is_classifier
 from sklearn.svm import SVC, SVR
 
-__all__ = ["fit_libsvm", "svm_dual", "svr_dual"]
+from adakern._utils.arrays import as_numpy, asarray_like
+from adakern.kernels import gram_matrix
+
+__all__ = ["dual_on_rows", "fit_libsvm", "svm_dual", "svr_dual"]
 
 
 #: Finest tolerance that LIBSVM's single-step updates still reach in float64.
@@ -86,6 +90,39 @@ def svr_dual(K, y, C, epsilon, tol=1e-4):
     """
     machine = SVR(kernel="precomputed", C=C, epsilon=epsilon, tol=tol, cache_size=500)
     return _full_length(fit_libsvm(machine, K, y), len(y))
+
+
+def dual_on_rows(X, dual, machine, kernel):
+    """Coefficients of LIBSVM's machine on rows of features, in the library of X.
+
+    Zero where the machine needs none: for a classifier on rows of one class. The number
+    of LIBSVM's steps is bounded, since as a start a rough solution costs little and an
+    endless one all.
+
+    Parameters
+    ----------
+    X : array of shape (n, d)
+    dual : adakern.svm.dual.Dual
+    machine : SVC or SVR
+        Unfitted, with its C, epsilon and tol.
+    kernel : dict
+        Keyword arguments of :func:`adakern.kernels.gram_matrix`.
+
+    Returns
+    -------
+    array of shape (n,)
+    """
+    target = as_numpy(dual.target).astype(float)
+    if is_classifier(machine) and np.ptp(target) == 0:
+        return asarray_like(np.zeros(len(target)), X)
+    named = kernel["kernel"] in ("rbf", "poly", "linear")
+    machine = clone(machine).set_params(
+        **(kernel if named else {"kernel": "precomputed"}),
+        max_iter=max(10_000, 100 * len(target)),
+    )
+    rows = as_numpy(X if named else gram_matrix(X, **kernel))
+    d, _ = _full_length(fit_libsvm(machine, rows, target), len(target))
+    return asarray_like(d, X)
 
 
 def _full_length(machine, n):

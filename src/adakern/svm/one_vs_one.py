@@ -8,8 +8,9 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
-from adakern._utils.arrays import answer_like, as_index, as_numpy, float_types
-from adakern._utils.validation import finite_answer, validate_data
+from adakern._utils.arrays import answer_like, as_index, as_numpy, validate_arrays
+from adakern._utils.validation import finite_answer
+from adakern.kernels import check_square
 
 __all__ = ["OneVsOneMixin"]
 
@@ -47,8 +48,8 @@ class OneVsOneMixin(ClassifierMixin):
             If y has one class only, or X holds NaN or infinity.
         """
         self._validate_params()
-        X, y = validate_data(self, X, y, dtype=float_types(X))
-        X, y = self._own_arrays(X), as_numpy(y)
+        X, y = validate_arrays(self, X, y)
+        X = self._own_arrays(X)
         check_classification_targets(y)
         self.classes_, codes = np.unique(y, return_inverse=True)
         if len(self.classes_) < 2:
@@ -57,11 +58,8 @@ class OneVsOneMixin(ClassifierMixin):
                 f"{type(self).__name__} needs at least 2 classes"
             )
         pairwise = self.__sklearn_tags__().input_tags.pairwise
-        if pairwise and X.shape[0] != X.shape[1]:
-            raise ValueError(
-                "a precomputed kernel must be a square matrix for fit, got shape "
-                f"{X.shape}"
-            )
+        if pairwise:
+            check_square(X)
         self._prepare(X)
         self.machines_, self.pair_rows_ = [], []
         for first, second in combinations(range(len(self.classes_)), 2):
@@ -91,8 +89,7 @@ class OneVsOneMixin(ClassifierMixin):
     def _pair_decisions(self, X):
         """Decision values of every pair, an ndarray (n, number of pairs)."""
         check_is_fitted(self, "machines_")
-        X = validate_data(self, X, reset=False, dtype=float_types(X))
-        X = self._own_arrays(X)
+        X = self._own_arrays(validate_arrays(self, X))
         pairwise = self.__sklearn_tags__().input_tags.pairwise
         decisions = [
             as_numpy(machine.decision_function(X[:, rows] if pairwise else X))

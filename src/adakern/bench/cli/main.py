@@ -1,4 +1,4 @@
-"""``adakern compare | run | describe | track | publish | leaderboard``."""
+"""``adakern compare | run | show | describe | track | publish | leaderboard``."""
 
 import argparse
 import os
@@ -15,6 +15,10 @@ _PASSED_ON = {
     "describe": (
         "adakern.datasets.describe",
         "print what a data set's entry may state",
+    ),
+    "show": (
+        "adakern.bench.report.show",
+        "print again what an experiment found",
     ),
     "track": ("adakern.bench.stages.track", "make MLflow say what the files say"),
     "publish": ("adakern.bench.report.publish", "keep a run in docs/results"),

@@ -48,7 +48,13 @@ def plan_from_snakemake(config):
             )
     overrides = config.get("overrides") or ""
     if isinstance(overrides, str):
-        overrides = shlex.split(overrides)
+        try:
+            overrides = shlex.split(overrides)
+        except ValueError as error:
+            raise ConfigError(
+                f"overrides={overrides!r} cannot be taken apart ({error}): quotation "
+                "marks come in pairs"
+            ) from None
     if "experiment" in config:
         overrides = [f"experiment={config['experiment']}", *overrides]
     return load_plan(overrides)

@@ -57,7 +57,8 @@ class Method:
 class Protocol:
     """How a data set is cut into training and test parts, and scaled."""
 
-    #: "holdout", "kfold" or "group-holdout".
+    #: "holdout", "kfold", "group-holdout" (whole groups in the test part) or "time"
+    #: (each repeat trains on all rows before its test block).
     kind: str = "holdout"
     repeats: int = 10
     #: Share of the rows (of the groups, for "group-holdout") in the test part.

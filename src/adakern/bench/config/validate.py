@@ -3,13 +3,14 @@
 import ast
 import json
 import math
-from importlib import import_module
+import re
 from importlib.util import find_spec
 from inspect import Parameter, signature
 from pathlib import Path
 
 from adakern.bench.config.compose import CONF, SCRIPTS, ConfigError, available, nearest
 from adakern.bench.config.sweeps import base_name
+from adakern.bench.runtime.dotted import OWN_METHODS, estimator_class, targets
 from adakern.bench.stages.estimators import (
     DISTRIBUTIONS,
     expand_grid,
@@ -22,7 +23,7 @@ from adakern.datasets import check_entry
 __all__ = ["validate"]
 
 CHOICES = {
-    "kind": ("holdout", "kfold", "group-holdout"),
+    "kind": ("holdout", "kfold", "group-holdout", "time"),
     "published_split": ("never", "prefer", "require"),
     "tuning": ("nested", "published"),
     "scale": ("unit", "symmetric", "standard", "none"),
@@ -122,6 +123,16 @@ def _entries(plan):
             )
             continue
         yield from check_entry(name, entry)
+        if protocol.kind == "time" and entry.time is None:
+            yield (
+                f"dataset.{name} has no time; protocol.kind=time needs it: name the "
+                "column as `time` in its entry, or use another protocol"
+            )
+        if protocol.kind == "group-holdout" and entry.groups is None:
+            yield (
+                f"dataset.{name} has no groups; protocol.kind=group-holdout needs "
+                "them: name the column as `groups` in its entry, or use holdout"
+            )
         if protocol.tuning == "published" and not entry.tuning_split:
             yield (
                 f"dataset.{name} has no tuning split of its own; protocol.tuning="
@@ -138,6 +149,11 @@ def _selection(plan):
     config = plan.config
     if not config.name:
         yield "the experiment has no name: its file must say `name: <file name>`"
+    elif not re.fullmatch(r"[\w.,=+~@-]+", config.name) or config.name.startswith("."):
+        yield (
+            f"name={config.name!r} is the name of a folder below {config.results}: "
+            "letters, digits and _ . , = + ~ @ - are allowed, no dot at its beginning"
+        )
     if not plan.cells and not (config.special and plan.datasets):
         yield (
             "nothing to do: no selected method treats the task of a selected data set "
@@ -207,7 +223,7 @@ def _functions(config):
     for setting, target in dotted.items():
         module, _, function = target.rpartition(".")
         try:
-            spec = find_spec(module) if module else None
+            spec = find_spec(module) if _may_draw(module) else None
         except ModuleNotFoundError:
             spec = None
         if spec is None:
@@ -218,6 +234,14 @@ def _functions(config):
         names = [node.name for node in tree.body if isinstance(node, ast.FunctionDef)]
         if function not in names:
             yield f"{setting}={target!r} names no function. {nearest(function, names)}"
+
+
+def _may_draw(module):
+    """Figures and tables come from the workflow's scripts, its report or methods."""
+    scripts = {path.stem for path in SCRIPTS.glob("*.py")}
+    return module in scripts or module.startswith(
+        ("adakern.bench.report.", f"{OWN_METHODS}.")
+    )
 
 
 def _special(plan):
@@ -241,11 +265,14 @@ def _recipe(where, recipe):
     target = recipe["estimator"].get("_target_")
     if not target:
         return [f"{where} has no _target_: name the estimator's class in its file"]
+    name = str(target).rpartition(".")[2]
+    for used in targets(recipe["estimator"]):
+        try:
+            estimator_class(str(used))
+        except (ImportError, AttributeError, ValueError) as error:
+            return [f"{where}: _target_ {used!r} cannot be used: {error}"]
     try:
-        module, _, name = target.rpartition(".")
-        known = _parameters(getattr(import_module(module), name))
-    except (ImportError, AttributeError, ValueError) as error:
-        return [f"{where}: _target_ {target!r} cannot be imported ({error})"]
+        known = _parameters(estimator_class(target))
     except TypeError:  # a class with required arguments, such as a Pipeline
         known = None
     parameters = [*recipe["estimator"], *recipe["grid"]]

@@ -16,7 +16,7 @@ from adakern.bench.report.tables import (
     display,
     read_tables,
 )
-from adakern.bench.report.wording import duration
+from adakern.bench.report.wording import duration, printable
 
 __all__ = ["print_table"]
 
@@ -128,4 +128,4 @@ def _failures(solves):
     missing = solves[solves["status"] != "ok"]
     for keys, rows in missing.groupby(["dataset", "method", "status", "reason"]):
         dataset, method, status, reason = keys
-        yield f"  {dataset} / {method}: {len(rows)} x {status}: {reason}"
+        yield printable(f"  {dataset} / {method}: {len(rows)} x {status}: {reason}")

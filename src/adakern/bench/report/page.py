@@ -28,7 +28,7 @@ from adakern.bench.report.tables import (
     display,
     read_tables,
 )
-from adakern.bench.report.wording import duration, links, protocol_in_words
+from adakern.bench.report.wording import duration, links, printable, protocol_in_words
 from adakern.evaluation import MAIN_METRIC, METRICS
 
 __all__ = ["report"]
@@ -107,6 +107,7 @@ def _environment():
     environment = Environment(
         loader=PackageLoader("adakern.bench.report"),
         autoescape=True,
+        finalize=printable,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,

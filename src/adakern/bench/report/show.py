@@ -1,15 +1,32 @@
 """What an experiment found, and where the rest of it lies."""
 
 import os
+import sys
 from pathlib import Path
 
 from adakern._utils.files import read_json
+from adakern.bench.config.compose import ConfigError
+from adakern.bench.config.plan import load_plan
 from adakern.bench.report.console import print_table
 
-__all__ = ["runs_page", "show"]
+__all__ = ["main", "runs_page", "show"]
 
 #: MLflow opens an experiment on its traces unless the address says otherwise.
 _RUNS = "#/experiments/{}/runs?workflowType=machine_learning&compareRunsMode=CHART"
+
+
+def main():
+    """Command line: ``adakern show experiment=quickstart``."""
+    try:
+        plan = load_plan(sys.argv[1:])
+    except ConfigError as error:
+        sys.exit(str(error))
+    if not (plan.results / "report.html").exists():
+        sys.exit(
+            f"There are no results in {plan.results} yet. Run the experiment first: "
+            f"adakern run {plan.config.experiment}"
+        )
+    show(plan)
 
 
 def show(plan):
@@ -42,3 +59,7 @@ def runs_page(uri, experiment_id):
 def _program(name):
     local = Path(".venv/bin") / name
     return local if local.exists() else name
+
+
+if __name__ == "__main__":
+    main()

@@ -470,10 +470,18 @@ def _lock(uri):
         database.parent.mkdir(parents=True, exist_ok=True)
         path = Path(f"{database}.lock")
     else:
-        path = (
-            Path(tempfile.gettempdir()) / f"adakern-{_sha256(uri.encode())[:16]}.lock"
-        )
-    with path.open("a") as handle:
+        # Of this user: a file in the shared temporary folder belongs to its first one.
+        mine = f"adakern-{os.getuid()}-{_sha256(uri.encode())[:16]}.lock"
+        path = Path(tempfile.gettempdir()) / mine
+    try:
+        handle = path.open("a")
+    except OSError as error:
+        raise PermissionError(
+            f"The tracker's lock {path} cannot be written ({error.strerror}). The "
+            "results are safe in their files: make the folder writable, or name "
+            "another place with tracking.uri"
+        ) from error
+    with handle:
         fcntl.flock(handle, fcntl.LOCK_EX)
         yield
 

@@ -4,7 +4,15 @@ import re
 
 from markupsafe import Markup
 
-__all__ = ["duration", "links", "ordinal", "protocol_in_words"]
+__all__ = ["duration", "links", "ordinal", "printable", "protocol_in_words"]
+
+#: Characters that command a terminal or turn the direction of writing.
+COMMANDS = {
+    *range(32),
+    *range(0x7F, 0xA0),
+    *range(0x202A, 0x202F),
+    *range(0x2066, 0x206A),
+} - {9, 10}
 
 
 def duration(seconds):
@@ -21,6 +29,18 @@ def duration(seconds):
         return f"{minutes} min {rest} s"
     hours, minutes = divmod(round(seconds / 60), 60)
     return f"{hours} h {minutes} min"
+
+
+def printable(text):
+    r"""Text from outside (an error's message) without what a terminal would obey.
+
+    >>> from adakern.bench.report.wording import printable
+    >>> printable("red: \x1b[31m") == "red: \N{REPLACEMENT CHARACTER}[31m"
+    True
+    """
+    if not isinstance(text, str):
+        return text
+    return text.translate(dict.fromkeys(COMMANDS, "\N{REPLACEMENT CHARACTER}"))
 
 
 def ordinal(n):

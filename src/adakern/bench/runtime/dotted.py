@@ -1,14 +1,63 @@
-"""Functions and classes by their dotted names, as YAML files give them."""
+"""Functions and classes by their dotted names, as YAML files give them.
 
+A configuration may come from somebody else: it names estimators and figures, and cannot
+name anything else. `os.system` is neither.
+"""
+
+from functools import cache
 from importlib import import_module
+from importlib.metadata import packages_distributions
+from importlib.util import find_spec
+from pathlib import Path
 
-__all__ = ["instantiate", "resolve", "targets"]
+__all__ = ["OWN_METHODS", "estimator_class", "instantiate", "resolve", "targets"]
+
+#: The folder of the project for estimators of its own.
+OWN_METHODS = "methods"
 
 
 def resolve(dotted):
     """The function or class of a dotted name such as ``package.module.name``."""
     module, _, name = dotted.rpartition(".")
     return getattr(import_module(module), name)
+
+
+def estimator_class(dotted):
+    """The class that ``_target_`` names, looked at before it is called.
+
+    Raises
+    ------
+    ValueError
+        If it is no class with scikit-learn's parameters, or of neither an installed
+        package nor the project's folder ``methods``. Of the standard library nothing is
+        imported.
+    ImportError, AttributeError
+        If there is none of that name.
+    """
+    top = dotted.partition(".")[0]
+    if not _may_be_imported(top):
+        raise ValueError(
+            f"{top!r} is neither an installed package nor the project's folder "
+            f"{OWN_METHODS}/ (a class of one's own: {OWN_METHODS}/mine.py, _target_: "
+            f"{OWN_METHODS}.mine.Mine)"
+        )
+    found = resolve(dotted)
+    if not isinstance(found, type) or not hasattr(found, "get_params"):
+        raise ValueError("it is no estimator class (a class with get_params)")
+    return found
+
+
+@cache
+def _may_be_imported(top):
+    if top in ("adakern", OWN_METHODS):
+        return True
+    spec = find_spec(top) if top else None
+    if spec is None:
+        raise ModuleNotFoundError(f"No module named {top!r}", name=top)
+    installed = spec.origin and {"site-packages", "dist-packages"} & {
+        *Path(spec.origin).parts
+    }
+    return bool(installed) or top in packages_distributions()
 
 
 def instantiate(node):
@@ -29,7 +78,7 @@ def instantiate(node):
         return node
     built = {key: instantiate(value) for key, value in node.items()}
     target = built.pop("_target_", None)
-    return built if target is None else resolve(target)(**built)
+    return built if target is None else estimator_class(target)(**built)
 
 
 def targets(node):

@@ -9,7 +9,7 @@ from sklearn.model_selection import RandomizedSearchCV
 from sklearn.utils import resample
 from threadpoolctl import threadpool_limits
 
-from adakern._utils.files import atomic_path, read_json, write_json
+from adakern._utils.files import atomic_path, plain, read_json, write_json
 from adakern.bench.runtime.attempts import each_repeat
 from adakern.bench.runtime.batches import repeats_of
 from adakern.bench.runtime.isolate import isolated
@@ -162,7 +162,7 @@ def _search_repeat(inputs, params, handed_over, repeat):
         best, rows = search_grid(
             prepared, table.task, params, handed_over, params["seed"] + repeat, cv
         )
-    return {key: _plain(value) for key, value in best.items()}, rows
+    return {key: plain(value) for key, value in best.items()}, rows
 
 
 def _published_tuning(table, preparation):
@@ -182,7 +182,3 @@ def _published_tuning(table, preparation):
     )
     rows = np.arange(len(table.y))
     return together, [(rows[: len(fit)], rows[len(fit) :])]
-
-
-def _plain(value):
-    return value.item() if isinstance(value, np.generic) else value

@@ -11,7 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.pipeline import Pipeline
 from threadpoolctl import threadpool_limits
 
-from adakern._utils.files import read_json, write_json
+from adakern._utils.files import plain, read_json, write_json
 from adakern.bench.runtime.attempts import each_repeat
 from adakern.bench.runtime.batches import repeats_of
 from adakern.bench.runtime.isolate import isolated
@@ -162,7 +162,7 @@ def solve_one(table_path, split_path, params, best_params, repeat):
     # Of the whole table: a part that lacks a class must not turn F1 into another one.
     labels = np.unique(table.y) if table.task == "classification" else None
     return {
-        "params": {k: _plain(v) for k, v in estimator.get_params().items()},
+        "params": {k: plain(v) for k, v in estimator.get_params().items()},
         "metrics": {
             "train": score(table.task, data.y_train, on_train, labels),
             "test": score(table.task, data.y_test, on_test, labels) | beyond,
@@ -216,7 +216,7 @@ def fitted_facts(estimator):
         "n_iter": _total(getattr(estimator, "n_iter_", None), max),
         "objective": _total(getattr(estimator, "objective_", None), sum),
         "duality_gap": _total(getattr(estimator, "duality_gap_", None), max),
-        "extra": {k: _plain(v) for k, v in getattr(estimator, "record_", {}).items()},
+        "extra": {k: plain(v) for k, v in getattr(estimator, "record_", {}).items()},
     }
 
 
@@ -230,17 +230,4 @@ def _total(value, combine):
     """One number out of a scalar or of one value for each binary machine."""
     if value is None:
         return None
-    return _plain(combine(np.ravel(value))) if np.size(value) else None
-
-
-def _plain(value):
-    """A value as JSON can hold it."""
-    if isinstance(value, np.generic):
-        value = value.item()
-    if isinstance(value, np.ndarray):
-        value = value.tolist()
-    if value is None or isinstance(value, bool | int | float | str):
-        return value
-    if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
-    return str(value)
+    return plain(combine(np.ravel(value))) if np.size(value) else None

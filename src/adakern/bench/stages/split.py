@@ -8,6 +8,7 @@ from sklearn.model_selection import (
     RepeatedStratifiedKFold,
     ShuffleSplit,
     StratifiedShuffleSplit,
+    TimeSeriesSplit,
 )
 
 from adakern._utils.files import atomic_path
@@ -35,7 +36,7 @@ def make_splits(
     Parameters
     ----------
     table : adakern.datasets.Table
-    kind : {"holdout", "kfold", "group-holdout"}
+    kind : {"holdout", "kfold", "group-holdout", "time"}
         Of a drawn split.
     repeats, test_size, n_splits, stratify, seed
         See ``adakern.bench.config.schema.Protocol``.
@@ -102,12 +103,19 @@ def _published(table):
 
 
 def _splitter(table, kind, repeats, test_size, n_splits, stratify, seed):
-    stratified = stratify and table.task == "classification"
+    stratified = stratify and table.task == "classification" and kind != "time"
     if stratified:
         _check_class_sizes(table, n_splits if kind == "kfold" else 2)
     if kind == "kfold":
         splitter = RepeatedStratifiedKFold if stratified else RepeatedKFold
         return splitter(n_splits=n_splits, n_repeats=repeats, random_state=seed)
+    if kind == "time":
+        if not table.in_order_of_time:
+            raise ValueError(
+                f"data set {table.name} has no time; protocol.kind=time needs it: name "
+                "the column as 'time' in its entry, or use holdout"
+            )
+        return TimeSeriesSplit(n_splits=repeats)
     if kind == "group-holdout":
         if table.groups is None:
             raise ValueError(

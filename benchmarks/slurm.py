@@ -1,0 +1,92 @@
+"""Small jobs through a real SLURM: what the scheduler costs beside the work.
+
+    python benchmarks/slurm.py [--jobs 1000] [--group 8]
+
+Starts a cluster of this machine alone (tests/install_slurm.sh brings SLURM), runs one
+experiment of that many solves with one solve a SLURM job, then with groups, and prints
+the seconds per solve, the ratio of the two, and the requests to the scheduler a minute.
+"""
+
+import argparse
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import yaml
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
+
+from project import Project
+from slurm import Cluster, reason_to_skip
+
+
+def main():
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--jobs", type=int, default=1000)
+    parser.add_argument("--group", type=int, default=8)
+    parser.add_argument("--quick", action="store_true")
+    options = parser.parse_args()
+    if reason_to_skip():
+        sys.exit(reason_to_skip())
+    jobs = 16 if options.quick else options.jobs
+    alone = measure(jobs, group=1)
+    grouped = measure(jobs, group=options.group)
+    print(f"{'':24}{'alone':>12}{f'by {options.group}':>12}")
+    for name in alone:
+        print(f"{name:24}{alone[name]:12.3g}{grouped[name]:12.3g}")
+    ratio = alone["seconds per solve"] / grouped["seconds per solve"]
+    print(
+        f"one solve a job takes {ratio:.2f} times as long as groups of {options.group}"
+    )
+
+
+def measure(jobs, group):
+    """One run of so many solves, and what the scheduler had to do for it."""
+    with tempfile.TemporaryDirectory() as folder:
+        root = Path(folder)
+        (root / "cluster").mkdir()
+        (root / "project").mkdir()
+        with Cluster(root / "cluster") as cluster:
+            project = Project(root / "project")
+            project.environment |= cluster.environment
+            profile = project.root / "profiles/slurm/config.yaml"
+            settings = yaml.safe_load(profile.read_text())
+            settings["group-components"] = [f"cells={group}"]
+            profile.write_text(yaml.safe_dump(settings))
+            project.profile = ["--workflow-profile", "profiles/slurm"]
+            asked = count_requests(cluster)
+            start = time.monotonic()
+            # Each repeat a solve of its own: no batches.
+            run = project.solve(
+                overrides=f"protocol.repeats={jobs} jobs.batch_rows=0 method=[plain]",
+                timeout=24 * 3600,
+            )
+            seconds = time.monotonic() - start
+            if run.returncode:
+                sys.exit(run.output)
+            requests = count_requests(cluster) - asked
+            submitted = len(cluster.jobs())
+    return {
+        "solves": jobs,
+        "SLURM jobs": submitted,
+        "seconds per solve": seconds / jobs,
+        "seconds per SLURM job": seconds / submitted,
+        "requests a minute": 60 * requests / seconds,
+    }
+
+
+def count_requests(cluster):
+    """Remote calls that the controller has answered since it started."""
+    lines = cluster.says("sdiag").partition("by message type")[2].splitlines()
+    counts = [
+        line.split("count:")[1].split()[0]
+        for line in lines[: lines.index("") if "" in lines else None]
+        if "count:" in line
+    ]
+    return sum(map(int, counts))
+
+
+if __name__ == "__main__":
+    main()

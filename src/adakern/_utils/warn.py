@@ -1,0 +1,24 @@
+"""Warnings that point at the line of the user's own code."""
+
+import sys
+import warnings
+
+__all__ = ["warn_user"]
+
+#: Modules that a call may go through on its way from the user's code.
+INNER = ("adakern.", "sklearn.", "joblib.")
+
+
+def warn_user(message, category=UserWarning):
+    """Warn at the nearest caller outside adakern, however deep the call is.
+
+    Parameters
+    ----------
+    message : str
+    category : type, default=UserWarning
+        Class of the warning.
+    """
+    frame, level = sys._getframe(1), 2
+    while frame and frame.f_globals.get("__name__", "").startswith(INNER):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, category, stacklevel=level)

@@ -1,0 +1,61 @@
+"""A picture of what the flagship learned."""
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+__all__ = ["plot_adaptive"]
+
+#: Features shown, the most important ones.
+MAX_FEATURES = 20
+
+
+def plot_adaptive(model, *, axes=None):
+    """Weights of the members, and what the features are worth.
+
+    Needs matplotlib.
+
+    Parameters
+    ----------
+    model : AdaptiveKernelRegressor or AdaptiveKernelClassifier
+        Fitted.
+    axes : pair of matplotlib Axes, default=None
+        Where to draw; a new figure when None.
+
+    Returns
+    -------
+    pair of matplotlib Axes
+        Weights of members; importances of features.
+
+    Examples
+    --------
+    >>> import matplotlib
+    >>> matplotlib.use("Agg")
+    >>> from sklearn.datasets import load_iris
+    >>> from adakern.adaptive import AdaptiveKernelClassifier, plot_adaptive
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = AdaptiveKernelClassifier(members=["linear", "rbf"], random_state=0)
+    >>> left, right = plot_adaptive(model.fit(X, y))
+    >>> right.get_xlabel()
+    'importance (share of the rise of the loss when permuted)'
+    """
+    check_is_fitted(model)
+    if axes is None:
+        from matplotlib import pyplot
+
+        _, axes = pyplot.subplots(1, 2, figsize=(10, 4), layout="constrained")
+    left, right = axes
+    members = model.members_[::-1]
+    bars = left.barh([m.name for m in members], [m.weight for m in members])
+    left.bar_label(bars, [f"{m.score:.3f}" for m in members], padding=3)
+    left.set_xlabel("weight (beside it the out-of-fold score)")
+    left.margins(x=0.15)
+    importances = model.feature_importances_
+    names = getattr(
+        model,
+        "feature_names_in_",
+        [f"feature {j}" for j in range(len(importances))],
+    )
+    shown = np.argsort(importances, kind="stable")[-MAX_FEATURES:]
+    right.barh([str(names[j]) for j in shown], importances[shown])
+    right.set_xlabel("importance (share of the rise of the loss when permuted)")
+    return left, right

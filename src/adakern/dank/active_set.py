@@ -1,0 +1,130 @@
+"""Newton's method on the optimality conditions of the quartic or a quadratic program.
+
+The primal-dual active set method (Hintermueller, Ito and Kunisch, SIAM Journal on
+Optimization 13, 2002): free rows that Newton's step takes beyond a bound are put on it
+and those on a bound whose slope points inwards are freed, all at once, until there are
+none. From a start with nearly the right rows at their bounds a few systems in the free
+rows alone find the exact maximiser; from others the sets may cycle.
+"""
+
+import numpy as np
+from array_api_compat import array_namespace
+
+from adakern.dank.projected_newton import on_sides, sides
+from adakern.dank.quartic import best_intercept, gradient, hessian, row_gaps
+from adakern.linalg import add_to_diagonal, factorised
+
+__all__ = ["change_active_sets"]
+
+#: Systems after which the sets are taken to cycle.
+MAX_SYSTEMS = 25
+
+#: Slope, as a share of the largest target, that does not free a row.
+SLACK = 1e-10
+
+
+def change_active_sets(K, dual, eta, *, weight=0.0, start, gap_goal, balanced=False):
+    """Maximise h from a start whose active set is nearly right.
+
+    Parameters
+    ----------
+    K : array of shape (n, n)
+        Positive semidefinite, up to rounding. For an infinite eta an operator will do:
+        one with ``@``, ``shape`` and ``block(rows)``.
+    dual : Dual
+        Targets and bounds.
+    eta : float
+        Positive; infinity for a quadratic program.
+    weight : array of shape (n,) or float
+        Weights of the diagonal quadratic term.
+    start : array of shape (n,)
+        Within the box.
+    gap_goal : float
+        Duality gap at which to stop; the solution of a quadratic program is exact.
+    balanced : bool, default=False
+        Hold the sum of d at that of ``start``.
+
+    Returns
+    -------
+    d : array of shape (n,)
+        On its bounds exactly where it is bound; the start where the sets cycled.
+    gap : float
+        Duality gap at d, infinite where the sets cycled.
+    """
+    xp = array_namespace(start)
+    Q = K * K if np.isfinite(eta) else None
+    weight = weight + xp.zeros_like(start)
+    total = float(xp.sum(start)) if balanced else None
+    slack = SLACK * float(xp.max(xp.abs(dual.target)))
+
+    def evaluate(d):
+        products = K @ d, xp.zeros_like(d) if Q is None else Q @ (d * d)
+        return products, gradient(d, *products, dual, eta, weight)
+
+    def system(d, products, rows):
+        own_weight = xp.take(weight, rows)
+        if Q is None:
+            return add_to_diagonal(_block(K, rows), 2 * own_weight)
+        d, Qq = xp.take(d, rows), xp.take(products[1], rows)
+        return hessian(_block(K, rows), _block(Q, rows), d, Qq, eta, own_weight)
+
+    d, (products, slope) = start, evaluate(start)
+    if balanced:
+        slope = slope - best_intercept(d, *products, dual, eta, weight)
+    side = sides(d, slope, dual)
+    part = on_sides(dual, side)
+    at_lower, at_upper = d <= part.lower, d >= part.upper
+    for _ in range(MAX_SYSTEMS):
+        d = xp.minimum(xp.maximum(d, part.lower), part.upper)
+        products, slope = evaluate(d)
+        free, b = ~(at_lower | at_upper), 0.0
+        rows = xp.nonzero(free)[0]
+        if rows.shape[0]:
+            right = xp.take(slope - dual.epsilon * side, rows)
+            missing = total - float(xp.sum(d)) if balanced else None
+            try:
+                step, b = _newton_step(system(d, products, rows), right, missing)
+            except ValueError:  # a singular system
+                break
+            d[free] = xp.take(d, rows) + step
+        elif balanced:
+            break
+        products, slope = evaluate(d)
+        slope = slope - b
+        below, above = free & (d < part.lower), free & (d > part.upper)
+        # A row at zero in a tube leaves it on the side that its slope points to.
+        side = xp.where(free, side, sides(d, slope, dual))
+        part = on_sides(dual, side)
+        at_lower, at_upper = ~free & (d <= part.lower), ~free & (d >= part.upper)
+        inclined = slope - dual.epsilon * side
+        leave = (at_lower & (inclined > slack)) | (at_upper & (inclined < -slack))
+        if not xp.any(below | above | leave):
+            gap = float(xp.sum(row_gaps(d, *products, dual, eta, weight, b)))
+            if Q is None or gap <= gap_goal:
+                return d, gap
+        at_lower, at_upper = (at_lower & ~leave) | below, (at_upper & ~leave) | above
+    return start, np.inf
+
+
+def _block(A, rows):
+    if hasattr(A, "block"):
+        return A.block(rows)
+    take = array_namespace(A).take
+    return take(take(A, rows, axis=0), rows, axis=1)
+
+
+def _newton_step(A, right, missing):
+    """The solution of ``A x + b 1 = right`` with 1'x = missing, and b.
+
+    Without an intercept, which is where ``missing`` is None, b is zero.
+    """
+    if missing is None:
+        return factorised(A)(right), 0.0
+    xp = array_namespace(A)
+    # A multiple of 11' changes b alone, and leaves as few systems singular as can be.
+    weight = float(xp.mean(xp.linalg.diagonal(A)))
+    A += weight
+    solve = factorised(A)
+    x, response = solve(right), solve(xp.ones_like(right))
+    shift = (float(xp.sum(x)) - missing) / float(xp.sum(response))
+    return x - shift * response, shift + weight * missing

@@ -1,0 +1,62 @@
+"""One problem, three solvers: DANK's quartic, or a quadratic program, from a start.
+
+Conjugate gradients suffice on a rough kernel, changes of the active set on any other
+from a start that is near enough, and the interior-point method does what they leave.
+"""
+
+import numpy as np
+
+from adakern.dank.active_set import change_active_sets
+from adakern.dank.interior_point import maximise_quartic
+from adakern.dank.projected_newton import climb
+
+__all__ = ["ROWS_PER_PRODUCT", "maximise_from"]
+
+#: Rows for each product that is worth spending before a factorisation: all of them
+#: together take the time of about three factorisations.
+ROWS_PER_PRODUCT = 16
+
+
+def maximise_from(
+    start, K, dual, eta, *, gap_goal, weight=0.0, balanced=False, max_products=0
+):
+    """Maximise h, from a start whose active set is nearly right.
+
+    Parameters
+    ----------
+    start : array of shape (n,)
+        Within the bounds.
+    K : array of shape (n, n)
+        Positive semidefinite. For an infinite eta, a StoredHessian or another with
+        ``@``, ``block`` and ``shape`` will do.
+    dual : Dual
+        Targets and bounds.
+    eta : float
+        Positive; infinity for a quadratic program.
+    gap_goal : float
+        Duality gap to reach, in the units of h.
+    weight : array of shape (n,), default=0.0
+        Non-negative weights of the diagonal quadratic term.
+    balanced : bool, default=False
+        Hold the sum of d at that of ``start``.
+    max_products : int, default=0
+        Products that conjugate gradients may take.
+
+    Returns
+    -------
+    d : array of shape (n,)
+        On its bounds exactly where it is bound.
+    gap : float
+        Duality gap at d.
+    """
+    options = {"weight": weight, "balanced": balanced, "gap_goal": gap_goal}
+    d, gap = start, np.inf
+    if max_products:
+        d, gap = climb(K, dual, eta, start=d, max_products=max_products, **options)
+    if gap > gap_goal:
+        d, gap = change_active_sets(K, dual, eta, start=d, **options)
+    if gap > gap_goal:
+        stored = K.block(np.arange(K.shape[0])) if hasattr(K, "block") else K
+        best = maximise_quartic(stored, dual, eta, start=d, tol=0.0, **options)
+        d, gap = min((d, gap), (best.dual_coef, best.gap), key=lambda pair: pair[1])
+    return d, gap

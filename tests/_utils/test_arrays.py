@@ -1,0 +1,114 @@
+"""One policy for arrays: any library's rows in, the same library's answers out."""
+
+import importlib
+
+import numpy as np
+import pytest
+from array_api_compat import array_namespace
+from numpy.testing import assert_allclose, assert_array_equal
+
+from adakern._utils.arrays import (
+    answer_like,
+    as_index,
+    as_numpy,
+    asarray_like,
+    validate_arrays,
+)
+from adakern.dank import DANKClassifier, DANKRegressor
+from adakern.lab import LABRBFRegressor
+
+LIBRARIES = ["array_api_strict", "torch"]
+
+
+@pytest.fixture(params=LIBRARIES)
+def xp(request):
+    return pytest.importorskip(request.param)
+
+
+@pytest.fixture
+def data():
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1, 1, size=(60, 3))
+    return X, np.sin(3 * X[:, 0]) + X[:, 1]
+
+
+def kind(array):
+    """The library that an array belongs to."""
+    return importlib.import_module(type(array).__module__.split(".")[0]).__name__
+
+
+REGRESSORS = [
+    DANKRegressor(),
+    DANKRegressor(strategy="decomposed", n_clusters=2, random_state=0),
+    DANKRegressor(strategy="whole", tau=0.0),
+    LABRBFRegressor(max_support=10, max_iter=2, growth_iter=1, random_state=0),
+]
+
+
+@pytest.mark.parametrize("estimator", REGRESSORS, ids=str)
+@pytest.mark.filterwarnings("ignore:.*max_iter", "ignore:.*held out no better")
+def test_regressors_answer_in_kind(estimator, xp, data):
+    X, y = data
+    if hasattr(estimator, "precision"):
+        estimator.set_params(precision="float64")
+    expected = estimator.fit(X, y).predict(X)
+    answer = estimator.fit(xp.asarray(X), xp.asarray(y)).predict(xp.asarray(X))
+    assert kind(answer) == xp.__name__
+    assert_allclose(as_numpy(answer), expected, atol=1e-3)
+    assert isinstance(estimator.predict(X), np.ndarray)
+    assert_allclose(estimator.fit(xp.asarray(X), y).predict(X), expected, atol=1e-3)
+
+
+@pytest.mark.parametrize("strategy", ["exact", "decomposed", "whole"])
+def test_classifiers_answer_in_kind(strategy, xp, data):
+    X, y = data
+    labels = np.digitize(y, [-0.5, 0.5])
+    tau = 0.0 if strategy == "whole" else 0.01
+    model = DANKClassifier(strategy=strategy, tau=tau, n_clusters=2, random_state=0)
+    expected = model.fit(X, labels).predict(X)
+    answer = model.fit(xp.asarray(X), xp.asarray(labels)).predict(xp.asarray(X))
+    assert kind(answer) == xp.__name__
+    assert (as_numpy(answer) == expected).mean() > 0.95
+    assert kind(model.decision_function(xp.asarray(X))) == xp.__name__
+    words = np.array(["low", "middle", "high"])[labels]
+    assert model.fit(xp.asarray(X), words).predict(xp.asarray(X)).dtype.kind == "U"
+
+
+def test_conversions_keep_library_type_and_values(xp, data):
+    X, _ = data
+    array = xp.asarray(X, dtype=xp.float32)
+    assert_array_equal(as_numpy(array), X.astype(np.float32))
+    for other in (X, xp.asarray(X)):
+        given = asarray_like(other, array)
+        assert kind(given) == xp.__name__
+        assert given.dtype == xp.float32
+    assert isinstance(asarray_like(array, X), np.ndarray)
+    index = as_index(np.array([2, 0]), array)
+    taken = array_namespace(array).take(array, index, axis=0)
+    assert_array_equal(as_numpy(taken), as_numpy(array)[[2, 0]])
+    assert answer_like(np.array(["a"]), array).dtype.kind == "U"
+
+
+@pytest.mark.parametrize("estimator", [DANKRegressor(), LABRBFRegressor()], ids=str)
+def test_bad_arrays_are_named(estimator, xp):
+    rows, y = xp.ones((5, 2)), xp.ones(5)
+    with pytest.raises(ValueError, match="X contains NaN or infinity"):
+        estimator.fit(rows * float("nan"), y)
+    with pytest.raises(ValueError, match="1 dimensions"):
+        estimator.fit(y, y)
+    with pytest.raises(ValueError, match="nothing in it"):
+        estimator.fit(xp.ones((0, 2)), xp.ones(0))
+    with pytest.raises(ValueError, match=r"y has the shape \(4,\), expected \(5,\)"):
+        estimator.fit(rows, xp.ones(4))
+    with pytest.raises(ValueError, match="y contains NaN"):
+        estimator.fit(rows, y * float("nan"))
+
+
+def test_features_are_compared_and_integers_become_floating(xp, data):
+    X, y = data
+    estimator = DANKRegressor()
+    rows, target = validate_arrays(estimator, xp.ones((5, 2), dtype=xp.int64), y[:5])
+    assert rows.dtype == xp.float64
+    assert isinstance(target, np.ndarray)
+    with pytest.raises(ValueError, match="has 3 features, but DANKRegressor is exp"):
+        validate_arrays(estimator, xp.asarray(X))

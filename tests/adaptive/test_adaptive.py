@@ -1,0 +1,297 @@
+"""The flagship on tables as people have them, and on worse ones."""
+
+import pickle
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.datasets import load_diabetes, load_iris, make_friedman1
+from sklearn.metrics import r2_score
+from sklearn.model_selection import GridSearchCV, train_test_split
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from adakern.adaptive import (
+    MEMBERS,
+    AdaptiveKernelClassifier,
+    AdaptiveKernelRegressor,
+)
+
+FAST = ["linear", "laplacian", "extra-trees"]
+BOTH = [AdaptiveKernelRegressor, AdaptiveKernelClassifier]
+
+
+def fast(estimator, **params):
+    return estimator(**{"members": FAST, "random_state": 0} | params)
+
+
+def mixed_table(n=90, seed=0):
+    """Words, numbers, gaps, a constant, a copy; what matters is a word and a number."""
+    rng = np.random.default_rng(seed)
+    colour = rng.choice(["red", "green", "blue"], n)
+    size = rng.lognormal(size=n)
+    signal = np.log(size) + 2 * (colour == "red")
+    frame = pd.DataFrame(
+        {"colour": colour, "size": size, "one": 1.0, "again": size, "late": None}
+    )
+    frame.loc[rng.choice(n, 10, replace=False), "colour"] = None
+    frame.loc[rng.choice(n, 10, replace=False), ["size", "again"]] = np.nan
+    return frame, signal
+
+
+@pytest.mark.parametrize("name", MEMBERS)
+@pytest.mark.parametrize("estimator", BOTH)
+def test_each_member_alone_learns(estimator, name):
+    X, y = load_iris(return_X_y=True)
+    if estimator is AdaptiveKernelRegressor:
+        X, y = X[:, :3], X[:, 3]
+    train, test = train_test_split(np.arange(150), random_state=0, stratify=y > 1)
+    model = estimator(members=[name], random_state=0).fit(X[train], y[train])
+    assert model.weights_ == {name: 1.0}
+    assert model.score(X[test], y[test]) > 0.87
+    assert model.oof_score_ > 0.87
+
+
+def test_a_table_of_words_gaps_and_copies():
+    frame, y = mixed_table()
+    model = fast(AdaptiveKernelRegressor).fit(frame, y)
+    assert model.oof_score_ > 0.5
+    importances = dict(zip(frame.columns, model.feature_importances_, strict=True))
+    assert importances["one"] == importances["late"] == 0
+    assert importances["colour"] + importances["size"] + importances["again"] > 0.999
+    labels = np.where(y > np.median(y), "high", "low")
+    classifier = fast(AdaptiveKernelClassifier).fit(frame, labels)
+    assert classifier.oof_score_ > 0.7
+    new = frame.iloc[:5].copy()
+    new["colour"] = ["violet", None, "red", 3, "blue"]
+    assert np.isfinite(classifier.predict_proba(new)).all()
+
+
+def test_a_frame_is_its_array():
+    frame, y = mixed_table()
+    model = fast(AdaptiveKernelRegressor)
+    expected = model.fit(frame, y).predict(frame)
+    array = frame.to_numpy(dtype=object)
+    np.testing.assert_array_equal(model.fit(array, y).predict(array), expected)
+
+
+@pytest.mark.parametrize("estimator", BOTH)
+def test_the_order_of_rows_does_not_matter(estimator):
+    frame, y = mixed_table()
+    y = y > 1 if estimator is AdaptiveKernelClassifier else y
+    shuffled = np.random.default_rng(1).permutation(len(y))
+    model = fast(estimator).fit(frame, y)
+    again = fast(estimator).fit(frame.iloc[shuffled], y[shuffled])
+    np.testing.assert_array_equal(
+        model.oof_prediction_[shuffled], again.oof_prediction_
+    )
+
+
+def test_repeated_rows_do_not_flatter():
+    """Noise repeated five times is still noise."""
+    rng = np.random.default_rng(0)
+    X, y = np.repeat(rng.standard_normal((40, 3)), 5, axis=0), rng.standard_normal(200)
+    copies = np.repeat(rng.standard_normal(40), 5)
+    for target in (y, copies):
+        assert fast(AdaptiveKernelRegressor).fit(X, target).oof_score_ < 0.1
+
+
+def test_units_of_the_target_do_not_matter():
+    X, y = load_diabetes(return_X_y=True)
+    X, y = X[:80], y[:80]
+    expected = fast(AdaptiveKernelRegressor).fit(X, y).predict(X)
+    for unit in (1e-300, 1e-9, 1e9, 1e300):
+        predicted = fast(AdaptiveKernelRegressor).fit(X, y * unit).predict(X)
+        np.testing.assert_allclose(predicted / unit, expected, rtol=1e-6)
+
+
+def test_intervals_cover_what_they_say():
+    X, y = make_friedman1(700, n_features=5, noise=2.0, random_state=0)
+    model = fast(AdaptiveKernelRegressor).fit(X[:200], y[:200])
+    for coverage in (0.5, 0.9):
+        low, high = model.predict_interval(X[200:], coverage=coverage).T
+        inside = np.mean((low <= y[200:]) & (y[200:] <= high))
+        # At least 1 - 2 alpha is guaranteed; 500 rows say it to 0.07.
+        assert 2 * coverage - 1 - 0.07 < inside
+        assert abs(inside - coverage) < 0.09
+    with pytest.raises(ValueError, match="coverage"):
+        model.predict_interval(X, coverage=1.0)
+
+
+def test_probabilities_are_calibrated():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((1200, 2))
+    chance = 1 / (1 + np.exp(-2 * X[:, 0]))
+    y = (rng.uniform(size=1200) < chance).astype(int)
+    model = fast(AdaptiveKernelClassifier).fit(X[:300], y[:300])
+    predicted = model.predict_proba(X[300:])[:, 1]
+    assert np.mean(np.abs(predicted - chance[300:])) < 0.08
+
+
+def test_what_a_blend_predicts_is_as_good_as_its_members():
+    X, y = load_diabetes(return_X_y=True)
+    model = fast(AdaptiveKernelRegressor).fit(X, y)
+    assert model.oof_score_ > max(member.score for member in model.members_) - 0.005
+    used = r2_score(y, model.oof_prediction_)
+    assert used == pytest.approx(model.oof_score_)
+
+
+@pytest.mark.parametrize("estimator", BOTH)
+def test_rows_one_by_one(estimator):
+    X, y = load_iris(return_X_y=True)
+    model = fast(estimator).fit(X, y)
+    ask = model.predict
+    if estimator is AdaptiveKernelClassifier:
+        ask = model.predict_proba
+    together = ask(X[::10])
+    np.testing.assert_allclose(
+        np.concatenate([ask(row[None]) for row in X[::10]]), together, atol=1e-9
+    )
+
+
+@pytest.mark.parametrize("estimator", BOTH)
+def test_processes_change_nothing(estimator):
+    X, y = load_iris(return_X_y=True)
+    model = fast(estimator).fit(X, y)
+    parallel = fast(estimator, n_jobs=2).fit(X, y)
+    np.testing.assert_array_equal(model.oof_prediction_, parallel.oof_prediction_)
+
+
+def test_pickled_small_and_the_same():
+    X, y = load_iris(return_X_y=True)
+    model = AdaptiveKernelClassifier(random_state=0).fit(X, y)
+    stored = pickle.dumps(model)
+    assert len(stored) < 5e6
+    np.testing.assert_array_equal(
+        pickle.loads(stored).predict_proba(X), model.predict_proba(X)
+    )
+
+
+def test_in_a_pipeline_and_a_search():
+    X, y = load_iris(return_X_y=True)
+    pipeline = make_pipeline(StandardScaler(), fast(AdaptiveKernelClassifier))
+    search = GridSearchCV(pipeline, {"adaptivekernelclassifier__n_folds": [2, 3]}, cv=2)
+    assert search.fit(X, y).best_score_ > 0.9
+
+
+def test_members_print_as_a_table():
+    X, y = load_iris(return_X_y=True)
+    model = fast(AdaptiveKernelClassifier).fit(X, y)
+    lines = repr(model.members_).splitlines()
+    assert lines[0].split() == ["member", "weight", "score", "seconds"]
+    assert len(lines) == 1 + len(FAST)
+    assert sum(model.weights_.values()) == pytest.approx(1)
+
+
+def test_class_weights_are_sample_weights():
+    X, y = load_iris(return_X_y=True)
+    by_class = fast(AdaptiveKernelClassifier, class_weight={0: 1, 1: 3, 2: 1}).fit(X, y)
+    by_row = fast(AdaptiveKernelClassifier).fit(X, y, np.where(y == 1, 3, 1))
+    np.testing.assert_array_equal(by_class.predict_proba(X), by_row.predict_proba(X))
+
+
+def test_a_limit_of_time_names_what_was_left_out():
+    X, y = load_iris(return_X_y=True)
+    with pytest.warns(UserWarning, match="time_limit=1e-06 s was too short for"):
+        model = AdaptiveKernelClassifier(time_limit=1e-6, random_state=0).fit(X, y)
+    np.testing.assert_allclose(model.predict_proba(X[:3]), 1 / 3, atol=0.01)
+
+
+def test_progress_is_printed(capsys):
+    X, y = load_iris(return_X_y=True)
+    fast(AdaptiveKernelClassifier, verbose=1).fit(X, y)
+    assert "extra-trees" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("n", [2, 3, 5, 9])
+@pytest.mark.parametrize("estimator", BOTH)
+def test_a_handful_of_rows(estimator, n):
+    rng = np.random.default_rng(n)
+    X, y = rng.standard_normal((n, 2)), np.arange(n) % 2
+    model = estimator(random_state=0).fit(X, y)
+    assert np.isfinite(model.predict(X)).all()
+    if estimator is AdaptiveKernelClassifier:
+        assert np.isfinite(model.predict_proba(X)).all()
+
+
+@pytest.mark.parametrize("estimator", BOTH)
+def test_nothing_to_learn_from(estimator):
+    X, y = np.ones((20, 2)), np.tile([0, 1, 1, 1], 5)
+    model = fast(estimator).fit(X, y)
+    expected = 1 if estimator is AdaptiveKernelClassifier else 0.75
+    np.testing.assert_allclose(model.predict(X[:2]), expected)
+    gaps = fast(estimator).fit(np.full((20, 2), np.nan), y)
+    np.testing.assert_allclose(gaps.predict(X[:2]), expected)
+
+
+def test_a_constant_target_and_a_single_class():
+    X = np.random.default_rng(0).standard_normal((30, 2))
+    model = fast(AdaptiveKernelRegressor).fit(X, np.full(30, 7.0))
+    np.testing.assert_allclose(model.predict(X), 7.0)
+    np.testing.assert_allclose(model.predict_interval(X), 7.0)
+    classifier = fast(AdaptiveKernelClassifier).fit(X, np.full(30, "only"))
+    assert set(classifier.predict(X)) == {"only"}
+    np.testing.assert_allclose(classifier.predict_proba(X), 1.0)
+
+
+def test_classes_of_one_row():
+    X, y = load_iris(return_X_y=True)
+    labels = np.append(y, [3, 4])
+    X = np.vstack([X, [[9, 9, 9, 9]], [[-9, -9, -9, -9]]])
+    model = fast(AdaptiveKernelClassifier).fit(X, labels)
+    chances = model.predict_proba(X)
+    np.testing.assert_allclose(chances.sum(axis=1), 1)
+    assert (chances > 0).all()
+
+
+def test_many_classes():
+    rng = np.random.default_rng(0)
+    centres = rng.standard_normal((60, 5)) * 4
+    y = np.repeat(np.arange(60), 5)
+    X = centres[y] + 0.3 * rng.standard_normal((300, 5))
+    assert fast(AdaptiveKernelClassifier).fit(X, y).oof_score_ > 0.9
+
+
+@pytest.mark.parametrize("size", [1e-300, 1e300])
+def test_extreme_numbers(size):
+    X, y = load_iris(return_X_y=True)
+    X = np.where(np.arange(4) == 2, X * size, X)
+    model = AdaptiveKernelClassifier(random_state=0).fit(X, y)
+    assert model.oof_score_ > 0.9
+    X[0] = 1e300
+    assert np.isfinite(model.predict_proba(X)).all()
+
+
+def test_columns_of_the_same_name():
+    X, y = load_iris(return_X_y=True)
+    frame = pd.DataFrame(X, columns=["a", "a", "b", "b"])
+    assert fast(AdaptiveKernelClassifier).fit(frame, y).oof_score_ > 0.9
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+@pytest.mark.parametrize("estimator", BOTH)
+def test_gaps_in_the_target_are_refused(estimator, bad):
+    y = np.append(np.arange(19.0) % 2, bad)
+    with pytest.raises(ValueError, match=r"NaN|infinity"):
+        fast(estimator).fit(np.arange(40.0).reshape(20, 2), y)
+
+
+@pytest.mark.parametrize("estimator", BOTH)
+def test_unknown_members_are_named(estimator):
+    with pytest.raises(ValueError, match=r"'laplacien'.*'auto' or some of linear"):
+        estimator(members=["laplacien"]).fit(np.eye(20), np.arange(20) % 2)
+
+
+def test_an_infinite_number_is_refused():
+    X = np.random.default_rng(0).standard_normal((20, 2)).astype(object)
+    X[0, 0], X[1, 1] = np.inf, "word"
+    with pytest.raises(ValueError, match="infinity"):
+        fast(AdaptiveKernelRegressor).fit(X, np.arange(20.0))
+
+
+def test_silent_on_a_plain_table():
+    X, y = load_iris(return_X_y=True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        AdaptiveKernelClassifier(random_state=0).fit(X, y).predict(X)

@@ -1,0 +1,159 @@
+"""Suites: many entries from one file, and their published splits."""
+
+import gzip
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+pytest.importorskip("omegaconf")
+
+from adakern.datasets import (
+    DatasetEntry,
+    ParseError,
+    SourceFile,
+    TableMismatchError,
+    check_entry,
+    load_table,
+)
+from adakern.datasets.registry import read_suite
+from adakern.datasets.splits import read_splits
+from adakern.datasets.suite import expand_suite
+
+ROOT = Path(__file__).parents[2]
+SUITES = ROOT / "conf" / "suite"
+MIRROR = ROOT.parent / "shared" / "data"
+NAMES = ["uci121", "uci_regression"]
+SMALL = {"uci121": ["trains", "iris", "lenses"], "uci_regression": ["yacht", "energy"]}
+
+needs_mirror = pytest.mark.skipif(
+    not (MIRROR / "uci121").is_dir(), reason="no data mirror at ../shared/data"
+)
+
+
+def entries(name):
+    return expand_suite(read_suite(SUITES / f"{name}.yaml"), SUITES)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_set_has_an_entry_in_order(name):
+    found = entries(name)
+    assert len(found) == {"uci121": 66, "uci_regression": 9}[name]
+    for set_name, entry in found.items():
+        assert check_entry(set_name, entry) == []
+        assert entry.fingerprint and entry.n and entry.d
+        assert all("{" not in file.path for file in entry.sources)
+        assert entry.n_published_splits in (4, 5, 20)
+
+
+def test_selection_by_rows_and_names():
+    suite = read_suite(SUITES / "uci121.yaml")
+    suite.min_rows, suite.max_rows = 1000, 1100
+    found = expand_suite(suite, SUITES)
+    assert found and all(1000 <= entry.n <= 1100 for entry in found.values())
+    suite = read_suite(SUITES / "uci121.yaml")
+    suite.only = ["wine", "iris"]
+    assert set(expand_suite(suite, SUITES)) == {"uci121-wine", "uci121-iris"}
+    suite.only = ["nowhere"]
+    with pytest.raises(KeyError, match="nowhere"):
+        expand_suite(suite, SUITES)
+
+
+@needs_mirror
+@pytest.mark.parametrize("name", NAMES)
+def test_tables_are_what_the_suite_states(name, tmp_path):
+    found = entries(name)
+    for short in SMALL[name]:
+        set_name = f"{name}-{short}"
+        entry = found[set_name]
+        table = load_table(set_name, entry, cache_dir=tmp_path, mirror=MIRROR)
+        assert table.published_splits.shape == (entry.n_splits, entry.n)
+        assert table.published_splits.any(axis=1).all()
+        assert (table.tuning_rows is not None) == (name == "uci121")
+        table.save(tmp_path / "table.npz")
+        again = type(table).load(tmp_path / "table.npz")
+        np.testing.assert_array_equal(again.published_splits, table.published_splits)
+        assert again.fingerprint == table.fingerprint
+
+
+@needs_mirror
+def test_another_split_is_another_table(tmp_path):
+    """The fingerprint covers the folds: swapped lines do not pass."""
+    for file in (MIRROR / "uci121").glob("iris_*"):
+        (tmp_path / "uci121").mkdir(exist_ok=True)
+        (tmp_path / "uci121" / file.name).write_bytes(file.read_bytes())
+    folds = tmp_path / "uci121" / "iris_kfold.dat.gz"
+    lines = gzip.decompress(folds.read_bytes()).decode().splitlines()
+    lines[0], lines[1] = lines[1], lines[0]
+    folds.write_bytes(gzip.compress("\n".join(lines).encode()))
+    with pytest.raises(TableMismatchError, match="fingerprint"):
+        load_table(
+            "uci121-iris",
+            entries("uci121")["uci121-iris"],
+            cache_dir=tmp_path / "cache",
+            mirror=tmp_path,
+        )
+
+
+def split_entry(n_splits, split_format="row-lists"):
+    return DatasetEntry(
+        task="classification",
+        files=[{"path": "a.csv"}],
+        splits=SourceFile("folds.txt"),
+        n_splits=n_splits,
+        split_format=split_format,
+    )
+
+
+def test_both_formats_say_the_same():
+    lists = read_splits(b"2 0 3\n1\n1 3\n0 2\n", split_entry(2), 4)
+    marks = read_splits(b"0,1\n1,0\n0,1\n0,0\n", split_entry(2, "test-marks"), 4)
+    np.testing.assert_array_equal(lists, marks)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("0 1\n2\n", "does not partition the 4 rows: row 3 occurs 0 times"),
+        ("0 1 2\n2 3\n", "row 2 occurs 2 times"),
+        ("0 1 2 3\n4\n", "row 4 does not exist"),
+        ("0 1 2\n", "has 1 lines; two a split"),
+        ("0 1 b\n3\n", "row numbers expected"),
+        ("0 1\n2 3\n0 1\n2 3\n", "holds 2 splits, the entry says 1"),
+    ],
+)
+def test_faulty_row_lists_are_named(text, message):
+    with pytest.raises(ParseError, match=message):
+        read_splits(text.encode(), split_entry(1), 4)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("0\n1\n", "2 lines for 4 rows"),
+        ("0\n1\n2\n0\n", "other marks than 0 and 1"),
+        ("1\n1\n1\n1\n", "split 0 has one part only"),
+        ("x\n1\n1\n1\n", "marks 0 and 1 expected"),
+    ],
+)
+def test_faulty_marks_are_named(text, message):
+    with pytest.raises(ParseError, match=message):
+        read_splits(text.encode(), split_entry(1, "test-marks"), 4)
+
+
+def test_entries_that_contradict_themselves():
+    lonely = DatasetEntry(task="regression", files=[{"path": "a"}], n_splits=3)
+    assert any("go together" in problem for problem in check_entry("x", lonely))
+    dropping = split_entry(2)
+    dropping.missing = "drop-rows"
+    assert any("none may be dropped" in p for p in check_entry("x", dropping))
+
+
+def test_rows_in_the_order_of_time(tmp_path):
+    (tmp_path / "a.csv").write_text("when,x,y\n3,30,1\n1,10,0\n2,20,1\n")
+    entry = DatasetEntry(
+        task="classification", files=[{"path": "a.csv"}], time="when", drop=["when"]
+    )
+    table = load_table("a", entry, cache_dir=tmp_path)
+    assert table.X.ravel().tolist() == [10, 20, 30]
+    assert table.y.tolist() == [0, 1, 1] and table.in_order_of_time
