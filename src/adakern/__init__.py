@@ -1,5 +1,6 @@
 """Kernels that adapt to the data: scikit-learn compatible learned-kernel estimators."""
 
+from adakern._version import __version__
 from adakern.adaptive import AdaptiveKernelClassifier, AdaptiveKernelRegressor
 from adakern.baselines import (
     BayesianMKLClassifier,
@@ -29,7 +30,6 @@ from adakern.nystrom import (
     SelectedKernelRidgeClassifier,
 )
 
-__version__ = "0.1.0"
 __all__ = [
     "AdaptiveKernelClassifier",
     "AdaptiveKernelRegressor",

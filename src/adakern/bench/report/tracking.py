@@ -266,7 +266,7 @@ def _tags(record, *names):
 def _cells_of(records, entries, curves):
     """A run for each data set and method: what its repeats have in common."""
     cells = {}
-    for record in records:
+    for record in sorted(records, key=lambda record: record["repeat"]):
         cells.setdefault(_cell_key(record), []).append(record)
     ranks = _ranks(cells)
     families = families_of(entries.get("method", {}))

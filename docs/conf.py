@@ -1,0 +1,51 @@
+"""Sphinx: `make docs` builds everything from here, without a network."""
+
+from importlib.metadata import version as installed_version
+
+import matplotlib
+
+matplotlib.use("agg")
+
+project = "adakern"
+author = "the adakern developers"
+copyright = author
+release = version = installed_version("adakern")
+
+extensions = [
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "sphinx.ext.mathjax",
+    "numpydoc",
+    "myst_parser",
+    "sphinx_gallery.gen_gallery",
+]
+myst_enable_extensions = ["dollarmath", "colon_fence"]
+myst_heading_anchors = 3
+# Tables of results link to folders, which are no pages.
+suppress_warnings = ["myst.xref_missing", "config.cache"]
+exclude_patterns = ["_build", "results/*/*", "gallery/*.ipynb", "gallery/*.py"]
+autosummary_generate = True
+autodoc_typehints = "none"
+numpydoc_show_class_members = False
+numpydoc_class_members_toctree = False
+
+sphinx_gallery_conf = {
+    "examples_dirs": "examples",
+    "gallery_dirs": "gallery",
+    "filename_pattern": r"/plot_",
+    "abort_on_example_error": True,
+    "download_all_examples": False,
+    "show_memory": False,
+    "remove_config_comments": True,
+    "plot_gallery": True,
+}
+
+html_theme = "alabaster"
+html_theme_options = {
+    "description": "Kernels that adapt to the data",
+    "page_width": "62rem",
+    "sidebar_width": "14rem",
+    "fixed_sidebar": True,
+}
+html_sidebars = {"**": ["about.html", "navigation.html", "searchbox.html"]}
+html_show_sourcelink = False
