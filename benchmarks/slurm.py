@@ -29,7 +29,8 @@ def main():
     parser.add_argument("--quick", action="store_true")
     options = parser.parse_args()
     if reason_to_skip():
-        sys.exit(reason_to_skip())
+        print(f"skipped: {reason_to_skip()}")
+        return
     jobs = 16 if options.quick else options.jobs
     alone = measure(jobs, group=1)
     grouped = measure(jobs, group=options.group)

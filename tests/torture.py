@@ -144,7 +144,8 @@ def _shapes(Estimator):
         X, y = data(model)
         first = use(model.fit(X, y), X)
         again = use(model.fit(np.asfortranarray(X), y), np.asfortranarray(X))
-        np.testing.assert_array_equal(first, again)
+        # Where an array begins in memory can still move its last digit.
+        np.testing.assert_allclose(first, again, rtol=1e-9, atol=1e-9)
         return again
 
     for n in (1, 2, 3, 5):

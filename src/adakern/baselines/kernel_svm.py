@@ -3,11 +3,18 @@
 from numbers import Real
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, _fit_context
+from sklearn.base import (
+    BaseEstimator,
+    ClassifierMixin,
+    RegressorMixin,
+    _fit_context,
+    is_classifier,
+)
 from sklearn.svm import SVC, SVR
 from sklearn.utils._param_validation import Interval
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
+from adakern._utils.validation import finite_answer, validate_data
 from adakern.kernels import KernelMixin
 from adakern.svm.libsvm import fit_libsvm
 
@@ -59,7 +66,8 @@ class _KernelMachine(KernelMixin, BaseEstimator):
         ndarray of shape (m,)
         """
         K = self._against_training(X)
-        return self.machine_.predict(K)
+        answer = self.machine_.predict(K)
+        return answer if is_classifier(self) else finite_answer(self, answer)
 
     def _against_training(self, X):
         check_is_fitted(self)
@@ -128,7 +136,7 @@ class KernelSVC(ClassifierMixin, _KernelMachine):
         ndarray of shape (m,) or (m, n_classes)
         """
         K = self._against_training(X)
-        return self.machine_.decision_function(K)
+        return finite_answer(self, self.machine_.decision_function(K))
 
 
 class KernelSVR(RegressorMixin, _KernelMachine):

@@ -9,8 +9,9 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, _fit_co
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
+from adakern._utils.validation import finite_answer, validate_data
 from adakern.kernels import DECAYING_KERNELS, exponential_decay, kernel_distances
 from adakern.linalg import add_to_diagonal
 
@@ -95,7 +96,8 @@ class _LOOKernelRidge(BaseEstimator):
         check_is_fitted(self)
         X = validate_data(self, X, dtype=np.float64, reset=False)
         D = kernel_distances(X, self._X, kernel=self.kernel)
-        return exponential_decay(D, self.gamma_) @ self.dual_coef_ + self._centre
+        answer = exponential_decay(D, self.gamma_) @ self.dual_coef_ + self._centre
+        return finite_answer(self, answer)
 
 
 def _choose(D, T):

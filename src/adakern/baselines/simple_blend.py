@@ -18,8 +18,9 @@ from sklearn.ensemble import (
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
+from adakern._utils.validation import validate_data
 from adakern.baselines.loo_ridge import (
     LOOKernelRidgeClassifier,
     LOOKernelRidgeRegressor,
