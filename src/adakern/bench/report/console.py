@@ -37,6 +37,8 @@ def print_table(out, stream=None, width=None):
         Columns to fill at most; those of the terminal, or 80.
     """
     stream = stream or sys.stdout
+    if hasattr(stream, "reconfigure"):  # "?" for what a terminal cannot show
+        stream.reconfigure(errors="replace")
     bold = stream.isatty() and "NO_COLOR" not in os.environ
     width = width or shutil.get_terminal_size((80, 24)).columns
     out = Path(out)
