@@ -27,7 +27,7 @@ import numpy as np
 import psutil
 
 from campaign import write_table
-from project import Project
+from project import Project, without_measured
 
 VICTIMS = ("main process", "job", "worker", "tracker")
 MEASURED = {"fit_seconds", "predict_seconds", "search_seconds", "peak_memory_bytes"}
@@ -157,7 +157,7 @@ def outcome(project):
             with np.load(path) as stored:
                 content = b"".join(stored[key].tobytes() for key in stored.files)
         elif path.suffix == ".csv":
-            content = path.read_bytes()
+            content = repr(without_measured(path.read_text())).encode()
         else:
             continue
         found[name] = hashlib.sha256(content).hexdigest()

@@ -8,7 +8,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-__all__ = ["Project"]
+__all__ = ["Project", "Run", "without_measured"]
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 PARTS = (
@@ -36,6 +36,12 @@ PLAIN = """\
 classifier:
   estimator: {_target_: sklearn.svm.SVC, C: 2.0}
 """
+
+
+def without_measured(text):
+    """The lines of a table that two runs share: none of times and memory."""
+    lines = text.splitlines()
+    return [line for line in lines if "second" not in line and "bytes" not in line]
 
 
 class Run:
