@@ -69,7 +69,8 @@ AccountingStorageHost=127.0.0.1
 AccountingStoragePort={database_port}
 AccountingStoragePass={folder}/munge.socket
 SelectType=select/cons_tres
-SelectTypeParameters=CR_Core_Memory
+# The node with the least to do is next.
+SelectTypeParameters=CR_Core_Memory,CR_LLN
 SchedulerParameters=defer,batch_sched_delay=1,sched_interval=2,bf_interval=2
 # A node that does not answer is down at once, its jobs end; one second of grace.
 SlurmdTimeout=8
@@ -234,23 +235,23 @@ class Cluster:
     def kill_node(self, node):
         """As if its power were cut: the daemon and all that runs on the node."""
         daemon = self._daemons.pop(node)
-        for process in [daemon.pid, *self._processes_of_jobs(node)]:
-            with suppress(ProcessLookupError):
-                os.kill(process, signal.SIGKILL)
+        _kill([daemon.pid, *self._processes_of_jobs(SLURMD_NODENAME=node)])
         daemon.wait()
 
-    def _processes_of_jobs(self, node):
-        """Of the jobs on a node, with the process that watches over each of them."""
-        mine = {MARK: str(self.folder), "SLURMD_NODENAME": node}.items()
+    def kill_job(self, job):
+        """As the kernel kills what took too much: all processes of a job."""
+        _kill(self._processes_of_jobs(watchers=False, SLURM_JOB_ID=job))
+
+    def _processes_of_jobs(self, watchers=True, **variables):
+        """Those below a process with these variables, and SLURM's own above it."""
+        mine = ({MARK: str(self.folder)} | variables).items()
         found = set()
         for process in psutil.process_iter():
             with suppress(psutil.Error, OSError):
                 if process.pid != os.getpid() and mine <= process.environ().items():
                     below = process.children(recursive=True)
-                    watchers = [
-                        p for p in process.parents() if p.name() == "slurmstepd"
-                    ]
-                    found |= {p.pid for p in [process, *below, *watchers]}
+                    above = [p for p in process.parents() if p.name() == "slurmstepd"]
+                    found |= {p.pid for p in [process, *below, *above * watchers]}
         return found
 
     def _start_daemon(self, name, *command):
@@ -298,9 +299,7 @@ class Cluster:
             while self.says("squeue", "-h").strip() and time.monotonic() < deadline:
                 time.sleep(0.2)
         for node in self.nodes:
-            for process in self._processes_of_jobs(node):
-                with suppress(ProcessLookupError):
-                    os.kill(process, signal.SIGKILL)
+            _kill(self._processes_of_jobs(SLURMD_NODENAME=node))
         for process in reversed(self._daemons.values()):
             process.terminate()
         for process in reversed(self._daemons.values()):
@@ -340,6 +339,12 @@ class Cluster:
 
     def __exit__(self, *_):
         self.stop()
+
+
+def _kill(processes):
+    for process in processes:
+        with suppress(ProcessLookupError):
+            os.kill(process, signal.SIGKILL)
 
 
 def _free_ports(number):

@@ -1,4 +1,4 @@
-"""The workflow on a real SLURM of three nodes, started and stopped here.
+"""The workflow on a real SLURM of several nodes, started and stopped here.
 
 Whatever happens on the cluster, the summary is that of one machine, but for the rows
 that could not be had, which say why.
@@ -66,7 +66,8 @@ classifier:
 
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory):
-    with Cluster(tmp_path_factory.mktemp("slurm")) as cluster:
+    # A node for each job of the test that kills one.
+    with Cluster(tmp_path_factory.mktemp("slurm"), n_nodes=6) as cluster:
         yield cluster
 
 
@@ -176,7 +177,8 @@ def test_what_a_cluster_does_to_jobs(project, cluster):
         ),
     ) as run:
         wait_for(lambda: job_of(project, "cut-off") and job_of(project, "killed"), run)
-        cluster.says("scancel", "--signal=KILL", "--full", job_of(project, "killed"))
+        wait_for(lambda: len(jobs_of(project, "hungry")) == 2, run)
+        cluster.kill_job(job_of(project, "killed"))
         node = cluster.jobs()[job_of(project, "cut-off")]["NodeList"]
         cluster.kill_node(node)
         deadline = time.monotonic() + PATIENCE
@@ -189,9 +191,10 @@ def test_what_a_cluster_does_to_jobs(project, cluster):
     assert run.returncode == 0, run.output
 
     ended = {id: job for id, job in cluster.jobs().items() if id not in before}
-    first = {how: ended[job_of(project, how)] for how in ("slow", "hungry")}
+    first = {how: ended[job_of(project, how)] for how in ("slow", "hungry", "killed")}
     assert first["slow"]["State"] == "TIMEOUT"
-    assert first["hungry"]["ReqMem"] == "1500M"
+    assert first["killed"]["State"] == "FAILED"
+    assert (first["hungry"]["ReqMem"], first["hungry"]["State"]) == ("1500M", "FAILED")
     again = jobs_of(project, "hungry")[1]
     assert (ended[again]["ReqMem"], ended[again]["State"]) == ("3000M", "COMPLETED")
     assert ended[job_of(project, "cut-off")]["State"] == "NODE_FAIL"
