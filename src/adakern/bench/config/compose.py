@@ -32,8 +32,10 @@ class ConfigError(ValueError):
     """A configuration that cannot run; the message says what to change."""
 
 
-def _powers(base, low, high, step=1):
-    return [float(base) ** k for k in range(low, high + 1, step)]
+def _powers(base, first, last, step=1):
+    """base^first, ..., base^last, both included; downwards with a negative step."""
+    end = last + (1 if step > 0 else -1)
+    return [float(base) ** k for k in range(first, end, step)]
 
 
 def _sigmas(base, low, high, step=1):
