@@ -10,6 +10,7 @@ from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from adakern.adaptive.base import AdaptiveKernel
 from adakern.adaptive.calibration import Calibration, log_loss, mix
+from adakern.adaptive.table import without_double_names
 from adakern.adaptive.weights import mixture_weights
 
 __all__ = ["AdaptiveKernelClassifier"]
@@ -123,7 +124,13 @@ class AdaptiveKernelClassifier(ClassifierMixin, AdaptiveKernel):
         self
         """
         self._validate_params()
-        X, y = validate_data(self, X, y, dtype=None, ensure_all_finite="allow-nan")
+        X, y = validate_data(
+            self,
+            without_double_names(X),
+            y,
+            dtype=None,
+            ensure_all_finite="allow-nan",
+        )
         check_classification_targets(y)
         self.classes_, codes = np.unique(y, return_inverse=True)
         weights = _check_sample_weight(sample_weight, X, dtype=np.float64)
