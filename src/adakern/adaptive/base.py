@@ -236,7 +236,7 @@ class AdaptiveKernel(BaseEstimator):
             for k, fold in enumerate(self.fold_models_)
         ]
         whole = make_member(name, fitted=self.refit_.models, **member)
-        if whole.refit:
+        if whole.refit and not self._classifies:
             tasks.append((whole, self.refit_, np.zeros(len(table.X), dtype=bool)))
         fits = parallel(
             delayed(_fit_fold)(unfitted, fold.views, table, left_out)

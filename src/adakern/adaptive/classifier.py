@@ -25,7 +25,8 @@ class AdaptiveKernelClassifier(ClassifierMixin, AdaptiveKernel):
     The members of :class:`AdaptiveKernelRegressor`, fitted in every fold on the other
     folds' rows: kernel ridge regressions on indicators of the classes, logistic
     regression, forests and boosting. Each member's scores are calibrated, and the
-    members weighted by the likelihood of their mixture, on the rows left out.
+    members weighted by the likelihood of their mixture, on the rows left out. What is
+    predicted is the mixture of the members' means over folds.
 
     Parameters
     ----------
@@ -61,8 +62,6 @@ class AdaptiveKernelClassifier(ClassifierMixin, AdaptiveKernel):
     feature_importances_ : ndarray of shape (d,)
     fold_models_ : list
         What was learned in each fold.
-    refit_ : object
-        The members refitted on all rows.
     n_features_in_ : int
     feature_names_in_ : ndarray of str
         Where X had names of type str.
