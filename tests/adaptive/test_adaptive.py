@@ -58,7 +58,8 @@ def test_a_table_of_words_gaps_and_copies():
     model = fast(AdaptiveKernelRegressor).fit(frame, y)
     assert model.oof_score_ > 0.5
     importances = dict(zip(frame.columns, model.feature_importances_, strict=True))
-    assert importances["one"] == importances["late"] == 0
+    assert importances["one"] == pytest.approx(0, abs=1e-9)
+    assert importances["late"] == pytest.approx(0, abs=1e-9)
     assert importances["colour"] + importances["size"] + importances["again"] > 0.999
     labels = np.where(y > np.median(y), "high", "low")
     classifier = fast(AdaptiveKernelClassifier).fit(frame, labels)
@@ -101,9 +102,9 @@ def test_units_of_the_target_do_not_matter():
     X, y = load_diabetes(return_X_y=True)
     X, y = X[:80], y[:80]
     expected = fast(AdaptiveKernelRegressor).fit(X, y).predict(X)
-    for unit in (1e-300, 1e-9, 1e9, 1e300):
+    for unit in (2.0**-990, 2.0**-30, 2.0**30, 2.0**990):  # which change no digit
         predicted = fast(AdaptiveKernelRegressor).fit(X, y * unit).predict(X)
-        np.testing.assert_allclose(predicted / unit, expected, rtol=1e-6)
+        np.testing.assert_allclose(predicted / unit, expected, rtol=1e-12)
 
 
 def test_intervals_cover_what_they_say():
@@ -266,7 +267,8 @@ def test_extreme_numbers(size):
 def test_columns_of_the_same_name():
     X, y = load_iris(return_X_y=True)
     frame = pd.DataFrame(X, columns=["a", "a", "b", "b"])
-    assert fast(AdaptiveKernelClassifier).fit(frame, y).oof_score_ > 0.9
+    with pytest.warns(UserWarning, match="several columns named a, b"):
+        assert fast(AdaptiveKernelClassifier).fit(frame, y).oof_score_ > 0.9
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf])

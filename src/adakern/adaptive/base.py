@@ -19,7 +19,12 @@ from sklearn.utils.validation import (
 from adakern.adaptive.folds import assign_folds, merge_repetitions
 from adakern.adaptive.other_members import ConstantMember
 from adakern.adaptive.plan import MEMBERS, default_members, make_member, seconds
-from adakern.adaptive.table import KernelView, TableReader, TreeView
+from adakern.adaptive.table import (
+    KernelView,
+    TableReader,
+    TreeView,
+    without_double_names,
+)
 
 __all__ = ["AdaptiveKernel", "Member", "Table"]
 
@@ -231,7 +236,7 @@ class AdaptiveKernel(BaseEstimator):
             for k, fold in enumerate(self.fold_models_)
         ]
         whole = make_member(name, fitted=self.refit_.models, **member)
-        if whole.refit:
+        if whole.refit and not self._classifies:
             tasks.append((whole, self.refit_, np.zeros(len(table.X), dtype=bool)))
         fits = parallel(
             delayed(_fit_fold)(unfitted, fold.views, table, left_out)
@@ -269,7 +274,11 @@ class AdaptiveKernel(BaseEstimator):
         """New rows X, checked, as numbers and codes of words."""
         check_is_fitted(self)
         X = validate_data(
-            self, X, dtype=None, ensure_all_finite="allow-nan", reset=False
+            self,
+            without_double_names(X),
+            dtype=None,
+            ensure_all_finite="allow-nan",
+            reset=False,
         )
         return self.reader_.transform(X)
 

@@ -10,6 +10,7 @@ from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from adakern.adaptive.base import AdaptiveKernel
 from adakern.adaptive.calibration import Calibration, log_loss, mix
+from adakern.adaptive.table import without_double_names
 from adakern.adaptive.weights import mixture_weights
 
 __all__ = ["AdaptiveKernelClassifier"]
@@ -24,7 +25,8 @@ class AdaptiveKernelClassifier(ClassifierMixin, AdaptiveKernel):
     The members of :class:`AdaptiveKernelRegressor`, fitted in every fold on the other
     folds' rows: kernel ridge regressions on indicators of the classes, logistic
     regression, forests and boosting. Each member's scores are calibrated, and the
-    members weighted by the likelihood of their mixture, on the rows left out.
+    members weighted by the likelihood of their mixture, on the rows left out. What is
+    predicted is the mixture of the members' means over folds.
 
     Parameters
     ----------
@@ -60,8 +62,6 @@ class AdaptiveKernelClassifier(ClassifierMixin, AdaptiveKernel):
     feature_importances_ : ndarray of shape (d,)
     fold_models_ : list
         What was learned in each fold.
-    refit_ : object
-        The members refitted on all rows.
     n_features_in_ : int
     feature_names_in_ : ndarray of str
         Where X had names of type str.
@@ -123,7 +123,13 @@ class AdaptiveKernelClassifier(ClassifierMixin, AdaptiveKernel):
         self
         """
         self._validate_params()
-        X, y = validate_data(self, X, y, dtype=None, ensure_all_finite="allow-nan")
+        X, y = validate_data(
+            self,
+            without_double_names(X),
+            y,
+            dtype=None,
+            ensure_all_finite="allow-nan",
+        )
         check_classification_targets(y)
         self.classes_, codes = np.unique(y, return_inverse=True)
         weights = _check_sample_weight(sample_weight, X, dtype=np.float64)

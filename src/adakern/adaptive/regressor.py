@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from adakern.adaptive.base import AdaptiveKernel
 from adakern.adaptive.intervals import cv_plus
+from adakern.adaptive.table import without_double_names
 from adakern.adaptive.weights import squared_error_weights
 
 __all__ = ["AdaptiveKernelRegressor"]
@@ -109,7 +110,12 @@ class AdaptiveKernelRegressor(RegressorMixin, AdaptiveKernel):
         """
         self._validate_params()
         X, y = validate_data(
-            self, X, y, dtype=None, ensure_all_finite="allow-nan", y_numeric=True
+            self,
+            without_double_names(X),
+            y,
+            dtype=None,
+            ensure_all_finite="allow-nan",
+            y_numeric=True,
         )
         y = np.asarray(y, dtype=np.float64)
         # A power of two changes no digit, and lets targets of 1e300 be squared.

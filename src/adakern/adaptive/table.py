@@ -4,7 +4,7 @@ import warnings
 
 import numpy as np
 
-__all__ = ["KernelView", "TableReader", "TreeView"]
+__all__ = ["KernelView", "TableReader", "TreeView", "without_double_names"]
 
 #: Words of a column that get an indicator of their own; rarer ones share "other".
 MAX_INDICATORS = 30
@@ -20,7 +20,7 @@ TAIL = 4.0
 #: Percentiles to which a column is clipped before its standard deviation is taken.
 CLIPPED = (2, 98)
 
-#: Largest magnitude that single-precision trees can hold, with a margin.
+#: Largest magnitude handed on; single-precision trees can hold it.
 LARGEST = 1e38
 
 
@@ -130,6 +130,26 @@ def _number_or_gap(value):
         return np.nan
 
 
+def without_double_names(X):
+    """X, as a plain array if it is a DataFrame with columns of the same name.
+
+    Warns
+    -----
+    UserWarning
+        That columns are then told apart by their position.
+    """
+    names = list(getattr(X, "columns", ()))
+    double = sorted({str(name) for name in names if names.count(name) > 1})
+    if not double:
+        return X
+    warnings.warn(
+        f"X has several columns named {', '.join(double)}; columns are told apart by "
+        "their position",
+        stacklevel=4,
+    )
+    return np.asarray(X)
+
+
 class KernelView:
     """A read table as kernels want it: comparable scales, no gaps, no tails.
 
@@ -168,7 +188,9 @@ class KernelView:
         """Rows X (n, d) as float64 of shape (n, n_columns)."""
         numbers = X[:, ~self.is_words]
         # Halved first: the difference of two numbers of 1e308 would overflow.
-        z = (numbers / 2 - self.centre_ / 2) / (self.scale_ / 2)
+        with np.errstate(over="ignore"):  # a scale of 1e-300
+            z = (numbers / 2 - self.centre_ / 2) / (self.scale_ / 2)
+        z = np.clip(z, -LARGEST, LARGEST)
         beyond = np.maximum(np.abs(z) - TAIL, 0)
         z = np.clip(z, -TAIL, TAIL) + np.sign(z) * np.log1p(beyond)
         gaps = np.isnan(numbers)
