@@ -79,7 +79,7 @@ def expand_axis(name, axis):
             "mapping with relative_to and values, or points by their names with the "
             "parameters of each, such as {few: {n_neighbors: 1}}"
         )
-    return list(zip(map(dict, points), values, strict=True))
+    return list(zip(map(dict, points), values or [], strict=True))
 
 
 def _label(name, swept):

@@ -231,7 +231,7 @@ def _functions(config):
             spec = find_spec(module) if _may_draw(module) else None
         except ModuleNotFoundError:
             spec = None
-        if spec is None:
+        if spec is None or spec.origin is None:
             known = [path.stem for path in SCRIPTS.glob("*.py")]
             yield f"{setting}: there is no module {module!r}. {nearest(module, known)}"
             continue

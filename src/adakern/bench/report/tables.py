@@ -45,10 +45,21 @@ LABELS = {
     "n_iter": "Iterations",
 }
 #: Factors from the units of a record to those of ``LABELS``.
-SCALES = {"accuracy": 100, "balanced_accuracy": 100, "f1": 100, "auc": 100}
+SCALES: dict[str, float] = {
+    "accuracy": 100,
+    "balanced_accuracy": 100,
+    "f1": 100,
+    "auc": 100,
+}
 SCALES |= {"calibration_error": 100, "interval_coverage": 100, "model_bytes": 1e-6}
 SCALES["peak_memory_bytes"] = 1e-6
-_DIGITS = {"accuracy": 2, "balanced_accuracy": 2, "f1": 2, "rank": 1, "n_support": 1}
+_DIGITS: dict[str, int | None] = {
+    "accuracy": 2,
+    "balanced_accuracy": 2,
+    "f1": 2,
+    "rank": 1,
+    "n_support": 1,
+}
 _DIGITS |= {"peak_memory_bytes": 0, "n_iter": 1, "mae": None, "rmse": None}
 _DIGITS |= {"predictions_per_second": 0, "interval_width": None}
 
