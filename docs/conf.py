@@ -21,9 +21,16 @@ extensions = [
 ]
 myst_enable_extensions = ["dollarmath", "colon_fence"]
 myst_heading_anchors = 3
-# Tables of results link to folders, which are no pages.
-suppress_warnings = ["myst.xref_missing", "config.cache"]
-exclude_patterns = ["_build", "results/*/*", "gallery/*.ipynb", "gallery/*.py"]
+# Tables of results link to folders, which are no pages; docstrings that come from
+# scikit-learn refer to its own guide.
+suppress_warnings = ["myst.xref_missing", "config.cache", "ref.ref"]
+exclude_patterns = [
+    "_build",
+    "examples",
+    "results/*/*",
+    "gallery/*.ipynb",
+    "gallery/*.py",
+]
 autosummary_generate = True
 autodoc_typehints = "none"
 numpydoc_show_class_members = False

@@ -1,26 +1,10 @@
 """Kernels that adapt to the data: scikit-learn compatible learned-kernel estimators."""
 
+import warnings
+from importlib import import_module
+
 from adakern._version import __version__
 from adakern.adaptive import AdaptiveKernelClassifier, AdaptiveKernelRegressor
-from adakern.baselines import (
-    BayesianMKLClassifier,
-    BayesianMKLRegressor,
-    ClusterwiseClassifier,
-    DeepMKL,
-    EasyMKL,
-    EigenProRegressor,
-    FalkonRegressor,
-    LogDetKernel,
-    MetricNadarayaWatson,
-    RandomFeatureAlignment,
-    ResNetRegressor,
-    RFMRegressor,
-    SimpleMKLClassifier,
-    SimpleMKLRegressor,
-    UniformMKLClassifier,
-    UniformMKLRegressor,
-    WideNetworkRegressor,
-)
 from adakern.dank import DANKClassifier, DANKRegressor
 from adakern.knpl import KNPLClassifier
 from adakern.lab import AsymmetricKernelRidge, LABRBFRegressor
@@ -34,28 +18,26 @@ __all__ = [
     "AdaptiveKernelClassifier",
     "AdaptiveKernelRegressor",
     "AsymmetricKernelRidge",
-    "BayesianMKLClassifier",
-    "BayesianMKLRegressor",
-    "ClusterwiseClassifier",
     "CriterionNystroem",
     "DANKClassifier",
     "DANKRegressor",
-    "DeepMKL",
-    "EasyMKL",
-    "EigenProRegressor",
-    "FalkonRegressor",
     "KNPLClassifier",
     "LABRBFRegressor",
-    "LogDetKernel",
-    "MetricNadarayaWatson",
     "NystromKernelSelector",
-    "RFMRegressor",
-    "RandomFeatureAlignment",
-    "ResNetRegressor",
     "SelectedKernelRidgeClassifier",
-    "SimpleMKLClassifier",
-    "SimpleMKLRegressor",
-    "UniformMKLClassifier",
-    "UniformMKLRegressor",
-    "WideNetworkRegressor",
+    "__version__",
 ]
+
+
+def __getattr__(name):
+    """The methods that the papers compare with, at the place of version 0.1."""
+    baselines = import_module("adakern.baselines")
+    if name in baselines.__all__:
+        warnings.warn(
+            f"adakern.{name} is deprecated and will be gone in version 0.3; "
+            f"use adakern.baselines.{name}",
+            FutureWarning,
+            stacklevel=2,
+        )
+        return getattr(baselines, name)
+    raise AttributeError(f"module 'adakern' has no attribute {name!r}")

@@ -13,7 +13,7 @@ def require(package, who):
     except ImportError as error:
         raise ImportError(
             f"{who} needs the package {package}, which is not installed; "
-            "install the extra: pip install 'adakern[torch]'"
+            "install the extra: pip install '.[torch]' in its repository"
         ) from error
 
 

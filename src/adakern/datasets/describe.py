@@ -8,6 +8,7 @@ For a suite, ``describe conf/suite/NAME.yaml`` prints its CSV again, one line a 
 import argparse
 import csv
 import dataclasses
+import difflib
 import sys
 from pathlib import Path
 
@@ -77,7 +78,12 @@ def main(arguments=None):
         table = load_table(
             path.stem, entry, cache_dir=options.cache, mirror=options.mirror
         )
-    except (DatasetError, FileNotFoundError) as error:
+    except FileNotFoundError:
+        names = sorted(file.stem for file in path.parent.glob("*.yaml"))
+        close = difflib.get_close_matches(path.stem, names, n=1)
+        hint = f" Did you mean {close[0]}?" if close else ""
+        sys.exit(f"there is no {path}.{hint}")
+    except DatasetError as error:
         sys.exit(str(error))
     print(describe(table))
 

@@ -47,7 +47,7 @@ class KNPLClassifier(KernelMixin, OneVsOneMixin, BaseEstimator):
     coef0 : float, default=1.0
         Of "poly".
     reg : float, default=1.0
-        Weight of |G|_F^2 (the paper's gamma), positive. The layer differs from 1 by
+        Weight of ``|G|_F^2`` (the paper's gamma), positive. The layer differs from 1 by
         entries of the order C^2 / (4 reg), so tune it in multiples of C^2.
     solver : {"exact", "admm"}, default="exact"
         "exact" is accelerated ascent on the closed form of the layer, to a certified

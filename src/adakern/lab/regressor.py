@@ -30,7 +30,7 @@ class LABRBFRegressor(RegressorMixin, BaseEstimator):
 
     The kernel is K(t, x_j) = exp(-D) or exp(-sqrt(D)), with
     D = sum over m of (theta_jm (t_m - x_jm))^2, or exp(-D) with
-    D = sum over m of theta_jm |t_m - x_jm|. A few training rows are support data: f
+    D = sum over m of theta_jm abs(t_m - x_jm). A few training rows are support data: f
     interpolates them by asymmetric kernel ridge regression, and the bandwidths theta
     are trained so that f fits all the other rows (algorithm 1 of the paper). Rows with
     the largest error join the support data until there are ``max_support``.

@@ -165,6 +165,17 @@ def _check_name(group, name, conf, asked_by="configuration"):
             f"{group} {name!r} ({asked_by}) is unknown: there is no "
             f"conf/{group}/{name}.yaml. {nearest(name, names)}"
         )
+    if group in ("dataset", "method"):
+        _check_header(group, name, conf)
+
+
+def _check_header(group, name, conf):
+    """A file without its package line would spread over the whole configuration."""
+    path = Path(conf) / group / f"{name}.yaml"
+    wanted = f"# @package {group}.{name}"
+    lines = path.read_text(encoding="utf-8").splitlines()
+    if wanted not in [line.strip() for line in lines]:
+        raise ConfigError(f"{path} lacks its first line: {wanted}")
 
 
 def nearest(name, names):

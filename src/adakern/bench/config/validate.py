@@ -8,6 +8,8 @@ from importlib.util import find_spec
 from inspect import Parameter, signature
 from pathlib import Path
 
+from sklearn.base import is_classifier, is_regressor
+
 from adakern.bench.config.compose import CONF, SCRIPTS, ConfigError, available, nearest
 from adakern.bench.config.sweeps import base_name
 from adakern.bench.runtime.dotted import OWN_METHODS, estimator_class, targets
@@ -59,9 +61,12 @@ def validate(plan, conf=CONF):
     recipes = {}
     for dataset, method in plan.cells:
         recipe = plan.recipe(dataset, method)
-        recipes.setdefault(json.dumps([method, recipe], default=str), (method, recipe))
-    for method, recipe in recipes.values():
+        task = plan.entry(dataset).task
+        key = json.dumps([method, task, recipe], default=str)
+        recipes.setdefault(key, (method, task, recipe))
+    for method, task, recipe in recipes.values():
         problems += _recipe(f"method {method}", recipe)
+        problems += _role(f"method {method}", recipe, task)
     if problems:
         listed = "\n".join(f"  - {problem}" for problem in dict.fromkeys(problems))
         raise ConfigError(f"experiment {plan.config.name!r} cannot run:\n{listed}")
@@ -302,6 +307,19 @@ def _parameters(estimator):
     if Parameter.VAR_KEYWORD in kinds:
         return None
     return list(estimator().get_params())
+
+
+def _role(where, recipe, task):
+    """A classifier is for classes, a regressor for amounts; some are both."""
+    try:
+        estimator = make_estimator(recipe["estimator"])
+    except Exception:  # `_recipe` says what is wrong with it
+        return
+    is_wrong = is_regressor if task == "classification" else is_classifier
+    if is_wrong(estimator):
+        name = type(estimator).__name__
+        other = "regressor" if task == "classification" else "classifier"
+        yield f"{where}: {name} is a {other}; put it under `{other}:` in its file"
 
 
 def _is_unknown(parameter, known):
