@@ -1,6 +1,6 @@
 """Kernels that adapt to the data: scikit-learn compatible learned-kernel estimators."""
 
-from adakern._version import __version__
+from adakern._version import __version__ as __version__
 from adakern.adaptive import AdaptiveKernelClassifier, AdaptiveKernelRegressor
 from adakern.baselines import (
     BayesianMKLClassifier,
