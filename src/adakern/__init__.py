@@ -3,7 +3,7 @@
 import warnings
 from importlib import import_module
 
-from adakern._version import __version__
+from adakern._version import __version__ as __version__
 from adakern.adaptive import AdaptiveKernelClassifier, AdaptiveKernelRegressor
 from adakern.dank import DANKClassifier, DANKRegressor
 from adakern.knpl import KNPLClassifier
@@ -25,7 +25,6 @@ __all__ = [
     "LABRBFRegressor",
     "NystromKernelSelector",
     "SelectedKernelRidgeClassifier",
-    "__version__",
 ]
 
 

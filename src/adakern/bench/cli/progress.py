@@ -226,10 +226,10 @@ class _Line:
             if len(of_dataset) > 1:
                 contested += 1
                 pick = max if GREATER_IS_BETTER[MAIN_METRIC[task]] else min
-                wins[pick(of_dataset, key=of_dataset.get)] += 1
+                wins[pick(of_dataset, key=of_dataset.__getitem__)] += 1
         if not wins:
             return ""
-        name = max(wins, key=wins.get)
+        name = max(wins, key=wins.__getitem__)
         return f"ahead: {name} ({wins[name]} of {contested} sets)"
 
     def show(self, label=None):
