@@ -22,7 +22,9 @@ def test_every_table_takes_the_common_shape(path):
     assert table["mean"].notna().all()
     assert set(table["metric"]) <= {*GREATER_IS_BETTER, *QUANTITIES}
     assert set(table["split"]) <= {"train", "test", ""}
-    assert table.loc[table["metric"] == "accuracy", "mean"].between(0.3, 1).all()
+    accuracy = table.loc[table["metric"] == "accuracy", "mean"]
+    assert accuracy.between(0, 1).all()
+    assert accuracy.empty or accuracy.median() > 0.3  # shares of one
     assert not table.duplicated(COLUMNS[:5]).any()
     numbers = raw.select_dtypes("number").drop(columns=["tau"], errors="ignore")
     assert table[["mean", "std"]].notna().sum().sum() == numbers.notna().sum().sum()
