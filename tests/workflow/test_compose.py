@@ -77,10 +77,6 @@ SETTING = "method.plain.classifier"
         ([f"++{SETTING}.estimator.gama=1"], ["plain", "'gama'", "'gamma'"]),
         ([f"++{SETTING}.grid.gama=[1]"], ["plain", "'gama'", "'gamma'"]),
         ([f"{SETTING}.estimator._target_=sklearn.svm.SVX"], ["sklearn.svm.SVX"]),
-        (
-            ["+figures.mine={function: adakern.bench.stages.figure.rnu}"],
-            ["figures.mine", "'run'"],
-        ),
         (["protocol.repeats"], ["'protocol.repeats'", "key=value"]),
         # Wrong types.
         (["protocol.repeats=many"], ["protocol.repeats=many", "Integer"]),
@@ -105,7 +101,7 @@ SETTING = "method.plain.classifier"
         ([f"++{SETTING}.grid.C=[]"], ["plain", "'C'", "no points"]),
         ([f"++{SETTING}.grid.C=2"], ["plain", "'C'", "list"]),
         ([f"++{SETTING}.grid.C='${{powers:2,5,-5}}'"], ["'C'", "no points"]),
-        (["+sweep.plain.C=[]"], ["sweep.plain", "without values"]),
+        (["+sweep.plain.C=[]"], ["sweep", "'C'", "list of values"]),
         # Nothing that fits.
         (["dataset=[step-1d]"], ["nothing to do", "step-1d", "plain"]),
         (["protocol=published"], ["clowns", "published split", "prefer"]),
@@ -181,9 +177,17 @@ def test_mistakes_in_a_new_file(conf, folder, text, parts):
         assert part in str(caught.value)
 
 
+def test_a_misspelt_function_of_a_figure(conf):
+    small = (conf / "experiment" / "small.yaml").read_text()
+    figure = "figures: {mine: {function: adakern.bench.report.sweep.plot_swep}}\n"
+    (conf / "experiment" / "drawn.yaml").write_text(small + figure)
+    with pytest.raises(ConfigError, match=r"figures\.mine.*'plot_sweep'"):
+        load_plan(["experiment=drawn"], conf=conf)
+
+
 def test_a_file_without_its_header(conf):
     (conf / "method" / "headless.yaml").write_text("classifier: {}\n")
-    with pytest.raises(ConfigError, match=r"'# @package method\.<file name>'"):
+    with pytest.raises(ConfigError, match=r"# @package method\.headless"):
         plan(conf, "method=[headless]")
 
 
