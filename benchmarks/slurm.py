@@ -2,7 +2,7 @@
 
     python benchmarks/slurm.py [--jobs 1000] [--group 8]
 
-Starts a cluster of this machine alone (tests/install_slurm.sh brings SLURM), runs one
+Starts a cluster of this machine alone (tests/install_debian.sh brings SLURM), runs one
 experiment of that many solves with one solve a SLURM job, then with groups, and prints
 the seconds per solve, the ratio of the two, and the requests to the scheduler a minute.
 """

@@ -2,7 +2,7 @@
 
 Everything lies in one folder: configuration, key, sockets, database, logs. The system's
 own configuration, of SLURM, MUNGE and MariaDB alike, is neither read nor written, and
-`stop` leaves no process behind. `tests/install_slurm.sh` installs what is needed.
+`stop` leaves no process behind. `tests/install_debian.sh` installs what is needed.
 """
 
 import getpass
@@ -108,7 +108,7 @@ def reason_to_skip():
     if missing:
         return (
             f"SLURM is not installed ({', '.join(missing)} missing); on Debian, as "
-            "root: tests/install_slurm.sh"
+            "root: tests/install_debian.sh"
         )
     return ""
 

@@ -94,11 +94,26 @@ def test_mixture_weights_are_the_most_likely():
     assert loss(found) == pytest.approx(on_the_simplex(loss, 3), rel=1e-5)
 
 
-@pytest.mark.parametrize("method", [squared_error_weights, mixture_weights])
-def test_a_strong_prior_gives_equal_weights(method):
-    values = np.random.default_rng(0).uniform(0.1, 1, (3, 20))
-    args = (np.ones(20),) if method is squared_error_weights else ()
-    np.testing.assert_allclose(method(values, *args, prior=1e9), 1 / 3, atol=1e-3)
+def test_a_strong_prior_gives_the_weights_of_single_members():
+    F = np.random.default_rng(0).uniform(0.1, 1, (3, 20))
+    np.testing.assert_allclose(mixture_weights(F, prior=1e9), 1 / 3, atol=1e-3)
+    expected = np.mean((F - 1) ** 2, axis=1) ** -2.0
+    found = squared_error_weights(F, np.ones(20), prior=1e9)
+    np.testing.assert_allclose(found, expected / expected.sum(), atol=1e-3)
+
+
+def test_a_useless_member_gets_no_weight_from_few_rows():
+    rng = np.random.default_rng(0)
+    y = rng.standard_normal(10)
+    F = np.array([y + 0.1, y - 0.1, 30 * rng.standard_normal(10)])
+    assert squared_error_weights(F, y, prior=30.0)[2] < 1e-3
+
+
+def test_perfect_members_share_the_weight():
+    y = np.arange(4.0)
+    np.testing.assert_array_equal(
+        squared_error_weights(np.array([y, y, y + 1]), y), [0.5, 0.5, 0]
+    )
 
 
 def test_calibration_undoes_a_temperature():

@@ -78,7 +78,7 @@ SETTING = "method.plain.classifier"
         ([f"++{SETTING}.grid.gama=[1]"], ["plain", "'gama'", "'gamma'"]),
         ([f"{SETTING}.estimator._target_=sklearn.svm.SVX"], ["sklearn.svm.SVX"]),
         (
-            ["+figures.mine={function: adakern.bench.stages.plot.rnu}"],
+            ["+figures.mine={function: adakern.bench.stages.figure.rnu}"],
             ["figures.mine", "'run'"],
         ),
         (["protocol.repeats"], ["'protocol.repeats'", "key=value"]),

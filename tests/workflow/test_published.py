@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 
 from adakern.bench.report.published import COLUMNS, load_published
-from adakern.bench.stages import tabulate
+from adakern.bench.stages import summary_table
 from adakern.bench.stages.compare import QUANTITIES, compare
 from adakern.evaluation import GREATER_IS_BETTER
 from record_factory import make_record, write_records
@@ -22,7 +22,9 @@ def test_every_table_takes_the_common_shape(path):
     assert table["mean"].notna().all()
     assert set(table["metric"]) <= {*GREATER_IS_BETTER, *QUANTITIES}
     assert set(table["split"]) <= {"train", "test", ""}
-    assert table.loc[table["metric"] == "accuracy", "mean"].between(0.3, 1).all()
+    accuracy = table.loc[table["metric"] == "accuracy", "mean"]
+    assert accuracy.between(0, 1).all()
+    assert accuracy.empty or accuracy.median() > 0.3  # shares of one
     assert not table.duplicated(COLUMNS[:5]).any()
     numbers = raw.select_dtypes("number").drop(columns=["tau"], errors="ignore")
     assert table[["mean", "std"]].notna().sum().sum() == numbers.notna().sum().sum()
@@ -139,8 +141,8 @@ def test_a_table_function_gets_the_numbers_if_it_asks_for_them(
 ):
     records = pd.DataFrame({"dataset": ["step-1d"], "method": "dank", "rank": 2.0})
     records.to_parquet(tmp_path / "records.parquet")
-    monkeypatch.setattr(tabulate, "resolve", {"own": function}.get)
-    tabulate.run(
+    monkeypatch.setattr(summary_table, "resolve", {"own": function}.get)
+    summary_table.run(
         {
             "records": tmp_path / "records.parquet",
             "published": [PUBLISHED / "dank_synthetic_regression.csv"],

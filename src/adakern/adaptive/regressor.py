@@ -15,7 +15,7 @@ from adakern.adaptive.weights import squared_error_weights
 
 __all__ = ["AdaptiveKernelRegressor"]
 
-#: Evidence, in rows, that the members are equally good.
+#: Evidence, in rows, that the members are as good as they seem one by one.
 PRIOR_ROWS = 30.0
 
 

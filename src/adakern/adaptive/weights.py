@@ -11,7 +11,9 @@ def squared_error_weights(predictions, y, weights=None, *, prior=1.0, max_iter=1
     """Weights on the simplex of least squared error of the weighted mean.
 
     Accelerated projected gradient on
-    ``sum_i w_i (y_i - sum_j b_j f_ij)^2 + ridge |b - mean|^2``.
+    ``sum_i w_i (y_i - sum_j b_j f_ij)^2 + ridge |b - b0|^2``, where b0 is
+    proportional to the inverse square of the members' mean squared errors: among good
+    members nearly equal, but not for one that is worse than the mean.
 
     Parameters
     ----------
@@ -20,8 +22,8 @@ def squared_error_weights(predictions, y, weights=None, *, prior=1.0, max_iter=1
     y : ndarray of shape (n,)
     weights : ndarray of shape (n,), default=None
     prior : float, default=1.0
-        The ridge towards equal weights, in units of the best member's mean squared
-        error: so many rows' worth of evidence.
+        The ridge, in units of the best member's mean squared error: so many rows'
+        worth of evidence for b0.
     max_iter : int, default=1000
 
     Returns
@@ -45,14 +47,22 @@ def squared_error_weights(predictions, y, weights=None, *, prior=1.0, max_iter=1
     errors = root * (predictions - y)
     m = len(errors)
     H = errors @ errors.T
-    H += prior * np.diag(H).min() / max(len(y), 1) * np.eye(m)
+    least = np.diag(H).min()
+    if not least > 0:  # some members are perfect
+        perfect = np.diag(H) <= 0
+        return perfect / perfect.sum()
+    b0 = (least / np.diag(H)) ** 2
+    b0 /= b0.sum()
+    ridge = prior * least / len(y)
+    H += ridge * np.eye(m)
     largest = np.linalg.eigvalsh(H)[-1]
-    b = previous = np.full(m, 1 / m)
-    if largest <= 0:
-        return b
+    b = previous = b0
     for t in range(1, max_iter + 1):
         ahead = b + (t - 1) / (t + 2) * (b - previous)
-        previous, b = b, project_onto_simplex(ahead - H @ ahead / largest)
+        previous, b = (
+            b,
+            project_onto_simplex(ahead - (H @ ahead - ridge * b0) / largest),
+        )
         if t > 10 and np.abs(b - previous).max() < 1e-8:
             break
     return b

@@ -10,6 +10,7 @@ import sys
 import time
 from collections import defaultdict
 from math import prod
+from typing import IO, cast
 
 from adakern._utils.files import read_json
 from adakern.bench.report.wording import duration
@@ -152,8 +153,9 @@ def follow(command, plan, stream=None):
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, bufsize=1
     ) as process:
+        printed = cast(IO[str], process.stdout)
         try:
-            for text in map(str.rstrip, process.stdout):
+            for text in map(str.rstrip, printed):
                 if match := _START.match(text):
                     number, label, stage, what = match.groups()
                     started[number] = (time.monotonic(), stage, what)
@@ -174,7 +176,7 @@ def follow(command, plan, stream=None):
                         line.say(text)
         except KeyboardInterrupt:  # Snakemake got it too, and ends its jobs in order
             line.say("Ending the jobs that run; the same command goes on from here.")
-            for _ in process.stdout:
+            for _ in printed:
                 pass
     line.end(process.returncode)
     return process.returncode

@@ -174,11 +174,11 @@ def compare(plan):
 
 
 def figure(plan, name):
-    return _view(plan.config.figures[name], "plot")
+    return _view(plan.config.figures[name], "figure")
 
 
 def summary_table(plan, name):
-    return _view(plan.config.tables[name], "tabulate")
+    return _view(plan.config.tables[name], "summary_table")
 
 
 def _view(view, stage):

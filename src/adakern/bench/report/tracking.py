@@ -77,7 +77,7 @@ class _Run(NamedTuple):
     tags: dict
     params: dict
     metrics: dict
-    start: float  # seconds since 1970; None: now
+    start: float | None  # seconds since 1970; None: now
     seconds: float
     failed: bool
     artifacts: dict  # name -> text, or Path of a file

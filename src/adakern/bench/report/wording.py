@@ -92,7 +92,7 @@ def protocol_in_words(config):
         )
     if search.get("folds"):
         thinned = (
-            f", every {ordinal(search['step'])} point of each axis kept"
+            f", every {ordinal(search['step'])} point of each axis of numbers kept"
             if search.get("step", 1) > 1
             else ""
         )

@@ -1,18 +1,18 @@
 #!/usr/bin/env bash
-# Installs what tests/workflow/test_slurm.py needs, from Debian's packages: SLURM with its
-# accounting, MUNGE and MariaDB. Nothing is configured and nothing started: the tests
-# start daemons of their own, in a folder of their own.
+# Installs from Debian's packages what the tests of the cluster and of the pages need:
+# SLURM with its accounting, MUNGE and MariaDB; Chromium. Nothing is configured and nothing
+# started: the tests start daemons of their own, in a folder of their own.
 set -euo pipefail
-packages=(slurmctld slurmd slurmdbd slurm-client munge mariadb-server)
-command -v slurmctld slurmd slurmdbd munged mariadbd sbatch > /dev/null && exit 0
+packages=(chromium slurmctld slurmd slurmdbd slurm-client munge mariadb-server)
+command -v chromium slurmctld slurmd slurmdbd munged mariadbd sbatch > /dev/null && exit 0
 if ! command -v apt-get > /dev/null; then
-    echo "SLURM is not installed: its packages are installed with apt-get, which is not here"
+    echo "Not installed: ${packages[*]}; apt-get is not here"
     exit 0
 fi
 sudo=()
 if [ "$(id -u)" -ne 0 ]; then
     if ! sudo -n true 2> /dev/null; then
-        echo "SLURM is not installed: that needs root or sudo without a password"
+        echo "Not installed: ${packages[*]}; that needs root or sudo without a password"
         exit 0
     fi
     sudo=(sudo)

@@ -1,4 +1,4 @@
-"""Stage ``plot``: one of the experiment's own figures."""
+"""Stage ``figure``: one of the experiment's own figures."""
 
 import pandas as pd
 

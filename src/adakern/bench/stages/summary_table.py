@@ -1,4 +1,4 @@
-"""Stage ``tabulate``: one of the experiment's own tables."""
+"""Stage ``summary_table``: one of the experiment's own tables."""
 
 from inspect import signature
 
