@@ -10,6 +10,8 @@ from adakern.bench.cli.main import main
 from adakern.bench.cli.progress import Work, follow, sizes_of
 from adakern.bench.cli.run import snakemake_command
 from adakern.bench.config.plan import load_plan
+from adakern.bench.stages.compare import compare
+from record_factory import demo_records, write_records
 
 TALK = """
 import sys
@@ -151,7 +153,7 @@ def test_wrong_settings_end_in_one_line(monkeypatch):
     assert "'repeat' is not a setting" in str(stopped.value)
     with pytest.raises(SystemExit, match=r"no blank after a comma: dataset=\[a,b\]"):
         main(["run", "quickstart", "dataset=[a,", "b]"])
-    with pytest.raises(SystemExit, match="no finished run; first: adakern run"):
+    with pytest.raises(SystemExit, match=r"no results in .* yet\. .* adakern run"):
         main(["show", "dank_uci", "protocol.seed=99", "results=nowhere"])
 
 
@@ -160,3 +162,16 @@ def test_without_a_command_it_helps(capsys):
     shown = capsys.readouterr().out
     for command in ("compare", "run", "show", "describe", "track", "publish"):
         assert command in shown
+
+
+def test_a_leaderboard_of_what_was_run(tmp_path, capsys):
+    results = tmp_path / "quickstart"
+    records = [record | {"search_seconds": 1.0} for record in demo_records()]
+    compare(write_records(results, records), results)
+    assert main(["leaderboard", "quickstart", f"results={tmp_path}"]) == 0
+    shown = capsys.readouterr().out
+    assert "Classification" in shown and "Regression" in shown
+    for method in ("svm-cv", "krr-cv", "dank"):
+        assert shown.count(method) == 2
+    with pytest.raises(SystemExit, match=r"no results in .* yet"):
+        main(["leaderboard", "dank_uci", f"results={tmp_path}"])

@@ -16,16 +16,8 @@ _PASSED_ON = {
         "adakern.datasets.describe",
         "print what a data set's entry may state",
     ),
-    "show": (
-        "adakern.bench.report.show",
-        "print again what an experiment found",
-    ),
     "track": ("adakern.bench.stages.track", "make MLflow say what the files say"),
     "publish": ("adakern.bench.report.publish", "keep a run in docs/results"),
-    "leaderboard": (
-        "adakern.bench.report.leaderboard",
-        "rank methods over data sets",
-    ),
 }
 
 
@@ -83,7 +75,10 @@ def _parser():
     show = commands.add_parser("show", help="print a finished comparison again")
     show.add_argument("experiment", nargs="?", default="quickstart")
     show.set_defaults(handle=_show)
-    for command in (compare, run, show):
+    board = commands.add_parser("leaderboard", help="rank methods over data sets")
+    board.add_argument("experiment", help="one that has been run, such as quickstart")
+    board.set_defaults(handle=_leaderboard)
+    for command in (compare, run, show, board):
         command.add_argument(
             "overrides", nargs="*", help="settings, such as protocol.repeats=3"
         )
@@ -110,17 +105,30 @@ def _run(arguments, root):
 
 
 def _show(arguments, root):
+    from adakern.bench.report.show import main
+
+    os.chdir(root)
+    main(_overrides(arguments), root / "conf")
+    return 0
+
+
+def _leaderboard(arguments, root):
+    import pandas as pd
+
     from adakern.bench.config.plan import load_plan
-    from adakern.bench.report.show import show
+    from adakern.bench.report.leaderboard import leaderboard
 
     os.chdir(root)
     plan = load_plan(_overrides(arguments), root / "conf")
-    if not (plan.results / "report.html").exists():
+    records = plan.results / "records.parquet"
+    if not records.exists():
         sys.exit(
-            f"{plan.results} holds no finished run; first: "
-            f"adakern run {plan.config.name}"
+            f"There are no results in {plan.results} yet. Run the experiment first: "
+            f"adakern run {plan.config.experiment}"
         )
-    show(plan)
+    for task, solves in pd.read_parquet(records).groupby("task"):
+        print(f"\n{task.capitalize()}")
+        print(leaderboard(solves).to_string(index=False, float_format="%.3g"))
     return 0
 
 

@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 from adakern._utils.files import read_json
-from adakern.bench.config.compose import ConfigError
+from adakern.bench.config.compose import CONF, ConfigError
 from adakern.bench.config.plan import load_plan
 from adakern.bench.report.console import print_table
 
@@ -15,10 +15,10 @@ __all__ = ["main", "runs_page", "show"]
 _RUNS = "#/experiments/{}/runs?workflowType=machine_learning&compareRunsMode=CHART"
 
 
-def main():
-    """Command line: ``adakern show experiment=quickstart``."""
+def main(argv=None, conf=CONF):
+    """Command line: ``adakern show quickstart``, or with overrides alone."""
     try:
-        plan = load_plan(sys.argv[1:])
+        plan = load_plan(sys.argv[1:] if argv is None else argv, conf)
     except ConfigError as error:
         sys.exit(str(error))
     if not (plan.results / "report.html").exists():
