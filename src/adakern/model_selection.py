@@ -7,6 +7,7 @@ from collections import defaultdict
 import numpy as np
 from joblib import Parallel, delayed
 from scipy.linalg import eigh
+from scipy.sparse import issparse
 from sklearn import config_context
 from sklearn.base import clone, is_classifier
 from sklearn.exceptions import FitFailedWarning
@@ -14,6 +15,7 @@ from sklearn.kernel_ridge import KernelRidge
 from sklearn.metrics import check_scoring
 from sklearn.model_selection import GridSearchCV, ParameterGrid, check_cv
 from sklearn.svm import SVC, SVR
+from sklearn.utils import get_tags
 from sklearn.utils.validation import check_X_y
 
 from adakern._utils.memory import require_memory
@@ -125,12 +127,21 @@ class KernelSearchCV(GridSearchCV):
                 self.feature_names_in_ = best.feature_names_in_
         return self
 
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        target = get_tags(self.estimator).target_tags
+        tags.target_tags.multi_output = target.multi_output
+        return tags
+
     def _can_share(self, X, candidates):
         if not isinstance(self.refit, bool) or self.return_train_score:
             return False
         if not (self.scoring is None or isinstance(self.scoring, str)):
             return False
-        n = np.shape(X)[0] if np.ndim(X) == 2 else 0
+        if issparse(X):
+            return False
+        shape = np.asarray(X).shape
+        n = shape[0] if len(shape) == 2 else 0
         if type(self.estimator) not in (*MACHINES, KernelRidge) or not n:
             return False
         points = [self.estimator.get_params() | point for point in candidates]

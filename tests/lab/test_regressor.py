@@ -231,7 +231,7 @@ class TestHardData:
     def test_a_singular_kernel_matrix_is_an_error(self, data):
         X, y = data
         with pytest.raises(ValueError, match="use a larger alpha"):
-            quick(alpha=0.0, bandwidth=1e-200, growth_iter=0, max_iter=0).fit(X, y)
+            quick(alpha=0.0, bandwidth=1e-70, growth_iter=0, max_iter=0).fit(X, y)
 
     def test_a_constant_feature_changes_nothing(self, data):
         X, y = data
@@ -241,7 +241,7 @@ class TestHardData:
         given = quick(**parameters).fit(with_constant, y).predict(with_constant)
         assert_allclose(given, expected, rtol=1e-6, atol=1e-8)
 
-    @pytest.mark.parametrize("value", [0.0, -3.0, 1e300])
+    @pytest.mark.parametrize("value", [0.0, -3.0, 1e70])
     def test_a_constant_target(self, data, value):
         X, _ = data
         prediction = quick().fit(X, np.full(len(X), value)).predict(X)

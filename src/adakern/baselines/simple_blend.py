@@ -283,7 +283,8 @@ class SimpleBlendClassifier(ClassifierMixin, _SimpleBlend):
         -------
         ndarray of shape (m,)
         """
-        return self.classes_[self.predict_proba(X).argmax(axis=1)]
+        probabilities = self.predict_proba(X)
+        return self.classes_[probabilities.argmax(axis=1)]
 
     def _all_classes(self, member, probabilities):
         """Probabilities with a column for every class, also those a member lacks."""

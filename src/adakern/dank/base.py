@@ -310,6 +310,8 @@ def shares_parameters(estimator):
     shared = list(inspect.signature(DANKMixin.__init__).parameters.values())
     init.__signature__ = inspect.Signature([*shared, *added])
     doc, shared_doc = estimator.__doc__, DANKMixin.__doc__
+    if not doc or not shared_doc:  # python -OO leaves docstrings out
+        return estimator
     for name in ("Parameters", "Attributes"):
         title = f"{name}\n    {'-' * len(name)}\n"
         section = shared_doc.split(title)[1].split("\n\n")[0].strip()

@@ -3,6 +3,7 @@
 import hashlib
 import json
 from pathlib import Path
+from zipfile import BadZipFile
 
 import numpy as np
 
@@ -54,9 +55,18 @@ def check_tables(plan):
     return words
 
 
+def _provenance(path):
+    try:
+        with np.load(path) as stored:
+            return json.loads(str(stored["description"]))["provenance"]
+    except (OSError, ValueError, KeyError, BadZipFile) as error:
+        raise ConfigError(
+            f"{path} is not a whole table ({error}); remove it and make it again."
+        ) from error
+
+
 def _check_statements(plan, dataset, path):
-    with np.load(path) as stored:
-        provenance = json.loads(str(stored["description"]))["provenance"]
+    provenance = _provenance(path)
     if provenance.get("made_by") != settings.sources(plan, dataset)["made_by"]:
         return  # it will be made again, and checked then
     for key, found in provenance["content"].items():
@@ -72,8 +82,7 @@ def _check_statements(plan, dataset, path):
 
 def _changed_sources(plan, dataset, path):
     """Words for fetched and mirrored files that are not what the table was made of."""
-    with np.load(path) as stored:
-        provenance = json.loads(str(stored["description"]))["provenance"]
+    provenance = _provenance(path)
     raw = Path(plan.config.data.cache) / "raw"
     for file in provenance.get("files", []):
         source = Path(file["from"])

@@ -5,8 +5,6 @@ The colour tells the family, the marker the method within it.
 
 from typing import NamedTuple
 
-from matplotlib.markers import MarkerStyle
-
 from adakern.bench.config.sweeps import base_name
 from adakern.bench.runtime.dotted import resolve
 
@@ -117,6 +115,8 @@ def _darker(colour, share):
 
 def swatch(style):
     """The marker as a small inline SVG, for tables."""
+    from matplotlib.markers import MarkerStyle  # the tracker does without it
+
     marker = MarkerStyle(style.marker)
     path = marker.get_path().transformed(marker.get_transform())
     letters = {1: "M", 2: "L", 3: "Q", 4: "C", 79: "Z"}
