@@ -5,7 +5,7 @@ import pytest
 from discovery import all_estimators
 from torture import cases, judge
 
-#: One of each kind of trouble that was ever found, quick enough for every run.
+#: One of each kind of trouble that was ever found, quick enough to run often.
 CHOSEN = {
     ("scale of X", "1e+200"),
     ("scale of X", "1e-200"),
@@ -24,6 +24,7 @@ CHOSEN = {
 SLOW = ("AdaptiveKernelClassifier", "AdaptiveKernelRegressor")
 
 
+@pytest.mark.torture
 @pytest.mark.parametrize(
     "Estimator",
     [e for e in all_estimators() if e.__name__ not in SLOW],

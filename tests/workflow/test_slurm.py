@@ -16,6 +16,7 @@ from project import Project, Run, without_measured
 from slurm import Cluster, reason_to_skip
 
 pytestmark = [
+    pytest.mark.cluster,
     pytest.mark.skipif(bool(reason_to_skip()), reason=reason_to_skip()),
     # Half a minute each on a quiet machine.
     pytest.mark.timeout(1800),
