@@ -16,7 +16,7 @@ from sklearn.metrics import check_scoring
 from sklearn.model_selection import GridSearchCV, ParameterGrid, check_cv
 from sklearn.svm import SVC, SVR
 from sklearn.utils import get_tags
-from sklearn.utils.validation import check_X_y
+from sklearn.utils.validation import check_array, check_X_y
 
 from adakern._utils.memory import require_memory
 from adakern.baselines.kernel_svm import KernelSVC, KernelSVR
@@ -99,6 +99,8 @@ class KernelSearchCV(GridSearchCV):
         candidates = list(ParameterGrid(self.param_grid))
         self.shared_ = not params and self._can_share(X, candidates)
         if not self.shared_:
+            if issparse(X):  # kernels of sparse rows take 32-bit indices alone
+                check_array(X, accept_sparse=True, accept_large_sparse=False)
             return super().fit(X, y, **params)
         scorer = check_scoring(self.estimator, self.scoring)
         X_fit, y_fit = check_X_y(X, y, dtype=np.float64, multi_output=True)
