@@ -19,7 +19,6 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import check_array, check_X_y
 
 from adakern._utils.memory import require_memory
-from adakern.baselines.kernel_svm import KernelSVC, KernelSVR
 from adakern.kernels import (
     DECAYING_KERNELS,
     exponential_decay,
@@ -30,8 +29,10 @@ from adakern.linalg import add_to_diagonal, factorised
 
 __all__ = ["KernelSearchCV"]
 
-#: Support vector machines that are fitted on the shared Gram matrices.
-MACHINES = (SVC, SVR, KernelSVC, KernelSVR)
+#: Estimators of scikit-learn that are fitted on the shared Gram matrices. Those of this
+#: library say it themselves, by the class attribute ``_takes_shared_gram_matrix``: the
+#: search then depends on no estimator's code, and a change in one repeats no other's.
+SHARING = (SVC, SVR, KernelRidge)
 
 #: An eigendecomposition costs about as much as this many Cholesky factorisations.
 EIGH_IN_CHOLESKYS = 12
@@ -144,7 +145,10 @@ class KernelSearchCV(GridSearchCV):
             return False
         shape = np.asarray(X).shape
         n = shape[0] if len(shape) == 2 else 0
-        if type(self.estimator) not in (*MACHINES, KernelRidge) or not n:
+        kind = type(self.estimator)
+        if not n or not (
+            kind in SHARING or getattr(kind, "_takes_shared_gram_matrix", False)
+        ):
             return False
         points = [self.estimator.get_params() | point for point in candidates]
         if any(point["kernel"] not in DECAYING_KERNELS for point in points):

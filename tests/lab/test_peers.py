@@ -133,5 +133,5 @@ def test_a_missing_package_is_named(data, monkeypatch):
     from adakern.baselines import ResNetRegressor, RFMRegressor
 
     for estimator in (ResNetRegressor(), RFMRegressor()):
-        with pytest.raises(ImportError, match=r"pip install 'adakern\[torch\]'"):
+        with pytest.raises(ImportError, match=r"pip install '.\[torch\]'"):
             estimator.fit(*data)

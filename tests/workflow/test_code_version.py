@@ -72,7 +72,8 @@ def edit(path):
     ("edited", "changed"),
     [
         ("knpl/solver.py", {KNPL}),
-        ("kernels.py", {KNPL, NYSTROM, UNIFORM}),
+        ("kernels.py", {KNPL, NYSTROM, UNIFORM, SEARCH}),  # searches share Gram matrices
+        ("baselines/kernel_svm.py", set()),
         ("baselines/easymkl.py", set()),
         ("baselines/uniform_mkl.py", {UNIFORM}),
         ("bench/config/validate.py", set()),

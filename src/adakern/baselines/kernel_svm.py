@@ -24,6 +24,9 @@ __all__ = ["KernelSVC", "KernelSVR"]
 class _KernelMachine(KernelMixin, BaseEstimator):
     """LIBSVM on the Gram matrix."""
 
+    #: Read by :class:`adakern.model_selection.KernelSearchCV`.
+    _takes_shared_gram_matrix = True
+
     _parameter_constraints = {
         "C": [Interval(Real, 0, None, closed="neither")],
         **KernelMixin._kernel_constraints,

@@ -314,7 +314,7 @@ def shares_parameters(estimator):
         return estimator
     for name in ("Parameters", "Attributes"):
         title = f"{name}\n    {'-' * len(name)}\n"
-        section = shared_doc.split(title)[1].split("\n\n")[0].strip()
+        section = shared_doc.partition(title)[2].split("\n\n")[0].strip()
         doc = doc.replace(f"<{name} of DANKMixin>", section)
     estimator.__doc__ = doc
     return estimator
