@@ -72,7 +72,7 @@ def edit(path):
     ("edited", "changed"),
     [
         ("knpl/solver.py", {KNPL}),
-        ("kernels.py", {KNPL, NYSTROM, UNIFORM, SEARCH}),  # searches share Gram matrices
+        ("kernels.py", {KNPL, NYSTROM, UNIFORM, SEARCH}),  # it shares Gram matrices
         ("baselines/kernel_svm.py", set()),
         ("baselines/easymkl.py", set()),
         ("baselines/uniform_mkl.py", {UNIFORM}),

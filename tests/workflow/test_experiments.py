@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from adakern.bench.cli.progress import sizes_of
 from adakern.bench.config.compose import available
 from adakern.bench.config.plan import load_plan
 
@@ -15,6 +16,7 @@ def test_experiment_is_valid(name):
     assert plan.config.name == name
     assert plan.config.title and plan.config.description
     assert plan.cells or plan.config.special
+    assert all(size > 0 for size in sizes_of(plan).values())
 
 
 @pytest.mark.parametrize("name", available("method"))

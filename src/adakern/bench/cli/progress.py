@@ -105,7 +105,7 @@ def sizes_of(plan):
         if stage == "search":
             recipe = plan.recipe(dataset, method)
             folds = recipe["folds"] or plan.config.search.folds
-            points = folds * _n_points(recipe["grid"], plan.config.search.step)
+            points = folds * _n_points(recipe, plan.config.search.step)
         # Between linear and cubic; the start of a process and of a fit counts too.
         size = points * (0.2 + (n / 1000) ** 1.5)
         sizes[stage, dataset, method, batch] = len(repeats_of(path)) * size
@@ -124,11 +124,13 @@ def _jobs(plan):
             yield "solve", dataset, method, batch
 
 
-def _n_points(grid, step):
-    relative = [axis["relative_to"] for axis in grid.values() if isinstance(axis, dict)]
-    return prod(
-        map(len, expand_grid(grid, dict.fromkeys(relative, 1.0), step).values())
-    )
+def _n_points(recipe, step):
+    if recipe["random"]:
+        return recipe["random"]
+    axes = recipe["grid"].values()
+    relative = [axis["relative_to"] for axis in axes if isinstance(axis, dict)]
+    grid = expand_grid(recipe["grid"], dict.fromkeys(relative, 1.0), step)
+    return prod(map(len, grid.values()))
 
 
 def follow(command, plan, stream=None):
