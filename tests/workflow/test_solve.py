@@ -198,6 +198,12 @@ def test_fitted_facts():
     json.dumps(facts)
 
 
+def test_a_fitted_attribute_that_is_no_number():
+    """LightGBM keeps the name of its loss in ``objective_``."""
+    facts = fitted_facts(Told(objective_="binary", n_iter_=20))
+    assert facts["objective"] is None and facts["n_iter"] == 20
+
+
 def test_an_estimator_that_tells_nothing():
     nothing = fitted_facts(Told())
     assert nothing.pop("extra") == {}

@@ -227,7 +227,11 @@ def _n_indices(support):
 
 
 def _total(value, combine):
-    """One number out of a scalar or of one value for each binary machine."""
-    if value is None:
+    """One number out of a scalar or of one value for each binary machine.
+
+    None for what is no number: LightGBM's ``objective_`` is the name of a loss.
+    """
+    values = np.ravel(value)
+    if not values.size or not np.issubdtype(values.dtype, np.number):
         return None
-    return plain(combine(np.ravel(value))) if np.size(value) else None
+    return plain(combine(values))
