@@ -297,3 +297,34 @@ def test_silent_on_a_plain_table():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         AdaptiveKernelClassifier(random_state=0).fit(X, y).predict(X)
+
+
+@pytest.mark.parametrize("estimator", BOTH)
+def test_a_column_that_changes_its_type(estimator):
+    """Words instead of numbers are gaps, with a warning; so are numbers for words."""
+    frame, y = mixed_table()
+    model = fast(estimator).fit(frame, y > 1 if estimator is BOTH[1] else y)
+    words, gaps = frame.iloc[:3].astype({"size": object}), frame.iloc[:3].copy()
+    words["size"], gaps["size"] = ["large", "small", "large"], np.nan
+    with pytest.warns(UserWarning, match="held numbers in training and holds words"):
+        predicted = model.predict(words)
+    np.testing.assert_array_equal(predicted, model.predict(gaps))
+    numbers, gaps = frame.iloc[:3].copy(), frame.iloc[:3].copy()
+    numbers["colour"], gaps["colour"] = [1.5, 2.5, 3.5], None
+    np.testing.assert_array_equal(model.predict(numbers), model.predict(gaps))
+
+
+def test_many_rows_stand_on_centres_and_say_so():
+    X, y = make_friedman1(700, n_features=5, random_state=0)
+    model = AdaptiveKernelRegressor(
+        members=["laplacian-ard", "linear"], max_support=150, random_state=0
+    )
+    with pytest.warns(UserWarning, match="500 different rows: .* max_support=150"):
+        model.fit(X[:500], y[:500])
+    assert all(
+        len(fold.models["laplacian-ard"].support_) == 150
+        for fold in [*model.fold_models_, model.refit_]
+    )
+    assert model.score(X[500:], y[500:]) > 0.8
+    low, high = model.predict_interval(X[500:]).T
+    assert np.mean((low <= y[500:]) & (y[500:] <= high)) > 0.8

@@ -93,9 +93,29 @@ def test_ridge_regression_on_merged_rows_has_the_same_solution():
 
 def test_all_rows_as_centres_are_the_full_solution():
     X, Y, weights = problem(n=60)
-    member = KernelRidgeMember("laplacian")
-    member.alpha_ = 0.1
-    member._solve_in_full(X, Y, weights)
-    full = member.dual_coef_
-    member._solve_on(X, X, Y, weights)
-    np.testing.assert_allclose(member.dual_coef_, full, rtol=1e-5)
+    full = KernelRidgeMember("laplacian", max_support=60, random_state=0)
+    full.fit(X, Y, weights)
+    nystrom = KernelRidgeMember("laplacian", max_support=60, random_state=0)
+    nystrom.is_nystrom = lambda n: True
+    nystrom.fit(X, Y, weights)
+    np.testing.assert_allclose(nystrom.predict(X), full.predict(X), rtol=1e-5)
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_one_pass_is_least_squares_without_each_fold(kernel):
+    X, Y, weights = problem(n=60)
+    fold = np.arange(60) % 3
+    member = KernelRidgeMember(kernel, max_support=15, random_state=0)
+    *members, whole = member.fit_folds(X, Y, weights, fold)
+    assert len(members) == 3
+    centred, weights = Y - whole.intercept_, weights / weights.mean()
+    G = gram_matrix(whole.support_, kernel=kernel, gamma=1.0)
+    for k, model in enumerate([*members, whole]):
+        rest = fold != k
+        K = gram_matrix(X[rest] * whole.scales_, whole.support_, kernel=kernel)
+        A = K.T @ (weights[rest, None] * K) + whole.alpha_ * G
+        dual = np.linalg.solve(A, K.T @ (weights[rest, None] * centred[rest]))
+        expected = gram_matrix(X * whole.scales_, whole.support_, kernel=kernel) @ dual
+        np.testing.assert_allclose(
+            model.predict(X), expected + whole.intercept_, rtol=1e-5, atol=1e-6
+        )

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from numbers import Integral, Real
 
 import numpy as np
-from joblib import Parallel, delayed
+from joblib import Parallel, delayed, effective_n_jobs
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
@@ -17,8 +17,15 @@ from sklearn.utils.validation import (
 )
 
 from adakern.adaptive.folds import assign_folds, merge_repetitions
+from adakern.adaptive.kernel_members import FULL_FACTOR, KernelRidgeMember
 from adakern.adaptive.other_members import ConstantMember
-from adakern.adaptive.plan import MEMBERS, default_members, make_member, seconds
+from adakern.adaptive.plan import (
+    MEMBERS,
+    default_members,
+    make_member,
+    seconds,
+    start_of_folds,
+)
 from adakern.adaptive.table import (
     KernelView,
     TableReader,
@@ -192,26 +199,44 @@ class AdaptiveKernel(BaseEstimator):
         informative = table.n_folds > 1 and _varies(table.X) and _varies(table.Y)
         names = names if informative else []
         if informative:
-            for k, fold in enumerate(self.fold_models_):
-                for view in fold.views.values():
-                    view.fit(table.X[table.fold != k])
             for view in self.refit_.views.values():
                 view.fit(table.X)
-        skipped, speed = [], 1.0
+            many = len(table.X) > FULL_FACTOR * self.max_support
+            for k, fold in enumerate(self.fold_models_):
+                if many:  # kernel members then share scales and centres anyway
+                    fold.views = self.refit_.views
+                    continue
+                for view in fold.views.values():
+                    view.fit(table.X[table.fold != k])
+            if many:
+                warnings.warn(
+                    f"{len(table.X)} different rows: kernel members stand on "
+                    f"max_support={self.max_support} of them (Nyström) instead of all; "
+                    f"members: {', '.join(names)}",
+                    stacklevel=4,
+                )
+        skipped, estimated = [], 0.0
+        limit = np.inf if self.time_limit is None else self.time_limit
         seeds = {name: rng.randint(2**31 - 1) for name in MEMBERS}
         with Parallel(n_jobs=self.n_jobs) as parallel:
             for name in names:
-                estimate = self._estimate(name, table) * speed
                 spent = time.perf_counter() - started
-                if self.time_limit is not None and spent + estimate > self.time_limit:
+                speed = sum(self._seconds.values()) / estimated if estimated else 1.0
+                estimate = self._estimate(name, table)
+                fitted = False
+                if spent + speed * estimate <= limit:
+                    fitted = self._fit_member(
+                        name, table, seeds[name], parallel, started + limit
+                    )
+                if not fitted:
                     skipped.append(name)
                     continue
-                self._fit_member(name, table, seeds[name], parallel)
-                took = time.perf_counter() - started - spent
-                self._seconds[name] = took
-                speed = max(took / self._estimate(name, table), 0.2)
+                self._seconds[name] = time.perf_counter() - started - spent
+                estimated += estimate
                 if self.verbose:
-                    print(f"[{type(self).__name__}] {name}: {took:.1f} s")
+                    print(
+                        f"[{type(self).__name__}] {name}: {self._seconds[name]:.1f} s"
+                    )
         if skipped:
             warnings.warn(
                 f"time_limit={self.time_limit} s was too short for the members "
@@ -220,33 +245,69 @@ class AdaptiveKernel(BaseEstimator):
             )
 
     def _estimate(self, name, table):
-        n = int(len(table.X) * (1 - 1 / table.n_folds))
-        cost = seconds(name, n, table.X.shape[1], table.Y.shape[1], self.max_support)
-        return (table.n_folds + 1) * cost
-
-    def _fit_member(self, name, table, seed, parallel):
-        member = {
-            "classify": self._classifies,
-            "is_words": self.reader_.is_words,
-            "max_support": self.max_support,
-            "random_state": seed,
-        }
-        tasks = [
-            (make_member(name, fitted=fold.models, **member), fold, table.fold == k)
-            for k, fold in enumerate(self.fold_models_)
-        ]
-        whole = make_member(name, fitted=self.refit_.models, **member)
-        if whole.refit and not self._classifies:
-            tasks.append((whole, self.refit_, np.zeros(len(table.X), dtype=bool)))
-        fits = parallel(
-            delayed(_fit_fold)(unfitted, fold.views, table, left_out)
-            for unfitted, fold, left_out in tasks
+        n, d = table.X.shape
+        return seconds(
+            name, n, d, table.Y.shape[1], self.max_support, n_folds=table.n_folds
         )
+
+    def _fit_member(self, name, table, seed, parallel, deadline):
+        """Fit a member on all rows if it is to be refitted, and in every fold.
+
+        Returns False, and forgets the member, where the first fold shows that the
+        others would end after the deadline.
+        """
+        whole = self._unfitted(name, seed, self.refit_, name.removesuffix("-ard"))
+        if isinstance(whole, KernelRidgeMember) and whole.is_nystrom(len(table.X)):
+            fits = self._fit_in_one_pass(name, whole, table)
+        else:
+            if whole.refit:
+                nobody = np.zeros(len(table.X), dtype=bool)
+                model, _ = _fit_fold(whole, self.refit_.views, table, nobody)
+                self.refit_.models[name] = model
+            n_columns = len(self.refit_.views["kernel"].columns_)
+            start_name = start_of_folds(name, len(table.X), n_columns)
+            tasks = [
+                delayed(_fit_fold)(
+                    self._unfitted(name, seed, fold, start_name),
+                    fold.views,
+                    table,
+                    table.fold == k,
+                )
+                for k, fold in enumerate(self.fold_models_)
+            ]
+            fits = _in_time(tasks, parallel, deadline)
+        if not fits:
+            self.refit_.models.pop(name, None)
+            return False
         oof = np.empty(table.Y.shape)
-        for (_, fold, left_out), (model, predicted) in zip(tasks, fits, strict=True):
-            fold.models[name] = model
-            oof[left_out] = predicted
+        for k, (model, predicted) in enumerate(fits):
+            self.fold_models_[k].models[name] = model
+            oof[table.fold == k] = predicted
         self._oof[name] = oof
+        return True
+
+    def _fit_in_one_pass(self, name, member, table):
+        """Each fold's kernel member and what it predicts for the rows left out."""
+        X = self.refit_.views[member.view].transform(table.X)
+        *models, whole = member.fit_folds(X, table.Y, table.weights, table.fold)
+        self.refit_.models[name] = whole
+        return [(m, m.predict(X[table.fold == k])) for k, m in enumerate(models)]
+
+    def _unfitted(self, name, seed, fold, start_name):
+        """A member for a fold, to start from what another found on all rows."""
+        found, start = self.refit_.models.get(start_name), None
+        if isinstance(found, KernelRidgeMember):
+            views = self.refit_.views["kernel"], fold.views["kernel"]
+            start = views[0].carry(found.scales_, views[1]), found.alpha_
+        return make_member(
+            name,
+            classify=self._classifies,
+            is_words=self.reader_.is_words,
+            max_support=self.max_support,
+            random_state=seed,
+            start=start,
+            start_name=start_name,
+        )
 
     def _keep(self, table, y, position, rng):
         """Drop what predictions do not need; keep a few rows for importances."""
@@ -318,6 +379,23 @@ class AdaptiveKernel(BaseEstimator):
             rises += losses[:-1] - losses[-1]
         rises = np.maximum(rises, 0)
         return rises / rises.sum() if rises.sum() > 0 else rises
+
+
+def _in_time(tasks, parallel, deadline):
+    """What the tasks return; nothing if the first shows that the rest takes too long.
+
+    Without a deadline (infinity) the first does not go ahead of the others.
+    """
+    if deadline == np.inf:
+        return parallel(tasks)
+    started = time.perf_counter()
+    function, args, kwargs = tasks[0]
+    first = function(*args, **kwargs)
+    ended = time.perf_counter()
+    rounds = np.ceil((len(tasks) - 1) / effective_n_jobs(parallel.n_jobs))
+    if ended + rounds * (ended - started) > deadline:
+        return []
+    return [first, *parallel(tasks[1:])]
 
 
 def _varies(A):

@@ -1,9 +1,12 @@
 """Members that are kernel ridge regression, full or on a random set of centres."""
 
+from copy import copy
+
 import numpy as np
 from sklearn.utils import check_random_state
 
 from adakern._utils.memory import require_memory
+from adakern._utils.threads import one_blas_thread
 from adakern.adaptive.leave_one_out import tune_scales
 from adakern.kernels import BLOCK_BYTES, gram_matrix, kernel_product, row_blocks
 from adakern.linalg import add_to_diagonal, factorised
@@ -30,6 +33,8 @@ class KernelRidgeMember:
         rows.
     start : pair of scales and ridge, default=None
         Where the search starts; found on a grid when None.
+    max_iter : int, default=10
+        Quasi-Newton evaluations of the search.
     random_state : int, RandomState instance or None, default=None
         Draws the rows of the search and the centres.
 
@@ -53,12 +58,14 @@ class KernelRidgeMember:
         per_feature=False,
         max_support=3000,
         start=None,
+        max_iter=10,
         random_state=None,
     ):
         self.kernel = kernel
         self.per_feature = per_feature
         self.max_support = max_support
         self.start = start
+        self.max_iter = max_iter
         self.random_state = random_state
 
     def fit(self, X, Y, weights):
@@ -75,11 +82,23 @@ class KernelRidgeMember:
         -------
         self
         """
-        rng = check_random_state(self.random_state)
+        if self.is_nystrom(len(X)):
+            return self.fit_folds(X, Y, weights, np.zeros(len(X), dtype=int))[-1]
         X, Y, weights = merge_equal_rows(X, Y, weights)
+        with one_blas_thread(len(X)):
+            rng = check_random_state(self.random_state)
+            Y, weights = self._tune(X, Y, weights, rng)
+            self._solve_in_full(X * self.scales_, Y, weights)
+        return self
+
+    def is_nystrom(self, n):
+        """Whether n rows are too many to be centres all of them."""
+        return n > FULL_FACTOR * self.max_support
+
+    def _tune(self, X, Y, weights, rng):
+        """Find intercept, scales and ridge; returns Y centred and weights of mean 1."""
         self.intercept_ = np.average(Y, axis=0, weights=weights)
-        Y = Y - self.intercept_
-        weights = weights / weights.mean()
+        Y, weights = Y - self.intercept_, weights / weights.mean()
         self.scales_, self.alpha_ = tune_scales(
             X,
             Y,
@@ -88,31 +107,63 @@ class KernelRidgeMember:
             rng,
             start=self.start,
             per_feature=self.per_feature,
+            max_iter=self.max_iter,
         )
+        return Y, weights
+
+    def fit_folds(self, X, Y, weights, fold):
+        """The Nyström form without each fold, and without none, in one pass.
+
+        Scales, ridge and centres are those of all rows; coefficients are of a fold.
+        Least squares over the span of the centres' kernels needs sums over rows, and
+        without a fold these are the sums less that fold's.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n, d)
+        Y : ndarray of shape (n, k)
+        weights : ndarray of shape (n,)
+        fold : ndarray of shape (n,)
+            Values in 0, ..., n_folds - 1.
+
+        Returns
+        -------
+        list of fitted members
+            One without each fold, if there are several; the last, this one itself, of
+            all rows.
+        """
+        rng = check_random_state(self.random_state)
+        Y, weights = self._tune(X, Y, weights, rng)
         Z = X * self.scales_
-        if len(X) <= FULL_FACTOR * self.max_support:
-            self._solve_in_full(Z, Y, weights)
-        else:
-            centres = np.sort(rng.permutation(len(X))[: self.max_support])
-            self._solve_on(Z[centres], Z, Y, weights)
-        return self
+        self.support_ = Z[np.sort(rng.permutation(len(Z))[: self.max_support])]
+        sums = [
+            self._normal_equations(Z[fold == k], Y[fold == k], weights[fold == k])
+            for k in range(fold.max() + 1)
+        ]
+        normal = self.alpha_ * self._gram(self.support_) + sum(A for A, _ in sums)
+        right = sum(B for _, B in sums)
+        members = []
+        for A, B in sums if len(sums) > 1 else ():
+            members.append(copy(self))
+            members[-1].dual_coef_ = _solve(normal - A, right - B)
+        self.dual_coef_ = _solve(normal, right)
+        return [*members, self]
+
+    def _normal_equations(self, Z, Y, weights):
+        """Sums over the rows Z of products of kernels with each other and with Y."""
+        m = len(self.support_)
+        normal, right = np.zeros((m, m)), np.zeros((m, Y.shape[1]))
+        for rows in row_blocks(len(Z), 8 * m, BLOCK_BYTES):
+            K = self._gram(Z[rows], self.support_) * np.sqrt(weights[rows, None])
+            normal += K.T @ K  # recognised as symmetric: half the work
+            right += K.T @ (Y[rows] * np.sqrt(weights[rows, None]))
+        return normal, right
 
     def _solve_in_full(self, Z, Y, weights):
         require_memory(8 * len(Z) ** 2, "the Gram matrix", "lower max_support")
         # (K + alpha W^-1) a = Y, the weighted problem without roots of weights.
         K = add_to_diagonal(self._gram(Z), self.alpha_ / weights)
         self.support_, self.dual_coef_ = Z, _solve(K, Y)
-
-    def _solve_on(self, centres, Z, Y, weights):
-        """Least squares over the span of the centres' kernels, block by block."""
-        normal = self.alpha_ * self._gram(centres)
-        right = np.zeros((len(centres), Y.shape[1]))
-        for rows in row_blocks(len(Z), 8 * len(centres), BLOCK_BYTES):
-            K = self._gram(Z[rows], centres)
-            weighted = K * weights[rows, None]
-            normal += weighted.T @ K
-            right += weighted.T @ Y[rows]
-        self.support_, self.dual_coef_ = centres, _solve(normal, right)
 
     def _gram(self, A, B=None):
         return gram_matrix(A, B, kernel=self.kernel, gamma=1.0)

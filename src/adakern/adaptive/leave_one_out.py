@@ -3,6 +3,7 @@
 import numpy as np
 from scipy.linalg.lapack import dpotrf, dpotri
 from scipy.optimize import minimize
+from scipy.spatial.distance import pdist
 
 from adakern.kernels import gram_matrix
 
@@ -12,6 +13,13 @@ __all__ = ["LeaveOneOutError", "leave_one_out", "tune_scales"]
 SCALES = np.logspace(-3, 1, 9)
 RIDGES = np.logspace(-6, 1.5, 11)
 RIDGE_BOUNDS = (1e-7, 1e3)
+
+#: A quasi-Newton step that lowers the log error by less ends the search.
+LEAST_GAIN = 3e-4
+
+#: Memory for the differences of pairs of rows in each feature; more features, fewer
+#: rows.
+PAIRS_BYTES = 256 * 2**20
 
 
 def leave_one_out(K, Y, alpha, weights=None):
@@ -54,16 +62,24 @@ def leave_one_out(K, Y, alpha, weights=None):
 
 
 def _inverse(K, alpha):
-    """(K + alpha I)^-1 by Cholesky; LinAlgError if rounding makes it indefinite."""
-    A = np.array(K, order="F")
+    """(K + alpha I)^-1; LinAlgError if rounding makes it indefinite."""
+    A = np.array(K, order="C")
     A[np.diag_indices_from(A)] += alpha
-    A, failed = dpotrf(A, lower=1, overwrite_a=1)
+    _invert_upper(A)
+    A = np.triu(A)
+    return A + np.triu(A, 1).T
+
+
+def _invert_upper(A):
+    """Overwrite the upper triangle of A, positive definite, with that of its inverse.
+
+    By Cholesky; what is below the diagonal is neither read nor of any use afterwards.
+    """
+    _, failed = dpotrf(A.T, lower=1, overwrite_a=1)
     if not failed:
-        A, failed = dpotri(A, lower=1, overwrite_c=1)
+        _, failed = dpotri(A.T, lower=1, overwrite_c=1)
     if failed:
         raise np.linalg.LinAlgError("kernel matrix plus ridge is not positive definite")
-    A = np.tril(A)
-    return A + np.tril(A, -1).T
 
 
 class LeaveOneOutError:
@@ -80,11 +96,21 @@ class LeaveOneOutError:
         Centred.
     weights : ndarray of shape (n,)
     kernel : {"laplacian", "l2-laplacian", "rbf"}
+    tied : bool, default=False
+        One scale for all features.
     """
 
-    def __init__(self, X, Y, weights, kernel):
-        self.X, self.Y, self.kernel = X, Y, kernel
-        self.weights, self.root = weights, np.sqrt(weights)[:, None]
+    def __init__(self, X, Y, weights, kernel, *, tied=False):
+        self.Y, self.kernel, self.weights = Y, kernel, weights
+        n, root = len(X), np.sqrt(weights)
+        first, second = np.triu_indices(n, 1)
+        self._above, self._below = first * n + second, second * n + first
+        self._pair_weights = root[first] * root[second]
+        self._root = root[:, None]
+        # What a scale multiplies in the exponent, for each pair of rows: (d, pairs).
+        metric = "cityblock" if kernel == "laplacian" else "sqeuclidean"
+        columns = [X] if tied else [column[:, None] for column in X.T]
+        self._differences = np.array([pdist(column, metric) for column in columns])
 
     def __call__(self, scales, alpha):
         """The error and its gradient in log scales and log alpha.
@@ -94,42 +120,45 @@ class LeaveOneOutError:
 
         Parameters
         ----------
-        scales : ndarray of shape (d,)
+        scales : ndarray of shape (d,), or (1,) if tied
         alpha : float
 
         Returns
         -------
         error : float
-        gradient_scales : ndarray of shape (d,)
+        gradient_scales : ndarray like scales
         gradient_alpha : float
         """
-        Z = self.X * scales
-        K = gram_matrix(Z, kernel=self.kernel, gamma=1.0)
-        R = _inverse(self.root * K * self.root.T, alpha)
-        dual, diagonal = R @ (self.root * self.Y), np.diag(R)[:, None]
+        factors = scales if self.kernel == "laplacian" else scales**2
+        exponents = factors @ self._differences
+        if self.kernel == "l2-laplacian":
+            exponents = np.sqrt(exponents)
+        pairs = self._pair_weights * np.exp(-exponents)
+        R = self._inverse(pairs, alpha)
+        dual, diagonal = R @ (self._root * self.Y), np.diag(R)[:, None]
         residuals = dual / diagonal
         total = self.weights.sum()
         error = np.sum(residuals**2) / total
-        half = R * np.sqrt(np.sum(residuals**2 / diagonal, axis=1))
-        outer = (R @ (residuals / diagonal)) @ dual.T
-        M = (2 * half @ half.T - outer - outer.T) / total
-        gradient_alpha = alpha * np.trace(M)
-        M *= self.root * self.root.T
-        M *= K
-        return error, self._by_scale(M, K, Z), gradient_alpha
-
-    def _by_scale(self, M, K, Z):
-        """sum_jk (M o K)_jk d log K_jk / d log s_m, for each m."""
-        if self.kernel == "laplacian":
-            return -np.array([np.vdot(M, np.abs(z[:, None] - z[None, :])) for z in Z.T])
+        half = R * np.sqrt(2 / total * np.sum(residuals**2 / diagonal, axis=1))
+        M = half @ half.T
+        outer = R @ (residuals / diagonal) / total
+        M -= np.hstack([outer, dual]) @ np.hstack([dual, outer]).T
+        by_pair = 2 * M.ravel()[self._above] * pairs
         if self.kernel == "l2-laplacian":
-            distances = -np.log(np.maximum(K, 1e-300))
             # Where rows are equal all differences are 0: any factor but infinity.
-            M = M / np.where(distances > 0, distances, 1.0)
-            np.fill_diagonal(M, 0.0)
-        # sum_jk M_jk (z_j - z_k)^2 = 2 (sum_j (M1)_j z_j^2 - z'Mz) for a symmetric M
-        squares = 2 * (M.sum(axis=1) @ (Z * Z) - np.sum(Z * (M @ Z), axis=0))
-        return -squares if self.kernel == "l2-laplacian" else -2 * squares
+            by_pair /= np.where(exponents > 0, exponents, 1.0)
+        powers = 2 if self.kernel == "rbf" else 1
+        gradient = -powers * factors * (self._differences @ by_pair)
+        return error, gradient, alpha * np.trace(M)
+
+    def _inverse(self, pairs, alpha):
+        """(K + alpha I)^-1 for the weighted kernel K with these entries above."""
+        A = np.empty((len(self.Y),) * 2)
+        A.ravel()[self._above] = pairs
+        np.fill_diagonal(A, self.weights + alpha)
+        _invert_upper(A)
+        A.ravel()[self._below] = A.ravel()[self._above]
+        return A
 
 
 def tune_scales(
@@ -161,11 +190,11 @@ def tune_scales(
     rng : numpy.random.RandomState
         Draws the rows.
     start : pair of scales and alpha, default=None
-        What one scale of all features led to; found first when None.
+        Where to start; what one scale of all features leads to when None.
     per_feature : bool, default=False
     penalty : float, default=1.0
     max_iter : int, default=10
-        Quasi-Newton evaluations of each stage; three times as many per feature.
+        Quasi-Newton evaluations of the last stage.
 
     Returns
     -------
@@ -178,15 +207,14 @@ def tune_scales(
     regularisation of the hyper-parameters. JMLR 8 (2007).
     """
     order = rng.permutation(len(X))
-    some = order[: min(max(500, len(X) // 4), 1000)]
-    error = LeaveOneOutError(X[some], Y[some], weights[some], kernel)
     if start is None:
         few = order[:200]
         start = _best_of_grid(X[few], Y[few], weights[few], kernel)
-        start = _descend(error, *start, None, max_iter)
-    if per_feature:
-        start = _descend(error, *start, penalty, 3 * max_iter)
-    return start
+        if per_feature:
+            start = _descend(X, Y, weights, kernel, order, *start, None, 10)
+    return _descend(
+        X, Y, weights, kernel, order, *start, penalty if per_feature else None, max_iter
+    )
 
 
 def _best_of_grid(X, Y, weights, kernel):
@@ -200,15 +228,14 @@ def _best_of_grid(X, Y, weights, kernel):
     for scale in SCALES:
         K = np.exp(-scale / typical * exponent)
         values, vectors = np.linalg.eigh(root * K * root.T)
-        values, squares = np.maximum(values, 0), vectors**2
-        targets = vectors.T @ (root * Y)
-        for alpha in RIDGES:
-            inverse = 1 / (values + alpha)
-            dual = vectors @ (inverse[:, None] * targets)
-            residuals = dual / (squares @ inverse)[:, None]
-            error = np.sum(residuals**2)
-            if error < best[0]:
-                best = (error, scale / typical, alpha)
+        inverse = 1 / (np.maximum(values, 0)[:, None] + RIDGES)
+        diagonal = vectors**2 @ inverse
+        errors = np.zeros(len(RIDGES))
+        for target in (vectors.T @ (root * Y)).T:
+            dual = vectors @ (inverse * target[:, None])
+            errors += np.sum((dual / diagonal) ** 2, axis=0)
+        if errors.min() < best[0]:
+            best = (errors.min(), scale / typical, RIDGES[errors.argmin()])
     factor = np.sqrt(best[1]) if kernel == "rbf" else best[1]
     return np.full(X.shape[1], factor / _reach(X)), best[2]
 
@@ -218,29 +245,34 @@ def _reach(X):
     return max(1.0, np.abs(X - X.mean(axis=0)).sum(axis=1).mean() / 10)
 
 
-def _descend(error, scales, alpha, penalty, max_iter):
+def _descend(X, Y, weights, kernel, order, scales, alpha, penalty, max_iter):
     """Quasi-Newton steps on the log error; one common factor if no penalty is given."""
-    d, tied = len(scales), penalty is None
-    m = len(error.X)
+    n, tied = len(X), penalty is None
+    m = min(n, max(500, n // 4), 1000)
+    if not tied:
+        m = min(m, int(np.sqrt(PAIRS_BYTES / (4 * X.shape[1]))))
+    some = order[:m]
+    error = LeaveOneOutError(
+        X[some] * scales, Y[some], weights[some], kernel, tied=tied
+    )
 
     def objective(p):
-        factors = np.exp(p[:-1])
         try:
-            value, by_scale, by_alpha = error(scales * factors, np.exp(p[-1]))
+            value, by_scale, by_alpha = error(np.exp(p[:-1]), np.exp(p[-1]))
         except np.linalg.LinAlgError:
             return 1e10, np.zeros_like(p)
         if not (np.isfinite(value) and value > 0):
             return -1e10, np.zeros_like(p)
-        by_scale = np.array([by_scale.sum()]) if tied else by_scale
         gradient = np.append(by_scale, by_alpha) / value
         value = np.log(value)
         if not tied:
-            deviation = p[:-1] - p[:-1].mean()
+            deviation = np.log(scales) + p[:-1]
+            deviation -= deviation.mean()
             value += penalty / m * deviation @ deviation
             gradient[:-1] += 2 * penalty / m * deviation
         return value, gradient
 
-    start = np.append(np.zeros(1 if tied else d), np.log(alpha))
+    start = np.append(np.zeros(1 if tied else len(scales)), np.log(alpha))
     bounds = [(-3, 3) if tied else (-7, 4)] * (len(start) - 1)
     found = minimize(
         objective,
@@ -248,6 +280,6 @@ def _descend(error, scales, alpha, penalty, max_iter):
         jac=True,
         method="L-BFGS-B",
         bounds=[*bounds, np.log(RIDGE_BOUNDS)],
-        options={"maxfun": max_iter, "maxiter": max_iter},
+        options={"maxfun": max_iter, "maxiter": max_iter, "ftol": LEAST_GAIN},
     )
     return scales * np.exp(found.x[:-1]), float(np.exp(found.x[-1]))

@@ -1,4 +1,6 @@
-"""Members from scikit-learn: a linear floor, forests, boosting, an SVM."""
+"""Members from scikit-learn: a linear floor, forests, boosting."""
+
+from contextlib import nullcontext
 
 import numpy as np
 from sklearn.ensemble import (
@@ -11,6 +13,8 @@ from sklearn.ensemble import (
 )
 from sklearn.linear_model import LogisticRegression
 from sklearn.utils import check_random_state
+
+from adakern._utils.threads import one_thread
 
 __all__ = ["BoostingMember", "ConstantMember", "ForestMember", "LinearMember"]
 
@@ -186,14 +190,16 @@ class BoostingMember:
             categorical_features=self.is_words & few,
             random_state=rng.randint(2**31 - 1),
         )
-        self.model_.fit(X, target, sample_weight=weights)
+        with one_thread("openmp") if len(X) < 2000 else nullcontext():
+            self.model_.fit(X, target, sample_weight=weights)
         return self
 
     def predict(self, X):
         """Values of shape (n, k): predictions, or the logarithms of probabilities."""
-        if not self.classify:
-            return self.model_.predict(X)[:, None]
-        return _log(_all_classes(self.model_, X, self.n_classes_))
+        with one_thread("openmp") if len(X) < 2000 else nullcontext():
+            if not self.classify:
+                return self.model_.predict(X)[:, None]
+            return _log(_all_classes(self.model_, X, self.n_classes_))
 
 
 def _all_classes(model, X, n_classes):

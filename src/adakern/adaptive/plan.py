@@ -5,7 +5,7 @@ from functools import partial
 from adakern.adaptive.kernel_members import FULL_FACTOR, KernelRidgeMember
 from adakern.adaptive.other_members import BoostingMember, ForestMember, LinearMember
 
-__all__ = ["MEMBERS", "default_members", "make_member", "seconds"]
+__all__ = ["MEMBERS", "default_members", "make_member", "seconds", "start_of_folds"]
 
 #: Names of all members, the most useful for their time first.
 MEMBERS = (
@@ -28,6 +28,14 @@ KERNELS = ("laplacian", "l2-laplacian", "rbf")
 MANY_ROWS = 4000
 
 
+#: From so many rows a column on, scales per feature of all rows are where those of a
+#: fold start: what they know of the rows left out is then little.
+ROWS_PER_SCALE = 20
+
+#: Quasi-Newton evaluations for one scale and for scales per feature, and for those that
+#: start from scales of the same member on all rows.
+EVALUATIONS, EVALUATIONS_IN_FOLD = (10, 30), (4, 8)
+
 #: Below so many rows boosting, which splits leaves of eight, has nothing to split.
 FEW_ROWS = 100
 
@@ -45,7 +53,28 @@ def default_members(n):
     return tuple(name for name in MEMBERS if name not in without)
 
 
-def make_member(name, *, classify, is_words, max_support, random_state, fitted=()):
+def start_of_folds(name, n, d):
+    """The member, fitted on all rows, from whose scales a member of a fold starts.
+
+    Examples
+    --------
+    >>> from adakern.adaptive.plan import start_of_folds
+    >>> start_of_folds("rbf-ard", n=1000, d=10), start_of_folds("rbf-ard", n=50, d=10)
+    ('rbf-ard', 'rbf')
+    """
+    return name if n >= ROWS_PER_SCALE * d else name.removesuffix("-ard")
+
+
+def make_member(
+    name,
+    *,
+    classify,
+    is_words,
+    max_support,
+    random_state,
+    start=None,
+    start_name=None,
+):
     """An unfitted member of that name.
 
     Parameters
@@ -56,20 +85,20 @@ def make_member(name, *, classify, is_words, max_support, random_state, fitted=(
     is_words : ndarray of bool, shape (d,)
     max_support : int
     random_state : int
-    fitted : mapping from str to member, default=()
-        What was fitted on the same rows before: a member with scales per feature
-        starts from that with one scale for all.
+    start : pair of scales and ridge, default=None
+        Where a kernel member starts its search.
+    start_name : str, default=None
+        The member that found them.
     """
     kernel = name.removesuffix("-ard")
     if kernel in KERNELS:
-        before = dict(fitted).get(kernel)
-        start = None
-        if isinstance(before, KernelRidgeMember):
-            start = before.scales_, before.alpha_
+        per_feature = name.endswith("-ard")
+        known = start is not None and start_name == name
         return KernelRidgeMember(
             kernel,
             start=start,
-            per_feature=name.endswith("-ard"),
+            per_feature=per_feature,
+            max_iter=(EVALUATIONS_IN_FOLD if known else EVALUATIONS)[per_feature],
             max_support=max_support,
             random_state=random_state,
         )
@@ -84,8 +113,8 @@ def make_member(name, *, classify, is_words, max_support, random_state, fitted=(
     return others[name](classify)
 
 
-def seconds(name, n, d, k, max_support):
-    """Roughly how long one fold of a member takes on one core.
+def seconds(name, n, d, k, max_support, n_folds):
+    """Roughly how long a member takes on one core, all folds together.
 
     Only ratios between members matter: what was measured corrects the rest.
 
@@ -94,18 +123,23 @@ def seconds(name, n, d, k, max_support):
     name : str
     n, d, k : int
         Rows, columns and targets.
-    max_support : int
+    max_support, n_folds : int
     """
     if name == "linear":
-        return 0.002 + 2e-9 * n * d * min(n, d) * k
+        return n_folds * (0.002 + 2e-9 * n * d * min(n, d) * k)
     if name in ("forest", "extra-trees"):
         slower = 0.5 if name == "extra-trees" else 1.0
-        return 0.1 + slower * 1.5e-5 * n * d**0.7
+        return n_folds * (0.1 + slower * 1.5e-5 * n * d**0.7)
     if name == "boosting":
-        return 0.1 + min(k, 15) * (0.1 + 3e-6 * n * d**0.7)
-    m = n if n <= FULL_FACTOR * max_support else max_support
-    tuned = min(n, min(max(500, n // 4), 1000))
-    steps = 30 if name.endswith("-ard") else 10
-    tuning = 0.15 + steps * (2.5e-10 * tuned**3 + 2e-9 * tuned**2 * d)
-    pairs = 1e-8 * n * m * (1 + d / 10)
-    return tuning + pairs + 1e-10 * m * m * n + 1e-10 * m**3 / 3
+        return n_folds * (0.1 + min(k, 15) * (0.1 + 3e-6 * n * d**0.7))
+    per_feature = name.endswith("-ard")
+    m = min(n, max(500, n // 4), 1000)
+    evaluation = 1.2e-10 * m**3 + 6e-9 * m * m * (1 + d / 5)
+    pair = 1e-9 * (5 + d)
+    if n > FULL_FACTOR * max_support:
+        tuning = EVALUATIONS[per_feature] * evaluation
+        product = 3e-11 * max_support * (n + n_folds * max_support)
+        return tuning + max_support * (2 * n * pair + product)
+    steps = EVALUATIONS[per_feature] + n_folds * EVALUATIONS_IN_FOLD[per_feature]
+    solves = (n_folds + 1) * n * n * (pair + 1.5e-11 * n)
+    return 0.1 + steps * evaluation + solves
