@@ -16,6 +16,7 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
+from adakern._utils.threads import one_blas_thread
 from adakern.adaptive.folds import assign_folds, merge_repetitions
 from adakern.adaptive.kernel_members import FULL_FACTOR, KernelRidgeMember
 from adakern.adaptive.other_members import ConstantMember
@@ -185,7 +186,8 @@ class AdaptiveKernel(BaseEstimator):
         self.fold_models_ = [self._unfitted_fold() for _ in range(table.n_folds)]
         self.refit_ = self._unfitted_fold()
         self._seconds = {}
-        self._learn(names, table, rng, started)
+        with one_blas_thread(len(rows)):
+            self._learn(names, table, rng, started)
         self._weigh(table, y[rows])
         self._keep(table, y[rows], position, rng)
         return self
