@@ -17,6 +17,7 @@ from numbers import Real
 import numpy as np
 from sklearn.base import is_classifier
 from sklearn.datasets import make_classification
+from threadpoolctl import threadpool_limits
 
 __all__ = ["Verdict", "cases", "judge"]
 
@@ -216,7 +217,8 @@ def _try(sender, Estimator, case, seconds, memory):
     if "random_state" in model.get_params():
         model.set_params(random_state=0)
     try:
-        with warnings.catch_warnings(record=True) as caught:
+        # The threads of OpenMP do not survive a fork: with more than one a fit sleeps.
+        with threadpool_limits(1), warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             answer = np.asarray(case(model), dtype=float)
         outcome = "finite" if np.isfinite(answer).all() else "NaN or infinity"
