@@ -12,12 +12,10 @@ CORES ?= $(shell nproc 2>/dev/null || sysctl -n hw.ncpu)
 EXPERIMENT ?= quickstart
 OVERRIDES ?=
 BIN := .venv/bin
-SNAKEMAKE = $(BIN)/snakemake --cores $(CORES) --config experiment=$(EXPERIMENT) \
-	overrides="$(OVERRIDES)"
 PIP = $(BIN)/pip install --quiet --no-compile
 
 .DEFAULT_GOAL := help
-.PHONY: help run env ui test test-oldest test-cluster test-torture torture kills lint format docs bench unlock publish clean clean-results
+.PHONY: help run env ui test test-oldest test-cluster test-torture torture kills lint format docs bench publish clean clean-results
 
 help:  ## list the commands
 	@echo "adakern: kernels that adapt to the data. First of all: make run"; echo
@@ -77,9 +75,6 @@ docs: .venv/test.done  ## build the documentation in docs/_build/html
 
 bench: .venv/test.done  ## measure speed and memory, as ratios; make bench QUICK=--quick
 	$(BIN)/python benchmarks/run.py $(QUICK)
-
-unlock: .venv/workflow.done  ## after Snakemake itself was killed; then run again
-	$(SNAKEMAKE) --unlock
 
 publish: .venv/workflow.done  ## keep what a full run measured: make publish EXPERIMENT=dank_uci
 	$(BIN)/adakern publish experiment=$(EXPERIMENT) $(OVERRIDES)

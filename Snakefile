@@ -26,6 +26,9 @@ from adakern.bench.config.plan import plan_from_snakemake
 from adakern.bench.config.sources import check_tables, placed_by_hand
 from adakern.bench.config.sweeps import base_name
 from adakern.bench.report.publish import log_run
+from adakern.bench.runtime.turns import RunningAlready, take_turn
+
+STARTED = time.time()
 
 try:
     PLAN = plan_from_snakemake(config)
@@ -40,7 +43,6 @@ PUBLISHED = [f"data/published/{PLAN.config.published}.csv"] * bool(
     PLAN.config.published
 )
 STAGE = "../scripts/stage.py"
-STARTED = []
 
 
 def table_of(dataset):
@@ -72,11 +74,15 @@ include: "workflow/rules/figures.smk"
 include: "workflow/rules/track.smk"
 
 
-# Time spent on an experiment, over all the calls that it took; `make publish` tells it.
 onstart:
-    STARTED.append(time.time())
+    jobs = [job for job in workflow.dag.needrun_jobs() if job.rule.name == "table"]
+    try:
+        take_turn(RESULTS, [job.output.table for job in jobs], STARTED)
+    except RunningAlready as error:
+        raise WorkflowError(str(error)) from None
 
 
+# Time spent on an experiment, over all the calls that it took; `make publish` tells it.
 onsuccess:
     log_run(PLAN.results, STARTED, workflow.cores)
 

@@ -4,9 +4,8 @@
 
 Each run of a small experiment loses one process to SIGKILL: Snakemake itself, a job,
 the worker that fits, or the job that writes to the tracker. It is then called again as
-the documentation says (after ``--unlock`` where Snakemake itself was killed), and
-everything but times and the memory used must be, byte for byte, what an undisturbed run
-wrote.
+the documentation says, and everything but times and the memory used must be, byte for
+byte, what an undisturbed run wrote.
 """
 
 import argparse
@@ -93,11 +92,8 @@ def _project(root):
 
 
 def _mended(project):
-    """The documented way back: unlock where that is asked for, then run again."""
+    """The documented way back: the same command."""
     run = project.run(overrides=OVERRIDES, timeout=3600)
-    if "--unlock" in run.output:
-        project.run("--unlock", overrides=OVERRIDES, timeout=3600)
-        run = project.run(overrides=OVERRIDES, timeout=3600)
     if run.returncode:
         sys.exit(f"the run could not be mended:\n{run.output}")
     return project

@@ -291,10 +291,14 @@ class Cluster:
         rows = [line.split("|") for line in table.splitlines()]
         return {row[0]: dict(zip(names.split(","), row, strict=True)) for row in rows}
 
+    def cancel_all(self):
+        """Cancel every job."""
+        self.says("scancel", "--full", f"--user={self._user}")
+
     def stop(self):
         """End every job and every daemon."""
         if "slurmctld" in self._daemons:
-            self.says("scancel", "--full", f"--user={self._user}")
+            self.cancel_all()
             deadline = time.monotonic() + 10
             while self.says("squeue", "-h").strip() and time.monotonic() < deadline:
                 time.sleep(0.2)

@@ -17,6 +17,7 @@ from numbers import Real
 import numpy as np
 from sklearn.base import is_classifier
 from sklearn.datasets import make_classification
+from threadpoolctl import threadpool_limits
 
 __all__ = ["Verdict", "cases", "judge"]
 
@@ -57,6 +58,27 @@ def cases(Estimator):
     yield from _parameters(Estimator)
     yield from _shapes(Estimator)
     yield from _kernels(Estimator)
+    yield "memory", "40,000 rows in 3 GB", _crowded
+
+
+class _Enough(Exception):
+    """The time of a fit that is only to show what it does about memory is over."""
+
+
+def _crowded(model):
+    """A kernel matrix of all rows has 13 GB: no room for it, or no need of it."""
+    X, y = data(model, 40_000)
+    resource.setrlimit(resource.RLIMIT_AS, (3 * 10**9, 3 * 10**9))
+
+    def enough(*_):
+        raise _Enough
+
+    signal.signal(signal.SIGPROF, enough)
+    signal.setitimer(signal.ITIMER_PROF, 10)
+    try:
+        return use(model.fit(X, y), X[:100])
+    except _Enough:
+        return 0.0  # at work, and none the worse for the little memory
 
 
 def _scales(Estimator):
@@ -178,7 +200,7 @@ def _precomputed(model, K):
     return use(model.set_params(kernel="precomputed").fit(K, y), K)
 
 
-def judge(Estimator, case, seconds=PATIENCE, memory=None):
+def judge(Estimator, case, seconds=PATIENCE):
     """Run one case in a process of its own and say how it ended.
 
     The time is the processor's: beside busy neighbours a fit takes no more of it.
@@ -187,7 +209,7 @@ def judge(Estimator, case, seconds=PATIENCE, memory=None):
         import_module(package)  # once: PyTorch takes longer than most fits
     receiver, sender = multiprocessing.Pipe(duplex=False)
     process = multiprocessing.get_context("fork").Process(
-        target=_try, args=(sender, Estimator, case, seconds, memory)
+        target=_try, args=(sender, Estimator, case, seconds)
     )
     process.start()
     sender.close()
@@ -207,16 +229,15 @@ def judge(Estimator, case, seconds=PATIENCE, memory=None):
         process.join()
 
 
-def _try(sender, Estimator, case, seconds, memory):
+def _try(sender, Estimator, case, seconds):
     used = int(time.process_time())
     resource.setrlimit(resource.RLIMIT_CPU, (used + seconds, used + seconds + 5))
-    if memory is not None:
-        resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
     model = Estimator()
     if "random_state" in model.get_params():
         model.set_params(random_state=0)
     try:
-        with warnings.catch_warnings(record=True) as caught:
+        # The threads of OpenMP do not survive a fork: with more than one a fit sleeps.
+        with threadpool_limits(1), warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             answer = np.asarray(case(model), dtype=float)
         outcome = "finite" if np.isfinite(answer).all() else "NaN or infinity"

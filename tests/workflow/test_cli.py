@@ -116,17 +116,6 @@ At least one job did not complete successfully.""",
     ]
 
 
-def test_a_lock_that_a_killed_run_left_has_its_way_out():
-    text = told(
-        """LockException:
-Error: Directory cannot be locked. Please make sure that no other Snakemake process
-/home/somebody/adakern
-If you are sure that no other instances of snakemake are running on this directory""",
-        status=1,
-    )
-    assert "make unlock" in text and "Directory" not in text
-
-
 def test_an_error_that_nobody_explained_is_shown_in_full():
     text = told("Error in rule table:\\n    jobid: 5\\nMissingInputException", status=1)
     assert "Error in rule table:" in text and "jobid: 5" in text

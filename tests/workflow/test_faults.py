@@ -10,6 +10,8 @@ from contextlib import contextmanager, suppress
 import psutil
 import pytest
 
+from project import Run
+
 MISBEHAVING = """\
 import os, signal, time
 import numpy as np
@@ -225,12 +227,10 @@ def job_of(run):
 
 
 @contextmanager
-def sleeping(project):
-    """A run with ``plain`` solved and another job gone to sleep inside a solve."""
-    run = project.start("--until", "solve", overrides=how("sleep"))
+def started(project, *arguments, **settings):
+    """A run that is killed at the end of the block."""
+    run = project.start(*arguments, **settings)
     try:
-        wait_for((project.root / "asleep").exists, run)
-        wait_for(lambda: "(Rule: solve)" in run.output, run)
         yield run
     finally:
         with suppress(ProcessLookupError):
@@ -238,11 +238,21 @@ def sleeping(project):
         run.process.wait()
 
 
+@contextmanager
+def sleeping(project):
+    """A run with ``plain`` solved and another job gone to sleep inside a solve."""
+    with started(project, "--until", "solve", overrides=how("sleep")) as run:
+        wait_for((project.root / "asleep").exists, run)
+        wait_for(lambda: "(Rule: solve)" in run.output, run)
+        yield run
+
+
 def test_two_runs_at_once_and_a_job_that_is_killed(bad):
     with sleeping(bad) as run:
         second = bad.solve(overrides=how("sleep"))
         assert second.returncode == 1
-        assert "cannot be locked" in second.output
+        assert f"belongs to process {run.process.pid} on " in second.output
+        assert "--unlock" not in second.output and "Traceback" not in second.output
         assert run.returncode is None, "the first run was disturbed"
 
         job = job_of(run)
@@ -273,17 +283,57 @@ def test_snakemake_killed_and_started_again(bad, estimator):
         job.kill()  # else it would go on as an orphan until its time limit
 
     assert not bad.records(method="bad")
-    again = bad.solve(overrides=how("fine"))
-    assert again.returncode == 1
-    assert "--unlock" in again.output
-
-    assert bad.run("--unlock", overrides=how("fine")).returncode == 0
     run = bad.solve(overrides=how("fine"))
     assert run.returncode == 0, run.output
     assert run.jobs == {"solve": 1}
     assert (finished.stat().st_mtime_ns, finished.read_bytes()) == before
     assert [r["status"] for r in bad.records(method="bad")] == ["ok", "ok"]
     assert not bad.left_over()
+
+
+SLOW_DATA = """\
+import time
+from pathlib import Path
+from sklearn.datasets import load_wine
+
+def load_slowly():
+    with Path("loaded").open("a") as file:
+        file.write("once ")
+    while not Path("go-on").exists():
+        time.sleep(0.1)
+    return load_wine()
+"""
+
+
+def test_two_experiments_that_need_the_same_table(bad):
+    bad.write("methods/slow_data.py", SLOW_DATA)
+    bad.write(
+        "conf/dataset/slow.yaml",
+        "# @package dataset.slow\ntask: classification\n"
+        "loader: {_target_: methods.slow_data.load_slowly}\n",
+    )
+    small = (bad.root / "conf/experiment/small.yaml").read_text()
+    bad.write("conf/experiment/other.yaml", small.replace("name: small", "name: other"))
+    selection = f"dataset=[slow] {how('sleep')}"
+    other = [
+        part.replace("small", "other").replace("how=sleep", "how=fine")
+        for part in bad.command("--until", "solve", overrides=selection)
+    ]
+    with started(bad, "--until", "solve", overrides=selection) as run:
+        wait_for((bad.root / "loaded").exists, run)
+        beside = Run(other, bad.root, bad.environment)
+        try:
+            waits = "Waiting for data/tables/slow.npz"
+            wait_for(lambda: waits in beside.output, beside)
+            (bad.root / "go-on").touch()
+            # It waits for the table alone, not for the fit that sleeps.
+            assert beside.process.wait(500) == 0, beside.output
+            wait_for((bad.root / "asleep").exists, run)
+        finally:
+            beside.process.kill()
+    assert (bad.root / "loaded").read_text() == "once "
+    records = bad.records("slow", "bad", experiment="other")
+    assert [record["status"] for record in records] == ["ok", "ok"]
 
 
 # Disk ------------------------------------------------------------------------------

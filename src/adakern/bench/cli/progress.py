@@ -37,14 +37,9 @@ _AFTER_ERROR = re.compile(
     r"\w*Error in file .*, line \d+:|Exiting because a job execution failed.*|"
     r"Shutting down, .*|Removing output files .*|Trying to restart job .*|"
     r"WorkflowError:|At least one job did not complete successfully\.|"
-    r"Error: Directory cannot be locked\..*|/.*|If you are sure that no other .*|"
     r"Storing output in storage\.|    +.*\.py\", line .*|  File .*, line .*)$"
 )
 _EXPLAINED = re.compile(r"^(\w+(Error|Exception)) in \w+: ")
-_LOCKED = (
-    "Another run works in this folder, or the last one was killed. If none does: "
-    "make unlock, then the same command again."
-)
 _START = re.compile(r"Job (\d+): ((\w+): (.*))$")
 _STAGED = re.compile(r"([^ ]+) / ([^ ]+) repeats (\d+-\d+)$")
 
@@ -164,9 +159,6 @@ def follow(command, plan, stream=None):
                     line.show(label)
                 elif match := re.match(r"Finished jobid: (\d+)", text):
                     line.finish(*started.pop(match[1], (0, "", "")))
-                elif text == "LockException:":
-                    explained = True
-                    line.say(_LOCKED)
                 elif _EXPLAINED.match(text):
                     explained = True
                     line.say(text)

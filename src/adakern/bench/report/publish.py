@@ -115,9 +115,9 @@ def _selection(plan):
 
 def log_run(results, started, cores):
     """Append how long one call of the workflow took to ``runs.jsonl``."""
-    if not started or not results.exists():
+    if not results.exists():
         return
-    line = {"start": started[0], "seconds": time.time() - started[0], "cores": cores}
+    line = {"start": started, "seconds": time.time() - started, "cores": cores}
     with open(results / "runs.jsonl", "a", encoding="utf-8") as file:
         file.write(json.dumps(line) + "\n")
 
