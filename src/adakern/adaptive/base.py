@@ -7,7 +7,6 @@ from numbers import Integral, Real
 
 import numpy as np
 from joblib import Parallel, delayed
-from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import (
@@ -16,6 +15,7 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
+from adakern._utils.base import Estimator
 from adakern.adaptive.folds import assign_folds, merge_repetitions
 from adakern.adaptive.other_members import ConstantMember
 from adakern.adaptive.plan import MEMBERS, default_members, make_member, seconds
@@ -106,7 +106,7 @@ class Fold:
         return model.predict(self.views[model.view].transform(X))
 
 
-class AdaptiveKernel(BaseEstimator):
+class AdaptiveKernel(Estimator):
     """Parameters, fitting and prediction that both estimators share."""
 
     _parameter_constraints = {
