@@ -35,19 +35,26 @@ def write_pages(docs):
     out = docs / "published"
     shutil.rmtree(out, ignore_errors=True)
     out.mkdir()
-    names = []
+    names, boards = [], []
     for folder in sorted((docs / "results").iterdir()):
         if (folder / "provenance.json").exists():
-            names.append(folder.name)
+            has_board = any(folder.glob("tables/leaderboard*.csv"))
+            (boards if has_board else names).append(folder.name)
             text = "\n\n".join(filter(None, _page(folder)))
             (out / f"{folder.name}.md").write_text(text + "\n", encoding="utf-8")
-    listed = "\n".join(names)
+    parts = {"Leaderboards": boards, "Experiments": names}
+    lists = [_contents(title, listed) for title, listed in parts.items() if listed]
     (out / "index.md").write_text(
         "# Published reports\n\nWhat full runs measured, a page an experiment; "
         "[what of it reproduced](../results/README.md) is told beside them.\n\n"
-        f"```{{toctree}}\n:maxdepth: 1\n\n{listed}\n```\n",
+        + "\n".join(lists),
         encoding="utf-8",
     )
+
+
+def _contents(title, names):
+    lines = [f"## {title}", "", "```{toctree}", ":maxdepth: 1", "", *names, "```", ""]
+    return "\n".join(lines)
 
 
 def _link_to_pages(app, docname, source):
@@ -64,7 +71,8 @@ def _page(folder):
     if (folder / "summary.csv").exists():
         yield from _comparison(read_tables(folder))
     for path in sorted(folder.glob("figures/*.svg")):
-        yield f"## {_caption(path)}\n\n![{_caption(path)}](../results/{folder.name}/figures/{path.name})"
+        yield f"## {_caption(path)}"
+        yield f"![{_caption(path)}](../{path.relative_to(folder.parents[1])})"
     for path in sorted(folder.glob("tables/*.csv")):
         yield f"## Table: {_caption(path).lower()}"
         yield from _whole_table(pd.read_csv(path), path)
@@ -104,9 +112,10 @@ def _comparison(tables):
         ]
         yield _markdown(["method", "mean rank", *grid.datasets], rows)
     yield (
-        "Means on the test part, their standard deviations behind ±. Bold: the best of "
-        f"its column; significantly worse than it at the 5 % level: {MARKS['paired']} by "
-        f"the paired t-test, {MARKS['corrected']} by the corrected one too."
+        "Means on the test part, their standard deviations behind ±. Bold: the best "
+        "of its column; significantly worse than it at the 5 % level: "
+        f"{MARKS['paired']} by the paired t-test, {MARKS['corrected']} by the "
+        "corrected one too."
     )
     if len(published := tables["published"]):
         yield "## Beside the published numbers"

@@ -4,6 +4,7 @@ By hand, from the files and at will: ``python -m adakern.bench.stages.track resu
 """
 
 import argparse
+from functools import partial
 from itertools import groupby
 from pathlib import Path
 
@@ -20,6 +21,7 @@ from adakern.bench.report.tracking import (
     log_summary,
     prune,
 )
+from adakern.bench.runtime.models import kept_models
 from adakern.bench.runtime.records import find_records
 
 __all__ = ["main", "rebuild", "run", "track"]
@@ -68,6 +70,7 @@ def track(records, *, tracking_uri=None):
             config=config,
             entries=entries,
             curves=_curves(results, batch),
+            models=partial(kept_models, results),
         )
     return total
 
