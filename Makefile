@@ -80,7 +80,7 @@ publish: .venv/workflow.done  ## keep what a full run measured: make publish EXP
 	$(BIN)/adakern publish experiment=$(EXPERIMENT) $(OVERRIDES)
 
 clean:  ## remove the environment and caches; results, MLflow's and raw data stay
-	rm -rf .venv .venv-oldest data/tables data/logs .snakemake build docs/_build docs/gallery docs/api
+	rm -rf .venv .venv-oldest data/tables data/logs .snakemake build docs/_build docs/gallery docs/api docs/published
 	rm -rf .pytest_cache .ruff_cache .hypothesis src/*.egg-info
 	@test ! -e results || echo "Kept: results (make clean-results removes it), data/raw"
 

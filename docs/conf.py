@@ -1,15 +1,19 @@
 """Sphinx: `make docs` builds everything from here, without a network."""
 
-from importlib.metadata import version as installed_version
+import sys
+from pathlib import Path
 
 import matplotlib
 
+from adakern import __version__
+
 matplotlib.use("agg")
+sys.path.append(str(Path(__file__).parent / "_ext"))
 
 project = "adakern"
 author = "the adakern developers"
 copyright = author
-release = version = installed_version("adakern")
+release = version = __version__
 
 extensions = [
     "sphinx.ext.autodoc",
@@ -18,6 +22,7 @@ extensions = [
     "numpydoc",
     "myst_parser",
     "sphinx_gallery.gen_gallery",
+    "published",
 ]
 myst_enable_extensions = ["dollarmath", "colon_fence"]
 myst_heading_anchors = 3
@@ -26,6 +31,7 @@ myst_heading_anchors = 3
 suppress_warnings = ["myst.xref_missing", "config.cache", "ref.ref"]
 exclude_patterns = [
     "_build",
+    "_ext",
     "examples",
     "results/*/*",
     "gallery/*.ipynb",

@@ -31,21 +31,36 @@ def told(lines, status=0, plan=None):
 def test_the_share_is_that_of_the_work():
     work = Work(
         {
+            ("search", "iris", "svm-cv", "0-4"): 0.0,
             ("search", "heart", "svm-cv", "0-4"): 10.0,
             ("search", "sonar", "svm-cv", "0-4"): 30.0,
             ("search", "heart", "dank", "0-4"): 10.0,
         }
     )
-    assert work.share is None
-    work.finish(("search", "heart", "svm-cv", "0-4"), 5.0)
-    # 0.5 s a unit: 15 s for sonar, and dank as fast for want of better knowledge.
-    assert work.seconds_left() == pytest.approx(20.0)
-    assert work.share == pytest.approx(5 / 25)
-    work.finish(("search", "heart", "dank", "0-4"), 30.0)
-    assert work.share == pytest.approx(35 / 50)
+    assert work.share is None and work.seconds_left() is None
+    work.finish(("search", "iris", "svm-cv", "0-4"), 2.0)
+    work.finish(("search", "heart", "svm-cv", "0-4"), 7.0)
+    # 2 s to start a job and 0.5 s a unit: 17 s for sonar, and 7 s for dank, as fast
+    # as svm-cv for want of better knowledge.
+    assert work.seconds_left() == pytest.approx(17 + 7)
+    assert work.share == pytest.approx(9 / 33)
+    work.finish(("search", "heart", "dank", "0-4"), 32.0)
+    assert work.share == pytest.approx(41 / (41 + 17))
     work.finish(("search", "unknown", "x", "0-4"), 99.0)
     work.finish(("search", "sonar", "svm-cv", "0-4"), 15.0)
     assert work.share == 1.0
+
+
+def test_nothing_is_foretold_before_enough_is_known():
+    """The start of small jobs is not the speed of a method."""
+    small = {("solve", f"s{k}", "svm-cv", "0-4"): 0.1 for k in range(20)}
+    large = {("solve", f"d{k}", "dank", "0-4"): 50.0 for k in range(20)}
+    work = Work(small | large)
+    for key in small:
+        work.finish(key, 3.0)
+        assert work.share is None  # three hours by the start-up of small jobs
+    work.finish(("solve", "d0", "dank", "0-4"), 53.0)
+    assert work.share == pytest.approx((60 + 53) / (60 + 53 + 19 * 53))
 
 
 def test_sizes_follow_the_grid_and_the_rows(tmp_path):

@@ -1,13 +1,24 @@
 """What goes wrong first, and what is said then."""
 
+import re
 import shutil
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
+import yaml
 
+from adakern.baselines.optional import require
 from adakern.bench.config.compose import CONF, ConfigError
 from adakern.bench.config.plan import load_plan
 from adakern.bench.report.wording import protocol_in_words
+from adakern.bench.stages.compare import main as compare
+from adakern.bench.stages.track import main as track
+from adakern.datasets import DatasetEntry, ParseError, SourceFile, load_table
 from adakern.datasets.describe import main as describe
+
+REPOSITORY = Path(__file__).parents[2]
 
 
 @pytest.fixture
@@ -49,3 +60,103 @@ def test_a_misspelt_data_set_to_describe():
 def test_ordinals(step, word):
     config = {"protocol": {}, "search": {"folds": 3, "step": step}}
     assert f"every {word} point" in " ".join(protocol_in_words(config))
+
+
+def table_of(tmp_path, text, **entry):
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "mine.csv").write_text(text)
+    files = [SourceFile(path="mine/mine.csv")]
+    entry = DatasetEntry(files=files, target=-1, **entry)
+    return load_table("mine", entry, cache_dir=tmp_path)
+
+
+def test_a_continuous_target_as_classification(tmp_path):
+    rows = "\n".join(f"{k},{k / 7:.4f}" for k in range(1, 30))
+    with pytest.raises(ParseError, match="did you mean task: regression"):
+        table_of(tmp_path, rows, task="classification")
+
+
+def test_a_file_separated_by_semicolons(tmp_path):
+    rows = "\n".join(f"{k};{k % 3};{k % 2}" for k in range(30))
+    table = table_of(tmp_path, rows, task="classification")
+    assert table.X.shape == (30, 2)
+
+
+@pytest.mark.parametrize(
+    "override",
+    [
+        "=3",
+        "a b=3",
+        "protocol=nothing",
+        "protocol.repeats",
+        "protocol.repeats=abc",
+        "settings.foo.bar=1",
+        "figures.x.function=os.system",
+        "results=null",
+    ],
+)
+def test_no_override_ends_in_the_words_of_omegaconf(conf, override):
+    with pytest.raises(ConfigError) as stopped:
+        plan(conf, override)
+    assert "omegaconf" not in str(stopped.value).lower()
+
+
+@pytest.mark.parametrize("stage", [compare, track])
+def test_a_stage_by_hand_on_a_folder_without_records(stage, tmp_path, capsys):
+    with pytest.raises(SystemExit):
+        stage([str(tmp_path)])
+    assert f"{tmp_path} holds no records/" in capsys.readouterr().err
+
+
+def test_a_stage_by_hand_on_records_that_are_none(tmp_path, capsys):
+    path = tmp_path / "records" / "heart" / "dank" / "0-0.json"
+    path.parent.mkdir(parents=True)
+    path.write_text('[{"dataset": "heart"}]')
+    for stage in (compare, track):
+        with pytest.raises(SystemExit):
+            stage([str(tmp_path)])
+        assert "0-0.json" in capsys.readouterr().err
+
+
+def test_a_python_that_there_is_not(tmp_path):
+    shutil.copy(REPOSITORY / "Makefile", tmp_path)
+    made = subprocess.run(
+        ["make", "env", "PYTHON=python3.99"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+    )
+    assert made.returncode
+    assert "There is no python3.99 here" in made.stdout
+    assert "make PYTHON=python3 env" in made.stdout
+
+
+def test_what_building_leaves_is_ignored():
+    for path in ("build/lib/x.py", "dist/x.whl", "docs/_build/html/index.html"):
+        command = ["git", "check-ignore", "--quiet", path]
+        assert subprocess.run(command, cwd=REPOSITORY).returncode == 0, path
+
+
+def test_the_hint_at_the_extra_is_one_that_works():
+    with pytest.raises(ImportError) as stopped:
+        require("no_such_package", "FalkonRegressor")
+    assert "pip install '.[torch]'" in str(stopped.value)
+    assert "adakern[torch]" not in str(stopped.value)
+
+
+def test_texts_of_reports_name_the_paper_that_they_speak_of():
+    named = re.compile(r"Liu et al|Ding et al|LAB RBF paper|DANK paper|KNPL paper")
+    for path in sorted(CONF.glob("*/*.yaml")):
+        content = yaml.safe_load(path.read_text()) or {}
+        for key in ("title", "description", "note", "reference"):
+            text = " ".join(str(content.get(key, "")).split())
+            if re.search(r"\bpapers?\b", text):
+                assert named.search(text), f"{path.name}: {text}"
+            assert not re.search(r"\b[Tt]he papers\b", text), f"{path.name}: {text}"
+
+
+def test_describe_works_from_any_folder(tmp_path):
+    command = [sys.executable, "-m", "adakern.bench.cli.main", "describe", "sk-iris"]
+    shown = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert shown.returncode == 0, shown.stderr
+    assert shown.stdout.splitlines()[:2] == ["n: 150", "d: 4"]

@@ -4,6 +4,7 @@ import json
 import tempfile
 from pathlib import Path
 
+import mlflow.sklearn
 import numpy as np
 import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin
@@ -84,6 +85,42 @@ def test_record_equals_a_computation_by_hand(job):
         assert record["fit_seconds"] > 0 and record["peak_memory_bytes"] >= 0
         assert record["code_version"] == "abc"
         assert record | IDENTITY == record
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        {"_target_": "sklearn.svm.SVC", "gamma": 2.0},
+        {"_target_": "adakern.DANKClassifier", "gamma": 2.0},
+        {"_target_": "adakern.KNPLClassifier", "gamma": 2.0},
+    ],
+)
+def test_a_model_that_is_kept_predicts_as_it_did(job, estimator):
+    table, inputs, outputs = job
+    outputs["models"] = outputs["record"].with_name("models")
+    run(inputs, outputs, params(estimator=estimator))
+    assert all(r["warnings"] == [] for r in read_json(outputs["record"]))
+    folder = outputs["models"] / "3"
+    assert "model.skops" in (folder / "MLmodel").read_text()
+    model = mlflow.sklearn.load_model(folder)
+    scaler = MinMaxScaler().fit(table.X[::2])
+    on_test = model.predict(scaler.transform(table.X[1::2]))
+    expected = read_json(outputs["record"])[0]["metrics"]["test"]["accuracy"]
+    assert accuracy_score(table.y[1::2], on_test) == expected
+    signature = mlflow.models.get_model_info(str(folder)).signature
+    assert signature.inputs.inputs[0].shape == (-1, 2)
+
+
+def test_a_model_that_cannot_be_kept_is_a_warning(job):
+    _, inputs, outputs = job
+    outputs["models"] = outputs["record"].with_name("models")
+    (outputs["models"] / "3" / "in the way").mkdir(parents=True)
+    run(inputs, outputs, params())
+    first, second = read_json(outputs["record"])
+    assert first["status"] == "ok" and first["metrics"]["test"]["accuracy"] > 0
+    assert any("the model was not kept" in w for w in first["warnings"])
+    assert not (outputs["models"] / "3").exists()
+    assert second["warnings"] == [] and (outputs["models"] / "4" / "MLmodel").exists()
 
 
 def test_best_parameters_of_the_same_repeat_are_used(job):

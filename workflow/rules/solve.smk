@@ -11,12 +11,21 @@ def records(datasets):
     ]
 
 
+#: One folder of fitted models for each record file, where they are to be kept.
+MODELS = (
+    {"models": directory(f"{RESULTS}/models/{{dataset}}/{{method}}/{{batch}}")}
+    if PLAN.config.tracking.models
+    else {}
+)
+
+
 rule solve:
     input:
         table=lambda w: table_of(w.dataset),
         split=f"{RESULTS}/splits/{{dataset}}.npz",
         search=lambda w: search_of(PLAN.search_method(w.dataset, w.method), w),
     output:
+        **MODELS,
         record=f"{RESULTS}/records/{{dataset}}/{{method}}/{{batch}}.json",
     log:
         f"{RESULTS}/logs/solve/{{dataset}}/{{method}}/{{batch}}.log",

@@ -7,7 +7,6 @@ from numbers import Integral, Real
 
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
-from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import (
@@ -16,6 +15,7 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
+from adakern._utils.base import Estimator
 from adakern._utils.threads import one_blas_thread
 from adakern.adaptive.folds import assign_folds, merge_repetitions
 from adakern.adaptive.kernel_members import FULL_FACTOR, KernelRidgeMember
@@ -114,7 +114,7 @@ class Fold:
         return model.predict(self.views[model.view].transform(X))
 
 
-class AdaptiveKernel(BaseEstimator):
+class AdaptiveKernel(Estimator):
     """Parameters, fitting and prediction that both estimators share."""
 
     _parameter_constraints = {

@@ -4,7 +4,7 @@ from numbers import Integral, Real
 
 import numpy as np
 from scipy.optimize import brentq
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import ClassifierMixin
 from sklearn.preprocessing import label_binarize
 from sklearn.svm import LinearSVC
 from sklearn.utils import check_random_state
@@ -12,6 +12,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
+from adakern._utils.base import Estimator
 from adakern._utils.validation import finite_answer, validate_data
 from adakern.kernels import by_row_blocks, resolve_gamma, row_blocks
 from adakern.linalg import project_onto_simplex
@@ -19,7 +20,7 @@ from adakern.linalg import project_onto_simplex
 __all__ = ["RandomFeatureAlignment"]
 
 
-class RandomFeatureAlignment(ClassifierMixin, BaseEstimator):
+class RandomFeatureAlignment(ClassifierMixin, Estimator):
     """Linear SVM on random Fourier features whose distribution is learned.
 
     Draws many features of the Gaussian kernel, then a distribution q over them that

@@ -3,7 +3,7 @@
 from numbers import Integral
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.base import ClassifierMixin, clone
 from sklearn.cluster import KMeans
 from sklearn.svm import SVC
 from sklearn.utils import check_random_state
@@ -11,12 +11,13 @@ from sklearn.utils._param_validation import HasMethods, Interval
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
+from adakern._utils.base import Estimator
 from adakern._utils.validation import validate_data
 
 __all__ = ["ClusterwiseClassifier"]
 
 
-class ClusterwiseClassifier(ClassifierMixin, BaseEstimator):
+class ClusterwiseClassifier(ClassifierMixin, Estimator):
     """Fits a copy of a classifier on each k-means cluster; a row's own cluster answers.
 
     Cuts the cost of a method that is quadratic or cubic in the rows.

@@ -4,10 +4,11 @@ from numbers import Integral
 
 import numpy as np
 from scipy.linalg import eigh
-from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.base import RegressorMixin
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from adakern._utils.base import Estimator
 from adakern._utils.validation import validate_data
 from adakern.baselines.expansion import KernelExpansionMixin
 from adakern.kernels import kernel_diagonal, row_blocks
@@ -15,7 +16,7 @@ from adakern.kernels import kernel_diagonal, row_blocks
 __all__ = ["EigenProRegressor"]
 
 
-class EigenProRegressor(KernelExpansionMixin, RegressorMixin, BaseEstimator):
+class EigenProRegressor(KernelExpansionMixin, RegressorMixin, Estimator):
     """Kernel machine on all data, trained by EigenPro iterations.
 
     Gradient descent in the reproducing kernel Hilbert space, whose slow directions are

@@ -5,11 +5,12 @@ from numbers import Integral, Real
 
 import numpy as np
 from scipy.linalg import cholesky, solve_triangular
-from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.base import RegressorMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from adakern._utils.base import Estimator
 from adakern._utils.threads import one_scipy_thread
 from adakern._utils.validation import validate_data
 from adakern.baselines.expansion import KernelExpansionMixin
@@ -18,7 +19,7 @@ from adakern.kernels import KERNELS
 __all__ = ["FalkonRegressor"]
 
 
-class FalkonRegressor(KernelExpansionMixin, RegressorMixin, BaseEstimator):
+class FalkonRegressor(KernelExpansionMixin, RegressorMixin, Estimator):
     """Kernel ridge regression on a random subset of the data as centres.
 
     Minimizes ``|K_nm c - y|^2 / n + alpha c'K_mm c`` over the coefficients c of m

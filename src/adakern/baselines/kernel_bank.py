@@ -8,9 +8,10 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
 import numpy as np
-from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
+from adakern._utils.base import Estimator
 from adakern._utils.memory import require_memory
 from adakern._utils.validation import finite_answer, validate_data
 from adakern.kernels import by_row_blocks, squared_distances
@@ -164,7 +165,7 @@ class BankMixin:
         self.bank_ = KernelBank(gammas, tuple(self.degrees))
 
 
-class BankClassifier(BankMixin, OneVsOneMixin, BaseEstimator, ABC):
+class BankClassifier(BankMixin, OneVsOneMixin, Estimator, ABC):
     """Base of the classifiers on a bank: one ``BankMachine`` per pair of classes."""
 
     @abstractmethod
@@ -180,7 +181,7 @@ class BankClassifier(BankMixin, OneVsOneMixin, BaseEstimator, ABC):
         _collect_outcomes(self, machines)
 
 
-class BankRegressor(BankMixin, RegressorMixin, BaseEstimator, ABC):
+class BankRegressor(BankMixin, RegressorMixin, Estimator, ABC):
     """Base of the regressors on a bank."""
 
     @abstractmethod

@@ -4,7 +4,6 @@ from numbers import Real
 
 import numpy as np
 from sklearn.base import (
-    BaseEstimator,
     ClassifierMixin,
     RegressorMixin,
     _fit_context,
@@ -14,6 +13,7 @@ from sklearn.svm import SVC, SVR
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
+from adakern._utils.base import Estimator
 from adakern._utils.validation import finite_answer, validate_data
 from adakern.kernels import KernelMixin
 from adakern.svm.libsvm import fit_libsvm
@@ -21,7 +21,7 @@ from adakern.svm.libsvm import fit_libsvm
 __all__ = ["KernelSVC", "KernelSVR"]
 
 
-class _KernelMachine(KernelMixin, BaseEstimator):
+class _KernelMachine(KernelMixin, Estimator):
     """LIBSVM on the Gram matrix."""
 
     #: Read by :class:`adakern.model_selection.KernelSearchCV`.

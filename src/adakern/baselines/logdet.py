@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from numbers import Integral, Real
 
 import numpy as np
-from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
 
+from adakern._utils.base import Estimator
 from adakern.kernels import KernelMixin, by_row_blocks
 from adakern.linalg import require_positive_semidefinite
 from adakern.svm.libsvm import svm_dual
@@ -22,7 +22,7 @@ __all__ = ["LogDetKernel"]
 N_DISTANCES = 10_000
 
 
-class LogDetKernel(KernelMixin, OneVsOneMixin, BaseEstimator):
+class LogDetKernel(KernelMixin, OneVsOneMixin, Estimator):
     """SVM on a kernel ``phi(x)'W phi(y)`` learned with the LogDet divergence.
 
     Among the kernel matrices for which some rows of one class are near each other and

@@ -5,12 +5,13 @@ from numbers import Integral
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve, eigh
 from scipy.linalg.lapack import dpotri
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, _fit_context
+from sklearn.base import ClassifierMixin, RegressorMixin, _fit_context
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
+from adakern._utils.base import Estimator
 from adakern._utils.validation import finite_answer, validate_data
 from adakern.kernels import DECAYING_KERNELS, exponential_decay, kernel_distances
 from adakern.linalg import add_to_diagonal
@@ -53,7 +54,7 @@ def leave_one_out(K, y, alphas):
     return y - coefficients / diagonals.T[:, :, None]
 
 
-class _LOOKernelRidge(BaseEstimator):
+class _LOOKernelRidge(Estimator):
     """What the regressor and the classifier share."""
 
     _parameter_constraints = {

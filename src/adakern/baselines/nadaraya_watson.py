@@ -3,11 +3,12 @@
 from numbers import Real
 
 import numpy as np
-from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.base import RegressorMixin
 from sklearn.covariance import ledoit_wolf
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from adakern._utils.base import Estimator
 from adakern._utils.validation import finite_answer, validate_data
 from adakern.kernels import by_row_blocks, row_blocks, squared_distances
 
@@ -17,7 +18,7 @@ __all__ = ["MetricNadarayaWatson"]
 LARGEST_POWER, N_BANDWIDTHS = 4, 19
 
 
-class MetricNadarayaWatson(RegressorMixin, BaseEstimator):
+class MetricNadarayaWatson(RegressorMixin, Estimator):
     """Kernel-weighted mean of the targets, in a metric that cancels the leading bias.
 
     The bias of the Nadaraya-Watson estimator at x is, to leading order in the

@@ -7,18 +7,19 @@ tensors and arrays, so that a fitted model predicts and pickles without PyTorch.
 from numbers import Integral, Real
 
 import numpy as np
-from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.base import RegressorMixin
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
+from adakern._utils.base import Estimator
 from adakern._utils.validation import finite_answer, validate_data
 from adakern.baselines.optional import require
 
 __all__ = ["ResNetRegressor", "WideNetworkRegressor"]
 
 
-class _NetworkRegressor(RegressorMixin, BaseEstimator):
+class _NetworkRegressor(RegressorMixin, Estimator):
     """Adam on the squared error, the weights best on a validation part kept."""
 
     _required_packages = ("torch",)

@@ -5,18 +5,19 @@ import io
 from numbers import Integral, Real
 
 import numpy as np
-from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.base import RegressorMixin
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from adakern._utils.base import Estimator
 from adakern._utils.validation import finite_answer, validate_data
 from adakern.baselines.optional import require, torch_seed
 
 __all__ = ["RFMRegressor"]
 
 
-class RFMRegressor(RegressorMixin, BaseEstimator):
+class RFMRegressor(RegressorMixin, Estimator):
     """Kernel regression with a learned Mahalanobis metric, on all data.
 
     Alternates kernel ridge regression with ``exp(-(|x - z|_M / bandwidth))`` and

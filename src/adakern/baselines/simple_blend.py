@@ -8,7 +8,7 @@ from numbers import Integral
 import numpy as np
 from scipy.optimize import minimize_scalar
 from scipy.special import softmax
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, _fit_context
+from sklearn.base import ClassifierMixin, RegressorMixin, _fit_context
 from sklearn.ensemble import (
     ExtraTreesClassifier,
     ExtraTreesRegressor,
@@ -20,6 +20,7 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
+from adakern._utils.base import Estimator
 from adakern._utils.validation import validate_data
 from adakern.baselines.loo_ridge import (
     LOOKernelRidgeClassifier,
@@ -74,7 +75,7 @@ def greedy_weights(predictions, loss, steps=STEPS):
     return counts / steps
 
 
-class _SimpleBlend(BaseEstimator):
+class _SimpleBlend(Estimator):
     """What the regressor and the classifier share."""
 
     _parameter_constraints = {

@@ -1,9 +1,9 @@
 """DANK in the support vector classifier."""
 
 import numpy as np
-from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import StrOptions
 
+from adakern._utils.base import Estimator
 from adakern.dank.base import DANKMixin, shares_parameters
 from adakern.svm.one_vs_one import OneVsOneMixin
 
@@ -11,7 +11,7 @@ __all__ = ["DANKClassifier"]
 
 
 @shares_parameters
-class DANKClassifier(DANKMixin, OneVsOneMixin, BaseEstimator):
+class DANKClassifier(DANKMixin, OneVsOneMixin, Estimator):
     """Support vector classifier with a data-adaptive nonparametric kernel.
 
     The Gram matrix K of a support vector classifier is replaced by F∘K, where the

@@ -3,11 +3,12 @@
 from numbers import Real
 
 import numpy as np
-from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.base import RegressorMixin
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
 from adakern._utils.arrays import answer_like, as_numpy, validate_arrays
+from adakern._utils.base import Estimator
 from adakern._utils.validation import finite_answer
 from adakern.dank.base import DANKMixin, shares_parameters
 from adakern.kernels import check_square
@@ -16,7 +17,7 @@ __all__ = ["DANKRegressor"]
 
 
 @shares_parameters
-class DANKRegressor(DANKMixin, RegressorMixin, BaseEstimator):
+class DANKRegressor(DANKMixin, RegressorMixin, Estimator):
     """Epsilon support vector regression with a data-adaptive nonparametric kernel.
 
     The Gram matrix K of a support vector regression is replaced by F∘K, where the

@@ -4,10 +4,10 @@ from dataclasses import dataclass
 from numbers import Integral, Real
 
 import numpy as np
-from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from adakern._utils.base import Estimator
 from adakern._utils.memory import require_memory
 from adakern._utils.warn import warn_user
 from adakern.kernels import KernelMixin, by_row_blocks, nearest_rows
@@ -24,7 +24,7 @@ __all__ = ["KNPLClassifier"]
 PSD_KERNELS = ("rbf", "laplacian", "l2-laplacian", "poly", "linear")
 
 
-class KNPLClassifier(KernelMixin, OneVsOneMixin, BaseEstimator):
+class KNPLClassifier(KernelMixin, OneVsOneMixin, Estimator):
     """SVM with the kernel G∘K: a fixed kernel K and a learned pairwise layer G.
 
     Solves max over dual variables a, min over positive semidefinite G with G1 = n1, of

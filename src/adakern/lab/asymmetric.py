@@ -3,10 +3,11 @@
 from numbers import Real
 
 import numpy as np
-from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
+from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
+from adakern._utils.base import Estimator
 from adakern._utils.threads import one_scipy_thread
 from adakern._utils.validation import finite_answer, validate_data
 from adakern.kernels import KernelMixin
@@ -15,9 +16,7 @@ from adakern.lab.linear import solver
 __all__ = ["AsymmetricKernelRidge"]
 
 
-class AsymmetricKernelRidge(
-    KernelMixin, MultiOutputMixin, RegressorMixin, BaseEstimator
-):
+class AsymmetricKernelRidge(KernelMixin, MultiOutputMixin, RegressorMixin, Estimator):
     """Kernel ridge regression for kernels with K(x, t) != K(t, x).
 
     With two feature maps, K(x, t) = <phi(x), psi(t)>, the problem

@@ -5,12 +5,13 @@ from numbers import Integral, Real
 
 import numpy as np
 from array_api_compat import array_namespace
-from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.base import RegressorMixin
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from adakern._utils.arrays import asarray_like, validate_arrays
+from adakern._utils.base import Estimator
 from adakern._utils.threads import one_blas_thread
 from adakern._utils.validation import finite_answer
 from adakern.kernels import row_blocks
@@ -25,7 +26,7 @@ from adakern.lab.training import History, TrainingData
 __all__ = ["LABRBFRegressor"]
 
 
-class LABRBFRegressor(RegressorMixin, BaseEstimator):
+class LABRBFRegressor(RegressorMixin, Estimator):
     """Kernel regression whose support data have a trained bandwidth vector each.
 
     The kernel is K(t, x_j) = exp(-D) or exp(-sqrt(D)), with

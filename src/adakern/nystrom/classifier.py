@@ -1,12 +1,13 @@
 """Kernel ridge classification with the kernel that a Nyström criterion selects."""
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import ClassifierMixin
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.preprocessing import LabelBinarizer
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
+from adakern._utils.base import Estimator
 from adakern._utils.validation import finite_answer, validate_data
 from adakern.nystrom.selector import NystromKernelSelector
 
@@ -22,7 +23,7 @@ SELECTOR_PARAMETERS = (
 )
 
 
-class SelectedKernelRidgeClassifier(ClassifierMixin, BaseEstimator):
+class SelectedKernelRidgeClassifier(ClassifierMixin, Estimator):
     """Choose a kernel by its approximate criterion, then train on all rows with it.
 
     How Ding et al. use their Algorithm 1: the Nyström approximations of

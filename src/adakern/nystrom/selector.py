@@ -5,12 +5,12 @@ import warnings
 from numbers import Real
 
 import numpy as np
-from sklearn.base import BaseEstimator
 from sklearn.model_selection import ParameterGrid
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from adakern._utils.base import Estimator
 from adakern._utils.validation import validate_data
 from adakern.kernels import resolve_gamma
 from adakern.nystrom.columns import KernelColumns, encode_targets
@@ -61,7 +61,7 @@ CANDIDATE_KEYS = {
 LARGEST_VALUE = 1e140
 
 
-class NystromKernelSelector(NystromFeaturesMixin, BaseEstimator):
+class NystromKernelSelector(NystromFeaturesMixin, Estimator):
     """Choose a kernel by a criterion that Nyström approximations make affordable.
 
     For each candidate kernel, columns are sampled, the approximation

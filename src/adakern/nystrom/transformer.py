@@ -5,13 +5,13 @@ from numbers import Integral
 
 import numpy as np
 from sklearn.base import (
-    BaseEstimator,
     ClassNamePrefixFeaturesOutMixin,
     TransformerMixin,
 )
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from adakern._utils.base import Estimator
 from adakern._utils.validation import finite_answer, validate_data
 from adakern.kernels import KernelMixin, gram_matrix
 from adakern.linalg import ranked_eigh
@@ -67,7 +67,7 @@ class NystromFeaturesMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         return finite_answer(self, K @ self.normalization_.T)
 
 
-class CriterionNystroem(NystromFeaturesMixin, KernelMixin, BaseEstimator):
+class CriterionNystroem(NystromFeaturesMixin, KernelMixin, Estimator):
     """Nyström features with landmarks chosen by any of the column samplers.
 
     A drop-in for :class:`sklearn.kernel_approximation.Nystroem`, which draws its

@@ -19,6 +19,8 @@ _PASSED_ON = {
     "track": ("adakern.bench.stages.track", "make MLflow say what the files say"),
     "publish": ("adakern.bench.report.publish", "keep a run in docs/results"),
 }
+#: Commands of these whose names and folders are those of the repository.
+_IN_REPOSITORY = ("describe", "publish")
 
 
 def main(argv=None):
@@ -167,6 +169,8 @@ def _pass_on(command, argv):
         if error.name != name:
             raise
         sys.exit(f"adakern {command}: this version has no {name}")
+    if command in _IN_REPOSITORY and (CONF.parent / "Snakefile").exists():
+        os.chdir(CONF.parent)
     sys.argv = [f"adakern {command}", *argv]
     return module.main()
 

@@ -7,6 +7,7 @@ solve is, and the jobs that have finished tell how fast each method goes.
 import re
 import subprocess
 import sys
+import threading
 import time
 from collections import defaultdict
 from math import prod
@@ -47,6 +48,9 @@ _STAGED = re.compile(r"([^ ]+) / ([^ ]+) repeats (\d+-\d+)$")
 class Work:
     """How much there is to do, how much is done, and when it may be over.
 
+    A job takes the time that every job takes (a process starts, packages are imported),
+    which the quickest one so far tells, and its size by the speed of its method.
+
     Parameters
     ----------
     sizes : mapping of (str, str, str, str) to float
@@ -54,10 +58,16 @@ class Work:
         in units of which every method has its own speed.
     """
 
+    #: What has to be known before anything is foretold: of the work in all, the part
+    #: that is done; of the work that is left, the part whose methods have been timed.
+    LEAST_DONE, LEAST_TIMED = 0.03, 0.5
+
     def __init__(self, sizes):
         self.left = dict(sizes)
         self.spent = 0.0
-        self._done = defaultdict(lambda: [0.0, 0.0])  # (stage, method): seconds, size
+        self.start_up = float("inf")
+        # (stage, method): jobs, seconds, size
+        self._done = defaultdict(lambda: [0, 0.0, 0.0])
 
     def finish(self, key, seconds):
         """A job took that long."""
@@ -65,26 +75,43 @@ class Work:
         if size is None:
             return
         self.spent += seconds
-        rate = self._done[key[0], key[2]]
-        rate[0] += seconds
-        rate[1] += size
+        self.start_up = min(self.start_up, seconds)
+        done = self._done[key[0], key[2]]
+        for i, more in enumerate((1, seconds, size)):
+            done[i] += more
 
     def seconds_left(self):
         """Expected seconds of the jobs that are left, one after the other."""
-        rates = {key: seconds / size for key, (seconds, size) in self._done.items()}
-        if not rates:
+        if not self._done:
             return None
-        usual = sorted(rates.values())[len(rates) // 2]
-        return sum(
-            size * rates.get((stage, method), usual)
-            for (stage, _, method, _), size in self.left.items()
-        )
+        timed, untimed = self._foretold()
+        return timed + untimed
+
+    def _foretold(self):
+        """Seconds of what is left: of methods that were timed, and of the others."""
+        speeds = {
+            key: max(seconds - jobs * self.start_up, 0.0) / size
+            for key, (jobs, seconds, size) in self._done.items()
+        }
+        usual = sorted(speeds.values())[len(speeds) // 2]
+        sums = {True: 0.0, False: 0.0}
+        for (stage, _, method, _), size in self.left.items():
+            speed = speeds.get((stage, method), usual)
+            sums[(stage, method) in speeds] += self.start_up + size * speed
+        return sums[True], sums[False]
 
     @property
     def share(self):
-        """Part of the work that is done, between 0 and 1; None before the first."""
-        left = self.seconds_left()
-        return None if left is None else self.spent / max(self.spent + left, 1e-9)
+        """Part of the work that is done, between 0 and 1; None where nobody can say."""
+        if not self._done:
+            return None
+        if not self.left:
+            return 1.0
+        timed, untimed = self._foretold()
+        share = self.spent / max(self.spent + timed + untimed, 1e-9)
+        known = timed / max(timed + untimed, 1e-9)
+        is_known = share >= self.LEAST_DONE and known >= self.LEAST_TIMED
+        return share if is_known else None
 
 
 def sizes_of(plan):
@@ -189,18 +216,33 @@ class _Line:
         self.work = Work(sizes_of(plan))
         self.cells = {}
         self.start = time.monotonic()
+        self.end_at = None  # expected, on the same clock
         self.label, self.printed = "", -1
+        self.lock, self.over = threading.RLock(), threading.Event()
+        if self.live:
+            threading.Thread(target=self._tick, daemon=True).start()
+
+    def _tick(self):
+        """The clock goes on while a long job says nothing."""
+        while not self.over.wait(1.0):
+            self.show()
 
     def finish(self, started, stage, what):
         """A job is done; a solve may change who is ahead."""
-        if match := _STAGED.match(what):
-            key = (stage, *match.groups())
-            self.work.finish(key, time.monotonic() - started)
-            if stage == "solve":
-                dataset, method, batch = match.groups()
-                folder = self.plan.results / "records" / dataset / method
-                self._read(folder / f"{batch}.json")
-        self.show()
+        with self.lock:
+            if match := _STAGED.match(what):
+                self._count((stage, *match.groups()), time.monotonic() - started)
+            self.show()
+
+    def _count(self, key, seconds):
+        self.work.finish(key, seconds)
+        share, now = self.work.share, time.monotonic()
+        if share is not None:
+            self.end_at = now + (now - self.start) * (1 - share) / share
+        stage, dataset, method, batch = key
+        if stage == "solve":
+            folder = self.plan.results / "records" / dataset / method
+            self._read(folder / f"{batch}.json")
 
     def _read(self, path):
         for record in read_json(path) if path.exists() else []:
@@ -230,35 +272,45 @@ class _Line:
 
     def show(self, label=None):
         """Draw the line; on no terminal only at every twentieth of the work."""
-        self.label = label or self.label
-        share = self.work.share
-        if not self.live:
-            if share is not None and int(20 * share) > self.printed:
-                self.printed = int(20 * share)
-                print(self._text(share), file=self.stream, flush=True)
-            return
-        width = _columns()
-        text = self._text(share) if share is not None else self.label
-        if len(text) + len(self.label) + 3 <= width and share is not None:
-            text += f" · {self.label}"
-        print(f"\r\033[K{text[: width - 1]}", end="", file=self.stream, flush=True)
+        with self.lock:
+            self.label = label or self.label
+            share = self.work.share
+            if not self.live:
+                if share is not None and int(20 * share) > self.printed:
+                    self.printed = int(20 * share)
+                    print(self._text(share), file=self.stream, flush=True)
+            elif not self.over.is_set():
+                width = _columns()
+                text = self._text(share)
+                if len(text) + len(self.label) + 3 <= width:
+                    text += f" · {self.label}"
+                line = f"\r\033[K{text[: width - 1]}"
+                print(line, end="", file=self.stream, flush=True)
 
     def _text(self, share):
-        elapsed = time.monotonic() - self.start
-        parts = [f"{100 * share:3.0f} %", duration(round(elapsed))]
-        if 0 < share < 1:
-            parts.append(f"about {duration(round(elapsed * (1 - share) / share))} left")
+        """Without a share, as long as too little is known to foretell anything."""
+        now = time.monotonic()
+        parts = [duration(round(now - self.start))]
+        if share is not None:
+            parts.insert(0, f"{100 * share:3.0f} %")
+            if share < 1 and self.end_at is not None:
+                left = max(round(self.end_at - now), 0)
+                parts.append(f"about {duration(left)} left")
         return " · ".join(filter(None, [*parts, self.ahead()]))
 
     def say(self, text):
         """A line that stays."""
-        if self.live:
-            print("\r\033[K", end="", file=self.stream)
-        print(text, file=self.stream, flush=True)
+        with self.lock:
+            if self.live:
+                print("\r\033[K", end="", file=self.stream)
+            print(text, file=self.stream, flush=True)
 
     def end(self, returncode):
-        if self.live:
-            print("\r\033[K", end="", file=self.stream, flush=True)
+        """Rub it out; say that the run stopped, where it did."""
+        with self.lock:
+            self.over.set()
+            if self.live:
+                print("\r\033[K", end="", file=self.stream, flush=True)
         if returncode:
             self.say(
                 "Stopped. What is finished is kept: the same command goes on from "

@@ -148,9 +148,9 @@ def _check_selection(override, conf):
             f"the override {override!r} opens a list and does not close it; a list has "
             "no blank after a comma: dataset=[a,b]"
         )
-    if "=" not in override and not override.startswith("~"):
+    if not group or ("=" not in override and not override.startswith("~")):
         raise ConfigError(
-            f"the override {override!r} has no value; write key=value, such as "
+            f"the override {override!r} is not of the form key=value, such as "
             "protocol.repeats=3"
         )
     if group in GROUPS:

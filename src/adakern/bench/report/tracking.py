@@ -88,7 +88,14 @@ class _Run(NamedTuple):
 
 
 def log_records(
-    records, *, experiment, tracking_uri=None, config=None, entries=None, curves=None
+    records,
+    *,
+    experiment,
+    tracking_uri=None,
+    config=None,
+    entries=None,
+    curves=None,
+    models=None,
 ):
     """Log records of solves; what is up to date is left alone.
 
@@ -114,6 +121,9 @@ def log_records(
     curves : mapping of (str, str) to mapping, default=None
         Data set and method -> parameter -> scores of the search along its values;
         logged as metrics of as many steps.
+    models : callable, default=None
+        From a record to the files of its fitted model, path in the model's folder ->
+        file; they become the artifact ``model`` of its run.
 
     Returns
     -------
@@ -133,7 +143,9 @@ def log_records(
             "log each experiment under its own name."
         )
     cells = _cells_of(records, entries or {}, curves or {})
-    solves = [_run_of(record, config) for record in records]
+    solves = [
+        _run_of(record, config, models(record) if models else {}) for record in records
+    ]
     return _log([*cells, *solves], experiment, tracking_uri)
 
 
@@ -387,7 +399,7 @@ def _seconds(record):
     return sum(record.get(f"{stage}_seconds") or 0 for stage in ("fit", "predict"))
 
 
-def _run_of(record, config):
+def _run_of(record, config, model):
     tags = _tags(record, "method", "task", "repeat", "status")
     tags |= {"kind": "solve", "code_version": str(record.get("code_version"))}
     if record.get("reason"):
@@ -396,6 +408,9 @@ def _run_of(record, config):
     artifacts = {"record.json": text}
     if config is not None:
         artifacts["config.yaml"] = config
+    artifacts |= {f"model/{name}": path for name, path in model.items()}
+    # MLmodel holds a number of the model's own.
+    made = model["MLmodel"].read_text(encoding="utf-8") if "MLmodel" in model else ""
     return _Run(
         key=_key(record),
         name=f"repeat {record['repeat']}",
@@ -406,7 +421,7 @@ def _run_of(record, config):
         seconds=_seconds(record),
         failed=record["status"] != "ok",
         artifacts=artifacts,
-        digest=_sha256(text.encode()),
+        digest=_sha256((text + made).encode()),
         parent=_cell_key(record),
         inputs=_inputs(record, {}),
     )

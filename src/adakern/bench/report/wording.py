@@ -19,11 +19,11 @@ def duration(seconds):
     """Seconds as people say them.
 
     >>> from adakern.bench.report.wording import duration
-    >>> duration(3.14159), duration(75), duration(7300)
-    ('3.1 s', '1 min 15 s', '2 h 2 min')
+    >>> duration(3.14159), duration(3), duration(75), duration(7300)
+    ('3.1 s', '3 s', '1 min 15 s', '2 h 2 min')
     """
     if seconds < 60:
-        return f"{seconds:.1f} s"
+        return f"{seconds} s" if isinstance(seconds, int) else f"{seconds:.1f} s"
     if seconds < 3600:
         minutes, rest = divmod(round(seconds), 60)
         return f"{minutes} min {rest} s"

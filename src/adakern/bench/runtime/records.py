@@ -11,7 +11,7 @@ from adakern._utils.files import read_json
 from adakern.bench.runtime.batches import repeats_of
 from adakern.evaluation import MAIN_METRIC
 
-__all__ = ["find_records", "read_records", "to_frame"]
+__all__ = ["find_records", "read_file", "read_records", "to_frame"]
 
 # Nested parts of a record and the prefix of their columns.
 _PREFIXES = {
@@ -63,7 +63,7 @@ def read_records(paths):
     """
     records, origin = [], {}
     for path in paths:
-        for record in _read_file(path):
+        for record in read_file(path):
             key = tuple(record[name] for name in _KEY)
             if key in origin:
                 raise ValueError(
@@ -83,7 +83,8 @@ def read_records(paths):
     return sorted(records, key=lambda record: [record[name] for name in _KEY])
 
 
-def _read_file(path):
+def read_file(path):
+    """The records of one file, each with the keys that every record has."""
     content = read_json(path)
     records = content if isinstance(content, list) else [content]
     for record in records:

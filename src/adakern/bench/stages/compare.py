@@ -221,7 +221,10 @@ def main(argv=None):
                 f"{results} holds no records/<dataset>/<method>/*.json; "
                 "name the folder of one experiment, such as results/quickstart"
             )
-        compare(records, results, arguments.published)
+        try:
+            compare(records, results, arguments.published)
+        except ValueError as error:
+            parser.error(str(error))
     print_table(results)
 
 

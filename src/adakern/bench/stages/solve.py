@@ -1,9 +1,11 @@
 """Stage ``solve``: fit, predict, time, and write down what happened."""
 
 import pickle
+import shutil
 import sys
 import time
 import warnings
+from pathlib import Path
 
 import numpy as np
 from sklearn.base import is_classifier
@@ -16,6 +18,7 @@ from adakern.bench.runtime.attempts import each_repeat
 from adakern.bench.runtime.batches import repeats_of
 from adakern.bench.runtime.isolate import isolated
 from adakern.bench.runtime.machine import machine, package_versions
+from adakern.bench.runtime.models import save_model
 from adakern.bench.stages.estimators import make_estimator
 from adakern.bench.stages.prepare import prepare
 from adakern.bench.stages.split import load_split
@@ -41,7 +44,8 @@ def run(inputs, outputs, params):
 
     def work(repeat):
         found = searched.get(repeat, {"status": "ok", "best_params": {}})
-        record = _solve_or_explain(inputs, params, repeat, found)
+        keep = Path(outputs["models"], str(repeat)) if "models" in outputs else None
+        record = _solve_or_explain(inputs, params, repeat, found, keep)
         _report_progress(record)
         return record
 
@@ -50,6 +54,8 @@ def run(inputs, outputs, params):
         return EMPTY | _known_before(params, repeat, {"best_params": {}}) | ending
 
     repeats = repeats_of(outputs["record"])
+    if "models" in outputs:
+        Path(outputs["models"]).mkdir(parents=True, exist_ok=True)
     records = each_repeat(repeats, params["attempt"], params["journal"], work, give_up)
     write_json(outputs["record"], records)
 
@@ -63,7 +69,7 @@ def _report_progress(record):
     )
 
 
-def _solve_or_explain(inputs, params, repeat, found):
+def _solve_or_explain(inputs, params, repeat, found, keep):
     """The record of one repeat, whatever becomes of it."""
     record = _known_before(params, repeat, found)
     if found["status"] != "ok":
@@ -76,6 +82,7 @@ def _solve_or_explain(inputs, params, repeat, found):
         params,
         found["best_params"],
         repeat,
+        keep,
         time_limit=params["time_limit"],
     )
     ending = {
@@ -128,8 +135,10 @@ EMPTY = dict.fromkeys(
 ) | {"metrics": {"train": {}, "test": {}}, "warnings": [], "extra": {}}
 
 
-def solve_one(table_path, split_path, params, best_params, repeat):
+def solve_one(table_path, split_path, params, best_params, repeat, keep=None):
     """Fit one estimator on one split and measure it.
+
+    The fitted model is saved in the folder `keep`, where one is named.
 
     Returns
     -------
@@ -159,6 +168,8 @@ def solve_one(table_path, split_path, params, best_params, repeat):
         on_train = data.restore(estimator.predict(data.X_train))
         size = model_bytes(estimator)
         beyond = beyond_predictions(estimator, data)
+        if keep is not None:
+            _keep(estimator, data, keep, params["preparation"])
     # Of the whole table: a part that lacks a class must not turn F1 into another one.
     labels = np.unique(table.y) if table.task == "classification" else None
     return {
@@ -180,6 +191,16 @@ def solve_one(table_path, split_path, params, best_params, repeat):
         "data_sha256": table.provenance.get("sha256"),
         **fitted_facts(estimator),
     }
+
+
+def _keep(estimator, data, folder, preparation):
+    """Save the model; one that skops cannot write is a warning in the record."""
+    rows = data.X_test[:5]
+    try:
+        save_model(estimator, rows, estimator.predict(rows), folder, preparation)
+    except Exception as error:  # whatever a third-party model raises
+        shutil.rmtree(folder, ignore_errors=True)
+        warnings.warn(f"the model was not kept: {error}", stacklevel=1)
 
 
 def model_bytes(estimator):

@@ -4,13 +4,14 @@ By hand, from the files and at will: ``python -m adakern.bench.stages.track resu
 """
 
 import argparse
+from functools import partial
 from itertools import groupby
 from pathlib import Path
 
 import pandas as pd
 import yaml
 
-from adakern._utils.files import read_json, write_json
+from adakern._utils.files import write_json
 from adakern.bench.report.curves import read_search, search_curves
 from adakern.bench.report.tracking import (
     DEFAULT_URI,
@@ -20,7 +21,8 @@ from adakern.bench.report.tracking import (
     log_summary,
     prune,
 )
-from adakern.bench.runtime.records import find_records
+from adakern.bench.runtime.models import kept_models
+from adakern.bench.runtime.records import find_records, read_file
 
 __all__ = ["main", "rebuild", "run", "track"]
 
@@ -68,6 +70,7 @@ def track(records, *, tracking_uri=None):
             config=config,
             entries=entries,
             curves=_curves(results, batch),
+            models=partial(kept_models, results),
         )
     return total
 
@@ -136,8 +139,7 @@ def _text_or_none(path):
 def _by_experiment(paths):
     records = []
     for path in paths:
-        content = read_json(path)
-        records += content if isinstance(content, list) else [content]
+        records += read_file(path)
     records.sort(key=lambda record: record["experiment"])
     for experiment, batch in groupby(records, key=lambda r: r["experiment"]):
         yield experiment, list(batch)
@@ -179,7 +181,10 @@ def main(argv=None):
     if not folders:
         parser.error(f"{arguments.results} holds no records/ of an experiment")
     for folder in folders:
-        logged = rebuild(folder, tracking_uri=arguments.tracking_uri)
+        try:
+            logged = rebuild(folder, tracking_uri=arguments.tracking_uri)
+        except ValueError as error:
+            parser.error(str(error))
         print(
             f"{folder.name}: {logged.written} runs written, {logged.unchanged} up to "
             f"date, {logged.removed} removed"

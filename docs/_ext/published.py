@@ -1,0 +1,152 @@
+"""Pages of what full runs measured: one for each folder of ``docs/results``.
+
+They are written when Sphinx starts, from the files that `adakern publish` keeps there.
+"""
+
+import json
+import re
+import shutil
+from pathlib import Path
+
+import pandas as pd
+import yaml
+
+from adakern.bench.report.tables import (
+    LABELS,
+    MARKS,
+    comparison_grids,
+    display,
+    read_tables,
+)
+from adakern.bench.report.wording import duration
+
+MOST_ROWS = 40
+
+
+def setup(app):
+    """Called by Sphinx."""
+    app.connect("builder-inited", lambda app: write_pages(Path(app.srcdir)))
+    app.connect("source-read", _link_to_pages)
+    return {"parallel_read_safe": True}
+
+
+def write_pages(docs):
+    """Write ``published/<experiment>.md`` and ``published/index.md``."""
+    out = docs / "published"
+    shutil.rmtree(out, ignore_errors=True)
+    out.mkdir()
+    names, boards = [], []
+    for folder in sorted((docs / "results").iterdir()):
+        if (folder / "provenance.json").exists():
+            has_board = any(folder.glob("tables/leaderboard*.csv"))
+            (boards if has_board else names).append(folder.name)
+            text = "\n\n".join(filter(None, _page(folder)))
+            (out / f"{folder.name}.md").write_text(text + "\n", encoding="utf-8")
+    parts = {"Leaderboards": boards, "Experiments": names}
+    lists = [_contents(title, listed) for title, listed in parts.items() if listed]
+    (out / "index.md").write_text(
+        "# Published reports\n\nWhat full runs measured, a page an experiment; "
+        "[what of it reproduced](../results/README.md) is told beside them.\n\n"
+        + "\n".join(lists),
+        encoding="utf-8",
+    )
+
+
+def _contents(title, names):
+    lines = [f"## {title}", "", "```{toctree}", ":maxdepth: 1", "", *names, "```", ""]
+    return "\n".join(lines)
+
+
+def _link_to_pages(app, docname, source):
+    """Links of the overview to folders lead to their pages."""
+    if docname == "results/README":
+        source[0] = re.sub(r"\]\((\w+)\)", r"](../published/\1.md)", source[0])
+
+
+def _page(folder):
+    config = yaml.safe_load((folder / "config.yaml").read_text(encoding="utf-8"))
+    yield f"# {folder.name}: {config.get('title') or config['name']}"
+    yield str(config.get("description") or "").strip()
+    yield _origin(json.loads((folder / "provenance.json").read_text(encoding="utf-8")))
+    if (folder / "summary.csv").exists():
+        yield from _comparison(read_tables(folder))
+    for path in sorted(folder.glob("figures/*.svg")):
+        yield f"## {_caption(path)}"
+        yield f"![{_caption(path)}](../{path.relative_to(folder.parents[1])})"
+    for path in sorted(folder.glob("tables/*.csv")):
+        yield f"## Table: {_caption(path).lower()}"
+        yield from _whole_table(pd.read_csv(path), path)
+
+
+def _caption(path):
+    return path.stem.replace("_", " ").replace("-", " ").capitalize()
+
+
+def _origin(facts):
+    parts = [f"Measured on {facts['date']}"]
+    if facts.get("commit"):
+        parts.append(f"commit {facts['commit'][:10]}")
+    if facts.get("wall_seconds"):
+        parts.append(f"{duration(facts['wall_seconds'])} in all")
+    if facts.get("solves"):
+        parts.append(f"{facts['solves']} solves in {facts['repeats']} repeats")
+    text = ", ".join(parts) + "."
+    command = facts.get("command")
+    return text + (f" The command:\n\n```bash\n{command}\n```" if command else "")
+
+
+def _comparison(tables):
+    """A table a task: methods as rows by mean rank, data sets as columns."""
+    ranks = tables["ranks"].set_index(["task", "method"])["average_rank"]
+    for grid in comparison_grids(tables["summary"], tables["ttest"]):
+        rank = {m: ranks.get((grid.task, m), float("nan")) for m in grid.methods}
+        order = sorted(grid.methods, key=lambda m: (rank[m] != rank[m], rank[m], m))
+        yield f"## {grid.task.capitalize()}: {LABELS[grid.metric]}"
+        rows = [
+            [
+                method,
+                "–" if rank[method] != rank[method] else f"{rank[method]:.2f}",
+                *(_cell(grid, dataset, method) for dataset in grid.datasets),
+            ]
+            for method in order
+        ]
+        yield _markdown(["method", "mean rank", *grid.datasets], rows)
+    yield (
+        "Means on the test part, their standard deviations behind ±. Bold: the best "
+        "of its column; significantly worse than it at the 5 % level: "
+        f"{MARKS['paired']} by the paired t-test, {MARKS['corrected']} by the "
+        "corrected one too."
+    )
+    if len(published := tables["published"]):
+        yield "## Beside the published numbers"
+        columns = ["dataset", "method", "split", "metric"]
+        columns += ["mean_published", "mean_measured", "difference"]
+        yield from _whole_table(published[columns], "published.csv")
+
+
+def _cell(grid, dataset, method):
+    cell = grid.cells.get((dataset, method))
+    if cell is None:
+        return "–"
+    if not cell.n:
+        return "failed"
+    mean = display(grid.metric, cell.mean)
+    mean = f"**{mean}**" if cell.best else mean
+    spread = f" ± {display(grid.metric, cell.std)}" if cell.n > 1 else ""
+    return f"{mean}{spread} {cell.mark}".strip()
+
+
+def _whole_table(frame, path):
+    cells = [
+        [f"{value:.4g}" if isinstance(value, float) else str(value) for value in row]
+        for row in frame.itertuples(index=False)
+    ]
+    yield _markdown(frame.columns, cells[:MOST_ROWS])
+    if len(cells) > MOST_ROWS:
+        yield f"{len(cells) - MOST_ROWS} more rows are in `{Path(path).name}`."
+
+
+def _markdown(columns, rows):
+    lines = [list(map(str, columns)), ["---"] * len(columns), *rows]
+    escaped = ([str(cell).replace("|", "\\|") for cell in line] for line in lines)
+    return "\n".join(f"| {' | '.join(line)} |" for line in escaped)

@@ -1,0 +1,50 @@
+"""The base of all estimators: scikit-learn's, with links to adakern's own pages."""
+
+from importlib.metadata import PackageNotFoundError, metadata
+from pathlib import Path
+
+from sklearn.base import BaseEstimator
+
+__all__ = ["Estimator", "documentation"]
+
+#: What `make docs` writes, beside a checkout.
+BUILT = Path(__file__).resolve().parents[3] / "docs" / "_build" / "html"
+
+
+class Estimator(BaseEstimator):
+    """scikit-learn's base, whose picture in a notebook links to the API page."""
+
+    _doc_link_module = "adakern"
+
+    @property
+    def _doc_link_template(self):
+        home = documentation()
+        return f"{home}/api/{{page}}.html" if home else ""
+
+    def _doc_link_url_param_generator(self):
+        cls = type(self)
+        room = cls.__module__.split(".")[1]
+        return {"page": ".".join(("adakern", *_shelf(room), cls.__qualname__))}
+
+
+def _shelf(room):
+    # Baselines are imported from their room, all others from adakern itself.
+    return ("baselines",) if room == "baselines" else ()
+
+
+def documentation():
+    """Address of the documentation: the one built here, else that of the package.
+
+    Returns
+    -------
+    str
+        Without a slash at its end; "" where there is neither.
+    """
+    if (BUILT / "index.html").exists():
+        return BUILT.as_uri()
+    try:
+        stated = metadata("adakern").get_all("Project-URL") or []
+    except PackageNotFoundError:
+        return ""
+    urls = dict(line.split(", ", 1) for line in stated)
+    return urls.get("Documentation", "").rstrip("/")

@@ -1,0 +1,68 @@
+"""Fitted models as MLflow keeps them: skops format, with a signature.
+
+skops names every type that a file holds and makes none that the reader does not trust,
+where unpickling runs whatever the file says.
+"""
+
+from pathlib import Path
+
+from adakern.bench.runtime.machine import package_versions
+
+__all__ = ["kept_models", "save_model"]
+
+
+def save_model(estimator, X, prediction, folder, preparation):
+    """Write a folder that ``mlflow.sklearn.load_model`` reads.
+
+    Parameters
+    ----------
+    estimator : object
+        Fitted, on prepared features: scaled, gaps filled, words as columns.
+    X, prediction : ndarray
+        Some prepared rows and what it predicts for them, for the signature.
+    folder : Path
+        Not there yet.
+    preparation : mapping
+        How the features were prepared; noted with the model.
+    """
+    # MLflow takes a second to import; only runs that keep models pay for it.
+    import mlflow.sklearn
+    import skops.io
+    from mlflow.models import infer_signature
+
+    folder = Path(folder)
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    own_types = skops.io.get_untrusted_types(data=skops.io.dumps(estimator))
+    needed = package_versions() | {"skops": skops.__version__}
+    del needed["python"]
+    mlflow.sklearn.save_model(
+        estimator,
+        folder,
+        serialization_format=mlflow.sklearn.SERIALIZATION_FORMAT_SKOPS,
+        skops_trusted_types=own_types,
+        signature=infer_signature(X, prediction),
+        metadata={"preparation": dict(preparation)},
+        # Stated, since MLflow else finds them out by loading the model: seconds.
+        pip_requirements=[f"{name}=={version}" for name, version in needed.items()],
+    )
+
+
+def kept_models(results, record):
+    """Files of the model of a record, by their path in its folder; {} without one.
+
+    Parameters
+    ----------
+    results : Path
+        Folder of one experiment.
+    record : dict
+
+    Returns
+    -------
+    dict of str to Path
+    """
+    cell = Path(results) / "models" / record["dataset"] / record["method"]
+    found = {}
+    for folder in cell.glob(f"*/{record['repeat']}"):
+        files = (path for path in folder.rglob("*") if path.is_file())
+        found = {path.relative_to(folder).as_posix(): path for path in files}
+    return found
