@@ -1,7 +1,6 @@
 """What the adaptive regressor and classifier share: folds, members, their table."""
 
 import time
-import warnings
 from dataclasses import dataclass, field
 from numbers import Integral, Real
 
@@ -16,6 +15,7 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
+from adakern._utils.warn import warn_user
 from adakern.adaptive.folds import assign_folds, merge_repetitions
 from adakern.adaptive.other_members import ConstantMember
 from adakern.adaptive.plan import MEMBERS, default_members, make_member, seconds
@@ -213,10 +213,9 @@ class AdaptiveKernel(BaseEstimator):
                 if self.verbose:
                     print(f"[{type(self).__name__}] {name}: {took:.1f} s")
         if skipped:
-            warnings.warn(
+            warn_user(
                 f"time_limit={self.time_limit} s was too short for the members "
                 f"{', '.join(skipped)}; used: {', '.join(self._oof) or 'the mean'}",
-                stacklevel=4,
             )
 
     def _estimate(self, name, table):

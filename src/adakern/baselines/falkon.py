@@ -1,6 +1,5 @@
 """Falkon: Nyström kernel ridge regression by preconditioned conjugate gradients."""
 
-import warnings
 from numbers import Integral, Real
 
 import numpy as np
@@ -12,6 +11,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from adakern._utils.threads import one_scipy_thread
 from adakern._utils.validation import validate_data
+from adakern._utils.warn import warn_user
 from adakern.baselines.expansion import KernelExpansionMixin
 from adakern.kernels import KERNELS
 
@@ -148,12 +148,11 @@ class FalkonRegressor(KernelExpansionMixin, RegressorMixin, BaseEstimator):
                 operator, right, self.max_iter, self.tol
             )
         if gap > self.tol:
-            warnings.warn(
+            warn_user(
                 f"FalkonRegressor: residual at {gap:.1e} of its start, above "
                 f"tol={self.tol:.1e}, after max_iter={self.max_iter} iterations; "
                 "raise alpha or max_iter",
                 ConvergenceWarning,
-                stacklevel=2,
             )
         self.dual_coef_ = precondition(v)
         return self

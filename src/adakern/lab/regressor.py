@@ -1,6 +1,5 @@
 """Regression with a radial basis function kernel of locally adaptive bandwidths."""
 
-import warnings
 from numbers import Integral, Real
 
 import numpy as np
@@ -13,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from adakern._utils.arrays import asarray_like, validate_arrays
 from adakern._utils.threads import one_blas_thread
 from adakern._utils.validation import finite_answer
+from adakern._utils.warn import warn_user
 from adakern.kernels import row_blocks
 from adakern.lab.algorithm import BandwidthTraining
 from adakern.lab.kernel import PROFILES, lab_gram_matrix
@@ -359,12 +359,10 @@ class LABRBFRegressor(RegressorMixin, BaseEstimator):
         spread = float(np.mean((target - target.mean()) ** 2))
         self.validation_score_ = 1 - error / spread if spread > 0 else float("nan")
         if self.validation_score_ <= 0:
-            warnings.warn(
+            warn_user(
                 f"LABRBFRegressor predicts the {len(target)} rows held out no better "
                 f"than their mean (R2 = {self.validation_score_:.3g}): there may be "
                 "nothing to learn; else try another profile, or more rows",
-                UserWarning,
-                stacklevel=4,
             )
 
     def _finish(self, data, chosen):

@@ -1,6 +1,5 @@
 """Nyström features on chosen landmarks: a drop-in for scikit-learn's Nystroem."""
 
-import warnings
 from numbers import Integral
 
 import numpy as np
@@ -13,6 +12,7 @@ from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from adakern._utils.validation import finite_answer, validate_data
+from adakern._utils.warn import warn_user
 from adakern.kernels import KernelMixin, gram_matrix
 from adakern.linalg import ranked_eigh
 from adakern.nystrom.columns import KernelColumns
@@ -221,11 +221,9 @@ class CriterionNystroem(NystromFeaturesMixin, KernelMixin, BaseEstimator):
 
     def _landmark_count(self, n_rows):
         if isinstance(self.n_components, Integral) and self.n_components > n_rows:
-            warnings.warn(
+            warn_user(
                 f"n_components={self.n_components} is more than the {n_rows} training "
                 f"rows; all {n_rows} are used",
-                UserWarning,
-                stacklevel=3,
             )
             return n_rows
         return self.n_components
