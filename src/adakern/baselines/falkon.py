@@ -4,6 +4,7 @@ from numbers import Integral, Real
 
 import numpy as np
 from scipy.linalg import cholesky, solve_triangular
+from scipy.sparse.linalg import LinearOperator, cg
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
@@ -21,7 +22,7 @@ __all__ = ["FalkonRegressor"]
 class FalkonRegressor(KernelExpansionMixin, RegressorMixin, BaseEstimator):
     """Kernel ridge regression on a random subset of the data as centres.
 
-    Minimizes ``|K_nm c - y|^2 / n + alpha c'K_mm c`` over the coefficients c of m
+    Minimises ``|K_nm c - y|^2 / n + alpha c'K_mm c`` over the coefficients c of m
     centres. Conjugate gradients solve the normal equations, preconditioned by the same
     problem on the centres alone; K_nm is computed block by block and never stored.
 
@@ -143,11 +144,18 @@ class FalkonRegressor(KernelExpansionMixin, RegressorMixin, BaseEstimator):
         right = precondition_transposed(
             self._normal_product(X, lambda rows, K: residuals[rows]) / n
         )
+        self.n_iter_ = 0
+
+        def count(v):
+            self.n_iter_ += 1
+
+        normal = LinearOperator((m, m), matvec=operator, dtype=np.float64)
         with one_scipy_thread(m):
-            v, self.n_iter_, gap = _conjugate_gradients(
-                operator, right, self.max_iter, self.tol
+            v, unfinished = cg(
+                normal, right, rtol=self.tol, maxiter=self.max_iter, callback=count
             )
-        if gap > self.tol:
+        if unfinished:
+            gap = np.linalg.norm(right - operator(v)) / np.linalg.norm(right)
             warn_user(
                 f"FalkonRegressor: residual at {gap:.1e} of its start, above "
                 f"tol={self.tol:.1e}, after max_iter={self.max_iter} iterations; "
@@ -174,20 +182,3 @@ def _upper_cholesky(K):
             return cholesky(K + jitter * np.trace(K) / len(K) * np.eye(len(K)))
         except np.linalg.LinAlgError:
             jitter *= 10
-
-
-def _conjugate_gradients(operator, b, max_iter, tol):
-    """Solve ``operator(x) = b``: x, the iterations, the relative residual reached."""
-    x, residual = np.zeros_like(b), b.copy()
-    direction, squared = residual.copy(), residual @ residual
-    start = squared or 1.0
-    for count in range(max_iter + 1):
-        gap = np.sqrt(squared / start)
-        if gap <= tol or count == max_iter:
-            return x, count, gap
-        product = operator(direction)
-        step = squared / (direction @ product)
-        x += step * direction
-        residual -= step * product
-        squared, previous = residual @ residual, squared
-        direction = residual + (squared / previous) * direction

@@ -47,7 +47,7 @@ def maximise(saddle, start, *, method="newton", tol=1e-4, max_iter=2000):
     Returns
     -------
     adakern.svm.ascent.Solution
-        Its point is a :class:`adakern.dank.saddle.Point`.
+        Its point is a :class:`adakern.svm.point.Point`.
     """
     with one_scipy_thread(len(saddle.K)):
         return SOLVERS[method](saddle, start, tol=tol, max_iter=max_iter)

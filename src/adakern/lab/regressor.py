@@ -68,7 +68,7 @@ class LABRBFRegressor(RegressorMixin, BaseEstimator):
         Divide the features by their standard deviations first, so that their units do
         not matter. (The target's never does.)
     coef_penalty : float, default=0.0
-        Weight of the squared norm of the coefficients (of the standardized target) in
+        Weight of the squared norm of the coefficients (of the standardised target) in
         the loss of the bandwidths; not negative. For rows too few for the number of
         bandwidths, which then are fitted by large coefficients that cancel.
     locality : {"auto", "global", "shared", "local"}, default="auto"

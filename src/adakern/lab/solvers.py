@@ -78,7 +78,7 @@ def annealed(
 ):
     """Adam on large batches, its step falling to zero over ``horizon`` iterations.
 
-    The noise of the batches finds bandwidths that generalize better than those of a
+    The noise of the batches finds bandwidths that generalise better than those of a
     quasi-Newton method; the falling step (half a cosine) then does without the many
     iterations that a constant one needs to average that noise away. With ``horizon``
     None, before the last round, the step stays.

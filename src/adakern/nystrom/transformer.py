@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from adakern._utils.validation import finite_answer, validate_data
 from adakern._utils.warn import warn_user
-from adakern.kernels import KernelMixin, gram_matrix
+from adakern.kernels import KernelMixin, check_square, gram_matrix
 from adakern.linalg import ranked_eigh
 from adakern.nystrom.columns import KernelColumns
 from adakern.nystrom.sampling import (
@@ -196,16 +196,12 @@ class CriterionNystroem(NystromFeaturesMixin, KernelMixin, BaseEstimator):
             X, y = validate_data(self, X, dtype=np.float64), None
         else:
             X, y = validate_data(self, X, y, dtype=np.float64, multi_output=True)
-        l = X.shape[0]
-        if self.kernel == "precomputed" and X.shape[1] != l:
-            raise ValueError(
-                "a precomputed kernel must be a square matrix for fit, got shape "
-                f"{X.shape}"
-            )
+        if self.kernel == "precomputed":
+            check_square(X)
         self._resolve_kernel(X)
         indices, weights = sample_columns(
             X,
-            self._landmark_count(l),
+            self._landmark_count(len(X)),
             y,
             selection=self.selection,
             **self._kernel_params,
