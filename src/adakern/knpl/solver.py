@@ -131,7 +131,7 @@ def solve_admm(K, y, C, reg, *, max_outer, max_inner, tol):
     """KNPL, Algorithm 2 as printed: Algorithm 1 for the layer, then the SVM, in turn.
 
     The alternation need not converge; ``Saddle.converged`` tells. Parameters as in
-    :func:`solve_exact`, with ``max_inner`` iterations of algorithm 1 in each round.
+    :func:`solve_exact`, with ``max_inner`` iterations of Algorithm 1 in each round.
     """
     dual, history, residuals = classification_dual(y, C), History(), []
     answer, _ = svm_dual(K, y, C)

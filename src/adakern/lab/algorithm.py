@@ -1,4 +1,4 @@
-"""Algorithm 1 of the paper: train the bandwidths, add support data, train again."""
+"""LAB RBF, Algorithm 1: train the bandwidths, add support data, train again."""
 
 from itertools import islice
 
@@ -56,7 +56,7 @@ class BandwidthTraining:
         ------
         Candidate
             First one bandwidth for all; then, where the training starts from it, one
-            trained vector that all support data share; then what algorithm 1 has after
+            trained vector that all support data share; then what Algorithm 1 has after
             some of its rounds, and after the last.
         """
         settings, n_distinct = self.settings, len(self.distinct)

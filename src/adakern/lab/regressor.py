@@ -32,7 +32,7 @@ class LABRBFRegressor(RegressorMixin, BaseEstimator):
     D = sum over m of (theta_jm (t_m - x_jm))^2, or exp(-D) with
     D = sum over m of theta_jm abs(t_m - x_jm). A few training rows are support data: f
     interpolates them by asymmetric kernel ridge regression, and the bandwidths theta
-    are trained so that f fits all the other rows (algorithm 1 of the paper). Rows with
+    are trained so that f fits all the other rows (LAB RBF, Algorithm 1). Rows with
     the largest error join the support data until there are ``max_support``.
 
     What the paper leaves open is decided on rows held out: the strength of the ridge,
@@ -44,7 +44,7 @@ class LABRBFRegressor(RegressorMixin, BaseEstimator):
     Parameters
     ----------
     profile : {"gaussian", "laplacian", "l1-laplacian"}, default="gaussian"
-        exp(-D) (equation 1 of the paper); exp(-sqrt(D)), which suits targets with
+        exp(-D) (LAB RBF, equation 1); exp(-sqrt(D)), which suits targets with
         kinks and is what the authors' published code computes; or exp(-D) with the
         absolute differences, which suits targets that change along single features,
         and takes longer. (The global kernels of :mod:`adakern.kernels` call the last

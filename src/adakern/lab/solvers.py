@@ -112,7 +112,7 @@ def _adam(loss, theta, rates, rng, batch_size, max_grad_norm):
 
 
 def sgd(loss, theta, *, rng, learning_rate, batch_size, max_grad_norm, **_):
-    """Stochastic gradient descent, algorithm 1 of the paper, the gradient clipped."""
+    """Stochastic gradient descent, LAB RBF, Algorithm 1, with clipped gradients."""
     while True:
         value, gradient = _batch_gradient(loss, theta, rng, batch_size, max_grad_norm)
         theta = theta - learning_rate * gradient
