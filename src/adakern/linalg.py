@@ -109,6 +109,10 @@ def project_onto_feasible(v, y, C, total=0.0):
     upper = np.where(y > 0, C, 0.0)
     lower = np.where(y > 0, 0.0, -np.asarray(C, dtype=v.dtype))
     u = y * v
+    missing = abs(u.sum() - total)
+    if missing <= np.finfo(v.dtype).eps * np.abs(v).sum():
+        if (lower <= u).all() and (u <= upper).all():
+            return v.copy()  # rounding would move variables off their bounds
     breakpoints = np.sort(np.concatenate([u - upper, u - lower]))
 
     def excess(t):
