@@ -1,8 +1,8 @@
 """Kernels that adapt to the data: scikit-learn compatible learned-kernel estimators."""
 
-import warnings
 from importlib import import_module
 
+from adakern._utils.warn import warn_user
 from adakern._version import __version__ as __version__
 from adakern.adaptive import AdaptiveKernelClassifier, AdaptiveKernelRegressor
 from adakern.dank import DANKClassifier, DANKRegressor
@@ -32,11 +32,10 @@ def __getattr__(name):
     """The methods that the papers compare with, at the place of version 0.1."""
     baselines = import_module("adakern.baselines")
     if name in baselines.__all__:
-        warnings.warn(
+        warn_user(
             f"adakern.{name} is deprecated and will be gone in version 0.3; "
             f"use adakern.baselines.{name}",
             FutureWarning,
-            stacklevel=2,
         )
         return getattr(baselines, name)
     raise AttributeError(f"module 'adakern' has no attribute {name!r}")

@@ -109,6 +109,9 @@ def project_onto_feasible(v, y, C, total=0.0):
     upper = np.where(y > 0, C, 0.0)
     lower = np.where(y > 0, 0.0, -np.asarray(C, dtype=v.dtype))
     u = y * v
+    inside = (lower <= u).all() and (u <= upper).all()
+    if inside and abs(u.sum() - total) <= np.finfo(v.dtype).eps * np.abs(v).sum():
+        return v.copy()  # rounding would move variables off their bounds
     breakpoints = np.sort(np.concatenate([u - upper, u - lower]))
 
     def excess(t):

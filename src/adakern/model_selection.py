@@ -1,7 +1,6 @@
 """Hyper-parameter search for kernel machines that computes nothing twice."""
 
 import time
-import warnings
 from collections import defaultdict
 
 import numpy as np
@@ -19,6 +18,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import check_array, check_X_y
 
 from adakern._utils.memory import require_memory
+from adakern._utils.warn import warn_user
 from adakern.kernels import (
     DECAYING_KERNELS,
     exponential_decay,
@@ -215,7 +215,7 @@ class KernelSearchCV(GridSearchCV):
             )
             if len(failures) == scores.size:
                 raise ValueError(message)
-            warnings.warn(message, FitFailedWarning, stacklevel=3)
+            warn_user(message, FitFailedWarning)
         out = [
             {"fit_time": f, "score_time": t, "test_scores": s}
             for f, t, s in zip(

@@ -5,8 +5,8 @@ import warnings
 
 __all__ = ["warn_user"]
 
-#: Modules that a call may go through on its way from the user's code.
-INNER = ("adakern.", "sklearn.", "joblib.")
+#: Packages that a call may go through on its way from the user's code.
+INNER = {"adakern", "sklearn", "joblib"}
 
 
 def warn_user(message, category=UserWarning):
@@ -19,6 +19,6 @@ def warn_user(message, category=UserWarning):
         Class of the warning.
     """
     frame, level = sys._getframe(1), 2
-    while frame and frame.f_globals.get("__name__", "").startswith(INNER):
+    while frame and frame.f_globals.get("__name__", "").partition(".")[0] in INNER:
         frame, level = frame.f_back, level + 1
     warnings.warn(message, category, stacklevel=level)

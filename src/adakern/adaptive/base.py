@@ -1,7 +1,6 @@
 """What the adaptive regressor and classifier share: folds, members, their table."""
 
 import time
-import warnings
 from dataclasses import dataclass, field
 from numbers import Integral, Real
 
@@ -17,6 +16,7 @@ from sklearn.utils.validation import (
 
 from adakern._utils.base import Estimator
 from adakern._utils.threads import one_blas_thread
+from adakern._utils.warn import warn_user
 from adakern.adaptive.folds import assign_folds, merge_repetitions
 from adakern.adaptive.kernel_members import FULL_FACTOR, KernelRidgeMember
 from adakern.adaptive.other_members import ConstantMember
@@ -211,11 +211,10 @@ class AdaptiveKernel(Estimator):
                 for view in fold.views.values():
                     view.fit(table.X[table.fold != k])
             if many:
-                warnings.warn(
+                warn_user(
                     f"{len(table.X)} different rows: kernel members stand on "
                     f"max_support={self.max_support} of them (Nyström) instead of all; "
-                    f"members: {', '.join(names)}",
-                    stacklevel=4,
+                    f"members: {', '.join(names)}"
                 )
         skipped, estimated = [], 0.0
         limit = np.inf if self.time_limit is None else self.time_limit
@@ -240,10 +239,9 @@ class AdaptiveKernel(Estimator):
                         f"[{type(self).__name__}] {name}: {self._seconds[name]:.1f} s"
                     )
         if skipped:
-            warnings.warn(
+            warn_user(
                 f"time_limit={self.time_limit} s was too short for the members "
                 f"{', '.join(skipped)}; used: {', '.join(self._oof) or 'the mean'}",
-                stacklevel=4,
             )
 
     def _estimate(self, name, table):

@@ -1,8 +1,8 @@
 """A table as people have it, made numbers: words, gaps, tails, constant columns."""
 
-import warnings
-
 import numpy as np
+
+from adakern._utils.warn import warn_user
 
 __all__ = ["KernelView", "TableReader", "TreeView", "without_double_names"]
 
@@ -90,10 +90,9 @@ class TableReader:
         numbers = _as_numbers(column, missing)
         if numbers is not None:
             return numbers
-        warnings.warn(
+        warn_user(
             f"column {j} held numbers in training and holds words now; what is no "
             "number counts as missing",
-            stacklevel=4,
         )
         return np.array([_number_or_gap(value) for value in column])
 
@@ -142,10 +141,9 @@ def without_double_names(X):
     double = sorted({str(name) for name in names if names.count(name) > 1})
     if not double:
         return X
-    warnings.warn(
+    warn_user(
         f"X has several columns named {', '.join(double)}; columns are told apart by "
         "their position",
-        stacklevel=4,
     )
     return np.asarray(X)
 

@@ -18,7 +18,7 @@ from adakern.baselines.loo_ridge import (
     LOOKernelRidgeRegressor,
 )
 from adakern.baselines.nadaraya_watson import MetricNadarayaWatson
-from adakern.baselines.neural import ResNetRegressor, WideNetworkRegressor
+from adakern.baselines.neural import ResNetRegressor
 from adakern.baselines.rfm import RFMRegressor
 from adakern.baselines.simple_blend import (
     SimpleBlendClassifier,
@@ -51,5 +51,4 @@ __all__ = [
     "SimpleMKLRegressor",
     "UniformMKLClassifier",
     "UniformMKLRegressor",
-    "WideNetworkRegressor",
 ]

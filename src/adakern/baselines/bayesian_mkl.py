@@ -1,6 +1,5 @@
 """Bayesian efficient multiple kernel learning, for classification and regression."""
 
-import warnings
 from numbers import Integral, Real
 
 import numpy as np
@@ -8,6 +7,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval
 
 from adakern._utils.threads import one_scipy_thread
+from adakern._utils.warn import warn_user
 from adakern.baselines.kernel_bank import BankClassifier, BankMachine, BankRegressor
 from adakern.baselines.variational import (
     FixedPrecision,
@@ -233,11 +233,10 @@ def _raise_bound(field, max_iter, tol):
         if change <= tol * abs(bounds[-1]):
             break
     else:
-        warnings.warn(
+        warn_user(
             f"the lower bound still changed by {change:.2e}, to {bounds[-1]:.6g}, in "
             f"round max_iter={max_iter}; raise max_iter or tol={tol}",
             ConvergenceWarning,
-            stacklevel=4,
         )
     return {"lower_bound": bounds}
 

@@ -1,6 +1,5 @@
 """Deep multiple kernel learning: layers of combined kernels."""
 
-import warnings
 from dataclasses import dataclass
 from numbers import Integral, Real
 
@@ -9,6 +8,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval
 
 from adakern._utils.threads import one_scipy_thread
+from adakern._utils.warn import warn_user
 from adakern.baselines.kernel_bank import BankClassifier, KernelBank
 from adakern.baselines.span import l2_svm_dual, span_bound
 from adakern.kernels import by_row_blocks
@@ -118,11 +118,10 @@ class DeepMKL(BankClassifier):
             if decrease <= self.tol * best.value:
                 break
         else:
-            warnings.warn(
+            warn_user(
                 f"the span bound still fell by {decrease:.2e}, to {best.value:.6g}, in "
                 f"step max_iter={self.max_iter}; raise max_iter or tol={self.tol}",
                 ConvergenceWarning,
-                stacklevel=3,
             )
         support = best.support
         return DeepMachine(

@@ -22,7 +22,7 @@ class EigenProRegressor(KernelExpansionMixin, RegressorMixin, Estimator):
     Gradient descent in the reproducing kernel Hilbert space, whose slow directions are
     sped up: the top eigenvectors of a subsample flatten the spectrum of the
     covariance operator, and batch and step follow from what is left of it. The number
-    of epochs regularizes. (With all training data as centres, the setting of the LAB
+    of epochs regularises. (With all training data as centres, the setting of the LAB
     RBF paper, the projection that EigenPro 3 adds to EigenPro 2 is the identity.)
 
     Parameters

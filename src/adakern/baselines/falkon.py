@@ -1,10 +1,10 @@
 """Falkon: Nyström kernel ridge regression by preconditioned conjugate gradients."""
 
-import warnings
 from numbers import Integral, Real
 
 import numpy as np
 from scipy.linalg import cholesky, solve_triangular
+from scipy.sparse.linalg import LinearOperator, cg
 from sklearn.base import RegressorMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
@@ -13,6 +13,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from adakern._utils.base import Estimator
 from adakern._utils.threads import one_scipy_thread
 from adakern._utils.validation import validate_data
+from adakern._utils.warn import warn_user
 from adakern.baselines.expansion import KernelExpansionMixin
 from adakern.kernels import KERNELS
 
@@ -22,7 +23,7 @@ __all__ = ["FalkonRegressor"]
 class FalkonRegressor(KernelExpansionMixin, RegressorMixin, Estimator):
     """Kernel ridge regression on a random subset of the data as centres.
 
-    Minimizes ``|K_nm c - y|^2 / n + alpha c'K_mm c`` over the coefficients c of m
+    Minimises ``|K_nm c - y|^2 / n + alpha c'K_mm c`` over the coefficients c of m
     centres. Conjugate gradients solve the normal equations, preconditioned by the same
     problem on the centres alone; K_nm is computed block by block and never stored.
 
@@ -144,17 +145,23 @@ class FalkonRegressor(KernelExpansionMixin, RegressorMixin, Estimator):
         right = precondition_transposed(
             self._normal_product(X, lambda rows, K: residuals[rows]) / n
         )
+        self.n_iter_ = 0
+
+        def count(v):
+            self.n_iter_ += 1
+
+        normal = LinearOperator((m, m), matvec=operator, dtype=np.float64)
         with one_scipy_thread(m):
-            v, self.n_iter_, gap = _conjugate_gradients(
-                operator, right, self.max_iter, self.tol
+            v, unfinished = cg(
+                normal, right, rtol=self.tol, maxiter=self.max_iter, callback=count
             )
-        if gap > self.tol:
-            warnings.warn(
+        if unfinished:
+            gap = np.linalg.norm(right - operator(v)) / np.linalg.norm(right)
+            warn_user(
                 f"FalkonRegressor: residual at {gap:.1e} of its start, above "
                 f"tol={self.tol:.1e}, after max_iter={self.max_iter} iterations; "
                 "raise alpha or max_iter",
                 ConvergenceWarning,
-                stacklevel=2,
             )
         self.dual_coef_ = precondition(v)
         return self
@@ -176,20 +183,3 @@ def _upper_cholesky(K):
             return cholesky(K + jitter * np.trace(K) / len(K) * np.eye(len(K)))
         except np.linalg.LinAlgError:
             jitter *= 10
-
-
-def _conjugate_gradients(operator, b, max_iter, tol):
-    """Solve ``operator(x) = b``: x, the iterations, the relative residual reached."""
-    x, residual = np.zeros_like(b), b.copy()
-    direction, squared = residual.copy(), residual @ residual
-    start = squared or 1.0
-    for count in range(max_iter + 1):
-        gap = np.sqrt(squared / start)
-        if gap <= tol or count == max_iter:
-            return x, count, gap
-        product = operator(direction)
-        step = squared / (direction @ product)
-        x += step * direction
-        residual -= step * product
-        squared, previous = residual @ residual, squared
-        direction = residual + (squared / previous) * direction

@@ -1,6 +1,5 @@
 """LogDet kernel learning: the nearest kernel that meets constraints on distances."""
 
-import warnings
 from dataclasses import dataclass
 from numbers import Integral, Real
 
@@ -10,6 +9,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
 
 from adakern._utils.base import Estimator
+from adakern._utils.warn import warn_user
 from adakern.kernels import KernelMixin, by_row_blocks
 from adakern.linalg import require_positive_semidefinite
 from adakern.svm.libsvm import svm_dual
@@ -159,12 +159,11 @@ class LogDetKernel(KernelMixin, OneVsOneMixin, Estimator):
             EKE, targets, similar, self.slack, self.max_iter, self.tol
         )
         if change > self.tol:
-            warnings.warn(
+            warn_user(
                 f"LogDetKernel stopped after max_iter={self.max_iter} rounds in the "
                 f"last of which the multipliers changed by {change:.2e} of their size; "
                 f"raise max_iter, tol={self.tol} or lower slack={self.slack}",
                 ConvergenceWarning,
-                stacklevel=3,
             )
         S = correction(EKE, multipliers)
         d, b = svm_dual(K - KE @ S @ KE.T, y, self.C)

@@ -1,6 +1,6 @@
-"""Neural networks of the LAB RBF tables: a residual and a wide one.
+"""The residual network of the LAB RBF tables.
 
-PyTorch trains them. A network is a list of (weights, offsets) and one ``_forward`` for
+PyTorch trains it. A network is a list of (weights, offsets) and one ``_forward`` for
 tensors and arrays, so that a fitted model predicts and pickles without PyTorch.
 """
 
@@ -16,16 +16,54 @@ from adakern._utils.base import Estimator
 from adakern._utils.validation import finite_answer, validate_data
 from adakern.baselines.optional import require
 
-__all__ = ["ResNetRegressor", "WideNetworkRegressor"]
+__all__ = ["ResNetRegressor"]
 
 
-class _NetworkRegressor(RegressorMixin, Estimator):
-    """Adam on the squared error, the weights best on a validation part kept."""
+class ResNetRegressor(RegressorMixin, Estimator):
+    """Residual network for regression: blocks of three dense layers with a shortcut.
+
+    Adam minimises the squared error, and the weights that are best on a validation part
+    are kept. Needs the extra ``torch``. Features and target are standardised inside.
+
+    Parameters
+    ----------
+    width : int, default=64
+        Units of a layer.
+    n_blocks : int, default=3
+        Residual blocks.
+    learning_rate : float, default=1e-3
+    batch_size : int, default=64
+    max_epochs : int, default=200
+    patience : int, default=20
+        Epochs without improvement on the validation part before stopping.
+    validation_fraction : float, default=0.1
+        Share of the rows that the best epoch is chosen on, in (0, 1).
+    random_state : int, RandomState instance or None, default=None
+
+    Attributes
+    ----------
+    coefs_, intercepts_ : lists of ndarrays
+        Weights and offsets of the layers.
+    n_iter_ : int
+        Epochs.
+    n_features_in_ : int
+
+    Raises
+    ------
+    ImportError
+        In ``fit``, if PyTorch is not installed.
+
+    References
+    ----------
+    Chen, Hu, Nian, Yang. Deep Residual Learning for Nonlinear Regression. Entropy 22,
+    2020.
+    """
 
     _required_packages = ("torch",)
 
     _parameter_constraints = {
         "width": [Interval(Integral, 1, None, closed="left")],
+        "n_blocks": [Interval(Integral, 1, None, closed="left")],
         "learning_rate": [Interval(Real, 0, None, closed="neither")],
         "batch_size": [Interval(Integral, 1, None, closed="left")],
         "max_epochs": [Interval(Integral, 1, None, closed="left")],
@@ -33,6 +71,26 @@ class _NetworkRegressor(RegressorMixin, Estimator):
         "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
         "random_state": ["random_state"],
     }
+
+    def __init__(
+        self,
+        width=64,
+        n_blocks=3,
+        learning_rate=1e-3,
+        batch_size=64,
+        max_epochs=200,
+        patience=20,
+        validation_fraction=0.1,
+        random_state=None,
+    ):
+        self.width = width
+        self.n_blocks = n_blocks
+        self.learning_rate = learning_rate
+        self.batch_size = batch_size
+        self.max_epochs = max_epochs
+        self.patience = patience
+        self.validation_fraction = validation_fraction
+        self.random_state = random_state
 
     def fit(self, X, y):
         """Train the network.
@@ -108,81 +166,6 @@ class _NetworkRegressor(RegressorMixin, Estimator):
                 best_loss, stale = current, 0
         self.coefs_, self.intercepts_ = best[::2], best[1::2]
 
-
-def _initial_layer(n_in, n_out, rng):
-    """Weights and offsets before training, of the size that PyTorch starts with."""
-    bound = n_in**-0.5
-    return rng.uniform(-bound, bound, (n_in, n_out)), rng.uniform(-bound, bound, n_out)
-
-
-def _relu(x):
-    return x * (x > 0)
-
-
-class ResNetRegressor(_NetworkRegressor):
-    """Residual network for regression: blocks of three dense layers with a shortcut.
-
-    Needs the extra ``torch``. Features and target are standardized inside.
-
-    Parameters
-    ----------
-    width : int, default=64
-        Units of a layer.
-    n_blocks : int, default=3
-        Residual blocks.
-    learning_rate : float, default=1e-3
-    batch_size : int, default=64
-    max_epochs : int, default=200
-    patience : int, default=20
-        Epochs without improvement on the validation part before stopping.
-    validation_fraction : float, default=0.1
-        Share of the rows that the best epoch is chosen on, in (0, 1).
-    random_state : int, RandomState instance or None, default=None
-
-    Attributes
-    ----------
-    coefs_, intercepts_ : lists of ndarrays
-        Weights and offsets of the layers.
-    n_iter_ : int
-        Epochs.
-    n_features_in_ : int
-
-    Raises
-    ------
-    ImportError
-        In ``fit``, if PyTorch is not installed.
-
-    References
-    ----------
-    Chen, Hu, Nian, Yang. Deep Residual Learning for Nonlinear Regression. Entropy 22,
-    2020.
-    """
-
-    _parameter_constraints = {
-        **_NetworkRegressor._parameter_constraints,
-        "n_blocks": [Interval(Integral, 1, None, closed="left")],
-    }
-
-    def __init__(
-        self,
-        width=64,
-        n_blocks=3,
-        learning_rate=1e-3,
-        batch_size=64,
-        max_epochs=200,
-        patience=20,
-        validation_fraction=0.1,
-        random_state=None,
-    ):
-        self.width = width
-        self.n_blocks = n_blocks
-        self.learning_rate = learning_rate
-        self.batch_size = batch_size
-        self.max_epochs = max_epochs
-        self.patience = patience
-        self.validation_fraction = validation_fraction
-        self.random_state = random_state
-
     def _shapes(self, d):
         hidden = [(self.width, self.width)] * (3 * self.n_blocks)
         return [(d, self.width), *hidden, (self.width, 1)]
@@ -198,60 +181,11 @@ class ResNetRegressor(_NetworkRegressor):
         return h @ W_out + b_out
 
 
-class WideNetworkRegressor(_NetworkRegressor):
-    """Wide neural network: one hidden layer of many rectified linear units.
+def _initial_layer(n_in, n_out, rng):
+    """Weights and offsets before training, of the size that PyTorch starts with."""
+    bound = n_in**-0.5
+    return rng.uniform(-bound, bound, (n_in, n_out)), rng.uniform(-bound, bound, n_out)
 
-    Needs the extra ``torch``. Features and target are standardized inside.
 
-    Parameters
-    ----------
-    width : int, default=1024
-        Hidden units.
-    learning_rate : float, default=1e-3
-    batch_size : int, default=64
-    max_epochs : int, default=200
-    patience : int, default=20
-        Epochs without improvement on the validation part before stopping.
-    validation_fraction : float, default=0.1
-        Share of the rows that the best epoch is chosen on, in (0, 1).
-    random_state : int, RandomState instance or None, default=None
-
-    Attributes
-    ----------
-    coefs_, intercepts_ : lists of ndarrays
-        Weights and offsets of the layers.
-    n_iter_ : int
-        Epochs.
-    n_features_in_ : int
-
-    Raises
-    ------
-    ImportError
-        In ``fit``, if PyTorch is not installed.
-    """
-
-    def __init__(
-        self,
-        width=1024,
-        learning_rate=1e-3,
-        batch_size=64,
-        max_epochs=200,
-        patience=20,
-        validation_fraction=0.1,
-        random_state=None,
-    ):
-        self.width = width
-        self.learning_rate = learning_rate
-        self.batch_size = batch_size
-        self.max_epochs = max_epochs
-        self.patience = patience
-        self.validation_fraction = validation_fraction
-        self.random_state = random_state
-
-    def _shapes(self, d):
-        return [(d, self.width), (self.width, 1)]
-
-    @staticmethod
-    def _forward(layers, X):
-        (W, b), (W_out, b_out) = layers
-        return _relu(X @ W + b) @ W_out + b_out
+def _relu(x):
+    return x * (x > 0)

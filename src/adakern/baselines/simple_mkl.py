@@ -1,12 +1,12 @@
 """SimpleMKL: kernel weights on the simplex that minimise the SVM's own objective."""
 
-import warnings
 from numbers import Integral, Real
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval
 
+from adakern._utils.warn import warn_user
 from adakern.baselines.kernel_bank import BankClassifier, BankMachine, BankRegressor
 from adakern.linalg import project_onto_simplex
 from adakern.svm.libsvm import svm_dual, svr_dual
@@ -214,12 +214,11 @@ def fit_simple_mkl(bank, X, machine, max_iter, tol):
         history["objective"].append(current.objective)
         history["gap"].append(current.gap)
     if current.gap > tol * abs(current.objective):
-        warnings.warn(
+        warn_user(
             f"SimpleMKL stopped after {n_iter} steps with a duality gap of "
             f"{current.gap:.2e} at an objective of {current.objective:.6g}; raise "
             f"max_iter={max_iter} or tol={tol}",
             ConvergenceWarning,
-            stacklevel=4,
         )
     return BankMachine.expand(
         bank,

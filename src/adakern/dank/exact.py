@@ -12,7 +12,7 @@ What is maximised is the h of :mod:`adakern.dank.saddle`. The methods are
 
 import numpy as np
 
-from adakern._utils.threads import one_scipy_thread
+from adakern._utils.threads import one_blas_thread
 from adakern.dank.hessian import StoredHessian
 from adakern.dank.papers import nesterov, projected_gradient
 from adakern.dank.projected_newton import climb
@@ -24,6 +24,9 @@ __all__ = ["SOLVERS", "maximise"]
 
 #: Rows up to which the matrix of the quadratic model is stored.
 DENSE_ROWS = 2000
+
+#: Length of a step, as a share of u, that hardly changes the Hessian.
+SHORT = 0.05
 
 #: Products for a machine with F held; one that needs more is left to Newton's method.
 MACHINE_ITERATIONS = 100
@@ -47,9 +50,9 @@ def maximise(saddle, start, *, method="newton", tol=1e-4, max_iter=2000):
     Returns
     -------
     adakern.svm.ascent.Solution
-        Its point is a :class:`adakern.dank.saddle.Point`.
+        Its point is a :class:`adakern.svm.point.Point`.
     """
-    with one_scipy_thread(len(saddle.K)):
+    with one_blas_thread(len(saddle.K)):
         return SOLVERS[method](saddle, start, tol=tol, max_iter=max_iter)
 
 
@@ -96,13 +99,16 @@ def _quartic(saddle, start, *, tol, max_iter):
 
 
 def _newton(saddle, start, *, tol, max_iter):
-    """Rounds of the second-order model of h."""
+    """Rounds of the second-order model of h; a short step keeps its Hessian."""
     dual, n = saddle.dual, len(saddle.K)
+    H, place = None, None
 
     def maximise_model(point):
-        H = saddle.hessian(point)
-        if n <= DENSE_ROWS:
-            H = StoredHessian(H.block(np.arange(n)))
+        nonlocal H, place
+        if H is None or np.linalg.norm(point.u - place) > SHORT * np.linalg.norm(place):
+            H, place = saddle.hessian(point), point.u
+            if n <= DENSE_ROWS:
+                H = StoredHessian(H.block(np.arange(n)))
         linear = point.gradient + dual.pull_back(H @ point.d)
         accuracy = max(1e-2 * tol, 1e-12) * (abs(point.svm_value) + point.gap)
         return maximise_quadratic(H, linear, dual, accuracy, start=point.u)

@@ -11,56 +11,14 @@ h is smooth, and change nothing by being called. A point that lies near may be h
 over: the search for eigenvectors then starts from its own.
 """
 
-from dataclasses import dataclass, field
-
 import numpy as np
 
 from adakern.dank import quartic
 from adakern.dank.hessian import LearnedKernel, StoredHessian, ThresholdedHessian
 from adakern.linalg import leading_eigenpairs
+from adakern.svm.point import point_of_machine
 
-__all__ = ["Point", "QuarticSaddle", "ThresholdedSaddle", "make_saddle"]
-
-
-@dataclass(frozen=True)
-class Point:
-    """h at one feasible u, with all that was computed on the way.
-
-    ``scores`` are the values ``(F∘K) d``. ``svm_value`` is the dual value of the
-    machine with the kernel ``F∘K``, the part of h that the gap is compared with;
-    ``h - svm_value`` is the regulariser of F.
-    """
-
-    u: np.ndarray
-    d: np.ndarray
-    scores: np.ndarray
-    value: float
-    svm_value: float
-    gradient: np.ndarray
-    intercept: float
-    gap: float
-    rank: int
-    parts: dict = field(repr=False, default_factory=dict)
-
-
-def point_of_machine(dual, u, scores, regulariser, rank=0, **parts):
-    """The point u of ``SVM with the scores + regulariser``, with its duality gap."""
-    d = dual.coefficients(u)
-    linear, quadratic = dual.linear @ u, d @ scores
-    loss, intercept = dual.loss(scores)
-    svm_value = linear - quadratic / 2
-    return Point(
-        u=u,
-        d=d,
-        scores=scores,
-        value=svm_value + regulariser,
-        svm_value=svm_value,
-        gradient=dual.linear - dual.pull_back(scores),
-        intercept=intercept,
-        gap=quadratic + loss - linear,
-        rank=rank,
-        parts=parts,
-    )
+__all__ = ["QuarticSaddle", "ThresholdedSaddle", "make_saddle"]
 
 
 def make_saddle(K, dual, eta, tau, tol=1e-4):

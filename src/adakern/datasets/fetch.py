@@ -7,11 +7,11 @@ import os
 import shutil
 import tempfile
 import time
-import warnings
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from adakern._utils.warn import warn_user
 from adakern.datasets.assemble import check_table, table_from_frames, table_from_loader
 from adakern.datasets.entry import check_entry
 from adakern.datasets.errors import (
@@ -243,7 +243,7 @@ class _Fetcher:
             "was fetched. It is removed"
         )
         self.failures[path] = corrupt
-        warnings.warn(f"{path} {corrupt} and fetched again.", stacklevel=2)
+        warn_user(f"{path} {corrupt} and fetched again.")
         for spoilt in (path, _record_of(path)):
             with suppress(FileNotFoundError):
                 spoilt.unlink()

@@ -51,11 +51,11 @@ class KNPLClassifier(KernelMixin, OneVsOneMixin, Estimator):
         entries of the order C^2 / (4 reg), so tune it in multiples of C^2.
     solver : {"exact", "admm"}, default="exact"
         "exact" is accelerated ascent on the closed form of the layer, to a certified
-        gap. "admm" is algorithms 1 and 2 of the paper, which need not converge.
+        gap. "admm" is KNPL, Algorithms 1 and 2, which need not converge.
     max_outer : int, default=10
         Most rounds of layer and SVM in "admm".
     max_inner : int, default=15
-        Most iterations of algorithm 1 in a round of "admm".
+        Most iterations of Algorithm 1 in a round of "admm".
     max_iter : int, default=5000
         Most steps of "exact".
     tol : float, default=1e-3
@@ -75,7 +75,7 @@ class KNPLClassifier(KernelMixin, OneVsOneMixin, Estimator):
     n_iter_ : int
         Steps or rounds, the largest over the pairs.
     history_ : dict or list of dict
-        "objective" and "gap" of every step or round; "inner_residuals" of algorithm 1.
+        "objective" and "gap" of every step or round; "inner_residuals" of Algorithm 1.
     gamma_ : float
     machines_, pair_rows_ : list
 

@@ -7,7 +7,7 @@ With the closed form of the layer (:mod:`adakern.knpl.pairwise`) the outer probl
 a smooth concave function with the gradient ``1 - y∘((G∘K) d)`` (KNPL, equation 7).
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -15,25 +15,9 @@ from adakern.knpl.pairwise import admm, exact_layer, gamma_matrix
 from adakern.svm.ascent import History, Solution, accelerated, is_certified
 from adakern.svm.dual import classification_dual
 from adakern.svm.libsvm import svm_dual
+from adakern.svm.point import point_of_machine
 
 __all__ = ["Saddle", "SaddleFunction", "solve_admm", "solve_exact"]
-
-
-@dataclass
-class Point:
-    """The saddle function at one feasible u, less the constant reg n^2.
-
-    ``f`` is ``K d``, ``svm_value`` the dual value of the machine with the kernel G∘K.
-    """
-
-    u: np.ndarray
-    d: np.ndarray
-    f: np.ndarray
-    value: float
-    svm_value: float
-    gradient: np.ndarray
-    intercept: float
-    gap: float
 
 
 @dataclass
@@ -86,29 +70,15 @@ class SaddleFunction:
 
     def extrapolate(self, new, old, beta):
         """The point that lies beyond ``new``, seen from ``old``."""
-        u, f = (
-            getattr(new, name) + beta * (getattr(new, name) - getattr(old, name))
-            for name in ("u", "f")
-        )
-        return self._point(u, f)
+        f, old_f = new.parts["f"], old.parts["f"]
+        return self._point(new.u + beta * (new.u - old.u), f + beta * (f - old_f))
 
     def _point(self, u, f):
         d = self.dual.coefficients(u)
         squared_norm, learned = self._matrix_free(d, f) if self.psd else self._dense(d)
         # d'(G∘K)d = d'Kd + 4 reg <Gamma, G - 11'> and <Gamma, G - 11'> = |G - 11'|^2.
-        svm_value = self.dual.linear @ u - 0.5 * d @ learned
-        loss, intercept = self.dual.loss(learned)
-        gap = max(d @ learned + loss - self.dual.linear @ u, 0.0)
-        return Point(
-            u,
-            d,
-            f,
-            svm_value + self.reg * squared_norm,
-            svm_value,
-            self.dual.linear - self.dual.pull_back(learned),
-            intercept,
-            gap,
-        )
+        regulariser = self.reg * squared_norm
+        return point_of_machine(self.dual, u, learned, regulariser, f=f)
 
     def _dense(self, d):
         """``|G - 11'|^2`` and ``(G∘K) d`` with the matrices."""
@@ -161,7 +131,7 @@ def solve_admm(K, y, C, reg, *, max_outer, max_inner, tol):
     """KNPL, Algorithm 2 as printed: Algorithm 1 for the layer, then the SVM, in turn.
 
     The alternation need not converge; ``Saddle.converged`` tells. Parameters as in
-    :func:`solve_exact`, with ``max_inner`` iterations of algorithm 1 in each round.
+    :func:`solve_exact`, with ``max_inner`` iterations of Algorithm 1 in each round.
     """
     dual, history, residuals = classification_dual(y, C), History(), []
     answer, _ = svm_dual(K, y, C)
@@ -169,13 +139,11 @@ def solve_admm(K, y, C, reg, *, max_outer, max_inner, tol):
         d, u = answer, dual.pull_back(answer)
         G, diffs = admm(gamma_matrix(d, K, reg), max_iter=max_inner)
         residuals.append(diffs)
+        regulariser = reg * (np.vdot(G, G) - len(y) ** 2)
         learned = G * K
-        f = learned @ d
-        value = dual.linear @ u - 0.5 * d @ f
-        gap = max(d @ f + dual.loss(f)[0] - dual.linear @ u, 0.0)
-        objective = value + reg * (np.vdot(G, G) - len(y) ** 2)
+        point = point_of_machine(dual, u, learned @ d, regulariser)
         answer, intercept = svm_dual(learned, y, C)
-        point = Point(u, answer, f, objective, value, None, intercept, gap)
+        point = replace(point, d=answer, intercept=intercept)
         history.add(point, np.linalg.norm(answer - d))
         converged = is_certified(point, tol)
         if converged:

@@ -1,12 +1,12 @@
-"""Algorithm 1 of the paper: train the bandwidths, add support data, train again."""
+"""LAB RBF, Algorithm 1: train the bandwidths, add support data, train again."""
 
-import warnings
 from itertools import islice
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from adakern._utils.arrays import as_numpy
+from adakern._utils.warn import warn_user
 from adakern.lab.selection import Candidate
 from adakern.lab.solvers import SCHEDULES, SOLVERS
 from adakern.lab.start import ALPHAS, GLOBAL_BANDWIDTHS, global_start
@@ -56,7 +56,7 @@ class BandwidthTraining:
         ------
         Candidate
             First one bandwidth for all; then, where the training starts from it, one
-            trained vector that all support data share; then what algorithm 1 has after
+            trained vector that all support data share; then what Algorithm 1 has after
             some of its rounds, and after the last.
         """
         settings, n_distinct = self.settings, len(self.distinct)
@@ -191,11 +191,10 @@ class BandwidthTraining:
         if self.converged:
             return
         value, limit = self.unconverged_loss
-        warnings.warn(
+        warn_user(
             f"LABRBFRegressor stopped at max_iter={limit} with a mean squared "
             f"error of {value:.3g} var(y), still falling; raise max_iter",
             ConvergenceWarning,
-            stacklevel=3,
         )
 
 

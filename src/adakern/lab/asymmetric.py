@@ -23,7 +23,7 @@ class AsymmetricKernelRidge(KernelMixin, MultiOutputMixin, RegressorMixin, Estim
 
         min over w, v:  alpha w'v + (phi(X)'w - y)'(psi(X)'v - y)
 
-    has a stationary point whose two regressors are (equation 6 of the paper)
+    has a stationary point whose two regressors are (LAB RBF, equation 6)
 
         f1(t) = phi(t)'w = K(t, X) (K(X, X) + alpha I)^-1 y        ("left"),
         f2(t) = psi(t)'v = K(X, t)' (K(X, X)' + alpha I)^-1 y      ("right").
@@ -51,9 +51,9 @@ class AsymmetricKernelRidge(KernelMixin, MultiOutputMixin, RegressorMixin, Estim
     ----------
     dual_coef_ : ndarray of shape (n,) or (n, n_targets)
         (K + alpha I)^-1 y, of the left regressor. Times alpha these are its errors on
-        the training data, and the multipliers beta of theorem 3.
+        the training data, and the multipliers beta of Theorem 3.
     right_dual_coef_ : ndarray of shape (n,) or (n, n_targets)
-        (K' + alpha I)^-1 y, of the right regressor; alpha of theorem 3, likewise.
+        (K' + alpha I)^-1 y, of the right regressor; alpha of Theorem 3, likewise.
     X_fit_ : ndarray of shape (n, d)
         The training data, or K(X, X) when precomputed.
     gamma_ : float
@@ -68,7 +68,7 @@ class AsymmetricKernelRidge(KernelMixin, MultiOutputMixin, RegressorMixin, Estim
     References
     ----------
     "Enhancing kernel flexibility via learning asymmetric locally-adaptive kernels",
-    theorems 1 and 3.
+    Theorems 1 and 3.
 
     Examples
     --------

@@ -15,7 +15,7 @@ PROFILES = ("gaussian", "laplacian", "l1-laplacian")
 def lab_gram_matrix(T, X, bandwidths, profile="gaussian"):
     """Values K(t_i, x_j) of the kernel with locally adaptive bandwidths.
 
-    K(t, x_j) = exp(-D) ("gaussian", equation 1 of the paper) or exp(-sqrt(D))
+    K(t, x_j) = exp(-D) ("gaussian", LAB RBF, equation 1) or exp(-sqrt(D))
     ("laplacian"), with D = sum over m of (bandwidths_jm (t_m - x_jm))^2; or exp(-D)
     with D = sum over m of bandwidths_jm |t_m - x_jm| ("l1-laplacian"). The kernel is
     asymmetric: the bandwidth is that of the second argument.

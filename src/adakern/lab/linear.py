@@ -1,4 +1,4 @@
-"""Linear systems with the transposed system beside: one factorization for both."""
+"""Linear systems with the transposed system beside: one factorisation for both."""
 
 import warnings
 

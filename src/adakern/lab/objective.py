@@ -2,7 +2,7 @@
 
 For bandwidths theta (S, d) the coefficients solve the asymmetric kernel ridge
 regression on the S support data, a = (K_ss + alpha I)^-1 (y_s - b), and the loss is the
-mean squared error of f = K a + b on the other training data (equation 9 of the paper).
+mean squared error of f = K a + b on the other training data (LAB RBF, equation 9).
 A multiple of |a|^2 may be added: the kernel is at most 1, so that f leaves b by no more
 than the sum of |a_j|, and small coefficients keep it tame between and beyond the data.
 """

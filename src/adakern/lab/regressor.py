@@ -1,6 +1,5 @@
 """Regression with a radial basis function kernel of locally adaptive bandwidths."""
 
-import warnings
 from numbers import Integral, Real
 
 import numpy as np
@@ -14,6 +13,7 @@ from adakern._utils.arrays import asarray_like, validate_arrays
 from adakern._utils.base import Estimator
 from adakern._utils.threads import one_blas_thread
 from adakern._utils.validation import finite_answer
+from adakern._utils.warn import warn_user
 from adakern.kernels import row_blocks
 from adakern.lab.algorithm import BandwidthTraining
 from adakern.lab.kernel import PROFILES, lab_gram_matrix
@@ -33,7 +33,7 @@ class LABRBFRegressor(RegressorMixin, Estimator):
     D = sum over m of (theta_jm (t_m - x_jm))^2, or exp(-D) with
     D = sum over m of theta_jm abs(t_m - x_jm). A few training rows are support data: f
     interpolates them by asymmetric kernel ridge regression, and the bandwidths theta
-    are trained so that f fits all the other rows (algorithm 1 of the paper). Rows with
+    are trained so that f fits all the other rows (LAB RBF, Algorithm 1). Rows with
     the largest error join the support data until there are ``max_support``.
 
     What the paper leaves open is decided on rows held out: the strength of the ridge,
@@ -45,7 +45,7 @@ class LABRBFRegressor(RegressorMixin, Estimator):
     Parameters
     ----------
     profile : {"gaussian", "laplacian", "l1-laplacian"}, default="gaussian"
-        exp(-D) (equation 1 of the paper); exp(-sqrt(D)), which suits targets with
+        exp(-D) (LAB RBF, equation 1); exp(-sqrt(D)), which suits targets with
         kinks and is what the authors' published code computes; or exp(-D) with the
         absolute differences, which suits targets that change along single features,
         and takes longer. (The global kernels of :mod:`adakern.kernels` call the last
@@ -69,7 +69,7 @@ class LABRBFRegressor(RegressorMixin, Estimator):
         Divide the features by their standard deviations first, so that their units do
         not matter. (The target's never does.)
     coef_penalty : float, default=0.0
-        Weight of the squared norm of the coefficients (of the standardized target) in
+        Weight of the squared norm of the coefficients (of the standardised target) in
         the loss of the bandwidths; not negative. For rows too few for the number of
         bandwidths, which then are fitted by large coefficients that cancel.
     locality : {"auto", "global", "shared", "local"}, default="auto"
@@ -360,12 +360,10 @@ class LABRBFRegressor(RegressorMixin, Estimator):
         spread = float(np.mean((target - target.mean()) ** 2))
         self.validation_score_ = 1 - error / spread if spread > 0 else float("nan")
         if self.validation_score_ <= 0:
-            warnings.warn(
+            warn_user(
                 f"LABRBFRegressor predicts the {len(target)} rows held out no better "
                 f"than their mean (R2 = {self.validation_score_:.3g}): there may be "
                 "nothing to learn; else try another profile, or more rows",
-                UserWarning,
-                stacklevel=4,
             )
 
     def _finish(self, data, chosen):

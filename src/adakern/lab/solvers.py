@@ -78,7 +78,7 @@ def annealed(
 ):
     """Adam on large batches, its step falling to zero over ``horizon`` iterations.
 
-    The noise of the batches finds bandwidths that generalize better than those of a
+    The noise of the batches finds bandwidths that generalise better than those of a
     quasi-Newton method; the falling step (half a cosine) then does without the many
     iterations that a constant one needs to average that noise away. With ``horizon``
     None, before the last round, the step stays.
@@ -112,7 +112,7 @@ def _adam(loss, theta, rates, rng, batch_size, max_grad_norm):
 
 
 def sgd(loss, theta, *, rng, learning_rate, batch_size, max_grad_norm, **_):
-    """Stochastic gradient descent, algorithm 1 of the paper, the gradient clipped."""
+    """Stochastic gradient descent, LAB RBF, Algorithm 1, with clipped gradients."""
     while True:
         value, gradient = _batch_gradient(loss, theta, rng, batch_size, max_grad_norm)
         theta = theta - learning_rate * gradient

@@ -13,7 +13,7 @@ __all__ = ["CRITERIA"]
 def ridge_risk(kernel, Y, ridge):
     """``mu y' A^{-1} y``: the regularised empirical risk at its minimum.
 
-    Equation (1) of Ding et al. (2019). Approximate values are never below exact ones
+    Ding et al. (2019), equation 1. Approximate values are never below exact ones
     for a Nyström approximation.
     """
     return ridge * np.sum(Y * kernel.solve(Y, ridge * len(Y))) / Y.shape[1]

@@ -1,7 +1,6 @@
 """Approximate kernel selection: Algorithm 1 of Ding et al. (2019)."""
 
 import difflib
-import warnings
 from numbers import Real
 
 import numpy as np
@@ -12,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from adakern._utils.base import Estimator
 from adakern._utils.validation import validate_data
+from adakern._utils.warn import warn_user
 from adakern.kernels import resolve_gamma
 from adakern.nystrom.columns import KernelColumns, encode_targets
 from adakern.nystrom.criteria import CRITERIA
@@ -343,9 +343,7 @@ def _in_range(kernel):
 
 
 def _warn_overflow(params):
-    warnings.warn(
+    warn_user(
         f"the kernel values of candidate {params} overflow; it is left out (criterion "
         "infinite). Scale X to about [-1, 1], or lower gamma or degree",
-        UserWarning,
-        stacklevel=3,
     )

@@ -1,6 +1,5 @@
 """Nyström features on chosen landmarks: a drop-in for scikit-learn's Nystroem."""
 
-import warnings
 from numbers import Integral
 
 import numpy as np
@@ -13,7 +12,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from adakern._utils.base import Estimator
 from adakern._utils.validation import finite_answer, validate_data
-from adakern.kernels import KernelMixin, gram_matrix
+from adakern._utils.warn import warn_user
+from adakern.kernels import KernelMixin, check_square, gram_matrix
 from adakern.linalg import ranked_eigh
 from adakern.nystrom.columns import KernelColumns
 from adakern.nystrom.sampling import (
@@ -196,16 +196,12 @@ class CriterionNystroem(NystromFeaturesMixin, KernelMixin, Estimator):
             X, y = validate_data(self, X, dtype=np.float64), None
         else:
             X, y = validate_data(self, X, y, dtype=np.float64, multi_output=True)
-        l = X.shape[0]
-        if self.kernel == "precomputed" and X.shape[1] != l:
-            raise ValueError(
-                "a precomputed kernel must be a square matrix for fit, got shape "
-                f"{X.shape}"
-            )
+        if self.kernel == "precomputed":
+            check_square(X)
         self._resolve_kernel(X)
         indices, weights = sample_columns(
             X,
-            self._landmark_count(l),
+            self._landmark_count(len(X)),
             y,
             selection=self.selection,
             **self._kernel_params,
@@ -221,11 +217,9 @@ class CriterionNystroem(NystromFeaturesMixin, KernelMixin, Estimator):
 
     def _landmark_count(self, n_rows):
         if isinstance(self.n_components, Integral) and self.n_components > n_rows:
-            warnings.warn(
+            warn_user(
                 f"n_components={self.n_components} is more than the {n_rows} training "
                 f"rows; all {n_rows} are used",
-                UserWarning,
-                stacklevel=3,
             )
             return n_rows
         return self.n_components

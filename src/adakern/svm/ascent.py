@@ -1,11 +1,10 @@
 """Ascent methods for a smooth concave function over a simple convex set.
 
-They know nothing of data or kernels: ``objective(u, near)`` returns an object with
-``u``, ``value``, ``gradient``, ``gap`` and ``svm_value`` (what the gap is compared
-with), where ``near`` is None or such an object of a point nearby, and ``project(u)``
-the nearest feasible point. An objective that gets the point ``new + beta (new - old)``
-for less than an evaluation, as a quadratic does, offers ``extrapolate(new, old,
-beta)``.
+They know nothing of data or kernels: ``objective(u, near)`` returns a
+:class:`adakern.svm.point.Point`, where ``near`` is None or such a point nearby, and
+``project(u)`` the nearest feasible point. An objective that gets the point
+``new + beta (new - old)`` for less than an evaluation, as a quadratic does, offers
+``extrapolate(new, old, beta)``.
 """
 
 from dataclasses import dataclass
