@@ -11,6 +11,7 @@
 # One result alone, with all that it needs (--force: again):
 # snakemake --cores 4 --config experiment=dank_uci -- \
 #     results/dank_uci/records/heart/dank/0-9.json
+import os
 import re
 import sys
 import time
@@ -36,6 +37,10 @@ try:
         logger.warning(word)
 except ConfigError as error:
     raise WorkflowError(str(error)) from None
+
+# Several jobs at a time, each with threads of its own, would slow each other down.
+for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ.setdefault(name, str(PLAN.config.jobs.threads))
 
 RESULTS = str(PLAN.results)
 DATA = PLAN.config.data.cache

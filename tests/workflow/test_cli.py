@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from adakern.bench.cli.main import main
-from adakern.bench.cli.progress import Work, follow, sizes_of
+from adakern.bench.cli.progress import Work, follow, sizes_of, start
 from adakern.bench.cli.run import snakemake_command
 from adakern.bench.config.plan import load_plan
 from adakern.bench.stages.compare import compare
@@ -24,7 +24,8 @@ def told(lines, status=0, plan=None):
     stream = io.StringIO()
     plan = plan or load_plan(["experiment=quickstart", "dataset=[sk-wine]"])
     talk = TALK % (lines, status)
-    assert follow([sys.executable, "-c", talk], plan, stream) == status
+    with start([sys.executable, "-c", talk]) as process:
+        assert follow(process, plan, stream) == status
     return stream.getvalue()
 
 

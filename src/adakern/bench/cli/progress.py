@@ -5,6 +5,7 @@ solve is, and the jobs that have finished tell how fast each method goes.
 """
 
 import re
+import shutil
 import subprocess
 import sys
 import threading
@@ -19,7 +20,7 @@ from adakern.bench.runtime.batches import repeats_of
 from adakern.bench.stages.estimators import expand_grid
 from adakern.evaluation import GREATER_IS_BETTER, MAIN_METRIC
 
-__all__ = ["Work", "follow"]
+__all__ = ["Work", "follow", "start"]
 
 #: What Snakemake says of work that goes well.
 _NOISE = re.compile(
@@ -155,14 +156,22 @@ def _n_points(recipe, step):
     return prod(map(len, grid.values()))
 
 
-def follow(command, plan, stream=None):
-    """Run a snakemake command; show one live line, errors, and nothing else.
+def start(command):
+    """A snakemake command as a process whose output :func:`follow` reads."""
+    return subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, bufsize=1
+    )
+
+
+def follow(process, plan, stream=None):
+    """Show one live line of a running Snakemake, its errors, and nothing else.
 
     Parameters
     ----------
-    command : list of str
+    process : subprocess.Popen
+        As :func:`start` gives it.
     plan : adakern.bench.config.plan.Plan
-        Of the experiment that the command runs.
+        Of the experiment that it runs.
     stream : text file, default=sys.stdout
         On a terminal the line is drawn again and again; elsewhere it is printed at
         every twentieth of the work.
@@ -174,37 +183,31 @@ def follow(command, plan, stream=None):
     """
     line = _Line(plan, stream or sys.stdout)
     started, explained = {}, False
-    with subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, bufsize=1
-    ) as process:
-        printed = cast(IO[str], process.stdout)
-        try:
-            for text in map(str.rstrip, printed):
-                if match := _START.match(text):
-                    number, label, stage, what = match.groups()
-                    started[number] = (time.monotonic(), stage, what)
-                    line.show(label)
-                elif match := re.match(r"Finished jobid: (\d+)", text):
-                    line.finish(*started.pop(match[1], (0, "", "")))
-                elif _EXPLAINED.match(text):
-                    explained = True
+    printed = cast(IO[str], process.stdout)
+    try:
+        for text in map(str.rstrip, printed):
+            if match := _START.match(text):
+                number, label, stage, what = match.groups()
+                started[number] = (time.monotonic(), stage, what)
+                line.show(label)
+            elif match := re.match(r"Finished jobid: (\d+)", text):
+                line.finish(*started.pop(match[1], (0, "", "")))
+            elif _EXPLAINED.match(text):
+                explained = True
+                line.say(text)
+            elif explained and re.match(r"    log: (\S+)", text):
+                line.say(f"  Its log: {text.split()[1]}")
+            elif not (_NOISE.match(text) or (explained and _AFTER_ERROR.match(text))):
+                explained = explained or text.startswith("WorkflowError in file")
+                if not text.startswith("WorkflowError in file"):
                     line.say(text)
-                elif explained and re.match(r"    log: (\S+)", text):
-                    line.say(f"  Its log: {text.split()[1]}")
-                elif not (_NOISE.match(text) or (explained and _is_echo(text))):
-                    explained = explained or text.startswith("WorkflowError in file")
-                    if not text.startswith("WorkflowError in file"):
-                        line.say(text)
-        except KeyboardInterrupt:  # Snakemake got it too, and ends its jobs in order
-            line.say("Ending the jobs that run; the same command goes on from here.")
-            for _ in printed:
-                pass
-    line.end(process.returncode)
-    return process.returncode
-
-
-def _is_echo(text):
-    return bool(_AFTER_ERROR.match(text))
+    except KeyboardInterrupt:  # Snakemake got it too, and ends its jobs in order
+        line.say("Ending the jobs that run; the same command goes on from here.")
+        for _ in printed:
+            pass
+    status = process.wait()
+    line.end(status)
+    return status
 
 
 class _Line:
@@ -280,7 +283,7 @@ class _Line:
                     self.printed = int(20 * share)
                     print(self._text(share), file=self.stream, flush=True)
             elif not self.over.is_set():
-                width = _columns()
+                width = shutil.get_terminal_size((80, 24)).columns
                 text = self._text(share)
                 if len(text) + len(self.label) + 3 <= width:
                     text += f" · {self.label}"
@@ -316,9 +319,3 @@ class _Line:
                 "Stopped. What is finished is kept: the same command goes on from "
                 "there. Snakemake's own account is in .snakemake/log."
             )
-
-
-def _columns():
-    import shutil
-
-    return shutil.get_terminal_size((80, 24)).columns

@@ -8,7 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from adakern.bench.cli.progress import follow
+from adakern.bench.cli.progress import follow, start
 from adakern.bench.config.compose import CONF
 from adakern.bench.config.plan import load_plan
 from adakern.bench.report.origin import in_one
@@ -59,15 +59,17 @@ def run(overrides, cores=None, *, dry_run=False, conf=CONF):
     int
         Exit status.
     """
-    plan = load_plan(overrides, conf)
     command = snakemake_command(overrides, cores)
-    # Several jobs at a time, each with its own threads, would slow each other down.
-    for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
-        os.environ.setdefault(name, str(plan.config.jobs.threads))
     if dry_run:
         print(shlex.join(command), flush=True)
         return subprocess.run([*command, "--dry-run", "--quiet", "rules"]).returncode
-    status = follow(command, plan)
+    with start(command) as process:
+        try:
+            plan = load_plan(overrides, conf)  # while Snakemake does the same
+        except BaseException:
+            process.terminate()
+            raise
+        status = follow(process, plan)
     if status == 0:
         show(plan)
     return status

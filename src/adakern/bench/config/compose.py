@@ -3,6 +3,7 @@
 import difflib
 import re
 import sys
+from dataclasses import fields, is_dataclass
 from pathlib import Path
 
 from hydra import compose, initialize_config_dir
@@ -12,7 +13,8 @@ from hydra.errors import HydraException
 from omegaconf import OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
-from adakern.bench.config.schema import Config
+from adakern.bench.config import schema
+from adakern.bench.config.schema import Config, View
 from adakern.datasets.suite import expand_suite, suite_sets
 
 __all__ = ["CONF", "SCRIPTS", "ConfigError", "available", "load_config", "nearest"]
@@ -128,16 +130,49 @@ def _compose(overrides, conf):
     GlobalHydra.instance().clear()
     try:
         with initialize_config_dir(str(Path(conf).resolve()), version_base="1.3"):
-            composed = compose("config", overrides)
-        # The second merge is against the untouched schema: `+protocol.typo=1` opens the
-        # composed configuration and would pass otherwise.
-        values = OmegaConf.to_container(composed, resolve=True)
-        config = OmegaConf.to_object(OmegaConf.merge(Config, values))
+            config = OmegaConf.to_object(compose("config", overrides))
     except (HydraException, OmegaConfBaseException) as error:
         raise ConfigError(_explain(error, conf)) from None
+    for path, key, owner in _strangers(config):
+        raise ConfigError(
+            f"{key!r} is not a setting (at {path}). {_siblings(key, owner)}"
+        )
     for group in ("dataset", "method"):
         _check_packages(group, getattr(config, group), conf)
+    for kind in ("figures", "tables"):
+        views = getattr(config, kind).items()
+        made = {name: _view(f"{kind}.{name}", view) for name, view in views}
+        setattr(config, kind, made)
     return config
+
+
+def _view(where, stated):
+    """A figure or table; Hydra adds none to typed ones, so the type is checked here."""
+    stated = stated if isinstance(stated, dict) else {"function": stated}
+    for key in stated.keys() - {field.name for field in fields(View)}:
+        raise ConfigError(
+            f"{key!r} is not a setting (at {where}.{key}). {_siblings(key, View)}"
+        )
+    view = View(**stated)
+    if not isinstance(view.function, str) or not isinstance(view.params, dict):
+        raise ConfigError(
+            f"{where} is {stated}: its function is a dotted name and its params a "
+            f"mapping, such as +{where}.function=adakern.bench.report.sweep.plot_sweep "
+            f"+{where}.params.x=tau"
+        )
+    return view
+
+
+def _strangers(node, where=""):
+    """What `+` before an override lets in: keys that are not of the schema."""
+    if is_dataclass(node):
+        known = {field.name for field in fields(node)}
+        for key in vars(node).keys() - known:
+            yield f"{where}{key}", key, type(node)
+        node = {key: getattr(node, key) for key in known}
+    if isinstance(node, dict):
+        for key, value in node.items():
+            yield from _strangers(value, f"{where}{key}.")
 
 
 def _check_selection(override, conf):
@@ -209,9 +244,8 @@ def _explain(error, conf):
     for candidate in (text, cause):
         if match := re.search(r"Key '([^']+)' (?:not in|is not in) '(\w+)'", candidate):
             key, owner = match.groups()
-            return (
-                f"{key!r} is not a setting{_where(candidate)}. {_siblings(key, owner)}"
-            )
+            siblings = _siblings(key, getattr(schema, owner, None))
+            return f"{key!r} is not a setting{_where(candidate)}. {siblings}"
     why = cause.partition("\n")[0]
     if match := re.search(r"Could not override '([^']+)'", text):
         return (
@@ -232,9 +266,4 @@ def _where(text):
 
 
 def _siblings(key, owner):
-    from dataclasses import fields
-
-    from adakern.bench.config import schema as config
-
-    schema = getattr(config, owner, None)
-    return nearest(key, [f.name for f in fields(schema)]) if schema else ""
+    return nearest(key, [f.name for f in fields(owner)]) if owner else ""

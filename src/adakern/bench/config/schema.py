@@ -179,8 +179,9 @@ class Config:
     sweep: dict[str, Any] = field(default_factory=dict)
     #: Table of ``data/published/`` shown beside the measured numbers.
     published: str | None = None
-    figures: dict[str, View] = field(default_factory=dict)
-    tables: dict[str, View] = field(default_factory=dict)
+    #: Name -> :class:`View`.
+    figures: dict[str, Any] = field(default_factory=dict)
+    tables: dict[str, Any] = field(default_factory=dict)
     #: Script of ``workflow/scripts/`` -> parameters of its ``compute``: what is no
     #: solve, but takes its rows from the same split. It gives a figure and a table.
     special: dict[str, dict[str, Any]] = field(default_factory=dict)

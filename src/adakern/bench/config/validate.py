@@ -1,25 +1,19 @@
 """What types cannot say: ranges, names and shapes, checked before any job starts."""
 
 import ast
+import hashlib
 import json
 import math
 import re
+from contextlib import suppress
 from importlib.util import find_spec
-from inspect import Parameter, signature
 from pathlib import Path
 
-from sklearn.base import is_classifier, is_regressor
-
+from adakern._utils.files import read_json, write_json
 from adakern.bench.config.compose import CONF, SCRIPTS, ConfigError, available, nearest
 from adakern.bench.config.sweeps import base_name
-from adakern.bench.runtime.dotted import OWN_METHODS, estimator_class, targets
-from adakern.bench.stages.estimators import (
-    DISTRIBUTIONS,
-    expand_grid,
-    is_distribution,
-    is_relative,
-    make_estimator,
-)
+from adakern.bench.runtime.code_version import code_version
+from adakern.bench.runtime.dotted import OWN_METHODS, targets
 from adakern.datasets import check_entry
 
 __all__ = ["validate"]
@@ -56,17 +50,8 @@ def validate(plan, conf=CONF):
         *_settings(plan.config, conf),
         *_functions(plan.config),
         *_special(plan),
+        *_recipes(plan),
     ]
-    # Most data sets share a method's recipe: each distinct one is checked once.
-    recipes = {}
-    for dataset, method in plan.cells:
-        recipe = plan.recipe(dataset, method)
-        task = plan.entry(dataset).task
-        key = json.dumps([method, task, recipe], default=str)
-        recipes.setdefault(key, (method, task, recipe))
-    for method, task, recipe in recipes.values():
-        problems += _recipe(f"method {method}", recipe)
-        problems += _role(f"method {method}", recipe, task)
     if problems:
         listed = "\n".join(f"  - {problem}" for problem in dict.fromkeys(problems))
         raise ConfigError(f"experiment {plan.config.name!r} cannot run:\n{listed}")
@@ -265,131 +250,48 @@ def _special(plan):
             )
 
 
-def _recipe(where, recipe):
-    """Problems of one recipe: its class, its parameters, its grid."""
-    target = recipe["estimator"].get("_target_")
-    if not target:
-        return [f"{where} has no _target_: name the estimator's class in its file"]
-    name = str(target).rpartition(".")[2]
-    for used in targets(recipe["estimator"]):
-        try:
-            estimator_class(str(used))
-        except (ImportError, AttributeError, ValueError) as error:
-            return [f"{where}: _target_ {used!r} cannot be used: {error}"]
+def _recipes(plan):
+    """Problems of the methods' recipes, each distinct one looked at once.
+
+    Looking imports the class, which takes longer than all else that planning does. So
+    what was found in order is noted down, with the version of its code.
+    """
+    notes = Path(plan.config.data.cache) / "recipes_in_order.json"
     try:
-        known = _parameters(estimator_class(target))
-    except TypeError:  # a class with required arguments, such as a Pipeline
-        known = None
-    parameters = [*recipe["estimator"], *recipe["grid"]]
-    unknown = [p for p in parameters if known and _is_unknown(p, known)]
-    if unknown:
-        return [
-            f"{where}: {name} has no parameter {p!r}. {nearest(p, known)}"
-            for p in unknown
-        ]
-    return _values(recipe, where)
+        noted = set(read_json(notes))
+    except (OSError, ValueError):
+        noted = set()
+    in_order = set()
+    for method, task, recipe in _distinct_recipes(plan):
+        note = _note(method, task, recipe)
+        if note in noted:
+            continue
+        from adakern.bench.config.recipes import recipe_problems
+
+        problems = recipe_problems(f"method {method}", recipe, task)
+        yield from problems
+        if not problems and note:
+            in_order.add(note)
+    if in_order:
+        with suppress(OSError):  # it is a matter of time alone
+            write_json(notes, sorted(noted | in_order))
 
 
-def _moving_units(recipe):
-    """Fixed parameters in units of one that the same search still moves."""
-    for name, value in recipe["estimator"].items():
-        if is_relative(value) and value["relative_to"] in recipe["grid"]:
-            yield (
-                f"{name} is relative to {value['relative_to']}, which this method "
-                "searches itself; fix it, or take it over from another method with "
-                "tune_with"
-            )
+def _distinct_recipes(plan):
+    """(method, task, recipe): most data sets share those of a method."""
+    distinct = {}
+    for dataset, method in plan.cells:
+        found = method, plan.entry(dataset).task, plan.recipe(dataset, method)
+        distinct.setdefault(json.dumps(found, default=str), found)
+    return distinct.values()
 
 
-def _parameters(estimator):
-    """Names of an estimator's parameters; None where it takes any (``**kwargs``)."""
-    kinds = [p.kind for p in signature(estimator).parameters.values()]
-    if Parameter.VAR_KEYWORD in kinds:
+def _note(method, task, recipe):
+    """Stands for a recipe and its code; None for a module of the project's own."""
+    used = [str(target) for target in targets(recipe["estimator"])]
+    own = re.compile(rf"{OWN_METHODS}\.")
+    if any(own.match(name) or not re.fullmatch(r"\w+(\.\w+)+", name) for name in used):
         return None
-    return list(estimator().get_params())
-
-
-def _role(where, recipe, task):
-    """A classifier is for classes, a regressor for amounts; some are both."""
-    try:
-        estimator = make_estimator(recipe["estimator"])
-    except Exception:  # `_recipe` says what is wrong with it
-        return
-    is_wrong = is_regressor if task == "classification" else is_classifier
-    if is_wrong(estimator):
-        name = type(estimator).__name__
-        other = "regressor" if task == "classification" else "classifier"
-        yield f"{where}: {name} is a {other}; put it under `{other}:` in its file"
-
-
-def _is_unknown(parameter, known):
-    """By the part before ``__``; what is behind it, the nested estimator must know."""
-    own = parameter.partition("__")[0]
-    return own not in known and not parameter.startswith("_")
-
-
-def _values(recipe, where):
-    """Problems of fixed values and grid points, by the estimator's own check."""
-    loose = [axis for axis, values in recipe["grid"].items() if not _is_axis(values)]
-    if loose:
-        return [
-            f"{where}: the grid axis {axis!r} is {recipe['grid'][axis]!r}; it must be "
-            "a list, a mapping with relative_to and a list of values, or (with random) "
-            f"one of {', '.join(DISTRIBUTIONS)} with [low, high]"
-            for axis in loose
-        ]
-    if moving := list(_moving_units(recipe)):
-        return [f"{where}: {problem}" for problem in moving]
-    ends = {
-        k: list(*v.values()) for k, v in recipe["grid"].items() if is_distribution(v)
-    }
-    if ends and not recipe["random"]:
-        return [
-            f"{where}: the grid axis {axis!r} is a distribution; say how many points "
-            "to draw (random: 30)"
-            for axis in ends
-        ]
-    try:
-        estimator = make_estimator(recipe["estimator"])
-        axes = recipe["grid"] | ends
-        grid = expand_grid(axes, _reference_values(axes, estimator))
-    except Exception as error:
-        return [f"{where}: {error}"]
-    problems = [
-        f"{where}: the grid axis {axis!r} has no points; give it values or remove it"
-        for axis, values in grid.items()
-        if not values
-    ]
-    candidates = [{}] + [{k: v} for k, values in grid.items() for v in values]
-    for candidate in candidates:
-        try:
-            estimator.set_params(**candidate)
-            for part in (estimator, *estimator.get_params().values()):
-                if hasattr(part, "_parameter_constraints"):
-                    part._validate_params()
-        except ValueError as error:
-            problems.append(f"{where}: {error}")
-    return problems
-
-
-def _is_axis(values):
-    if is_distribution(values):
-        ((_, ends),) = values.items()
-        return isinstance(ends, list) and len(ends) == 2 and ends[0] < ends[1]
-    if isinstance(values, dict):
-        return "relative_to" in values and isinstance(values.get("values"), list)
-    return isinstance(values, list)
-
-
-def _reference_values(axes, estimator):
-    """Values that stand in for parameters found by a search, to size relative axes."""
-    values = estimator.get_params()
-    for axis in axes.values():
-        if isinstance(axis, dict) and not isinstance(
-            values.get(axis["relative_to"]), int | float
-        ):
-            raise ConfigError(
-                f"a grid axis is relative to {axis['relative_to']!r}, which is not a "
-                "number of this estimator"
-            )
-    return values
+    code = code_version("adakern.bench.config.recipes", *used)
+    text = json.dumps([method, task, recipe, code], default=str)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]

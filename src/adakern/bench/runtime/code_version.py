@@ -13,6 +13,7 @@ import sys
 from functools import cache
 from importlib.metadata import (
     PackageNotFoundError,
+    distributions,
     packages_distributions,
     requires,
     version,
@@ -124,7 +125,7 @@ class _Module:
         self.effects: list[ast.stmt] = []
         self._facts: dict[ast.stmt, tuple] = {}
         for statement in _one_import_each(ast.parse(path.read_bytes()).body):
-            if _is_silent(statement) or _is_main_guard(statement):
+            if _is_silent(statement) or _tests(statement, "__name__"):
                 continue
             bound = _bound_names(statement)
             for bound_name in bound:
@@ -164,9 +165,15 @@ class _Module:
 
 
 def _one_import_each(statements):
-    """Statements with ``import a, b`` as two, so that using a does not mean b."""
+    """Statements with ``import a, b`` as two, so that using a does not mean b.
+
+    Under ``if TYPE_CHECKING`` a package says where the names are from that it imports
+    when they are first used.
+    """
     for statement in statements:
-        if isinstance(statement, ast.Import):
+        if _tests(statement, "TYPE_CHECKING"):
+            yield from _one_import_each(statement.body)
+        elif isinstance(statement, ast.Import):
             yield from (ast.Import([alias]) for alias in statement.names)
         elif isinstance(statement, ast.ImportFrom):
             module, level = statement.module, statement.level
@@ -244,9 +251,10 @@ def _is_silent(node):
     )
 
 
-def _is_main_guard(statement):
+def _tests(statement, name):
+    """Whether an ``if`` asks for a name, such as that of the module that is run."""
     return isinstance(statement, ast.If) and any(
-        isinstance(node, ast.Name) and node.id == "__name__"
+        isinstance(node, ast.Name) and node.id == name
         for node in ast.walk(statement.test)
     )
 
@@ -290,6 +298,10 @@ def _distribution(package):
     try:
         version(package)
     except PackageNotFoundError:
+        for found in distributions():  # packages_distributions() parses each of them
+            files = f"\n{found.read_text('RECORD')}"
+            if f"\n{package}/" in files or f"\n{package}.py," in files:
+                return found.name
         return next(iter(packages_distributions().get(package, [])), None)
     return package
 
