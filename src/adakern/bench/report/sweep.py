@@ -201,10 +201,11 @@ def _points(records, x, columns=()):
     solved = records[records["status"] == "ok"]
     values = solved[[f"sweep_{name}" for name in _names(x)]].bfill(axis=1).iloc[:, 0]
     number = pd.to_numeric(values, errors="coerce").astype(float)
+    words = (number.isna() & values.notna()).astype(bool)
     hidden = (*_names(x), *columns)
     points = solved.assign(
         x=number,
-        level=values.where(number.isna() & values.notna(), "").astype(str),
+        level=values.astype(object).where(words, "").astype(str),
         panel=solved["dataset"].map(lambda name: _without(name, hidden)),
         line=solved["method"].map(lambda name: _without(name, hidden)),
     )
