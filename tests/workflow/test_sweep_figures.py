@@ -67,6 +67,8 @@ def test_whole_numbers_that_every_solve_has_are_a_line():
     assert x == [100, 400] and y == pytest.approx([15, 45])
     (exponent,) = growth(solves, "train_rows", "rank")["exponent"]
     assert exponent == pytest.approx(0)
+    both = plot_sweep(solves, x=["train_rows", "n_centers"])  # no method has centres
+    assert lines(both.axes[0]) == lines(plot_sweep(solves, x="train_rows").axes[0])
 
 
 def test_failed_solves_are_left_out():
