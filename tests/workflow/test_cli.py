@@ -96,13 +96,24 @@ solve          1
 total          1
 
 [Sun Nov 22 01:00:00 2026]
-Job 3: solve: sk-wine / svm-cv repeats 0-4
+Job 3: search: sk-wine / svm-cv repeats 0-4
 Reason: Missing output files
-Finished jobid: 3 (Rule: solve)
-1 of 2 steps (50%) done"""
+Finished jobid: 3 (Rule: search)
+Job 4: solve: sk-wine / svm-cv repeats 0-4
+Reason: Missing output files
+Finished jobid: 4 (Rule: solve)
+2 of 4 steps (50%) done""",
+        plan=load_plan(
+            [
+                "experiment=quickstart",
+                "dataset=[sk-wine,sk-breast-cancer]",
+                "method=[svm-cv]",
+            ]
+        ),
     )
-    (line,) = text.splitlines()
-    assert re.match(r" *\d+ % · .* · about .* left$", line)
+    lines = text.splitlines()
+    assert lines
+    assert all(re.match(r" *\d+ % · .* · about .* left$", line) for line in lines)
 
 
 def test_an_explained_error_stands_without_snakemakes_echo():
