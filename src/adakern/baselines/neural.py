@@ -17,6 +17,8 @@ from adakern.baselines.optional import require
 
 __all__ = ["ResNetRegressor", "WideNetworkRegressor"]
 
+LARGEST_SINGLE = float(np.finfo(np.float32).max)
+
 
 class _NetworkRegressor(RegressorMixin, BaseEstimator):
     """Adam on the squared error, the weights best on a validation part kept."""
@@ -25,7 +27,8 @@ class _NetworkRegressor(RegressorMixin, BaseEstimator):
 
     _parameter_constraints = {
         "width": [Interval(Integral, 1, None, closed="left")],
-        "learning_rate": [Interval(Real, 0, None, closed="neither")],
+        # Training is in single precision.
+        "learning_rate": [Interval(Real, 0, LARGEST_SINGLE, closed="neither")],
         "batch_size": [Interval(Integral, 1, None, closed="left")],
         "max_epochs": [Interval(Integral, 1, None, closed="left")],
         "patience": [Interval(Integral, 1, None, closed="left")],
