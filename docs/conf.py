@@ -28,7 +28,7 @@ myst_enable_extensions = ["dollarmath", "colon_fence"]
 myst_heading_anchors = 3
 # Tables of results link to folders, which are no pages; docstrings that come from
 # scikit-learn refer to its own guide.
-suppress_warnings = ["myst.xref_missing", "config.cache", "ref.ref"]
+suppress_warnings = ["myst.xref_missing", "config.cache", "ref.ref", "ref.term"]
 exclude_patterns = [
     "_build",
     "_ext",

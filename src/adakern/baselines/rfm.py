@@ -32,7 +32,8 @@ class RFMRegressor(RegressorMixin, Estimator):
     Parameters
     ----------
     kernel : {"l2", "l1_kermac", "lpq_kermac"}, default="l2"
-        The package's names; "l2" is the Laplacian kernel exp(-|x - z|_M / bandwidth).
+        The package's names; "l2" is the Laplacian kernel
+        ``exp(-|x - z|_M / bandwidth)``.
     bandwidth : float, default=10.0
         In the unit of the standardised features.
     alpha : float, default=1e-3

@@ -18,7 +18,7 @@ from adakern.bench.runtime.attempts import each_repeat
 from adakern.bench.runtime.batches import repeats_of
 from adakern.bench.runtime.isolate import isolated
 from adakern.bench.runtime.machine import machine, package_versions
-from adakern.bench.runtime.models import save_model
+from adakern.bench.runtime.models import import_formats, save_model
 from adakern.bench.stages.estimators import make_estimator
 from adakern.bench.stages.prepare import prepare
 from adakern.bench.stages.split import load_split
@@ -56,6 +56,7 @@ def run(inputs, outputs, params):
     repeats = repeats_of(outputs["record"])
     if "models" in outputs:
         Path(outputs["models"]).mkdir(parents=True, exist_ok=True)
+        import_formats()
     records = each_repeat(repeats, params["attempt"], params["journal"], work, give_up)
     write_json(outputs["record"], records)
 
