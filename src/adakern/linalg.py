@@ -18,6 +18,9 @@ __all__ = [
     "require_positive_semidefinite",
 ]
 
+#: Rows up to which the dense eigendecomposition is as fast as the iteration.
+DENSE_ROWS = 200
+
 
 def ranked_eigh(D, rank=None):
     """Eigenpairs of a positive semidefinite matrix, and how many are not noise.
@@ -109,10 +112,9 @@ def project_onto_feasible(v, y, C, total=0.0):
     upper = np.where(y > 0, C, 0.0)
     lower = np.where(y > 0, 0.0, -np.asarray(C, dtype=v.dtype))
     u = y * v
-    missing = abs(u.sum() - total)
-    if missing <= np.finfo(v.dtype).eps * np.abs(v).sum():
-        if (lower <= u).all() and (u <= upper).all():
-            return v.copy()  # rounding would move variables off their bounds
+    inside = (lower <= u).all() and (u <= upper).all()
+    if inside and abs(u.sum() - total) <= np.finfo(v.dtype).eps * np.abs(v).sum():
+        return v.copy()  # rounding would move variables off their bounds
     breakpoints = np.sort(np.concatenate([u - upper, u - lower]))
 
     def excess(t):
@@ -285,7 +287,8 @@ def factorised(A):
 
 def _cholesky_solver(A):
     if is_numpy_array(A):
-        factor = cho_factor(A, lower=True, check_finite=False)
+        # The transpose of a symmetric matrix is the order that LAPACK wants.
+        factor = cho_factor(A.T, lower=True, check_finite=False)
         return lambda b: cho_solve(factor, b, check_finite=False)
     xp = array_namespace(A)
     factor = xp.linalg.cholesky(A)
@@ -332,7 +335,7 @@ def leading_eigenpairs(A, threshold, *, start=None, tol=1e-8):
     if start is None:  # 1 is the leading eigenvector of 11' + Gamma, nearly
         start = np.column_stack([np.ones(n), rng.standard_normal((n, 7))])
     X = start
-    while 10 * X.shape[1] < n:
+    while n > DENSE_ROWS and 10 * X.shape[1] < n:
         values, block = _block_lanczos(A, X, threshold, tol)
         if values is not None:
             return values, block[:, : len(values)], block
