@@ -48,12 +48,13 @@ class ThresholdedHessian:
 
     Here ``E = (diag(v) K diag(d) + diag(d) K diag(v)) / (4 eta)``. With eigenvalues f
     of F above zero, their eigenvectors U, ``W = K diag(d) U`` and the weights
-    ``omega = 2 f / (f + tau/2)`` of pairs of a kept and a lost eigenvector it is B + B',
+    ``omega = 2 f / (f + tau/2)`` of pairs of a kept and a lost eigenvector it is
+    ``B + B'`` with
 
-        B = K∘(Z Z'/2 + U omega W' diag(d) / (8 eta)) + diag(g)/2
-            + (U U')∘(W (1 - omega/2) W') / (8 eta) + (U W')∘(W (1 - omega) U') / (8 eta)
+        8 eta B = K∘(4 eta Z Z' + U omega W' diag(d)) + diag(rowsum(W² omega)) / 2
+                  + (U U')∘(W (1 - omega/2) W') + (U W')∘(W (1 - omega) U').
 
-    with ``g = rowsum(W² omega) / (8 eta)``. Two things make this a slight
+    Two things make this a slight
     under-estimate: lost eigenvalues enter as if they were zero, and ``W W'`` stands for
     ``K diag(d)² K``, the sum over all eigenvectors, which would cost n^3 operations.
     What that leaves out is at most the share ``max (tau/2) / (f + tau/2)`` of F∘K.
@@ -96,12 +97,10 @@ class ThresholdedHessian:
 
     def block(self, rows):
         """The rows and columns ``rows``, as an array of its own."""
-        B = np.empty((len(rows), len(rows)))
+        B, every = np.empty((len(rows), len(rows))), len(rows) == len(self.K)
         for block in row_blocks(len(rows), 24 * len(rows), TEMPORARY):
             part = rows[block]
-            B[block] = (
-                self.K[part][:, rows] if len(rows) < len(self.K) else self.K[part]
-            )
+            B[block] = self.K[part] if every else self.K[part][:, rows]
             B[block] *= self.left[part] @ self.right[rows].T
             for P, Q, R, S in self._products:
                 B[block] += (P[part] @ Q[rows].T) * (R[part] @ S[rows].T)
