@@ -121,14 +121,16 @@ def _best_responses(saddle, start, *, tol, max_iter):
 
     def maximise_model(point):
         goal = tol / 2 * abs(point.svm_value)
+        learned = saddle.learned_kernel(point)
         d, gap = climb(
-            saddle.learned_kernel(point),
+            learned,
             program,
             np.inf,
             start=point.d,
             gap_goal=goal,
             max_products=MACHINE_ITERATIONS,
             balanced=dual.fit_intercept,
+            model=learned.leading(),
         )
         return dual.variables(d) if gap <= goal else None
 

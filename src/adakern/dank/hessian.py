@@ -8,6 +8,7 @@ where n is large.
 import numpy as np
 
 from adakern.kernels import row_blocks
+from adakern.linalg import symmetric_product
 
 __all__ = ["LearnedKernel", "StoredHessian", "ThresholdedHessian"]
 
@@ -36,7 +37,12 @@ class LearnedKernel:
         self.K, self.Z, self.shape = K, Z, K.shape
 
     def __matmul__(self, v):
-        return np.einsum("ir,ir->i", self.Z, self.K @ (self.Z * v[:, None]))
+        products = symmetric_product(self.K, self.Z * v[:, None])
+        return np.einsum("ir,ir->i", self.Z, products)
+
+    def leading(self):
+        """The same with the leading eigenvector of F alone, which is most of F."""
+        return LearnedKernel(self.K, self.Z[:, :1])
 
     def diagonal(self):
         """The entries F_ii K_ii."""

@@ -15,7 +15,7 @@ import numpy as np
 
 from adakern.dank import quartic
 from adakern.dank.hessian import LearnedKernel, StoredHessian, ThresholdedHessian
-from adakern.linalg import leading_eigenpairs
+from adakern.linalg import leading_eigenpairs, symmetric_product
 from adakern.svm.point import point_of_machine
 
 #: Change of the gap that is accepted, as a share of the gap of the point before.
@@ -114,7 +114,7 @@ class ThresholdedSaddle:
         )
         f = values - self.tau / 2
         Z = U * np.sqrt(f)
-        KZ = self.K @ (Z * d[:, None])
+        KZ = symmetric_product(self.K, Z * d[:, None])
         scores = np.einsum("ir,ir->i", Z, KZ)
         regulariser = self.eta * (_distance_to_ones(f, U) + self.tau * f.sum())
         parts = {"f": f, "U": U, "Z": Z, "KZ": KZ, "block": block}
