@@ -163,7 +163,7 @@ def test_a_candidate_that_overflows_is_left_out(data, sampling):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"param_grid": {"gama": [1]}}, "did you mean 'gamma'"),
+        ({"param_grid": {"gama": [1]}}, "Did you mean 'gamma'"),
         ({"param_grid": {"gamma": [0.0]}}, "gamma=0.0; allowed: a positive number"),
         ({"param_grid": {"kernel": ["tl1"]}}, "kernel='tl1'; allowed"),
         ({"param_grid": {"ridge": [-1]}}, "ridge=-1"),

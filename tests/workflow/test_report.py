@@ -13,6 +13,7 @@ from adakern.bench.config.compose import load_config
 from adakern.bench.report.curves import read_search, search_curves
 from adakern.bench.report.figures import (
     _pareto,
+    inline_svg,
     plot_boxes,
     plot_critical_difference,
     plot_time_accuracy,
@@ -23,7 +24,6 @@ from adakern.bench.report.headline import headline
 from adakern.bench.report.page import report
 from adakern.bench.report.palette import FAMILIES, families_of, method_styles
 from adakern.bench.report.standings import standings
-from adakern.bench.report.svg import inline_svg
 from adakern.bench.report.tables import comparison_grids, display, read_tables
 from adakern.bench.report.wording import protocol_in_words
 from adakern.bench.stages.compare import compare

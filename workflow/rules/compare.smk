@@ -6,7 +6,7 @@ rule configuration:
         config=f"{RESULTS}/config.yaml",
     localrule: True
     params:
-        stage="configuration",
+        stage="views.configuration",
         settings=settings.configuration(PLAN),
     message:
         "configuration: {output.config}"

@@ -14,7 +14,7 @@ rule figure:
         f"{RESULTS}/logs/figures/{{figure}}.log",
     localrule: True
     params:
-        stage="figure",
+        stage="views.figure",
         settings=lambda w: settings.figure(PLAN, w.figure),
     message:
         "figure: {wildcards.figure}"
@@ -36,7 +36,7 @@ rule summary_table:
         f"{RESULTS}/logs/tables/{{name}}.log",
     localrule: True
     params:
-        stage="summary_table",
+        stage="views.summary_table",
         settings=lambda w: settings.summary_table(PLAN, w.name),
     message:
         "table: {wildcards.name}"

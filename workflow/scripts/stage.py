@@ -33,7 +33,9 @@ try:
         flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
         os.dup2(os.open(snakemake.log[0], flags), 2)
     sys.path.append(os.getcwd())  # the project's own modules, as in the Snakefile
-    import_module(f"adakern.bench.stages.{snakemake.params.stage}").run(
+    module, _, function = snakemake.params.stage.partition(".")
+    stage = import_module(f"adakern.bench.stages.{module}")
+    getattr(stage, function or "run")(
         dict(snakemake.input.items()),
         dict(snakemake.output.items()),
         snakemake.params.settings | snakemake.params.get("aside", {}),

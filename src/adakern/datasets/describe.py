@@ -8,10 +8,10 @@ For a suite, ``describe conf/suite/NAME.yaml`` prints its CSV again, one line a 
 import argparse
 import csv
 import dataclasses
-import difflib
 import sys
 from pathlib import Path
 
+from adakern._utils.hints import did_you_mean
 from adakern.datasets.errors import DatasetError
 from adakern.datasets.fetch import load_table
 from adakern.datasets.registry import read_entry, read_suite
@@ -80,9 +80,7 @@ def main(arguments=None):
         )
     except FileNotFoundError:
         names = sorted(file.stem for file in path.parent.glob("*.yaml"))
-        close = difflib.get_close_matches(path.stem, names, n=1)
-        hint = f" Did you mean {close[0]}?" if close else ""
-        sys.exit(f"there is no {path}.{hint}")
+        sys.exit(f"there is no {path}.{did_you_mean(path.stem, names)}")
     except DatasetError as error:
         sys.exit(str(error))
     print(describe(table))

@@ -1,9 +1,10 @@
 """The description of a data set: what one file of ``conf/dataset/`` holds."""
 
-import difflib
 import math
 from dataclasses import dataclass, field
 from typing import Any
+
+from adakern._utils.hints import did_you_mean
 
 __all__ = ["DatasetEntry", "SourceFile", "check_entry"]
 
@@ -189,9 +190,7 @@ def _source_file(file):
 
 
 def _nearest(value, allowed):
-    close = difflib.get_close_matches(str(value), allowed, n=1)
-    hint = f" Did you mean {close[0]!r}?" if close else ""
-    return f"allowed: {', '.join(allowed)}.{hint}"
+    return f"allowed: {', '.join(allowed)}.{did_you_mean(value, allowed)}"
 
 
 def check_entry(name, entry):

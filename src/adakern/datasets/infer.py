@@ -4,13 +4,13 @@ Nothing is decided for good here: the entry is written down, to be read and edit
 """
 
 import csv
-import difflib
 import re
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 
+from adakern._utils.hints import did_you_mean
 from adakern.datasets.entry import DatasetEntry, SourceFile
 from adakern.datasets.errors import ParseError
 from adakern.datasets.parsers import as_dates, parse_csv, unpack
@@ -168,8 +168,7 @@ def _target(frame, target, name):
         position = int(target)
         if -len(columns) <= position < len(columns):
             return columns[position]
-    close = difflib.get_close_matches(str(target), map(str, columns), n=1)
-    hint = f" Did you mean {close[0]!r}?" if close else ""
+    hint = did_you_mean(target, columns)
     shown = ", ".join(map(str, columns[:20])) + (", ..." * (len(columns) > 20))
     raise ParseError(f"{name} has no column {target!r}.{hint} Columns: {shown}.")
 

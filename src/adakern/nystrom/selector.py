@@ -1,6 +1,5 @@
 """Approximate kernel selection: Algorithm 1 of Ding et al. (2019)."""
 
-import difflib
 from numbers import Real
 
 import numpy as np
@@ -10,6 +9,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from adakern._utils.base import Estimator
+from adakern._utils.hints import did_you_mean
 from adakern._utils.validation import validate_data
 from adakern._utils.warn import warn_user
 from adakern.kernels import resolve_gamma
@@ -325,11 +325,9 @@ def _check_candidate(candidate):
     """Refuse unknown keys and values before any work."""
     for key, value in candidate.items():
         if key not in CANDIDATE_KEYS:
-            near = difflib.get_close_matches(str(key), CANDIDATE_KEYS, n=1)
-            hint = f"; did you mean {near[0]!r}?" if near else ""
             raise ValueError(
                 f"param_grid has the key {key!r}; allowed are "
-                f"{', '.join(CANDIDATE_KEYS)}{hint}"
+                f"{', '.join(CANDIDATE_KEYS)}.{did_you_mean(key, CANDIDATE_KEYS)}"
             )
         fits, allowed = CANDIDATE_KEYS[key]
         if not fits(value):

@@ -16,7 +16,7 @@ from typing import IO, cast
 
 from adakern._utils.files import read_json
 from adakern.bench.report.wording import duration
-from adakern.bench.runtime.batches import repeats_of
+from adakern.bench.runtime.attempts import repeats_of
 from adakern.bench.stages.estimators import expand_grid
 from adakern.evaluation import GREATER_IS_BETTER, MAIN_METRIC
 

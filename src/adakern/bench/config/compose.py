@@ -1,6 +1,5 @@
 """Hydra: from the YAML files in ``conf/`` and overrides to one checked ``Config``."""
 
-import difflib
 import re
 import sys
 from dataclasses import fields, is_dataclass
@@ -13,6 +12,7 @@ from hydra.errors import HydraException
 from omegaconf import OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
+from adakern._utils.hints import did_you_mean
 from adakern.bench.config import schema
 from adakern.bench.config.schema import Config, View
 from adakern.datasets.suite import expand_suite, suite_sets
@@ -215,9 +215,7 @@ def _check_header(group, name, conf):
 
 def nearest(name, names):
     """A sentence that suggests the closest of the known names, and lists them."""
-    close = difflib.get_close_matches(name, names, n=1, cutoff=0.5)
-    known = f"Known: {', '.join(names)}."
-    return f"Did you mean {close[0]!r}? {known}" if close else known
+    return f"{did_you_mean(name, names)} Known: {', '.join(names)}.".lstrip()
 
 
 def _check_packages(group, entries, conf):

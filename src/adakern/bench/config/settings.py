@@ -182,7 +182,7 @@ def summary_table(plan, name):
 
 
 def _view(view, stage):
-    code = code_version(f"adakern.bench.stages.{stage}.run", view.function)
+    code = code_version(f"adakern.bench.stages.views.{stage}", view.function)
     return asdict(view) | {"code": code}
 
 

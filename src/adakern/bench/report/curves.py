@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from adakern.bench.runtime.batches import repeats_of
+from adakern.bench.runtime.attempts import repeats_of
 
 __all__ = ["read_search", "search_curves"]
 
@@ -53,14 +53,12 @@ def search_curves(table):
     """
     curves = {}
     for name in table.columns.difference(_NOT_PARAMETERS):
+        values = table[name]
         # A number read from a column that holds words too is a word.
-        values = table[name].astype(float) if _is_number(table[name]) else table[name]
+        if values.dtype.kind in "iuf":
+            values = values.astype(float)
         if values.nunique() < 2:
             continue
         best = table.groupby(["repeat", values])["mean_score"].max()
         curves[name] = best.groupby(level=1).mean()
     return curves
-
-
-def _is_number(column):
-    return pd.api.types.is_numeric_dtype(column) and column.dtype != bool

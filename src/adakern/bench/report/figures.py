@@ -4,7 +4,9 @@ Matplotlib's object interface only: no global figure, no back end to choose. The
 tables give the same bytes.
 """
 
+import html
 import io
+import re
 
 import matplotlib
 import numpy as np
@@ -23,6 +25,7 @@ __all__ = [
     "SEARCH_SCORE",
     "STYLE",
     "colour",
+    "inline_svg",
     "plot_boxes",
     "plot_critical_difference",
     "plot_search",
@@ -71,6 +74,24 @@ def to_svg(figure):
             metadata={"Date": None, "Creator": None},
         )
     return buffer.getvalue()
+
+
+def inline_svg(svg, prefix, label):
+    """An SVG file's text made fit to stand inside a page.
+
+    Its black follows the page's text colour, its ids cannot clash with those of another
+    figure, it scales down to the page's width and has a text alternative.
+    """
+    svg = svg[svg.index("<svg") :]
+    for ink in ("#000000", "#262626", "#b0b0b0", "#cccccc"):
+        svg = svg.replace(ink, "currentColor")
+    svg = re.sub(r'\bid="', f'id="{prefix}-', svg)
+    svg = re.sub(r"url\(#", f"url(#{prefix}-", svg)
+    svg = re.sub(r'href="#', f'href="#{prefix}-', svg)
+    label = html.escape(label, quote=True)
+    # Matplotlib leaves the colour of text to the default, which is black.
+    opening = f'<svg role="img" aria-label="{label}" fill="currentColor" '
+    return svg.replace("<svg ", opening, 1)
 
 
 def plot_boxes(solves, task, styles, order):

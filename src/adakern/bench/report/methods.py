@@ -4,8 +4,12 @@ import re
 
 from adakern.bench.config.sweeps import base_name
 from adakern.bench.report.curves import read_search, search_curves
-from adakern.bench.report.figures import SEARCH_SCORE, plot_search, to_svg
-from adakern.bench.report.svg import inline_svg
+from adakern.bench.report.figures import (
+    SEARCH_SCORE,
+    inline_svg,
+    plot_search,
+    to_svg,
+)
 
 __all__ = ["describe_methods"]
 

@@ -8,9 +8,10 @@ import yaml
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from adakern._utils.files import atomic_path
+from adakern._utils.files import atomic_path, plain
 from adakern.bench.config.sweeps import base_name
 from adakern.bench.report.figures import (
+    inline_svg,
     plot_boxes,
     plot_critical_difference,
     plot_time_accuracy,
@@ -20,7 +21,6 @@ from adakern.bench.report.headline import headline
 from adakern.bench.report.methods import describe_methods
 from adakern.bench.report.palette import FAMILIES, families_of, method_styles, swatch
 from adakern.bench.report.standings import standings
-from adakern.bench.report.svg import inline_svg
 from adakern.bench.report.tables import (
     LABELS,
     MARKS,
@@ -94,7 +94,7 @@ def report(
             own_tables=[_own_table(Path(table)) for table in summaries],
             own_figures=[_own_figure(Path(figure)) for figure in figures],
             data=_data(config, provenance or {}, comparison),
-            configuration=yaml.safe_dump(_plain(config), sort_keys=False, width=88),
+            configuration=yaml.safe_dump(plain(config), sort_keys=False, width=88),
             platform=f"{platform.system()} {platform.machine()}",
             **comparison,
         )
@@ -299,7 +299,7 @@ def _origin(provenance):
     ]
     if files:
         origin["files"] = files
-    return yaml.safe_dump(_plain(origin), sort_keys=False, width=60) if origin else ""
+    return yaml.safe_dump(plain(origin), sort_keys=False, width=60) if origin else ""
 
 
 def _versions(solves):
@@ -314,17 +314,6 @@ def _versions(solves):
     return {
         name: ", ".join(map(str, found)) for name, found in versions.items() if found
     }
-
-
-def _plain(value):
-    """Mappings, sequences and scalars that YAML can say, from anything."""
-    if isinstance(value, dict):
-        return {str(key): _plain(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple, set)):
-        return [_plain(item) for item in value]
-    if value is None or isinstance(value, (bool, int, float, str)):
-        return value
-    return str(value)
 
 
 def _whole(value):

@@ -1,7 +1,8 @@
-"""A batch of repeats whose job may be lost: out of time, out of memory, node down.
+"""Batches of repeats: their names, and their jobs, which may be lost.
 
-What is finished stays finished, and what took the job down twice becomes a row with
-the reason instead of a hole.
+A job is lost when it is out of time, out of memory, or its node is down. What is
+finished stays finished, and what took the job down twice becomes a row with the reason
+instead of a hole.
 """
 
 import json
@@ -10,10 +11,23 @@ import shutil
 import subprocess
 from pathlib import Path
 
-__all__ = ["each_repeat"]
+__all__ = ["each_repeat", "repeats_of"]
 
 #: A scheduler's second chance is the last: with more memory and more time.
 MOST_LOST = 2
+
+
+def repeats_of(path):
+    """The repeats that a file named after its batch holds.
+
+    Examples
+    --------
+    >>> from adakern.bench.runtime.attempts import repeats_of
+    >>> list(repeats_of("results/quickstart/records/heart/svm-cv/2-4.json"))
+    [2, 3, 4]
+    """
+    first, last = Path(path).stem.split("-")
+    return range(int(first), int(last) + 1)
 
 
 def each_repeat(repeats, attempt, journal, work, give_up):

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from adakern._utils.files import read_json
-from adakern.bench.runtime.batches import repeats_of
+from adakern.bench.runtime.attempts import repeats_of
 from adakern.evaluation import MAIN_METRIC
 
 __all__ = ["find_records", "read_file", "read_records", "to_frame"]

@@ -10,8 +10,7 @@ from sklearn.utils import resample
 from threadpoolctl import threadpool_limits
 
 from adakern._utils.files import atomic_path, plain, read_json, write_json
-from adakern.bench.runtime.attempts import each_repeat
-from adakern.bench.runtime.batches import repeats_of
+from adakern.bench.runtime.attempts import each_repeat, repeats_of
 from adakern.bench.runtime.isolate import isolated
 from adakern.bench.stages.estimators import expand_grid, make_estimator
 from adakern.bench.stages.prepare import Prepared, prepare

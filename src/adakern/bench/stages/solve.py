@@ -14,8 +14,7 @@ from sklearn.pipeline import Pipeline
 from threadpoolctl import threadpool_limits
 
 from adakern._utils.files import plain, read_json, write_json
-from adakern.bench.runtime.attempts import each_repeat
-from adakern.bench.runtime.batches import repeats_of
+from adakern.bench.runtime.attempts import each_repeat, repeats_of
 from adakern.bench.runtime.isolate import isolated
 from adakern.bench.runtime.machine import machine, package_versions
 from adakern.bench.runtime.models import import_formats, save_model

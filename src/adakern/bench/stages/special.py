@@ -11,17 +11,16 @@ of ``workflow/scripts/`` with three functions:
 """
 
 from importlib import import_module
-from inspect import signature
 from pathlib import Path
 
 import pandas as pd
 from threadpoolctl import threadpool_limits
 
 from adakern._utils.files import atomic_path
-from adakern.bench.report.figures import to_svg
-from adakern.bench.report.published import load_published
+from adakern.bench.report.figures import save_svg
 from adakern.bench.stages.prepare import prepare
 from adakern.bench.stages.split import load_split
+from adakern.bench.stages.views import table_of
 from adakern.datasets import Table
 
 __all__ = ["compute_all", "run"]
@@ -31,15 +30,12 @@ def run(inputs, outputs, params):
     """Write the frame, the figure and the table of one special computation."""
     script = import_module(params["script"])
     frame = compute_all(inputs["tables"], inputs["splits"], script.compute, params)
-    arguments = [frame]
-    if "published" in signature(script.table).parameters:
-        arguments += map(load_published, inputs["published"])
     with atomic_path(outputs["frame"]) as path:
         frame.to_parquet(path, index=False)
-    with atomic_path(outputs["figure"]) as path:
-        path.write_text(to_svg(script.plot(frame)), encoding="utf-8")
+    save_svg(script.plot(frame), outputs["figure"])
+    table = table_of(script.table, frame, inputs["published"])
     with atomic_path(outputs["table"]) as path:
-        script.table(*arguments).to_csv(path, index=False, float_format="%.6g")
+        table.to_csv(path, index=False, float_format="%.6g")
 
 
 def compute_all(tables, splits, compute, params):
