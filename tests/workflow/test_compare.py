@@ -13,6 +13,7 @@ from adakern.bench.report.console import print_table
 from adakern.bench.report.tables import comparison_grids, read_tables
 from adakern.bench.runtime.records import read_records, to_frame
 from adakern.bench.stages.compare import QUANTITIES, compare, main
+from adakern.bench.stages.track import main as track
 from adakern.evaluation import METRICS
 from record_factory import demo_records, failed, make_record, write_records
 
@@ -204,6 +205,23 @@ def test_a_broken_file_is_named(tmp_path, change, message):
     with pytest.raises(ValueError, match=message) as caught:
         read_records([path])
     assert str(path) in str(caught.value)
+
+
+@pytest.mark.parametrize("command", [main, track])
+def test_a_folder_of_an_older_version_is_refused_in_one_sentence(
+    tmp_path, capsys, command
+):
+    """Before records told their preparation, protocol, search and machine."""
+    old = make_record()
+    for name in ("machine", "preparation", "protocol", "search"):
+        del old[name]
+    write_records(tmp_path, [old])
+    with pytest.raises(SystemExit):
+        command([str(tmp_path)])
+    told = capsys.readouterr().err
+    assert "one of an older version: it lacks machine, preparation" in told
+    assert "Remove its folder and run again" in told
+    assert [path.name for path in tmp_path.iterdir()] == ["records"]
 
 
 def test_a_solve_recorded_twice_names_both_files(tmp_path):

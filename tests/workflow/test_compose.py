@@ -1,11 +1,14 @@
 """Composing an experiment: what is wrong is named before anything runs."""
 
 import math
+import subprocess
+import sys
 
 import pytest
 
 from adakern.bench.config.compose import CONF, ConfigError, available, load_config
 from adakern.bench.config.plan import load_plan, plan_from_snakemake
+from adakern.bench.config.schema import View
 from project import Project
 
 
@@ -37,6 +40,29 @@ def test_command_line_beats_the_experiment(conf):
     config = plan(conf, "protocol.repeats=7", "dataset=[sandwich]").config
     assert config.protocol.repeats == 7
     assert list(config.dataset) == ["sandwich"]
+
+
+def test_a_figure_is_added_on_the_command_line(conf):
+    function = "adakern.bench.report.sweep.plot_sweep"
+    added = [f"+figures.mine.function={function}", "+figures.mine.params.x=C"]
+    found = plan(conf, *added).config
+    assert found.figures["mine"] == View(function, {"x": "C"})
+    assert found.name == "small"  # it compares nothing else
+    with pytest.raises(ConfigError, match="a blank after a colon"):
+        plan_from_snakemake({"overrides": {"+figures.mine={function": "x}"}})
+
+
+def test_a_recipe_that_was_in_order_is_not_looked_at_again(conf, tmp_path):
+    overrides = ["experiment=small", f"data.cache={tmp_path}"]
+    load_plan(overrides, conf)
+    code = (
+        "import sys; from adakern.bench.config.plan import load_plan;"
+        f"load_plan({overrides!r}, {str(conf)!r});"
+        "sys.exit(not {'sklearn', 'scipy', 'pandas', 'torch'}.isdisjoint(sys.modules))"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+    with pytest.raises(ConfigError, match="'C'"):
+        load_plan([*overrides, "+settings.clowns.plain.C=-3"], conf)
 
 
 def test_grids_in_the_papers_terms():
@@ -78,7 +104,10 @@ SETTING = "method.plain.classifier"
         ([f"++{SETTING}.grid.gama=[1]"], ["plain", "'gama'", "'gamma'"]),
         ([f"{SETTING}.estimator._target_=sklearn.svm.SVX"], ["sklearn.svm.SVX"]),
         (["protocol.repeats"], ["'protocol.repeats'", "key=value"]),
+        (["+figures.mine.functon=x"], ["figures.mine.functon", "'function'"]),
+        (["+figures.mine.function=plane.draw"], ["figures.mine", "no function"]),
         # Wrong types.
+        (["+figures.mine=3"], ["figures.mine", "+figures.mine.function="]),
         (["protocol.repeats=many"], ["protocol.repeats=many", "Integer"]),
         (["protocol.stratify=maybe"], ["protocol.stratify=maybe"]),
         # Out of range, NaN.

@@ -55,6 +55,11 @@ def plan_from_snakemake(config):
                 f"overrides={overrides!r} cannot be taken apart ({error}): quotation "
                 "marks come in pairs"
             ) from None
+    if not isinstance(overrides, list):
+        raise ConfigError(
+            f"overrides={overrides!r}: Snakemake takes a blank after a colon for YAML; "
+            "leave it out"
+        )
     if "experiment" in config:
         overrides = [f"experiment={config['experiment']}", *overrides]
     return load_plan(overrides)
