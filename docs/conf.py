@@ -54,6 +54,8 @@ sphinx_gallery_conf = {
 }
 
 html_theme = "alabaster"
+html_static_path = ["_static"]
+html_css_files = ["wide.css"]
 html_theme_options = {
     "description": "Kernels that adapt to the data",
     "page_width": "62rem",
