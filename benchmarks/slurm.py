@@ -4,9 +4,9 @@
 
 Starts a cluster of this machine alone (tests/install_debian.sh brings SLURM), runs one
 experiment of that many solves with one solve a SLURM job, then with groups, and prints
-the seconds per solve, the processor's seconds that SLURM has counted for it, the ratio of
-the two, and the requests to the scheduler a minute. Solves take milliseconds here: what
-is measured is what a job costs beside its work.
+the seconds per solve, the processor's seconds that SLURM has counted for it, the ratio
+of the two, and the requests to the scheduler a minute. Solves take milliseconds here:
+what is measured is what a job costs beside its work.
 """
 
 import argparse
@@ -96,7 +96,10 @@ def count_requests(cluster):
 def processor_seconds(cluster):
     """Of all jobs, as SLURM has counted them: ``[days-][hours:]minutes:seconds``."""
     total = 0.0
-    for text in cluster.says("sacct", "-XnP", "--format=TotalCPU").split():
+    for line in cluster.says("sacct", "-nP", "--format=JobID,TotalCPU").split():
+        job, _, text = line.partition("|")
+        if "." in job:  # a step, which its job holds
+            continue
         days, _, clock = text.rpartition("-")
         seconds = 86_400 * int(days or 0)
         for power, part in enumerate(reversed(clock.split(":"))):
