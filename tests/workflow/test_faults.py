@@ -211,7 +211,7 @@ def test_a_search_that_is_killed_is_a_row_with_its_reason(bad):
 # Processes -------------------------------------------------------------------------
 
 
-def wait_for(condition, run, seconds=120):
+def wait_for(condition, run, seconds=500):
     deadline = time.monotonic() + seconds
     while not condition():
         assert run.returncode is None, run.output

@@ -5,6 +5,7 @@ import shutil
 import sys
 import time
 import warnings
+from operator import itemgetter
 from pathlib import Path
 
 import numpy as np
@@ -52,11 +53,17 @@ def run(inputs, outputs, params):
         ending = {"status": "failed", "reason": reason}
         return EMPTY | _known_before(params, repeat, {"best_params": {}}) | ending
 
-    repeats = repeats_of(outputs["record"])
     if "models" in outputs:
         Path(outputs["models"]).mkdir(parents=True, exist_ok=True)
         import_formats()
-    records = each_repeat(repeats, params["attempt"], params["journal"], work, give_up)
+    records = each_repeat(
+        repeats_of(outputs["record"]),
+        params["attempt"],
+        params["journal"],
+        work,
+        give_up,
+        reason_of=itemgetter("reason"),
+    )
     write_json(outputs["record"], records)
 
 
