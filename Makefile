@@ -15,7 +15,7 @@ BIN := .venv/bin
 PIP = $(BIN)/pip install --quiet --no-compile
 
 .DEFAULT_GOAL := help
-.PHONY: help run env ui test test-oldest test-cluster test-torture torture kills lint format docs bench publish clean clean-results
+.PHONY: help run env ui test test-oldest test-cluster torture kills lint format docs bench publish clean clean-results
 
 help:  ## list the commands
 	@echo "adakern: kernels that adapt to the data. First of all: make run"; echo
@@ -47,9 +47,6 @@ test-oldest: .venv-oldest/done  ## the library's tests on the oldest versions it
 test-cluster: .venv/test.done  ## the workflow's tests on a real SLURM cluster of this machine
 	tests/install_debian.sh
 	$(BIN)/python -m pytest -m cluster tests/workflow/test_slurm.py
-
-test-torture: .venv/test.done  ## a part of the campaign of extremes, minutes
-	$(BIN)/python -m pytest -m torture -n $(CORES) tests/test_torture.py
 
 torture: .venv/test.done  ## every estimator at extremes, at most 30 minutes
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 PYTHONPATH=tests $(BIN)/python \

@@ -28,7 +28,7 @@ myst_enable_extensions = ["dollarmath", "colon_fence"]
 myst_heading_anchors = 3
 # Tables of results link to folders, which are no pages; docstrings that come from
 # scikit-learn refer to its own guide.
-suppress_warnings = ["myst.xref_missing", "config.cache", "ref.ref"]
+suppress_warnings = ["myst.xref_missing", "config.cache", "ref.ref", "ref.term"]
 exclude_patterns = [
     "_build",
     "_ext",
@@ -54,6 +54,8 @@ sphinx_gallery_conf = {
 }
 
 html_theme = "alabaster"
+html_static_path = ["_static"]
+html_css_files = ["wide.css"]
 html_theme_options = {
     "description": "Kernels that adapt to the data",
     "page_width": "62rem",

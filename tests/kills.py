@@ -1,6 +1,6 @@
 """Kills at random times, and whether the documented command mends them: ``make kills``.
 
-    python tests/kills.py [--kills 30] [--seed 0] [--table docs/torture.md]
+    python tests/kills.py [--kills 30] [--minutes 60] [--seed 0] [--table PAGE]
 
 Each run of a small experiment loses one process to SIGKILL: Snakemake itself, a job,
 the worker that fits, or the job that writes to the tracker. It is then called again as
@@ -13,6 +13,7 @@ import hashlib
 import json
 import os
 import random
+import shutil
 import signal
 import sqlite3
 import sys
@@ -31,8 +32,7 @@ from project import Project, without_measured
 VICTIMS = ("main process", "job", "worker", "tracker")
 MEASURED = {"fit_seconds", "predict_seconds", "search_seconds", "peak_memory_bytes"}
 OVERRIDES = (
-    "dataset=[clowns,sk-wine] method=[plain,tuned] tracking.enabled=true "
-    "tracking.uri=sqlite:///mlflow.db"
+    "method=[plain,tuned] tracking.enabled=true tracking.uri=sqlite:///mlflow.db"
 )
 TUNED = """\
 # @package method.tuned
@@ -52,16 +52,20 @@ def main():
         expected = outcome(_mended(_project(root / "undisturbed")))
         whole = time.monotonic() - start
         tried, right = Counter(), Counter()
+        deadline = time.monotonic() + 60 * options.minutes
         for number in range(options.kills):
+            if time.monotonic() > deadline:
+                print(f"the time is over after {number} of {options.kills} kills")
+                break
             victim = VICTIMS[number % len(VICTIMS)]
-            project = _project(root / str(number))
             landed = False
-            for attempt in range(3):
+            for attempt in range(3):  # what ended before it was hit is started anew
+                project = _project(root / f"{number}-{attempt}")
                 at = draw.uniform(0, whole) if attempt == 0 else 0.0
                 if landed := killed(project, victim, at):
                     break
-            _mended(project)
-            found = outcome(project)
+            found = outcome(_mended(project))
+            shutil.rmtree(project.root)
             differ = [k for k in expected | found if expected.get(k) != found.get(k)]
             tried[victim] += landed
             right[victim] += landed and not differ
@@ -79,6 +83,7 @@ def main():
 def _options():
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--kills", type=int, default=30)
+    parser.add_argument("--minutes", type=float, default=60)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--table", type=Path, help="page to write the table into")
     return parser.parse_args()
@@ -113,12 +118,12 @@ def killed(project, victim, seconds):
             time.sleep(0.02)
         else:
             return False
-        run.process.wait(3600)
+        run.process.wait(3600)  # what it leaves behind has to end by itself
         return True
-    finally:
+    except BaseException:
         with suppress(ProcessLookupError):
             os.killpg(run.process.pid, signal.SIGKILL)
-        run.process.wait()
+        raise
 
 
 def _find(run, victim):

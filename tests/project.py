@@ -3,6 +3,7 @@
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -58,6 +59,8 @@ class Run:
                 stdout=file,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
+                # A shell that runs the tests in the background has them ignore Ctrl-C.
+                preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
             )
         self.log = Path(file.name)
 

@@ -26,6 +26,7 @@ __all__ = [
     "kernel_product",
     "kernel_products",
     "nearest_rows",
+    "require_gram_memory",
     "resolve_gamma",
     "row_blocks",
     "squared_distances",
@@ -214,7 +215,7 @@ def gram_matrix(X, Y=None, *, kernel="rbf", gamma=1.0, degree=3, coef0=1.0):
     array([[1.   , 0.368],
            [0.368, 1.   ]])
     """
-    _require_memory(X.shape[0], (X if Y is None else Y).shape[0])
+    require_gram_memory(X.shape[0], (X if Y is None else Y).shape[0])
     if kernel in DECAYING_KERNELS:
         return exponential_decay(kernel_distances(X, Y, kernel=kernel), gamma)
     if kernel == "tl1":
@@ -226,7 +227,18 @@ def gram_matrix(X, Y=None, *, kernel="rbf", gamma=1.0, degree=3, coef0=1.0):
     raise ValueError(f"kernel={kernel!r} is unknown; use one of {', '.join(KERNELS)}")
 
 
-def _require_memory(n, m):
+def require_gram_memory(n, m):
+    """Raise MemoryError where there is no room for a kernel matrix of n x m.
+
+    Parameters
+    ----------
+    n, m : int
+
+    Raises
+    ------
+    MemoryError
+        With the way out.
+    """
     if n * m * 8 > BLOCK_BYTES:
         require_memory(
             2 * 8 * n * m,

@@ -6,6 +6,7 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
+from joblib import Parallel, delayed
 from sklearn.datasets import load_diabetes, load_iris, make_friedman1
 from sklearn.metrics import r2_score
 from sklearn.model_selection import GridSearchCV, train_test_split
@@ -17,6 +18,7 @@ from adakern.adaptive import (
     AdaptiveKernelClassifier,
     AdaptiveKernelRegressor,
 )
+from adakern.adaptive.base import _in_time
 
 FAST = ["linear", "laplacian", "extra-trees"]
 BOTH = [AdaptiveKernelRegressor, AdaptiveKernelClassifier]
@@ -197,6 +199,26 @@ def test_a_limit_of_time_names_what_was_left_out():
     with pytest.warns(UserWarning, match="time_limit=1e-06 s was too short for"):
         model = AdaptiveKernelClassifier(time_limit=1e-6, random_state=0).fit(X, y)
     np.testing.assert_allclose(model.predict_proba(X[:3]), 1 / 3, atol=0.01)
+
+
+def test_time_enough_for_all_members():
+    X, y = load_iris(return_X_y=True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        limited = fast(AdaptiveKernelClassifier, time_limit=1e6).fit(X, y)
+    assert len(limited.members_) == len(FAST)
+    unlimited = fast(AdaptiveKernelClassifier).fit(X, y)
+    np.testing.assert_array_equal(limited.oof_prediction_, unlimited.oof_prediction_)
+
+
+def test_the_first_fold_tells_whether_the_others_end_in_time():
+    done = []
+    tasks = [delayed(done.append)(k) for k in range(5)]
+    parallel = Parallel()
+    assert _in_time(tasks, parallel, deadline=0.0) == [] and done == [0]
+    done.clear()
+    assert len(_in_time(tasks, parallel, deadline=1e12)) == 5 == len(done)
+    assert len(_in_time(tasks, parallel, deadline=np.inf)) == 5
 
 
 def test_progress_is_printed(capsys):

@@ -109,6 +109,16 @@ def test_a_useless_member_gets_no_weight_from_few_rows():
     assert squared_error_weights(F, y, prior=30.0)[2] < 1e-3
 
 
+def test_a_row_that_all_members_miss_decides_nothing():
+    rng = np.random.default_rng(0)
+    y = np.zeros(101)
+    good, bad = rng.standard_normal(101), 3 * rng.standard_normal(101)
+    good[0], bad[0] = 1000.0, 900.0  # alone of more weight than all others together
+    assert squared_error_weights(np.array([good, bad]), y)[0] > 0.7
+    good[1:], bad[1:] = bad[1:], good[1:].copy()
+    assert squared_error_weights(np.array([good, bad]), y)[1] > 0.7
+
+
 def test_perfect_members_share_the_weight():
     y = np.arange(4.0)
     np.testing.assert_array_equal(

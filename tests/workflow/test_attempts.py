@@ -1,10 +1,17 @@
 """A job that is lost, tried again and at last given up."""
 
 import json
+import os
+import signal
 
 import pytest
 
 from adakern.bench.runtime.attempts import each_repeat
+from adakern.bench.runtime.isolate import isolated
+
+
+def suicide():
+    os.kill(os.getpid(), signal.SIGKILL)
 
 
 class Lost(BaseException):
@@ -16,17 +23,22 @@ def attempt(tmp_path):
     journal = tmp_path / "logs" / "0-3.jsonl"
     done = []
 
-    def run(number, dies_at=None):
+    def run(number, dies_at=None, killed_at=None):
         def work(repeat):
             if repeat == dies_at:
                 raise Lost
             done.append(repeat)
+            if repeat == killed_at:
+                reason = isolated(suicide, time_limit=60).reason
+                return {"repeat": repeat, "attempt": number, "reason": reason}
             return {"repeat": repeat, "attempt": number}
 
         def give_up(repeat, reason):
             return {"repeat": repeat, "reason": reason}
 
-        return each_repeat(range(4), number, journal, work, give_up)
+        return each_repeat(
+            range(4), number, journal, work, give_up, lambda one: one.get("reason")
+        )
 
     run.done, run.journal = done, journal
     return run
@@ -38,6 +50,12 @@ def test_finished_repeats_are_kept_and_a_second_attempt_goes_on(attempt):
     results = attempt(2)
     assert attempt.done == [0, 1, 2, 3]
     assert [r["attempt"] for r in results] == [1, 1, 2, 2]
+
+
+def test_a_fit_that_was_killed_is_tried_again_with_more_memory(attempt):
+    first = attempt(1, killed_at=2)
+    assert "SIGKILL" in first[2]["reason"]
+    assert [r["attempt"] for r in attempt(2)] == [1, 1, 2, 1]
 
 
 def test_what_was_lost_twice_is_a_row_with_the_reason(attempt, monkeypatch):

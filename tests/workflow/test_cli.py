@@ -86,23 +86,48 @@ def test_sizes_follow_the_grid_and_the_rows(tmp_path):
     assert len(sizes_of(plan)) == 5
 
 
-def test_work_that_goes_well_is_a_line_at_every_twentieth(tmp_path):
+def test_work_that_goes_well_is_a_line_at_every_twentieth():
     text = told(
         """Building DAG of jobs...
 Job stats:
 job        count
 -------  -------
+search         1
 solve          1
-total          1
+total          2
 
 [Sun Nov 22 01:00:00 2026]
+Job 2: search: sk-wine / svm-cv repeats 0-4
+Reason: Missing output files
+Finished jobid: 2 (Rule: search)
+1 of 2 steps (50%) done
 Job 3: solve: sk-wine / svm-cv repeats 0-4
 Reason: Missing output files
 Finished jobid: 3 (Rule: solve)
-1 of 2 steps (50%) done"""
+2 of 2 steps (100%) done""",
+        plan=load_plan(
+            ["experiment=quickstart", "dataset=[sk-wine]", "method=[svm-cv]"]
+        ),
     )
+    # Nothing after the search: nobody knows what a solve takes.
     (line,) = text.splitlines()
-    assert re.match(r" *\d+ % · .* · about .* left$", line)
+    assert re.match(r"100 % · \d+ s$", line)
+
+
+def test_on_a_terminal_the_clock_runs_while_a_job_says_nothing():
+    class Terminal(io.StringIO):
+        def isatty(self):
+            return True
+
+    stream = Terminal()
+    talk = "import time; print('Job 2: split: sk-wine', flush=True); time.sleep(2.5)"
+    plan = load_plan(["experiment=quickstart", "dataset=[sk-wine]"])
+    with start([sys.executable, "-c", talk]) as process:
+        assert follow(process, plan, stream) == 0
+    drawn = stream.getvalue().split("\r\033[K")
+    clocks = {match[1] for d in drawn if (match := re.match(r"(\d+) s · split", d))}
+    assert len(clocks) >= 2
+    assert not any("%" in d or "left" in d for d in drawn)
 
 
 def test_an_explained_error_stands_without_snakemakes_echo():

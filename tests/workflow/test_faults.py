@@ -211,7 +211,7 @@ def test_a_search_that_is_killed_is_a_row_with_its_reason(bad):
 # Processes -------------------------------------------------------------------------
 
 
-def wait_for(condition, run, seconds=120):
+def wait_for(condition, run, seconds=500):
     deadline = time.monotonic() + seconds
     while not condition():
         assert run.returncode is None, run.output
@@ -340,26 +340,44 @@ def test_two_experiments_that_need_the_same_table(bad):
 
 
 @contextmanager
-def full_disk(folder):
-    """A disk without free space at ``folder``; False where none may be mounted."""
+def mounted(folder, options):
+    """A file system of memory at ``folder``; False where none may be mounted."""
     folder.mkdir(parents=True)
-    mount = ["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(folder)]
+    mount = ["mount", "-t", "tmpfs", "-o", options, "tmpfs", str(folder)]
     if subprocess.run(mount, capture_output=True).returncode:
         yield False
         return
     try:
-        filler = folder / "filler"
-        with suppress(OSError), filler.open("wb", buffering=0) as file:
-            while file.write(bytes(4096)):
-                pass
         yield True
     finally:
         subprocess.run(["umount", str(folder)], check=True)
 
 
+@contextmanager
+def full_disk(folder):
+    """A disk without free space at ``folder``; False where none may be mounted."""
+    with mounted(folder, "size=1m") as done:
+        filler = folder / "filler"
+        if done:
+            with suppress(OSError), filler.open("wb", buffering=0) as file:
+                while file.write(bytes(4096)):
+                    pass
+        yield done
+
+
+def test_results_that_cannot_be_written(project):
+    with mounted(project.root / "results", "ro,size=1m") as done:
+        if not done:
+            pytest.skip("mounting a small disk needs root")
+        run = project.solve()
+    assert run.returncode == 1
+    assert "Read-only file system" in run.output and "results/small" in run.output
+    assert "Traceback" not in run.output
+
+
 def test_full_disk(project):
-    with full_disk(project.root / "results") as mounted:
-        if not mounted:
+    with full_disk(project.root / "results") as done:
+        if not done:
             pytest.skip("mounting a small disk needs root")
         run = project.solve()
         assert run.returncode == 1

@@ -22,6 +22,13 @@ def kill(number):
     os.kill(os.getpid(), number)
 
 
+def kill_the_first(folder):
+    if not os.listdir(folder):
+        open(os.path.join(folder, "first"), "w").close()
+        os.kill(os.getpid(), signal.SIGKILL)
+    return "done"
+
+
 def leave():
     os._exit(7)
 
@@ -73,6 +80,11 @@ def test_failures_have_their_reason(function, arguments, reason):
     assert outcome.status == "failed"
     assert reason in outcome.reason
     assert outcome.value is None
+
+
+def test_a_process_that_somebody_kills_is_started_again(tmp_path):
+    outcome = isolated(kill_the_first, tmp_path, time_limit=60)
+    assert (outcome.status, outcome.value) == ("ok", "done")
 
 
 def test_time_limit():

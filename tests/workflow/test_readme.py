@@ -24,6 +24,20 @@ def yaml_blocks():
     return found | {("experiment", name): text for text, name in experiments}
 
 
+def test_the_first_example_prints_what_readme_says(capsys):
+    (code,) = re.findall(r"```python\n(.*?)```", README.read_text(), re.S)
+    exec(compile(code, "README.md", "exec"), {})
+    said = [line[2:] for line in code.splitlines() if line.startswith("# R2")]
+    assert capsys.readouterr().out.splitlines() == said
+    scikit_learn, own = (float(line.split()[-1]) for line in said)
+    assert 1 - own < (1 - scikit_learn) / 10
+
+
+def test_what_readme_shows_is_there():
+    for path in re.findall(r"\]\(((?:docs|src|data)/[^)]+)\)", README.read_text()):
+        assert (README.parent / path).exists(), path
+
+
 @pytest.fixture
 def newcomer(project):
     """The workflow with the examples added, and the data file they name."""

@@ -126,14 +126,16 @@ def test_summary_is_that_of_one_machine(project, cluster, one_machine, how):
     if how == "arrays":
         without_groups(project)
         arguments = ["--slurm-array-jobs", "all"]
+        # Both searches are ready at the same moment.
+        assert project.run("--until", "split", overrides=TWO_SETS).returncode == 0
     run = project.run(SUMMARY, *arguments, overrides=TWO_SETS, timeout=PATIENCE)
     assert run.returncode == 0, run.output
     assert summary(project) == one_machine
     found = states(cluster, before)
-    # Two searches, then two solves: one group, or two arrays.
+    # Two searches, then two solves: one group, or arrays.
     assert found == ["COMPLETED"] * (1 if how == "groups" else 4)
     if how == "arrays":
-        assert run.output.count("Submitted array job") == 2
+        assert "Submitted array job" in run.output
 
 
 def wait_for(condition, run, seconds=PATIENCE):

@@ -99,7 +99,6 @@ def test_a_model_that_is_kept_predicts_as_it_did(job, estimator):
     table, inputs, outputs = job
     outputs["models"] = outputs["record"].with_name("models")
     run(inputs, outputs, params(estimator=estimator))
-    assert all(r["warnings"] == [] for r in read_json(outputs["record"]))
     folder = outputs["models"] / "3"
     assert "model.skops" in (folder / "MLmodel").read_text()
     model = mlflow.sklearn.load_model(folder)

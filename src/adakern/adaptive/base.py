@@ -41,6 +41,10 @@ VIEWS = {"kernel": KernelView, "tree": TreeView}
 #: Members of less weight than this are dropped.
 SMALLEST_WEIGHT = 0.01
 
+#: How far predictions go beyond the range of the training targets, as a part of it:
+#: away from the rows a kernel of small ridge, or a line, would go anywhere.
+MARGIN = 0.5
+
 #: Rows kept to measure the importance of features on.
 PROBE_ROWS = 500
 
@@ -103,15 +107,17 @@ class Table:
 
 @dataclass
 class Fold:
-    """What was learned without the rows of one fold."""
+    """What was learned without the rows of one fold; values stay within bounds."""
 
     views: dict
+    bounds: tuple
     models: dict = field(default_factory=dict)
 
     def predict(self, name, X):
         """Values (n, k) that the member ``name`` predicts for the read rows X."""
         model = self.models[name]
-        return model.predict(self.views[model.view].transform(X))
+        values = model.predict(self.views[model.view].transform(X))
+        return np.clip(values, *self.bounds)
 
 
 class AdaptiveKernel(Estimator):
@@ -183,8 +189,8 @@ class AdaptiveKernel(Estimator):
             read[rows], self._targets(y[rows]), total * len(total) / total.sum(), fold
         )
         self._oof = {}
-        self.fold_models_ = [self._unfitted_fold() for _ in range(table.n_folds)]
-        self.refit_ = self._unfitted_fold()
+        self.fold_models_ = [self._unfitted_fold(table) for _ in range(table.n_folds)]
+        self.refit_ = self._unfitted_fold(table)
         self._seconds = {}
         with one_blas_thread(len(rows)):
             self._learn(names, table, rng, started)
@@ -192,9 +198,13 @@ class AdaptiveKernel(Estimator):
         self._keep(table, y[rows], position, rng)
         return self
 
-    def _unfitted_fold(self):
+    def _unfitted_fold(self, table):
+        bounds = -np.inf, np.inf
+        if not self._classifies:
+            margin = MARGIN * np.ptp(table.Y)
+            bounds = table.Y.min() - margin, table.Y.max() + margin
         is_words = self.reader_.is_words
-        return Fold({name: view(is_words) for name, view in VIEWS.items()})
+        return Fold({name: view(is_words) for name, view in VIEWS.items()}, bounds)
 
     def _learn(self, names, table, rng, started):
         """Fit the members one after another, as long as time allows."""
@@ -283,7 +293,7 @@ class AdaptiveKernel(Estimator):
         for k, (model, predicted) in enumerate(fits):
             self.fold_models_[k].models[name] = model
             oof[table.fold == k] = predicted
-        self._oof[name] = oof
+        self._oof[name] = np.clip(oof, *self.refit_.bounds)
         return True
 
     def _fit_in_one_pass(self, name, member, table):

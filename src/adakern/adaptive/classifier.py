@@ -26,14 +26,18 @@ class AdaptiveKernelClassifier(ClassifierMixin, AdaptiveKernel):
     folds' rows: kernel ridge regressions on indicators of the classes, logistic
     regression, forests and boosting. Each member's scores are calibrated, and the
     members weighted by the likelihood of their mixture, on the rows left out. What is
-    predicted is the mixture of the members' means over folds.
+    predicted is the mixture of kernel and linear members refitted on all rows, and of
+    the means over folds of the trees.
 
     Parameters
     ----------
     n_folds : int, default=5
         At least 2; as many as there are different rows if those are fewer.
     max_support : int, default=3000
-        Centres of the kernel members where rows exceed three times as many.
+        Centres of the kernel members where rows exceed three times as many (the Nyström
+        form); a warning then says so. Rows times centres are never stored. Scales,
+        centres and the encoding of columns are learned once on such tables, not in
+        every fold.
     members : "auto" or list of str, default="auto"
         Names from ``adakern.adaptive.MEMBERS``; "auto" takes all.
     time_limit : float or None, default=None

@@ -21,6 +21,10 @@ __all__ = ["BoostingMember", "ConstantMember", "ForestMember", "LinearMember"]
 #: HistGradientBoosting treats a column as one of words up to so many of them.
 MAX_WORDS = 255
 
+#: Rows that a tree of a forest sees at most; where there are more, a third of the trees
+#: do.
+ROWS_PER_TREE = 20_000
+
 #: Most trees of a boosting with many classes, over all of them.
 MAX_BOOSTED_TREES = 1500
 
@@ -102,7 +106,8 @@ class ForestMember:
         Extremely randomised trees, grown on all rows, instead of bagged ones.
     n_trees : int, default=60
         In each fold, so that five folds have 300; a third of them on tables of fewer
-        than 60 rows, whose trees have few splits to average over.
+        than 60 rows, whose trees have few splits to average over, and on tables of more
+        than 20,000, of which each tree then draws so many.
     random_state : int, RandomState instance or None, default=None
     """
 
@@ -125,11 +130,14 @@ class ForestMember:
             (True, True): ExtraTreesClassifier,
         }
         make = forests[self.classify, self.extra]
-        self.n_trees_ = self.n_trees if len(X) >= 60 else (self.n_trees + 2) // 3
+        usual = 60 <= len(X) <= ROWS_PER_TREE
+        self.n_trees_ = self.n_trees if usual else (self.n_trees + 2) // 3
+        drawn = {"bootstrap": True, "max_samples": ROWS_PER_TREE}
         self.model_ = make(
             self.n_trees_,
             min_samples_leaf=1 if self.classify else 2,
             random_state=self.random_state,
+            **(drawn if len(X) > ROWS_PER_TREE else {}),
         )
         self.n_classes_ = Y.shape[1]
         target = Y.argmax(axis=1) if self.classify else Y[:, 0]

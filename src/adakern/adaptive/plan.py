@@ -30,7 +30,7 @@ MANY_ROWS = 4000
 
 #: From so many rows a column on, scales per feature of all rows are where those of a
 #: fold start: what they know of the rows left out is then little.
-ROWS_PER_SCALE = 20
+ROWS_PER_SCALE = 100
 
 #: Quasi-Newton evaluations for one scale and for scales per feature, and for those that
 #: start from scales of the same member on all rows.
@@ -59,7 +59,7 @@ def start_of_folds(name, n, d):
     Examples
     --------
     >>> from adakern.adaptive.plan import start_of_folds
-    >>> start_of_folds("rbf-ard", n=1000, d=10), start_of_folds("rbf-ard", n=50, d=10)
+    >>> start_of_folds("rbf-ard", n=1000, d=10), start_of_folds("rbf-ard", n=500, d=10)
     ('rbf-ard', 'rbf')
     """
     return name if n >= ROWS_PER_SCALE * d else name.removesuffix("-ard")

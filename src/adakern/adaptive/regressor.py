@@ -35,8 +35,10 @@ class AdaptiveKernelRegressor(RegressorMixin, AdaptiveKernel):
     n_folds : int, default=5
         At least 2; as many as there are different rows if those are fewer.
     max_support : int, default=3000
-        Centres of the kernel members where rows exceed three times as many; time
-        grows with their square, memory as rows times centres is never stored.
+        Centres of the kernel members where rows exceed three times as many (the Nyström
+        form); a warning then says so. Rows times centres are never stored. Scales,
+        centres and the encoding of columns are learned once on such tables, not in
+        every fold.
     members : "auto" or list of str, default="auto"
         Names from ``adakern.adaptive.MEMBERS``; "auto" takes all.
     time_limit : float or None, default=None
@@ -75,7 +77,8 @@ class AdaptiveKernelRegressor(RegressorMixin, AdaptiveKernel):
     -----
     A numeric column is standardised with its tails bent to a logarithm; words become
     indicators; gaps take the median with an indicator of their own. Equal rows are
-    never on both sides of a fold, and count as one row of their summed weight.
+    never on both sides of a fold, and count as one row of their summed weight. No
+    member predicts farther beyond the range of the training targets than half of it.
 
     Examples
     --------

@@ -6,6 +6,10 @@ from adakern.linalg import project_onto_simplex
 
 __all__ = ["mixture_weights", "squared_error_weights"]
 
+#: A row that every member misses by more than so many times the best member's median
+#: error counts as if the nearest missed it by just that: one row decides nothing alone.
+OUTLYING = 5.0
+
 
 def squared_error_weights(predictions, y, weights=None, *, prior=1.0, max_iter=1000):
     """Weights on the simplex of least squared error of the weighted mean.
@@ -13,7 +17,8 @@ def squared_error_weights(predictions, y, weights=None, *, prior=1.0, max_iter=1
     Accelerated projected gradient on
     ``sum_i w_i (y_i - sum_j b_j f_ij)^2 + ridge |b - b0|^2``, where b0 is
     proportional to the inverse square of the members' mean squared errors: among good
-    members nearly equal, but not for one that is worse than the mean.
+    members nearly equal, but not for one that is worse than the mean. Rows that all
+    members miss are shrunk first, for all members alike.
 
     Parameters
     ----------
@@ -46,6 +51,10 @@ def squared_error_weights(predictions, y, weights=None, *, prior=1.0, max_iter=1
     root = np.sqrt(np.ones_like(y) if weights is None else weights)
     errors = root * (predictions - y)
     m = len(errors)
+    nearest = np.abs(errors).min(axis=0)
+    limit = OUTLYING * np.median(np.abs(errors), axis=1).min()
+    if limit > 0:
+        errors *= limit / np.maximum(nearest, limit)
     H = errors @ errors.T
     least = np.diag(H).min()
     if not least > 0:  # some members are perfect

@@ -1,5 +1,6 @@
 """Bayesian efficient multiple kernel learning, for classification and regression."""
 
+from contextlib import contextmanager
 from numbers import Integral, Real
 
 import numpy as np
@@ -113,13 +114,14 @@ class BayesianMKLClassifier(BankClassifier):
         self.tol = tol
 
     def _fit_binary(self, X, y):
-        field = MeanField(
-            self.bank_.stack(X),
-            TruncatedTarget(y, self.margin),
-            FixedPrecision(self.output_scale**-2.0),
-            self.shape,
-            self.scale,
-        )
+        with _refusing_extremes():
+            field = MeanField(
+                self.bank_.stack(X),
+                TruncatedTarget(y, self.margin),
+                FixedPrecision(self.output_scale**-2.0),
+                self.shape,
+                self.scale,
+            )
         history = _raise_bound(field, self.max_iter, self.tol)
         return _machine(field, self.bank_, X, history)
 
@@ -201,13 +203,14 @@ class BayesianMKLRegressor(BankRegressor):
 
     def _fit_function(self, X, y):
         mean, size = y.mean(), y.std() or 1.0
-        field = MeanField(
-            self.bank_.stack(X),
-            GaussianTarget((y - mean) / size, self.shape, self.scale),
-            GammaFactor(self.shape, self.scale, count=len(self.bank_) * len(y)),
-            self.shape,
-            self.scale,
-        )
+        with _refusing_extremes():
+            field = MeanField(
+                self.bank_.stack(X),
+                GaussianTarget((y - mean) / size, self.shape, self.scale),
+                GammaFactor(self.shape, self.scale, count=len(self.bank_) * len(y)),
+                self.shape,
+                self.scale,
+            )
         history = _raise_bound(field, self.max_iter, self.tol)
         machine = _machine(field, self.bank_, X, history)
         machine.dual_coef = size * machine.dual_coef
@@ -215,19 +218,25 @@ class BayesianMKLRegressor(BankRegressor):
         return machine
 
 
+@contextmanager
+def _refusing_extremes():
+    """Say what to do where the numbers of a factor are beyond floating point."""
+    try:
+        yield
+    except (np.linalg.LinAlgError, ValueError) as error:
+        raise ValueError(
+            "a factor of the posterior cannot be computed: take parameters (margin, "
+            "output_scale, shape, scale) of a more usual size"
+        ) from error
+
+
 def _raise_bound(field, max_iter, tol):
     """Go through the factors until the lower bound settles; its values, by round."""
     bounds = []
     for _ in range(max_iter):
-        try:
-            with one_scipy_thread(len(field.a)):
-                for update in field.updates:
-                    update()
-        except (np.linalg.LinAlgError, ValueError) as error:
-            raise ValueError(
-                f"a factor of the posterior cannot be computed ({error}): take "
-                "parameters (margin, output_scale, shape, scale) of a more usual size"
-            ) from error
+        with _refusing_extremes(), one_scipy_thread(len(field.a)):
+            for update in field.updates:
+                update()
         bounds.append(field.lower_bound())
         change = abs(bounds[-1] - bounds[-2]) if len(bounds) > 1 else np.inf
         if change <= tol * abs(bounds[-1]):

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from adakern._utils.base import Estimator
 from adakern._utils.memory import require_memory
 from adakern._utils.validation import finite_answer, validate_data
-from adakern.kernels import by_row_blocks, squared_distances
+from adakern.kernels import by_row_blocks, require_gram_memory, squared_distances
 from adakern.svm.one_vs_one import OneVsOneMixin
 
 __all__ = ["KernelBank"]
@@ -107,7 +107,9 @@ class KernelBank:
         """The Gram matrix of the kernel ``sum_m weights_m k_m``, without the stack."""
         weights = np.asarray(weights)
         chosen = weights != 0
-        K = np.zeros((len(X), len(X if Y is None else Y)))
+        shape = (len(X), len(X if Y is None else Y))
+        require_gram_memory(*shape)
+        K = np.zeros(shape)
         if chosen.any():
             grams = self.select(chosen).grams(X, Y)
             for weight, gram in zip(weights[chosen], grams, strict=True):

@@ -13,7 +13,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from adakern._utils.base import Estimator
 from adakern._utils.validation import finite_answer, validate_data
-from adakern.kernels import DECAYING_KERNELS, exponential_decay, kernel_distances
+from adakern.kernels import (
+    DECAYING_KERNELS,
+    exponential_decay,
+    kernel_distances,
+    require_gram_memory,
+)
 from adakern.linalg import add_to_diagonal
 
 __all__ = ["LOOKernelRidgeClassifier", "LOOKernelRidgeRegressor", "leave_one_out"]
@@ -71,6 +76,7 @@ class _LOOKernelRidge(Estimator):
     def _fit_targets(self, X, T):
         """Choose gamma and alpha, on some rows where there are many; fit all rows."""
         rng, n = check_random_state(self.random_state), len(X)
+        require_gram_memory(n, n)  # before the search, which needs less
         self._X, self._centre = X, T.mean(axis=0)
         T = T - self._centre
         rows = np.arange(n)

@@ -26,7 +26,7 @@ class MetricNadarayaWatson(RegressorMixin, Estimator):
     For jointly Gaussian x and y the Hessian vanishes, ``grad y`` is the linear
     regression vector b and ``grad p / p`` is ``a = -S^-1 (x - mean)``. The trace of
     ``A^-1 (a b' + b a')`` is zero for the metric that stretches along the gradients,
-    which is, up to a factor,
+    which is, up to a factor, ::
 
         A(x) = a a' / |a|^2 + b b' / |b|^2,
 

@@ -18,6 +18,8 @@ from adakern.baselines.optional import require
 
 __all__ = ["ResNetRegressor"]
 
+LARGEST_SINGLE = float(np.finfo(np.float32).max)
+
 
 class ResNetRegressor(RegressorMixin, Estimator):
     """Residual network for regression: blocks of three dense layers with a shortcut.
@@ -64,7 +66,8 @@ class ResNetRegressor(RegressorMixin, Estimator):
     _parameter_constraints = {
         "width": [Interval(Integral, 1, None, closed="left")],
         "n_blocks": [Interval(Integral, 1, None, closed="left")],
-        "learning_rate": [Interval(Real, 0, None, closed="neither")],
+        # Training is in single precision.
+        "learning_rate": [Interval(Real, 0, LARGEST_SINGLE, closed="neither")],
         "batch_size": [Interval(Integral, 1, None, closed="left")],
         "max_epochs": [Interval(Integral, 1, None, closed="left")],
         "patience": [Interval(Integral, 1, None, closed="left")],

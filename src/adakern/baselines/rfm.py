@@ -12,9 +12,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from adakern._utils.base import Estimator
 from adakern._utils.validation import finite_answer, validate_data
+from adakern._utils.warn import warn_user
 from adakern.baselines.optional import require, torch_seed
+from adakern.kernels import require_gram_memory
 
 __all__ = ["RFMRegressor"]
+
+#: Features beyond which a full metric takes minutes.
+MANY_COLUMNS = 2000
 
 
 class RFMRegressor(RegressorMixin, Estimator):
@@ -27,7 +32,8 @@ class RFMRegressor(RegressorMixin, Estimator):
     Parameters
     ----------
     kernel : {"l2", "l1_kermac", "lpq_kermac"}, default="l2"
-        The package's names; "l2" is the Laplacian kernel exp(-|x - z|_M / bandwidth).
+        The package's names; "l2" is the Laplacian kernel
+        ``exp(-|x - z|_M / bandwidth)``.
     bandwidth : float, default=10.0
         In the unit of the standardised features.
     alpha : float, default=1e-3
@@ -50,6 +56,14 @@ class RFMRegressor(RegressorMixin, Estimator):
     ------
     ImportError
         In ``fit``, if xrfm is not installed.
+
+    MemoryError
+        In ``fit``, where the kernel matrix of the training rows does not fit.
+
+    Warns
+    -----
+    UserWarning
+        From 2,000 features on, where the full metric takes minutes.
 
     References
     ----------
@@ -109,6 +123,13 @@ class RFMRegressor(RegressorMixin, Estimator):
         size = max(1, int(self.validation_fraction * len(X)))
         # With a single row it has to serve twice.
         train, validation = order[size:] if len(X) > 1 else order, order[:size]
+        require_gram_memory(len(train), len(train))
+        if not self.diagonal and X.shape[1] > MANY_COLUMNS:
+            warn_user(
+                f"each of the {self.max_iter} updates takes the singular values of a "
+                f"matrix of {X.shape[1]} x {X.shape[1]}, minutes; diagonal=True learns "
+                "a weight for each feature instead, in no time"
+            )
 
         def part(rows):
             target = (y[rows] - self._y_mean) / self._y_scale

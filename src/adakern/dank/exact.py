@@ -25,9 +25,6 @@ __all__ = ["SOLVERS", "maximise"]
 #: Rows up to which the matrix of the quadratic model is stored.
 DENSE_ROWS = 2000
 
-#: Length of a step, as a share of u, that hardly changes the Hessian.
-SHORT = 0.05
-
 #: Products for a machine with F held; one that needs more is left to Newton's method.
 MACHINE_ITERATIONS = 100
 
@@ -99,16 +96,13 @@ def _quartic(saddle, start, *, tol, max_iter):
 
 
 def _newton(saddle, start, *, tol, max_iter):
-    """Rounds of the second-order model of h; a short step keeps its Hessian."""
+    """Rounds of the second-order model of h."""
     dual, n = saddle.dual, len(saddle.K)
-    H, place = None, None
 
     def maximise_model(point):
-        nonlocal H, place
-        if H is None or np.linalg.norm(point.u - place) > SHORT * np.linalg.norm(place):
-            H, place = saddle.hessian(point), point.u
-            if n <= DENSE_ROWS:
-                H = StoredHessian(H.block(np.arange(n)))
+        H = saddle.hessian(point)
+        if n <= DENSE_ROWS:
+            H = StoredHessian(H.block(np.arange(n)))
         linear = point.gradient + dual.pull_back(H @ point.d)
         accuracy = max(1e-2 * tol, 1e-12) * (abs(point.svm_value) + point.gap)
         return maximise_quadratic(H, linear, dual, accuracy, start=point.u)
@@ -127,14 +121,16 @@ def _best_responses(saddle, start, *, tol, max_iter):
 
     def maximise_model(point):
         goal = tol / 2 * abs(point.svm_value)
+        learned = saddle.learned_kernel(point)
         d, gap = climb(
-            saddle.learned_kernel(point),
+            learned,
             program,
             np.inf,
             start=point.d,
             gap_goal=goal,
             max_products=MACHINE_ITERATIONS,
             balanced=dual.fit_intercept,
+            model=learned.leading(),
         )
         return dual.variables(d) if gap <= goal else None
 

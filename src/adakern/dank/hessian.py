@@ -8,6 +8,7 @@ where n is large.
 import numpy as np
 
 from adakern.kernels import row_blocks
+from adakern.linalg import symmetric_product
 
 __all__ = ["LearnedKernel", "StoredHessian", "ThresholdedHessian"]
 
@@ -36,7 +37,12 @@ class LearnedKernel:
         self.K, self.Z, self.shape = K, Z, K.shape
 
     def __matmul__(self, v):
-        return np.einsum("ir,ir->i", self.Z, self.K @ (self.Z * v[:, None]))
+        products = symmetric_product(self.K, self.Z * v[:, None])
+        return np.einsum("ir,ir->i", self.Z, products)
+
+    def leading(self):
+        """The same with the leading eigenvector of F alone, which is most of F."""
+        return LearnedKernel(self.K, self.Z[:, :1])
 
     def diagonal(self):
         """The entries F_ii K_ii."""
@@ -49,11 +55,13 @@ class ThresholdedHessian:
     Here ``E = (diag(v) K diag(d) + diag(d) K diag(v)) / (4 eta)``. With eigenvalues f
     of F above zero, their eigenvectors U, ``W = K diag(d) U`` and the weights
     ``omega = 2 f / (f + tau/2)`` of pairs of a kept and a lost eigenvector it is
+    ``B + B'`` with
 
-        K∘(L R') + diag(g) + ((U U')∘(W diag(2 - omega) W') - S - S') / (8 eta),
+        8 eta B = K∘(4 eta Z Z' + U omega W' diag(d)) + diag(rowsum(W² omega)) / 2
+                  + (U U')∘(W (1 - omega/2) W') + (U W')∘(W (1 - omega) U').
 
-    S = (U W')∘(W diag(omega - 1) U'). Two things make this a slight under-estimate:
-    lost eigenvalues enter as if they were zero, and ``W W'`` stands for
+    Two things make this a slight
+    under-estimate: lost eigenvalues enter as if they were zero, and ``W W'`` stands for
     ``K diag(d)² K``, the sum over all eigenvectors, which would cost n^3 operations.
     What that leaves out is at most the share ``max (tau/2) / (f + tau/2)`` of F∘K.
 
@@ -73,27 +81,35 @@ class ThresholdedHessian:
         scale, omega = 8 * eta, 2 * f / (f + tau / 2)
         W = KZ / np.sqrt(f)
         self.K, self.shape = K, K.shape
-        self.left = np.hstack([Z, omega * U, omega * d[:, None] * W])
-        self.right = np.hstack([Z, d[:, None] * W / scale, U / scale])
+        self.left = np.hstack([Z / 2, omega / scale * U])
+        self.right = np.hstack([Z, d[:, None] * W])
         self.diagonal = W**2 @ (omega / scale)
-        kept, lost = (2 - omega) / scale, (1 - omega) / scale
-        # Sums of (A B')∘(C D') over these.
-        self._products = [(U, U, kept * W, W), (U, W, lost * W, U), (W, U, lost * U, W)]
+        # B holds the sum of (P Q')∘(R S') over these.
+        self._products = [
+            (U, U, (1 - omega / 2) / scale * W, W),
+            (U, W, (1 - omega) / scale * W, U),
+        ]
 
     def __matmul__(self, v):
-        result = np.einsum("ik,ik->i", self.left, self.K @ (self.right * v[:, None]))
-        for A, B, C, D in self._products:
-            result += np.einsum("ik,ik->i", A @ ((v[:, None] * B).T @ D), C)
-        return result + self.diagonal * v
+        v = v[:, None]
+        both = np.hstack([self.right * v, self.left * v])
+        result = np.einsum(
+            "ik,ik->i", np.hstack([self.left, self.right]), self.K @ both
+        )
+        for P, Q, R, S in self._products:
+            result += np.einsum("ik,ik->i", P @ ((Q * v).T @ S), R)
+            result += np.einsum("ik,ik->i", Q @ ((P * v).T @ R), S)
+        return result + self.diagonal * v[:, 0]
 
     def block(self, rows):
         """The rows and columns ``rows``, as an array of its own."""
-        H = np.empty((len(rows), len(rows)))
+        B, every = np.empty((len(rows), len(rows))), len(rows) == len(self.K)
         for block in row_blocks(len(rows), 24 * len(rows), TEMPORARY):
             part = rows[block]
-            H[block] = self.K[part][:, rows]
-            H[block] *= self.left[part] @ self.right[rows].T
-            for A, B, C, D in self._products:
-                H[block] += (A[part] @ B[rows].T) * (C[part] @ D[rows].T)
-        H[np.diag_indices(len(rows))] += self.diagonal[rows]
-        return H
+            B[block] = self.K[part] if every else self.K[part][:, rows]
+            B[block] *= self.left[part] @ self.right[rows].T
+            for P, Q, R, S in self._products:
+                B[block] += (P[part] @ Q[rows].T) * (R[part] @ S[rows].T)
+        B[np.diag_indices(len(rows))] += self.diagonal[rows] / 2
+        B += B.T
+        return B

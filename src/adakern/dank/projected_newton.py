@@ -39,7 +39,18 @@ SLOW = 30
 SUFFICIENT, SHORTEST = 1e-4, 1e-3
 
 
-def climb(K, dual, eta, *, weight=0.0, start, gap_goal, max_products, balanced=False):
+def climb(
+    K,
+    dual,
+    eta,
+    *,
+    weight=0.0,
+    start,
+    gap_goal,
+    max_products,
+    balanced=False,
+    model=None,
+):
     """Ascend h from ``start`` with conjugate gradients, as far as they are cheap.
 
     With a tube a step keeps the signs of d, as ``epsilon |d|`` is linear between them;
@@ -64,6 +75,9 @@ def climb(K, dual, eta, *, weight=0.0, start, gap_goal, max_products, balanced=F
         Multiplications with K and K∘K after which no further step is begun.
     balanced : bool, default=False
         Hold the sum of d at that of ``start``.
+    model : operator of shape (n, n), default=None
+        A matrix near K, for an infinite eta, that is cheaper to multiply with: the
+        directions are found with it.
 
     Returns
     -------
@@ -87,8 +101,8 @@ def climb(K, dual, eta, *, weight=0.0, start, gap_goal, max_products, balanced=F
 
     def direction(d, Qq, slope, free, left):
         if Q is None:
-            H, extra = K, 2 * weight
-            diagonal = K.diagonal() + extra
+            H, extra = K if model is None else model, 2 * weight
+            diagonal = H.diagonal() + extra
         else:
             H, extra = hessian(K, Q, d, Qq, eta, weight), 0.0
             diagonal = xp.linalg.diagonal(H)

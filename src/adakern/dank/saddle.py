@@ -15,8 +15,14 @@ import numpy as np
 
 from adakern.dank import quartic
 from adakern.dank.hessian import LearnedKernel, StoredHessian, ThresholdedHessian
-from adakern.linalg import leading_eigenpairs
+from adakern.linalg import leading_eigenpairs, symmetric_product
 from adakern.svm.point import point_of_machine
+
+#: Change of the gap that is accepted, as a share of the gap of the point before.
+FAR = 0.1
+
+#: Gap, as a share of the objective, that a first point is taken to have.
+FIRST_GAP = 0.1
 
 __all__ = ["QuarticSaddle", "ThresholdedSaddle", "make_saddle"]
 
@@ -100,29 +106,34 @@ class ThresholdedSaddle:
 
     def __call__(self, u, near=None):
         d = self.dual.coefficients(u)
-        scale = abs(self.dual.linear @ u if near is None else near.svm_value)
         values, U, block = leading_eigenpairs(
             _OnesPlusGamma(self.K, d / np.sqrt(4 * self.eta)),
             self.tau / 2,
             start=None if near is None else near.parts["block"],
-            tol=self._residual(d, scale),
+            tol=self._residual(d, u, near),
         )
         f = values - self.tau / 2
         Z = U * np.sqrt(f)
-        KZ = self.K @ (Z * d[:, None])
+        KZ = symmetric_product(self.K, Z * d[:, None])
         scores = np.einsum("ir,ir->i", Z, KZ)
         regulariser = self.eta * (_distance_to_ones(f, U) + self.tau * f.sum())
         parts = {"f": f, "U": U, "Z": Z, "KZ": KZ, "block": block}
         return point_of_machine(self.dual, u, scores, regulariser, len(f), **parts)
 
-    def _residual(self, d, scale):
+    def _residual(self, d, u, near):
         """Residual rho of the eigenpairs that the gap and the line searches can bear.
 
         It moves h by at most 4 eta rho^2. The pairs are exact for a matrix at most
         sqrt(2) rho away, and the thresholding is not expansive, so F moves no further;
         each row of ``(F∘K) d`` then feels its row of F, and the gap C times their sum.
+        The gap is one for every positive semidefinite F, so that far from the optimum,
+        where it is large, it may be moved by a share of itself.
         """
-        aim, size = self.tol * scale, np.linalg.norm(d)
+        if near is None:
+            aim = max(self.tol, FIRST_GAP * FAR) * abs(self.dual.linear @ u)
+        else:
+            aim = max(self.tol * abs(near.svm_value), FAR * near.gap)
+        size = np.linalg.norm(d)
         bound = self.dual.C * np.sqrt(2 * len(d)) + 2 * size
         slope = self._largest_entry * size * bound
         return min(

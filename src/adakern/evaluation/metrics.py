@@ -169,7 +169,7 @@ def probability_scores(y_true, probabilities, classes):
         classes present (None where there are fewer than two); `brier`, the mean squared
         distance of the probabilities from the indicator of the true class, between 0
         and 2; `calibration_error`, the mean over 15 bins of the confidence, weighted by
-        their rows, of |accuracy - mean confidence|.
+        their rows, of ``|accuracy - mean confidence|``.
 
     References
     ----------

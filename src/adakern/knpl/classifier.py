@@ -1,6 +1,7 @@
 """KNPLClassifier: an SVM whose kernel a nonlinear pairwise layer adapts to the data."""
 
 from dataclasses import dataclass
+from functools import partial
 from numbers import Integral, Real
 
 import numpy as np
@@ -10,7 +11,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from adakern._utils.base import Estimator
 from adakern._utils.memory import require_memory
 from adakern._utils.warn import warn_user
-from adakern.kernels import KernelMixin, by_row_blocks, nearest_rows
+from adakern.kernels import KernelMixin, by_row_blocks, gram_matrix, nearest_rows
 from adakern.knpl.solver import solve_admm, solve_exact
 from adakern.linalg import (
     is_positive_semidefinite,
@@ -198,7 +199,9 @@ class KNPLClassifier(KernelMixin, OneVsOneMixin, Estimator):
 class KNPLMachine:
     """A pair of classes: ``f(x) = sum_i d_i G_ij K(x_i, x) + b`` with x_j nearest x."""
 
-    classifier: KNPLClassifier
+    #: The kernel. Not the classifier itself, which holds this machine: no format but
+    #: pickle can write a circle.
+    gram: partial
     X: np.ndarray
     kernel_diagonal: np.ndarray
     support: np.ndarray
@@ -208,7 +211,8 @@ class KNPLMachine:
     def collect(cls, classifier, X, K, saddle):
         support = np.flatnonzero(saddle.d)
         rows = None if classifier.kernel == "precomputed" else X
-        return cls(classifier, rows, np.diag(K).copy(), support, saddle)
+        gram = partial(gram_matrix, **classifier._kernel_params)
+        return cls(gram, rows, np.diag(K).copy(), support, saddle)
 
     def decision_function(self, X):
         return by_row_blocks(self._decide, X, 3 * 8 * len(self.kernel_diagonal))
@@ -220,6 +224,6 @@ class KNPLMachine:
             K = X[:, self.support]
         else:
             nearest = nearest_rows(X, self.X)
-            K = self.classifier._gram(X, self.X[self.support])
+            K = self.gram(X, self.X[self.support])
         layer = self.saddle.G[np.ix_(nearest, self.support)]
         return (layer * K) @ self.saddle.d[self.support] + self.saddle.intercept

@@ -17,8 +17,8 @@ def lab_gram_matrix(T, X, bandwidths, profile="gaussian"):
 
     K(t, x_j) = exp(-D) ("gaussian", LAB RBF, equation 1) or exp(-sqrt(D))
     ("laplacian"), with D = sum over m of (bandwidths_jm (t_m - x_jm))^2; or exp(-D)
-    with D = sum over m of bandwidths_jm |t_m - x_jm| ("l1-laplacian"). The kernel is
-    asymmetric: the bandwidth is that of the second argument.
+    with D = sum over m of ``bandwidths_jm |t_m - x_jm|`` ("l1-laplacian"). The kernel
+    is asymmetric: the bandwidth is that of the second argument.
 
     Parameters
     ----------

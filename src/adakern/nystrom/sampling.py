@@ -11,6 +11,7 @@ from sklearn.utils._param_validation import (
     validate_params,
 )
 
+from adakern._utils.memory import require_memory
 from adakern.nystrom import samplers
 from adakern.nystrom.columns import KernelColumns, encode_targets, random_targets
 from adakern.nystrom.greedy import greedy_criterion
@@ -68,6 +69,11 @@ def make_plan(n_rows, n_columns, step=0.1, rank=None, ridge=0.005, oversampling=
             f"rank={rank} is above the {c} columns drawn (n_columns={n_columns}); a "
             "Nyström approximation has at most that rank. Use rank=None for all of it"
         )
+    require_memory(
+        2 * 8 * n_rows * c,
+        f"a kernel's {c} columns of {n_rows} rows, and what is made of them,",
+        "take fewer columns",
+    )
     step = _count("step", step, c, "columns")
     return samplers.Plan(c, step, rank, ridge, oversampling)
 

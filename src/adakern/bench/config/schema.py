@@ -138,7 +138,7 @@ class Tracking:
     #: MLFLOW_TRACKING_URI, where set, wins.
     uri: str = "sqlite:///mlflow.db"
     #: Keep every fitted model, below ``models/`` of the results, and log it with its
-    #: run (skops format, with its signature). MLflow's own memory then counts too.
+    #: run (skops format, with its signature).
     models: bool = False
 
 

@@ -125,7 +125,6 @@ def _comparison(out, config):
     tasks = [
         _task(task, solves, styles, tables) for task in sorted(solves["task"].unique())
     ]
-    present = {style.family for style in styles.values()}
     return {
         "solves": solves,
         "headline": headline(
@@ -133,7 +132,6 @@ def _comparison(out, config):
         ),
         "facts": _facts(solves),
         "tasks": tasks,
-        "families": {name: FAMILIES[name] for name in FAMILIES if name in present},
         "methods": describe_methods(out, config, solves, styles),
         "swatches": {name: Markup(swatch(style)) for name, style in styles.items()},
         "published": _published(tables["published"]),
@@ -167,12 +165,19 @@ def _task(task, solves, styles, tables):
         "main": main,
         "standings": table,
         "order": [row.method for row in table],
+        "families": _families(styles[row.method] for row in table),
         "details": details,
         "figures": _task_figures(task, solves, ranks, styles, table),
         "ranks": ranks[ranks["task"] == task].to_dict("records"),
         "rank_note": ranks.loc[ranks["task"] == task, "note"].iloc[0],
         "tests": ttest[ttest["task"] == task],
     }
+
+
+def _families(styles):
+    """Family -> colour, of the methods of one task."""
+    present = {style.family for style in styles}
+    return {name: colour for name, colour in FAMILIES.items() if name in present}
 
 
 def _task_figures(task, solves, ranks, styles, table):

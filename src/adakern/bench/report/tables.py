@@ -103,12 +103,16 @@ def display(metric, value):
     >>> from adakern.bench.report.tables import display
     >>> display("accuracy", 0.8765), display("relative_mse", 0.0123)
     ('87.65', '0.0123')
+    >>> display("relative_mse", 2.1e-6)
+    '2e-06'
     """
     if pd.isna(value):
         return ""
     digits = _DIGITS.get(metric, 4)
     if metric.endswith("_seconds") or digits is None:
         return f"{value:.3g}"
+    if digits == 4 and 0 < abs(value) < 5e-4:  # else it would be a row of zeros
+        return f"{value:.0e}"
     return f"{value * SCALES.get(metric, 1):.{digits}f}"
 
 

@@ -11,6 +11,8 @@ import shutil
 import subprocess
 from pathlib import Path
 
+from adakern.bench.runtime.isolate import was_killed
+
 __all__ = ["each_repeat", "repeats_of"]
 
 #: A scheduler's second chance is the last: with more memory and more time.
@@ -30,7 +32,7 @@ def repeats_of(path):
     return range(int(first), int(last) + 1)
 
 
-def each_repeat(repeats, attempt, journal, work, give_up):
+def each_repeat(repeats, attempt, journal, work, give_up, reason_of):
     """``work(repeat)`` for every repeat, carried over the attempts of one job.
 
     The journal says which jobs began and what is finished. A first attempt starts a new
@@ -47,6 +49,9 @@ def each_repeat(repeats, attempt, journal, work, give_up):
         From a repeat to its result, which JSON can hold.
     give_up : callable
         From a repeat and the reason to the result of a repeat that is not tried again.
+    reason_of : callable
+        From a result to the reason why it is none. One whose process was killed is not
+        finished: another attempt has more memory.
 
     Returns
     -------
@@ -58,6 +63,11 @@ def each_repeat(repeats, attempt, journal, work, give_up):
     if attempt <= 1:
         journal.unlink(missing_ok=True)
     finished, lost = _read(journal)
+    finished = {
+        repeat: result
+        for repeat, result in finished.items()
+        if not was_killed(reason_of(result))
+    }
     reason = None
     if len(lost) >= MOST_LOST:
         reason = f"its job was lost {len(lost)} times: " + ", then ".join(

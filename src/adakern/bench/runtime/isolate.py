@@ -14,7 +14,9 @@ import traceback
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["Outcome", "isolated"]
+__all__ = ["Outcome", "isolated", "was_killed"]
+
+KILLED = "the process was killed by "
 
 
 @dataclass
@@ -28,7 +30,10 @@ class Outcome:
 
 
 def isolated(function, *args, time_limit):
-    """Call ``function(*args)`` in a child process.
+    """Call ``function(*args)`` in a child process; once more if SIGKILL hits it.
+
+    A process that the kernel or somebody kills says nothing of the function; one that
+    is killed twice does.
 
     Where the calling process has used OpenMP (scikit-learn, PyTorch), the function must
     keep to one thread (``threadpool_limits``): OpenMP's pool does not survive a fork.
@@ -47,6 +52,15 @@ def isolated(function, *args, time_limit):
         With the value returned, or the reason why there is none. The peak memory is the
         growth over the child's start.
     """
+    for _ in range(2):
+        outcome, exitcode = _run(function, args, time_limit)
+        if exitcode != -signal.SIGKILL:
+            break
+    return outcome
+
+
+def _run(function, args, time_limit):
+    """(Outcome, how a child ended that did not say so itself)."""
     # A fork shares what is already imported, which saves the second that a new
     # interpreter takes to import scikit-learn; only Linux forks reliably.
     method = "fork" if sys.platform == "linux" else "spawn"
@@ -57,11 +71,13 @@ def isolated(function, *args, time_limit):
     sender.close()
     try:
         if not receiver.poll(time_limit):
-            return Outcome("timeout", reason=f"exceeded the limit of {time_limit} s")
-        return receiver.recv()
+            limit = f"exceeded the limit of {time_limit} s"
+            return Outcome("timeout", reason=limit), None
+        return receiver.recv(), None
     except EOFError:
         child.join()
-        return Outcome("failed", reason=_exit_reason(child.exitcode))
+        reason = _exit_reason(child.exitcode)
+        return Outcome("failed", reason=reason), child.exitcode
     finally:
         if child.is_alive():
             child.kill()
@@ -104,5 +120,10 @@ def _exit_reason(exitcode):
     if exitcode is not None and exitcode < 0:
         name = signal.Signals(-exitcode).name
         hint = " (out of memory?)" if name == "SIGKILL" else ""
-        return f"the process was killed by {name}{hint}"
+        return f"{KILLED}{name}{hint}"
     return f"the process ended with exit code {exitcode} and no result"
+
+
+def was_killed(reason):
+    """Whether this is the reason of a process that SIGKILL hit twice."""
+    return bool(reason) and reason.startswith(f"{KILLED}SIGKILL")

@@ -4,11 +4,23 @@ skops names every type that a file holds and makes none that the reader does not
 where unpickling runs whatever the file says.
 """
 
+from importlib.metadata import version
 from pathlib import Path
 
 from adakern.bench.runtime.machine import package_versions
 
-__all__ = ["kept_models", "save_model"]
+__all__ = ["import_formats", "kept_models", "save_model"]
+
+
+def import_formats():
+    """Import what `save_model` needs, seconds, before the children that solve start.
+
+    They then neither wait for it nor have it counted as memory of theirs.
+    """
+    import mlflow.sklearn
+    import skops.io
+
+    return mlflow.sklearn, skops.io
 
 
 def save_model(estimator, X, prediction, folder, preparation):
@@ -25,20 +37,18 @@ def save_model(estimator, X, prediction, folder, preparation):
     preparation : mapping
         How the features were prepared; noted with the model.
     """
-    # MLflow takes a second to import; only runs that keep models pay for it.
-    import mlflow.sklearn
-    import skops.io
+    flavour, skops_io = import_formats()
     from mlflow.models import infer_signature
 
     folder = Path(folder)
     folder.parent.mkdir(parents=True, exist_ok=True)
-    own_types = skops.io.get_untrusted_types(data=skops.io.dumps(estimator))
-    needed = package_versions() | {"skops": skops.__version__}
+    own_types = skops_io.get_untrusted_types(data=skops_io.dumps(estimator))
+    needed = package_versions() | {"skops": version("skops")}
     del needed["python"]
-    mlflow.sklearn.save_model(
+    flavour.save_model(
         estimator,
         folder,
-        serialization_format=mlflow.sklearn.SERIALIZATION_FORMAT_SKOPS,
+        serialization_format=flavour.SERIALIZATION_FORMAT_SKOPS,
         skops_trusted_types=own_types,
         signature=infer_signature(X, prediction),
         metadata={"preparation": dict(preparation)},

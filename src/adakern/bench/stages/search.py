@@ -128,8 +128,14 @@ def run(inputs, outputs, params):
         ending = {"status": "failed", "reason": reason, "best_params": None}
         return {"found": {"repeat": repeat} | ending, "points": []}
 
-    repeats = repeats_of(outputs["search"])
-    searched = each_repeat(repeats, params["attempt"], params["journal"], work, give_up)
+    searched = each_repeat(
+        repeats_of(outputs["search"]),
+        params["attempt"],
+        params["journal"],
+        work,
+        give_up,
+        reason_of=lambda one: one["found"].get("reason"),
+    )
     points = [point for one in searched for point in one["points"]]
     with atomic_path(outputs["cv_table"]) as path, open(path, "w", newline="") as file:
         writer = csv.DictWriter(file, list(dict.fromkeys(k for p in points for k in p)))

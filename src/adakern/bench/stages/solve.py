@@ -5,6 +5,7 @@ import shutil
 import sys
 import time
 import warnings
+from operator import itemgetter
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +18,7 @@ from adakern._utils.files import plain, read_json, write_json
 from adakern.bench.runtime.attempts import each_repeat, repeats_of
 from adakern.bench.runtime.isolate import isolated
 from adakern.bench.runtime.machine import machine, package_versions
-from adakern.bench.runtime.models import save_model
+from adakern.bench.runtime.models import import_formats, save_model
 from adakern.bench.stages.estimators import make_estimator
 from adakern.bench.stages.prepare import prepare
 from adakern.bench.stages.split import load_split
@@ -52,10 +53,17 @@ def run(inputs, outputs, params):
         ending = {"status": "failed", "reason": reason}
         return EMPTY | _known_before(params, repeat, {"best_params": {}}) | ending
 
-    repeats = repeats_of(outputs["record"])
     if "models" in outputs:
         Path(outputs["models"]).mkdir(parents=True, exist_ok=True)
-    records = each_repeat(repeats, params["attempt"], params["journal"], work, give_up)
+        import_formats()
+    records = each_repeat(
+        repeats_of(outputs["record"]),
+        params["attempt"],
+        params["journal"],
+        work,
+        give_up,
+        reason_of=itemgetter("reason"),
+    )
     write_json(outputs["record"], records)
 
 

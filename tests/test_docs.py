@@ -1,0 +1,100 @@
+"""The documentation builds without a warning, and what links to it finds its pages."""
+
+import inspect
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from sklearn.base import clone
+from sklearn.svm import SVC
+
+import adakern
+from adakern import baselines
+from adakern._utils import base
+
+#: The build takes a minute on a quiet machine.
+pytestmark = pytest.mark.timeout(1800)
+DOCS = Path(__file__).parents[1] / "docs"
+ESTIMATORS = {
+    name: f"{package.__name__}.{name}"
+    for package in (adakern, baselines)
+    for name in package.__all__
+    if hasattr(getattr(package, name), "fit")
+}
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory):
+    """The folder of HTML pages, built from a copy of ``docs`` as `make docs` does."""
+    pytest.importorskip("sphinx")
+    source = tmp_path_factory.mktemp("documentation") / "docs"
+    built = ("_build", "gallery", "api", "published", "__pycache__")
+    shutil.copytree(DOCS, source, ignore=shutil.ignore_patterns(*built))
+    pages = source / "_build" / "html"
+    command = [sys.executable, "-m", "sphinx", "-W", "--keep-going", "-q"]
+    build = subprocess.run(
+        [*command, "-b", "html", str(source), str(pages)],
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
+        capture_output=True,
+        text=True,
+    )
+    assert build.returncode == 0, build.stdout + build.stderr
+    return pages
+
+
+def test_every_example_ran(pages):
+    examples = sorted(path.stem for path in (DOCS / "examples").glob("plot_*.py"))
+    assert len(examples) >= 8
+    for name in examples:
+        page = (pages / "gallery" / f"{name}.html").read_text()
+        assert "Total running time of the script" in page
+
+
+def test_every_published_run_has_a_page(pages):
+    published = [path.parent.name for path in DOCS.glob("results/*/provenance.json")]
+    assert published
+    listed = (pages / "published" / "index.html").read_text()
+    for name in published:
+        assert f"{name}.html" in listed
+        assert (pages / "published" / f"{name}.html").exists()
+    overview = (pages / "results" / "README.html").read_text()
+    assert "../published/dank_uci.html" in overview
+
+
+def test_a_notebooks_picture_of_an_estimator_leads_to_its_page(pages, monkeypatch):
+    monkeypatch.setattr(base, "BUILT", pages)
+    for name, path in ESTIMATORS.items():
+        package = baselines if "baselines" in path else adakern
+        cls = getattr(package, name)
+        required = [
+            parameter
+            for parameter in inspect.signature(cls).parameters.values()
+            if parameter.default is parameter.empty
+        ]
+        estimator = cls(*[SVC()] * len(required))
+        link = estimator._get_doc_link()
+        assert link == (pages / "api" / f"{path}.html").as_uri()
+        assert (pages / "api" / f"{path}.html").exists(), path
+        assert f'href="{link}"' in estimator._repr_html_()
+
+
+def test_without_pages_there_is_no_link(tmp_path, monkeypatch):
+    monkeypatch.setattr(base, "BUILT", tmp_path)
+    monkeypatch.setattr(base, "metadata", lambda _: stated)
+    stated = Stated([])
+    model = clone(adakern.DANKClassifier())
+    assert model._get_doc_link() == "" and "DANKClassifier" in model._repr_html_()
+    stated = Stated(
+        ["Source, https://example.org/x", "Documentation, https://e.org/d/"]
+    )
+    assert base.documentation() == "https://e.org/d"
+
+
+class Stated(list):
+    """What a package states of its addresses."""
+
+    def get_all(self, _):
+        return self
