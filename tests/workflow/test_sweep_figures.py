@@ -59,6 +59,18 @@ def test_numbers_are_a_line_and_what_has_none_is_a_level():
     assert upper.get_title() == "heart"
 
 
+def test_whole_numbers_that_every_solve_has_are_a_line():
+    """A column without a gap, as of training rows, comes as whole numbers."""
+    points = [(f"dank@train_rows={n}", {"train_rows": n}, n / 1000) for n in (100, 400)]
+    solves = records(points).astype({"sweep_train_rows": "Int64"})
+    ((x, y),) = lines(plot_sweep(solves, x="train_rows").axes[0]).values()
+    assert x == [100, 400] and y == pytest.approx([15, 45])
+    (exponent,) = growth(solves, "train_rows", "rank")["exponent"]
+    assert exponent == pytest.approx(0)
+    both = plot_sweep(solves, x=["train_rows", "n_centers"])  # no method has centres
+    assert lines(both.axes[0]) == lines(plot_sweep(solves, x="train_rows").axes[0])
+
+
 def test_failed_solves_are_left_out():
     failed = ETA["method"].eq("dank@eta=10") & ETA["repeat"].eq(1)
     partly = ETA.assign(status=np.where(failed, "failed", "ok"))

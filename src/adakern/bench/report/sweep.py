@@ -191,7 +191,9 @@ def growth(records, x, y, smallest=0):
 
 def _points(records, x, columns=()):
     """Finished solves with the panel, line and place on the x axis of each."""
-    for name in (*_names(x), *columns):
+    # Of several axes, one for each method, an override may have left some out.
+    x = [name for name in _names(x) if f"sweep_{name}" in records] or _names(x)
+    for name in (*x, *columns):
         if f"sweep_{name}" not in records:
             swept = [n.removeprefix("sweep_") for n in records if n[:6] == "sweep_"]
             raise ValueError(
@@ -199,12 +201,13 @@ def _points(records, x, columns=()):
                 f"{', '.join(swept) or 'no sweep'}"
             )
     solved = records[records["status"] == "ok"]
-    values = solved[[f"sweep_{name}" for name in _names(x)]].bfill(axis=1).iloc[:, 0]
+    values = solved[[f"sweep_{name}" for name in x]].bfill(axis=1).iloc[:, 0]
     number = pd.to_numeric(values, errors="coerce").astype(float)
-    hidden = (*_names(x), *columns)
+    words = (number.isna() & values.notna()).astype(bool)
+    hidden = (*x, *columns)
     points = solved.assign(
         x=number,
-        level=values.where(number.isna() & values.notna(), "").astype(str),
+        level=values.astype(object).where(words, "").astype(str),
         panel=solved["dataset"].map(lambda name: _without(name, hidden)),
         line=solved["method"].map(lambda name: _without(name, hidden)),
     )
