@@ -352,7 +352,7 @@ def leading_eigenpairs(A, threshold, *, start=None, tol=1e-8):
     Returns
     -------
     values : ndarray of shape (r,)
-        Falling.
+        In descending order.
     vectors : ndarray of shape (n, r)
         Orthonormal.
     block : ndarray of shape (n, k), k >= r

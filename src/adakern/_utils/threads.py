@@ -69,12 +69,12 @@ def one_scipy_thread(size):
     if size > SMALL_SYSTEM:
         return nullcontext()
     libraries = _libraries(os.getpid())
-    own = [
+    paths = [
         library.filepath
         for library in libraries.lib_controllers
         if library.user_api == "blas" and _belongs_to_scipy(library.filepath)
     ]
-    return libraries.select(filepath=own).limit(limits=1)
+    return libraries.select(filepath=paths).limit(limits=1)
 
 
 def _belongs_to_scipy(filepath):

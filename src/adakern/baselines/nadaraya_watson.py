@@ -144,8 +144,8 @@ class MetricNadarayaWatson(RegressorMixin, Estimator):
         D *= self.reg
         directions = self._directions(X)
         for direction in directions:
-            own = np.sum(direction * X, axis=1)
-            D += (own[:, None] - direction @ self.X_.T) ** 2
+            projected = np.sum(direction * X, axis=1)
+            D += (projected[:, None] - direction @ self.X_.T) ** 2
         return D / self._determinants(*directions)[:, None]
 
     def _determinants(self, density, target):

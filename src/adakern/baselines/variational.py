@@ -110,8 +110,8 @@ class TruncatedTarget:
 
     def bound(self, residual):
         score = self.score
-        own = self.second_moment - 2 * score @ self.mean + score @ score
-        return 0.5 * (own - residual) + self.log_mass.sum()
+        expected = self.second_moment - 2 * score @ self.mean + score @ score
+        return 0.5 * (expected - residual) + self.log_mass.sum()
 
 
 class MeanField:

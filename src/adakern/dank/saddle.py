@@ -18,13 +18,11 @@ from adakern.dank.hessian import LearnedKernel, StoredHessian, ThresholdedHessia
 from adakern.linalg import leading_eigenpairs, symmetric_product
 from adakern.svm.point import point_of_machine
 
-#: Change of the gap that is accepted, as a share of the gap of the point before.
-FAR = 0.1
-
-#: Gap, as a share of the objective, that a first point is taken to have.
-FIRST_GAP = 0.1
-
 __all__ = ["QuarticSaddle", "ThresholdedSaddle", "make_saddle"]
+
+#: Error of the gap that is accepted, as a share of the gap of the point before; a first
+#: point is taken to have this share of the objective as its gap.
+ACCEPTED = 0.1
 
 
 def make_saddle(K, dual, eta, tau, tol=1e-4):
@@ -126,13 +124,13 @@ class ThresholdedSaddle:
         It moves h by at most 4 eta rho^2. The pairs are exact for a matrix at most
         sqrt(2) rho away, and the thresholding is not expansive, so F moves no further;
         each row of ``(F∘K) d`` then feels its row of F, and the gap C times their sum.
-        The gap is one for every positive semidefinite F, so that far from the optimum,
-        where it is large, it may be moved by a share of itself.
+        Any positive semidefinite F gives a valid gap, so that one that is still large
+        may be moved by a share of itself.
         """
         if near is None:
-            aim = max(self.tol, FIRST_GAP * FAR) * abs(self.dual.linear @ u)
+            aim = max(self.tol, ACCEPTED**2) * abs(self.dual.linear @ u)
         else:
-            aim = max(self.tol * abs(near.svm_value), FAR * near.gap)
+            aim = max(self.tol * abs(near.svm_value), ACCEPTED * near.gap)
         size = np.linalg.norm(d)
         bound = self.dual.C * np.sqrt(2 * len(d)) + 2 * size
         slope = self._largest_entry * size * bound

@@ -91,15 +91,15 @@ def _significance(grid, table, tests):
     if len(table) < 2 or not len(tests) or "corrected_holm_pvalue" not in tests:
         return ""
     name = table[0].method
-    own = tests[(tests["method_a"] == name) | (tests["method_b"] == name)]
-    own = own.dropna(subset=["corrected_holm_pvalue"])
-    if own.empty:
+    mine = tests[(tests["method_a"] == name) | (tests["method_b"] == name)]
+    mine = mine.dropna(subset=["corrected_holm_pvalue"])
+    if mine.empty:
         return "With one repeat there is no test, and no difference is significant."
-    sure = own[own["corrected_holm_pvalue"] <= 0.05]
+    sure = mine[mine["corrected_holm_pvalue"] <= 0.05]
     higher = np.where(sure["method_a"] == name, 1, -1) * sure["difference"]
     good = int(((higher > 0) == GREATER_IS_BETTER[grid.metric]).sum())
     return (
-        f"Of its {len(own)} comparisons with another method on one data set, {good} "
+        f"Of its {len(mine)} comparisons with another method on one data set, {good} "
         f"are significant in its favour and {len(sure) - good} against it (Nadeau and "
         "Bengio's corrected test with Holm's correction, 5 %)."
     )

@@ -53,9 +53,9 @@ def publish(plan, target, with_failures=False):
     origin = provenance(plan)  # before the tree is changed by the copies
     if target.exists():
         shutil.rmtree(target)
-    own = [f"figures/{name}.svg" for name in plan.figures()]
-    own += [f"tables/{name}.csv" for name in plan.tables()]
-    for name in [*KEPT, *own]:
+    shown = [f"figures/{name}.svg" for name in plan.figures()]
+    shown += [f"tables/{name}.csv" for name in plan.tables()]
+    for name in [*KEPT, *shown]:
         if (plan.results / name).exists():
             with atomic_path(target / name) as path:
                 shutil.copyfile(plan.results / name, path)

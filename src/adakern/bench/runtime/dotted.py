@@ -91,8 +91,8 @@ def targets(node):
     ['a.Outer', 'b.Inner']
     """
     if isinstance(node, dict):
-        own = [node["_target_"]] if "_target_" in node else []
-        return own + [target for value in node.values() for target in targets(value)]
+        here = [node["_target_"]] if "_target_" in node else []
+        return here + [target for value in node.values() for target in targets(value)]
     if isinstance(node, list):
         return [target for item in node for target in targets(item)]
     return []
