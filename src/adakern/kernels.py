@@ -159,7 +159,15 @@ def _euclidean_distances(X, Y):
 
 
 def manhattan_distances(X, Y=None):
-    """Sums of absolute differences between the rows of X and of Y, shape (n, m)."""
+    """Sums of absolute differences between the rows of X and of Y, shape (n, m).
+
+    Parameters
+    ----------
+    X : array of shape (n, d)
+        Rows.
+    Y : array of shape (m, d), default=None
+        Rows; X itself when None, where that is allowed.
+    """
     Y = X if Y is None else Y
     if is_numpy_array(X) and is_numpy_array(Y):
         return cdist(X, Y, "cityblock").astype(X.dtype, copy=False)
@@ -294,7 +302,15 @@ def kernel_distances(X, Y=None, *, kernel="rbf"):
 
 
 def exponential_decay(D, gamma):
-    """``exp(-gamma D)``, in the memory of D where the array library can."""
+    """``exp(-gamma D)``, in the memory of D where the array library can.
+
+    Parameters
+    ----------
+    D : array
+        Distances; its memory is used.
+    gamma : float
+        Positive.
+    """
     D *= -gamma
     if is_numpy_array(D):
         return np.exp(D, out=D)
@@ -381,7 +397,21 @@ def _tiles(X, Y, **kernel):
 
 
 def kernel_diagonal(X, *, kernel="rbf", gamma=1.0, degree=3, coef0=1.0):
-    """The values k(x, x) of the rows of X, shape (n,), without the Gram matrix."""
+    """The values k(x, x) of the rows of X, shape (n,), without the Gram matrix.
+
+    Parameters
+    ----------
+    X : array of shape (n, d)
+        Rows.
+    kernel : str, default="rbf"
+        As in :func:`gram_matrix`, like the following.
+    gamma : float, default=1.0
+        Positive.
+    degree : int, default=3
+        Of "poly".
+    coef0 : float, default=1.0
+        Of "poly".
+    """
     xp = array_namespace(X)
     if kernel in ("poly", "linear"):
         squares = xp.sum(X * X, axis=1)
@@ -393,6 +423,13 @@ def nearest_rows(X, Y):
     """For each row of X the index of the nearest row of Y (Euclidean), block by block.
 
     Of equally near rows the first is taken.
+
+    Parameters
+    ----------
+    X : array of shape (n, d)
+        Rows.
+    Y : array of shape (m, d)
+        Rows; X itself when None, where that is allowed.
 
     Examples
     --------
@@ -432,6 +469,11 @@ def resolve_gamma(gamma, X):
 
 def check_square(K):
     """Refuse a precomputed Gram matrix of training rows that is not square.
+
+    Parameters
+    ----------
+    K : array of shape (n, m)
+        The matrix.
 
     Raises
     ------

@@ -16,6 +16,11 @@ SMALL_SYSTEM = 2000
 def one_thread(kind=None):
     """A context in which ``kind`` has one thread: "blas", "openmp", or both if None.
 
+    Parameters
+    ----------
+    kind : {"blas", "openmp"}, default=None
+        Which libraries; both when None.
+
     Examples
     --------
     >>> from adakern._utils.threads import one_thread

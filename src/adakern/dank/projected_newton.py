@@ -156,6 +156,15 @@ def sides(d, slope, dual):
 
     With a tube ``epsilon |d|`` is linear on the rows' sides of zero. All are zero
     without one.
+
+    Parameters
+    ----------
+    d : array of shape (n,)
+        Coefficients of the decision function.
+    slope : array of shape (n,)
+        Gradient of the smooth part of h.
+    dual : Dual
+        Targets and bounds.
     """
     xp = array_namespace(d)
     if not dual.epsilon:
@@ -164,7 +173,15 @@ def sides(d, slope, dual):
 
 
 def on_sides(dual, side):
-    """The problem with the rows kept on these sides of zero, if there is a tube."""
+    """The problem with the rows kept on these sides of zero, if there is a tube.
+
+    Parameters
+    ----------
+    dual : Dual
+        Targets and bounds.
+    side : array of shape (n,)
+        -1, 0 or 1.
+    """
     if not dual.epsilon:
         return dual
     xp = array_namespace(side)

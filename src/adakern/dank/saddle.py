@@ -66,7 +66,13 @@ class QuarticSaddle:
         return point_of_machine(self.dual, u, scores, regulariser, Qq=Qq)
 
     def hessian(self, point):
-        """Minus the second derivative of h in d, by products and blocks."""
+        """Minus the second derivative of h in d, by products and blocks.
+
+        Parameters
+        ----------
+        point : adakern.svm.point.Point
+            Where.
+        """
         Q, Qq = self.K * self.K, point.parts["Qq"]
         return StoredHessian(quartic.hessian(self.K, Q, point.d, Qq, self.eta))
 
@@ -74,6 +80,11 @@ class QuarticSaddle:
         """Z with F = Z Z', shape (n, 1 + r): 1 and diag(d) L / (2 sqrt(eta)), K = L L'.
 
         L is that of the support vectors.
+
+        Parameters
+        ----------
+        point : adakern.svm.point.Point
+            Where.
         """
         support = np.flatnonzero(point.d)
         values, vectors = np.linalg.eigh(self.K[np.ix_(support, support)])
@@ -141,16 +152,34 @@ class ThresholdedSaddle:
         )
 
     def hessian(self, point):
-        """Minus the second derivative of h in d, by products and blocks."""
+        """Minus the second derivative of h in d, by products and blocks.
+
+        Parameters
+        ----------
+        point : adakern.svm.point.Point
+            Where.
+        """
         parts = {name: point.parts[name] for name in ("f", "U", "Z", "KZ")}
         return ThresholdedHessian(self.K, point.d, **parts, eta=self.eta, tau=self.tau)
 
     def learned_kernel(self, point):
-        """F∘K with F held at the point, by products."""
+        """F∘K with F held at the point, by products.
+
+        Parameters
+        ----------
+        point : adakern.svm.point.Point
+            Where.
+        """
         return LearnedKernel(self.K, point.parts["Z"])
 
     def factor(self, point):
-        """Z with F = Z Z', shape (n, r)."""
+        """Z with F = Z Z', shape (n, r).
+
+        Parameters
+        ----------
+        point : adakern.svm.point.Point
+            Where.
+        """
         return point.parts["Z"]
 
 
