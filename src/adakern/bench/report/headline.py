@@ -31,7 +31,15 @@ def headline(tasks, solves):
 
 
 def conclusion(grid, table):
-    """Who has the best mean rank, and by how much it leads."""
+    """Who has the best mean rank, and by how much it leads.
+
+    Parameters
+    ----------
+    grid : Grid
+        Table of one metric.
+    table : list
+        Standings, best first.
+    """
     task = grid.task.capitalize()
     if len(table) < 2:
         return f"{task}: {table[0].method} ran alone, so there is nothing to compare."
@@ -106,7 +114,13 @@ def _significance(grid, table, tests):
 
 
 def failure_sentence(solves):
-    """How many solves gave no result, and of which methods."""
+    """How many solves gave no result, and of which methods.
+
+    Parameters
+    ----------
+    solves : DataFrame
+        One row for each solve.
+    """
     missing = solves[solves["status"] != "ok"]
     if missing.empty:
         return f"All {len(solves):,} solves gave a result."
@@ -117,7 +131,13 @@ def failure_sentence(solves):
 
 
 def cost_sentence(solves):
-    """The time of searches and fits, and who took most of it."""
+    """The time of searches and fits, and who took most of it.
+
+    Parameters
+    ----------
+    solves : DataFrame
+        One row for each solve.
+    """
     fits = float(solves["fit_seconds"].sum())
     parts = [f"{duration(fits)} in fits"]
     total = solves.assign(own=solves["fit_seconds"].astype(float).fillna(0.0))

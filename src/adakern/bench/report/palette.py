@@ -114,7 +114,13 @@ def _darker(colour, share):
 
 
 def swatch(style):
-    """The marker as a small inline SVG, for tables."""
+    """The marker as a small inline SVG, for tables.
+
+    Parameters
+    ----------
+    style : Style
+        Colour and marker.
+    """
     from matplotlib.markers import MarkerStyle  # the tracker does without it
 
     marker = MarkerStyle(style.marker)
