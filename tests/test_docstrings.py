@@ -44,12 +44,13 @@ def test_parameters_are_described(name):
         pytest.skip(f"{error.name} is not installed")
     wanting = {}
     for function, value in functions_of(module):
-        arguments = set(inspect.signature(value).parameters) - {"self", "cls"}
-        documented = set()
-        for parameter in docscrape.NumpyDocString(inspect.getdoc(value) or "")[
-            "Parameters"
-        ]:
-            documented |= {part.strip(" *") for part in parameter.name.split(",")}
+        arguments = set(inspect.signature(value).parameters) - {"self", "cls", "_"}
+        sections = docscrape.NumpyDocString(inspect.getdoc(value) or "")
+        documented = {
+            part.strip(" *")
+            for parameter in sections["Parameters"]
+            for part in parameter.name.split(",")
+        }
         if missing := arguments - documented:
             wanting[function] = sorted(missing)
     assert not wanting

@@ -186,6 +186,8 @@ class BankMachine:
             Coefficients of the decision function.
         intercept : float
             Of the decision function.
+        **outcome
+            What else the machine keeps.
         """
         support = np.flatnonzero(d)
         return cls(bank, weights, support, X[support], d[support], intercept, **outcome)

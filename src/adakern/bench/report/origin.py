@@ -73,7 +73,13 @@ def in_one(overrides):
 
 
 def git(*arguments):
-    """Output of a git command; None where it fails or there is no git."""
+    """Output of a git command; None where it fails or there is no git.
+
+    Parameters
+    ----------
+    *arguments : str
+        The command's words after "git".
+    """
     try:
         done = subprocess.run(
             ["git", *arguments], capture_output=True, text=True, check=False
