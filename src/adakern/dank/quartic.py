@@ -47,7 +47,7 @@ def squared_product(K, q):
     q : array of shape (n,)
         What to multiply with.
     """
-    return by_row_blocks(lambda rows: (rows * rows) @ q, K, 8 * len(q), TILE_BYTES)
+    return by_row_blocks(lambda rows: (rows * rows) @ q, K, 8 * q.shape[0], TILE_BYTES)
 
 
 def objective(d, Kd, Qq, dual, eta, weight=0.0):
