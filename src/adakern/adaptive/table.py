@@ -215,7 +215,15 @@ class KernelView:
         return columns
 
     def carry(self, scales, other):
-        """Scales of this view's columns, for those of another; a mean for new ones."""
+        """Scales of this view's columns, for those of another; a mean for new ones.
+
+        Parameters
+        ----------
+        scales : ndarray
+            Of the features of the other view.
+        other : KernelView
+            The view that they were tuned on.
+        """
         known = dict(zip(self.columns_, scales, strict=True))
         typical = np.exp(np.mean(np.log(scales)))
         return np.array([known.get(column, typical) for column in other.columns_])

@@ -171,7 +171,13 @@ def _n_points(recipe, step):
 
 
 def start(command):
-    """A snakemake command as a process whose output :func:`follow` reads."""
+    """A snakemake command as a process whose output :func:`follow` reads.
+
+    Parameters
+    ----------
+    command : list of str
+        The process to start.
+    """
     return subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, bufsize=1
     )

@@ -95,6 +95,15 @@ def inline_svg(svg, prefix, label):
 
     Its black follows the page's text colour, its ids cannot clash with those of another
     figure, it scales down to the page's width and has a text alternative.
+
+    Parameters
+    ----------
+    svg : str
+        A picture.
+    prefix : str
+        Put before its ids.
+    label : str
+        What it shows, for screen readers.
     """
     svg = svg[svg.index("<svg") :]
     for ink in ("#000000", "#262626", "#b0b0b0", "#cccccc"):

@@ -94,7 +94,13 @@ def read_records(paths):
 
 
 def read_file(path):
-    """The records of one file, each with the keys that every record has."""
+    """The records of one file, each with the keys that every record has.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    """
     content = read_json(path)
     records = content if isinstance(content, list) else [content]
     for record in records:
