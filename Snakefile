@@ -89,11 +89,11 @@ onstart:
 
 # Time spent on an experiment, over all the calls that it took; `make publish` tells it.
 onsuccess:
-    log_run(PLAN.results, STARTED, workflow.cores)
+    log_run(PLAN.results, STARTED, workflow.resource_settings.cores)
 
 
 onerror:
-    log_run(PLAN.results, STARTED, workflow.cores)
+    log_run(PLAN.results, STARTED, workflow.resource_settings.cores)
 
 
 rule all:

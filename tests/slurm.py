@@ -295,13 +295,20 @@ class Cluster:
         """Cancel every job."""
         self.says("scancel", "--full", f"--user={self._user}")
 
+    def is_idle_within(self, seconds):
+        """Whether no job is left after at most so many seconds."""
+        deadline = time.monotonic() + seconds
+        while self.says("squeue", "-h").strip():
+            if time.monotonic() > deadline:
+                return False
+            time.sleep(0.2)
+        return True
+
     def stop(self):
         """End every job and every daemon."""
         if "slurmctld" in self._daemons:
             self.cancel_all()
-            deadline = time.monotonic() + 10
-            while self.says("squeue", "-h").strip() and time.monotonic() < deadline:
-                time.sleep(0.2)
+            self.is_idle_within(10)
         for node in self.nodes:
             _kill(self._processes_of_jobs(SLURMD_NODENAME=node))
         for process in reversed(self._daemons.values()):

@@ -142,6 +142,11 @@ def project_onto_feasible(v, y, C, total=0.0):
 def project_onto_simplex(v):
     """Euclidean projection onto the probability simplex ``{w >= 0, 1'w = 1}``.
 
+    Parameters
+    ----------
+    v : ndarray of shape (n,)
+        Point to project.
+
     Examples
     --------
     >>> import numpy as np
@@ -156,6 +161,13 @@ def is_positive_semidefinite(K, tol=1e-10):
     """Whether no eigenvalue of the symmetric K is below ``-tol`` times their mean size.
 
     One Cholesky factorisation of the shifted matrix, no eigenvalue.
+
+    Parameters
+    ----------
+    K : ndarray of shape (n, n)
+        Symmetric.
+    tol : float, default=1e-10
+        Share of the mean size of the entries.
 
     Examples
     --------
@@ -177,6 +189,13 @@ def is_positive_semidefinite(K, tol=1e-10):
 
 def require_positive_semidefinite(K, method):
     """Refuse a given kernel matrix that is indefinite.
+
+    Parameters
+    ----------
+    K : ndarray of shape (n, n)
+        Symmetric.
+    method : str
+        What needs the matrix, for the message.
 
     Raises
     ------
@@ -257,6 +276,13 @@ def add_to_diagonal(A, values):
 
     In place where the array library lets the matrix be viewed as a vector (NumPy,
     PyTorch); use the returned matrix, not A, afterwards.
+
+    Parameters
+    ----------
+    A : array of shape (n, n)
+        The matrix.
+    values : array of shape (n,)
+        What is added.
 
     Examples
     --------
@@ -352,7 +378,7 @@ def leading_eigenpairs(A, threshold, *, start=None, tol=1e-8):
     Returns
     -------
     values : ndarray of shape (r,)
-        Falling.
+        In descending order.
     vectors : ndarray of shape (n, r)
         Orthonormal.
     block : ndarray of shape (n, k), k >= r

@@ -224,7 +224,7 @@ def test_cancelled_and_killed_runs_are_gone_on_with(project, cluster, one_machin
         run.process.send_signal(signal.SIGINT)  # as Ctrl-C does: it cancels its jobs
         run.process.wait(PATIENCE)
     assert run.returncode != 0
-    assert not cluster.says("squeue", "-h").strip()
+    assert cluster.is_idle_within(PATIENCE)
 
     with started(project, SUMMARY, overrides=TWO_SETS) as run:
         wait_for(begun, run)

@@ -488,8 +488,9 @@ def test_the_pages_open_on_the_runs(ui, tmp_path):
     with playwright.sync_playwright() as p:
         browser = p.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
         page = browser.new_page(viewport={"width": 1400, "height": 900})
+        page.set_default_timeout(180_000)
         page.goto(link)
         for method in ("svm-cv", "dank"):
-            page.get_by_text(f"heart / {method}").first.wait_for(timeout=60_000)
+            page.get_by_text(f"heart / {method}").first.wait_for(timeout=180_000)
         assert "/runs" in page.url and "/traces" not in page.url
         browser.close()

@@ -18,20 +18,42 @@ __all__ = ["answer_like", "as_index", "as_numpy", "asarray_like", "validate_arra
 
 
 def as_numpy(array):
-    """A NumPy copy or view of an array of any library, from any device."""
+    """A NumPy copy or view of an array of any library, from any device.
+
+    Parameters
+    ----------
+    array : array
+        Of NumPy, PyTorch or another library.
+    """
     if hasattr(array, "detach"):  # PyTorch, possibly on a GPU.
         array = array.detach().cpu()
     return np.asarray(array)
 
 
 def as_index(index, like):
-    """The NumPy index array in the library and on the device of ``like``."""
+    """The NumPy index array in the library and on the device of ``like``.
+
+    Parameters
+    ----------
+    index : ndarray of int
+        Row numbers.
+    like : array
+        Whose library and device are taken.
+    """
     xp = array_namespace(like)
     return xp.asarray(index, dtype=xp.int64, device=device_of(like))
 
 
 def asarray_like(array, like):
-    """The array in the library, of the type and on the device of ``like``."""
+    """The array in the library, of the type and on the device of ``like``.
+
+    Parameters
+    ----------
+    array : array
+        Of NumPy, PyTorch or another library.
+    like : array
+        Whose library and device are taken.
+    """
     xp = array_namespace(like)
     if is_array_api_obj(array) and array_namespace(array) is not xp:
         array = as_numpy(array)
@@ -42,6 +64,13 @@ def answer_like(answer, X):
     """What an estimator answers on X: in X's library and on its device.
 
     Labels that are not numbers stay in NumPy.
+
+    Parameters
+    ----------
+    answer : ndarray
+        What was computed.
+    X : array
+        The rows that were asked about.
     """
     if not _is_foreign(X) or answer.dtype.kind in "OSU":
         return answer

@@ -17,6 +17,11 @@ def atomic_path(path):
     never half a new one. The temporary file lies in the same folder, since a rename is
     atomic only within one file system; it keeps the suffix, since writers look at it.
 
+    Parameters
+    ----------
+    path : path-like
+        The file.
+
     Examples
     --------
     >>> from adakern._utils.files import atomic_path
@@ -49,13 +54,26 @@ def _umask():
 
 
 def write_json(path, value):
-    """Write ``value`` as JSON, whole or not at all."""
+    """Write ``value`` as JSON, whole or not at all.
+
+    Parameters
+    ----------
+    path : path-like
+        The file.
+    value : object
+        What is written.
+    """
     with atomic_path(path) as temporary:
         temporary.write_text(json.dumps(value, indent=1, sort_keys=True) + "\n")
 
 
 def plain(value):
     """A value as JSON and YAML can hold it; what they cannot becomes its text.
+
+    Parameters
+    ----------
+    value : object
+        What is written.
 
     Examples
     --------
@@ -76,7 +94,13 @@ def plain(value):
 
 
 def read_json(path):
-    """Read a JSON file; an error names the file."""
+    """Read a JSON file; an error names the file.
+
+    Parameters
+    ----------
+    path : path-like
+        The file.
+    """
     try:
         return json.loads(Path(path).read_text())
     except json.JSONDecodeError as error:

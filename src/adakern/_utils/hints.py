@@ -8,6 +8,13 @@ __all__ = ["did_you_mean"]
 def did_you_mean(name, known):
     """A question that names the closest of the known names, with a blank before it.
 
+    Parameters
+    ----------
+    name : str
+        What was given.
+    known : iterable of str
+        What is known.
+
     Examples
     --------
     >>> from adakern._utils.hints import did_you_mean

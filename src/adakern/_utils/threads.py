@@ -16,6 +16,11 @@ SMALL_SYSTEM = 2000
 def one_thread(kind=None):
     """A context in which ``kind`` has one thread: "blas", "openmp", or both if None.
 
+    Parameters
+    ----------
+    kind : {"blas", "openmp"}, default=None
+        Which libraries; both when None.
+
     Examples
     --------
     >>> from adakern._utils.threads import one_thread
@@ -69,12 +74,12 @@ def one_scipy_thread(size):
     if size > SMALL_SYSTEM:
         return nullcontext()
     libraries = _libraries(os.getpid())
-    own = [
+    paths = [
         library.filepath
         for library in libraries.lib_controllers
         if library.user_api == "blas" and _belongs_to_scipy(library.filepath)
     ]
-    return libraries.select(filepath=own).limit(limits=1)
+    return libraries.select(filepath=paths).limit(limits=1)
 
 
 def _belongs_to_scipy(filepath):

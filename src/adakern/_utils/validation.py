@@ -105,6 +105,13 @@ def _check_symmetry(estimator, X):
 def finite_answer(estimator, answer):
     """The answer of a fitted estimator, if it is one.
 
+    Parameters
+    ----------
+    estimator : estimator
+        Its name is in the message.
+    answer : array
+        What it computed.
+
     Raises
     ------
     ValueError

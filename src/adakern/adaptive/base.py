@@ -114,7 +114,15 @@ class Fold:
     models: dict = field(default_factory=dict)
 
     def predict(self, name, X):
-        """Values (n, k) that the member ``name`` predicts for the read rows X."""
+        """Values (n, k) that the member ``name`` predicts for the read rows X.
+
+        Parameters
+        ----------
+        name : str
+            Of the member.
+        X : array of shape (n, d)
+            Rows.
+        """
         model = self.models[name]
         values = model.predict(self.views[model.view].transform(X))
         return np.clip(values, *self.bounds)

@@ -40,7 +40,17 @@ class Calibration:
         self.start = start
 
     def fit(self, scores, codes, weights):
-        """Learn from scores (n, k), codes of classes (n,) and weights (n,)."""
+        """Learn from scores (n, k), codes of classes (n,) and weights (n,).
+
+        Parameters
+        ----------
+        scores : ndarray of shape (n, n_classes)
+            What a member says of each class.
+        codes : ndarray of shape (n,)
+            Number of the class of each row.
+        weights : ndarray
+            Weight of each row, or of each member.
+        """
         k = scores.shape[1]
         hit = np.arange(k) == codes[:, None]
 
@@ -67,17 +77,41 @@ class Calibration:
         return self
 
     def log_probabilities(self, scores):
-        """Logarithms of probabilities, shape (n, k)."""
+        """Logarithms of probabilities, shape (n, k).
+
+        Parameters
+        ----------
+        scores : ndarray of shape (n, n_classes)
+            What a member says of each class.
+        """
         return log_softmax(self.slope_ * scores + self.shift_, axis=1)
 
 
 def mix(log_chances, weights):
-    """Logarithm of the weighted mean of probabilities; members come first."""
+    """Logarithm of the weighted mean of probabilities; members come first.
+
+    Parameters
+    ----------
+    log_chances : ndarray
+        Logarithms of the members' probabilities.
+    weights : ndarray
+        Weight of each row, or of each member.
+    """
     with np.errstate(divide="ignore"):
         return logsumexp(log_chances + np.log(weights)[:, None, None], axis=0)
 
 
 def log_loss(log_chances, codes, weights):
-    """Weighted mean of minus the log probability of the class that came true."""
+    """Weighted mean of minus the log probability of the class that came true.
+
+    Parameters
+    ----------
+    log_chances : ndarray
+        Logarithms of the members' probabilities.
+    codes : ndarray of shape (n,)
+        Number of the class of each row.
+    weights : ndarray
+        Weight of each row, or of each member.
+    """
     picked = log_chances[np.arange(len(codes)), codes]
     return float(-np.average(picked, weights=weights))

@@ -216,13 +216,25 @@ class AdaptiveKernelClassifier(ClassifierMixin, AdaptiveKernel):
         return self._final.log_probabilities(mix(np.array(log_chances), blend))
 
     def predict_proba(self, X):
-        """Calibrated probabilities of shape (n, n_classes) for the rows X (n, d)."""
+        """Calibrated probabilities of shape (n, n_classes) for the rows X (n, d).
+
+        Parameters
+        ----------
+        X : array of shape (n, d)
+            Rows.
+        """
         read = self._read(X)
         scores = {name: self._scores(name, read) for name in self._used}
         chances = np.exp(self._blended(scores, read))
         return chances / chances.sum(axis=1, keepdims=True)
 
     def predict(self, X):
-        """The most probable class of each of the rows X (n, d)."""
+        """The most probable class of each of the rows X (n, d).
+
+        Parameters
+        ----------
+        X : array of shape (n, d)
+            Rows.
+        """
         codes = self.predict_proba(X).argmax(axis=1)
         return self.classes_[codes]

@@ -92,7 +92,13 @@ class KernelRidgeMember:
         return self
 
     def is_nystrom(self, n):
-        """Whether n rows are too many to be centres all of them."""
+        """Whether n rows are too many to be centres all of them.
+
+        Parameters
+        ----------
+        n : int
+            Training rows.
+        """
         return n > FULL_FACTOR * self.max_support
 
     def _tune(self, X, Y, weights, rng):
@@ -169,7 +175,13 @@ class KernelRidgeMember:
         return gram_matrix(A, B, kernel=self.kernel, gamma=1.0)
 
     def predict(self, X):
-        """Values of shape (n, k) for the rows X (n, d)."""
+        """Values of shape (n, k) for the rows X (n, d).
+
+        Parameters
+        ----------
+        X : array of shape (n, d)
+            Rows.
+        """
         product = kernel_product(
             X * self.scales_,
             self.support_,
@@ -189,6 +201,15 @@ def merge_equal_rows(X, Y, weights):
     """Each different row of X once, with its mean target and its summed weight.
 
     Ridge regression on the merged rows has the same solution.
+
+    Parameters
+    ----------
+    X : array of shape (n, d)
+        Rows.
+    Y : ndarray of shape (n, n_targets)
+        Targets.
+    weights : ndarray
+        Weight of each row, or of each member.
 
     Examples
     --------

@@ -42,12 +42,28 @@ class ConstantMember:
         self.view, self.slope = instead_of.view, instead_of.slope
 
     def fit(self, X, Y, weights):
-        """Learn from X (n, d), Y (n, k) and positive weights (n,)."""
+        """Learn from X (n, d), Y (n, k) and positive weights (n,).
+
+        Parameters
+        ----------
+        X : array of shape (n, d)
+            Rows.
+        Y : ndarray of shape (n, n_targets)
+            Targets.
+        weights : ndarray
+            Weight of each row, or of each member.
+        """
         self.mean_ = np.average(Y, axis=0, weights=weights)
         return self
 
     def predict(self, X):
-        """Values of shape (n, k)."""
+        """Values of shape (n, k).
+
+        Parameters
+        ----------
+        X : array of shape (n, d)
+            Rows.
+        """
         return np.tile(self.mean_, (len(X), 1))
 
 
@@ -68,7 +84,17 @@ class LinearMember:
         self.classify = classify
 
     def fit(self, X, Y, weights):
-        """Learn from X (n, d), Y (n, k) and positive weights (n,)."""
+        """Learn from X (n, d), Y (n, k) and positive weights (n,).
+
+        Parameters
+        ----------
+        X : array of shape (n, d)
+            Rows.
+        Y : ndarray of shape (n, n_targets)
+            Targets.
+        weights : ndarray
+            Weight of each row, or of each member.
+        """
         if self.classify:
             self.model_ = LogisticRegression(max_iter=300)
             self.n_classes_ = Y.shape[1]
@@ -90,7 +116,13 @@ class LinearMember:
         return self
 
     def predict(self, X):
-        """Values of shape (n, k): predictions, or the logarithms of probabilities."""
+        """Values of shape (n, k): predictions, or the logarithms of probabilities.
+
+        Parameters
+        ----------
+        X : array of shape (n, d)
+            Rows.
+        """
         if self.classify:
             return _log(_all_classes(self.model_, X, self.n_classes_))
         return (X - self.centre_) @ self.coef_ + self.intercept_
@@ -122,7 +154,17 @@ class ForestMember:
         self.random_state = random_state
 
     def fit(self, X, Y, weights):
-        """Learn from X (n, d), Y (n, k) and positive weights (n,)."""
+        """Learn from X (n, d), Y (n, k) and positive weights (n,).
+
+        Parameters
+        ----------
+        X : array of shape (n, d)
+            Rows.
+        Y : ndarray of shape (n, n_targets)
+            Targets.
+        weights : ndarray
+            Weight of each row, or of each member.
+        """
         forests = {
             (False, False): RandomForestRegressor,
             (False, True): ExtraTreesRegressor,
@@ -145,7 +187,13 @@ class ForestMember:
         return self
 
     def predict(self, X):
-        """Values of shape (n, k): predictions, or the logarithms of probabilities."""
+        """Values of shape (n, k): predictions, or the logarithms of probabilities.
+
+        Parameters
+        ----------
+        X : array of shape (n, d)
+            Rows.
+        """
         if not self.classify:
             return self.model_.predict(X)[:, None]
         chances = _all_classes(self.model_, X, self.n_classes_)
@@ -173,7 +221,17 @@ class BoostingMember:
         self.random_state = random_state
 
     def fit(self, X, Y, weights):
-        """Learn from X (n, d), Y (n, k) and positive weights (n,)."""
+        """Learn from X (n, d), Y (n, k) and positive weights (n,).
+
+        Parameters
+        ----------
+        X : array of shape (n, d)
+            Rows.
+        Y : ndarray of shape (n, n_targets)
+            Targets.
+        weights : ndarray
+            Weight of each row, or of each member.
+        """
         few = np.array([len(np.unique(column)) < MAX_WORDS for column in X.T])
         n_rounds = 150 if len(X) < 2000 else 300
         target = Y[:, 0]
@@ -203,7 +261,13 @@ class BoostingMember:
         return self
 
     def predict(self, X):
-        """Values of shape (n, k): predictions, or the logarithms of probabilities."""
+        """Values of shape (n, k): predictions, or the logarithms of probabilities.
+
+        Parameters
+        ----------
+        X : array of shape (n, d)
+            Rows.
+        """
         with one_thread("openmp") if len(X) < 2000 else nullcontext():
             if not self.classify:
                 return self.model_.predict(X)[:, None]

@@ -43,6 +43,11 @@ FEW_ROWS = 100
 def default_members(n):
     """Names of the members for a table of n rows.
 
+    Parameters
+    ----------
+    n : int
+        Training rows.
+
     Examples
     --------
     >>> from adakern.adaptive.plan import default_members
@@ -55,6 +60,15 @@ def default_members(n):
 
 def start_of_folds(name, n, d):
     """The member, fitted on all rows, from whose scales a member of a fold starts.
+
+    Parameters
+    ----------
+    name : str
+        Of the member.
+    n : int
+        Training rows.
+    d : array of shape (n,)
+        Coefficients of the decision function.
 
     Examples
     --------

@@ -175,7 +175,13 @@ class AdaptiveKernelRegressor(RegressorMixin, AdaptiveKernel):
         return total if values else total + self.intercept_
 
     def predict(self, X):
-        """Predictions of shape (n,) for the rows X (n, d)."""
+        """Predictions of shape (n,) for the rows X (n, d).
+
+        Parameters
+        ----------
+        X : array of shape (n, d)
+            Rows.
+        """
         read = self._read(X)
         values = {name: self._scores(name, read) for name in self._used}
         return self._blended(values, read) * self._unit

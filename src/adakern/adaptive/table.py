@@ -47,7 +47,13 @@ class TableReader:
     """
 
     def fit(self, X):
-        """Find out what each column of X (n, d), an array of any type, holds."""
+        """Find out what each column of X (n, d), an array of any type, holds.
+
+        Parameters
+        ----------
+        X : array of shape (n, d)
+            Rows.
+        """
         self.words_ = [None] * X.shape[1]
         if X.dtype.kind in "OSU":
             for j in range(X.shape[1]):
@@ -64,6 +70,11 @@ class TableReader:
 
     def transform(self, X):
         """X (n, d) as float64: numbers, codes of words, NaN for gaps and new words.
+
+        Parameters
+        ----------
+        X : array of shape (n, d)
+            Rows.
 
         Warns
         -----
@@ -132,6 +143,11 @@ def _number_or_gap(value):
 def without_double_names(X):
     """X, as a plain array if it is a DataFrame with columns of the same name.
 
+    Parameters
+    ----------
+    X : array of shape (n, d)
+        Rows.
+
     Warns
     -----
     UserWarning
@@ -173,7 +189,13 @@ class KernelView:
         self.is_words = is_words
 
     def fit(self, X):
-        """Learn scales and words of the rows X (n, d)."""
+        """Learn scales and words of the rows X (n, d).
+
+        Parameters
+        ----------
+        X : array of shape (n, d)
+            Rows.
+        """
         numbers = X[:, ~self.is_words]
         self.centre_, self.scale_ = _centre_and_scale(numbers)
         self.has_gaps_ = np.isnan(numbers).any(axis=0)
@@ -193,13 +215,27 @@ class KernelView:
         return columns
 
     def carry(self, scales, other):
-        """Scales of this view's columns, for those of another; a mean for new ones."""
+        """Scales of this view's columns, for those of another; a mean for new ones.
+
+        Parameters
+        ----------
+        scales : ndarray
+            Of the features of the other view.
+        other : KernelView
+            The view that they were tuned on.
+        """
         known = dict(zip(self.columns_, scales, strict=True))
         typical = np.exp(np.mean(np.log(scales)))
         return np.array([known.get(column, typical) for column in other.columns_])
 
     def transform(self, X):
-        """Rows X (n, d) as float64 of shape (n, n_columns)."""
+        """Rows X (n, d) as float64 of shape (n, n_columns).
+
+        Parameters
+        ----------
+        X : array of shape (n, d)
+            Rows.
+        """
         numbers = X[:, ~self.is_words]
         # Halved first: the difference of two numbers of 1e308 would overflow.
         with np.errstate(over="ignore"):  # a scale of 1e-300
@@ -258,7 +294,13 @@ class TreeView:
         self.is_words = is_words
 
     def fit(self, X):
-        """Learn the frequencies of the words in the rows X (n, d)."""
+        """Learn the frequencies of the words in the rows X (n, d).
+
+        Parameters
+        ----------
+        X : array of shape (n, d)
+            Rows.
+        """
         self.ranks_ = {}
         for j in np.flatnonzero(self.is_words):
             codes, counts = np.unique(X[~np.isnan(X[:, j]), j], return_counts=True)
@@ -267,7 +309,13 @@ class TreeView:
         return self
 
     def transform(self, X):
-        """Rows X (n, d) as float64 of the same shape."""
+        """Rows X (n, d) as float64 of the same shape.
+
+        Parameters
+        ----------
+        X : array of shape (n, d)
+            Rows.
+        """
         Z = np.clip(X, -LARGEST, LARGEST)
         for j, ranks in self.ranks_.items():
             Z[:, j] = [ranks.get(code, np.nan) for code in X[:, j]]

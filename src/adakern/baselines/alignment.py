@@ -149,7 +149,13 @@ class RandomFeatureAlignment(ClassifierMixin, Estimator):
         return self.scales_ * np.cos(X @ self.frequencies_ + self.phases_)
 
     def decision_function(self, X):
-        """Signed distances: (n,) for two classes, (n, n_classes) for more."""
+        """Signed distances: (n,) for two classes, (n, n_classes) for more.
+
+        Parameters
+        ----------
+        X : array of shape (n, d)
+            Rows; kernel values against the training rows for a precomputed kernel.
+        """
         check_is_fitted(self, "linear_")
         X = validate_data(self, X, reset=False, dtype=np.float64)
         return by_row_blocks(self._decide, X, 2 * 8 * self.rank_)
@@ -159,7 +165,13 @@ class RandomFeatureAlignment(ClassifierMixin, Estimator):
         return finite_answer(self, decisions)
 
     def predict(self, X):
-        """The class of each row of X, shape (n,)."""
+        """The class of each row of X, shape (n,).
+
+        Parameters
+        ----------
+        X : array of shape (n, d)
+            Rows; kernel values against the training rows for a precomputed kernel.
+        """
         decisions = self.decision_function(X)
         if decisions.ndim == 1:
             return self.classes_[(decisions > 0).astype(int)]
@@ -171,6 +183,19 @@ def feature_alignments(X, y, classes, frequencies, phases):
 
     Y are the centred indicators of the classes; for two classes this is half of
     ``(sum_i y_i phi_m(x_i))^2`` with signs y.
+
+    Parameters
+    ----------
+    X : array of shape (n, d)
+        Rows; kernel values against the training rows for a precomputed kernel.
+    y : ndarray of shape (n,)
+        Labels.
+    classes : ndarray
+        The two labels.
+    frequencies : ndarray of shape (d, n_features)
+        Of the random features.
+    phases : ndarray of shape (n_features,)
+        Of the random features.
     """
     Y = label_binarize(y, classes=classes).astype(float)
     if len(classes) == 2:

@@ -98,7 +98,13 @@ class ClusterwiseClassifier(ClassifierMixin, Estimator):
         return self
 
     def predict(self, X):
-        """The class that the row's own cluster gives it, shape (n,)."""
+        """The class that the row's own cluster gives it, shape (n,).
+
+        Parameters
+        ----------
+        X : array of shape (n, d)
+            Rows; kernel values against the training rows for a precomputed kernel.
+        """
         check_is_fitted(self, "estimators_")
         X = validate_data(self, X, reset=False, dtype=np.float64)
         clusters = self.kmeans_.predict(X)

@@ -141,6 +141,13 @@ def layer_kernels(bank, T):
 
     ``|x - y|^2 = 2 - 2 t`` for the Gaussian kernels; ``((1 + t) / 2)^degree`` for the
     normalised polynomial ones.
+
+    Parameters
+    ----------
+    bank : KernelBank
+        The kernels.
+    T : ndarray
+        Rows that the kernels are evaluated on.
     """
     for gamma in bank.gammas:
         yield np.exp(2 * gamma * (T - 1))
@@ -149,7 +156,15 @@ def layer_kernels(bank, T):
 
 
 def layer_slopes(bank, T):
-    """Derivatives of the kernels of :func:`layer_kernels` with respect to T."""
+    """Derivatives of the kernels of :func:`layer_kernels` with respect to T.
+
+    Parameters
+    ----------
+    bank : KernelBank
+        The kernels.
+    T : ndarray
+        Rows that the kernels are evaluated on.
+    """
     for gamma in bank.gammas:
         yield 2 * gamma * np.exp(2 * gamma * (T - 1))
     for degree in bank.degrees:
@@ -157,7 +172,17 @@ def layer_slopes(bank, T):
 
 
 def deepen(bank, weights, T):
-    """Send the combined first layer T through the others; the values of all."""
+    """Send the combined first layer T through the others; the values of all.
+
+    Parameters
+    ----------
+    bank : KernelBank
+        The kernels.
+    weights : ndarray
+        Weight of each kernel, not negative.
+    T : ndarray
+        Rows that the kernels are evaluated on.
+    """
     layers = [T]
     for layer_weights in weights[1:]:
         kernels = zip(layer_weights, layer_kernels(bank, layers[-1]), strict=True)
@@ -241,6 +266,13 @@ class DeepMachine:
     duality_gap: float | None = None
 
     def decision_function(self, X):
+        """Decision values of new rows, shape (m,).
+
+        Parameters
+        ----------
+        X : array of shape (n, d)
+            Rows; kernel values against the training rows for a precomputed kernel.
+        """
         return by_row_blocks(self._decide, X, 5 * 8 * len(self.support))
 
     def _decide(self, X):

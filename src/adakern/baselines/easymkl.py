@@ -72,8 +72,8 @@ class EasyMKL(BankClassifier):
         self.tol = tol
 
     def _fit_binary(self, X, y):
-        everything = self.bank_.combine(X, weights=np.ones(len(self.bank_)))
-        difference = y * nearest_hull_points(everything, y, self.reg, self.tol)
+        combined = self.bank_.combine(X, weights=np.ones(len(self.bank_)))
+        difference = y * nearest_hull_points(combined, y, self.reg, self.tol)
         weights = np.array(
             [difference @ K @ difference for K in self.bank_.grams(X)]
         ).clip(min=0)

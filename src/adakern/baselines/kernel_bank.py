@@ -71,6 +71,13 @@ class KernelBank:
         """Yield the Gram matrices of X against Y one by one, Gaussian kernels first.
 
         Distances and inner products are computed once for all.
+
+        Parameters
+        ----------
+        X : array of shape (n, d)
+            Rows; kernel values against the training rows for a precomputed kernel.
+        Y : array of shape (m, d), default=None
+            The other rows; X itself when None.
         """
         if self.gammas:
             D = squared_distances(X, Y)
@@ -83,7 +90,15 @@ class KernelBank:
                 yield cosines**degree
 
     def stack(self, X, Y=None):
-        """All Gram matrices at once, shape (n_kernels, n, m)."""
+        """All Gram matrices at once, shape (n_kernels, n, m).
+
+        Parameters
+        ----------
+        X : array of shape (n, d)
+            Rows; kernel values against the training rows for a precomputed kernel.
+        Y : array of shape (m, d), default=None
+            The other rows; X itself when None.
+        """
         shape = (len(self), len(X), len(X if Y is None else Y))
         require_memory(
             8 * int(np.prod(shape)),
@@ -96,7 +111,13 @@ class KernelBank:
         return grams
 
     def select(self, chosen):
-        """The bank of the kernels at which the boolean array ``chosen`` is True."""
+        """The bank of the kernels at which the boolean array ``chosen`` is True.
+
+        Parameters
+        ----------
+        chosen : ndarray of int
+            Numbers of the kernels.
+        """
         n_gaussian = len(self.gammas)
         return KernelBank(
             tuple(np.asarray(self.gammas)[chosen[:n_gaussian]]),
@@ -104,7 +125,17 @@ class KernelBank:
         )
 
     def combine(self, X, Y=None, *, weights):
-        """The Gram matrix of the kernel ``sum_m weights_m k_m``, without the stack."""
+        """The Gram matrix of the kernel ``sum_m weights_m k_m``, without the stack.
+
+        Parameters
+        ----------
+        X : array of shape (n, d)
+            Rows; kernel values against the training rows for a precomputed kernel.
+        Y : array of shape (m, d), default=None
+            The other rows; X itself when None.
+        weights : ndarray
+            Weight of each kernel, not negative.
+        """
         weights = np.asarray(weights)
         chosen = weights != 0
         shape = (len(X), len(X if Y is None else Y))
@@ -141,11 +172,34 @@ class BankMachine:
 
     @classmethod
     def expand(cls, bank, weights, X, d, intercept, **outcome):
-        """Keep the rows of X whose coefficient in d is not zero."""
+        """Keep the rows of X whose coefficient in d is not zero.
+
+        Parameters
+        ----------
+        bank : KernelBank
+            The kernels.
+        weights : ndarray
+            Weight of each kernel, not negative.
+        X : array of shape (n, d)
+            Rows; kernel values against the training rows for a precomputed kernel.
+        d : ndarray of shape (n,)
+            Coefficients of the decision function.
+        intercept : float
+            Of the decision function.
+        **outcome
+            What else the machine keeps.
+        """
         support = np.flatnonzero(d)
         return cls(bank, weights, support, X[support], d[support], intercept, **outcome)
 
     def decision_function(self, X):
+        """Decision values of new rows, shape (m,).
+
+        Parameters
+        ----------
+        X : array of shape (n, d)
+            Rows; kernel values against the training rows for a precomputed kernel.
+        """
         # Distances, one kernel and the sum are in memory at a time.
         return by_row_blocks(self._decide, X, 3 * 8 * len(self.support))
 
@@ -213,7 +267,13 @@ class BankRegressor(BankMixin, RegressorMixin, Estimator, ABC):
         return self
 
     def predict(self, X):
-        """The value of the regression function at each row of X, shape (n,)."""
+        """The value of the regression function at each row of X, shape (n,).
+
+        Parameters
+        ----------
+        X : array of shape (n, d)
+            Rows; kernel values against the training rows for a precomputed kernel.
+        """
         check_is_fitted(self, "machine_")
         X = validate_data(self, X, reset=False, dtype=np.float64)
         return finite_answer(self, self.machine_.decision_function(X))

@@ -212,6 +212,13 @@ class LogDetMachine:
     n_iter: int
 
     def decision_function(self, X):
+        """Decision values of new rows, shape (m,).
+
+        Parameters
+        ----------
+        X : array of shape (n, d)
+            Rows; kernel values against the training rows for a precomputed kernel.
+        """
         return by_row_blocks(self._decide, X, 2 * 8 * len(self.support))
 
     def _decide(self, X):
@@ -302,7 +309,15 @@ def project_cyclically(EKE, targets, similar, slack, max_iter, tol):
 
 
 def correction(EKE, multipliers):
-    """S with ``K_learned = K - KE S E'K``, by the Woodbury identity."""
+    """S with ``K_learned = K - KE S E'K``, by the Woodbury identity.
+
+    Parameters
+    ----------
+    EKE : ndarray of shape (m, m)
+        Inner products of the differences of pairs.
+    multipliers : ndarray of shape (m,)
+        One for each pair.
+    """
     scaled = multipliers[:, None] * EKE
     np.fill_diagonal(scaled, scaled.diagonal() + 1)
     return np.linalg.solve(scaled, np.diag(multipliers))

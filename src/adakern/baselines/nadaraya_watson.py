@@ -109,7 +109,13 @@ class MetricNadarayaWatson(RegressorMixin, Estimator):
         return self
 
     def predict(self, X):
-        """The weighted mean of the training targets at each row of X, shape (n,)."""
+        """The weighted mean of the training targets at each row of X, shape (n,).
+
+        Parameters
+        ----------
+        X : array of shape (n, d)
+            Rows; kernel values against the training rows for a precomputed kernel.
+        """
         check_is_fitted(self, "bandwidth_")
         X = validate_data(self, X, reset=False, dtype=np.float64)
         answer = by_row_blocks(self._weighted_means, X, 4 * 8 * len(self.X_))
@@ -123,7 +129,13 @@ class MetricNadarayaWatson(RegressorMixin, Estimator):
         return weights @ self.y_ / weights.sum(axis=1)
 
     def local_metric(self, x):
-        """The matrix A at one point x, with determinant 1, shape (d, d)."""
+        """The matrix A at one point x, with determinant 1, shape (d, d).
+
+        Parameters
+        ----------
+        x : ndarray of shape (d,)
+            A row.
+        """
         x = np.asarray(x, dtype=np.float64)
         A = self.reg * np.eye(len(x))
         for direction in self._directions(x[None, :]):
@@ -144,8 +156,8 @@ class MetricNadarayaWatson(RegressorMixin, Estimator):
         D *= self.reg
         directions = self._directions(X)
         for direction in directions:
-            own = np.sum(direction * X, axis=1)
-            D += (own[:, None] - direction @ self.X_.T) ** 2
+            projected = np.sum(direction * X, axis=1)
+            D += (projected[:, None] - direction @ self.X_.T) ** 2
         return D / self._determinants(*directions)[:, None]
 
     def _determinants(self, density, target):

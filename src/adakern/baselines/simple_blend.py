@@ -289,9 +289,9 @@ class SimpleBlendClassifier(ClassifierMixin, _SimpleBlend):
 
     def _all_classes(self, member, probabilities):
         """Probabilities with a column for every class, also those a member lacks."""
-        everything = np.zeros((len(probabilities), len(self.classes_)))
-        everything[:, member.classes_] = np.nan_to_num(probabilities)
-        return everything
+        complete = np.zeros((len(probabilities), len(self.classes_)))
+        complete[:, member.classes_] = np.nan_to_num(probabilities)
+        return complete
 
 
 class _RidgeOnCodes(LOOKernelRidgeClassifier):

@@ -26,6 +26,17 @@ def l2_svm_dual(K, y, C, tol=1e-4):
     As ``K + I/C`` is at least ``I/C``, no variable exceeds ``2 C n_+ n_- / n``: a box
     twice as large is never active.
 
+    Parameters
+    ----------
+    K : ndarray of shape (n, n)
+        Gram matrix.
+    y : ndarray of shape (n,)
+        Labels.
+    C : float
+        Weight of the squared slacks, positive.
+    tol : float, default=0.0001
+        Largest violation of the optimality conditions.
+
     Returns
     -------
     d : ndarray of shape (n,)

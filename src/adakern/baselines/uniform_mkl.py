@@ -130,5 +130,11 @@ class UniformMKLRegressor(BankRegressor):
 
 
 def uniform_weights(bank):
-    """Equal weights that sum to 1, shape (n_kernels,)."""
+    """Equal weights that sum to 1, shape (n_kernels,).
+
+    Parameters
+    ----------
+    bank : KernelBank
+        The kernels.
+    """
     return np.full(len(bank), 1 / len(bank))

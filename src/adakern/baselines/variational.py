@@ -42,7 +42,13 @@ class GammaFactor:
         return digamma(self.shape) - np.log(self.rate)
 
     def update(self, squares):
-        """``squares``: expected sum of squares of the variables of each precision."""
+        """``squares``: expected sum of squares of the variables of each precision.
+
+        Parameters
+        ----------
+        squares : float or ndarray
+            Expected sum of squares of the variables of each precision.
+        """
         self.rate = self.prior_rate + np.atleast_1d(squares) / 2
 
     def divergence(self):
@@ -65,7 +71,13 @@ class FixedPrecision:
         self.mean_log = np.log(self.mean)
 
     def update(self, squares):
-        pass
+        """A known precision stays as it is.
+
+        Parameters
+        ----------
+        squares : float or ndarray
+            Expected sum of squares of the variables of each precision.
+        """
 
     def divergence(self):
         return 0.0
@@ -80,10 +92,25 @@ class GaussianTarget:
         self.noise = GammaFactor(shape, scale, count=len(y))
 
     def update(self, score, residual):
-        """``residual``: expected sum of squares of y - e'g - b."""
+        """``residual``: expected sum of squares of y - e'g - b.
+
+        Parameters
+        ----------
+        score : ndarray of shape (n,)
+            Mean of the decision function.
+        residual : float
+            Expected sum of squares of what the function leaves of the target.
+        """
         self.noise.update(residual)
 
     def bound(self, residual):
+        """Its part of the lower bound.
+
+        Parameters
+        ----------
+        residual : float
+            Expected sum of squares of what the function leaves of the target.
+        """
         n, noise = len(self.mean), self.noise
         likelihood = n * (noise.mean_log - LOG_2PI) - noise.mean * residual
         return 0.5 * likelihood[0] - noise.divergence()
@@ -98,7 +125,15 @@ class TruncatedTarget:
         self.update(np.zeros(len(y)), 0.0)
 
     def update(self, score, residual):
-        """q(f_i) is N(score_i, 1) cut off at y_i f_i > margin."""
+        """q(f_i) is N(score_i, 1) cut off at y_i f_i > margin.
+
+        Parameters
+        ----------
+        score : ndarray of shape (n,)
+            Mean of the decision function.
+        residual : float
+            Expected sum of squares of what the function leaves of the target.
+        """
         self.score = score
         signed = self.y * score
         self.log_mass = log_ndtr(signed - self.margin)
@@ -109,9 +144,16 @@ class TruncatedTarget:
         self.second_moment = squares.sum()
 
     def bound(self, residual):
+        """Its part of the lower bound.
+
+        Parameters
+        ----------
+        residual : float
+            Expected sum of squares of what the function leaves of the target.
+        """
         score = self.score
-        own = self.second_moment - 2 * score @ self.mean + score @ score
-        return 0.5 * (own - residual) + self.log_mass.sum()
+        expected = self.second_moment - 2 * score @ self.mean + score @ score
+        return 0.5 * (expected - residual) + self.log_mass.sum()
 
 
 class MeanField:

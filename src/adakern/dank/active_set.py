@@ -62,11 +62,11 @@ def change_active_sets(K, dual, eta, *, weight=0.0, start, gap_goal, balanced=Fa
         return products, gradient(d, *products, dual, eta, weight)
 
     def system(d, products, rows):
-        own_weight = xp.take(weight, rows)
+        weight_here = xp.take(weight, rows)
         if Q is None:
-            return add_to_diagonal(_block(K, rows), 2 * own_weight)
+            return add_to_diagonal(_block(K, rows), 2 * weight_here)
         d, Qq = xp.take(d, rows), xp.take(products[1], rows)
-        return hessian(_block(K, rows), _block(Q, rows), d, Qq, eta, own_weight)
+        return hessian(_block(K, rows), _block(Q, rows), d, Qq, eta, weight_here)
 
     d, (products, slope) = start, evaluate(start)
     if balanced:

@@ -15,7 +15,13 @@ NEGATIVE_SHARE = 1e-8
 
 
 def reserve(n_rows):
-    """Ask for the Gram matrix's memory before any work is done."""
+    """Ask for the Gram matrix's memory before any work is done.
+
+    Parameters
+    ----------
+    n_rows : int
+        Training rows.
+    """
     require_memory(
         8 * n_rows**2,
         f'strategy="exact" stores the {n_rows} x {n_rows} Gram matrix and',
@@ -54,7 +60,13 @@ def check_kernel(K, kernel):
 
 
 def extreme_eigenvalues(K):
-    """Smallest and largest eigenvalue of a symmetric matrix."""
+    """Smallest and largest eigenvalue of a symmetric matrix.
+
+    Parameters
+    ----------
+    K : ndarray of shape (n, n)
+        Symmetric.
+    """
     if len(K) <= DENSE_ROWS:
         values = np.linalg.eigvalsh(K)
         return values[0], values[-1]

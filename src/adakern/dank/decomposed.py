@@ -138,6 +138,15 @@ def for_each_cluster(function, tasks, n_jobs=None):
 
     The cluster of the most rows starts first: begun last, it would run alone.
 
+    Parameters
+    ----------
+    function : callable
+        Of the members of a task.
+    tasks : list of tuples
+        One for each cluster; the first member has the cluster's rows.
+    n_jobs : int, default=None
+        Clusters at a time, as joblib takes it.
+
     Raises
     ------
     RuntimeError

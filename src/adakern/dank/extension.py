@@ -88,7 +88,21 @@ def _features_kernel(X, columns=slice(None), *, train, params):
     return gram_matrix(X, train[columns], **params)
 
 
-class NoExtension:
+class Extension:
+    """A rule for F between new rows and training rows; see the module."""
+
+    def transform(self, X):
+        """The factor of new rows, shape (m, q).
+
+        Parameters
+        ----------
+        X : ndarray of shape (m, d) or (m, n)
+            New rows, or their kernel values against the training rows.
+        """
+        raise NotImplementedError
+
+
+class NoExtension(Extension):
     """F' = 1: the support vector machine's kernel for new rows."""
 
     def __init__(self, n_train):
@@ -98,7 +112,7 @@ class NoExtension:
         return np.ones((len(X), 1))
 
 
-class NeighboursExtension:
+class NeighboursExtension(Extension):
     """The mean of F over the k nearest training rows."""
 
     def __init__(self, Z, distances, n_neighbors):
@@ -113,7 +127,7 @@ class NeighboursExtension:
         return factor
 
 
-class ReciprocalExtension:
+class ReciprocalExtension(Extension):
     """F of the best reciprocal nearest neighbour (JMLR, equations 11 and 12).
 
     The rank of a new row among *all* rows that are predicted together enters the rule,
@@ -129,7 +143,7 @@ class ReciprocalExtension:
         return self.train_factor[best]
 
 
-class NystromExtension:
+class NystromExtension(Extension):
     """Nyström extension of F's eigenvectors.
 
     F has the eigenvectors of ``11' + Gamma``. With a(x, x_i) = 1 + delta(x) k(x, x_i)
@@ -157,7 +171,7 @@ class NystromExtension:
         return factor
 
 
-class HyperkernelExtension:
+class HyperkernelExtension(Extension):
     """Non-negative regression of F in a hyper-RKHS (Pan et al. 2017).
 
     The regression function is ``f(x, x') = sum_p beta_p g_p(x) g_p(x')``, beta >= 0,

@@ -26,7 +26,13 @@ class StoredHessian:
         return self.H @ v
 
     def block(self, rows):
-        """The rows and columns ``rows``, as an array of its own."""
+        """The rows and columns ``rows``, as an array of its own.
+
+        Parameters
+        ----------
+        rows : ndarray of int
+            Row numbers.
+        """
         return self.H[rows][:, rows]  # half the time of np.ix_
 
 
@@ -102,7 +108,13 @@ class ThresholdedHessian:
         return result + self.diagonal * v[:, 0]
 
     def block(self, rows):
-        """The rows and columns ``rows``, as an array of its own."""
+        """The rows and columns ``rows``, as an array of its own.
+
+        Parameters
+        ----------
+        rows : ndarray of int
+            Row numbers.
+        """
         B, every = np.empty((len(rows), len(rows))), len(rows) == len(self.K)
         for block in row_blocks(len(rows), 24 * len(rows), TEMPORARY):
             part = rows[block]

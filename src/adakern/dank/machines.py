@@ -48,7 +48,13 @@ class ExactMachine:
         self._support = np.flatnonzero(point.d)
 
     def decision_function(self, X):
-        """Decision values of new rows, shape (m,), block by block."""
+        """Decision values of new rows, shape (m,), block by block.
+
+        Parameters
+        ----------
+        X : array of shape (m, d) or (m, n)
+            New rows, or their kernel values against the machine's rows.
+        """
         support = self._support
         if not len(support):
             return np.full(len(X), self.intercept)
@@ -107,7 +113,13 @@ class DecomposedMachine:
         )
 
     def decision_function(self, X):
-        """Decision values of new rows, each by its own cluster, shape (m,)."""
+        """Decision values of new rows, each by its own cluster, shape (m,).
+
+        Parameters
+        ----------
+        X : array of shape (m, d) or (m, n)
+            New rows, or their kernel values against the machine's rows.
+        """
         X = asarray_like(X, self.partition.centres)
         return cluster_decisions(X, self.partition, self._supports, self._kernel)
 
@@ -144,7 +156,13 @@ class WholeMachine:
         )
 
     def decision_function(self, X):
-        """Decision values of new rows, shape (m,)."""
+        """Decision values of new rows, shape (m,).
+
+        Parameters
+        ----------
+        X : array of shape (m, d) or (m, n)
+            New rows, or their kernel values against the machine's rows.
+        """
         X = asarray_like(X, self._vectors)
         products = kernel_product(X, self._vectors, self._d, **self._kernel)
         return products + self.intercept
@@ -159,6 +177,19 @@ def adaptive_rank(vectors, d, n_rows, eta, kernel):
 
     All rows of F beyond the m support vectors are equal: they act as one, weighted by
     the root of their number.
+
+    Parameters
+    ----------
+    vectors : array of shape (m, d)
+        Support vectors.
+    d : array of shape (m,)
+        Their coefficients.
+    n_rows : int
+        Rows of F.
+    eta : float
+        Positive.
+    kernel : dict
+        Keyword arguments of :func:`adakern.kernels.gram_matrix`.
     """
     d = as_numpy(d).astype(float) / np.sqrt(4 * eta)
     m = len(d)

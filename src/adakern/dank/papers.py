@@ -84,6 +84,19 @@ def projected_gradient(h, start, *, tol, max_iter, min_step=1e-4):
     Its constant is ``kappa (n - tau/2 + n C^2 lambda_max(K) / (4 eta))``, the bound of
     lambda_max(F) that Lemma 1 gives; kappa, which the paper leaves out, carries it over
     to F∘K.
+
+    Parameters
+    ----------
+    h : ThresholdedSaddle or QuarticSaddle
+        The function to maximise.
+    start : ndarray of shape (n_variables,)
+        Only its shape is used.
+    tol : float
+        Duality gap at which to stop, as a share of the machine's dual objective.
+    max_iter : int
+        t_max of the papers.
+    min_step : float, default=1e-4
+        Length of a step at which to stop.
     """
     n, kappa = len(h.K), np.abs(h.K).max()
     _, largest = extreme_eigenvalues(h.K)

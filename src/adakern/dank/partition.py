@@ -42,7 +42,13 @@ class Partition:
         return np.split(order, np.cumsum(np.bincount(self.labels))[:-1])
 
     def assign(self, X):
-        """Nearest centre of each row of X, an integer ndarray of shape (n,)."""
+        """Nearest centre of each row of X, an integer ndarray of shape (n,).
+
+        Parameters
+        ----------
+        X : array of shape (m, d)
+            New rows.
+        """
         return as_numpy(nearest_rows(X, self.centres))
 
 

@@ -51,7 +51,7 @@ def climb(
     balanced=False,
     model=None,
 ):
-    """Ascend h from ``start`` with conjugate gradients, as far as they are cheap.
+    """Climb from ``start`` by Newton steps while conjugate gradients find them quickly.
 
     With a tube a step keeps the signs of d, as ``epsilon |d|`` is linear between them;
     a row that has come to zero may change its sign in the next.
@@ -98,29 +98,8 @@ def climb(
     """
     xp = array_namespace(start)
     Q = K * K if np.isfinite(eta) else None
-
-    def direction(d, Qq, slope, free, left):
-        if Q is None:
-            H, extra = K if model is None else model, 2 * weight
-            diagonal = H.diagonal() + extra
-        else:
-            H, extra = hessian(K, Q, d, Qq, eta, weight), 0.0
-            diagonal = xp.linalg.diagonal(H)
-        most = min(SLOW, left)
-        step, made = _conjugate_gradients(
-            lambda v: H @ v + extra * v, diagonal, slope, free, balanced, most
-        )
-        # A direction that came slowly is the last one.
-        return step, left - made if made < most else 0
-
-    problem = (K, Q, dual, eta, weight)
-    return _ascend(*problem, start, gap_goal, max_products, balanced, direction)
-
-
-def _ascend(K, Q, dual, eta, weight, start, gap_goal, left, balanced, newton_direction):
-    """The steps of both methods; ``left`` is the work that they may still do."""
-    xp = array_namespace(start)
     total = float(xp.sum(start)) if balanced else None
+    left = max_products
 
     def products(d):
         return K @ d, xp.zeros_like(d) if Q is None else Q @ (d * d)
@@ -135,8 +114,12 @@ def _ascend(K, Q, dual, eta, weight, start, gap_goal, left, balanced, newton_dir
         side = sides(d, slope, dual)
         slope, part = slope - dual.epsilon * side, on_sides(dual, side)
         free = ((d > part.lower) | (slope > 0)) & ((d < part.upper) | (slope < 0))
+        curvature = _curvature(K if model is None else model, Q, d, Qq, eta, weight)
         while True:  # take rows that the direction of the others pushes out as held
-            step, left = newton_direction(d, Qq, slope, free, left)
+            most = min(SLOW, left)
+            step, made = _conjugate_gradients(*curvature, slope, free, balanced, most)
+            # A direction that came slowly is the last one.
+            left = left - made if made < most else 0
             out = ((d <= part.lower) & (step < 0)) | ((d >= part.upper) & (step > 0))
             if left <= 0 or not xp.any(out & free):
                 break
@@ -160,11 +143,28 @@ def _ascend(K, Q, dual, eta, weight, start, gap_goal, left, balanced, newton_dir
         d, Kd, Qq = new, new_Kd, new_Qq
 
 
+def _curvature(K, Q, d, Qq, eta, weight):
+    """Products with minus the second derivative of h, and its diagonal."""
+    if Q is not None:
+        H = hessian(K, Q, d, Qq, eta, weight)
+        return H.__matmul__, array_namespace(d).linalg.diagonal(H)
+    return lambda v: K @ v + 2 * weight * v, K.diagonal() + 2 * weight
+
+
 def sides(d, slope, dual):
     """The signs of d around this point: where a row is zero, that of its slope.
 
     With a tube ``epsilon |d|`` is linear on the rows' sides of zero. All are zero
     without one.
+
+    Parameters
+    ----------
+    d : array of shape (n,)
+        Coefficients of the decision function.
+    slope : array of shape (n,)
+        Gradient of the smooth part of h.
+    dual : Dual
+        Targets and bounds.
     """
     xp = array_namespace(d)
     if not dual.epsilon:
@@ -173,7 +173,15 @@ def sides(d, slope, dual):
 
 
 def on_sides(dual, side):
-    """The problem with the rows kept on these sides of zero, if there is a tube."""
+    """The problem with the rows kept on these sides of zero, if there is a tube.
+
+    Parameters
+    ----------
+    dual : Dual
+        Targets and bounds.
+    side : array of shape (n,)
+        -1, 0 or 1.
+    """
     if not dual.epsilon:
         return dual
     xp = array_namespace(side)

@@ -42,7 +42,15 @@ def maximise_quadratic(H, linear, dual, tol, start):
 
 
 def program_in_coefficients(linear, dual):
-    """The dual problem in d whose linear term in the variables u is ``linear``."""
+    """The dual problem in d whose linear term in the variables u is ``linear``.
+
+    Parameters
+    ----------
+    linear : ndarray of shape (n_variables,)
+        Linear term in the variables u.
+    dual : Dual
+        Targets and bounds.
+    """
     n = len(dual.target)
     rows = dual.signs * linear
     target = (rows[:n] + rows[n:]) / 2 if dual.is_regression else rows

@@ -102,7 +102,13 @@ class DANKRegressor(DANKMixin, RegressorMixin, Estimator):
         return self
 
     def predict(self, X):
-        """Predicted targets of the rows of X, shape (n,)."""
+        """Predicted targets of the rows of X, shape (n,).
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+            Rows; kernel values against the training rows where it is precomputed.
+        """
         check_is_fitted(self, "machine_")
         X = validate_arrays(self, X)
         answer = self.machine_.decision_function(self._own_arrays(X))

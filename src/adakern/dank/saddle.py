@@ -18,13 +18,11 @@ from adakern.dank.hessian import LearnedKernel, StoredHessian, ThresholdedHessia
 from adakern.linalg import leading_eigenpairs, symmetric_product
 from adakern.svm.point import point_of_machine
 
-#: Change of the gap that is accepted, as a share of the gap of the point before.
-FAR = 0.1
-
-#: Gap, as a share of the objective, that a first point is taken to have.
-FIRST_GAP = 0.1
-
 __all__ = ["QuarticSaddle", "ThresholdedSaddle", "make_saddle"]
+
+#: Error of the gap that is accepted, as a share of the gap of the point before; a first
+#: point is taken to have this share of the objective as its gap.
+ACCEPTED = 0.1
 
 
 def make_saddle(K, dual, eta, tau, tol=1e-4):
@@ -68,7 +66,13 @@ class QuarticSaddle:
         return point_of_machine(self.dual, u, scores, regulariser, Qq=Qq)
 
     def hessian(self, point):
-        """Minus the second derivative of h in d, by products and blocks."""
+        """Minus the second derivative of h in d, by products and blocks.
+
+        Parameters
+        ----------
+        point : adakern.svm.point.Point
+            Where.
+        """
         Q, Qq = self.K * self.K, point.parts["Qq"]
         return StoredHessian(quartic.hessian(self.K, Q, point.d, Qq, self.eta))
 
@@ -76,6 +80,11 @@ class QuarticSaddle:
         """Z with F = Z Z', shape (n, 1 + r): 1 and diag(d) L / (2 sqrt(eta)), K = L L'.
 
         L is that of the support vectors.
+
+        Parameters
+        ----------
+        point : adakern.svm.point.Point
+            Where.
         """
         support = np.flatnonzero(point.d)
         values, vectors = np.linalg.eigh(self.K[np.ix_(support, support)])
@@ -126,13 +135,13 @@ class ThresholdedSaddle:
         It moves h by at most 4 eta rho^2. The pairs are exact for a matrix at most
         sqrt(2) rho away, and the thresholding is not expansive, so F moves no further;
         each row of ``(F∘K) d`` then feels its row of F, and the gap C times their sum.
-        The gap is one for every positive semidefinite F, so that far from the optimum,
-        where it is large, it may be moved by a share of itself.
+        Any positive semidefinite F gives a valid gap, so that one that is still large
+        may be moved by a share of itself.
         """
         if near is None:
-            aim = max(self.tol, FIRST_GAP * FAR) * abs(self.dual.linear @ u)
+            aim = max(self.tol, ACCEPTED**2) * abs(self.dual.linear @ u)
         else:
-            aim = max(self.tol * abs(near.svm_value), FAR * near.gap)
+            aim = max(self.tol * abs(near.svm_value), ACCEPTED * near.gap)
         size = np.linalg.norm(d)
         bound = self.dual.C * np.sqrt(2 * len(d)) + 2 * size
         slope = self._largest_entry * size * bound
@@ -143,16 +152,34 @@ class ThresholdedSaddle:
         )
 
     def hessian(self, point):
-        """Minus the second derivative of h in d, by products and blocks."""
+        """Minus the second derivative of h in d, by products and blocks.
+
+        Parameters
+        ----------
+        point : adakern.svm.point.Point
+            Where.
+        """
         parts = {name: point.parts[name] for name in ("f", "U", "Z", "KZ")}
         return ThresholdedHessian(self.K, point.d, **parts, eta=self.eta, tau=self.tau)
 
     def learned_kernel(self, point):
-        """F∘K with F held at the point, by products."""
+        """F∘K with F held at the point, by products.
+
+        Parameters
+        ----------
+        point : adakern.svm.point.Point
+            Where.
+        """
         return LearnedKernel(self.K, point.parts["Z"])
 
     def factor(self, point):
-        """Z with F = Z Z', shape (n, r)."""
+        """Z with F = Z Z', shape (n, r).
+
+        Parameters
+        ----------
+        point : adakern.svm.point.Point
+            Where.
+        """
         return point.parts["Z"]
 
 

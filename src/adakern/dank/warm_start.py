@@ -69,7 +69,17 @@ def support_vector_machine(K, dual):
 
 
 def machine_without_intercept(K, dual, start):
-    """Coefficients of the machine without an intercept, shape (n,)."""
+    """Coefficients of the machine without an intercept, shape (n,).
+
+    Parameters
+    ----------
+    K : ndarray of shape (n, n)
+        Gram matrix.
+    dual : Dual
+        Targets and bounds.
+    start : ndarray of shape (n,)
+        Coefficients within the bounds.
+    """
     goal = SVM_TOL**2 * max(abs(dual.linear @ dual.variables(start)), dual.C)
     return maximise_from(
         start, K, dual, np.inf, gap_goal=goal, max_products=len(K) // ROWS_PER_PRODUCT

@@ -12,7 +12,12 @@ from typing import Any
 
 from array_api_compat import array_namespace
 
-from adakern.dank.quartic import best_intercept, objective, row_gaps
+from adakern.dank.quartic import (
+    best_intercept,
+    objective,
+    row_gaps,
+    squared_product,
+)
 from adakern.dank.quartic_solver import ROWS_PER_PRODUCT, maximise_from
 from adakern.kernels import gram_matrix, kernel_diagonal, kernel_products
 
@@ -183,24 +188,20 @@ class _Gram:
     def products(self, rows, v, u):
         """``K v`` and ``(K∘K) u`` on these rows; u is zero where v is."""
         xp = array_namespace(v)
+        if self.K is not None:
+            Kv, Qu = self.K @ v, squared_product(self.K, u)
+            return xp.take(Kv, rows), xp.take(Qu, rows)
         moved = xp.nonzero(v)[0]
         v, u = xp.take(v, moved), xp.take(u, moved)
-        if self.K is not None:
-            K = self._part(rows, moved)
-            return K @ v, (K * K) @ u
         X, Y = (xp.take(self.X, part, axis=0) for part in (rows, moved))
         return kernel_products(X, Y, v, u, **self.kernel)
 
     def block(self, rows):
         """The rows and columns ``rows``."""
-        if self.K is not None:
-            return self._part(rows, rows)
         take = array_namespace(self.X).take
+        if self.K is not None:
+            return take(take(self.K, rows, axis=0), rows, axis=1)
         return gram_matrix(take(self.X, rows, axis=0), **self.kernel)
-
-    def _part(self, rows, columns):
-        take = array_namespace(self.K).take
-        return take(take(self.K, rows, axis=0), columns, axis=1)
 
 
 def _is_dense(d, max_working):
@@ -229,7 +230,7 @@ def _best_change(gram, moving, d, Kd, Qq, dual, eta, balanced, gap_goal):
     K = gram.block(rows)
     # The fixed rows act through a shifted target and a diagonal weight.
     target = part.target - (xp.take(Kd, rows) - K @ now)
-    weight = (xp.take(Qq, rows) - (K * K) @ (now * now)) / (8 * eta)
+    weight = (xp.take(Qq, rows) - squared_product(K, now * now)) / (8 * eta)
     best, _ = maximise_from(
         now,
         K,

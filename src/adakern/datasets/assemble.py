@@ -88,7 +88,17 @@ def _of_one_width(frames):
 
 
 def table_from_loader(name, entry, seed):
-    """The table that the entry's function returns (embedded sets, generators)."""
+    """The table that the entry's function returns (embedded sets, generators).
+
+    Parameters
+    ----------
+    name : str
+        Of the data set or column.
+    entry : DatasetEntry
+        What the registry says of the data set.
+    seed : int
+        Of the generator.
+    """
     arguments = dict(entry.loader)
     function = resolve(arguments.pop("_target_"), name)
     if "random_state" in inspect.signature(function).parameters:
@@ -120,7 +130,15 @@ def table_from_loader(name, entry, seed):
 
 
 def resolve(target, name):
-    """The function behind a dotted name."""
+    """The function behind a dotted name.
+
+    Parameters
+    ----------
+    target : str or int
+        As the entry has it.
+    name : str
+        Of the data set or column.
+    """
     module, _, attribute = str(target).rpartition(".")
     # A configuration may come from somebody else: it names data, and no command.
     if not LOADERS.fullmatch(str(target)):
@@ -186,7 +204,19 @@ def check_table(entry, table, fingerprint):
 
 
 def column(frame, key, name, role):
-    """The column that an entry names by position or by name."""
+    """The column that an entry names by position or by name.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        As it was parsed.
+    key : str or int
+        Name or number of the column.
+    name : str
+        Of the data set or column.
+    role : str
+        What it is for, in the message.
+    """
     columns = list(frame.columns)
     if isinstance(key, str) and key in columns:
         return key

@@ -21,7 +21,13 @@ __all__ = ["describe", "unchecked"]
 
 
 def unchecked(entry):
-    """The entry without what it states about the content of its table."""
+    """The entry without what it states about the content of its table.
+
+    Parameters
+    ----------
+    entry : DatasetEntry
+        What the registry says of the data set.
+    """
     return dataclasses.replace(
         entry, n=None, d=None, n_test=None, classes={}, fingerprint=None
     )
@@ -62,7 +68,13 @@ def describe(table):
 
 
 def main(arguments=None):
-    """Command line."""
+    """Command line.
+
+    Parameters
+    ----------
+    arguments : list of str, default=None
+        Of the command line.
+    """
     parser = argparse.ArgumentParser(prog="adakern.datasets.describe")
     parser.add_argument("name", help="data set, or the path of its YAML file")
     parser.add_argument("--mirror", help="folder with the files")

@@ -176,8 +176,8 @@ class DatasetEntry:
         """How many splits into training and test rows the data set comes with."""
         if self.splits:
             return self.n_splits
-        own = self.test_where or self.n_test or any(f.test for f in self.files)
-        return 1 if own else 0
+        given = self.test_where or self.n_test or any(f.test for f in self.files)
+        return 1 if given else 0
 
     @property
     def has_published_split(self):

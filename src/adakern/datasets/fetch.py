@@ -157,7 +157,13 @@ def _checked_content(entry, table):
 
 
 def is_fetched(path):
-    """Whether a file of the cache was downloaded, and not put there by hand."""
+    """Whether a file of the cache was downloaded, and not put there by hand.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    """
     return _record_of(Path(path)).is_file()
 
 

@@ -67,6 +67,11 @@ def six_digits(values):
     the noise of reading it would decide; the first rounding removes that noise.
     Below 1e-9 of the largest value of its column a number counts as zero, so that
     the rounding errors of another program's zeros do not matter.
+
+    Parameters
+    ----------
+    values : ndarray
+        Numbers.
     """
     values = np.asarray(values, dtype=np.float64)
     if not len(values):

@@ -96,7 +96,15 @@ def parse(data, entry, file):
 
 
 def format_of(entry, file):
-    """The format of a file: the stated one, or what its name's ending stands for."""
+    """The format of a file: the stated one, or what its name's ending stands for.
+
+    Parameters
+    ----------
+    entry : DatasetEntry
+        What the registry says of the data set.
+    file : SourceFile
+        Entry of one file.
+    """
     if entry.format is not None:
         return entry.format
     endings = [e for e in PurePosixPath(file.path).suffixes if e not in PACKED]
@@ -113,6 +121,13 @@ def unpack(data, file):
 
     The packing is seen from the first bytes, so that a url may offer a packed copy
     of what a mirror holds plain.
+
+    Parameters
+    ----------
+    data : bytes
+        Its content.
+    file : SourceFile
+        Entry of one file.
     """
     try:
         for start, reader in PACKINGS:
@@ -215,7 +230,15 @@ def _is_number(field):
 
 
 def parse_csv(data, entry):
-    """Separated values; words stay words."""
+    """Separated values; words stay words.
+
+    Parameters
+    ----------
+    data : bytes
+        Its content.
+    entry : DatasetEntry
+        What the registry says of the data set.
+    """
     import pandas as pd
 
     separator, encoding = entry.separator or ",", entry.encoding or "utf-8"
@@ -266,7 +289,15 @@ def as_dates(values):
 
 
 def parse_whitespace(data, entry):
-    """Values between blanks or tabs; lines that start with # are comments."""
+    """Values between blanks or tabs; lines that start with # are comments.
+
+    Parameters
+    ----------
+    data : bytes
+        Its content.
+    entry : DatasetEntry
+        What the registry says of the data set.
+    """
     import pandas as pd
 
     return pd.read_csv(
@@ -280,7 +311,15 @@ def parse_whitespace(data, entry):
 
 
 def parse_arff(data, entry):
-    """Attribute-relation files, by SciPy's reader."""
+    """Attribute-relation files, by SciPy's reader.
+
+    Parameters
+    ----------
+    data : bytes
+        Its content.
+    entry : DatasetEntry
+        What the registry says of the data set.
+    """
     import pandas as pd
     from scipy.io import arff
 
@@ -294,7 +333,15 @@ def parse_arff(data, entry):
 
 
 def parse_libsvm(data, entry):
-    """Sparse ``label index:value`` lines, indices from 1, made dense."""
+    """Sparse ``label index:value`` lines, indices from 1, made dense.
+
+    Parameters
+    ----------
+    data : bytes
+        Its content.
+    entry : DatasetEntry
+        What the registry says of the data set.
+    """
     import pandas as pd
     from sklearn.datasets import load_svmlight_file
 
@@ -313,7 +360,15 @@ def parse_libsvm(data, entry):
 
 
 def parse_monks(data, entry):
-    """The MONK's problems: class, six attributes, a row name."""
+    """The MONK's problems: class, six attributes, a row name.
+
+    Parameters
+    ----------
+    data : bytes
+        Its content.
+    entry : DatasetEntry
+        What the registry says of the data set.
+    """
     import pandas as pd
 
     frame = pd.read_csv(
@@ -324,7 +379,15 @@ def parse_monks(data, entry):
 
 
 def parse_npz(data, entry):
-    """NumPy arrays ``X`` (n, d) and the target; further vectors become columns."""
+    """NumPy arrays ``X`` (n, d) and the target; further vectors become columns.
+
+    Parameters
+    ----------
+    data : bytes
+        Its content.
+    entry : DatasetEntry
+        What the registry says of the data set.
+    """
     import pandas as pd
 
     target = entry.target if isinstance(entry.target, str) else "y"
@@ -351,7 +414,15 @@ def parse_npz(data, entry):
 
 
 def parse_parquet(data, entry):
-    """A parquet table."""
+    """A parquet table.
+
+    Parameters
+    ----------
+    data : bytes
+        Its content.
+    entry : DatasetEntry
+        What the registry says of the data set.
+    """
     import pandas as pd
 
     return pd.read_parquet(io.BytesIO(data))

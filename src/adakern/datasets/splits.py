@@ -42,7 +42,17 @@ def read_splits(data, entry, n):
 
 
 def row_lists(data, file, n):
-    """Test rows of splits written as two lines of row numbers (training, test) each."""
+    """Test rows of splits written as two lines of row numbers (training, test) each.
+
+    Parameters
+    ----------
+    data : bytes
+        Its content.
+    file : SourceFile
+        Entry of one file.
+    n : int
+        Rows of the table.
+    """
     text = unpack(data, file).decode("utf-8", "replace")
     try:
         lines = [np.array(line.split(), int) for line in text.splitlines() if line]
@@ -75,7 +85,17 @@ def _fault(rows, n):
 
 
 def test_marks(data, file, n):
-    """Test rows of splits written as a column each, 1 where a row is in the test."""
+    """Test rows of splits written as a column each, 1 where a row is in the test.
+
+    Parameters
+    ----------
+    data : bytes
+        Its content.
+    file : SourceFile
+        Entry of one file.
+    n : int
+        Rows of the table.
+    """
     text = unpack(data, file)
     try:
         marks = np.loadtxt(io.BytesIO(text), delimiter=",", ndmin=2)

@@ -294,7 +294,15 @@ def make_monks(problem, flip=None, random_state=0):
 
 
 def monks_rule(problem, attributes):
-    """Whether each row of a1 to a6 belongs to the class of a MONK's problem."""
+    """Whether each row of a1 to a6 belongs to the class of a MONK's problem.
+
+    Parameters
+    ----------
+    problem : int
+        1, 2 or 3.
+    attributes : ndarray of shape (n, 6)
+        Of the robots.
+    """
     a1, a2, _, a4, a5, _ = np.asarray(attributes).T
     if problem == 1:
         return (a1 == a2) | (a5 == 1)

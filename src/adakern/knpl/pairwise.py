@@ -14,7 +14,17 @@ __all__ = ["admm", "exact_layer", "project_onto_affine"]
 
 
 def gamma_matrix(d, K, reg):
-    """``Gamma = diag(d) K diag(d) / (4 reg)``."""
+    """``Gamma = diag(d) K diag(d) / (4 reg)``.
+
+    Parameters
+    ----------
+    d : array of shape (n,)
+        Coefficients of the decision function.
+    K : ndarray of shape (n, n)
+        Gram matrix.
+    reg : float
+        Weight of |G|^2, positive.
+    """
     return (d[:, None] * K) * (d / (4 * reg))
 
 
@@ -24,6 +34,11 @@ def project_onto_affine(G):
     ``G1 = n1`` says that 1 is an eigenvector with eigenvalue n, so the set is
     ``{11' + P S P}`` with the centring matrix ``P = I - 11'/n`` and S symmetric, and
     the projection is ``11' + P G P``.
+
+    Parameters
+    ----------
+    G : ndarray of shape (n, n)
+        The matrix to project.
     """
     return 1 + _centre(G)
 

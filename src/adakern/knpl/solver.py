@@ -62,14 +62,30 @@ class SaddleFunction:
         self._K_squared = K * K if psd else None
 
     def layer(self, d):
-        """The minimiser G for fixed d."""
+        """The minimiser G for fixed d.
+
+        Parameters
+        ----------
+        d : array of shape (n,)
+            Coefficients of the decision function.
+        """
         return exact_layer(gamma_matrix(d, self.K, self.reg), psd=self.psd)
 
     def __call__(self, u, near=None):
         return self._point(u, self.K @ self.dual.coefficients(u))
 
     def extrapolate(self, new, old, beta):
-        """The point that lies beyond ``new``, seen from ``old``."""
+        """The point that lies beyond ``new``, seen from ``old``.
+
+        Parameters
+        ----------
+        new : Point
+            The later point.
+        old : Point
+            The earlier point.
+        beta : float
+            Share of the step between them.
+        """
         f, old_f = new.parts["f"], old.parts["f"]
         return self._point(new.u + beta * (new.u - old.u), f + beta * (f - old_f))
 
@@ -132,6 +148,23 @@ def solve_admm(K, y, C, reg, *, max_outer, max_inner, tol):
 
     The alternation need not converge; ``Saddle.converged`` tells. Parameters as in
     :func:`solve_exact`, with ``max_inner`` iterations of Algorithm 1 in each round.
+
+    Parameters
+    ----------
+    K : ndarray of shape (n, n)
+        Gram matrix.
+    y : ndarray of shape (n,)
+        Signs.
+    C : float
+        Bound of the dual variables, positive.
+    reg : float
+        Weight of |G|^2, positive.
+    max_outer : int
+        Rounds of layer and machine.
+    max_inner : int
+        Iterations of Algorithm 1 in each.
+    tol : float
+        Gap to stop at, as a share of the machine's part of the objective.
     """
     dual, history, residuals = classification_dual(y, C), History(), []
     answer, _ = svm_dual(K, y, C)

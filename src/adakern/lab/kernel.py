@@ -109,6 +109,17 @@ class SquaredDistances:
         return self.xp.where(D > 0, D, self.xp.zeros_like(D))
 
     def gradient(self, T, theta, P):
+        """Gradient in the bandwidths, shape (S, d).
+
+        Parameters
+        ----------
+        T : array of shape (n, d)
+            Rows.
+        theta : array of shape (S, d)
+            Bandwidths, before they are squared.
+        P : array of shape (n, S)
+            Slopes of the loss in the distances.
+        """
         X, d = self.X, T.shape[1]
         PT = P.T @ self._with_squares(T)
         column_sums = self.xp.sum(P, axis=0)[:, None]
@@ -138,6 +149,17 @@ class AbsoluteDistances:
         return self.xp.concat(columns).T
 
     def gradient(self, T, theta, P):
+        """Gradient in the bandwidths, shape (S, d).
+
+        Parameters
+        ----------
+        T : array of shape (n, d)
+            Rows.
+        theta : array of shape (S, d)
+            Bandwidths, before they are squared.
+        P : array of shape (n, S)
+            Slopes of the loss in the distances.
+        """
         slopes = [
             (differences @ P.T[tile, :, None])[:, :, 0]
             for tile, differences in self._differences(T)
@@ -152,7 +174,15 @@ class AbsoluteDistances:
 
 
 def profile_values(D, profile):
-    """K as a function of D."""
+    """K as a function of D.
+
+    Parameters
+    ----------
+    D : array of shape (n, S)
+        Distances; their memory is used.
+    profile : {"gaussian", "laplacian", "l1-laplacian"}
+        Of the kernel.
+    """
     xp = array_namespace(D)
     if profile == "laplacian":
         return xp.exp(-xp.sqrt(D))
@@ -168,6 +198,13 @@ def profile_values_and_slopes(D, profile):
 
     The slope is always multiplied by (t - x)^2, which is zero where D is: there the
     kernel is 1 whatever the bandwidths, so 0 is the exact derivative.
+
+    Parameters
+    ----------
+    D : array of shape (n, S)
+        Distances; their memory is used.
+    profile : {"gaussian", "laplacian", "l1-laplacian"}
+        Of the kernel.
     """
     xp = array_namespace(D)
     K = profile_values(D, profile)

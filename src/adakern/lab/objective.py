@@ -65,11 +65,25 @@ class InterpolationLoss:
         return self.target.shape[0]
 
     def coefficients(self, theta):
-        """a = (K_ss + alpha I)^-1 (y_s - b), shape (S,)."""
+        """a = (K_ss + alpha I)^-1 (y_s - b), shape (S,).
+
+        Parameters
+        ----------
+        theta : array of shape (S, d)
+            Bandwidths, before they are squared.
+        """
         return self._interpolate(theta)[1]
 
     def predict(self, theta, T):
-        """f = K a + b at the rows of T, in blocks."""
+        """f = K a + b at the rows of T, in blocks.
+
+        Parameters
+        ----------
+        theta : array of shape (S, d)
+            Bandwidths, before they are squared.
+        T : array of shape (n, d)
+            Rows.
+        """
         coef = self.coefficients(theta)
         blocks = [
             profile_values(self.distances(T[rows, :], theta), self.profile) @ coef
@@ -78,7 +92,17 @@ class InterpolationLoss:
         return self.xp.concat(blocks) + self.bias
 
     def value(self, theta, X=None, y=None):
-        """Mean squared error at the bandwidths theta; inf where K_ss is singular."""
+        """Mean squared error at the bandwidths theta; inf where K_ss is singular.
+
+        Parameters
+        ----------
+        theta : array of shape (S, d)
+            Bandwidths, before they are squared.
+        X : array of shape (n, d), default=None
+            Rows.
+        y : array of shape (n,), default=None
+            Their targets.
+        """
         X = self.X if X is None else X
         y = self.y if y is None else y
         return _finite(self.xp.mean((self.predict(theta, X) - y) ** 2))
@@ -134,7 +158,13 @@ class InterpolationLoss:
         return solve, solve(self.target), slopes
 
     def blocks(self, n):
-        """Slices of n rows that fit into the working memory."""
+        """Slices of n rows that fit into the working memory.
+
+        Parameters
+        ----------
+        n : int
+            Rows to go through.
+        """
         # About five matrices of one block by S live at the same time.
         return row_blocks(n, 5 * 8 * self.X_support.shape[0])
 

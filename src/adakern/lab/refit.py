@@ -55,12 +55,26 @@ class RidgePath:
         self.rotated = self.vectors.T @ by_target
 
     def coefficients(self, ridge):
-        """Coefficients of shape (S,) and the intercept, a float."""
+        """Coefficients of shape (S,) and the intercept, a float.
+
+        Parameters
+        ----------
+        ridge : float
+            Positive.
+        """
         coef = self.vectors @ (self.rotated / (self.values + ridge))
         return coef, float(self.y_mean - self.means @ coef)
 
     def predictions(self, K, ridges=RIDGES):
-        """What the columns K (m, S) of other rows predict, shape (m, len(ridges))."""
+        """What the columns K (m, S) of other rows predict, shape (m, len(ridges)).
+
+        Parameters
+        ----------
+        K : array of shape (n, S)
+            Kernel values of the rows against the support data.
+        ridges : ndarray, default=RIDGES
+            Strengths of the ridge.
+        """
         projected = (K - self.means) @ self.vectors
         coef = self.rotated[:, None] * self._shrinkage(ridges)
         return projected @ coef + self.y_mean
@@ -69,6 +83,11 @@ class RidgePath:
         """Mean squared leave-one-out error of each strength, in NumPy.
 
         In closed form: the error of a row divided by one minus its leverage.
+
+        Parameters
+        ----------
+        ridges : ndarray, default=RIDGES
+            Strengths of the ridge.
         """
         shrinkage = self._shrinkage(ridges)
         total = 0.0

@@ -63,6 +63,11 @@ def choose(candidates):
 
     Of each locality the best one; a richer one is taken where it lowers the error by
     more than one standard error of the difference on the same rows.
+
+    Parameters
+    ----------
+    candidates : list
+        In the order of training.
     """
     best = {}
     for candidate in candidates:

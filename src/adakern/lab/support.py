@@ -8,7 +8,15 @@ SUPPORT_RULES = ("ranks", "random", "kmeans")
 
 
 def distinct(X, rows):
-    """The entries of ``rows`` whose row of X occurs for the first time."""
+    """The entries of ``rows`` whose row of X occurs for the first time.
+
+    Parameters
+    ----------
+    X : array of shape (n, d)
+        Rows.
+    rows : ndarray of int
+        Row numbers.
+    """
     _, first = np.unique(X[rows], axis=0, return_index=True)
     return rows[np.sort(first)]
 
@@ -49,5 +57,15 @@ def initial_support(X, y, rows, size, rule, rng):
 
 
 def largest_errors(errors, rows, size):
-    """The ``size`` entries of ``rows`` with the largest errors, ties in row order."""
+    """The ``size`` entries of ``rows`` with the largest errors, ties in row order.
+
+    Parameters
+    ----------
+    errors : array of shape (n,)
+        Error of each row.
+    rows : ndarray of int
+        Row numbers.
+    size : int
+        How many.
+    """
     return rows[np.argsort(-errors, kind="stable")[:size]]

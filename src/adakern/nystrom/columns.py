@@ -41,7 +41,15 @@ class KernelColumns:
         self._params = {"kernel": kernel, **kernel_params}
 
     def columns(self, indices, rows=slice(None)):
-        """K[rows, indices]; all rows by default."""
+        """K[rows, indices]; all rows by default.
+
+        Parameters
+        ----------
+        indices : ndarray of int
+            Numbers of the columns.
+        rows : slice or ndarray of int, default=None
+            Rows of the columns; all when None.
+        """
         if self.precomputed:
             return self.X[rows][:, indices]
         return gram_matrix(self.X[rows], self.X[indices], **self._params)
@@ -122,6 +130,13 @@ def random_targets(n_rows, rng):
 
     The criterion averaged over random signs is ``mu tr (K + mu l I)^-1``, so that a
     criterion-driven sampler then serves the kernel alone.
+
+    Parameters
+    ----------
+    n_rows : int
+        Rows of the kernel matrix.
+    rng : RandomState
+        Draws the columns.
     """
     signs = rng.choice([-1.0, 1.0], size=(n_rows, N_PROBES))
     return Targets(signs, np.ones(n_rows))

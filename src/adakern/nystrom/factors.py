@@ -56,23 +56,51 @@ class LowRankKernel:
 
     @classmethod
     def from_eigenpairs(cls, K, rank):
-        """The best approximation of K of the given rank, from its top eigenpairs."""
+        """The best approximation of K of the given rank, from its top eigenpairs.
+
+        Parameters
+        ----------
+        K : ndarray of shape (l, l)
+            Symmetric positive semidefinite.
+        rank : int
+            Of the approximation; None for full rank.
+        """
         top = [max(0, len(K) - rank), len(K) - 1]
         values, vectors = eigh(K, subset_by_index=top, check_finite=False)
         return cls(vectors * np.sqrt(np.maximum(values, 0)))
 
     def solve(self, Y, shift):
-        """``(K + shift I)^{-1} Y`` for Y of shape (l, q)."""
+        """``(K + shift I)^{-1} Y`` for Y of shape (l, q).
+
+        Parameters
+        ----------
+        Y : ndarray of shape (l, q)
+            Targets, one column for each output.
+        shift : float
+            What is added to the diagonal, positive.
+        """
         inner = self._Q.T @ (self.V.T @ Y) / (self._eigenvalues + shift)[:, None]
         return (Y - self.V @ (self._Q @ inner)) / shift
 
     def inverse_diagonal(self, shift):
-        """The diagonal of ``(K + shift I)^{-1}``, shape (l,)."""
+        """The diagonal of ``(K + shift I)^{-1}``, shape (l,).
+
+        Parameters
+        ----------
+        shift : float
+            What is added to the diagonal, positive.
+        """
         squares = (self.V @ self._Q) ** 2
         return (1 - squares @ (1 / (self._eigenvalues + shift))) / shift
 
     def multiply(self, Y):
-        """``K Y`` for Y of shape (l, q)."""
+        """``K Y`` for Y of shape (l, q).
+
+        Parameters
+        ----------
+        Y : ndarray of shape (l, q)
+            Targets, one column for each output.
+        """
         return self.V @ (self.V.T @ Y)
 
     def centred_norm(self):
@@ -99,15 +127,35 @@ class DenseKernel:
         return cho_factor(regularised, lower=True, overwrite_a=True, check_finite=False)
 
     def solve(self, Y, shift):
-        """``(K + shift I)^{-1} Y`` for Y of shape (l, q)."""
+        """``(K + shift I)^{-1} Y`` for Y of shape (l, q).
+
+        Parameters
+        ----------
+        Y : ndarray of shape (l, q)
+            Targets, one column for each output.
+        shift : float
+            What is added to the diagonal, positive.
+        """
         return cho_solve(self._factor(shift), Y, check_finite=False)
 
     def inverse_diagonal(self, shift):
-        """The diagonal of ``(K + shift I)^{-1}``, shape (l,)."""
+        """The diagonal of ``(K + shift I)^{-1}``, shape (l,).
+
+        Parameters
+        ----------
+        shift : float
+            What is added to the diagonal, positive.
+        """
         return np.diagonal(self.solve(np.eye(len(self.K)), shift))
 
     def multiply(self, Y):
-        """``K Y`` for Y of shape (l, q)."""
+        """``K Y`` for Y of shape (l, q).
+
+        Parameters
+        ----------
+        Y : ndarray of shape (l, q)
+            Targets, one column for each output.
+        """
         return self.K @ Y
 
     def centred_norm(self):

@@ -18,6 +18,17 @@ def greedy_criterion(kernel, targets, plan, rng):
     with P the candidates, ``oversampling`` times as many as columns, drawn uniformly.
     So K is needed only in one pass over its (l, |P|) columns, and the rest is forward
     selection in matrices of order |P|: see :func:`forward_selection`.
+
+    Parameters
+    ----------
+    kernel : KernelColumns
+        The kernel matrix, column by column.
+    targets : Targets
+        Labels, for the samplers that look at them.
+    plan : Plan
+        Number of columns, rank and step.
+    rng : RandomState
+        Draws the columns.
     """
     l = kernel.n_rows
     pool = min(l, max(plan.n_columns, round(plan.oversampling * plan.n_columns)))

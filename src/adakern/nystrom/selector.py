@@ -307,6 +307,11 @@ class NystromKernelSelector(NystromFeaturesMixin, Estimator):
     def transform(self, X):
         """Nyström features of the best kernel; see :class:`CriterionNystroem`.
 
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+            Rows; kernel values (n, l) for a precomputed kernel.
+
         Raises
         ------
         ValueError

@@ -52,7 +52,13 @@ class Dual:
     fit_intercept: bool = True
 
     def take(self, rows):
-        """The problem of these rows alone."""
+        """The problem of these rows alone.
+
+        Parameters
+        ----------
+        rows : array of int
+            Row numbers.
+        """
         take = array_namespace(self.target).take
         parts = (take(part, rows) for part in (self.target, self.lower, self.upper))
         return Dual(*parts, self.epsilon, self.fit_intercept)
@@ -82,19 +88,43 @@ class Dual:
         return np.ones(len(self.target))
 
     def coefficients(self, u):
-        """The coefficients d of the decision function, shape (n,)."""
+        """The coefficients d of the decision function, shape (n,).
+
+        Parameters
+        ----------
+        u : ndarray of shape (n_variables,)
+            Variables of the dual problem.
+        """
         return (self.signs * u).reshape(-1, len(self.target)).sum(axis=0)
 
     def variables(self, d):
-        """The smallest variables u with the coefficients d, inside their bounds."""
+        """The smallest variables u with the coefficients d, inside their bounds.
+
+        Parameters
+        ----------
+        d : ndarray of shape (n,)
+            Coefficients.
+        """
         return np.clip(self.pull_back(d), 0.0, self.C)
 
     def pull_back(self, row_values):
-        """Transpose of ``coefficients``: values for each row, spread over u."""
+        """Transpose of ``coefficients``: values for each row, spread over u.
+
+        Parameters
+        ----------
+        row_values : ndarray of shape (n,)
+            One value for each row.
+        """
         return self.signs * np.tile(row_values, len(self.signs) // len(self.target))
 
     def project(self, u):
-        """The nearest feasible u."""
+        """The nearest feasible u.
+
+        Parameters
+        ----------
+        u : ndarray of shape (n_variables,)
+            Variables of the dual problem.
+        """
         if self.fit_intercept:
             return project_onto_feasible(u, self.signs, self.C)
         return np.clip(u, 0.0, self.C)
@@ -106,6 +136,11 @@ class Dual:
         in b; its slope rises by one at each breakpoint ``signs linear - f`` and starts
         from minus the number of positive signs, so the minimum lies between two
         neighbouring breakpoints.
+
+        Parameters
+        ----------
+        f : ndarray of shape (n,)
+            Decision values without an intercept.
         """
         slack = self.linear - self.pull_back(f)
         intercept = 0.0

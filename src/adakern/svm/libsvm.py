@@ -26,6 +26,15 @@ def fit_libsvm(machine, X, y):
 
     They draw a seed, for probability estimates alone, and SVR has no parameter for it.
     Left to themselves they go on for ever where the tolerance cannot be reached.
+
+    Parameters
+    ----------
+    machine : SVC or SVR
+        Unfitted.
+    X : ndarray of shape (n, d) or (n, n)
+        Rows, or their Gram matrix.
+    y : ndarray of shape (n,)
+        Labels or targets.
     """
     machine.random_state = 0
     machine.tol = max(machine.tol, FINEST_TOL)

@@ -102,6 +102,11 @@ class OneVsOneMixin(ClassifierMixin):
 
         The votes follow scikit-learn's SVC with ``decision_function_shape="ovr"``:
         pairs won, ties broken by the sum of confidences.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+            Rows; kernel values against the training rows where it is precomputed.
         """
         decisions = self._pair_decisions(X)
         if len(self.classes_) == 2:
@@ -111,7 +116,13 @@ class OneVsOneMixin(ClassifierMixin):
         return answer_like(decisions, X)
 
     def predict(self, X):
-        """The class of each row of X, shape (n,)."""
+        """The class of each row of X, shape (n,).
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+            Rows; kernel values against the training rows where it is precomputed.
+        """
         decisions = self._pair_decisions(X)
         if len(self.classes_) == 2:
             winners = (decisions[:, 0] > 0).astype(int)

@@ -71,7 +71,15 @@ class Work:
         self._done = defaultdict(lambda: [0, 0.0, 0.0])
 
     def finish(self, key, seconds):
-        """A job took that long."""
+        """A job took that long.
+
+        Parameters
+        ----------
+        key : str
+            What was finished.
+        seconds : float
+            How long it took.
+        """
         size = self.left.pop(key, None)
         if size is None:
             return
@@ -116,7 +124,13 @@ class Work:
 
 
 def sizes_of(plan):
-    """Sizes of the searches and solves whose files are not there yet."""
+    """Sizes of the searches and solves whose files are not there yet.
+
+    Parameters
+    ----------
+    plan : Plan
+        The whole experiment.
+    """
     sizes = {}
     for stage, dataset, method, batch in _jobs(plan):
         folder = {"search": "search", "solve": "records"}[stage]
@@ -157,7 +171,13 @@ def _n_points(recipe, step):
 
 
 def start(command):
-    """A snakemake command as a process whose output :func:`follow` reads."""
+    """A snakemake command as a process whose output :func:`follow` reads.
+
+    Parameters
+    ----------
+    command : list of str
+        The process to start.
+    """
     return subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, bufsize=1
     )

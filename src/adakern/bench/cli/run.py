@@ -23,6 +23,13 @@ def snakemake_command(overrides, cores):
     >>> from adakern.bench.cli.run import snakemake_command
     >>> snakemake_command(["experiment=dank_uci", "protocol.repeats=3"], 2)[1:]
     ['--cores', '2', '--config', 'experiment=dank_uci', 'overrides=protocol.repeats=3']
+
+    Parameters
+    ----------
+    overrides : list of str or str
+        Of Hydra.
+    cores : int
+        Jobs at a time.
     """
     names = [o for o in overrides if o.startswith("experiment=")] or [
         "experiment=quickstart"

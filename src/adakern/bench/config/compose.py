@@ -52,7 +52,15 @@ def _register():
 
 
 def available(group, conf=CONF):
-    """Names of the YAML files of a configuration group, sorted."""
+    """Names of the YAML files of a configuration group, sorted.
+
+    Parameters
+    ----------
+    group : str
+        Folder of the configuration.
+    conf : Path, default=CONF
+        Folder of all configurations.
+    """
     return sorted(path.stem for path in (Path(conf) / group).glob("*.yaml"))
 
 
@@ -214,7 +222,15 @@ def _check_header(group, name, conf):
 
 
 def nearest(name, names):
-    """A sentence that suggests the closest of the known names, and lists them."""
+    """A sentence that suggests the closest of the known names, and lists them.
+
+    Parameters
+    ----------
+    name : str
+        As the configuration has it.
+    names : iterable of str
+        What it may be.
+    """
     return f"{did_you_mean(name, names)} Known: {', '.join(names)}.".lstrip()
 
 

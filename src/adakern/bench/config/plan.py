@@ -24,7 +24,15 @@ TASK_RECIPE = {"classification": "classifier", "regression": "regressor"}
 
 
 def load_plan(overrides=(), conf=CONF):
-    """The plan of the experiment that the overrides describe; see ``load_config``."""
+    """The plan of the experiment that the overrides describe; see ``load_config``.
+
+    Parameters
+    ----------
+    overrides : list of str or str, default=()
+        Of Hydra.
+    conf : Path, default=CONF
+        Folder of all configurations.
+    """
     config, selected = load_config(overrides, conf)
     plan = Plan(as_variant(config, overrides), selected)
     validate(plan, conf)
@@ -33,6 +41,11 @@ def load_plan(overrides=(), conf=CONF):
 
 def plan_from_snakemake(config):
     """The plan of ``snakemake --config experiment=... overrides="..."``.
+
+    Parameters
+    ----------
+    config : mapping
+        The configuration.
 
     Raises
     ------
@@ -93,7 +106,13 @@ class Plan:
         ]
 
     def entry(self, dataset):
-        """What is known of a data set, or of the one that a sweep of its rows is of."""
+        """What is known of a data set, or of the one that a sweep of its rows is of.
+
+        Parameters
+        ----------
+        dataset : str
+            Name of the data set.
+        """
         return self.config.dataset[base_name(dataset)]
 
     def _recipe_or_none(self, dataset, method):
@@ -103,7 +122,15 @@ class Plan:
 
     @cache  # noqa: B019 - one plan lives as long as the process
     def recipe(self, dataset, method):
-        """The recipe of a cell: fixed parameters, grid left to search, hand-over."""
+        """The recipe of a cell: fixed parameters, grid left to search, hand-over.
+
+        Parameters
+        ----------
+        dataset : str
+            Name of the data set.
+        method : str
+            Name of the method.
+        """
         recipe = self._recipe_or_none(dataset, method)
         fixed = self._settings(dataset, base_name(method))
         if method in self.variants:
@@ -132,19 +159,43 @@ class Plan:
         return {**of_base, **own}
 
     def swept(self, dataset, method):
-        """Axis -> value of the sweeps that a cell is a point of."""
+        """Axis -> value of the sweeps that a cell is a point of.
+
+        Parameters
+        ----------
+        dataset : str
+            Name of the data set.
+        method : str
+            Name of the method.
+        """
         variant = self.variants.get(method, Variant())
         return self.rows[dataset].swept | variant.swept
 
     def search_method(self, dataset, method):
-        """The method whose search holds the best parameters of this one, if any."""
+        """The method whose search holds the best parameters of this one, if any.
+
+        Parameters
+        ----------
+        dataset : str
+            Name of the data set.
+        method : str
+            Name of the method.
+        """
         recipe = self.recipe(dataset, method)
         if recipe["grid"]:
             return method
         return recipe["tune_with"] and self.search_method(dataset, recipe["tune_with"])
 
     def hand_over_method(self, dataset, method):
-        """The method whose search fixes parameters before this one's, if any."""
+        """The method whose search fixes parameters before this one's, if any.
+
+        Parameters
+        ----------
+        dataset : str
+            Name of the data set.
+        method : str
+            Name of the method.
+        """
         tuner = self.recipe(dataset, method)["tune_with"]
         return tuner and self.search_method(dataset, tuner)
 
@@ -153,7 +204,13 @@ class Plan:
         return list(dict.fromkeys(dataset for dataset, _ in self.cells))
 
     def n_repeats(self, dataset):
-        """Number of solves of one method on a data set."""
+        """Number of solves of one method on a data set.
+
+        Parameters
+        ----------
+        dataset : str
+            Name of the data set.
+        """
         protocol = self.config.protocol
         if self.uses_published_split(dataset):
             n_splits = self.entry(dataset).n_published_splits
@@ -162,7 +219,13 @@ class Plan:
         return protocol.repeats * folds
 
     def uses_published_split(self, dataset):
-        """Whether the split is the data set's own rather than drawn."""
+        """Whether the split is the data set's own rather than drawn.
+
+        Parameters
+        ----------
+        dataset : str
+            Name of the data set.
+        """
         return (
             self.config.protocol.published_split != "never"
             and self.entry(dataset).has_published_split
@@ -174,6 +237,11 @@ class Plan:
         A data set that does not state its size counts as small. What was solved in jobs
         of the other size stays as it is: a size that is stated later, or another
         ``jobs.batch_rows``, solves nothing again.
+
+        Parameters
+        ----------
+        dataset : str
+            Name of the data set.
         """
         last = self.n_repeats(dataset) - 1
         layouts = [[f"0-{last}"], [f"{k}-{k}" for k in range(last + 1)]]

@@ -25,6 +25,15 @@ NOT_IN_TABLE = (
 
 
 def table(plan, dataset):
+    """Settings of the stage ``table``.
+
+    Parameters
+    ----------
+    plan : Plan
+        The whole experiment.
+    dataset : str
+        Name of the data set.
+    """
     entry = asdict(plan.entry(dataset))
     for key in NOT_IN_TABLE:
         del entry[key]
@@ -49,7 +58,15 @@ def _makers_of(entry):
 
 
 def sources(plan, dataset):
-    """Where a table may come from, and how its content is checked."""
+    """Where a table may come from, and how its content is checked.
+
+    Parameters
+    ----------
+    plan : Plan
+        The whole experiment.
+    dataset : str
+        Name of the data set.
+    """
     data = plan.config.data
     made_by = json.dumps(table(plan, dataset), sort_keys=True, default=str)
     return {
@@ -63,6 +80,15 @@ def sources(plan, dataset):
 
 
 def split(plan, dataset):
+    """Settings of the stage ``split``.
+
+    Parameters
+    ----------
+    plan : Plan
+        The whole experiment.
+    dataset : str
+        Name of the data set.
+    """
     protocol = plan.config.protocol
     keys = (
         "kind",
@@ -82,6 +108,17 @@ def split(plan, dataset):
 
 
 def search(plan, dataset, method):
+    """Settings of the stage ``search``.
+
+    Parameters
+    ----------
+    plan : Plan
+        The whole experiment.
+    dataset : str
+        Name of the data set.
+    method : str
+        Name of the method.
+    """
     searching = plan.config.search
     recipe = plan.recipe(dataset, method)
     return _cell(plan, dataset, method, "search") | {
@@ -98,6 +135,17 @@ def search(plan, dataset, method):
 
 
 def solve(plan, dataset, method):
+    """Settings of the stage ``solve``.
+
+    Parameters
+    ----------
+    plan : Plan
+        The whole experiment.
+    dataset : str
+        Name of the data set.
+    method : str
+        Name of the method.
+    """
     return _cell(plan, dataset, method, "solve") | {
         "identity": {
             "experiment": plan.config.name,
@@ -149,6 +197,15 @@ def _described(plan, dataset, method):
 
 
 def special(plan, name):
+    """Settings of a special computation.
+
+    Parameters
+    ----------
+    plan : Plan
+        The whole experiment.
+    name : str
+        As the configuration has it.
+    """
     functions = [f"{name}.{function}" for function in ("compute", "plot", "table")]
     return {
         "script": name,
@@ -161,23 +218,61 @@ def special(plan, name):
 
 
 def limits(plan):
-    """Of one solve or search. A finished one stands, whatever the limit was."""
+    """Of one solve or search. A finished one stands, whatever the limit was.
+
+    Parameters
+    ----------
+    plan : Plan
+        The whole experiment.
+    """
     return {"time_limit": plan.config.jobs.time_limit}
 
 
 def configuration(plan):
+    """Settings of the stage ``configuration``.
+
+    Parameters
+    ----------
+    plan : Plan
+        The whole experiment.
+    """
     return asdict(plan.config)
 
 
 def compare(plan):
+    """Settings of the stage ``compare``.
+
+    Parameters
+    ----------
+    plan : Plan
+        The whole experiment.
+    """
     return {"code": code_version("adakern.bench.stages.compare.run")}
 
 
 def figure(plan, name):
+    """Settings of one figure.
+
+    Parameters
+    ----------
+    plan : Plan
+        The whole experiment.
+    name : str
+        As the configuration has it.
+    """
     return _view(plan.config.figures[name], "figure")
 
 
 def summary_table(plan, name):
+    """Settings of one table.
+
+    Parameters
+    ----------
+    plan : Plan
+        The whole experiment.
+    name : str
+        As the configuration has it.
+    """
     return _view(plan.config.tables[name], "summary_table")
 
 
@@ -187,12 +282,26 @@ def _view(view, stage):
 
 
 def report(plan):
+    """Settings of the stage ``report``.
+
+    Parameters
+    ----------
+    plan : Plan
+        The whole experiment.
+    """
     templates = Path(adakern.bench.report.__path__[0]) / "templates"
     files = sorted(path for path in templates.rglob("*") if path.is_file())
     return {"code": code_version("adakern.bench.stages.report.run", files=tuple(files))}
 
 
 def track(plan):
+    """Settings of the stage ``track``.
+
+    Parameters
+    ----------
+    plan : Plan
+        The whole experiment.
+    """
     uri = os.environ.get("MLFLOW_TRACKING_URI") or plan.config.tracking.uri
     code = code_version("adakern.bench.stages.track.run")
     return {"tracking_uri": uri, "code": code}

@@ -34,6 +34,11 @@ def placed_by_hand(entry, folder):
 def check_tables(plan):
     """Compare the stored tables of an experiment with entries and files.
 
+    Parameters
+    ----------
+    plan : Plan
+        The whole experiment.
+
     Returns
     -------
     list of str

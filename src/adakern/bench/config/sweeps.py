@@ -36,12 +36,26 @@ class Variant:
 
 
 def base_name(name):
-    """The name of a data set or method without the point of a sweep."""
+    """The name of a data set or method without the point of a sweep.
+
+    Parameters
+    ----------
+    name : str
+        As the configuration has it.
+    """
     return name.partition("@")[0]
 
 
 def expand_sweep(methods, sweep):
-    """Every method, or the points of its sweep: name -> :class:`Variant`."""
+    """Every method, or the points of its sweep: name -> :class:`Variant`.
+
+    Parameters
+    ----------
+    methods : dict
+        Recipes by name.
+    sweep : dict
+        Axes by method.
+    """
     variants = {}
     for method in methods:
         axes = sweep.get(method) or {}
@@ -53,7 +67,15 @@ def expand_sweep(methods, sweep):
 
 
 def expand_rows(datasets, train_rows):
-    """Every data set, or one of each size of its training part, likewise."""
+    """Every data set, or one of each size of its training part, likewise.
+
+    Parameters
+    ----------
+    datasets : list of str
+        Names.
+    train_rows : list of int
+        Sizes of the training part; one when None.
+    """
     sizes = [{"train_rows": n} for n in train_rows] or [{}]
     return {
         _label(dataset, swept): Variant(swept=swept)
@@ -63,7 +85,15 @@ def expand_rows(datasets, train_rows):
 
 
 def expand_axis(name, axis):
-    """The points of one axis: pairs of parameters to fix and the value to show."""
+    """The points of one axis: pairs of parameters to fix and the value to show.
+
+    Parameters
+    ----------
+    name : str
+        As the configuration has it.
+    axis : object
+        Values of a parameter, as a file has them.
+    """
     if isinstance(axis, dict) and "relative_to" in axis:
         unit = {key: value for key, value in axis.items() if key != "values"}
         values = axis.get("values")

@@ -14,6 +14,15 @@ def read_search(out, dataset, method):
 
     A folder that was filled with several numbers of repeats holds some of them twice;
     the newer file counts.
+
+    Parameters
+    ----------
+    out : Path
+        Folder of the experiment's results.
+    dataset : str
+        Name of the data set.
+    method : str
+        Name of the method.
     """
     frames, taken = [], set()
     files = (out / "search" / dataset / method).glob("*.cv.csv")

@@ -57,13 +57,27 @@ SEARCH_SCORE = {
 
 
 def save_svg(figure, path):
-    """Save a figure as SVG, whole or not at all; the same figure, the same bytes."""
+    """Save a figure as SVG, whole or not at all; the same figure, the same bytes.
+
+    Parameters
+    ----------
+    figure : Figure
+        Of matplotlib.
+    path : Path
+        The file.
+    """
     with atomic_path(path) as temporary:
         temporary.write_text(to_svg(figure), encoding="utf-8")
 
 
 def to_svg(figure):
-    """The figure as SVG text, transparent, with text as text."""
+    """The figure as SVG text, transparent, with text as text.
+
+    Parameters
+    ----------
+    figure : Figure
+        Of matplotlib.
+    """
     buffer = io.StringIO()
     with matplotlib.rc_context(STYLE):
         figure.savefig(
@@ -81,6 +95,15 @@ def inline_svg(svg, prefix, label):
 
     Its black follows the page's text colour, its ids cannot clash with those of another
     figure, it scales down to the page's width and has a text alternative.
+
+    Parameters
+    ----------
+    svg : str
+        A picture.
+    prefix : str
+        Put before its ids.
+    label : str
+        What it shows, for screen readers.
     """
     svg = svg[svg.index("<svg") :]
     for ink in ("#000000", "#262626", "#b0b0b0", "#cccccc"):
@@ -151,6 +174,15 @@ def plot_time_accuracy(solves, task, styles):
 
     The line joins the methods that no other beats in both (the Pareto front). They
     carry their names; where there are few methods, all do.
+
+    Parameters
+    ----------
+    solves : DataFrame
+        One row for each solve.
+    task : {"classification", "regression"}
+        Whose solves are shown.
+    styles : dict
+        Colour and marker by method.
     """
     metric = MAIN_METRIC[task]
     column = f"test_{metric}"
@@ -248,6 +280,15 @@ def _label_points(axis, points, names):
 
 def plot_critical_difference(ranks, task, styles):
     """Demsar's diagram: average ranks, and bars over methods that do not differ.
+
+    Parameters
+    ----------
+    ranks : DataFrame
+        Mean rank of each method.
+    task : {"classification", "regression"}
+        Whose solves are shown.
+    styles : dict
+        Colour and marker by method.
 
     Returns
     -------
@@ -360,5 +401,11 @@ def _decades(seconds):
 
 
 def colour(i):
-    """The i-th of the colours, from the first again behind the last."""
+    """The i-th of the colours, from the first again behind the last.
+
+    Parameters
+    ----------
+    i : int
+        Place in the palette.
+    """
     return list(FAMILIES.values())[i % len(FAMILIES)]

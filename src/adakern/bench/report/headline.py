@@ -31,7 +31,15 @@ def headline(tasks, solves):
 
 
 def conclusion(grid, table):
-    """Who has the best mean rank, and by how much it leads."""
+    """Who has the best mean rank, and by how much it leads.
+
+    Parameters
+    ----------
+    grid : Grid
+        Table of one metric.
+    table : list
+        Standings, best first.
+    """
     task = grid.task.capitalize()
     if len(table) < 2:
         return f"{task}: {table[0].method} ran alone, so there is nothing to compare."
@@ -91,22 +99,28 @@ def _significance(grid, table, tests):
     if len(table) < 2 or not len(tests) or "corrected_holm_pvalue" not in tests:
         return ""
     name = table[0].method
-    own = tests[(tests["method_a"] == name) | (tests["method_b"] == name)]
-    own = own.dropna(subset=["corrected_holm_pvalue"])
-    if own.empty:
+    mine = tests[(tests["method_a"] == name) | (tests["method_b"] == name)]
+    mine = mine.dropna(subset=["corrected_holm_pvalue"])
+    if mine.empty:
         return "With one repeat there is no test, and no difference is significant."
-    sure = own[own["corrected_holm_pvalue"] <= 0.05]
+    sure = mine[mine["corrected_holm_pvalue"] <= 0.05]
     higher = np.where(sure["method_a"] == name, 1, -1) * sure["difference"]
     good = int(((higher > 0) == GREATER_IS_BETTER[grid.metric]).sum())
     return (
-        f"Of its {len(own)} comparisons with another method on one data set, {good} "
+        f"Of its {len(mine)} comparisons with another method on one data set, {good} "
         f"are significant in its favour and {len(sure) - good} against it (Nadeau and "
         "Bengio's corrected test with Holm's correction, 5 %)."
     )
 
 
 def failure_sentence(solves):
-    """How many solves gave no result, and of which methods."""
+    """How many solves gave no result, and of which methods.
+
+    Parameters
+    ----------
+    solves : DataFrame
+        One row for each solve.
+    """
     missing = solves[solves["status"] != "ok"]
     if missing.empty:
         return f"All {len(solves):,} solves gave a result."
@@ -117,7 +131,13 @@ def failure_sentence(solves):
 
 
 def cost_sentence(solves):
-    """The time of searches and fits, and who took most of it."""
+    """The time of searches and fits, and who took most of it.
+
+    Parameters
+    ----------
+    solves : DataFrame
+        One row for each solve.
+    """
     fits = float(solves["fit_seconds"].sum())
     parts = [f"{duration(fits)} in fits"]
     total = solves.assign(own=solves["fit_seconds"].astype(float).fillna(0.0))

@@ -133,6 +133,13 @@ def _seconds(records):
 def agreement(records, published):
     """Published results beside those of the same method and protocol measured here.
 
+    Parameters
+    ----------
+    records : DataFrame or list of dict
+        Of the solves.
+    published : DataFrame
+        Numbers of a paper.
+
     Returns
     -------
     DataFrame
@@ -167,6 +174,11 @@ def agreement(records, published):
 
 def plot_time_against_rank(records):
     """Mean rank against the time of search and fit, and the methods none beats in both.
+
+    Parameters
+    ----------
+    records : DataFrame or list of dict
+        Of the solves.
 
     Returns
     -------

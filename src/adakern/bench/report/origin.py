@@ -45,13 +45,26 @@ def make_command(experiment, overrides):
     >>> from adakern.bench.report.origin import make_command
     >>> make_command("dank_uci", ["protocol.repeats=3"])
     'make run EXPERIMENT=dank_uci OVERRIDES=protocol.repeats=3'
+
+    Parameters
+    ----------
+    experiment : str
+        Its name.
+    overrides : list of str or str
+        Of Hydra.
     """
     settings = f" OVERRIDES={shlex.quote(in_one(overrides))}" if overrides else ""
     return f"make run EXPERIMENT={experiment}{settings}"
 
 
 def in_one(overrides):
-    """Overrides as one value of ``--config``, quoted where they hold blanks."""
+    """Overrides as one value of ``--config``, quoted where they hold blanks.
+
+    Parameters
+    ----------
+    overrides : list of str or str
+        Of Hydra.
+    """
     text = " ".join(
         shlex.quote(o) if re.search(r"[\s'\"]", o) else o for o in overrides
     )
@@ -60,7 +73,13 @@ def in_one(overrides):
 
 
 def git(*arguments):
-    """Output of a git command; None where it fails or there is no git."""
+    """Output of a git command; None where it fails or there is no git.
+
+    Parameters
+    ----------
+    *arguments : str
+        The command's words after "git".
+    """
     try:
         done = subprocess.run(
             ["git", *arguments], capture_output=True, text=True, check=False

@@ -69,9 +69,9 @@ def _targets(node):
 
 def _family(targets):
     # A pipeline belongs to the family of the adakern estimator inside it.
-    own = [target for target in targets if target.startswith("adakern.")]
-    if own:
-        room, *rest = resolve(own[0]).__module__.split(".")[1:]
+    ours = [target for target in targets if target.startswith("adakern.")]
+    if ours:
+        room, *rest = resolve(ours[0]).__module__.split(".")[1:]
         if room in _ROOMS:
             return _ROOMS[room]
         return "multiple kernels" if "mkl" in "".join(rest) else "other rivals"
@@ -114,7 +114,13 @@ def _darker(colour, share):
 
 
 def swatch(style):
-    """The marker as a small inline SVG, for tables."""
+    """The marker as a small inline SVG, for tables.
+
+    Parameters
+    ----------
+    style : Style
+        Colour and marker.
+    """
     from matplotlib.markers import MarkerStyle  # the tracker does without it
 
     marker = MarkerStyle(style.marker)

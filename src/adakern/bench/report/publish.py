@@ -39,6 +39,15 @@ class PublishError(RuntimeError):
 def publish(plan, target, with_failures=False):
     """Copy an experiment's results to ``target`` and record their origin.
 
+    Parameters
+    ----------
+    plan : Plan
+        The whole experiment.
+    target : Path
+        Folder to write to.
+    with_failures : bool, default=False
+        Whether solves that failed may be published.
+
     Raises
     ------
     PublishError
@@ -53,9 +62,9 @@ def publish(plan, target, with_failures=False):
     origin = provenance(plan)  # before the tree is changed by the copies
     if target.exists():
         shutil.rmtree(target)
-    own = [f"figures/{name}.svg" for name in plan.figures()]
-    own += [f"tables/{name}.csv" for name in plan.tables()]
-    for name in [*KEPT, *own]:
+    shown = [f"figures/{name}.svg" for name in plan.figures()]
+    shown += [f"tables/{name}.csv" for name in plan.tables()]
+    for name in [*KEPT, *shown]:
         if (plan.results / name).exists():
             with atomic_path(target / name) as path:
                 shutil.copyfile(plan.results / name, path)
@@ -114,7 +123,17 @@ def _selection(plan):
 
 
 def log_run(results, started, cores):
-    """Append how long one call of the workflow took to ``runs.jsonl``."""
+    """Append how long one call of the workflow took to ``runs.jsonl``.
+
+    Parameters
+    ----------
+    results : Path
+        Folder of the results.
+    started : float
+        Seconds since the epoch.
+    cores : int
+        Jobs at a time.
+    """
     if not results.exists():
         return
     line = {"start": started, "seconds": time.time() - started, "cores": cores}
@@ -131,7 +150,13 @@ def _wall_seconds(results):
 
 
 def provenance(plan):
-    """Command, commit, versions, machine, date and time spent."""
+    """Command, commit, versions, machine, date and time spent.
+
+    Parameters
+    ----------
+    plan : Plan
+        The whole experiment.
+    """
     facts = {
         "experiment": plan.config.experiment,
         "overrides": plan.config.overrides,
@@ -158,7 +183,13 @@ def provenance(plan):
 
 
 def main(argv=None):
-    """Command line."""
+    """Command line.
+
+    Parameters
+    ----------
+    argv : list of str, default=None
+        Of the command line; sys.argv when None.
+    """
     arguments = list(sys.argv[1:] if argv is None else argv)
     with_failures = "--with-failures" in arguments
     overrides = [a for a in arguments if a != "--with-failures"]

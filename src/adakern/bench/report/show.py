@@ -16,7 +16,15 @@ _RUNS = "#/experiments/{}/runs?workflowType=machine_learning&compareRunsMode=CHA
 
 
 def main(argv=None, conf=CONF):
-    """Command line: ``adakern show quickstart``, or with overrides alone."""
+    """Command line: ``adakern show quickstart``, or with overrides alone.
+
+    Parameters
+    ----------
+    argv : list of str, default=None
+        Of the command line; sys.argv when None.
+    conf : Path, default=CONF
+        Folder of all configurations.
+    """
     try:
         plan = load_plan(sys.argv[1:] if argv is None else argv, conf)
     except ConfigError as error:
@@ -51,7 +59,15 @@ def show(plan):
 
 
 def runs_page(uri, experiment_id):
-    """Address of an experiment's runs, as a chart, in MLflow's pages."""
+    """Address of an experiment's runs, as a chart, in MLflow's pages.
+
+    Parameters
+    ----------
+    uri : str
+        Of the tracking server.
+    experiment_id : str
+        Of MLflow.
+    """
     server = uri.rstrip("/") if uri.startswith("http") else "http://127.0.0.1:5000"
     return f"{server}/{_RUNS.format(experiment_id)}"
 

@@ -56,6 +56,12 @@ def standings(grid, ranks, solves):
 
 
 def cost_seconds(solves):
-    """Search and fit of each solve, in seconds."""
+    """Search and fit of each solve, in seconds.
+
+    Parameters
+    ----------
+    solves : DataFrame
+        One row for each solve.
+    """
     parts = [name for name in ("search_seconds", "fit_seconds") if name in solves]
     return solves[parts].astype(float).sum(axis=1)

@@ -87,7 +87,13 @@ class Grid(NamedTuple):
 
 
 def read_tables(out):
-    """The CSV tables that `compare` wrote, by name; blank texts are "", not NaN."""
+    """The CSV tables that `compare` wrote, by name; blank texts are "", not NaN.
+
+    Parameters
+    ----------
+    out : Path
+        Folder of the experiment's results.
+    """
     texts = ("split", "setting", "note", "winner")
     tables = {}
     for name in ("summary", "ttest", "ranks", "published"):
@@ -105,6 +111,13 @@ def display(metric, value):
     ('87.65', '0.0123')
     >>> display("relative_mse", 2.1e-6)
     '2e-06'
+
+    Parameters
+    ----------
+    metric : str
+        Its name.
+    value : object
+        What is looked at.
     """
     if pd.isna(value):
         return ""

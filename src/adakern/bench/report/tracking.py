@@ -186,6 +186,15 @@ def log_summary(artifacts, *, experiment, tracking_uri=None, metrics=None, note=
 def prune(records, *, experiment, tracking_uri=None):
     """Remove the runs of solves that are not among `records`; the summary run stays.
 
+    Parameters
+    ----------
+    records : DataFrame or list of dict
+        Of the solves.
+    experiment : str
+        Its name.
+    tracking_uri : str, default=None
+        Of MLflow.
+
     Returns
     -------
     Logged
@@ -255,7 +264,15 @@ def _is_whole(run):
 
 
 def experiment_id(experiment, tracking_uri=None):
-    """MLflow's own number of an experiment, made if it does not exist."""
+    """MLflow's own number of an experiment, made if it does not exist.
+
+    Parameters
+    ----------
+    experiment : str
+        Its name.
+    tracking_uri : str, default=None
+        Of MLflow.
+    """
     with _open(experiment, tracking_uri) as (_, number):
         return number
 

@@ -21,6 +21,11 @@ def duration(seconds):
     >>> from adakern.bench.report.wording import duration
     >>> duration(3.14159), duration(3), duration(75), duration(7300)
     ('3.1 s', '3 s', '1 min 15 s', '2 h 2 min')
+
+    Parameters
+    ----------
+    seconds : float
+        How long it took.
     """
     if seconds < 60:
         return f"{seconds} s" if isinstance(seconds, int) else f"{seconds:.1f} s"
@@ -37,6 +42,11 @@ def printable(text):
     >>> from adakern.bench.report.wording import printable
     >>> printable("red: \x1b[31m") == "red: \N{REPLACEMENT CHARACTER}[31m"
     True
+
+    Parameters
+    ----------
+    text : str
+        To be shown.
     """
     if not isinstance(text, str):
         return text
@@ -48,6 +58,11 @@ def ordinal(n):
     >>> from adakern.bench.report.wording import ordinal
     >>> [ordinal(n) for n in (1, 2, 3, 4, 11, 22)]
     ['1st', '2nd', '3rd', '4th', '11th', '22nd']
+
+    Parameters
+    ----------
+    n : int
+        Positive.
     """
     endings = {1: "st", 2: "nd", 3: "rd"}
     ending = "th" if 11 <= n % 100 <= 13 else endings.get(n % 10, "th")
@@ -55,7 +70,13 @@ def ordinal(n):
 
 
 def protocol_in_words(config):
-    """What was done to the data and how often, as sentences."""
+    """What was done to the data and how often, as sentences.
+
+    Parameters
+    ----------
+    config : mapping
+        The configuration.
+    """
     protocol, search = config["protocol"], config.get("search", {})
     share = f"{100 * protocol.get('test_size', 0):g} %"
     repeats = protocol.get("repeats")
@@ -145,6 +166,11 @@ def links(text):
     >>> from adakern.bench.report.wording import links
     >>> str(links("see https://jmlr.org/x.html, <b>"))
     'see <a href="https://jmlr.org/x.html">https://jmlr.org/x.html</a>, &lt;b&gt;'
+
+    Parameters
+    ----------
+    text : str
+        To be shown.
     """
     parts = re.split(r"(https?://[^\s<>\"]*[^\s<>\".,;:)])", str(text))
     return Markup("").join(

@@ -22,6 +22,11 @@ MOST_LOST = 2
 def repeats_of(path):
     """The repeats that a file named after its batch holds.
 
+    Parameters
+    ----------
+    path : Path
+        The file.
+
     Examples
     --------
     >>> from adakern.bench.runtime.attempts import repeats_of

@@ -17,13 +17,24 @@ OWN_METHODS = "methods"
 
 
 def resolve(dotted):
-    """The function or class of a dotted name such as ``package.module.name``."""
+    """The function or class of a dotted name such as ``package.module.name``.
+
+    Parameters
+    ----------
+    dotted : str
+        Path of a class or function.
+    """
     module, _, name = dotted.rpartition(".")
     return getattr(import_module(module), name)
 
 
 def estimator_class(dotted):
     """The class that ``_target_`` names, looked at before it is called.
+
+    Parameters
+    ----------
+    dotted : str
+        Path of a class or function.
 
     Raises
     ------
@@ -66,6 +77,11 @@ def instantiate(node):
     The part of ``hydra.utils.instantiate`` that the YAML files use; importing Hydra
     would cost each job a fifth of a second.
 
+    Parameters
+    ----------
+    node : object
+        Part of a configuration.
+
     Examples
     --------
     >>> from adakern.bench.runtime.dotted import instantiate
@@ -84,6 +100,11 @@ def instantiate(node):
 def targets(node):
     """Every ``_target_`` of a mapping, those of nested ones too, in their order.
 
+    Parameters
+    ----------
+    node : object
+        Part of a configuration.
+
     Examples
     --------
     >>> from adakern.bench.runtime.dotted import targets
@@ -91,8 +112,8 @@ def targets(node):
     ['a.Outer', 'b.Inner']
     """
     if isinstance(node, dict):
-        own = [node["_target_"]] if "_target_" in node else []
-        return own + [target for value in node.values() for target in targets(value)]
+        here = [node["_target_"]] if "_target_" in node else []
+        return here + [target for value in node.values() for target in targets(value)]
     if isinstance(node, list):
         return [target for item in node for target in targets(item)]
     return []

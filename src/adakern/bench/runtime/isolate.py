@@ -125,5 +125,11 @@ def _exit_reason(exitcode):
 
 
 def was_killed(reason):
-    """Whether this is the reason of a process that SIGKILL hit twice."""
+    """Whether this is the reason of a process that SIGKILL hit twice.
+
+    Parameters
+    ----------
+    reason : str
+        Why a solve ended.
+    """
     return bool(reason) and reason.startswith(f"{KILLED}SIGKILL")

@@ -78,6 +78,11 @@ def summarise(frame):
     split) and metric. Only solves that finished count; how many did not stands in
     `n_failed` and `n_timeout`. A method that never finished keeps the rows of its
     test metrics, with n = 0 and no mean. One solve alone has no standard deviation.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        One row for each record.
     """
     rows = []
     for (task, dataset, method), solves in frame.groupby(["task", "dataset", "method"]):
@@ -120,7 +125,15 @@ def _values(solves, column):
 
 
 def compare_pairs(frame, alpha=0.05):
-    """Every pair of methods on each data set, by the main metric on the test part."""
+    """Every pair of methods on each data set, by the main metric on the test part.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        One row for each record.
+    alpha : float, default=0.05
+        Level of significance.
+    """
     rows = []
     for (task, dataset), solves in frame.groupby(["task", "dataset"]):
         metric = MAIN_METRIC[task]
@@ -159,6 +172,13 @@ def rank(summary, alpha=0.05):
     Ranks need every method on every data set. A method with results on fewer than half
     of them (one for two classes only, say) is not ranked; of the other methods' data
     sets, those that lack one are left out. The note says both.
+
+    Parameters
+    ----------
+    summary : DataFrame
+        Means by data set and method.
+    alpha : float, default=0.05
+        Level of significance.
     """
     return pd.concat(
         [_rank_task(task, rows, alpha) for task, rows in summary.groupby("task")],
@@ -196,7 +216,17 @@ def _rank_task(task, rows, alpha):
 
 
 def run(inputs, outputs, params):
-    """The stage: compare the records of one experiment."""
+    """The stage: compare the records of one experiment.
+
+    Parameters
+    ----------
+    inputs : dict
+        Paths by name.
+    outputs : dict
+        Paths by name.
+    params : dict
+        Settings of the stage.
+    """
     compare(
         [Path(path) for path in inputs["records"]],
         Path(outputs["records"]).parent,
@@ -205,7 +235,13 @@ def run(inputs, outputs, params):
 
 
 def main(argv=None):
-    """Command line: compare one experiment again and print its table."""
+    """Command line: compare one experiment again and print its table.
+
+    Parameters
+    ----------
+    argv : list of str, default=None
+        Of the command line; sys.argv when None.
+    """
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("results", type=Path, help="folder of one experiment")
     parser.add_argument("--again", action="store_true", help="make the tables again")

@@ -21,7 +21,13 @@ class LogIntegers:
         self.exact = stats.loguniform(low - 0.5, high + 0.5)
 
     def rvs(self, random_state=None):
-        """One of them."""
+        """One of them.
+
+        Parameters
+        ----------
+        random_state : int or RandomState, default=None
+            Source of chance.
+        """
         return int(np.rint(self.exact.rvs(random_state=random_state)))
 
 
@@ -70,7 +76,13 @@ def make_estimator(recipe, params=None, *, seed=None, threads=1):
 
 
 def is_relative(value):
-    """Whether a parameter or an axis is given in units of another parameter."""
+    """Whether a parameter or an axis is given in units of another parameter.
+
+    Parameters
+    ----------
+    value : object
+        What is looked at.
+    """
     return isinstance(value, dict) and "relative_to" in value
 
 
@@ -116,7 +128,13 @@ def expand_grid(grid, fixed, step=1):
 
 
 def is_distribution(axis):
-    """Whether an axis of a grid is a distribution."""
+    """Whether an axis of a grid is a distribution.
+
+    Parameters
+    ----------
+    axis : object
+        Values of a parameter, as a file has them.
+    """
     return isinstance(axis, dict) and len(axis) == 1 and set(axis) <= set(DISTRIBUTIONS)
 
 

@@ -34,7 +34,13 @@ class Prepared:
         return (self.y_train - self.centre) / self.spread
 
     def restore(self, prediction):
-        """Predictions in the target's own units (labels pass unchanged)."""
+        """Predictions in the target's own units (labels pass unchanged).
+
+        Parameters
+        ----------
+        prediction : ndarray
+            In the units of the fit.
+        """
         if self.centre == 0.0 and self.spread == 1.0:
             return prediction
         return prediction * self.spread + self.centre

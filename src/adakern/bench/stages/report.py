@@ -12,7 +12,17 @@ __all__ = ["run"]
 
 
 def run(inputs, outputs, params):
-    """The stage: the report of one experiment."""
+    """The stage: the report of one experiment.
+
+    Parameters
+    ----------
+    inputs : dict
+        Paths by name.
+    outputs : dict
+        Paths by name.
+    params : dict
+        Settings of the stage.
+    """
     tables = [Table.load(path) for path in inputs["tables"]]
     config = yaml.safe_load(Path(inputs["config"]).read_text(encoding="utf-8"))
     report(

@@ -92,7 +92,17 @@ def _some_rows(prepared, task, most, seed):
 
 
 def run(inputs, outputs, params):
-    """Search every repeat of a batch; failures are kept as such, with their reason."""
+    """Search every repeat of a batch; failures are kept as such, with their reason.
+
+    Parameters
+    ----------
+    inputs : dict
+        Paths by name.
+    outputs : dict
+        Paths by name.
+    params : dict
+        Settings of the stage.
+    """
     handed_over = _handed_over(inputs)
     first = {}
 

@@ -37,7 +37,17 @@ COVERAGE = 0.9
 
 
 def run(inputs, outputs, params):
-    """Solve every repeat of a batch and write its records."""
+    """Solve every repeat of a batch and write its records.
+
+    Parameters
+    ----------
+    inputs : dict
+        Paths by name.
+    outputs : dict
+        Paths by name.
+    params : dict
+        Settings of the stage.
+    """
     searched = {
         entry["repeat"]: entry for path in inputs["search"] for entry in read_json(path)
     }
@@ -147,6 +157,21 @@ def solve_one(table_path, split_path, params, best_params, repeat, keep=None):
 
     The fitted model is saved in the folder `keep`, where one is named.
 
+    Parameters
+    ----------
+    table_path : path-like
+        Of the table.
+    split_path : path-like
+        Of the split.
+    params : dict
+        Settings of the stage.
+    best_params : dict
+        What the search found.
+    repeat : int
+        Number of the repeat.
+    keep : path-like, default=None
+        Where the fitted model is kept; nowhere when None.
+
     Returns
     -------
     dict
@@ -211,7 +236,13 @@ def _keep(estimator, data, folder, preparation):
 
 
 def model_bytes(estimator):
-    """Size of the pickled model; None where it cannot be pickled."""
+    """Size of the pickled model; None where it cannot be pickled.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Fitted.
+    """
     try:
         return len(pickle.dumps(estimator))
     except Exception:  # whatever a third-party model raises
@@ -219,7 +250,15 @@ def model_bytes(estimator):
 
 
 def beyond_predictions(estimator, data):
-    """Scores of probabilities or intervals on the test part; None without them."""
+    """Scores of probabilities or intervals on the test part; None without them.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Fitted.
+    data : Prepared
+        Training and test part.
+    """
     X, y = data.X_test, data.y_test
     if hasattr(estimator, "predict_proba"):
         found = probability_scores(y, estimator.predict_proba(X), estimator.classes_)
@@ -234,7 +273,13 @@ def beyond_predictions(estimator, data):
 
 
 def fitted_facts(estimator):
-    """Rank, support, iterations and certificate of a fitted estimator; null if none."""
+    """Rank, support, iterations and certificate of a fitted estimator; null if none.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Fitted.
+    """
     if isinstance(estimator, Pipeline):
         estimator = estimator[-1]
     support = getattr(estimator, "support_", None)

@@ -27,7 +27,17 @@ __all__ = ["compute_all", "run"]
 
 
 def run(inputs, outputs, params):
-    """Write the frame, the figure and the table of one special computation."""
+    """Write the frame, the figure and the table of one special computation.
+
+    Parameters
+    ----------
+    inputs : dict
+        Paths by name.
+    outputs : dict
+        Paths by name.
+    params : dict
+        Settings of the stage.
+    """
     script = import_module(params["script"])
     frame = compute_all(inputs["tables"], inputs["splits"], script.compute, params)
     with atomic_path(outputs["frame"]) as path:
@@ -39,7 +49,19 @@ def run(inputs, outputs, params):
 
 
 def compute_all(tables, splits, compute, params):
-    """The frames of all data sets below each other."""
+    """The frames of all data sets below each other.
+
+    Parameters
+    ----------
+    tables : dict
+        Paths by data set.
+    splits : dict
+        Paths by data set.
+    compute : callable
+        The special computation.
+    params : dict
+        Settings of the stage.
+    """
     frames = []
     with threadpool_limits(params["threads"]):
         for table, split in zip(tables, splits, strict=True):

@@ -139,7 +139,17 @@ def _check_class_sizes(table, smallest):
 
 
 def folds(task, n_splits, seed):
-    """The cross-validation that the search uses inside a training part."""
+    """The cross-validation that the search uses inside a training part.
+
+    Parameters
+    ----------
+    task : {"classification", "regression"}
+        Whose solves are shown.
+    n_splits : int
+        Number of folds.
+    seed : int
+        Of the shuffle.
+    """
     from sklearn.model_selection import StratifiedKFold
 
     if n_splits == 1:
@@ -150,13 +160,31 @@ def folds(task, n_splits, seed):
 
 
 def load_split(path, repeat):
-    """Training and test rows of one repeat."""
+    """Training and test rows of one repeat.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    repeat : int
+        Number of the repeat.
+    """
     with np.load(path) as arrays:
         return arrays[f"train_{repeat}"], arrays[f"test_{repeat}"]
 
 
 def run(inputs, outputs, params):
-    """Write the index file of one data set."""
+    """Write the index file of one data set.
+
+    Parameters
+    ----------
+    inputs : dict
+        Paths by name.
+    outputs : dict
+        Paths by name.
+    params : dict
+        Settings of the stage.
+    """
     settings = {key: value for key, value in params.items() if key != "code"}
     splits = make_splits(Table.load(inputs["table"]), **settings)
     arrays = {}

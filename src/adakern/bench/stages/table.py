@@ -8,7 +8,17 @@ __all__ = ["run"]
 
 
 def run(inputs, outputs, params):
-    """Load a table from the first source that has it, check it, and save it."""
+    """Load a table from the first source that has it, check it, and save it.
+
+    Parameters
+    ----------
+    inputs : dict
+        Paths by name.
+    outputs : dict
+        Paths by name.
+    params : dict
+        Settings of the stage.
+    """
     target = Path(outputs["table"])
     entry = DatasetEntry(**params["entry"])
     table = load_table(

@@ -150,7 +150,17 @@ def _by_experiment(paths):
 
 
 def run(inputs, outputs, params):
-    """The stage: log the records of one data set, or the whole experiment's summary."""
+    """The stage: log the records of one data set, or the whole experiment's summary.
+
+    Parameters
+    ----------
+    inputs : dict
+        Paths by name.
+    outputs : dict
+        Paths by name.
+    params : dict
+        Settings of the stage.
+    """
     uri = params["tracking_uri"]
     if "records" in inputs:
         logged = track([Path(p) for p in inputs["records"]], tracking_uri=uri)
@@ -164,7 +174,13 @@ def run(inputs, outputs, params):
 
 
 def main(argv=None):
-    """Command line: rebuild the tracker from result files."""
+    """Command line: rebuild the tracker from result files.
+
+    Parameters
+    ----------
+    argv : list of str, default=None
+        Of the command line; sys.argv when None.
+    """
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument(
         "results", type=Path, help="folder of one experiment, or of several"
