@@ -33,7 +33,6 @@ SLOW = {
     "ResNetRegressor",
     "SimpleBlendClassifier",
     "SimpleBlendRegressor",
-    "WideNetworkRegressor",
 }
 #: Made of many fits each; their members are here themselves.
 MADE_OF_OTHERS = {"AdaptiveKernelClassifier", "AdaptiveKernelRegressor"}

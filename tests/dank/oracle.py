@@ -13,6 +13,7 @@ def solve_dank(K, dual, eta, tau):
     F, f and b together is a semidefinite program.
     """
     n = len(K)
+    K = (K + K.T) / 2  # an asymmetry of one rounding makes Clarabel stop at 1e-4 of F
     F = cp.Variable((n, n), PSD=True)
     f, t, b = cp.Variable((n, 1)), cp.Variable((1, 1)), cp.Variable()
     values = f[:, 0] + b if dual.fit_intercept else f[:, 0]

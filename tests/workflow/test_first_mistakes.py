@@ -52,7 +52,7 @@ def test_a_regressor_in_the_place_of_a_classifier(conf):
 
 
 def test_a_misspelt_data_set_to_describe():
-    with pytest.raises(SystemExit, match=r"Did you mean sk-iris\?"):
+    with pytest.raises(SystemExit, match=r"Did you mean 'sk-iris'\?"):
         describe([str(CONF / "dataset" / "sk-iriss.yaml")])
 
 

@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 
 from adakern.bench.report.published import COLUMNS, load_published
-from adakern.bench.stages import summary_table
+from adakern.bench.stages import views
 from adakern.bench.stages.compare import QUANTITIES, compare
 from adakern.evaluation import GREATER_IS_BETTER
 from record_factory import make_record, write_records
@@ -141,8 +141,8 @@ def test_a_table_function_gets_the_numbers_if_it_asks_for_them(
 ):
     records = pd.DataFrame({"dataset": ["step-1d"], "method": "dank", "rank": 2.0})
     records.to_parquet(tmp_path / "records.parquet")
-    monkeypatch.setattr(summary_table, "resolve", {"own": function}.get)
-    summary_table.run(
+    monkeypatch.setattr(views, "resolve", {"own": function}.get)
+    views.summary_table(
         {
             "records": tmp_path / "records.parquet",
             "published": [PUBLISHED / "dank_synthetic_regression.csv"],
