@@ -4,7 +4,6 @@ import pickle
 import warnings
 
 import numpy as np
-import pandas as pd
 import pytest
 from joblib import Parallel, delayed
 from sklearn.datasets import load_diabetes, load_iris, make_friedman1
@@ -30,6 +29,7 @@ def fast(estimator, **params):
 
 def mixed_table(n=90, seed=0):
     """Words, numbers, gaps, a constant, a copy; what matters is a word and a number."""
+    pd = pytest.importorskip("pandas")
     rng = np.random.default_rng(seed)
     colour = rng.choice(["red", "green", "blue"], n)
     size = rng.lognormal(size=n)
@@ -287,6 +287,7 @@ def test_extreme_numbers(size):
 
 
 def test_columns_of_the_same_name():
+    pd = pytest.importorskip("pandas")
     X, y = load_iris(return_X_y=True)
     frame = pd.DataFrame(X, columns=["a", "a", "b", "b"])
     with pytest.warns(UserWarning, match="several columns named a, b"):

@@ -1,7 +1,6 @@
 """Tables as people have them, as numbers."""
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from adakern.adaptive.table import KernelView, TableReader, TreeView
@@ -20,11 +19,13 @@ def test_numbers_in_disguise_are_numbers():
 
 
 def test_every_kind_of_gap_is_a_gap():
+    pd = pytest.importorskip("pandas")
     _, table = read([[None], [np.nan], [pd.NA], [pd.NaT], [""], [3]])
     np.testing.assert_array_equal(table[:, 0], [np.nan] * 5 + [3])
 
 
 def test_times_are_numbers():
+    pd = pytest.importorskip("pandas")
     days = pd.to_datetime(["2020-01-01", "2020-01-02"])
     _, table = read([[day] for day in days])
     assert table[1, 0] - table[0, 0] == 86400

@@ -3,6 +3,8 @@
 import subprocess
 import sys
 
+import pytest
+
 CODE = """
 import sys
 class Absent:
@@ -11,7 +13,6 @@ class Absent:
             raise ModuleNotFoundError(f"No module named {name!r}", name=name)
 sys.meta_path.insert(0, Absent())
 from adakern.evaluation import compare_methods, rank_methods, score
-import adakern.bench.report.tracking
 scores = {"a": [0.8, 0.9, 0.7], "b": [0.7, 0.85, 0.7], "c": [0.6, 0.7, 0.5]}
 assert len(compare_methods(scores, n_train=6, n_test=4)) == 3
 assert rank_methods(list(zip(*scores.values()))).n_datasets == 3
@@ -21,3 +22,9 @@ assert score("classification", [0, 1], [0, 1])["f1"] == 1
 
 def test_plain_arrays_need_no_pandas():
     subprocess.run([sys.executable, "-c", CODE], check=True)
+
+
+def test_the_tracker_is_imported_where_mlflow_is_not():
+    pytest.importorskip("omegaconf")
+    code = f"{CODE}import adakern.bench.report.tracking"
+    subprocess.run([sys.executable, "-c", code], check=True)
