@@ -37,5 +37,5 @@ def test_the_warning_is_at_the_line_of_the_caller(estimator, piped):
 def test_a_name_that_moved_warns_where_it_is_imported():
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        from adakern import EasyMKL  # noqa: F401
+        from adakern import EasyMKL  # noqa: F401 - the import alone is to warn
     assert caught and {w.filename for w in caught} == {__file__}

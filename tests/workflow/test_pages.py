@@ -9,7 +9,9 @@ from adakern.bench.stages.compare import compare
 from record_factory import make_record, write_records
 
 CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium")
+pytestmark = pytest.mark.skipif(
+    CHROMIUM is None, reason="no Chromium; on Debian: tests/install_debian.sh"
+)
 METHODS = [f"method-{letter}" for letter in "abcdef"]
 DATASETS = [f"data-set-{k}" for k in range(12)]
 

@@ -6,6 +6,7 @@ them is ``(transform(X) train_factor')∘K(X, X_train)``, so that the matrix F' 
 papers, of shape (m, n), is never formed.
 """
 
+from abc import ABC, abstractmethod
 from functools import partial
 
 import numpy as np
@@ -88,9 +89,10 @@ def _features_kernel(X, columns=slice(None), *, train, params):
     return gram_matrix(X, train[columns], **params)
 
 
-class Extension:
+class Extension(ABC):
     """A rule for F between new rows and training rows; see the module."""
 
+    @abstractmethod
     def transform(self, X):
         """The factor of new rows, shape (m, q).
 
@@ -99,7 +101,6 @@ class Extension:
         X : ndarray of shape (m, d) or (m, n)
             New rows, or their kernel values against the training rows.
         """
-        raise NotImplementedError
 
 
 class NoExtension(Extension):
