@@ -1,5 +1,7 @@
 """Fixtures of the tests that run the real workflow."""
 
+import shutil
+
 import pytest
 
 from project import Project
@@ -15,3 +17,16 @@ def project(tmp_path):
 def shared_project(tmp_path_factory):
     """A copy for tests that change nothing in it."""
     return Project(tmp_path_factory.mktemp("project"))
+
+
+@pytest.fixture(scope="session")
+def browser():
+    """Headless Chromium; where it is not installed its tests are skipped."""
+    chromium = shutil.which("chromium") or shutil.which("google-chrome")
+    if chromium is None:
+        pytest.skip("no Chromium; on Debian: tests/install_debian.sh")
+    playwright = pytest.importorskip("playwright.sync_api")
+    with playwright.sync_playwright() as p:
+        browser = p.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        yield browser
+        browser.close()

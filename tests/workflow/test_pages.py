@@ -1,17 +1,11 @@
 """The report in a real browser: what a reader sees and can do."""
 
-import shutil
-
 import pytest
 
 from adakern.bench.report.page import report
 from adakern.bench.stages.compare import compare
 from record_factory import make_record, write_records
 
-CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
-pytestmark = pytest.mark.skipif(
-    CHROMIUM is None, reason="no Chromium; on Debian: tests/install_debian.sh"
-)
 METHODS = [f"method-{letter}" for letter in "abcdef"]
 DATASETS = [f"data-set-{k}" for k in range(12)]
 
@@ -23,15 +17,6 @@ def page_file(tmp_path_factory):
     compare(write_records(out, records), out)
     report(out, {"name": "wide", "protocol": {}})
     return out / "report.html"
-
-
-@pytest.fixture(scope="module")
-def browser():
-    playwright = pytest.importorskip("playwright.sync_api")
-    with playwright.sync_playwright() as p:
-        browser = p.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield browser
-        browser.close()
 
 
 @pytest.fixture

@@ -2,7 +2,6 @@
 
 import json
 import os
-import shutil
 import signal
 import socket
 import subprocess
@@ -475,22 +474,16 @@ def test_the_server_tells_what_its_users_expect(ui, tmp_path, monkeypatch):
     np.testing.assert_array_equal(fetched.predict(X), model.predict(X))
 
 
-def test_the_pages_open_on_the_runs(ui, tmp_path):
+def test_the_pages_open_on_the_runs(ui, browser):
     """The link that is printed leads to the runs in a real browser."""
-    chromium = shutil.which("chromium") or shutil.which("google-chrome")
-    playwright = pytest.importorskip("playwright.sync_api")
-    if chromium is None:
-        pytest.skip("needs Chromium")
     uri, address = ui
     records = [record | {"experiment": "seen"} for record in RECORDS]
     log_records(records, experiment="seen", tracking_uri=uri)
     link = runs_page(address, experiment_id("seen", uri))
-    with playwright.sync_playwright() as p:
-        browser = p.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
-        page = browser.new_page(viewport={"width": 1400, "height": 900})
-        page.set_default_timeout(180_000)
-        page.goto(link)
-        for method in ("svm-cv", "dank"):
-            page.get_by_text(f"heart / {method}").first.wait_for(timeout=180_000)
-        assert "/runs" in page.url and "/traces" not in page.url
-        browser.close()
+    page = browser.new_page(viewport={"width": 1400, "height": 900})
+    page.set_default_timeout(180_000)
+    page.goto(link)
+    for method in ("svm-cv", "dank"):
+        page.get_by_text(f"heart / {method}").first.wait_for(timeout=180_000)
+    assert "/runs" in page.url and "/traces" not in page.url
+    page.close()
