@@ -8,6 +8,8 @@ import tomllib
 from importlib.metadata import packages_distributions
 from pathlib import Path
 
+import pytest
+
 import adakern
 
 PACKAGE = Path(adakern.__file__).parent
@@ -83,11 +85,21 @@ def normalised(name):
     return re.sub("[-_.]+", "-", name).lower()
 
 
+ROOT = PACKAGE.parents[1]
+
+
+def names(requirements):
+    """Normalised names of the packages in a list of requirements."""
+    return {normalised(re.match("[A-Za-z0-9._-]+", r).group()) for r in requirements}
+
+
+def project():
+    return tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+
+
 def declared():
     """Names of the library's own dependencies."""
-    file = PACKAGE.parents[1] / "pyproject.toml"
-    requirements = tomllib.loads(file.read_text())["project"]["dependencies"]
-    return {normalised(re.match("[A-Za-z0-9._-]+", r).group()) for r in requirements}
+    return names(project()["dependencies"])
 
 
 def test_every_import_of_the_library_is_a_declared_dependency():
@@ -97,10 +109,10 @@ def test_every_import_of_the_library_is_a_declared_dependency():
             continue
         for statement in ast.parse(file.read_text()).body:
             if isinstance(statement, ast.ImportFrom):
-                names = [statement.module]
+                modules = [statement.module]
             else:
-                names = [a.name for a in getattr(statement, "names", [])]
-            for name in {name.partition(".")[0] for name in names}:
+                modules = [a.name for a in getattr(statement, "names", [])]
+            for name in {module.partition(".")[0] for module in modules}:
                 owners = map(normalised, distributions.get(name, [name]))
                 if (
                     name != "adakern"
@@ -120,3 +132,15 @@ def test_library_without_the_workflow_extras():
     )
     assert run.returncode == 0, run.stderr
     assert int(run.stdout) > 10
+
+
+@pytest.mark.parametrize(
+    ("lock", "extras"),
+    [("workflow", ["workflow"]), ("test", ["workflow", "test"]), ("oldest", [])],
+)
+def test_every_declared_package_is_in_the_lock_file(lock, extras):
+    needed = declared()
+    for extra in extras:
+        needed |= names(project()["optional-dependencies"][extra])
+    lines = (ROOT / "requirements" / f"{lock}.txt").read_text().splitlines()
+    assert needed <= names(line for line in lines if "==" in line and line[0] != " ")
