@@ -14,8 +14,6 @@ def all_estimators():
     """Public, concrete estimator classes defined anywhere below ``adakern``."""
     found = {}
     for module in pkgutil.walk_packages(adakern.__path__, "adakern."):
-        if module.name == "adakern.bench.report.tracking":  # imports MLflow: a second
-            continue
         try:
             contents = importlib.import_module(module.name)
         except ModuleNotFoundError:  # the extra "workflow" is not installed

@@ -79,7 +79,7 @@ def edit(path):
         ("bench/config/validate.py", set()),
         ("bench/report/page.py", set()),
         ("bench/stages/prepare.py", {SOLVE, SEARCH}),
-        ("bench/report/tracking.py", set()),
+        ("bench/tracking/log.py", set()),
         ("evaluation/metrics.py", {SOLVE}),
         ("_utils/files.py", {SOLVE, SEARCH}),
     ],

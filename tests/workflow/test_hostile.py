@@ -12,9 +12,9 @@ import psutil
 import pytest
 
 from adakern.bench.config.plan import plan_from_snakemake
-from adakern.bench.report.tracking import _lock
 from adakern.bench.report.wording import printable
 from adakern.bench.runtime.dotted import estimator_class
+from adakern.bench.tracking.store import lock
 from adakern.datasets import DatasetEntry, DatasetError, check_entry, load_table
 
 COMMAND = "touch bomb"
@@ -170,14 +170,14 @@ def test_the_trackers_lock_is_each_users_own(tmp_path, monkeypatch):
         if folder.stat().st_uid == 0 and folder != folder.parent:
             folder.chmod(folder.stat().st_mode | stat.S_IXOTH)
     monkeypatch.setattr("tempfile.tempdir", str(shared))
-    with _lock("http://localhost:1"):
+    with lock("http://localhost:1"):
         pass
     child = os.fork()
     if child == 0:
         os.setgid(65534)
         os.setuid(65534)
         try:
-            with _lock("http://localhost:1"):
+            with lock("http://localhost:1"):
                 os._exit(0)
         finally:
             os._exit(1)

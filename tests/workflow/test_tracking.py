@@ -19,16 +19,16 @@ from mlflow.entities import ViewType
 from sklearn.datasets import load_wine
 from sklearn.svm import SVC
 
-from adakern.bench.report import tracking
 from adakern.bench.report.show import runs_page
-from adakern.bench.report.tracking import (
+from adakern.bench.runtime.models import kept_models, save_model
+from adakern.bench.stages.track import main, rebuild
+from adakern.bench.tracking import store
+from adakern.bench.tracking.log import (
     experiment_id,
     log_records,
     log_summary,
     prune,
 )
-from adakern.bench.runtime.models import kept_models, save_model
-from adakern.bench.stages.track import main, rebuild
 from record_factory import demo_records, failed, make_record, write_records
 
 RECORDS = [make_record(method=m, repeat=k) for m in ("svm-cv", "dank") for k in (0, 1)]
@@ -215,7 +215,7 @@ def test_a_run_cut_short_is_written_again(uri, monkeypatch):
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(tracking, "_write_artifacts", killed)
+        patch.setattr(store, "_write_artifacts", killed)
         with pytest.raises(KeyboardInterrupt):
             log_records(RECORDS[:1], experiment="demo", tracking_uri=uri)
     cut = runs_of(uri, kinds=["method", "solve"])
@@ -284,7 +284,7 @@ def test_a_server_that_does_not_answer_is_named_at_once():
 def test_importing_does_not_import_mlflow():
     code = (
         "import sys, adakern;"
-        "import adakern.bench.report.tracking, adakern.bench.stages.track;"
+        "import adakern.bench.tracking.log, adakern.bench.stages.track;"
         "sys.exit('mlflow' in sys.modules)"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
@@ -292,7 +292,7 @@ def test_importing_does_not_import_mlflow():
 
 LOG = """
 import json, sys
-from adakern.bench.report.tracking import log_records
+from adakern.bench.tracking.log import log_records
 records = json.load(open(sys.argv[1]))
 log_records(records, experiment="demo", tracking_uri=sys.argv[2])
 """

@@ -13,16 +13,16 @@ import yaml
 
 from adakern._utils.files import write_json
 from adakern.bench.report.curves import read_search, search_curves
-from adakern.bench.report.tracking import (
-    DEFAULT_URI,
+from adakern.bench.runtime.models import kept_models
+from adakern.bench.runtime.records import find_records, read_file
+from adakern.bench.tracking.log import (
     Logged,
     experiment_id,
     log_records,
     log_summary,
     prune,
 )
-from adakern.bench.runtime.models import kept_models
-from adakern.bench.runtime.records import find_records, read_file
+from adakern.bench.tracking.store import DEFAULT_URI
 
 __all__ = ["main", "rebuild", "run", "track"]
 
@@ -49,11 +49,11 @@ def track(records, *, tracking_uri=None):
         records of solves. A file ``config.yaml`` in the experiment's folder becomes an
         artifact of every run.
     tracking_uri : str, default=None
-        See :func:`adakern.bench.report.tracking.log_records`.
+        See :func:`adakern.bench.tracking.log.log_records`.
 
     Returns
     -------
-    adakern.bench.report.tracking.Logged
+    adakern.bench.tracking.log.Logged
     """
     records = list(records)
     total = Logged(0, 0, 0)
@@ -97,11 +97,11 @@ def rebuild(results, *, tracking_uri=None):
     results : Path
         Folder of one experiment.
     tracking_uri : str, default=None
-        See :func:`adakern.bench.report.tracking.log_records`.
+        See :func:`adakern.bench.tracking.log.log_records`.
 
     Returns
     -------
-    adakern.bench.report.tracking.Logged
+    adakern.bench.tracking.log.Logged
     """
     results = Path(results)
     files = find_records(results)

@@ -1,0 +1,1 @@
+"""Records of solves as runs of MLflow."""
