@@ -2,6 +2,8 @@
 # starts many processes.
 unexport PYTHONDONTWRITEBYTECODE
 export MLFLOW_DISABLE_TELEMETRY = true
+# Its queue of jobs is of no use here and starts six processes.
+export MLFLOW_SERVER_ENABLE_JOB_EXECUTION = false
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 # Jobs and tests run side by side, one on a core; BLAS threads on top slow them all down.
 export OPENBLAS_NUM_THREADS ?= 1

@@ -278,3 +278,10 @@ def test_an_entry_and_the_protocol(project):
     run = dry_run(project, "protocol.scale=standard")
     assert not {"table", "split"} & set(run.jobs)
     assert again(run, "search") == ["pairwise"]
+
+
+def test_snakemakes_own_report(project):
+    run = project.run("--report", "own.html", overrides=OVERRIDES)
+    assert run.returncode == 0, run.output
+    text = (project.root / "own.html").read_text()
+    assert all(f'"{rule}"' in text for rule in ("table", "split", "solve", "compare"))

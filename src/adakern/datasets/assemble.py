@@ -1,11 +1,11 @@
 """From the columns of files to the canonical table, and the check of its entry."""
 
-import importlib
 import inspect
 import re
 
 import numpy as np
 
+from adakern._utils.dotted import resolve
 from adakern.datasets.errors import DatasetError, ParseError, TableMismatchError
 from adakern.datasets.formulas import evaluate
 from adakern.datasets.parsers import as_dates, format_of
@@ -100,7 +100,7 @@ def table_from_loader(name, entry, seed):
         Of the generator.
     """
     arguments = dict(entry.loader)
-    function = resolve(arguments.pop("_target_"), name)
+    function = loader_function(arguments.pop("_target_"), name)
     if "random_state" in inspect.signature(function).parameters:
         arguments.setdefault("random_state", seed)
     try:
@@ -129,7 +129,7 @@ def table_from_loader(name, entry, seed):
     )
 
 
-def resolve(target, name):
+def loader_function(target, name):
     """The function behind a dotted name.
 
     Parameters
@@ -139,7 +139,6 @@ def resolve(target, name):
     name : str
         Of the data set or column.
     """
-    module, _, attribute = str(target).rpartition(".")
     # A configuration may come from somebody else: it names data, and no command.
     if not LOADERS.fullmatch(str(target)):
         raise DatasetError(
@@ -148,7 +147,7 @@ def resolve(target, name):
             "folder methods/ (_target_: methods.mine.load_mine)."
         )
     try:
-        return getattr(importlib.import_module(module), attribute)
+        return resolve(str(target))
     except (ImportError, AttributeError, ValueError) as error:
         raise DatasetError(
             f"{name}.loader: there is no function {target!r} ({error})."

@@ -5,8 +5,8 @@ The colour tells the family, the marker the method within it.
 
 from typing import NamedTuple
 
+from adakern._utils.dotted import resolve
 from adakern.bench.config.sweeps import base_name
-from adakern.bench.runtime.dotted import resolve
 
 __all__ = ["FAMILIES", "Style", "families_of", "method_styles", "swatch"]
 

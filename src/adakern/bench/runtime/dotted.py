@@ -5,27 +5,16 @@ name anything else. `os.system` is neither.
 """
 
 from functools import cache
-from importlib import import_module
 from importlib.metadata import packages_distributions
 from importlib.util import find_spec
 from pathlib import Path
 
-__all__ = ["OWN_METHODS", "estimator_class", "instantiate", "resolve", "targets"]
+from adakern._utils.dotted import resolve
+
+__all__ = ["OWN_METHODS", "estimator_class", "instantiate", "targets"]
 
 #: The folder of the project for estimators of its own.
 OWN_METHODS = "methods"
-
-
-def resolve(dotted):
-    """The function or class of a dotted name such as ``package.module.name``.
-
-    Parameters
-    ----------
-    dotted : str
-        Path of a class or function.
-    """
-    module, _, name = dotted.rpartition(".")
-    return getattr(import_module(module), name)
 
 
 def estimator_class(dotted):

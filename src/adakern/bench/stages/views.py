@@ -5,10 +5,10 @@ from inspect import signature
 import pandas as pd
 from omegaconf import OmegaConf
 
+from adakern._utils.dotted import resolve
 from adakern._utils.files import atomic_path
 from adakern.bench.report.figures import save_svg
 from adakern.bench.report.published import load_published
-from adakern.bench.runtime.dotted import resolve
 
 __all__ = ["configuration", "figure", "summary_table", "table_of"]
 

@@ -1,0 +1,17 @@
+"""Functions and classes by their dotted names."""
+
+from importlib import import_module
+
+__all__ = ["resolve"]
+
+
+def resolve(dotted):
+    """The function or class of a dotted name such as ``package.module.name``.
+
+    Parameters
+    ----------
+    dotted : str
+        Path of a class or function.
+    """
+    module, _, name = dotted.rpartition(".")
+    return getattr(import_module(module), name)
