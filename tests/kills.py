@@ -5,7 +5,8 @@
 Each run of a small experiment loses one process to SIGKILL: Snakemake itself, a job,
 the worker that fits, or the job that writes to the tracker. It is then called again as
 the documentation says, and everything but times and the memory used must be, byte for
-byte, what an undisturbed run wrote.
+byte, what an undisturbed run wrote: tables, splits, searches, records, comparisons and
+what the tracker holds. Two undisturbed runs are compared first.
 """
 
 import argparse
@@ -13,6 +14,7 @@ import hashlib
 import json
 import os
 import random
+import re
 import shutil
 import signal
 import sqlite3
@@ -30,7 +32,8 @@ from campaign import write_table
 from project import Project, without_measured
 
 VICTIMS = ("main process", "job", "worker", "tracker")
-MEASURED = {"fit_seconds", "predict_seconds", "search_seconds", "peak_memory_bytes"}
+#: Parts of the names of what no two runs share.
+MEASURED = ("second", "memory_bytes", "started_at")
 OVERRIDES = (
     "method=[plain,tuned] tracking.enabled=true tracking.uri=sqlite:///mlflow.db"
 )
@@ -49,8 +52,10 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder)
         start = time.monotonic()
-        expected = outcome(_mended(_project(root / "undisturbed")))
+        expected = _outcome_of_command(_project(root / "undisturbed"))
         whole = time.monotonic() - start
+        if differ := _differ(expected, _outcome_of_command(_project(root / "again"))):
+            sys.exit(f"two undisturbed runs differ already: {differ}")
         tried, right = Counter(), Counter()
         deadline = time.monotonic() + 60 * options.minutes
         for number in range(options.kills):
@@ -58,19 +63,18 @@ def main():
                 print(f"the time is over after {number} of {options.kills} kills")
                 break
             victim = VICTIMS[number % len(VICTIMS)]
-            landed = False
-            for attempt in range(3):  # what ended before it was hit is started anew
-                project = _project(root / f"{number}-{attempt}")
-                at = draw.uniform(0, whole) if attempt == 0 else 0.0
-                if landed := killed(project, victim, at):
-                    break
-            found = outcome(_mended(project))
+            at = draw.uniform(0, whole)
+            project = _project(root / f"{number}")
+            while not (hit := killed(project, victim, at)):
+                at = draw.uniform(0, at)  # none lived so late in the run
+                shutil.rmtree(project.root)
+                project = _project(project.root)
+            differ = _differ(expected, _outcome_of_command(project))
             shutil.rmtree(project.root)
-            differ = [k for k in expected | found if expected.get(k) != found.get(k)]
-            tried[victim] += landed
-            right[victim] += landed and not differ
+            tried[victim] += 1
+            right[victim] += not differ
             ending = f"differs: {differ}" if differ else "as undisturbed"
-            print(f"{number + 1:3} {victim:13} landed: {landed}  {ending}", flush=True)
+            print(f"{number + 1:3} {victim:13} {hit}  {ending}", flush=True)
     lines = ["| killed | landed | mended, byte for byte |", "|---|---:|---:|"]
     lines += [f"| {v} | {tried[v]} | {right[v]} |" for v in VICTIMS]
     table = "\n".join(lines)
@@ -96,30 +100,41 @@ def _project(root):
     return project
 
 
-def _mended(project):
-    """The documented way back: the same command."""
+def _outcome_of_command(project):
+    """What there is after the documented way back, which is the same command."""
     run = project.run(overrides=OVERRIDES, timeout=3600)
     if run.returncode:
-        sys.exit(f"the run could not be mended:\n{run.output}")
-    return project
+        return {"exit status": run.returncode, "output": run.output[-2000:]}
+    return outcome(project)
+
+
+def _differ(expected, found):
+    return {
+        k: found.get(k) for k in expected | found if expected.get(k) != found.get(k)
+    }
 
 
 def killed(project, victim, seconds):
-    """Start a run and kill; whether there was such a process to kill."""
+    """Start a run and kill one process; which and when, empty if there was none."""
     run = project.start(overrides=OVERRIDES)
+    start = time.monotonic()
     try:
-        deadline = time.monotonic() + seconds
         while run.returncode is None:
-            found = _find(run, victim) if time.monotonic() > deadline else None
+            found = None
+            if time.monotonic() > start + seconds:
+                found = _find(run, victim)
             if found is not None:
                 with suppress(psutil.NoSuchProcess):
                     found.kill()
                     break
             time.sleep(0.02)
         else:
-            return False
+            return ""
+        at = time.monotonic() - start
         run.process.wait(3600)  # what it leaves behind has to end by itself
-        return True
+        lost = set(re.findall(r"Error in rule (\w+)", run.output))
+        of = "Snakemake" if victim == "main process" else ", ".join(sorted(lost))
+        return f"after {at:4.1f} s, {of or 'the run goes on'}"
     except BaseException:
         with suppress(ProcessLookupError):
             os.killpg(run.process.pid, signal.SIGKILL)
@@ -129,7 +144,7 @@ def killed(project, victim, seconds):
 def _find(run, victim):
     if victim == "main process":
         return psutil.Process(run.process.pid)
-    with suppress(psutil.Error, IndexError):
+    with suppress(psutil.Error, IndexError, AttributeError):  # it has just ended
         for process in psutil.Process(run.process.pid).children(recursive=True):
             if not process.cmdline()[-1].endswith("stage.py"):
                 continue
@@ -144,37 +159,51 @@ def _find(run, victim):
 def outcome(project):
     """Digest of every file that a run leaves, without what no two runs share."""
     results = project.root / "results" / "small"
-    found = {}
-    for path in sorted(results.rglob("*")):
-        name = str(path.relative_to(results))
-        if path.suffix == ".json" and name.startswith(("records", "search")):
-            content = json.dumps(
-                [
-                    {k: v for k, v in entry.items() if k not in MEASURED}
-                    for entry in json.loads(path.read_text())
-                ]
-            ).encode()
+    tables = project.root / "data" / "tables"
+    found = {"tracker": _tracked(project.root / "mlflow.db")}
+    for path in [*results.rglob("*"), *tables.glob("*.npz")]:
+        if path.suffix == ".json" and "track" not in path.parts:
+            content = json.dumps(_unmeasured(json.loads(path.read_text()))).encode()
         elif path.suffix == ".npz":
             with np.load(path) as stored:
                 content = b"".join(stored[key].tobytes() for key in stored.files)
         elif path.suffix == ".csv":
             content = repr(without_measured(path.read_text())).encode()
-        else:
+        elif path.suffix == ".yaml":
+            content = path.read_bytes()
+        else:  # the report shows times; logs; the parquet file says what records say
             continue
+        name = str(path.relative_to(project.root))
         found[name] = hashlib.sha256(content).hexdigest()
-    found["tracker"] = _tracked(project.root / "mlflow.db")
     return found
 
 
+def _unmeasured(content):
+    if isinstance(content, list):
+        return [_unmeasured(entry) for entry in content]
+    if isinstance(content, dict):
+        return {k: _unmeasured(v) for k, v in content.items() if not _is_measured(k)}
+    return content
+
+
+def _is_measured(name):
+    return any(part in name for part in MEASURED)
+
+
 def _tracked(database):
-    """Runs of the tracker that are finished, with the names of their metrics."""
-    query = (
-        "select count(distinct r.run_uuid), count(*) from runs r join metrics m "
-        "on m.run_uuid = r.run_uuid where r.lifecycle_stage = 'active' "
-        "and r.status = 'FINISHED'"
-    )
+    """Of every finished run of the tracker: its key, its parameters, its metrics."""
+    query = """
+        select t.value, v.key, v.value
+        from runs r join tags t using (run_uuid) join (
+            select run_uuid, key, value from params
+            union all select run_uuid, key, value from metrics
+        ) v using (run_uuid)
+        where r.lifecycle_stage = 'active' and r.status = 'FINISHED'
+        and t.key = 'adakern.key'
+    """
     with sqlite3.connect(database) as connection:
-        return connection.execute(query).fetchone()
+        rows = connection.execute(query).fetchall()
+    return sorted(map(str, (row for row in rows if not _is_measured(row[1]))))
 
 
 if __name__ == "__main__":
