@@ -121,7 +121,7 @@ class RandomFeatureAlignment(ClassifierMixin, Estimator):
         self.classes_ = np.unique(y)
         if len(self.classes_) < 2:
             raise ValueError(
-                f"y has one class only ({self.classes_[0]!r}); RandomFeatureAlignment "
+                f"y has one class only ({self.classes_[0]}); RandomFeatureAlignment "
                 "needs at least 2 classes"
             )
         rng = check_random_state(self.random_state)

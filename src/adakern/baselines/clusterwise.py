@@ -77,7 +77,7 @@ class ClusterwiseClassifier(ClassifierMixin, Estimator):
         self.classes_ = np.unique(y)
         if len(self.classes_) < 2:
             raise ValueError(
-                f"y has one class only ({self.classes_[0]!r}); ClusterwiseClassifier "
+                f"y has one class only ({self.classes_[0]}); ClusterwiseClassifier "
                 "needs at least 2 classes"
             )
         n_clusters = min(self.n_clusters, len(np.unique(X, axis=0)))

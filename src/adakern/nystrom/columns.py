@@ -117,7 +117,7 @@ def encode_targets(y, task="auto"):
     classes, codes, counts = np.unique(y, return_inverse=True, return_counts=True)
     if len(classes) < 2:
         raise ValueError(
-            f"y has one class only ({classes[0]!r}); kernel selection for "
+            f"y has one class only ({classes[0]}); kernel selection for "
             'classification needs at least 2 classes (task="regression" takes y as '
             "numbers)"
         )

@@ -54,7 +54,7 @@ class OneVsOneMixin(ClassifierMixin):
         self.classes_, codes = np.unique(y, return_inverse=True)
         if len(self.classes_) < 2:
             raise ValueError(
-                f"y has one class only ({self.classes_[0]!r}); "
+                f"y has one class only ({self.classes_[0]}); "
                 f"{type(self).__name__} needs at least 2 classes"
             )
         pairwise = self.__sklearn_tags__().input_tags.pairwise
