@@ -46,9 +46,8 @@ test: .venv/test.done  ## run every test
 test-oldest: .venv-oldest/done  ## the library's tests on the oldest versions it declares
 	.venv-oldest/bin/python -m pytest -n $(CORES) --dist worksteal tests
 
-test-cluster: .venv/test.done  ## the workflow's tests on a real SLURM cluster of this machine
-	tests/install_debian.sh
-	$(BIN)/python -m pytest -m cluster tests/workflow/test_slurm.py
+test-cluster: .venv/test.done  ## the workflow on a real SLURM cluster of this machine
+	$(BIN)/python -m pytest -m cluster -n 2 --dist worksteal -rs tests/workflow/test_slurm.py
 
 torture: .venv/test.done  ## every estimator at extremes, at most 30 minutes
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 PYTHONPATH=tests $(BIN)/python \

@@ -2,11 +2,12 @@
 
     python benchmarks/slurm.py [--jobs 1000] [--group 8]
 
-Starts a cluster of this machine alone (tests/install_debian.sh brings SLURM), runs one
-experiment of that many solves with one solve a SLURM job, then with groups, and prints
-the seconds per solve, the processor's seconds that SLURM has counted for it, the ratio
-of the two, and the requests to the scheduler a minute. Solves take milliseconds here:
-what is measured is what a job costs beside its work.
+Starts a cluster of this machine alone (tests/install_debian.sh brings SLURM) and runs
+one experiment of that many solves with one solve a SLURM job, with the same jobs in
+arrays, and in groups. Prints the seconds per solve, the processor's seconds that SLURM
+has counted for it, and the requests to the scheduler a minute, each as a ratio to one
+solve a job too. Solves take milliseconds here: what is measured is what a job costs
+beside its work.
 """
 
 import argparse
@@ -34,18 +35,19 @@ def main():
         print(f"skipped: {reason_to_skip()}")
         return
     jobs = 16 if options.quick else options.jobs
-    alone = measure(jobs, group=1)
-    grouped = measure(jobs, group=options.group)
-    print(f"{'':24}{'alone':>12}{f'by {options.group}':>12}")
-    for name in alone:
-        print(f"{name:24}{alone[name]:12.3g}{grouped[name]:12.3g}")
-    ratio = alone["seconds per solve"] / grouped["seconds per solve"]
-    print(
-        f"one solve a job takes {ratio:.2f} times as long as groups of {options.group}"
-    )
+    found = {
+        "alone": measure(jobs),
+        "in arrays": measure(jobs, arrays=True),
+        f"by {options.group}": measure(jobs, group=options.group),
+    }
+    print(f"{'':28}" + "".join(f"{how:>12}" for how in found))
+    for name, alone in found["alone"].items():
+        values = [measured[name] for measured in found.values()]
+        print(f"{name:28}" + "".join(f"{value:12.3g}" for value in values))
+        print(f"{'  to alone':28}" + "".join(f"{v / alone:12.2f}" for v in values))
 
 
-def measure(jobs, group):
+def measure(jobs, group=1, arrays=False):
     """One run of so many solves, and what the scheduler had to do for it."""
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder)
@@ -56,13 +58,18 @@ def measure(jobs, group):
             project.environment |= cluster.environment
             profile = project.root / "profiles/slurm/config.yaml"
             settings = yaml.safe_load(profile.read_text())
-            settings["group-components"] = [f"cells={group}"]
+            if group > 1:
+                settings["group-components"] = [f"cells={group}"]
+            else:
+                del settings["groups"], settings["group-components"]
             profile.write_text(yaml.safe_dump(settings))
             project.profile = ["--workflow-profile", "profiles/slurm"]
             asked = count_requests(cluster)
             start = time.monotonic()
+            how = ["--slurm-array-jobs", "all"] if arrays else []
             # Each repeat a solve of its own: no batches.
             run = project.solve(
+                *how,
                 overrides=f"protocol.repeats={jobs} jobs.batch_rows=0 method=[plain]",
                 timeout=24 * 3600,
             )

@@ -7,6 +7,7 @@ own configuration, of SLURM, MUNGE and MariaDB alike, is neither read nor writte
 
 import getpass
 import os
+import random
 import secrets
 import shutil
 import signal
@@ -42,6 +43,10 @@ COMMANDS = (
 )
 #: Variable of every process of a cluster's jobs: its folder.
 MARK = "TEST_CLUSTER"
+#: Seconds for an answer that comes at once on a quiet machine.
+PATIENCE = 300
+#: No connection going out is given one of these ports, as it is from 32768 on.
+PORTS = range(10_000, 32_768)
 
 CONFIGURATION = """\
 ClusterName=test
@@ -72,8 +77,13 @@ SelectType=select/cons_tres
 # The node with the least to do is next.
 SelectTypeParameters=CR_Core_Memory,CR_LLN
 SchedulerParameters=defer,batch_sched_delay=1,sched_interval=2,bf_interval=2
-# A node that does not answer is down at once, its jobs end; one second of grace.
-SlurmdTimeout=8
+# Nothing is given up for being slow: this machine does the work of all its nodes.
+SlurmdTimeout={patience}
+SlurmctldTimeout={patience}
+MessageTimeout=100
+TCPTimeout=30
+BatchStartTimeout={patience}
+UnkillableStepTimeout={patience}
 InactiveLimit=0
 KillWait=2
 OverTimeLimit=0
@@ -143,8 +153,10 @@ class Cluster:
             "folder": self.folder,
             "controller_port": controller_port,
             "database_port": database_port,
+            "patience": PATIENCE,
             "nodes": "\n".join(nodes),
         }
+        (self.folder / "tmp").mkdir()
         self._write("slurm.conf", CONFIGURATION.format(**settings))
         self._write("slurmdbd.conf", ACCOUNTING.format(**settings))
         self._write("plugstack.conf", "")
@@ -152,6 +164,8 @@ class Cluster:
         self.environment = {
             "PATH": f"{self.folder}/bin:{os.environ['PATH']}",
             "MYSQL_UNIX_PORT": str(self.folder / "mariadb.socket"),
+            # Two databases that start at once overwrite each other's temporary tables.
+            "TMPDIR": str(self.folder / "tmp"),
             MARK: str(self.folder),
         }
 
@@ -186,7 +200,7 @@ class Cluster:
             self._start_daemon("slurmctld", "slurmctld", "-D", "-i")
             for node in self.nodes:
                 self.start_node(node)
-            self.wait_for_nodes(len(self.nodes))
+            self._wait_for_nodes()
         except BaseException:
             self.stop()
             raise
@@ -203,17 +217,14 @@ class Cluster:
             f"--log-file={folder}/munge.log",
             f"--seed-file={folder}/munge.seed",
         )
+        self._wait((folder / "munge.socket").is_socket, "MUNGE does not start")
 
     def _start_database(self):
         data = self.folder / "database"
-        subprocess.run(
-            [
-                *("mariadb-install-db", "--no-defaults", f"--user={self._user}"),
-                *("--auth-root-authentication-method=normal", "--skip-test-db"),
-                f"--datadir={data}",
-            ],
-            check=True,
-            capture_output=True,
+        self.says(
+            *("mariadb-install-db", "--no-defaults", f"--user={self._user}"),
+            *("--auth-root-authentication-method=normal", "--skip-test-db"),
+            f"--datadir={data}",
         )
         self._start_daemon(
             *("database", "mariadbd", "--no-defaults", f"--user={self._user}"),
@@ -233,17 +244,24 @@ class Cluster:
         self._start_daemon(node, "slurmd", "-D", "-N", node)
 
     def kill_node(self, node):
-        """As if its power were cut: the daemon and all that runs on the node."""
+        """As if its power were cut: the daemon and all that runs on the node.
+
+        The controller is told, for it waits long before it takes a node for dead.
+        """
         daemon = self._daemons.pop(node)
-        _kill([daemon.pid, *self._processes_of_jobs(SLURMD_NODENAME=node)])
+        _kill([daemon.pid, *self._processes(SLURMD_NODENAME=node)])
         daemon.wait()
+        self.says("scontrol", "update", f"NodeName={node}", "State=DOWN", "Reason=dead")
 
     def kill_job(self, job):
         """As the kernel kills what took too much: all processes of a job."""
-        _kill(self._processes_of_jobs(watchers=False, SLURM_JOB_ID=job))
+        _kill(self._processes(watchers=False, SLURM_JOB_ID=job))
 
-    def _processes_of_jobs(self, watchers=True, **variables):
-        """Those below a process with these variables, and SLURM's own above it."""
+    def _processes(self, watchers=True, **variables):
+        """Of the cluster's jobs: those with these variables, all that is below them,
+
+        and SLURM's own above them.
+        """
         mine = ({MARK: str(self.folder)} | variables).items()
         found = set()
         for process in psutil.process_iter():
@@ -257,7 +275,8 @@ class Cluster:
     def _start_daemon(self, name, *command):
         with open(self.folder / f"{name}.out", "w") as file:
             self._daemons[name] = subprocess.Popen(
-                command,
+                # Not even a killed test run leaves a daemon behind.
+                ("setpriv", "--pdeathsig", "TERM", *command),
                 env=os.environ | self.environment,
                 stdin=subprocess.DEVNULL,
                 stdout=file,
@@ -266,19 +285,25 @@ class Cluster:
             )
 
     def says(self, *command):
-        """What a command of SLURM prints."""
-        return subprocess.run(
+        """What a command prints that is to succeed."""
+        done = subprocess.run(
             command,
             env=os.environ | self.environment,
             capture_output=True,
             text=True,
-            timeout=60,
-        ).stdout
+            timeout=PATIENCE,
+        )
+        if done.returncode:
+            raise RuntimeError(
+                f"{' '.join(command)}: {done.stdout}{done.stderr}\n{self.log()}"
+            )
+        return done.stdout
 
-    def wait_for_nodes(self, number):
-        """Wait until so many nodes answer and are idle."""
+    def _wait_for_nodes(self):
         self._wait(
-            lambda: self.says("sinfo", "-hN", "-o%T").split().count("idle") == number,
+            lambda: (
+                self.says("sinfo", "-hN", "-o%T").split() == ["idle"] * len(self.nodes)
+            ),
             "the nodes do not answer",
         )
 
@@ -291,50 +316,55 @@ class Cluster:
         rows = [line.split("|") for line in table.splitlines()]
         return {row[0]: dict(zip(names.split(","), row, strict=True)) for row in rows}
 
-    def cancel_all(self):
-        """Cancel every job."""
-        self.says("scancel", "--full", f"--user={self._user}")
+    def node_of(self, job):
+        """Name of the node on which a job runs."""
+        return self.says("squeue", "-h", f"--jobs={job}", "--format=%N").strip()
 
-    def is_idle_within(self, seconds):
-        """Whether no job is left after at most so many seconds."""
-        deadline = time.monotonic() + seconds
-        while self.says("squeue", "-h").strip():
-            if time.monotonic() > deadline:
-                return False
-            time.sleep(0.2)
-        return True
+    def is_idle(self):
+        """Whether every job has ended."""
+        return not self.says("squeue", "-h").strip()
+
+    def cancel_all(self):
+        """Cancel every job and wait until all have ended."""
+        self.says("scancel", "--full", f"--user={self._user}")
+        self._wait(self.is_idle, "jobs do not end")
+
+    def recover(self):
+        """Without jobs and with all nodes again, whatever a test has done."""
+        for node in self.nodes:
+            if node not in self._daemons:
+                self.start_node(node)
+        self.cancel_all()
+        self._wait_for_nodes()
 
     def stop(self):
-        """End every job and every daemon."""
+        """End every job, every daemon and all that they leave behind."""
         if "slurmctld" in self._daemons:
-            self.cancel_all()
-            self.is_idle_within(10)
-        for node in self.nodes:
-            _kill(self._processes_of_jobs(SLURMD_NODENAME=node))
+            with suppress(RuntimeError):  # a daemon has ended already
+                self.cancel_all()
         for process in reversed(self._daemons.values()):
             process.terminate()
         for process in reversed(self._daemons.values()):
             try:
-                process.wait(10)
+                process.wait(30)
             except subprocess.TimeoutExpired:
                 process.kill()
                 process.wait()
         self._daemons.clear()
+        _kill(self._processes())
 
     def _accounts(self):
-        command = ("sacctmgr", "-n", "show", "cluster")
-        environment = os.environ | self.environment
-        return not subprocess.run(
-            command, env=environment, capture_output=True
-        ).returncode
+        with suppress(RuntimeError):
+            self.says("sacctmgr", "-n", "show", "cluster")
+            return True
 
-    def _wait(self, condition, complaint, seconds=60):
-        deadline = time.monotonic() + seconds
+    def _wait(self, condition, complaint):
+        deadline = time.monotonic() + PATIENCE
         while not condition():
             dead = [n for n, p in self._daemons.items() if p.poll() is not None]
             if dead or time.monotonic() > deadline:
                 raise RuntimeError(f"{complaint}; ended: {dead}\n{self.log()}")
-            time.sleep(0.1)
+            time.sleep(0.2)
 
     def log(self):
         """The last lines of every daemon's log."""
@@ -359,8 +389,10 @@ def _kill(processes):
 
 
 def _free_ports(number):
-    sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(number)]
-    ports = [s.getsockname()[1] for s in sockets]
-    for s in sockets:
-        s.close()
-    return ports
+    free = []
+    for port in random.SystemRandom().sample(PORTS, len(PORTS)):
+        with suppress(OSError), socket.create_server(("", port)):
+            free.append(port)
+        if len(free) == number:
+            break
+    return free
