@@ -1,7 +1,8 @@
 """Fits beside a process that keeps one processor busy, against the same fits alone.
 
-    python benchmarks/busy.py            # rows as Parkinson's, and DANK: minutes
+    python benchmarks/busy.py            # rows as Parkinson's for LAB RBF: minutes
     python benchmarks/busy.py --quick    # few rows: does it run?
+    python benchmarks/busy.py DANK KNPL  # these alone
 
 BLAS threads are at their defaults, as in a shell that sets nothing. Each fit runs in a
 process of its own, alone and beside the busy one in turns, and the ratio of the medians
@@ -18,13 +19,23 @@ from contextlib import contextmanager
 
 LIMIT = 3.0
 #: Rows, features: Parkinson's training rows; the larger sets of the DANK paper.
-SIZES = {"LAB RBF": (4700, 19), "DANK": (700, 19), "DANK regression": (700, 19)}
+SIZES = {
+    "LAB RBF": (4700, 19),
+    "DANK": (700, 19),
+    "DANK regression": (700, 19),
+    "KNPL": (700, 19),
+    "Nyström": (4000, 19),
+    "adaptive": (300, 8),
+}
 QUICK = dict.fromkeys(SIZES, (150, 5))
 FIT = """\
 import sys, time, warnings
 import numpy as np
+from adakern.adaptive import AdaptiveKernelRegressor
 from adakern.dank import DANKClassifier, DANKRegressor
+from adakern.knpl import KNPLClassifier
 from adakern.lab import LABRBFRegressor
+from adakern.nystrom import NystromKernelSelector
 
 name, n, d = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
 rng = np.random.default_rng(0)
@@ -35,10 +46,13 @@ models = {
     "LAB RBF": lab,
     "DANK": DANKClassifier(),
     "DANK regression": DANKRegressor(),
+    "KNPL": KNPLClassifier(),
+    "Nyström": NystromKernelSelector(random_state=0),
+    "adaptive": AdaptiveKernelRegressor(random_state=0),
 }
 warnings.simplefilter("ignore")
 start = time.perf_counter()
-models[name].fit(X, y > 0 if name == "DANK" else y)
+models[name].fit(X, y > 0 if name in ("DANK", "KNPL", "Nyström") else y)
 print(time.perf_counter() - start)
 """
 
@@ -46,13 +60,15 @@ print(time.perf_counter() - start)
 def main():
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("names", nargs="*", help=", ".join(SIZES))
     parser.add_argument("--quick", action="store_true", help="few rows")
     parser.add_argument("--rounds", type=int, default=5)
     options = parser.parse_args()
     sizes, rounds = (QUICK, 1) if options.quick else (SIZES, options.rounds)
     print(f"load of the last minute: {os.getloadavg()[0]:.1f}, {os.cpu_count()} cores")
     print(f"{'':16}{'alone':>9}{'beside':>9}{'ratio':>8}   at most {LIMIT:g}")
-    for name, size in sizes.items():
+    for name in options.names or sizes:
+        size = sizes[name]
         alone, beside = [], []
         for _ in range(rounds):
             alone.append(seconds(name, *size))
