@@ -17,7 +17,7 @@ BIN := .venv/bin
 PIP = $(BIN)/pip install --quiet --no-compile
 
 .DEFAULT_GOAL := help
-.PHONY: help run env ui test test-oldest test-cluster torture kills lint format docs bench publish clean clean-results
+.PHONY: help run env ui test test-all test-cluster test-oldest check torture kills lint format docs bench publish clean clean-results
 
 help:  ## list the commands
 	@echo "adakern: kernels that adapt to the data. First of all: make run"; echo
@@ -40,14 +40,19 @@ ui: .venv/workflow.done  ## look at all runs in MLflow, at http://127.0.0.1:5000
 env: .venv/workflow.done  ## create .venv with the pinned dependencies
 	@echo "Activate it with: source .venv/bin/activate"
 
-test: .venv/test.done  ## run every test
+test: .venv/test.done  ## the quick tests, a few minutes
 	$(BIN)/python -m pytest -n $(CORES) --dist worksteal
 
-test-oldest: .venv-oldest/done  ## the library's tests on the oldest versions it declares
-	.venv-oldest/bin/python -m pytest -n $(CORES) --dist worksteal tests
+test-all: .venv/test.done  ## every test but those of a cluster
+	$(BIN)/python -m pytest -n $(CORES) --dist worksteal -m "not cluster"
 
 test-cluster: .venv/test.done  ## the workflow on a real SLURM cluster of this machine
 	$(BIN)/python -m pytest -m cluster -n 2 --dist worksteal -rs tests/workflow/test_slurm.py
+
+test-oldest: .venv-oldest/done  ## the library's tests on the oldest versions it declares
+	.venv-oldest/bin/python -m pytest -n $(CORES) --dist worksteal -m "not cluster" tests
+
+check: lint test-all test-cluster test-oldest  ## all that has to pass, half an hour
 
 torture: .venv/test.done  ## every estimator at extremes, at most 30 minutes
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 PYTHONPATH=tests $(BIN)/python \

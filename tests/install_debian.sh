@@ -3,8 +3,18 @@
 # SLURM with its accounting, MUNGE and MariaDB; Chromium. Nothing is configured and nothing
 # started: the tests start daemons of their own, in a folder of their own.
 set -euo pipefail
-packages=(chromium slurmctld slurmd slurmdbd slurm-client munge mariadb-server)
-command -v chromium slurmctld slurmd slurmdbd munged mariadbd sbatch > /dev/null && exit 0
+packages=()
+package() { # package NAME PROGRAM...: needed where none of the programs is there
+    command -v "${@:2}" > /dev/null || packages+=("$1")
+}
+package chromium chromium google-chrome
+package slurmctld slurmctld
+package slurmd slurmd
+package slurmdbd slurmdbd
+package slurm-client sbatch
+package munge munged
+package mariadb-server mariadbd
+[ "${#packages[@]}" -eq 0 ] && exit 0
 if ! command -v apt-get > /dev/null; then
     echo "Not installed: ${packages[*]}; apt-get is not here"
     exit 0

@@ -16,7 +16,7 @@ from adakern import baselines
 from adakern._utils import base
 
 #: The build takes a minute on a quiet machine.
-pytestmark = pytest.mark.timeout(1800)
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(1800)]
 DOCS = Path(__file__).parents[1] / "docs"
 ESTIMATORS = {
     name: f"{package.__name__}.{name}"

@@ -9,8 +9,16 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from discovery import all_estimators
 
+#: Smaller forests, since each check fits them anew.
+QUICK = {
+    "SimpleBlendClassifier": {"n_estimators": 20},
+    "SimpleBlendRegressor": {"n_estimators": 20},
+}
 
-@parametrize_with_checks([estimator() for estimator in all_estimators()])
+
+@parametrize_with_checks(
+    [estimator(**QUICK.get(estimator.__name__, {})) for estimator in all_estimators()]
+)
 def test_estimator_follows_scikit_learn(estimator, check):
     """None fails, none is expected to."""
     check(estimator)

@@ -42,7 +42,7 @@ def dual_of(task, y, C, fit_intercept=True):
         (20, 0.5, 5.0, 0.1),
         (20, 10.0, 20.0, 0.0),
         (16, 2.0, 1.0, 1.0),
-        (40, 1.0, 2.0, 0.01),
+        pytest.param(40, 1.0, 2.0, 0.01, marks=pytest.mark.slow),
     ],
 )
 def test_solves_the_semidefinite_program(task, fit_intercept, n, C, eta, tau):

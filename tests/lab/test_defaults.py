@@ -37,6 +37,7 @@ def test_diabetes_as_well_as_kernel_ridge_regression(scaled):
     assert scores.mean() >= 0.464  # Gaussian kernel ridge, features standardised
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scaled", [False, True])
 def test_friedman1_better_than_kernel_ridge_regression(scaled):
     X, y = make_friedman1(2000, noise=1.0, random_state=0)

@@ -7,6 +7,15 @@ import pytest
 from project import Project
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items):
+    """What starts the workflow or a server is slow, but a run from file to report."""
+    for item in items:
+        fixtures = set(getattr(item, "fixturenames", ()))
+        if fixtures & {"project", "shared_project", "ui"} and "own" not in fixtures:
+            item.add_marker(pytest.mark.slow)
+
+
 @pytest.fixture
 def project(tmp_path):
     """A fresh copy of the repository."""

@@ -30,7 +30,7 @@ from adakern.baselines.loo_ridge import (
 __all__ = ["SimpleBlendClassifier", "SimpleBlendRegressor", "greedy_weights"]
 
 KERNELS = ("laplacian", "l2-laplacian", "rbf")
-FORESTS = {"n_estimators": 300, "min_samples_leaf": 2, "bootstrap": True}
+FORESTS = {"min_samples_leaf": 2, "bootstrap": True, "oob_score": True}
 STEPS = 25
 
 #: Probabilities below it count as it, so that one row does not decide the weights.
@@ -79,12 +79,21 @@ class _SimpleBlend(Estimator):
     """What the regressor and the classifier share."""
 
     _parameter_constraints = {
+        "n_estimators": [Interval(Integral, 1, None, closed="left")],
         "max_kernel_rows": [Interval(Integral, 10, None, closed="left")],
         "n_jobs": [Integral, None],
         "random_state": ["random_state"],
     }
 
-    def __init__(self, *, max_kernel_rows=10_000, n_jobs=None, random_state=None):
+    def __init__(
+        self,
+        *,
+        n_estimators=300,
+        max_kernel_rows=10_000,
+        n_jobs=None,
+        random_state=None,
+    ):
+        self.n_estimators = n_estimators
         self.max_kernel_rows = max_kernel_rows
         self.n_jobs = n_jobs
         self.random_state = random_state
@@ -107,7 +116,7 @@ class _SimpleBlend(Estimator):
         }
         for forest, seed in zip(forests, seeds[len(KERNELS) :], strict=True):
             trees = forest(
-                **FORESTS, oob_score=True, n_jobs=self.n_jobs, random_state=seed
+                self.n_estimators, **FORESTS, n_jobs=self.n_jobs, random_state=seed
             )
             self.members_[forest.__name__] = trees.fit(Z, y)
         return rows
@@ -128,11 +137,13 @@ class SimpleBlendRegressor(RegressorMixin, _SimpleBlend):
     """Three kernel ridge regressions, a random forest and extra trees, blended.
 
     The kernel members (L1 and L2 Laplacian, Gaussian) choose scale and ridge by their
-    closed-form leave-one-out error; the forests have 300 trees with two rows a leaf.
+    closed-form leave-one-out error; the leaves of the forests hold two rows or more.
     Weights are found greedily on the leave-one-out and out-of-bag predictions.
 
     Parameters
     ----------
+    n_estimators : int, default=300
+        Trees of each forest.
     max_kernel_rows : int, default=10000
         Of more training rows the kernel members see so many, drawn at random.
     n_jobs : int or None, default=None
@@ -205,7 +216,7 @@ class SimpleBlendClassifier(ClassifierMixin, _SimpleBlend):
 
     Parameters
     ----------
-    max_kernel_rows, n_jobs, random_state
+    n_estimators, max_kernel_rows, n_jobs, random_state
         As of :class:`SimpleBlendRegressor`.
 
     Attributes

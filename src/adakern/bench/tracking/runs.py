@@ -49,10 +49,24 @@ class Run(NamedTuple):
 
 
 def key_of(record):
+    """The solve that a run is of, among all of its experiment.
+
+    Parameters
+    ----------
+    record : dict
+        Of a solve.
+    """
     return f"{cell_key(record)}/{record['repeat']}"
 
 
 def cell_key(record):
+    """The data set and method that a run is of.
+
+    Parameters
+    ----------
+    record : dict
+        Of a solve.
+    """
     return f"{record['dataset']}/{record['method']}"
 
 
@@ -61,7 +75,21 @@ def _tags(record, *names):
 
 
 def cells_of(records, entries, curves):
-    """A run for each data set and method: what its repeats have in common."""
+    """A run for each data set and method: what its repeats have in common.
+
+    Parameters
+    ----------
+    records : list of dict
+        Of all solves.
+    entries : mapping
+        The configuration: data sets and methods are described from it.
+    curves : mapping of (str, str) to mapping
+        Data set and method -> parameter -> scores of the search along its values.
+
+    Yields
+    ------
+    Run
+    """
     cells = {}
     for record in sorted(records, key=lambda record: record["repeat"]):
         cells.setdefault(cell_key(record), []).append(record)
@@ -185,6 +213,17 @@ def _seconds(record):
 
 
 def run_of(record, config, model):
+    """The run of one solve.
+
+    Parameters
+    ----------
+    record : dict
+        Of a solve.
+    config : str or None
+        The resolved configuration, an artifact.
+    model : dict of str to Path
+        Files of the fitted model, if it was kept.
+    """
     tags = _tags(record, "method", "task", "repeat", "status")
     tags |= {"kind": "solve", "code_version": str(record.get("code_version"))}
     if record.get("reason"):
@@ -222,4 +261,11 @@ def _is_number(value):
 
 
 def sha256(content):
+    """Hexadecimal digest.
+
+    Parameters
+    ----------
+    content : bytes
+        What is to be told from others.
+    """
     return hashlib.sha256(content).hexdigest()

@@ -38,7 +38,20 @@ _PARAMS_PER_BATCH, _METRICS_PER_BATCH = 100, 1000  # MLflow's limits of one call
 
 @contextlib.contextmanager
 def opened(experiment, tracking_uri):
-    """The client and the experiment's id, while no other process here writes."""
+    """The client and the experiment's id, while no other process here writes.
+
+    Parameters
+    ----------
+    experiment : str
+        Its name; it is made where there is none.
+    tracking_uri : str or None
+        As of :func:`adakern.bench.tracking.log.log_records`.
+
+    Yields
+    ------
+    client : MlflowClient
+    experiment_id : str
+    """
     uri = tracking_uri or os.environ.get("MLFLOW_TRACKING_URI") or DEFAULT_URI
     os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
     _check_server(uri)
@@ -70,7 +83,13 @@ def _check_server(uri):
 
 @contextlib.contextmanager
 def lock(uri):
-    """One writer at a time: several on a cold SQLite file lose every run."""
+    """One writer at a time: several on a cold SQLite file lose every run.
+
+    Parameters
+    ----------
+    uri : str
+        Of the database or server.
+    """
     import fcntl
 
     database = _database(uri)
@@ -137,7 +156,15 @@ def _experiment_id(client, name, uri):
 
 
 def existing_runs(client, experiment_id, dataset=None):
-    """Runs of adakern, of one data set or all, not deleted, the oldest first."""
+    """Runs of adakern that are not deleted, the oldest first.
+
+    Parameters
+    ----------
+    client : MlflowClient
+    experiment_id : str
+    dataset : str, default=None
+        Those of one data set alone.
+    """
     runs, token = [], None
     while True:
         page = client.search_runs(
@@ -154,7 +181,15 @@ def existing_runs(client, experiment_id, dataset=None):
 
 
 def write(client, experiment_id, run):
-    """Write one run; it counts only once it is terminated, the last step."""
+    """Write one run; it counts only once it is terminated, the last step.
+
+    Parameters
+    ----------
+    client : MlflowClient
+    experiment_id : str
+    run : Run
+        As it ought to stand.
+    """
     from mlflow.entities import Metric, Param
 
     end = int(((run.start or time.time() - run.seconds) + run.seconds) * 1000)
