@@ -10,8 +10,9 @@ import sklearn.utils.validation
 from array_api_compat import array_namespace
 from sklearn.base import is_classifier
 from sklearn.utils import get_tags
+from sklearn.utils.multiclass import check_classification_targets
 
-__all__ = ["finite_answer", "validate_data"]
+__all__ = ["encode_classes", "finite_answer", "validate_data"]
 
 #: Sizes whose fourth power is a float64: the papers' objectives have fourth powers.
 SMALLEST, LARGEST = 1e-75, 1e75
@@ -100,6 +101,36 @@ def _check_symmetry(estimator, X):
             f"differ by up to {difference:.3g}. Use (K + K.T) / 2, or "
             "AsymmetricKernelRidge for a kernel that is meant so"
         )
+
+
+def encode_classes(estimator, y):
+    """The classes in their order, and the number of every row's class among them.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Who asks; errors name it.
+    y : array-like of shape (n,)
+        Class labels.
+
+    Returns
+    -------
+    classes : ndarray of shape (n_classes,)
+    codes : ndarray of shape (n,)
+
+    Raises
+    ------
+    ValueError
+        If y is continuous or has one class only.
+    """
+    check_classification_targets(y)
+    classes, codes = np.unique(y, return_inverse=True)
+    if len(classes) < 2:
+        raise ValueError(
+            f"y has one class only ({classes[0]}); {type(estimator).__name__} needs at "
+            "least 2 classes"
+        )
+    return classes, codes
 
 
 def finite_answer(estimator, answer):

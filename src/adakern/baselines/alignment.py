@@ -9,11 +9,10 @@ from sklearn.preprocessing import label_binarize
 from sklearn.svm import LinearSVC
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from adakern._utils.base import Estimator
-from adakern._utils.validation import finite_answer, validate_data
+from adakern._utils.validation import encode_classes, finite_answer, validate_data
 from adakern.kernels import by_row_blocks, resolve_gamma, row_blocks
 from adakern.linalg import project_onto_simplex
 
@@ -117,13 +116,7 @@ class RandomFeatureAlignment(ClassifierMixin, Estimator):
         """
         self._validate_params()
         X, y = validate_data(self, X, y, dtype=np.float64)
-        check_classification_targets(y)
-        self.classes_ = np.unique(y)
-        if len(self.classes_) < 2:
-            raise ValueError(
-                f"y has one class only ({self.classes_[0]}); RandomFeatureAlignment "
-                "needs at least 2 classes"
-            )
+        self.classes_, _ = encode_classes(self, y)
         rng = check_random_state(self.random_state)
         self.gamma_ = resolve_gamma(self.gamma, X)
         # exp(-gamma |z|^2) is the Fourier transform of N(0, 2 gamma I).

@@ -8,11 +8,10 @@ from sklearn.cluster import KMeans
 from sklearn.svm import SVC
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import HasMethods, Interval
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from adakern._utils.base import Estimator
-from adakern._utils.validation import validate_data
+from adakern._utils.validation import encode_classes, validate_data
 
 __all__ = ["ClusterwiseClassifier"]
 
@@ -73,13 +72,7 @@ class ClusterwiseClassifier(ClassifierMixin, Estimator):
         """
         self._validate_params()
         X, y = validate_data(self, X, y, dtype=np.float64)
-        check_classification_targets(y)
-        self.classes_ = np.unique(y)
-        if len(self.classes_) < 2:
-            raise ValueError(
-                f"y has one class only ({self.classes_[0]}); ClusterwiseClassifier "
-                "needs at least 2 classes"
-            )
+        self.classes_, _ = encode_classes(self, y)
         n_clusters = min(self.n_clusters, len(np.unique(X, axis=0)))
         rng = check_random_state(self.random_state)
         self.kmeans_ = KMeans(n_clusters, n_init=1, random_state=rng.randint(2**31))

@@ -8,11 +8,10 @@ from scipy.linalg.lapack import dpotri
 from sklearn.base import ClassifierMixin, RegressorMixin, _fit_context
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from adakern._utils.base import Estimator
-from adakern._utils.validation import finite_answer, validate_data
+from adakern._utils.validation import encode_classes, finite_answer, validate_data
 from adakern.kernels import (
     DECAYING_KERNELS,
     exponential_decay,
@@ -239,12 +238,7 @@ class LOOKernelRidgeClassifier(ClassifierMixin, _LOOKernelRidge):
         self
         """
         X, y = validate_data(self, X, y, dtype=np.float64)
-        check_classification_targets(y)
-        self.classes_, codes = np.unique(y, return_inverse=True)
-        if len(self.classes_) < 2:
-            raise ValueError(
-                f"Classifier can't train when only one class is present: {y[0]!r}"
-            )
+        self.classes_, codes = encode_classes(self, y)
         self._fit_targets(X, np.eye(len(self.classes_))[codes])
         self.loo_scores_ = self._left_out
         return self

@@ -17,11 +17,10 @@ from sklearn.ensemble import (
 )
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from adakern._utils.base import Estimator
-from adakern._utils.validation import validate_data
+from adakern._utils.validation import encode_classes, validate_data
 from adakern.baselines.loo_ridge import (
     LOOKernelRidgeClassifier,
     LOOKernelRidgeRegressor,
@@ -249,12 +248,7 @@ class SimpleBlendClassifier(ClassifierMixin, _SimpleBlend):
         self
         """
         X, y = validate_data(self, X, y, dtype=np.float64)
-        check_classification_targets(y)
-        self.classes_, codes = np.unique(y, return_inverse=True)
-        if len(self.classes_) < 2:
-            raise ValueError(
-                f"Classifier can't train when only one class is present: {y[0]!r}"
-            )
+        self.classes_, codes = encode_classes(self, y)
         forests = RandomForestClassifier, ExtraTreesClassifier
         rows = self._fit_members(X, codes, _RidgeOnCodes, forests)
         left_out = [

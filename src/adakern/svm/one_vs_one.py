@@ -5,11 +5,10 @@ from itertools import combinations
 import numpy as np
 from array_api_compat import array_namespace
 from sklearn.base import ClassifierMixin
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from adakern._utils.arrays import answer_like, as_index, as_numpy, validate_arrays
-from adakern._utils.validation import finite_answer
+from adakern._utils.validation import encode_classes, finite_answer
 from adakern.kernels import check_square
 
 __all__ = ["OneVsOneMixin"]
@@ -50,13 +49,7 @@ class OneVsOneMixin(ClassifierMixin):
         self._validate_params()
         X, y = validate_arrays(self, X, y)
         X = self._own_arrays(X)
-        check_classification_targets(y)
-        self.classes_, codes = np.unique(y, return_inverse=True)
-        if len(self.classes_) < 2:
-            raise ValueError(
-                f"y has one class only ({self.classes_[0]}); "
-                f"{type(self).__name__} needs at least 2 classes"
-            )
+        self.classes_, codes = encode_classes(self, y)
         pairwise = self.__sklearn_tags__().input_tags.pairwise
         if pairwise:
             check_square(X)
