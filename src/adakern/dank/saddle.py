@@ -14,7 +14,7 @@ over: the search for eigenvectors then starts from its own.
 import numpy as np
 
 from adakern.dank import quartic
-from adakern.dank.hessian import LearnedKernel, StoredHessian, ThresholdedHessian
+from adakern.dank.hessian import LearnedKernel, ThresholdedHessian
 from adakern.linalg import leading_eigenpairs, symmetric_product
 from adakern.svm.point import point_of_machine
 
@@ -64,17 +64,6 @@ class QuarticSaddle:
         scores = self.dual.target - quartic.gradient(d, Kd, Qq, self.dual, self.eta)
         regulariser = (d * d) @ Qq / (16 * self.eta)  # eta ||Gamma||^2
         return point_of_machine(self.dual, u, scores, regulariser, Qq=Qq)
-
-    def hessian(self, point):
-        """Minus the second derivative of h in d, by products and blocks.
-
-        Parameters
-        ----------
-        point : adakern.svm.point.Point
-            Where.
-        """
-        Q, Qq = self.K * self.K, point.parts["Qq"]
-        return StoredHessian(quartic.hessian(self.K, Q, point.d, Qq, self.eta))
 
     def factor(self, point):
         """Z with F = Z Z', shape (n, 1 + r): 1 and diag(d) L / (2 sqrt(eta)), K = L L'.
