@@ -248,6 +248,18 @@ def test_summary_run_has_the_figures_and_is_one(uri, tmp_path):
     assert (folder / "figures" / "a.svg").read_text() == "<svg>changed</svg>"
 
 
+def test_a_swept_method_has_a_name_that_mlflow_takes(uri, tmp_path):
+    results = tmp_path / "results" / "demo"
+    records = [make_record(method=f"dank@eta={e}") for e in (0.1, 10.0)]
+    write_records(results, [r | {"best_params": {"a=b": 1}} for r in records])
+    (results / "summary.csv").write_text("task\n")
+    ranks = "task,method,average_rank\nclassification,dank@eta=0.1,1\n"
+    (results / "ranks.csv").write_text(ranks)
+    assert rebuild(results, tracking_uri=uri).written == 5
+    (summary,) = runs_of(uri, kinds=["summary"])
+    assert summary.data.metrics["summary/classification rank of dank eta 0.1"] == 1
+
+
 def test_prune_keeps_what_has_a_record(uri):
     log_records(RECORDS, experiment="demo", tracking_uri=uri)
     log_summary({}, experiment="demo", tracking_uri=uri)

@@ -131,7 +131,7 @@ def _summary_metrics(results):
         return {}
     rows = pd.read_csv(path).dropna(subset=["average_rank"])
     return {
-        f"summary/{row.task} rank of {row.method.replace('@', ' ')}": row.average_rank
+        f"summary/{row.task} rank of {row.method}": row.average_rank
         for row in rows.itertuples()
     }
 

@@ -6,6 +6,7 @@ MLflow is imported when something is logged, not before.
 import contextlib
 import math
 import os
+import re
 import shutil
 import socket
 import tempfile
@@ -199,10 +200,10 @@ def write(client, experiment_id, run):
         experiment_id, start_time=start, run_name=run.name, tags=tags
     )
     run_id = made.info.run_id
-    params = [Param(name, value) for name, value in run.params.items()]
-    metrics = [Metric(name, value, end, 0) for name, value in run.metrics.items()]
+    params = [Param(_allowed(name), value) for name, value in run.params.items()]
+    metrics = [Metric(_allowed(k), value, end, 0) for k, value in run.metrics.items()]
     metrics += [
-        Metric(name, value, end, step)
+        Metric(_allowed(name), value, end, step)
         for name, values in run.steps.items()
         for step, value in enumerate(values)
         if math.isfinite(value)
@@ -218,6 +219,11 @@ def write(client, experiment_id, run):
     _write_artifacts(client, made.info, run.artifacts)
     status = "FAILED" if run.failed else "FINISHED"
     client.set_terminated(run_id, status=status, end_time=end)
+
+
+def _allowed(name):
+    """A blank for what MLflow's names may not hold, such as in `dank@eta=0.1`."""
+    return re.sub(r"[^\w/.\- :]", " ", name)
 
 
 def _log_inputs(client, run_id, inputs):
