@@ -174,8 +174,8 @@ class RFMRegressor(RegressorMixin, Estimator):
     def _warn_of_minutes(self, columns):
         warn_user(
             f"each of the {self.max_iter} updates takes the singular values of a "
-            f"{columns} x {columns} matrix, minutes beyond 2,000; diagonal=True learns a "
-            'weight for each feature instead, in no time, and kernel="l2" needs none'
+            f"{columns} x {columns} matrix, minutes beyond 2,000; diagonal=True learns "
+            'a weight for each feature instead, in no time, and kernel="l2" needs none'
         )
 
     def _scale(self, X, y):
