@@ -106,6 +106,20 @@ def test_feature_machine_finds_the_features_that_matter(data):
     assert metric[0, 0] > 10 * metric[2, 2]  # y does not depend on the last one
 
 
+def test_feature_machine_of_many_columns_takes_no_square_root(data, monkeypatch):
+    pytest.importorskip("xrfm")
+    RFMRegressor = torch_estimators()[0]
+    X, y = data
+    expected = RFMRegressor(random_state=0).fit(X, y)
+    assert expected.model_.sqrtM is not None
+    monkeypatch.setattr("adakern.baselines.rfm.MANY_COLUMNS", 1)
+    model = RFMRegressor(random_state=0).fit(X, y)
+    assert model.model_.sqrtM is None
+    assert_allclose(model.predict(X), expected.predict(X), atol=1e-4 * y.std())
+    with pytest.warns(UserWarning, match="diagonal=True"):
+        RFMRegressor(kernel="l1_kermac", random_state=0).fit(X, y)
+
+
 def test_network_predicts_what_pytorch_computes(data):
     torch = pytest.importorskip("torch")
     ResNetRegressor = torch_estimators()[1]

@@ -18,8 +18,10 @@ from adakern.kernels import require_gram_memory
 
 __all__ = ["RFMRegressor"]
 
-#: Features beyond which a full metric takes minutes.
-MANY_COLUMNS = 2000
+#: Features beyond which the square root of a full metric takes longer than all else.
+MANY_COLUMNS = 500
+#: The package's kernels of the same name that need no square root of the metric.
+WITHOUT_ROOT = {"l2": "l2_high_dim"}
 
 
 class RFMRegressor(RegressorMixin, Estimator):
@@ -63,7 +65,8 @@ class RFMRegressor(RegressorMixin, Estimator):
     Warns
     -----
     UserWarning
-        From 2,000 features on, where the full metric takes minutes.
+        Beyond 500 features, where the full metric of a kernel other than "l2" takes
+        minutes.
 
     References
     ----------
@@ -124,19 +127,18 @@ class RFMRegressor(RegressorMixin, Estimator):
         # With a single row it has to serve twice.
         train, validation = order[size:] if len(X) > 1 else order, order[:size]
         require_gram_memory(len(train), len(train))
+        kernel = self.kernel
         if not self.diagonal and X.shape[1] > MANY_COLUMNS:
-            warn_user(
-                f"each of the {self.max_iter} updates takes the singular values of a "
-                f"matrix of {X.shape[1]} x {X.shape[1]}, minutes; diagonal=True learns "
-                "a weight for each feature instead, in no time"
-            )
+            kernel = WITHOUT_ROOT.get(kernel, kernel)
+            if kernel == self.kernel:
+                self._warn_of_minutes(X.shape[1])
 
         def part(rows):
             target = (y[rows] - self._y_mean) / self._y_scale
             return self._tensor(X[rows], torch), torch.tensor(target[:, None]).double()
 
         self.model_ = xrfm.RFM(
-            kernel=self.kernel,
+            kernel=kernel,
             bandwidth=self.bandwidth,
             iters=self.max_iter,
             diag=self.diagonal,
@@ -168,6 +170,13 @@ class RFMRegressor(RegressorMixin, Estimator):
         prediction = self.model_.predict(self._tensor(X, torch))
         prediction = np.asarray(prediction.detach().cpu(), dtype=np.float64).ravel()
         return finite_answer(self, prediction * self._y_scale + self._y_mean)
+
+    def _warn_of_minutes(self, columns):
+        warn_user(
+            f"each of the {self.max_iter} updates takes the singular values of a "
+            f"{columns} x {columns} matrix, minutes beyond 2,000; diagonal=True learns "
+            'a weight for each feature instead, in no time, and kernel="l2" needs none'
+        )
 
     def _scale(self, X, y):
         self._centre, spread = X.mean(axis=0), X.std(axis=0)
