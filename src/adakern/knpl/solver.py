@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from adakern._utils.threads import one_blas_thread
 from adakern.knpl.pairwise import admm, exact_layer, gamma_matrix
 from adakern.svm.ascent import History, Solution, accelerated, is_certified
 from adakern.svm.dual import classification_dual
@@ -138,7 +139,10 @@ def solve_exact(K, y, C, reg, *, psd, max_iter, tol):
     dual = classification_dual(y, C)
     function = SaddleFunction(K, dual, reg, psd=psd)
     start = dual.project(dual.pull_back(svm_dual(K, y, C)[0]))
-    solution = accelerated(function, start, dual.project, tol=tol, max_iter=max_iter)
+    with one_blas_thread(len(K)):
+        solution = accelerated(
+            function, start, dual.project, tol=tol, max_iter=max_iter
+        )
     G = function.layer(solution.point.d)
     return _saddle(solution, G, reg * len(y) ** 2)
 

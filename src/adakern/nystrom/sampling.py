@@ -12,6 +12,7 @@ from sklearn.utils._param_validation import (
 )
 
 from adakern._utils.memory import require_memory
+from adakern._utils.threads import one_blas_thread
 from adakern.nystrom import samplers
 from adakern.nystrom.columns import KernelColumns, encode_targets, random_targets
 from adakern.nystrom.greedy import greedy_criterion
@@ -199,4 +200,5 @@ def sample_columns(
     else:
         check_consistent_length(X, y)
         targets = encode_targets(y, task)
-    return SAMPLERS[selection](columns, targets, plan, rng)
+    with one_blas_thread(plan.n_columns):
+        return SAMPLERS[selection](columns, targets, plan, rng)

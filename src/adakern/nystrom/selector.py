@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from adakern._utils.base import Estimator
 from adakern._utils.hints import did_you_mean
+from adakern._utils.threads import one_blas_thread
 from adakern._utils.validation import validate_data
 from adakern._utils.warn import warn_user
 from adakern.kernels import resolve_gamma
@@ -250,11 +251,12 @@ class NystromKernelSelector(NystromFeaturesMixin, Estimator):
                 _warn_overflow(params)
                 continue
             rng = np.random.default_rng(seed)
-            factored, sample = self._approximate(kernel, targets, plan, rng)
-            for i in members:
-                ridge = self.candidates_[i].get("ridge", self.ridge)
-                self.criterion_[i] = criterion(factored, targets.values, ridge)
-                samples[i] = params, sample
+            with one_blas_thread(self._size_of_systems(plan, len(X))):
+                factored, sample = self._approximate(kernel, targets, plan, rng)
+                for i in members:
+                    ridge = self.candidates_[i].get("ridge", self.ridge)
+                    self.criterion_[i] = criterion(factored, targets.values, ridge)
+                    samples[i] = params, sample
         self._keep_best(X, samples)
         return self
 
@@ -272,6 +274,9 @@ class NystromKernelSelector(NystromFeaturesMixin, Estimator):
         if sample is not None:
             self.columns_ = sample.indices
             self._set_features(X, params, sample.indices, self.rank, sample.weights)
+
+    def _size_of_systems(self, plan, n_rows):
+        return n_rows if self.sampling in REFERENCES else plan.n_columns
 
     def _approximate(self, kernel, targets, plan, rng):
         """A factored (approximate) kernel and the sample it is made of."""
