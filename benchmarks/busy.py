@@ -24,7 +24,7 @@ SIZES = {
     "DANK": (700, 19),
     "DANK regression": (700, 19),
     "KNPL": (700, 19),
-    "Nyström": (4000, 19),
+    "Nyström": (2000, 19),
     "adaptive": (300, 8),
 }
 QUICK = dict.fromkeys(SIZES, (150, 5))
