@@ -49,6 +49,22 @@ def uri(tmp_path, schema, monkeypatch):
     return f"sqlite:///{tmp_path / 'mlflow.db'}"
 
 
+def test_a_kill_while_the_tables_are_made(tmp_path):
+    database = tmp_path / "mlflow.db"
+    code = "import sys; from adakern.bench.tracking import store\n"
+    code += "with store.opened('demo', sys.argv[1]): pass"
+    command = [sys.executable, "-c", code, f"sqlite:///{database}"]
+    process = subprocess.Popen(command, cwd=tmp_path)
+    while not any(path.stat().st_size for path in tmp_path.glob(".mlflow.db-*.db")):
+        assert process.poll() is None
+        time.sleep(0.01)
+    process.kill()
+    process.wait()
+    assert not database.exists()
+    subprocess.run(command, cwd=tmp_path, check=True)
+    assert database.exists()
+
+
 def runs_of(
     uri, experiment="demo", view=ViewType.ACTIVE_ONLY, kinds=("solve", "summary")
 ):

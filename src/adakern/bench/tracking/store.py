@@ -14,6 +14,7 @@ import time
 from pathlib import Path
 from urllib.parse import quote, unquote, urlsplit
 
+from adakern._utils.files import atomic_path
 from adakern.bench.tracking.runs import sha256
 
 __all__ = [
@@ -58,8 +59,9 @@ def opened(experiment, tracking_uri):
     _check_server(uri)
     from mlflow import MlflowClient
 
-    with lock(uri):  # the first client makes the tables
+    with lock(uri):
         with _quiet_migrations():
+            _make_database(uri)
             client = MlflowClient(tracking_uri=uri)
             number = _experiment_id(client, experiment, uri)
         yield client, number
@@ -118,6 +120,21 @@ def _database(uri):
     """Path of an SQLite file, or None for anything else."""
     prefix = "sqlite:///"
     return Path(uri.removeprefix(prefix)).absolute() if uri.startswith(prefix) else None
+
+
+def _make_database(uri):
+    """A new SQLite file with all tables, there whole or not at all.
+
+    MLflow makes the tables in some forty steps, and refuses for ever a file in which
+    they were broken off.
+    """
+    database = _database(uri)
+    if database is None or database.exists():
+        return
+    from mlflow import MlflowClient
+
+    with atomic_path(database) as path:  # the first question makes the tables
+        MlflowClient(tracking_uri=f"sqlite:///{path}").get_experiment_by_name("Default")
 
 
 @contextlib.contextmanager
