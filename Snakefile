@@ -62,6 +62,7 @@ def one_of(names):
 
 wildcard_constraints:
     dataset=r"[^/]+",
+    datasets=r"\d+-\d+",
     method=r"[^/]+",
     batch=r"\d+-\d+",
     special=one_of(PLAN.config.special),

@@ -79,6 +79,7 @@ def test_a_frame_is_its_array():
     np.testing.assert_array_equal(model.fit(array, y).predict(array), expected)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("estimator", BOTH)
 def test_the_order_of_rows_does_not_matter(estimator):
     frame, y = mixed_table()
@@ -132,6 +133,7 @@ def test_probabilities_are_calibrated():
     assert np.mean(np.abs(predicted - chance[300:])) < 0.08
 
 
+@pytest.mark.slow
 def test_what_a_blend_predicts_is_as_good_as_its_members():
     X, y = load_diabetes(return_X_y=True)
     model = fast(AdaptiveKernelRegressor).fit(X, y)
@@ -153,6 +155,7 @@ def test_rows_one_by_one(estimator):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("estimator", BOTH)
 def test_processes_change_nothing(estimator):
     X, y = load_iris(return_X_y=True)

@@ -46,6 +46,7 @@ def test_friedman1_better_than_kernel_ridge_regression(scaled):
     assert scores.mean() >= 0.918
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("profile", ["laplacian", "l1-laplacian"])
 def test_other_profiles_are_as_safe(profile):
     X, y = load_diabetes(return_X_y=True)

@@ -9,10 +9,14 @@ from project import Project
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
-    """What starts the workflow or a server is slow, but a run from file to report."""
+    """What starts the workflow, a server or a browser is slow.
+
+    But for a run from file to report, so that the quick tests see one.
+    """
+    starts = {"project", "shared_project", "ui", "browser"}
     for item in items:
         fixtures = set(getattr(item, "fixturenames", ()))
-        if fixtures & {"project", "shared_project", "ui"} and "own" not in fixtures:
+        if fixtures & starts and "own" not in fixtures:
             item.add_marker(pytest.mark.slow)
 
 

@@ -1,5 +1,11 @@
 """One command from a file of one's own to its comparison."""
 
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import mlflow
 import numpy as np
 import pandas as pd
 import pytest
@@ -7,6 +13,7 @@ import pytest
 from adakern.bench.cli.main import main
 from adakern.bench.config.plan import load_plan
 
+REPOSITORY = Path(__file__).resolve().parents[2]
 QUICK = ["method=[svm-cv,krr-cv]", "protocol.repeats=2", "search.step=5"]
 
 
@@ -50,6 +57,28 @@ def test_a_file_becomes_a_report_of_its_own(own, capfd):
     assert [p.name for p in results.glob("records/*/svm-cv/*.json")] == ["0-1.json"]
 
 
+@pytest.mark.slow
+def test_make_compares_a_table_and_keeps_the_models(own):
+    """``make run DATA=... TARGET=...``: MLflow holds models that predict again."""
+    project, path = own
+    shutil.copy(REPOSITORY / "Makefile", project.root)
+    command = [
+        *("make", f"BIN={Path(sys.executable).parent}", "-o", ".venv/workflow.done"),
+        *("run", f"DATA={path}", "TARGET=outcome", "CORES=2"),
+        f"OVERRIDES={' '.join(QUICK)} tracking.models=true tracking.uri=sqlite:///mlflow.db",
+    ]
+    environment = project.environment
+    subprocess.run(command, cwd=project.root, env=environment, check=True)
+    # As `mlflow ui` would serve them, here without the server.
+    models = sorted(project.root.glob("mlartifacts/my-my-study/*/artifacts/model"))
+    assert len(models) == 2
+    for folder in models:
+        model = mlflow.sklearn.load_model(str(folder))
+        rows = np.zeros((2, 3))  # the dose, and a column for each of two wards
+        assert set(model.predict(rows)) <= {0, 1}
+
+
+@pytest.mark.slow
 def test_the_entry_is_kept_when_it_was_edited(own, capfd):
     project, path = own
     command = ["compare", str(path), "--target", "outcome", "--dry-run", *QUICK]

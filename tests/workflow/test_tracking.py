@@ -49,6 +49,7 @@ def uri(tmp_path, schema, monkeypatch):
     return f"sqlite:///{tmp_path / 'mlflow.db'}"
 
 
+@pytest.mark.slow
 def test_a_kill_while_the_tables_are_made(tmp_path):
     database = tmp_path / "mlflow.db"
     code = "import sys; from adakern.bench.tracking import store\n"
@@ -330,6 +331,7 @@ def start_logging(records, uri):
     return subprocess.Popen([sys.executable, "-c", LOG, str(records), uri])
 
 
+@pytest.mark.slow
 def test_two_processes_on_a_cold_database(tmp_path):
     """The migration race loses every run where nobody guards it."""
     records = tmp_path / "records.json"

@@ -1,8 +1,16 @@
-# MLflow, filled while the experiment runs: the records of a data set as soon as they are
-# complete, at the end the tables, figures and report as one summary run.
+# MLflow, filled while the experiment runs: the records of some data sets as soon as they
+# are complete, at the end the tables, figures and report as one summary run. MLflow takes
+# seconds to start, so that one job logs several data sets.
 
-
-TRACK_MARKS = [f"{RESULTS}/track/{dataset}.json" for dataset in PLAN.solved_datasets()]
+TRACKED_TOGETHER = 8
+SOLVED = PLAN.solved_datasets()
+TRACKED = {
+    f"{start + 1}-{min(start + TRACKED_TOGETHER, len(SOLVED))}": SOLVED[
+        start : start + TRACKED_TOGETHER
+    ]
+    for start in range(0, len(SOLVED), TRACKED_TOGETHER)
+}
+TRACK_MARKS = [f"{RESULTS}/track/{datasets}.json" for datasets in TRACKED]
 
 
 def tracked_files():
@@ -11,13 +19,13 @@ def tracked_files():
 
 rule track:
     input:
-        records=lambda w: records([w.dataset]),
+        records=lambda w: records(TRACKED[w.datasets]),
         # Describes the runs; another one makes none of them out of date.
         config=ancient(f"{RESULTS}/config.yaml"),
     output:
-        mark=f"{RESULTS}/track/{{dataset}}.json",
+        mark=f"{RESULTS}/track/{{datasets}}.json",
     log:
-        f"{RESULTS}/logs/track/{{dataset}}.log",
+        f"{RESULTS}/logs/track/{{datasets}}.log",
     localrule: True
     resources:
         tracker=1,
@@ -25,7 +33,7 @@ rule track:
         stage="track",
         settings=settings.track(PLAN),
     message:
-        "track: {wildcards.dataset}"
+        "track: data sets {wildcards.datasets}"
     script:
         STAGE
 
