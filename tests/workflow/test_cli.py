@@ -75,12 +75,12 @@ def test_sizes_follow_the_grid_and_the_rows(tmp_path):
     )
     sizes = sizes_of(plan)
     assert len(sizes) == 6  # dank takes over the searches of svm-cv
-    search = sizes["search", "sk-wine", "svm-cv", "0-3"]
+    search = sizes["search", "sk-wine", "svm-cv", "0-2"]
     assert search == pytest.approx(
-        sizes["solve", "sk-wine", "svm-cv", "0-3"] * 3 * 6 * 6
+        sizes["solve", "sk-wine", "svm-cv", "0-2"] * 3 * 6 * 6
     )
-    assert sizes["search", "sk-breast-cancer", "svm-cv", "0-3"] > search
-    record = plan.results / "records" / "sk-wine" / "dank" / "0-3.json"
+    assert sizes["search", "sk-breast-cancer", "svm-cv", "0-2"] > search
+    record = plan.results / "records" / "sk-wine" / "dank" / "0-2.json"
     record.parent.mkdir(parents=True)
     record.touch()
     assert len(sizes_of(plan)) == 5
@@ -97,11 +97,11 @@ solve          1
 total          2
 
 [Sun Nov 22 01:00:00 2026]
-Job 2: search: sk-wine / svm-cv repeats 0-3
+Job 2: search: sk-wine / svm-cv repeats 0-2
 Reason: Missing output files
 Finished jobid: 2 (Rule: search)
 1 of 2 steps (50%) done
-Job 3: solve: sk-wine / svm-cv repeats 0-3
+Job 3: solve: sk-wine / svm-cv repeats 0-2
 Reason: Missing output files
 Finished jobid: 3 (Rule: solve)
 2 of 2 steps (100%) done""",

@@ -156,7 +156,7 @@ def test_more_rows_than_there_are_is_refused_with_both_numbers():
             ["+sweep.svm-cv.gamma={relative_to: C, values: [1]}"],
             "gamma is relative to C, which this method searches itself",
         ),
-        (["+special.dank_boundary={}"], "shows one split, and clowns has 4"),
+        (["+special.dank_boundary={}"], "shows one split, and clowns has 3"),
         (["+special.dank_boundry={}"], "Did you mean 'dank_boundary'?"),
     ],
 )

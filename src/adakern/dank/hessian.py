@@ -66,10 +66,10 @@ class ThresholdedHessian:
         8 eta B = K∘(4 eta Z Z' + U omega W' diag(d)) + diag(rowsum(W² omega)) / 2
                   + (U U')∘(W (1 - omega/2) W') + (U W')∘(W (1 - omega) U').
 
-    Two things make this a slight
-    under-estimate: lost eigenvalues enter as if they were zero, and ``W W'`` stands for
-    ``K diag(d)² K``, the sum over all eigenvectors, which would cost n^3 operations.
-    What that leaves out is at most the share ``max (tau/2) / (f + tau/2)`` of F∘K.
+    Two things make this a slight under-estimate: lost eigenvalues enter as if they were
+    zero, and ``W W'`` stands for ``K diag(d)² K``, the sum over all eigenvectors, which
+    would cost n^3 operations. What that leaves out is at most the share ``max (tau/2) /
+    (f + tau/2)`` of F∘K.
 
     Parameters
     ----------
