@@ -57,7 +57,9 @@ def main():
         with server(options.store) as address:
             page = browser.new_page(viewport={"width": 1400, "height": 1000})
             page.set_default_timeout(180_000)
-            page.goto(address + options.link if options.link else link(options, address))
+            page.goto(
+                address + options.link if options.link else link(options, address)
+            )
             page.wait_for_timeout(30_000)  # charts come one after the other
             page.screenshot(path=path("mlflow_runs"))
             if not options.link:

@@ -52,6 +52,16 @@ def test_the_share_is_that_of_the_work():
     assert work.share == 1.0
 
 
+def test_the_comparison_and_the_report_are_work_too():
+    work = Work({("solve", "iris", "svm-cv", "0-4"): 1.0}, n_closing=2)
+    work.finish(("solve", "iris", "svm-cv", "0-4"), 2.0)
+    assert work.seconds_left() == pytest.approx(2 * 3 * 2.0)
+    work.close(6.0)
+    assert work.share == pytest.approx(8 / 14)
+    work.close(5.0)
+    assert work.share == 1.0
+
+
 def test_nothing_is_foretold_before_enough_is_known():
     """The start of small jobs is not the speed of a method."""
     small = {("solve", f"s{k}", "svm-cv", "0-4"): 0.1 for k in range(20)}
@@ -104,14 +114,23 @@ Finished jobid: 2 (Rule: search)
 Job 3: solve: sk-wine / svm-cv repeats 0-2
 Reason: Missing output files
 Finished jobid: 3 (Rule: solve)
-2 of 2 steps (100%) done""",
+Job 4: compare: results/quickstart/summary.csv
+Finished jobid: 4 (Rule: compare)
+Job 5: report: results/quickstart/report.html
+Finished jobid: 5 (Rule: report)
+5 of 5 steps (100%) done""",
         plan=load_plan(
-            ["experiment=quickstart", "dataset=[sk-wine]", "method=[svm-cv]"]
+            [
+                *("experiment=quickstart", "dataset=[sk-wine]", "method=[svm-cv]"),
+                "tracking.enabled=false",
+            ]
         ),
     )
-    # Nothing after the search: nobody knows what a solve takes.
-    (line,) = text.splitlines()
-    assert re.match(r"100 % · \d+ s$", line)
+    # Nothing after the search: nobody knows what a solve takes. Not all after the
+    # solve: the comparison and the report are to come.
+    *before, last = text.splitlines()
+    assert re.match(r"100 % · \d+ s$", last)
+    assert len(before) <= 2 and not any("100 %" in line for line in before)
 
 
 def test_on_a_terminal_the_clock_runs_while_a_job_says_nothing():

@@ -31,6 +31,8 @@ _NOISE = re.compile(
     r"|Using shell.*|Provided .*|Rules claiming .*|Job stats:|job +count|-+ +-+"
     r"|\w+ +\d+|\d+ of \d+ steps .*|Removing .*|Touching .*|Assuming .*|Skipping .*|)$"
 )
+#: What the jobs that follow the solves say they do.
+_CLOSING = {"compare", "figure", "report", "track"}
 #: What it adds to an error that our own line has explained.
 _AFTER_ERROR = re.compile(
     r"^(Error in rule .*|    (jobid|input|output|conda-env|message|shell|params|reason|"
@@ -50,21 +52,26 @@ class Work:
     """How much there is to do, how much is done, and when it may be over.
 
     A job takes the time that every job takes (a process starts, packages are imported),
-    which the quickest one so far tells, and its size by the speed of its method.
+    which the quickest one so far tells, and its size by the speed of its method. The
+    closing jobs compare, draw and track.
 
     Parameters
     ----------
     sizes : mapping of (str, str, str, str) to float
         (stage, data set, method, batch) of each job that is still to run -> its size,
         in units of which every method has its own speed.
+    n_closing : int, default=0
+        Number of the closing jobs.
     """
 
     #: What has to be known before anything is foretold: of the work in all, the part
     #: that is done; of the work that is left, the part whose methods have been timed.
     LEAST_DONE, LEAST_TIMED = 0.03, 0.5
+    #: Duration of a closing job, as a multiple of the quickest search or solve.
+    CLOSING = 3.0
 
-    def __init__(self, sizes):
-        self.left = dict(sizes)
+    def __init__(self, sizes, n_closing=0):
+        self.left, self.n_closing = dict(sizes), n_closing
         self.spent = 0.0
         self.start_up = float("inf")
         # (stage, method): jobs, seconds, size
@@ -89,12 +96,26 @@ class Work:
         for i, more in enumerate((1, seconds, size)):
             done[i] += more
 
+    def close(self, seconds):
+        """A closing job took that long.
+
+        Parameters
+        ----------
+        seconds : float
+            How long it took.
+        """
+        self.n_closing = max(self.n_closing - 1, 0)
+        self.spent += seconds
+
     def seconds_left(self):
         """Expected seconds of the jobs that are left, one after the other."""
         if not self._done:
             return None
-        timed, untimed = self._foretold()
-        return timed + untimed
+        return sum(self._foretold()) + self._closing()
+
+    def _closing(self):
+        """Seconds of the closing jobs that are left."""
+        return self.n_closing * self.CLOSING * self.start_up
 
     def _foretold(self):
         """Seconds of what is left: of methods that were timed, and of the others."""
@@ -114,11 +135,10 @@ class Work:
         """Part of the work that is done, between 0 and 1; None where nobody can say."""
         if not self._done:
             return None
-        if not self.left:
-            return 1.0
         timed, untimed = self._foretold()
-        share = self.spent / max(self.spent + timed + untimed, 1e-9)
-        known = timed / max(timed + untimed, 1e-9)
+        left = timed + untimed + self._closing()
+        share = self.spent / max(self.spent + left, 1e-9) if left else 1.0
+        known = timed / max(timed + untimed, 1e-9) if self.left else 1.0
         is_known = share >= self.LEAST_DONE and known >= self.LEAST_TIMED
         return share if is_known else None
 
@@ -147,6 +167,17 @@ def sizes_of(plan):
         size = points * (0.2 + (n / 1000) ** 1.5)
         sizes[stage, dataset, method, batch] = len(repeats_of(path)) * size
     return sizes
+
+
+def n_closing_of(plan):
+    """Number of jobs that follow the solves.
+
+    Parameters
+    ----------
+    plan : Plan
+        The whole experiment.
+    """
+    return 2 + len(plan.config.figures) + 2 * plan.config.tracking.enabled
 
 
 def _jobs(plan):
@@ -183,7 +214,7 @@ def start(command):
     )
 
 
-def follow(process, plan, stream=None):
+def follow(process, plan, stream=None, start=None):
     """Show one live line of a running Snakemake, its errors, and nothing else.
 
     Parameters
@@ -195,13 +226,15 @@ def follow(process, plan, stream=None):
     stream : text file, default=sys.stdout
         On a terminal the line is drawn again and again; elsewhere it is printed at
         every twentieth of the work.
+    start : float, default=None
+        When the work began, on the clock of ``time.monotonic``; now if None.
 
     Returns
     -------
     int
         Snakemake's exit status.
     """
-    line = _Line(plan, stream or sys.stdout)
+    line = _Line(plan, stream or sys.stdout, start or time.monotonic())
     started, explained = {}, False
     printed = cast(IO[str], process.stdout)
     try:
@@ -233,12 +266,12 @@ def follow(process, plan, stream=None):
 class _Line:
     """The live line."""
 
-    def __init__(self, plan, stream):
+    def __init__(self, plan, stream, start):
         self.plan, self.stream = plan, stream
         self.live = stream.isatty()
-        self.work = Work(sizes_of(plan))
+        self.work = Work(sizes_of(plan), n_closing_of(plan))
         self.cells = {}
-        self.start = time.monotonic()
+        self.start = start
         self.end_at = None  # expected, on the same clock
         self.label, self.printed = "", -1
         self.lock, self.over = threading.RLock(), threading.Event()
@@ -255,17 +288,23 @@ class _Line:
         with self.lock:
             if match := _STAGED.match(what):
                 self._count((stage, *match.groups()), time.monotonic() - started)
+            elif stage in _CLOSING:
+                self.work.close(time.monotonic() - started)
+                self._foretell()
             self.show()
 
     def _count(self, key, seconds):
         self.work.finish(key, seconds)
-        share, now = self.work.share, time.monotonic()
-        if share is not None:
-            self.end_at = now + (now - self.start) * (1 - share) / share
+        self._foretell()
         stage, dataset, method, batch = key
         if stage == "solve":
             folder = self.plan.results / "records" / dataset / method
             self._read(folder / f"{batch}.json")
+
+    def _foretell(self):
+        share, now = self.work.share, time.monotonic()
+        if share is not None:
+            self.end_at = now + (now - self.start) * (1 - share) / share
 
     def _read(self, path):
         for record in read_json(path) if path.exists() else []:

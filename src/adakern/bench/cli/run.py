@@ -6,6 +6,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 from adakern.bench.cli.progress import follow, start
@@ -70,13 +71,14 @@ def run(overrides, cores=None, *, dry_run=False, conf=CONF):
     if dry_run:
         print(shlex.join(command), flush=True)
         return subprocess.run([*command, "--dry-run", "--quiet", "rules"]).returncode
+    begun = time.monotonic()
     with start(command) as process:
         try:
             plan = load_plan(overrides, conf)  # while Snakemake does the same
         except BaseException:
             process.terminate()
             raise
-        status = follow(process, plan)
+        status = follow(process, plan, start=begun)
     if status == 0:
         show(plan)
     return status
