@@ -3,11 +3,12 @@
     make run && .venv/bin/python docs/take_pictures.py
 
 Writes docs/images: the report at 1400 and 800 pixels, in dark mode and on paper, and
-MLflow's page of runs and its comparison of five of them. ``tests/install_debian.sh``
-brings Chromium.
+MLflow's page of runs and its comparison of those on one data set.
+``tests/install_debian.sh`` brings Chromium.
 """
 
 import argparse
+import json
 import os
 import shutil
 import signal
@@ -19,9 +20,9 @@ import urllib.request
 from contextlib import contextmanager
 from pathlib import Path
 
+from mlflow import MlflowClient
 from playwright.sync_api import sync_playwright
 
-from adakern._utils.files import read_json
 from adakern.bench.report.show import runs_page
 
 #: Width, height and Chromium's settings of each picture of the report.
@@ -38,7 +39,6 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--results", type=Path, default=Path("results/quickstart"))
     parser.add_argument("--store", default="sqlite:///mlflow.db", help="of MLflow")
-    parser.add_argument("--link", help="MLflow's page of runs, from the root on")
     parser.add_argument("--images", type=Path, default=Path("docs/images"))
     parser.add_argument("--prefix", default="", help="of the pictures' names")
     options = parser.parse_args()
@@ -57,36 +57,32 @@ def main():
         with server(options.store) as address:
             page = browser.new_page(viewport={"width": 1400, "height": 1000})
             page.set_default_timeout(180_000)
-            page.goto(
-                address + options.link if options.link else link(options, address)
-            )
-            page.wait_for_timeout(30_000)  # charts come one after the other
-            page.screenshot(path=path("mlflow_runs"))
-            if not options.link:
-                compare(page)
-                page.screenshot(path=path("mlflow_compare"))
+            client = MlflowClient(options.store)
+            experiment = client.get_experiment_by_name(options.results.name)
+            links = {
+                "mlflow_runs": runs_page(address, experiment.experiment_id),
+                "mlflow_compare": comparison(client, address, experiment.experiment_id),
+            }
+            for name, link in links.items():
+                page.goto(link)
+                page.wait_for_timeout(30_000)  # charts come one after the other
+                page.screenshot(path=path(name))
         browser.close()
 
 
-def link(options, address):
-    """The page that the run's last lines name."""
-    mark = read_json(options.results / "track" / "summary" / "all.json")
-    return runs_page(address, mark["experiment_id"])
-
-
-def compare(page):
-    """Tick five runs of the list and have them compared."""
-    page.goto(page.url.replace("compareRunsMode=CHART", "compareRunsMode=TABLE"))
-    boxes = page.get_by_role("checkbox")
-    page.get_by_text(" / ").first.wait_for()
-    page.wait_for_timeout(5_000)
-    for k in range(boxes.count()):
-        if page.get_by_text("5 runs selected").count():
-            break
-        boxes.nth(k).click(force=True)
-    page.get_by_role("button", name="Compare").click()
-    page.get_by_text("Visualizations").first.wait_for()
-    page.wait_for_timeout(10_000)
+def comparison(client, address, experiment):
+    """The page that comes when an experiment's runs on one data set are ticked."""
+    runs = client.search_runs([experiment], order_by=["attributes.run_name"])
+    # The runs of a data set and method are called by both; repeats lie below them.
+    parents = [
+        run.info
+        for run in runs
+        if "mlflow.parentRunId" not in run.data.tags and " / " in run.info.run_name
+    ]
+    dataset = parents[0].run_name.partition(" / ")[0]
+    ticked = [run.run_id for run in parents if run.run_name.startswith(f"{dataset} /")]
+    query = f"runs={json.dumps(ticked)}&experiments={json.dumps([experiment])}"
+    return f"{address}/#/compare-runs?{query}"
 
 
 @contextmanager
