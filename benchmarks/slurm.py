@@ -91,7 +91,8 @@ def measure(jobs, group=1, arrays=False):
 
 def count_requests(cluster):
     """Remote calls that the controller has answered since it started."""
-    lines = cluster.says("sdiag").partition("by message type")[2].splitlines()
+    told = cluster.says("sdiag").partition("by message type")[2]
+    lines = told.strip().splitlines()
     counts = [
         line.split("count:")[1].split()[0]
         for line in lines[: lines.index("") if "" in lines else None]
