@@ -27,7 +27,7 @@ NAMES = ["uci121", "uci_regression"]
 SMALL = {"uci121": ["trains", "iris", "lenses"], "uci_regression": ["yacht", "energy"]}
 
 needs_mirror = pytest.mark.skipif(
-    not (MIRROR / "uci121").is_dir(), reason="no data mirror at ../shared/data"
+    not (MIRROR / "uci121").is_dir(), reason="no suites in a mirror ../shared/data"
 )
 
 

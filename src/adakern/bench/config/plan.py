@@ -250,7 +250,7 @@ class Plan:
         solved = self._solved_batches(dataset)
         return next((names for names in layouts if solved & {*names}), layouts[0])
 
-    @cache  # noqa: B019 - likewise
+    @cache  # noqa: B019 - one plan lives as long as the process
     def _solved_batches(self, dataset):
         return {path.stem for path in self.results.glob(f"records/{dataset}/*/*.json")}
 
