@@ -1,15 +1,8 @@
 # MLflow, filled while the experiment runs: the records of some data sets as soon as they
-# are complete, at the end the tables, figures and report as one summary run. MLflow takes
-# seconds to start, so that one job logs several data sets.
+# are complete, at the end the tables, figures and report as one summary run.
 
-TRACKED_TOGETHER = 8
-SOLVED = PLAN.solved_datasets()
-TRACKED = {
-    f"{start + 1}-{min(start + TRACKED_TOGETHER, len(SOLVED))}": SOLVED[
-        start : start + TRACKED_TOGETHER
-    ]
-    for start in range(0, len(SOLVED), TRACKED_TOGETHER)
-}
+
+TRACKED = PLAN.tracked_together()
 TRACK_MARKS = [f"{RESULTS}/track/{datasets}.json" for datasets in TRACKED]
 
 

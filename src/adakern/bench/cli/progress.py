@@ -170,14 +170,18 @@ def sizes_of(plan):
 
 
 def n_closing_of(plan):
-    """Number of jobs that follow the solves.
+    """Number of the jobs that compare, draw, report and track, and are still to run.
 
     Parameters
     ----------
     plan : Plan
         The whole experiment.
     """
-    return 2 + len(plan.config.figures) + 2 * plan.config.tracking.enabled
+    n_closing = 2 + len(plan.config.figures)
+    if plan.config.tracking.enabled:
+        marks = [plan.results / "track" / f"{k}.json" for k in plan.tracked_together()]
+        n_closing += 1 + sum(not mark.exists() for mark in marks)
+    return n_closing
 
 
 def _jobs(plan):

@@ -22,6 +22,9 @@ __all__ = ["Plan", "load_plan", "plan_from_snakemake"]
 
 TASK_RECIPE = {"classification": "classifier", "regression": "regressor"}
 
+#: Data sets whose records one job logs.
+TRACKED_TOGETHER = 8
+
 
 def load_plan(overrides=(), conf=CONF):
     """The plan of the experiment that the overrides describe; see ``load_config``.
@@ -202,6 +205,18 @@ class Plan:
     def solved_datasets(self):
         """Data sets that some method solves, in the order of the configuration."""
         return list(dict.fromkeys(dataset for dataset, _ in self.cells))
+
+    def tracked_together(self):
+        """Solved data sets by the job that logs them: those of "1-8", of "9-10".
+
+        MLflow takes seconds to start, so that one job logs several data sets.
+        """
+        datasets = self.solved_datasets()
+        groups = {}
+        for start in range(0, len(datasets), TRACKED_TOGETHER):
+            group = datasets[start : start + TRACKED_TOGETHER]
+            groups[f"{start + 1}-{start + len(group)}"] = group
+        return groups
 
     def n_repeats(self, dataset):
         """Number of solves of one method on a data set.
