@@ -17,7 +17,7 @@ BIN := .venv/bin
 PIP = $(BIN)/pip install --quiet --no-compile
 
 .DEFAULT_GOAL := help
-.PHONY: help run env ui test test-all test-cluster test-oldest check torture kills lint format docs bench publish clean clean-results
+.PHONY: help run env ui test test-all test-cluster test-oldest check torture kills pictures lint format docs bench publish clean clean-results
 
 help:  ## list the commands
 	@echo "adakern: kernels that adapt to the data. First of all: make run"; echo
@@ -60,6 +60,9 @@ torture: .venv/test.done  ## every estimator at extremes, at most 30 minutes
 
 kills: .venv/test.done  ## 30 kills at random times, each mended and compared
 	PYTHONPATH=tests $(BIN)/python tests/kills.py --kills 30 --table docs/torture.md
+
+pictures: .venv/test.done  ## of the report and MLflow after `make run`, for the documentation
+	PYTHONPATH=tests $(BIN)/python tests/pictures.py
 
 lint: .venv/test.done  ## check style and types: ruff, snakefmt, mypy
 	$(BIN)/ruff check .

@@ -1,11 +1,12 @@
-"""What is collected: without the extra ``workflow``, the library's tests alone."""
+"""Without the extra ``workflow``, the library's tests alone; which tests are slow."""
 
 import re
 from importlib.util import find_spec
 
 import pytest
 
-of_the_workflow = ["workflow/*", "datasets/test_infer.py", "kills.py", "slurm.py"]
+commands = ["kills.py", "pictures.py", "slurm.py"]
+of_the_workflow = ["workflow/*", "datasets/test_infer.py", *commands]
 collect_ignore_glob = [] if find_spec("hydra") else of_the_workflow
 
 #: scikit-learn's checks of larger tables, on the estimators that fit many members.

@@ -33,6 +33,16 @@ def shared_project(tmp_path_factory):
 
 
 @pytest.fixture(scope="session")
+def schema(tmp_path_factory):
+    """An empty tracking database: making one takes seconds, copying it none."""
+    from mlflow import MlflowClient
+
+    path = tmp_path_factory.mktemp("schema") / "mlflow.db"
+    MlflowClient(f"sqlite:///{path}").search_experiments(max_results=1)
+    return path.read_bytes()
+
+
+@pytest.fixture(scope="session")
 def browser():
     """Headless Chromium; where it is not installed its tests are skipped."""
     chromium = shutil.which("chromium") or shutil.which("google-chrome")

@@ -1,6 +1,6 @@
 """Pictures of a finished run for docs/pictures.md, taken in headless Chromium.
 
-    make run && .venv/bin/python docs/take_pictures.py
+    make run pictures
 
 Writes docs/images: the report at 1400 and 800 pixels, in dark mode and on paper, and
 MLflow's page of runs and its comparison of those on one data set.
@@ -9,21 +9,15 @@ MLflow's page of runs and its comparison of those on one data set.
 
 import argparse
 import json
-import os
 import shutil
-import signal
-import socket
-import subprocess
 import sys
-import time
-import urllib.request
-from contextlib import contextmanager
 from pathlib import Path
 
 from mlflow import MlflowClient
 from playwright.sync_api import sync_playwright
 
 from adakern.bench.report.show import runs_page
+from mlflow_server import serve
 
 #: Width, height and Chromium's settings of each picture of the report.
 REPORT = {
@@ -40,21 +34,25 @@ def main():
     parser.add_argument("--results", type=Path, default=Path("results/quickstart"))
     parser.add_argument("--store", default="sqlite:///mlflow.db", help="of MLflow")
     parser.add_argument("--images", type=Path, default=Path("docs/images"))
-    parser.add_argument("--prefix", default="", help="of the pictures' names")
     options = parser.parse_args()
+    report = options.results / "report.html"
+    if not report.exists():
+        sys.exit(f"There is no {report} to take a picture of: make run first.")
     chromium = shutil.which("chromium") or shutil.which("google-chrome")
+    if chromium is None:
+        sys.exit("There is no Chromium; on Debian, as root: tests/install_debian.sh")
 
     def path(name):
-        return options.images / f"{options.prefix}{name}.png"
+        return options.images / f"{name}.png"
 
     with sync_playwright() as p:
         browser = p.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
         for name, (width, height, media) in REPORT.items():
             page = browser.new_page(viewport={"width": width, "height": height})
             page.emulate_media(**media)
-            page.goto((options.results / "report.html").resolve().as_uri())
+            page.goto(report.resolve().as_uri())
             page.screenshot(path=path(f"report_{name}"))
-        with server(options.store) as address:
+        with serve(options.store, Path.cwd()) as address:
             page = browser.new_page(viewport={"width": 1400, "height": 1000})
             page.set_default_timeout(180_000)
             client = MlflowClient(options.store)
@@ -83,32 +81,6 @@ def comparison(client, address, experiment):
     ticked = [run.run_id for run in parents if run.run_name.startswith(f"{dataset} /")]
     query = f"runs={json.dumps(ticked)}&experiments={json.dumps([experiment])}"
     return f"{address}/#/compare-runs?{query}"
-
-
-@contextmanager
-def server(store):
-    """`mlflow ui` on a free port."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    command = [sys.executable, "-m", "mlflow", "ui", "--backend-store-uri", store]
-    process = subprocess.Popen(
-        [*command, "--port", str(port), "--workers", "1"],
-        env=os.environ | {"MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false"},
-        start_new_session=True,
-    )
-    address = f"http://127.0.0.1:{port}"
-    try:
-        for _ in range(120):
-            try:
-                urllib.request.urlopen(f"{address}/health", timeout=5).close()
-                break
-            except OSError:
-                time.sleep(1)
-        yield address
-    finally:
-        os.killpg(process.pid, signal.SIGTERM)
-        process.wait(30)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,161 @@
+"""MLflow's own server and pages show what was logged."""
+
+import json
+import os
+import urllib.request
+from functools import partial
+
+import mlflow.sklearn
+import numpy as np
+import pytest
+from sklearn.datasets import load_wine
+from sklearn.svm import SVC
+
+from adakern.bench.report.show import runs_page
+from adakern.bench.runtime.models import kept_models, save_model
+from adakern.bench.tracking.log import experiment_id, log_records
+from mlflow_server import serve, start_logging
+from record_factory import demo_records, make_record
+
+
+@pytest.fixture(scope="module")
+def ui(tmp_path_factory, schema):
+    """A real `mlflow ui` on a database of its own; each test has its experiment."""
+    folder = tmp_path_factory.mktemp("ui")
+    (folder / "mlflow.db").write_bytes(schema)
+    uri = f"sqlite:///{folder / 'mlflow.db'}"
+    with serve(uri, folder) as address:
+        yield uri, address
+
+
+def rest(address, path, body=None):
+    request = urllib.request.Request(
+        f"{address}/api/2.0/mlflow/{path}",
+        data=body and json.dumps(body).encode(),
+        headers={"Content-Type": "application/json"},
+    )
+    with urllib.request.urlopen(request, timeout=30) as answer:
+        return json.load(answer)
+
+
+def rest_runs(address, experiment="demo", kind="solve"):
+    found = rest(address, f"experiments/get-by-name?experiment_name={experiment}")
+    body = {"experiment_ids": [found["experiment"]["experiment_id"]]}
+    runs = rest(address, "runs/search", body).get("runs", [])
+    wanted = {"key": "kind", "value": kind}
+    return [run for run in runs if wanted in run["data"]["tags"]]
+
+
+def told(run, part):
+    """A run's tags, params or metrics as a mapping."""
+    return {entry["key"]: entry["value"] for entry in run["data"][part]}
+
+
+def test_mlflow_ui_shows_the_runs_over_rest(ui):
+    uri, address = ui
+    records = demo_records()[:12]
+    log_records(records, experiment="demo", tracking_uri=uri)
+    shown = {}
+    for run in rest_runs(address):
+        tags = {tag["key"]: tag["value"] for tag in run["data"]["tags"]}
+        metrics = {m["key"]: m["value"] for m in run["data"]["metrics"]}
+        shown[tags["dataset"], tags["method"], int(tags["repeat"])] = metrics
+    assert len(shown) == len(records)
+    for record in records:
+        metrics = shown[record["dataset"], record["method"], record["repeat"]]
+        expected = record["metrics"]["test"]["accuracy"]
+        assert metrics["test/accuracy"] == pytest.approx(expected)
+
+    # Artifacts come from the server's folder, wherever that lies.
+    run = rest_runs(address)[0]["info"]
+    path = run["artifact_uri"].removeprefix("mlflow-artifacts:/")
+    url = f"{address}/api/2.0/mlflow-artifacts/artifacts/{path}/record.json"
+    with urllib.request.urlopen(url, timeout=30) as answer:
+        assert json.load(answer)["experiment"] == "demo"
+
+    # The same through the server itself, from two processes at once: nothing twice.
+    path = os.path.join(os.path.dirname(uri.removeprefix("sqlite:///")), "r.json")
+    more = [*records, *(make_record("wine", "new", k) for k in range(3))]
+    with open(path, "w") as file:
+        json.dump(more, file)
+    processes = [start_logging(path, address) for _ in range(2)]
+    assert [process.wait(120) for process in processes] == [0, 0]
+    assert len(rest_runs(address)) == len(more)
+
+
+def test_the_server_tells_what_its_users_expect(ui, tmp_path, monkeypatch):
+    """Parents with means, curves as steps, the data set, the source, the model."""
+    uri, address = ui
+    X, y = load_wine(return_X_y=True)
+    model = SVC(gamma=0.01).fit(X, y)
+    folder = tmp_path / "models" / "wine" / "dank" / "0-2" / "1"
+    save_model(model, X[:5], model.predict(X[:5]), folder, {"scale": "none"})
+    records = [
+        make_record("wine", method, k, experiment="rest", started_at=1.7e9 + 60 * k)
+        for method in ("svm-cv", "dank")
+        for k in (0, 1, 2)
+    ]
+    log_records(
+        records,
+        experiment="rest",
+        tracking_uri=uri,
+        entries={"method": {"dank": {"description": "DANK"}}},
+        curves={("wine", "dank"): {"C": [0.5, 0.75, 0.625]}},
+        models=partial(kept_models, tmp_path),
+    )
+    parents = {
+        told(run, "tags")["method"]: run for run in rest_runs(address, "rest", "method")
+    }
+    assert set(parents) == {"svm-cv", "dank"}
+    parent = parents["dank"]
+    below = [
+        run
+        for run in rest_runs(address, "rest")
+        if told(run, "tags")["mlflow.parentRunId"] == parent["info"]["run_id"]
+    ]
+    scores = [told(run, "metrics")["test/accuracy"] for run in below]
+    metrics = told(parent, "metrics")
+    assert len(scores) == 3
+    assert metrics["test/accuracy_mean"] == pytest.approx(np.mean(scores))
+    assert metrics["test/accuracy_std"] == pytest.approx(np.std(scores, ddof=1))
+    assert metrics["test/n"] == 3 and metrics["test/rank"] in (1, 2)
+    assert {name.split("/")[0] for name in metrics} == {
+        *("test", "train", "cost", "solver", "search")
+    }
+    assert parent["info"]["start_time"] == 1_700_000_000_000
+    tags = told(parent, "tags")
+    assert tags["mlflow.note.content"] == "DANK" and tags["task"] == "classification"
+    assert tags["mlflow.source.name"] == "adakern"
+    assert len(tags["mlflow.source.git.commit"]) == 40
+    (used,) = parent["inputs"]["dataset_inputs"]
+    assert (used["dataset"]["name"], used["dataset"]["digest"]) == ("wine", "def")
+
+    query = f"run_id={parent['info']['run_id']}&metric_key=search/C"
+    history = rest(address, f"metrics/get-history?{query}")["metrics"]
+    curve = [(point.get("step", 0), point["value"]) for point in history]
+    assert curve == [(0, 0.5), (1, 0.75), (2, 0.625)]
+
+    # Where the server serves from is its own affair: no path of this machine.
+    assert parent["info"]["artifact_uri"].startswith("mlflow-artifacts:/rest/")
+    (run_id,) = (r["info"]["run_id"] for r in below if told(r, "tags")["repeat"] == "1")
+    listed = rest(address, f"artifacts/list?run_id={run_id}&path=model")["files"]
+    files = {file["path"] for file in listed}
+    assert {"model/MLmodel", "model/model.skops"} <= files
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", address)
+    fetched = mlflow.sklearn.load_model(f"runs:/{run_id}/model")
+    np.testing.assert_array_equal(fetched.predict(X), model.predict(X))
+
+
+def test_the_pages_open_on_the_runs(ui, browser):
+    """The link that is printed leads to the runs in a real browser."""
+    uri, address = ui
+    records = [make_record(method=m, experiment="seen") for m in ("svm-cv", "dank")]
+    log_records(records, experiment="seen", tracking_uri=uri)
+    link = runs_page(address, experiment_id("seen", uri))
+    page = browser.new_page(viewport={"width": 1400, "height": 900})
+    page.set_default_timeout(180_000)
+    page.goto(link)
+    for method in ("svm-cv", "dank"):
+        page.get_by_text(f"heart / {method}").first.wait_for(timeout=180_000)
+    assert "/runs" in page.url and "/traces" not in page.url
+    page.close()
