@@ -274,8 +274,9 @@ class AdaptiveKernel(Estimator):
         Returns False, and forgets the member, where the first fold shows that the
         others would end after the deadline.
         """
-        whole = self._unfitted(name, seed, self.refit_, name.removesuffix("-ard"))
-        if isinstance(whole, KernelRidgeMember) and whole.is_nystrom(len(table.X)):
+        n = len(table.X)
+        whole = self._unfitted(name, n, seed, self.refit_, name.removesuffix("-ard"))
+        if isinstance(whole, KernelRidgeMember) and whole.is_nystrom(n):
             fits = self._fit_in_one_pass(name, whole, table)
         else:
             if whole.refit:
@@ -283,10 +284,10 @@ class AdaptiveKernel(Estimator):
                 model, _ = _fit_fold(whole, self.refit_.views, table, nobody)
                 self.refit_.models[name] = model
             n_columns = len(self.refit_.views["kernel"].columns_)
-            start_name = start_of_folds(name, len(table.X), n_columns)
+            start_name = start_of_folds(name, n, n_columns)
             tasks = [
                 delayed(_fit_fold)(
-                    self._unfitted(name, seed, fold, start_name),
+                    self._unfitted(name, n, seed, fold, start_name),
                     fold.views,
                     table,
                     table.fold == k,
@@ -311,7 +312,7 @@ class AdaptiveKernel(Estimator):
         self.refit_.models[name] = whole
         return [(m, m.predict(X[table.fold == k])) for k, m in enumerate(models)]
 
-    def _unfitted(self, name, seed, fold, start_name):
+    def _unfitted(self, name, n, seed, fold, start_name):
         """A member for a fold, to start from what another found on all rows."""
         found, start = self.refit_.models.get(start_name), None
         if isinstance(found, KernelRidgeMember):
@@ -320,6 +321,7 @@ class AdaptiveKernel(Estimator):
         return make_member(
             name,
             classify=self._classifies,
+            n=n,
             is_words=self.reader_.is_words,
             max_support=self.max_support,
             random_state=seed,

@@ -14,6 +14,15 @@ SCALES = np.logspace(-3, 1, 9)
 RIDGES = np.logspace(-6, 1.5, 11)
 RIDGE_BOUNDS = (1e-7, 1e3)
 
+#: Rows of the grid, and of the quasi-Newton steps (at last twice as many). What is best
+#: for few rows is not for many: on 5,000 rows of power-plant the error was 0.200 with
+#: scales found on 500, 0.176 on 1,000 and 0.173 on 2,000.
+GRID_ROWS, SEARCH_ROWS = 500, 1000
+
+#: Of points of the grid whose errors are this near to the least, the one of largest
+#: ridge is taken: small ridges follow noise, ever more so the more rows there are.
+NEAR_LEAST = 1.02
+
 #: A quasi-Newton step that lowers the log error by less ends the search.
 LEAST_GAIN = 3e-4
 
@@ -175,10 +184,11 @@ def tune_scales(
 ):
     """Scales and ridge of least leave-one-out error.
 
-    A grid on few rows finds the region for one scale of all features; quasi-Newton
-    steps on 500 to 1,000 rows refine it. With ``per_feature`` they go on with a scale
-    for each, on the log error plus ``penalty`` / n times the squared deviation of
-    the log scales from their mean: without it, many scales fit small tables' noise.
+    A grid on 500 rows finds the region for one scale of all features; quasi-Newton
+    steps on 1,000 rows, then a few on 2,000, refine it. With ``per_feature`` they go on
+    with a scale for each, on the log error plus ``penalty`` / n times the squared
+    deviation of the log scales from their mean: without it, many scales fit small
+    tables' noise.
 
     Parameters
     ----------
@@ -194,7 +204,7 @@ def tune_scales(
     per_feature : bool, default=False
     penalty : float, default=1.0
     max_iter : int, default=10
-        Quasi-Newton evaluations of the last stage.
+        Quasi-Newton evaluations on 1,000 rows; 0 returns the start.
 
     Returns
     -------
@@ -206,38 +216,52 @@ def tune_scales(
     Cawley and Talbot. Preventing over-fitting during model selection via Bayesian
     regularisation of the hyper-parameters. JMLR 8 (2007).
     """
+    if not max_iter:
+        return start
     order = rng.permutation(len(X))
+    data = X, Y, weights, kernel, order
     if start is None:
-        few = order[:200]
-        start = _best_of_grid(X[few], Y[few], weights[few], kernel)
+        some = order[:GRID_ROWS]
+        start = _best_of_grid(X[some], Y[some], weights[some], kernel)
         if per_feature:
-            start = _descend(X, Y, weights, kernel, order, *start, None, 10)
-    return _descend(
-        X, Y, weights, kernel, order, *start, penalty if per_feature else None, max_iter
-    )
+            start = _descend(*data, *start, None, 10, SEARCH_ROWS)
+    weight = penalty if per_feature else None
+    found = _descend(*data, *start, weight, max_iter, SEARCH_ROWS)
+    if len(X) < 2 * SEARCH_ROWS:
+        return found
+    return _descend(*data, *found, weight, 10, 2 * SEARCH_ROWS)
 
 
 def _best_of_grid(X, Y, weights, kernel):
     """Equal scales and the ridge, from one eigendecomposition per scale."""
-    root = np.sqrt(weights)[:, None]
     exponent = -np.log(
         np.maximum(gram_matrix(X / _reach(X), kernel=kernel, gamma=1.0), 1e-300)
     )
     typical = np.median(exponent) or 1.0
-    best = (np.inf, 1.0, 1.0)
-    for scale in SCALES:
-        K = np.exp(-scale / typical * exponent)
-        values, vectors = np.linalg.eigh(root * K * root.T)
-        inverse = 1 / (np.maximum(values, 0)[:, None] + RIDGES)
-        diagonal = vectors**2 @ inverse
-        errors = np.zeros(len(RIDGES))
-        for target in (vectors.T @ (root * Y)).T:
-            dual = vectors @ (inverse * target[:, None])
-            errors += np.sum((dual / diagonal) ** 2, axis=0)
-        if errors.min() < best[0]:
-            best = (errors.min(), scale / typical, RIDGES[errors.argmin()])
-    factor = np.sqrt(best[1]) if kernel == "rbf" else best[1]
-    return np.full(X.shape[1], factor / _reach(X)), best[2]
+    errors = np.array(
+        [
+            _errors_of_ridges(np.exp(-scale / typical * exponent), Y, weights)
+            for scale in SCALES
+        ]
+    )
+    near = errors <= NEAR_LEAST * errors.min()
+    column = np.flatnonzero(near.any(axis=0))[-1]
+    best = SCALES[errors[:, column].argmin()] / typical
+    factor = np.sqrt(best) if kernel == "rbf" else best
+    return np.full(X.shape[1], factor / _reach(X)), RIDGES[column]
+
+
+def _errors_of_ridges(K, Y, weights):
+    """Sum of squared leave-one-out residuals for each ridge, shape (n_ridges,)."""
+    root = np.sqrt(weights)[:, None]
+    values, vectors = np.linalg.eigh(root * K * root.T)
+    inverse = 1 / (np.maximum(values, 0)[:, None] + RIDGES)
+    diagonal = vectors**2 @ inverse
+    errors = np.zeros(len(RIDGES))
+    for target in (vectors.T @ (root * Y)).T:
+        dual = vectors @ (inverse * target[:, None])
+        errors += np.sum((dual / diagonal) ** 2, axis=0)
+    return errors
 
 
 def _reach(X):
@@ -245,10 +269,10 @@ def _reach(X):
     return max(1.0, np.abs(X - X.mean(axis=0)).sum(axis=1).mean() / 10)
 
 
-def _descend(X, Y, weights, kernel, order, scales, alpha, penalty, max_iter):
+def _descend(X, Y, weights, kernel, order, scales, alpha, penalty, max_iter, n_rows):
     """Quasi-Newton steps on the log error; one common factor if no penalty is given."""
     n, tied = len(X), penalty is None
-    m = min(n, max(500, n // 4), 1000)
+    m = min(n, n_rows)
     if not tied:
         m = min(m, int(np.sqrt(PAIRS_BYTES / (4 * X.shape[1]))))
     some = order[:m]

@@ -3,6 +3,7 @@
 from functools import partial
 
 from adakern.adaptive.kernel_members import FULL_FACTOR, KernelRidgeMember
+from adakern.adaptive.leave_one_out import SEARCH_ROWS
 from adakern.adaptive.other_members import BoostingMember, ForestMember, LinearMember
 
 __all__ = ["MEMBERS", "default_members", "make_member", "seconds", "start_of_folds"]
@@ -33,8 +34,9 @@ MANY_ROWS = 4000
 ROWS_PER_SCALE = 100
 
 #: Quasi-Newton evaluations for one scale and for scales per feature, and for those that
-#: start from scales of the same member on all rows.
+#: start from scales of the same member on all rows: of this many rows they are kept.
 EVALUATIONS, EVALUATIONS_IN_FOLD = (10, 30), (4, 8)
+ENOUGH_ROWS = SEARCH_ROWS
 
 #: Below so many rows boosting, which splits leaves of eight, has nothing to split.
 FEW_ROWS = 100
@@ -83,6 +85,7 @@ def make_member(
     name,
     *,
     classify,
+    n,
     is_words,
     max_support,
     random_state,
@@ -96,6 +99,8 @@ def make_member(
     name : str
         One of ``MEMBERS``.
     classify : bool
+    n : int
+        Rows of all folds.
     is_words : ndarray of bool, shape (d,)
     max_support : int
     random_state : int
@@ -108,11 +113,14 @@ def make_member(
     if kernel in KERNELS:
         per_feature = name.endswith("-ard")
         known = start is not None and start_name == name
+        evaluations = EVALUATIONS_IN_FOLD if known else EVALUATIONS
+        if known and n >= ENOUGH_ROWS:
+            evaluations = 0, 0
         return KernelRidgeMember(
             kernel,
             start=start,
             per_feature=per_feature,
-            max_iter=(EVALUATIONS_IN_FOLD if known else EVALUATIONS)[per_feature],
+            max_iter=evaluations[per_feature],
             max_support=max_support,
             random_state=random_state,
         )
@@ -147,13 +155,16 @@ def seconds(name, n, d, k, max_support, n_folds):
     if name == "boosting":
         return n_folds * (0.1 + min(k, 15) * (0.1 + 3e-6 * n * d**0.7))
     per_feature = name.endswith("-ard")
-    m = min(n, max(500, n // 4), 1000)
+    m = min(n, SEARCH_ROWS)
     evaluation = 1.2e-10 * m**3 + 6e-9 * m * m * (1 + d / 5)
+    tuning = EVALUATIONS[per_feature] * evaluation
+    if n >= ENOUGH_ROWS:
+        tuning += 80 * evaluation  # ten on twice as many rows
+    else:
+        tuning += n_folds * EVALUATIONS_IN_FOLD[per_feature] * evaluation
     pair = 1e-9 * (5 + d)
     if n > FULL_FACTOR * max_support:
-        tuning = EVALUATIONS[per_feature] * evaluation
         product = 3e-11 * max_support * (n + n_folds * max_support)
         return tuning + max_support * (2 * n * pair + product)
-    steps = EVALUATIONS[per_feature] + n_folds * EVALUATIONS_IN_FOLD[per_feature]
     solves = (n_folds + 1) * n * n * (pair + 1.5e-11 * n)
-    return 0.1 + steps * evaluation + solves
+    return 0.1 + tuning + solves
