@@ -72,6 +72,27 @@ def test_scales_per_feature_find_the_features_that_matter(kernel):
     assert scales[0] > 3 * scales[1:].max()
 
 
+@pytest.mark.parametrize("seed", [0, 3])
+def test_the_search_is_as_good_as_a_grid_on_all_rows(seed):
+    # The best of few rows may be a ridge so small that no step can leave it.
+    rng = np.random.RandomState(seed)
+    X = rng.standard_normal((600, 8))
+    Y = (
+        np.sin(2 * X[:, :1])
+        + X[:, 1:2] * X[:, 2:3]
+        + 0.3 * rng.standard_normal((600, 1))
+    )
+    Y -= Y.mean()
+
+    def error(scales, alpha):
+        K = gram_matrix(X * scales, kernel="rbf", gamma=1.0)
+        return np.mean((Y - leave_one_out(K, Y, alpha)) ** 2)
+
+    found = tune_scales(X, Y, np.ones(600), "rbf", np.random.RandomState(seed))
+    grid = [(2.0**p, 10.0**q) for p in range(-4, 1) for q in range(-4, 1)]
+    assert error(*found) < 1.03 * min(error(*point) for point in grid)
+
+
 def test_ridge_regression_on_merged_rows_has_the_same_solution():
     X, Y, weights = problem()
     index = np.random.default_rng(1).integers(0, len(X), 40)

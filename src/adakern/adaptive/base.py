@@ -325,6 +325,7 @@ class AdaptiveKernel(Estimator):
             is_words=self.reader_.is_words,
             max_support=self.max_support,
             random_state=seed,
+            in_fold=fold is not self.refit_,
             start=start,
             start_name=start_name,
         )

@@ -34,7 +34,9 @@ class KernelRidgeMember:
     start : pair of scales and ridge, default=None
         Where the search starts; found on a grid when None.
     max_iter : int, default=10
-        Quasi-Newton evaluations of the search.
+        Quasi-Newton evaluations of the search on its first rows.
+    most_rows : int, default=2000
+        Rows of its last steps.
     random_state : int, RandomState instance or None, default=None
         Draws the rows of the search and the centres.
 
@@ -59,6 +61,7 @@ class KernelRidgeMember:
         max_support=3000,
         start=None,
         max_iter=10,
+        most_rows=2000,
         random_state=None,
     ):
         self.kernel = kernel
@@ -66,6 +69,7 @@ class KernelRidgeMember:
         self.max_support = max_support
         self.start = start
         self.max_iter = max_iter
+        self.most_rows = most_rows
         self.random_state = random_state
 
     def fit(self, X, Y, weights):
@@ -114,6 +118,7 @@ class KernelRidgeMember:
             start=self.start,
             per_feature=self.per_feature,
             max_iter=self.max_iter,
+            most_rows=self.most_rows,
         )
         return Y, weights
 

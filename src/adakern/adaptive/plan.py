@@ -3,7 +3,7 @@
 from functools import partial
 
 from adakern.adaptive.kernel_members import FULL_FACTOR, KernelRidgeMember
-from adakern.adaptive.leave_one_out import SEARCH_ROWS
+from adakern.adaptive.leave_one_out import FEWEST_ROWS
 from adakern.adaptive.other_members import BoostingMember, ForestMember, LinearMember
 
 __all__ = ["MEMBERS", "default_members", "make_member", "seconds", "start_of_folds"]
@@ -36,7 +36,10 @@ ROWS_PER_SCALE = 100
 #: Quasi-Newton evaluations for one scale and for scales per feature, and for those that
 #: start from scales of the same member on all rows: of this many rows they are kept.
 EVALUATIONS, EVALUATIONS_IN_FOLD = (10, 30), (4, 8)
-ENOUGH_ROWS = SEARCH_ROWS
+ENOUGH_ROWS = 1000
+
+#: Rows of the search's last steps, on all rows and in a fold.
+MOST_ROWS, MOST_ROWS_IN_FOLD = 2000, 1000
 
 #: Below so many rows boosting, which splits leaves of eight, has nothing to split.
 FEW_ROWS = 100
@@ -89,6 +92,7 @@ def make_member(
     is_words,
     max_support,
     random_state,
+    in_fold=False,
     start=None,
     start_name=None,
 ):
@@ -104,6 +108,8 @@ def make_member(
     is_words : ndarray of bool, shape (d,)
     max_support : int
     random_state : int
+    in_fold : bool, default=False
+        Whether it is for the rows of a fold instead of all.
     start : pair of scales and ridge, default=None
         Where a kernel member starts its search.
     start_name : str, default=None
@@ -121,6 +127,7 @@ def make_member(
             start=start,
             per_feature=per_feature,
             max_iter=evaluations[per_feature],
+            most_rows=MOST_ROWS_IN_FOLD if in_fold else MOST_ROWS,
             max_support=max_support,
             random_state=random_state,
         )
@@ -155,13 +162,14 @@ def seconds(name, n, d, k, max_support, n_folds):
     if name == "boosting":
         return n_folds * (0.1 + min(k, 15) * (0.1 + 3e-6 * n * d**0.7))
     per_feature = name.endswith("-ard")
-    m = min(n, SEARCH_ROWS)
-    evaluation = 1.2e-10 * m**3 + 6e-9 * m * m * (1 + d / 5)
-    tuning = EVALUATIONS[per_feature] * evaluation
-    if n >= ENOUGH_ROWS:
-        tuning += 80 * evaluation  # ten on twice as many rows
-    else:
-        tuning += n_folds * EVALUATIONS_IN_FOLD[per_feature] * evaluation
+    evaluations = EVALUATIONS[per_feature]
+    if n < ENOUGH_ROWS:
+        evaluations += n_folds * EVALUATIONS_IN_FOLD[per_feature]
+    tuning, rows = 0.0, FEWEST_ROWS
+    while rows <= MOST_ROWS:
+        m = min(n, rows)
+        tuning += evaluations * (1.2e-10 * m**3 + 6e-9 * m * m * (1 + d / 5))
+        rows, evaluations = 2 * rows, 10 if n > rows else 0
     pair = 1e-9 * (5 + d)
     if n > FULL_FACTOR * max_support:
         product = 3e-11 * max_support * (n + n_folds * max_support)
