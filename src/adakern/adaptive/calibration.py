@@ -44,12 +44,12 @@ class Calibration:
 
         Parameters
         ----------
-        scores : ndarray of shape (n, n_classes)
+        scores : ndarray of shape (n, k)
             What a member says of each class.
         codes : ndarray of shape (n,)
             Number of the class of each row.
-        weights : ndarray
-            Weight of each row, or of each member.
+        weights : ndarray of shape (n,)
+            Of the rows, positive.
         """
         k = scores.shape[1]
         hit = np.arange(k) == codes[:, None]
@@ -81,7 +81,7 @@ class Calibration:
 
         Parameters
         ----------
-        scores : ndarray of shape (n, n_classes)
+        scores : ndarray of shape (n, k)
             What a member says of each class.
         """
         return log_softmax(self.slope_ * scores + self.shift_, axis=1)
@@ -92,10 +92,10 @@ def mix(log_chances, weights):
 
     Parameters
     ----------
-    log_chances : ndarray
+    log_chances : ndarray of shape (n_members, n, k)
         Logarithms of the members' probabilities.
-    weights : ndarray
-        Weight of each row, or of each member.
+    weights : ndarray of shape (n_members,)
+        Of sum 1.
     """
     with np.errstate(divide="ignore"):
         return logsumexp(log_chances + np.log(weights)[:, None, None], axis=0)
@@ -106,12 +106,12 @@ def log_loss(log_chances, codes, weights):
 
     Parameters
     ----------
-    log_chances : ndarray
-        Logarithms of the members' probabilities.
+    log_chances : ndarray of shape (n, k)
+        Logarithms of probabilities.
     codes : ndarray of shape (n,)
         Number of the class of each row.
-    weights : ndarray
-        Weight of each row, or of each member.
+    weights : ndarray of shape (n,)
+        Of the rows, positive.
     """
     picked = log_chances[np.arange(len(codes)), codes]
     return float(-np.average(picked, weights=weights))

@@ -220,8 +220,7 @@ class AdaptiveKernelClassifier(ClassifierMixin, AdaptiveKernel):
 
         Parameters
         ----------
-        X : array of shape (n, d)
-            Rows.
+        X : array-like or DataFrame of shape (n, d)
         """
         read = self._read(X)
         scores = {name: self._scores(name, read) for name in self._used}
@@ -233,8 +232,7 @@ class AdaptiveKernelClassifier(ClassifierMixin, AdaptiveKernel):
 
         Parameters
         ----------
-        X : array of shape (n, d)
-            Rows.
+        X : array-like or DataFrame of shape (n, d)
         """
         codes = self.predict_proba(X).argmax(axis=1)
         return self.classes_[codes]

@@ -211,10 +211,10 @@ def merge_equal_rows(X, Y, weights):
     ----------
     X : array of shape (n, d)
         Rows.
-    Y : ndarray of shape (n, n_targets)
+    Y : ndarray of shape (n, k)
         Targets.
-    weights : ndarray
-        Weight of each row, or of each member.
+    weights : ndarray of shape (n,)
+        Positive.
 
     Examples
     --------

@@ -48,10 +48,10 @@ class ConstantMember:
         ----------
         X : array of shape (n, d)
             Rows.
-        Y : ndarray of shape (n, n_targets)
-            Targets.
-        weights : ndarray
-            Weight of each row, or of each member.
+        Y : ndarray of shape (n, k)
+            Targets, or indicators of the classes.
+        weights : ndarray of shape (n,)
+            Of the rows, positive.
         """
         self.mean_ = np.average(Y, axis=0, weights=weights)
         return self
@@ -90,10 +90,10 @@ class LinearMember:
         ----------
         X : array of shape (n, d)
             Rows.
-        Y : ndarray of shape (n, n_targets)
-            Targets.
-        weights : ndarray
-            Weight of each row, or of each member.
+        Y : ndarray of shape (n, k)
+            Targets, or indicators of the classes.
+        weights : ndarray of shape (n,)
+            Of the rows, positive.
         """
         if self.classify:
             self.model_ = LogisticRegression(max_iter=300)
@@ -160,10 +160,10 @@ class ForestMember:
         ----------
         X : array of shape (n, d)
             Rows.
-        Y : ndarray of shape (n, n_targets)
-            Targets.
-        weights : ndarray
-            Weight of each row, or of each member.
+        Y : ndarray of shape (n, k)
+            Targets, or indicators of the classes.
+        weights : ndarray of shape (n,)
+            Of the rows, positive.
         """
         forests = {
             (False, False): RandomForestRegressor,
@@ -227,10 +227,10 @@ class BoostingMember:
         ----------
         X : array of shape (n, d)
             Rows.
-        Y : ndarray of shape (n, n_targets)
-            Targets.
-        weights : ndarray
-            Weight of each row, or of each member.
+        Y : ndarray of shape (n, k)
+            Targets, or indicators of the classes.
+        weights : ndarray of shape (n,)
+            Of the rows, positive.
         """
         few = np.array([len(np.unique(column)) < MAX_WORDS for column in X.T])
         n_rounds = 150 if len(X) < 2000 else 300

@@ -28,7 +28,6 @@ KERNELS = ("laplacian", "l2-laplacian", "rbf")
 #: scale, which has taken much of the time by then.
 MANY_ROWS = 4000
 
-
 #: From so many rows a column on, scales per feature of all rows are where those of a
 #: fold start: what they know of the rows left out is then little.
 ROWS_PER_SCALE = 100
@@ -72,8 +71,8 @@ def start_of_folds(name, n, d):
         Of the member.
     n : int
         Training rows.
-    d : array of shape (n,)
-        Coefficients of the decision function.
+    d : int
+        Columns.
 
     Examples
     --------

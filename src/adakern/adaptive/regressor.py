@@ -179,8 +179,7 @@ class AdaptiveKernelRegressor(RegressorMixin, AdaptiveKernel):
 
         Parameters
         ----------
-        X : array of shape (n, d)
-            Rows.
+        X : array-like or DataFrame of shape (n, d)
         """
         read = self._read(X)
         values = {name: self._scores(name, read) for name in self._used}
