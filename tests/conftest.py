@@ -1,9 +1,14 @@
-"""Without the extra ``workflow``, the library's tests alone; which tests are slow."""
+"""What is collected without the extra ``workflow``; which tests are slow."""
 
 import re
 from importlib.util import find_spec
 
+import hypothesis
 import pytest
+
+# A busy machine takes any time for an example; no test asserts times.
+hypothesis.settings.register_profile("untimed", deadline=None)
+hypothesis.settings.load_profile("untimed")
 
 commands = ["kills.py", "pictures.py", "slurm.py"]
 of_the_workflow = ["workflow/*", "datasets/test_infer.py", *commands]

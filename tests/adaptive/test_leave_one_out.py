@@ -36,7 +36,7 @@ def test_closed_form_is_leaving_each_row_out(kernel):
     np.testing.assert_allclose(left_out, expected, atol=1e-10)
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(st.sampled_from(KERNELS), st.integers(0, 10**6), st.floats(-3, 2))
 def test_gradient_is_that_of_differences(kernel, seed, log_alpha):
     X, Y, weights = problem(n=15, seed=seed)

@@ -14,7 +14,7 @@ from adakern.adaptive.weights import mixture_weights, squared_error_weights
 integers = st.lists(st.integers(0, 3), min_size=1, max_size=40)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(integers, st.integers(0, 10**6))
 def test_repetitions_are_merged_and_none_is_lost(values, seed):
     rng = np.random.default_rng(seed)
@@ -44,7 +44,7 @@ def test_what_is_merged_does_not_depend_on_the_order():
     np.testing.assert_array_equal(total, same)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(integers, st.integers(2, 6), st.integers(0, 10**6))
 def test_groups_lie_in_one_fold_and_folds_are_even(values, n_folds, seed):
     group = np.unique(values, return_inverse=True)[1]
@@ -147,7 +147,7 @@ def test_a_mixture_is_the_weighted_mean_of_probabilities():
     np.testing.assert_allclose(mixed, 0.3 * chances[0] + 0.7 * chances[1])
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(
     st.integers(1, 60), st.integers(1, 4), st.floats(0.05, 0.95), st.integers(0, 10**6)
 )

@@ -58,7 +58,7 @@ def test_choice_on_some_rows_is_fitted_on_all():
     assert np.corrcoef(model.loo_prediction_, y)[0, 1] > 0.9
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(seed=st.integers(0, 10**6), n_members=st.integers(1, 6))
 def test_greedy_weights_are_no_worse_than_the_best_member(seed, n_members):
     rng = np.random.default_rng(seed)

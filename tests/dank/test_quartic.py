@@ -199,7 +199,7 @@ def test_infinite_eta_is_the_svm_without_a_bias():
     ratio=st.floats(1e-3, 1e3),
     epsilon=st.floats(0.0, 0.5),
 )
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_certificate_bounds_what_is_missing(seed, gamma, C, ratio, epsilon):
     """At any point, gap >= optimum - h; and the solver's point is in the box."""
     rng = np.random.default_rng(seed)

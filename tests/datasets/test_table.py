@@ -30,7 +30,6 @@ def some_table(n=30, d=4, seed=0):
     return X, rng.integers(0, 3, size=n)
 
 
-@settings(deadline=None)
 @given(
     st.lists(
         st.floats(1e-200, 1e200) | st.floats(-1e200, -1e-200) | st.just(0.0),
@@ -68,7 +67,7 @@ def test_decimals_between_two_neighbours_are_stable(tie):
 
 
 @given(st.integers(0, 2**31), st.integers(2, 60), st.integers(1, 6))
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 def test_fingerprint_of_a_noisy_shuffled_copy(seed, n, d):
     rng = np.random.default_rng(seed)
     X, y = some_table(n, d, seed)
@@ -79,7 +78,7 @@ def test_fingerprint_of_a_noisy_shuffled_copy(seed, n, d):
 
 
 @given(st.integers(0, 2**31), st.integers(0, 29), st.integers(0, 3))
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 def test_fingerprint_sees_one_changed_cell(seed, i, j):
     X, y = some_table(seed=seed)
     changed = X.copy()

@@ -26,7 +26,7 @@ def draw(shape, ties=False):
     return np.round(scores) if ties else scores
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(tables)
 def test_ranks_are_one_plus_the_expected_losses(shape):
     """A method's rank is 1 + those that beat it + half of those that tie."""
@@ -35,7 +35,7 @@ def test_ranks_are_one_plus_the_expected_losses(shape):
     np.testing.assert_allclose(mean_ranks(scores), 1 + lost / len(scores))
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(tables)
 def test_wins_and_win_matrix_count_every_set_once(shape):
     scores = draw(shape, ties=True)
@@ -60,7 +60,7 @@ def test_a_failed_cell_has_the_worst_rank():
     assert normalised_errors([[1.0, np.nan, 2.0]]).tolist() == [[0, 1, 1]]
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(tables)
 def test_elo_maximises_the_likelihood_of_bradley_and_terry(shape):
     """Against a general optimiser on the log-likelihood itself."""
@@ -99,7 +99,7 @@ def test_bootstrap_covers_and_is_repeatable():
     assert (few[2] - few[1]).mean() > (high - low).mean()
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(st.integers(1, 15), st.integers(0, 10**6))
 def test_front_is_what_a_loop_finds(n, seed):
     costs, losses = np.random.default_rng(seed).integers(0, 5, size=(2, n))

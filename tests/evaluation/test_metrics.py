@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from sklearn.metrics import (
@@ -29,7 +29,6 @@ labels = arrays(int, 12, elements=st.integers(0, 3))
 values = arrays(float, 9, elements=st.floats(-1e3, 1e3).map(lambda v: round(v, 3)))
 
 
-@settings(deadline=None)
 @given(labels, labels)
 def test_classification_scores_are_those_of_scikit_learn(y, f):
     found = score("classification", y, f, labels=[0, 1, 2, 3])

@@ -45,7 +45,7 @@ def finite_differences(function, theta, step=1e-5):
 
 
 @pytest.mark.parametrize("profile", PROFILES)
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(seed=st.integers(0, 10**6), offset=st.sampled_from([0.0, 100.0]))
 def test_kernel_equals_its_definition(profile, seed, offset):
     X_s, _, X, _, theta = make(seed)

@@ -27,7 +27,7 @@ def blocks_of(K, size=7):
     return [(rows, K[rows]) for rows in slices]
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(
     seed=st.integers(0, 10**6),
     n=st.integers(3, 40),

@@ -33,7 +33,7 @@ def test_exact_selection_and_training_are_their_dense_definitions():
 
 
 @given(st.sampled_from(["uniform", "rpcholesky"]), st.integers(0, 9))
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 def test_the_kernel_is_the_selectors_own(sampling, seed):
     X, y = make_moons(40, noise=0.2, random_state=seed)
     options = {"sampling": sampling, "param_grid": {"gamma": GAMMAS}}

@@ -59,7 +59,7 @@ def test_all_columns_give_the_exact_criterion(problem, name):
     c=st.integers(1, 30),
     repeated=st.booleans(),
 )
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_approximate_is_never_below_exact(seed, gamma, c, repeated):
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(30, 2))

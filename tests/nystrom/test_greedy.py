@@ -25,7 +25,7 @@ def criterion(K, chosen, Y):
 
 
 @given(seed=st.integers(0, 2**16), n_targets=st.integers(1, 3))
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 def test_each_step_lowers_the_criterion_most(seed, n_targets):
     rng = np.random.default_rng(seed)
     l = 25

@@ -69,7 +69,7 @@ def test_clipping_at_percentiles_of_the_training_part():
     assert data.X[0, 0] == 1e9, "the table itself is left alone"
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(st.floats(-1e6, 1e6), st.floats(1e-3, 1e6))
 def test_target_goes_to_standard_units_and_back(centre, spread):
     data = table()

@@ -29,7 +29,7 @@ def splits(data, **settings):
     return make_splits(data, **DEFAULTS | settings)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @example(
     n=12,
     kind="holdout",
