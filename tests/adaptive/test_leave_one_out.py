@@ -1,5 +1,7 @@
 """The closed form against leaving rows out, its gradient against differences."""
 
+import itertools
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -7,8 +9,10 @@ from hypothesis import strategies as st
 
 from adakern.adaptive.kernel_members import KernelRidgeMember, merge_equal_rows
 from adakern.adaptive.leave_one_out import (
+    PAIRS_BYTES,
     LeaveOneOutError,
     leave_one_out,
+    rows_of_search,
     tune_scales,
 )
 from adakern.kernels import gram_matrix
@@ -91,6 +95,24 @@ def test_the_search_is_as_good_as_a_grid_on_all_rows(seed):
     found = tune_scales(X, Y, np.ones(600), "rbf", np.random.RandomState(seed))
     grid = [(2.0**p, 10.0**q) for p in range(-4, 1) for q in range(-4, 1)]
     assert error(*found) < 1.03 * min(error(*point) for point in grid)
+
+
+def test_a_search_without_steps_keeps_its_start():
+    X, Y, weights = problem()
+    start = np.array([0.3, 0.2, 0.1]), 0.5
+    rng = np.random.RandomState(0)
+    assert tune_scales(X, Y, weights, "rbf", rng, start=start, max_iter=0) is start
+
+
+@given(
+    st.integers(1, 10**5), st.integers(1, 5000), st.booleans(), st.integers(500, 4000)
+)
+def test_no_round_of_a_search_repeats_the_rows_before(n, d, per_feature, most_rows):
+    rows = rows_of_search(n, d, per_feature, most_rows)
+    assert rows[-1] <= min(n, most_rows)
+    assert all(now < then <= 2 * now for now, then in itertools.pairwise(rows))
+    if per_feature:
+        assert 8 * d * rows[-1] * (rows[-1] - 1) / 2 <= PAIRS_BYTES
 
 
 def test_ridge_regression_on_merged_rows_has_the_same_solution():

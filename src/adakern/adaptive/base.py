@@ -24,8 +24,8 @@ from adakern.adaptive.plan import (
     MEMBERS,
     default_members,
     make_member,
+    search_of,
     seconds,
-    start_of_folds,
 )
 from adakern.adaptive.table import (
     KernelView,
@@ -275,7 +275,7 @@ class AdaptiveKernel(Estimator):
         others would end after the deadline.
         """
         n = len(table.X)
-        whole = self._unfitted(name, n, seed, self.refit_, name.removesuffix("-ard"))
+        whole = self._unfitted(name, n, seed, self.refit_)
         if isinstance(whole, KernelRidgeMember) and whole.is_nystrom(n):
             fits = self._fit_in_one_pass(name, whole, table)
         else:
@@ -283,11 +283,9 @@ class AdaptiveKernel(Estimator):
                 nobody = np.zeros(len(table.X), dtype=bool)
                 model, _ = _fit_fold(whole, self.refit_.views, table, nobody)
                 self.refit_.models[name] = model
-            n_columns = len(self.refit_.views["kernel"].columns_)
-            start_name = start_of_folds(name, n, n_columns)
             tasks = [
                 delayed(_fit_fold)(
-                    self._unfitted(name, n, seed, fold, start_name),
+                    self._unfitted(name, n, seed, fold),
                     fold.views,
                     table,
                     table.fold == k,
@@ -312,22 +310,23 @@ class AdaptiveKernel(Estimator):
         self.refit_.models[name] = whole
         return [(m, m.predict(X[table.fold == k])) for k, m in enumerate(models)]
 
-    def _unfitted(self, name, n, seed, fold, start_name):
-        """A member for a fold, to start from what another found on all rows."""
-        found, start = self.refit_.models.get(start_name), None
+    def _unfitted(self, name, n, seed, fold):
+        """A member for a fold; its search may start where one on all rows ended."""
+        in_fold = fold is not self.refit_
+        columns = self.refit_.views["kernel"].columns_
+        search = search_of(name, n, len(columns), in_fold)
+        found, start = self.refit_.models.get(search.start), None
         if isinstance(found, KernelRidgeMember):
             views = self.refit_.views["kernel"], fold.views["kernel"]
             start = views[0].carry(found.scales_, views[1]), found.alpha_
         return make_member(
             name,
             classify=self._classifies,
-            n=n,
             is_words=self.reader_.is_words,
             max_support=self.max_support,
             random_state=seed,
-            in_fold=fold is not self.refit_,
+            search=search,
             start=start,
-            start_name=start_name,
         )
 
     def _keep(self, table, y, position, rng):

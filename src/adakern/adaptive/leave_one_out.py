@@ -7,7 +7,7 @@ from scipy.spatial.distance import pdist
 
 from adakern.kernels import gram_matrix
 
-__all__ = ["LeaveOneOutError", "leave_one_out", "tune_scales"]
+__all__ = ["LeaveOneOutError", "leave_one_out", "rows_of_search", "tune_scales"]
 
 #: Ranges of the search, as factors of the median distance and of a kernel's diagonal.
 SCALES = np.logspace(-3, 1, 9)
@@ -16,6 +16,9 @@ RIDGE_BOUNDS = (1e-7, 1e3)
 
 #: Rows of the grid and of the first quasi-Newton steps; those after have twice as many.
 FEWEST_ROWS = 500
+
+#: Quasi-Newton evaluations for one scale, and for each doubling of the rows.
+EVALUATIONS = 10
 
 #: Of points of the grid whose errors are this near to the least, the one of largest
 #: ridge is taken: small ridges follow noise, ever more so the more rows there are.
@@ -205,7 +208,7 @@ def tune_scales(
     per_feature : bool, default=False
     penalty : float, default=1.0
     max_iter : int, default=10
-        Quasi-Newton evaluations on the first 500 rows; 0 returns the start.
+        Quasi-Newton evaluations of the first round; 0 returns the start.
     most_rows : int, default=2000
 
     Returns
@@ -221,18 +224,51 @@ def tune_scales(
     if not max_iter:
         return start
     order = rng.permutation(len(X))
-    data = X, Y, weights, kernel, order
+
+    def first(m):
+        some = order[:m]
+        return X[some], Y[some], weights[some], kernel
+
     if start is None:
-        some = order[:FEWEST_ROWS]
-        start = _best_of_grid(X[some], Y[some], weights[some], kernel)
+        start = _best_of_grid(*first(FEWEST_ROWS))
         if per_feature:
-            start = _descend(*data, *start, None, 10, FEWEST_ROWS)
-    rows, weight = FEWEST_ROWS, penalty if per_feature else None
-    found = _descend(*data, *start, weight, max_iter, rows)
-    while rows < min(len(X), most_rows):
-        rows *= 2
-        found = _descend(*data, *found, weight, 10, rows)
+            start = _descend(*first(FEWEST_ROWS), *start, None, EVALUATIONS)
+    found, penalty = start, penalty if per_feature else None
+    for m in rows_of_search(*X.shape, per_feature, most_rows):
+        found = _descend(*first(m), *found, penalty, max_iter)
+        max_iter = EVALUATIONS
     return found
+
+
+def rows_of_search(n, d, per_feature, most_rows):
+    """How many rows each round of quasi-Newton steps takes: 500, then twice as many.
+
+    Parameters
+    ----------
+    n, d : int
+        Rows and columns there are.
+    per_feature : bool
+        Whether differences of pairs of rows are kept for each feature.
+    most_rows : int
+
+    Returns
+    -------
+    list of int
+
+    Examples
+    --------
+    >>> from adakern.adaptive.leave_one_out import rows_of_search
+    >>> rows_of_search(n=1500, d=10, per_feature=True, most_rows=2000)
+    [500, 1000, 1500]
+    >>> rows_of_search(n=1500, d=100, per_feature=True, most_rows=2000)
+    [500, 819]
+    """
+    fit = int(np.sqrt(PAIRS_BYTES / (4 * (d if per_feature else 1))))
+    last = min(n, most_rows, fit)
+    rows = [min(FEWEST_ROWS, last)]
+    while rows[-1] < last:
+        rows.append(min(2 * rows[-1], last))
+    return rows
 
 
 def _best_of_grid(X, Y, weights, kernel):
@@ -272,16 +308,10 @@ def _reach(X):
     return max(1.0, np.abs(X - X.mean(axis=0)).sum(axis=1).mean() / 10)
 
 
-def _descend(X, Y, weights, kernel, order, scales, alpha, penalty, max_iter, n_rows):
+def _descend(X, Y, weights, kernel, scales, alpha, penalty, max_iter):
     """Quasi-Newton steps on the log error; one common factor if no penalty is given."""
     n, tied = len(X), penalty is None
-    m = min(n, n_rows)
-    if not tied:
-        m = min(m, int(np.sqrt(PAIRS_BYTES / (4 * X.shape[1]))))
-    some = order[:m]
-    error = LeaveOneOutError(
-        X[some] * scales, Y[some], weights[some], kernel, tied=tied
-    )
+    error = LeaveOneOutError(X * scales, Y, weights, kernel, tied=tied)
 
     def objective(p):
         try:
@@ -295,8 +325,8 @@ def _descend(X, Y, weights, kernel, order, scales, alpha, penalty, max_iter, n_r
         if not tied:
             deviation = np.log(scales) + p[:-1]
             deviation -= deviation.mean()
-            value += penalty / m * deviation @ deviation
-            gradient[:-1] += 2 * penalty / m * deviation
+            value += penalty / n * deviation @ deviation
+            gradient[:-1] += 2 * penalty / n * deviation
         return value, gradient
 
     start = np.append(np.zeros(1 if tied else len(scales)), np.log(alpha))

@@ -1,12 +1,20 @@
 """Which members there are, in which order they are tried, what they cost."""
 
 from functools import partial
+from typing import NamedTuple
 
 from adakern.adaptive.kernel_members import FULL_FACTOR, KernelRidgeMember
-from adakern.adaptive.leave_one_out import FEWEST_ROWS
+from adakern.adaptive.leave_one_out import EVALUATIONS, rows_of_search
 from adakern.adaptive.other_members import BoostingMember, ForestMember, LinearMember
 
-__all__ = ["MEMBERS", "default_members", "make_member", "seconds", "start_of_folds"]
+__all__ = [
+    "MEMBERS",
+    "Search",
+    "default_members",
+    "make_member",
+    "search_of",
+    "seconds",
+]
 
 #: Names of all members, the most useful for their time first.
 MEMBERS = (
@@ -29,13 +37,15 @@ KERNELS = ("laplacian", "l2-laplacian", "rbf")
 MANY_ROWS = 4000
 
 #: From so many rows a column on, scales per feature of all rows are where those of a
-#: fold start: what they know of the rows left out is then little.
+#: fold start: what they know of the rows left out is then little. From ENOUGH_ROWS rows
+#: on they also are where those of a fold end.
 ROWS_PER_SCALE = 100
-
-#: Quasi-Newton evaluations for one scale and for scales per feature, and for those that
-#: start from scales of the same member on all rows: of this many rows they are kept.
-EVALUATIONS, EVALUATIONS_IN_FOLD = (10, 30), (4, 8)
 ENOUGH_ROWS = 1000
+
+#: Quasi-Newton evaluations for scales per feature; and in a fold, for one scale and for
+#: scales per feature, starting from scales of the same member on all rows.
+EVALUATIONS_PER_FEATURE = 30
+EVALUATIONS_IN_FOLD = (4, 8)
 
 #: Rows of the search's last steps, on all rows and in a fold.
 MOST_ROWS, MOST_ROWS_IN_FOLD = 2000, 1000
@@ -62,38 +72,55 @@ def default_members(n):
     return tuple(name for name in MEMBERS if name not in without)
 
 
-def start_of_folds(name, n, d):
-    """The member, fitted on all rows, from whose scales a member of a fold starts.
+class Search(NamedTuple):
+    """How a kernel member looks for its scales.
+
+    Attributes
+    ----------
+    start : str
+        The member whose scales on all rows it starts from, if there are any.
+    max_iter : int
+        Quasi-Newton evaluations on the first rows; 0 takes the start as it is.
+    most_rows : int
+        Rows of the last steps.
+    """
+
+    start: str
+    max_iter: int
+    most_rows: int
+
+
+def search_of(name, n, d, in_fold):
+    """The search of a kernel member.
 
     Parameters
     ----------
     name : str
         Of the member.
-    n : int
-        Training rows.
-    d : int
-        Columns.
+    n, d : int
+        Rows of all folds and columns.
+    in_fold : bool
+        Whether it is for the rows of a fold instead of all.
 
     Examples
     --------
-    >>> from adakern.adaptive.plan import start_of_folds
-    >>> start_of_folds("rbf-ard", n=1000, d=10), start_of_folds("rbf-ard", n=500, d=10)
-    ('rbf-ard', 'rbf')
+    >>> from adakern.adaptive.plan import search_of
+    >>> search_of("rbf-ard", n=1000, d=10, in_fold=False)
+    Search(start='rbf', max_iter=30, most_rows=2000)
+    >>> search_of("rbf-ard", n=1000, d=10, in_fold=True)
+    Search(start='rbf-ard', max_iter=0, most_rows=1000)
     """
-    return name if n >= ROWS_PER_SCALE * d else name.removesuffix("-ard")
+    tied = name.removesuffix("-ard")
+    per_feature = name != tied
+    if in_fold and not (per_feature and n < ROWS_PER_SCALE * d):
+        steps = 0 if n >= ENOUGH_ROWS else EVALUATIONS_IN_FOLD[per_feature]
+        return Search(name, steps, MOST_ROWS_IN_FOLD)
+    steps = EVALUATIONS_PER_FEATURE if per_feature else EVALUATIONS
+    return Search(tied, steps, MOST_ROWS_IN_FOLD if in_fold else MOST_ROWS)
 
 
 def make_member(
-    name,
-    *,
-    classify,
-    n,
-    is_words,
-    max_support,
-    random_state,
-    in_fold=False,
-    start=None,
-    start_name=None,
+    name, *, classify, is_words, max_support, random_state, search=None, start=None
 ):
     """An unfitted member of that name.
 
@@ -102,31 +129,22 @@ def make_member(
     name : str
         One of ``MEMBERS``.
     classify : bool
-    n : int
-        Rows of all folds.
     is_words : ndarray of bool, shape (d,)
     max_support : int
     random_state : int
-    in_fold : bool, default=False
-        Whether it is for the rows of a fold instead of all.
+    search : Search, default=None
+        How a kernel member looks for its scales.
     start : pair of scales and ridge, default=None
-        Where a kernel member starts its search.
-    start_name : str, default=None
-        The member that found them.
+        Where it starts; on a grid when None.
     """
     kernel = name.removesuffix("-ard")
     if kernel in KERNELS:
-        per_feature = name.endswith("-ard")
-        known = start is not None and start_name == name
-        evaluations = EVALUATIONS_IN_FOLD if known else EVALUATIONS
-        if known and n >= ENOUGH_ROWS:
-            evaluations = 0, 0
         return KernelRidgeMember(
             kernel,
             start=start,
-            per_feature=per_feature,
-            max_iter=evaluations[per_feature],
-            most_rows=MOST_ROWS_IN_FOLD if in_fold else MOST_ROWS,
+            per_feature=name != kernel,
+            max_iter=search.max_iter,
+            most_rows=search.most_rows,
             max_support=max_support,
             random_state=random_state,
         )
@@ -160,18 +178,22 @@ def seconds(name, n, d, k, max_support, n_folds):
         return n_folds * (0.1 + slower * 1.5e-5 * n * d**0.7)
     if name == "boosting":
         return n_folds * (0.1 + min(k, 15) * (0.1 + 3e-6 * n * d**0.7))
-    per_feature = name.endswith("-ard")
-    evaluations = EVALUATIONS[per_feature]
-    if n < ENOUGH_ROWS:
-        evaluations += n_folds * EVALUATIONS_IN_FOLD[per_feature]
-    tuning, rows = 0.0, FEWEST_ROWS
-    while rows <= MOST_ROWS:
-        m = min(n, rows)
-        tuning += evaluations * (1.2e-10 * m**3 + 6e-9 * m * m * (1 + d / 5))
-        rows, evaluations = 2 * rows, 10 if n > rows else 0
+    tuning = _seconds_of_search(name, n, d, in_fold=False)
+    tuning += n_folds * _seconds_of_search(name, n, d, in_fold=True)
     pair = 1e-9 * (5 + d)
     if n > FULL_FACTOR * max_support:
         product = 3e-11 * max_support * (n + n_folds * max_support)
         return tuning + max_support * (2 * n * pair + product)
     solves = (n_folds + 1) * n * n * (pair + 1.5e-11 * n)
     return 0.1 + tuning + solves
+
+
+def _seconds_of_search(name, n, d, in_fold):
+    search, per_feature = search_of(name, n, d, in_fold), name.endswith("-ard")
+    if not search.max_iter:
+        return 0.0
+    total, steps = 0.0, search.max_iter
+    for m in rows_of_search(n, d, per_feature, search.most_rows):
+        total += steps * (1.2e-10 * m**3 + 6e-9 * m * m * (1 + d / 5))
+        steps = EVALUATIONS
+    return total
