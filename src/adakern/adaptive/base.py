@@ -17,6 +17,7 @@ from sklearn.utils.validation import (
 from adakern._utils.base import Estimator
 from adakern._utils.threads import one_blas_thread
 from adakern._utils.warn import warn_user
+from adakern.adaptive.equal_rows import EqualRows
 from adakern.adaptive.folds import assign_folds, merge_repetitions
 from adakern.adaptive.kernel_members import FULL_FACTOR, KernelRidgeMember
 from adakern.adaptive.other_members import ConstantMember
@@ -174,15 +175,17 @@ class AdaptiveKernel(Estimator):
             )
         return list(dict.fromkeys(self.members))
 
-    def _fit(self, X, y, sample_weight, *, codes=None):
+    def _fit(self, X, y, sample_weight, *, codes=None, class_weights=None):
         """Learn all members from X, as validated, and numbers y of shape (n,).
 
-        ``codes`` are y's for a classification: integers from 0.
+        ``codes`` are y's for a classification: integers from 0; ``class_weights``, of
+        each row, multiply its weight.
         """
         started = time.perf_counter()
         names = self._member_names(len(y))
         rng = check_random_state(self.random_state)
-        weights = _check_sample_weight(sample_weight, X, dtype=np.float64)
+        counts = _check_sample_weight(sample_weight, X, dtype=np.float64)
+        weights = counts if class_weights is None else counts * class_weights
         if (weights < 0).any():
             raise ValueError("sample_weight holds negative weights")
         if not (weights > 0).any():
@@ -203,6 +206,14 @@ class AdaptiveKernel(Estimator):
         with one_blas_thread(len(rows)):
             self._learn(names, table, rng, started)
         self._weigh(table, y[rows])
+        used = position >= 0
+        self.equal_rows_ = EqualRows().fit(
+            table.X,
+            table.Y,
+            np.bincount(position[used], counts[used]),
+            group,
+            self._merged_oof.reshape(table.Y.shape),
+        )
         self._keep(table, y[rows], position, rng)
         return self
 

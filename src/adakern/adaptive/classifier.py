@@ -64,6 +64,8 @@ class AdaptiveKernelClassifier(ClassifierMixin, AdaptiveKernel):
         Accuracy of these.
     oof_log_loss_ : float
     feature_importances_ : ndarray of shape (d,)
+    equal_rows_ : EqualRows
+        What targets of equal training rows say; ``prior_rows_`` is infinite if nothing.
     fold_models_ : list
         What was learned in each fold.
     n_features_in_ : int
@@ -137,9 +139,8 @@ class AdaptiveKernelClassifier(ClassifierMixin, AdaptiveKernel):
         check_classification_targets(y)
         self.classes_, codes = np.unique(y, return_inverse=True)
         weights = _check_sample_weight(sample_weight, X, dtype=np.float64)
-        if self.class_weight is not None:
-            weights = weights * self._class_weights(y, weights)
-        return self._fit(X, codes, weights, codes=codes)
+        class_weights = self._class_weights(y, weights)
+        return self._fit(X, codes, weights, codes=codes, class_weights=class_weights)
 
     def _class_weights(self, y, weights):
         """Of each row; "balanced" counts a row as often as it weighs."""
@@ -225,7 +226,8 @@ class AdaptiveKernelClassifier(ClassifierMixin, AdaptiveKernel):
         read = self._read(X)
         scores = {name: self._scores(name, read) for name in self._used}
         chances = np.exp(self._blended(scores, read))
-        return chances / chances.sum(axis=1, keepdims=True)
+        chances /= chances.sum(axis=1, keepdims=True)
+        return self.equal_rows_.adjust(read, chances)
 
     def predict(self, X):
         """The most probable class of each of the rows X (n, d).

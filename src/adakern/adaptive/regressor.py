@@ -61,6 +61,8 @@ class AdaptiveKernelRegressor(RegressorMixin, AdaptiveKernel):
     oof_score_ : float
         R² of these.
     feature_importances_ : ndarray of shape (d,)
+    equal_rows_ : EqualRows
+        What targets of equal training rows say; ``prior_rows_`` is infinite if nothing.
     fold_models_ : list
         What was learned in each fold.
     refit_ : object
@@ -183,7 +185,10 @@ class AdaptiveKernelRegressor(RegressorMixin, AdaptiveKernel):
         """
         read = self._read(X)
         values = {name: self._scores(name, read) for name in self._used}
-        return self._blended(values, read) * self._unit
+        return self._adjusted(read, self._blended(values, read)) * self._unit
+
+    def _adjusted(self, read, predicted):
+        return self.equal_rows_.adjust(read, predicted[:, None])[:, 0]
 
     def predict_interval(self, X, coverage=0.9):
         """Intervals that hold new targets with a given probability.
@@ -210,7 +215,10 @@ class AdaptiveKernelRegressor(RegressorMixin, AdaptiveKernel):
         )
         read = self._read(X)
         predictions = np.array(
-            [self._fold_prediction(fold, read) for fold in self.fold_models_]
+            [
+                self._adjusted(read, self._fold_prediction(fold, read))
+                for fold in self.fold_models_
+            ]
         )
         bounds = cv_plus(predictions, self._residuals, self._fold_of_row, coverage)
         return bounds * self._unit

@@ -1,0 +1,92 @@
+"""What equal rows say, against leaving rows out one by one and a known variance."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from adakern import AdaptiveKernelClassifier, AdaptiveKernelRegressor
+from adakern.adaptive.equal_rows import PRIORS, EqualRows
+
+
+def kinds(n_kinds, between, within, seed=0):
+    """Groups of one to four equal rows; targets vary between and within groups."""
+    rng = np.random.default_rng(seed)
+    group = np.repeat(np.arange(n_kinds), rng.integers(1, 5, n_kinds))
+    Y = between * rng.standard_normal(n_kinds)[group]
+    Y += within * rng.standard_normal(len(group))
+    return group[:, None] / 3, Y[:, None], group
+
+
+@pytest.mark.parametrize(("between", "within"), [(1.0, 1.0), (1.0, 0.3), (0.3, 1.0)])
+def test_the_prior_is_the_ratio_of_variances(between, within):
+    X, Y, group = kinds(2000, between, within)
+    equal = EqualRows().fit(X, Y, np.ones(len(Y)), group, np.zeros(Y.shape))
+    assert 0.5 < equal.prior_rows_ / (within / between) ** 2 < 2
+
+
+@given(st.integers(0, 10**6))
+def test_the_prior_is_that_of_leaving_out_each_row(seed):
+    X, Y, group = kinds(30, 1.0, 0.4, seed)
+    predicted = np.random.default_rng(seed).standard_normal(30)[group, None] / 2
+
+    def error(prior):
+        total = 0.0
+        for i in range(len(Y)):
+            others = (group == group[i]) & (np.arange(len(Y)) != i)
+            estimate = prior * predicted[i, 0] + Y[others, 0].sum()
+            estimate /= prior + others.sum()
+            total += (Y[i, 0] - estimate) ** 2
+        return total
+
+    equal = EqualRows().fit(X, Y, np.ones(len(Y)), group, predicted)
+    best = min(PRIORS, key=error)
+    assert equal.prior_rows_ in (best, np.inf)
+
+
+def test_counts_are_repetitions():
+    X, Y, group = kinds(40, 1.0, 0.3)
+    counts = np.random.default_rng(0).integers(1, 4, len(Y)).astype(float)
+    index = np.repeat(np.arange(len(Y)), counts.astype(int))
+    zeros = np.zeros(Y.shape)
+    counted = EqualRows().fit(X, Y, counts, group, zeros)
+    copied = EqualRows().fit(
+        X[index], Y[index], np.ones(len(index)), group[index], zeros[index]
+    )
+    assert counted.prior_rows_ == copied.prior_rows_ < np.inf
+    np.testing.assert_allclose(counted.adjust(X, zeros), copied.adjust(X, zeros))
+    weighted = EqualRows().fit(X, Y, counts / 2, group, zeros)
+    assert weighted.prior_rows_ == np.inf
+
+
+def test_rows_with_gaps_and_negative_zeros_are_equal():
+    group = np.arange(20) // 2
+    X = np.column_stack([np.zeros(20), np.full(20, np.nan), group])
+    Y = np.where(group % 2, 5.0, -5.0)[:, None]
+    equal = EqualRows().fit(X, Y, np.ones(20), group, np.zeros((20, 1)))
+    new = np.array([[-0.0, np.nan, 1.0], [0.0, np.nan, 1.5]])
+    assert equal.adjust(new, np.zeros((2, 1)))[:, 0] == pytest.approx([5, 0], abs=0.1)
+
+
+@pytest.mark.parametrize(
+    "estimator", [AdaptiveKernelRegressor, AdaptiveKernelClassifier]
+)
+def test_one_case_entered_twice_is_known_the_third_time(estimator):
+    rng = np.random.default_rng(0)
+    X, y = (
+        np.repeat(rng.standard_normal((60, 3)), 2, axis=0),
+        np.repeat(rng.integers(0, 2, 60), 2),
+    )
+    model = estimator(members=["linear"], random_state=0).fit(X, y)
+    np.testing.assert_allclose(model.predict(X), y, atol=0.02)
+    assert model.oof_score_ < 0.75  # of rows that are new
+    if estimator is AdaptiveKernelRegressor:
+        low, high = model.predict_interval(X).T
+        assert np.all((low <= model.predict(X)) & (model.predict(X) <= high))
+
+
+def test_different_cases_of_one_kind_say_little():
+    rng = np.random.default_rng(0)
+    X, y = np.repeat(np.arange(30.0), 5)[:, None], rng.standard_normal(150)
+    model = AdaptiveKernelRegressor(members=["linear"], random_state=0).fit(X, y)
+    assert model.equal_rows_.prior_rows_ == np.inf
