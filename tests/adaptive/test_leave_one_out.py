@@ -127,11 +127,30 @@ def test_ridge_regression_on_merged_rows_has_the_same_solution():
     )
     member = KernelRidgeMember("rbf")
     member.alpha_ = 0.1
-    Z, targets, total = merged
+    Z, targets, total, _ = merged
     member._solve_in_full(np.sqrt(0.5) * Z, targets, total)
     new = gram_matrix(X, Z, kernel="rbf", gamma=0.5) @ member.dual_coef_
     expected = gram_matrix(X, X[index], kernel="rbf", gamma=0.5) @ dual
     np.testing.assert_allclose(new, expected, rtol=1e-8)
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_left_out_is_fitting_without_each_kind_of_row(kernel):
+    X, Y, weights = problem()
+    X[1::5] = X[::5]
+    fold = KernelRidgeMember(kernel, random_state=0).fit(X[:18], Y[:18], weights[:18])
+    expected = np.empty_like(Y)
+    scaled, weights = X * fold.scales_, weights / weights.sum()
+    for i in range(len(X)):
+        rest = (X[i] != X).any(axis=1)
+        K = gram_matrix(scaled[rest], kernel=kernel, gamma=1.0)
+        # Merged, there are 20 different rows of mean weight 1.
+        A = K + fold.alpha_ * np.diag(1 / (20 * weights[rest]))
+        dual = np.linalg.solve(A, Y[rest] - fold.intercept_)
+        cross = gram_matrix(scaled[i : i + 1], scaled[rest], kernel=kernel, gamma=1.0)
+        expected[i] = cross[0] @ dual + fold.intercept_
+    left_out = fold.left_out(X, Y, weights)
+    np.testing.assert_allclose(left_out, expected, rtol=1e-6, atol=1e-8)
 
 
 def test_all_rows_as_centres_are_the_full_solution():

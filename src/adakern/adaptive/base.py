@@ -22,6 +22,7 @@ from adakern.adaptive.folds import assign_folds, merge_repetitions
 from adakern.adaptive.kernel_members import FULL_FACTOR, KernelRidgeMember
 from adakern.adaptive.other_members import ConstantMember
 from adakern.adaptive.plan import (
+    ENOUGH_ROWS,
     MEMBERS,
     default_members,
     make_member,
@@ -199,7 +200,8 @@ class AdaptiveKernel(Estimator):
         table = Table(
             read[rows], self._targets(y[rows]), total * len(total) / total.sum(), fold
         )
-        self._oof = {}
+        # What members predict for rows left out: of a whole fold, and of the row alone.
+        self._of_folds, self._oof = {}, {}
         self.fold_models_ = [self._unfitted_fold(table) for _ in range(table.n_folds)]
         self.refit_ = self._unfitted_fold(table)
         self._seconds = {}
@@ -291,9 +293,8 @@ class AdaptiveKernel(Estimator):
             fits = self._fit_in_one_pass(name, whole, table)
         else:
             if whole.refit:
-                nobody = np.zeros(len(table.X), dtype=bool)
-                model, _ = _fit_fold(whole, self.refit_.views, table, nobody)
-                self.refit_.models[name] = model
+                X = self.refit_.views[whole.view].transform(table.X)
+                self.refit_.models[name] = _fitted(whole, X, table.Y, table.weights)
             tasks = [
                 delayed(_fit_fold)(
                     self._unfitted(name, n, seed, fold),
@@ -307,11 +308,11 @@ class AdaptiveKernel(Estimator):
         if not fits:
             self.refit_.models.pop(name, None)
             return False
-        oof = np.empty(table.Y.shape)
-        for k, (model, predicted) in enumerate(fits):
+        oof = np.empty((2, *table.Y.shape))
+        for k, (model, *predicted) in enumerate(fits):
             self.fold_models_[k].models[name] = model
-            oof[table.fold == k] = predicted
-        self._oof[name] = np.clip(oof, *self.refit_.bounds)
+            oof[:, table.fold == k] = predicted
+        self._of_folds[name], self._oof[name] = np.clip(oof, *self.refit_.bounds)
         return True
 
     def _fit_in_one_pass(self, name, member, table):
@@ -319,7 +320,8 @@ class AdaptiveKernel(Estimator):
         X = self.refit_.views[member.view].transform(table.X)
         *models, whole = member.fit_folds(X, table.Y, table.weights, table.fold)
         self.refit_.models[name] = whole
-        return [(m, m.predict(X[table.fold == k])) for k, m in enumerate(models)]
+        values = [m.predict(X[table.fold == k]) for k, m in enumerate(models)]
+        return list(zip(models, values, values, strict=True))
 
     def _unfitted(self, name, n, seed, fold):
         """A member for a fold; its search may start where one on all rows ended."""
@@ -348,7 +350,7 @@ class AdaptiveKernel(Estimator):
         probe = np.sort(rng.permutation(len(y))[:PROBE_ROWS])
         self._probe = (table.X[probe], y[probe], table.fold[probe])
         self._position = position
-        del self._oof, self._seconds
+        del self._oof, self._of_folds, self._seconds
 
     def _set_members(self, weights, scores):
         """Fill the table of members; those of little weight get none."""
@@ -436,13 +438,28 @@ def _varies(A):
     return not same.all()
 
 
-def _fit_fold(member, views, table, left_out):
-    """The member learned without the rows left out, and what it predicts for them."""
-    view, train = views[member.view], ~left_out
-    X, Y = view.transform(table.X[train]), table.Y[train]
+def _fitted(member, X, Y, weights):
+    """The member, or the mean where there is nothing to learn from, fitted."""
     if not (_varies(X) and _varies(Y)):
         member = ConstantMember(member)
-    member.fit(X, Y, table.weights[train])
-    if not left_out.any():
-        return member, np.empty((0, Y.shape[1]))
-    return member, member.predict(view.transform(table.X[left_out]))
+    member.fit(X, Y, weights)
+    return member
+
+
+def _fit_fold(member, views, table, left_out):
+    """The member learned without the rows left out, and what it predicts for them.
+
+    Twice: by itself, and as if it knew all other rows, where that has a closed form.
+    Kernel members are refitted on all rows; what four fifths of few rows without noise
+    predict is much worse than that, and the members would count for too little.
+    """
+    X, train = views[member.view].transform(table.X), ~left_out
+    member = _fitted(member, X[train], table.Y[train], table.weights[train])
+    predicted = member.predict(X[left_out])
+    if not isinstance(member, KernelRidgeMember) or len(X) >= ENOUGH_ROWS:
+        return member, predicted, predicted
+    try:
+        values = member.left_out(X, table.Y, table.weights)
+    except np.linalg.LinAlgError:  # the ridge is too small for all rows
+        return member, predicted, predicted
+    return member, predicted, values[left_out]

@@ -7,7 +7,7 @@ from sklearn.utils import check_random_state
 
 from adakern._utils.memory import require_memory
 from adakern._utils.threads import one_blas_thread
-from adakern.adaptive.leave_one_out import tune_scales
+from adakern.adaptive.leave_one_out import leave_one_out, tune_scales
 from adakern.kernels import BLOCK_BYTES, gram_matrix, kernel_product, row_blocks
 from adakern.linalg import add_to_diagonal, factorised
 
@@ -88,7 +88,7 @@ class KernelRidgeMember:
         """
         if self.is_nystrom(len(X)):
             return self.fit_folds(X, Y, weights, np.zeros(len(X), dtype=int))[-1]
-        X, Y, weights = merge_equal_rows(X, Y, weights)
+        X, Y, weights, _ = merge_equal_rows(X, Y, weights)
         with one_blas_thread(len(X)):
             rng = check_random_state(self.random_state)
             Y, weights = self._tune(X, Y, weights, rng)
@@ -176,6 +176,33 @@ class KernelRidgeMember:
         K = add_to_diagonal(self._gram(Z), self.alpha_ / weights)
         self.support_, self.dual_coef_ = Z, _solve(K, Y)
 
+    def left_out(self, X, Y, weights):
+        """What it would predict for each row if all others were known.
+
+        Scales and ridge stay; coefficients are, in closed form, of all other rows. Rows
+        equal to the one that is predicted are left out with it.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n, d)
+        Y : ndarray of shape (n, k)
+        weights : ndarray of shape (n,)
+            Positive.
+
+        Returns
+        -------
+        ndarray of shape (n, k)
+        """
+        X, Y, weights, place = merge_equal_rows(X, Y, weights)
+        with one_blas_thread(len(X)):
+            values = leave_one_out(
+                self._gram(X * self.scales_),
+                Y - self.intercept_,
+                self.alpha_,
+                weights / weights.mean(),
+            )
+        return (values + self.intercept_)[place]
+
     def _gram(self, A, B=None):
         return gram_matrix(A, B, kernel=self.kernel, gamma=1.0)
 
@@ -216,17 +243,25 @@ def merge_equal_rows(X, Y, weights):
     weights : ndarray of shape (n,)
         Positive.
 
+    Returns
+    -------
+    rows : ndarray of shape (m, d)
+    means : ndarray of shape (m, k)
+    total : ndarray of shape (m,)
+    place : ndarray of shape (n,)
+        For each row of X the place of its equal.
+
     Examples
     --------
     >>> import numpy as np
     >>> from adakern.adaptive.kernel_members import merge_equal_rows
     >>> merge_equal_rows(np.zeros((2, 1)), np.array([[1.0], [3.0]]), np.ones(2))
-    (array([[0.]]), array([[2.]]), array([2.]))
+    (array([[0.]]), array([[2.]]), array([2.]), array([0, 0]))
     """
-    rows, inverse = np.unique(X, axis=0, return_inverse=True)
+    rows, place = np.unique(X, axis=0, return_inverse=True)
     if len(rows) == len(X):
-        return X, Y, weights
-    inverse = inverse.ravel()
-    total = np.bincount(inverse, weights)
-    sums = [np.bincount(inverse, weights * y) for y in Y.T]
-    return rows, np.column_stack(sums) / total[:, None], total
+        return X, Y, weights, np.arange(len(X))
+    place = place.ravel()
+    total = np.bincount(place, weights)
+    sums = [np.bincount(place, weights * y) for y in Y.T]
+    return rows, np.column_stack(sums) / total[:, None], total, place

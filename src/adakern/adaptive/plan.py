@@ -8,6 +8,7 @@ from adakern.adaptive.leave_one_out import EVALUATIONS, rows_of_search
 from adakern.adaptive.other_members import BoostingMember, ForestMember, LinearMember
 
 __all__ = [
+    "ENOUGH_ROWS",
     "MEMBERS",
     "Search",
     "default_members",
@@ -37,9 +38,11 @@ KERNELS = ("laplacian", "l2-laplacian", "rbf")
 MANY_ROWS = 4000
 
 #: From so many rows a column on, scales per feature of all rows are where those of a
-#: fold start: what they know of the rows left out is then little. From ENOUGH_ROWS rows
-#: on they also are where those of a fold end.
+#: fold start: what they know of the rows left out is then little.
 ROWS_PER_SCALE = 100
+
+#: From so many rows on, scales that a fold starts from are also where they end, and
+#: four fifths of the rows predict nearly as well as all.
 ENOUGH_ROWS = 1000
 
 #: Quasi-Newton evaluations for scales per feature; and in a fold, for one scale and for

@@ -143,10 +143,10 @@ class AdaptiveKernelRegressor(RegressorMixin, AdaptiveKernel):
             weights = squared_error_weights(
                 predictions, y, table.weights, prior=PRIOR_ROWS
             )
-        weights = self._set_members(weights, scores)
-        oof = weights @ predictions if len(predictions) else np.full(len(y), y.mean())
-        self._residuals, self._fold_of_row = np.abs(y - oof), table.fold
-        self._merged_oof = oof
+        self._set_members(weights, scores)
+        self._merged_oof = oof = self._blended(self._oof, y)
+        self._residuals = np.abs(y - self._blended(self._of_folds, y))
+        self._fold_of_row = table.fold
         self.oof_score_ = (
             float(r2_score(y, oof, sample_weight=table.weights))
             if len(y) > 1
