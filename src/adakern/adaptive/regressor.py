@@ -79,7 +79,8 @@ class AdaptiveKernelRegressor(RegressorMixin, AdaptiveKernel):
     -----
     A numeric column is standardised with its tails bent to a logarithm; words become
     indicators; gaps take the median with an indicator of their own. Equal rows are
-    never on both sides of a fold, and count as one row of their summed weight. No
+    never on both sides of a fold, and count as one row of their summed weight; where
+    their targets agree, a new row that equals them gets these instead of the blend. No
     member predicts farther beyond the range of the training targets than half of it.
 
     Examples
