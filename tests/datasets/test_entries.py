@@ -25,9 +25,9 @@ from adakern.datasets import (
 )
 from adakern.datasets.describe import unchecked
 from adakern.datasets.synthetic import monks_rule
+from mirror import MIRROR, needs_mirror
 
 ROOT = Path(__file__).parents[2]
-MIRROR = ROOT.parent / "shared" / "data"
 PATHS = sorted((ROOT / "conf" / "dataset").glob("*.yaml"))
 ENTRIES = {path.stem: read_entry(path) for path in PATHS}
 BROUGHT_ALONG = {"features", "cifar10"}
@@ -36,10 +36,6 @@ FROM_FILES = [
     name for name, e in ENTRIES.items() if e.files and name not in NOT_MIRRORED
 ]
 LOADED = [name for name, e in ENTRIES.items() if e.loader and name != "covtype-like"]
-
-needs_mirror = pytest.mark.skipif(
-    not MIRROR.is_dir(), reason="no data mirror at ../shared/data"
-)
 
 
 @pytest.fixture(scope="module")

@@ -19,16 +19,12 @@ from adakern.datasets import (
 from adakern.datasets.registry import read_suite
 from adakern.datasets.splits import read_splits
 from adakern.datasets.suite import expand_suite
+from mirror import MIRROR, needs_mirror
 
 ROOT = Path(__file__).parents[2]
 SUITES = ROOT / "conf" / "suite"
-MIRROR = ROOT.parent / "shared" / "data"
 NAMES = ["uci121", "uci_regression"]
 SMALL = {"uci121": ["trains", "iris", "lenses"], "uci_regression": ["yacht", "energy"]}
-
-needs_mirror = pytest.mark.skipif(
-    not (MIRROR / "uci121").is_dir(), reason="no suites in a mirror ../shared/data"
-)
 
 
 def entries(name):
