@@ -146,6 +146,25 @@ def test_every_figure_has_a_text_alternative(reported):
         assert swatch or (svg["role"] == "img" and svg["aria-label"])
 
 
+def test_a_page_of_many_data_sets_stays_light(tmp_path):
+    methods = [f"method-{i}" for i in range(11)]
+    records = [
+        make_record(f"set-{i}", method, repeat)
+        for i in range(21)
+        for method in methods
+        for repeat in range(2)
+    ]
+    compare(write_records(tmp_path, records), tmp_path)
+    report(tmp_path, CONFIG)
+    text = (tmp_path / "report.html").read_text()
+    assert len(text) < 1_000_000
+    (label,) = [svg["aria-label"] for svg in Page(text).svgs if svg.get("role")]
+    assert label.startswith("Average rank")
+    assert "drawn for up to 20" in text
+    assert "(1155) are in <code>ttest.csv</code>" in text
+    assert (tmp_path / "ttest.csv").read_text().count("accuracy") >= 1155
+
+
 def test_the_main_table_shows_the_summary(reported):
     out, text = reported
     summary = pd.read_csv(out / "summary.csv")

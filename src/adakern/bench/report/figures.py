@@ -22,6 +22,7 @@ from adakern.evaluation import GREATER_IS_BETTER, MAIN_METRIC
 
 __all__ = [
     "MIN_DATASETS",
+    "MOST_PANELS",
     "SEARCH_SCORE",
     "STYLE",
     "colour",
@@ -54,6 +55,8 @@ SEARCH_SCORE = {
     "classification": "Accuracy in the search (%)",
     "regression": "Negative mean squared error in the search",
 }
+#: Data sets up to which a figure that has a panel for each is drawn.
+MOST_PANELS = 20
 
 
 def save_svg(figure, path):

@@ -5,6 +5,7 @@ import re
 from adakern.bench.config.sweeps import base_name
 from adakern.bench.report.curves import read_search, search_curves
 from adakern.bench.report.figures import (
+    MOST_PANELS,
     SEARCH_SCORE,
     inline_svg,
     plot_search,
@@ -78,7 +79,7 @@ def _search_figures(out, method, rows, style):
         tables = {d: read_search(out, d, method) for d in of_task["dataset"].unique()}
         curves = {d: search_curves(t) for d, t in tables.items() if t is not None}
         curves = {dataset: by_axis for dataset, by_axis in curves.items() if by_axis}
-        if not curves:
+        if not 0 < len(curves) <= MOST_PANELS:
             continue
         text = (
             f"{SEARCH_SCORE[task]} of {method}: for each value of a parameter, the "

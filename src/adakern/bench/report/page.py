@@ -11,6 +11,7 @@ from markupsafe import Markup
 from adakern._utils.files import atomic_path, plain
 from adakern.bench.config.sweeps import base_name
 from adakern.bench.report.figures import (
+    MOST_PANELS,
     inline_svg,
     plot_boxes,
     plot_critical_difference,
@@ -41,6 +42,9 @@ _DETAILS = {
     + [("", "rank"), ("", "n_support"), ("", "n_iter")]
     for task, metrics in METRICS.items()
 }
+#: Tests of pairs that the page still lists; more are in its folder's ttest.csv.
+_MOST_TESTS = 1000
+
 _PARTS = {"test": "test part", "train": "training part", "": ""}
 
 
@@ -113,6 +117,7 @@ def _environment():
         lstrip_blocks=True,
     )
     environment.globals |= {"display": display, "labels": LABELS, "marks": MARKS}
+    environment.globals |= {"most_panels": MOST_PANELS, "most_tests": _MOST_TESTS}
     environment.filters |= {"links": links, "duration": duration}
     return environment
 
@@ -190,7 +195,7 @@ def _task_figures(task, solves, ranks, styles, table):
             "under one bar do not differ by Nemenyi's test at the 5 % level.",
         )
     }
-    if finished.any():
+    if 0 < solves.loc[finished, "dataset"].nunique() <= MOST_PANELS:
         drawn["repeats"] = (
             plot_boxes(solves, task, styles, [row.method for row in table]),
             f"{label} on the test part, every repeat a mark; boxes are quartiles. The "
