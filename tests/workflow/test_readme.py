@@ -24,11 +24,27 @@ def yaml_blocks():
     return found | {("experiment", name): text for text, name in experiments}
 
 
-def test_the_first_example_prints_what_readme_says(capsys):
-    (code,) = re.findall(r"```python\n(.*?)```", README.read_text(), re.S)
+@pytest.fixture
+def example(request, capsys):
+    """What a Python example prints, and what README says that it prints."""
+    code = re.findall(r"```python\n(.*?)```", README.read_text(), re.S)[request.param]
     exec(compile(code, "README.md", "exec"), {})
-    said = [line[2:] for line in code.splitlines() if line.startswith("# R2")]
-    assert capsys.readouterr().out.splitlines() == said
+    said = [line[2:] for line in code.splitlines() if line.startswith("# ")]
+    return capsys.readouterr().out.splitlines(), said
+
+
+@pytest.mark.parametrize("example", [0], indirect=True)
+def test_the_flagship_prints_what_readme_says(example):
+    printed, said = example
+    assert printed[0].split() == ["member", "weight", "score", "seconds"]
+    (said, printed) = (float(lines[-1].split("%")[0]) for lines in (said, printed))
+    assert printed == pytest.approx(said, abs=3)  # trees differ between versions
+
+
+@pytest.mark.parametrize("example", [1], indirect=True)
+def test_the_bandwidths_print_what_readme_says(example):
+    printed, said = example
+    assert printed == said
     scikit_learn, own = (float(line.split()[-1]) for line in said)
     assert 1 - own < (1 - scikit_learn) / 10
 
