@@ -325,7 +325,14 @@ def plot_critical_difference(ranks, task, styles):
             color_palette={name: styles[name].colour for name in names},
             crossbar_props={"color": "#000000"},
         )
+        _above_the_axis(axis.lines[-1], axis.texts[-1])
     return figure
+
+
+def _above_the_axis(bar, label):
+    """Move the bar of the critical distance off the numbers of the axis."""
+    bar.set(ydata=[1.6, 1.6], clip_on=False)
+    label.set(y=1.75, va="bottom")
 
 
 def plot_search(curves, task, style):
