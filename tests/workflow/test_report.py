@@ -146,6 +146,16 @@ def test_every_figure_has_a_text_alternative(reported):
         assert swatch or (svg["role"] == "img" and svg["aria-label"])
 
 
+def test_a_table_of_its_own_has_text_on_the_left(tmp_path):
+    table = pd.DataFrame({"method": ["dank"], "elo": [1234.5678], "n": [3]})
+    table.to_csv(tmp_path / "leaderboard.csv", index=False)
+    report(tmp_path, CONFIG, summaries=[tmp_path / "leaderboard.csv"])
+    text = (tmp_path / "report.html").read_text()
+    assert "<h2>Leaderboard</h2>" in text
+    row = '<td class="left">dank</td><td>1235</td><td>3</td>'
+    assert row in text
+
+
 def test_a_page_of_many_data_sets_stays_light(tmp_path):
     methods = [f"method-{i}" for i in range(11)]
     records = [

@@ -7,6 +7,7 @@ import pandas as pd
 import yaml
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
+from pandas.api.types import is_numeric_dtype
 
 from adakern._utils.files import atomic_path, plain
 from adakern.bench.config.sweeps import base_name
@@ -223,7 +224,9 @@ def _own_table(path):
         [f"{value:.4g}" if isinstance(value, float) else value for value in row]
         for row in rows.itertuples(index=False)
     ]
-    return {"caption": _caption(path), "columns": list(rows.columns), "rows": cells}
+    texts = [not is_numeric_dtype(kind) for kind in rows.dtypes]
+    columns = list(zip(rows.columns, texts, strict=True))
+    return {"caption": _caption(path), "columns": columns, "rows": cells}
 
 
 def _caption(path):
