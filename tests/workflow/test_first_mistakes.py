@@ -12,7 +12,7 @@ import yaml
 from adakern.baselines.optional import require
 from adakern.bench.config.compose import CONF, ConfigError
 from adakern.bench.config.plan import load_plan
-from adakern.bench.report.wording import protocol_in_words
+from adakern.bench.report.protocol import protocol_in_words
 from adakern.bench.stages.compare import main as compare
 from adakern.bench.stages.track import main as track
 from adakern.datasets import DatasetEntry, ParseError, SourceFile, load_table

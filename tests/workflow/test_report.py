@@ -23,9 +23,9 @@ from adakern.bench.report.figures import (
 from adakern.bench.report.headline import headline
 from adakern.bench.report.page import report
 from adakern.bench.report.palette import FAMILIES, families_of, method_styles
+from adakern.bench.report.protocol import protocol_in_words
 from adakern.bench.report.standings import standings
 from adakern.bench.report.tables import comparison_grids, display, read_tables
-from adakern.bench.report.wording import protocol_in_words
 from adakern.bench.stages.compare import compare
 from record_factory import demo_records, failed, make_record, write_records
 

@@ -22,6 +22,7 @@ from adakern.bench.report.figures import (
 from adakern.bench.report.headline import headline
 from adakern.bench.report.methods import describe_methods
 from adakern.bench.report.palette import FAMILIES, families_of, method_styles, swatch
+from adakern.bench.report.protocol import protocol_in_words
 from adakern.bench.report.standings import standings
 from adakern.bench.report.tables import (
     LABELS,
@@ -30,7 +31,7 @@ from adakern.bench.report.tables import (
     display,
     read_tables,
 )
-from adakern.bench.report.wording import duration, links, printable, protocol_in_words
+from adakern.bench.report.wording import duration, links, printable
 from adakern.evaluation import MAIN_METRIC, METRICS
 
 __all__ = ["report"]
