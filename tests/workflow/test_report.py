@@ -10,6 +10,7 @@ import pytest
 from matplotlib.figure import Figure
 
 from adakern.bench.config.compose import load_config
+from adakern.bench.config.validate import CHOICES
 from adakern.bench.report.curves import read_search, search_curves
 from adakern.bench.report.figures import (
     _pareto,
@@ -320,7 +321,16 @@ def test_a_report_with_almost_nothing(tmp_path, n_ok):
             {"kind": "group-holdout", "test_size": 0.2, "repeats": 3},
             "20 % of the groups",
         ),
-        ({"published_split": "require"}, "uses its published split"),
+        ({"kind": "time", "repeats": 4}, "Forward in time: 4 blocks of rows"),
+        (
+            {"kind": "holdout", "repeats": 3, "test_size": 0.2, "stratify": True},
+            "3 times, 20 % of the rows at random are the test part, with the class",
+        ),
+        ({"published_split": "require"}, "uses its published splits."),
+        ({"published_split": "prefer"}, "with published splits uses those instead"),
+        ({"published_split": "require", "max_splits": 2}, "the first 2 are run"),
+        ({"train_rows": [100, 2000]}, "100, 2,000 rows are drawn"),
+        ({"test_rows": 500}, "At most 500 test rows"),
         (
             {"scale": "symmetric", "scale_fit": "train"},
             "[-1, 1], fitted on the training",
@@ -340,12 +350,26 @@ def test_protocol_in_words(protocol, sentence):
         ({"folds": 1}, "by one 20 % validation part on the training part"),
         (
             {"folds": 3, "holdout_rows": 1000},
-            "3-fold cross-validation (one 20 % validation part above 1000 rows)",
+            "3-fold cross-validation (one 20 % validation part above 1,000 rows)",
         ),
     ],
 )
 def test_search_in_words(search, sentence):
     assert sentence in " ".join(protocol_in_words({"protocol": {}, "search": search}))
+
+
+def test_nothing_is_said_of_a_protocol_that_was_not_followed():
+    protocol = {"published_split": "require", "tuning": "published", "repeats": 10}
+    config = {"protocol": protocol, "search": {"folds": 3, "holdout_rows": 1000}}
+    words = " ".join(protocol_in_words(config))
+    assert "at random" not in words, "a published split is not drawn"
+    assert "the test labels leak into the choice" in words
+    assert "training part alone" not in words and "cross-validation" not in words
+
+
+@pytest.mark.parametrize("kind", CHOICES["kind"])
+def test_every_kind_of_protocol_has_words(kind):
+    assert protocol_in_words({"protocol": {"kind": kind}})[0].endswith(".")
 
 
 def test_figures_are_reproducible_and_show_their_data(reported):
