@@ -50,7 +50,7 @@ def test_fewer_splits():
         (
             [
                 *("suite=uci_regression", "dataset=[]", "method=[krr-cv]"),
-                "protocol.tuning=published",
+                "protocol.tuning=both",
             ],
             "has no tuning split of its own",
         ),

@@ -11,7 +11,13 @@ from sklearn.svm import SVC
 from adakern.bench.config import settings
 from adakern.bench.config.compose import ConfigError
 from adakern.bench.config.plan import load_plan
-from adakern.bench.config.sweeps import Variant, base_name, expand_rows, expand_sweep
+from adakern.bench.config.schema import Protocol
+from adakern.bench.config.sweeps import (
+    Variant,
+    base_name,
+    expand_datasets,
+    expand_sweep,
+)
 from adakern.bench.stages.estimators import make_estimator
 from adakern.bench.stages.split import make_splits
 from adakern.datasets import Table, make_clowns
@@ -52,10 +58,30 @@ def test_a_sweep_has_every_point_of_the_product_once(axes):
     assert all(found[name].params == found[name].swept for name in found)
 
 
-def test_rows_are_swept_as_data_sets_of_their_own():
-    assert list(expand_rows(["a", "b"], [])) == ["a", "b"]
-    found = expand_rows(["a"], [10, 20])
+def test_the_protocol_sweeps_data_sets():
+    assert list(expand_datasets(["a", "b"], Protocol())) == ["a", "b"]
+    found = expand_datasets(["a"], Protocol(train_rows=[10, 20]))
     assert found["a@train_rows=20"].swept == {"train_rows": 20}
+    found = expand_datasets(["a"], Protocol(train_rows=[10, 20], tuning="both"))
+    assert len(found) == 4
+    point = {"train_rows": 10, "tuning": "published"}
+    assert found["a@train_rows=10,tuning=published"].swept == point
+
+
+def test_both_ways_of_tuning_share_rows_and_differ_in_the_search():
+    found = load_plan(
+        [
+            *("suite=uci121", "dataset=[]", "suite.only=[iris]", "method=[svm-cv]"),
+            *("protocol=published", "protocol.tuning=both"),
+        ]
+    )
+    nested, published = found.datasets
+    assert settings.split(found, nested) == settings.split(found, published)
+    searched = [settings.search(found, name, "svm-cv") for name in (nested, published)]
+    assert searched[0] == searched[1] | {"tuning": "nested"}
+    assert searched[1]["tuning"] == "published"
+    identity = settings.solve(found, published, "svm-cv")["identity"]
+    assert identity["sweep"] == {"tuning": "published"}
 
 
 def test_a_point_takes_over_and_says_where_it_is():

@@ -12,7 +12,7 @@ from adakern.bench.config.compose import CONF, ConfigError, load_config, nearest
 from adakern.bench.config.sweeps import (
     Variant,
     base_name,
-    expand_rows,
+    expand_datasets,
     expand_sweep,
 )
 from adakern.bench.config.validate import validate
@@ -98,8 +98,8 @@ class Plan:
         self.results = Path(config.results) / config.name
         self.methods = selected["method"]
         self.table_names = list(config.dataset)
-        self.rows = expand_rows(selected["dataset"], config.protocol.train_rows)
-        self.datasets = list(self.rows)
+        self.dataset_variants = expand_datasets(selected["dataset"], config.protocol)
+        self.datasets = list(self.dataset_variants)
         self.variants = expand_sweep(self.methods, config.sweep)
         self.cells = [
             (dataset, method)
@@ -172,7 +172,7 @@ class Plan:
             Name of the method.
         """
         variant = self.variants.get(method, Variant())
-        return self.rows[dataset].swept | variant.swept
+        return self.dataset_variants[dataset].swept | variant.swept
 
     def search_method(self, dataset, method):
         """The method whose search holds the best parameters of this one, if any.

@@ -76,8 +76,9 @@ class Protocol:
     published_split: str = "never"
     #: Of several published splits the first so many; all where null.
     max_splits: int | None = None
-    #: "nested" (on the training part of each split), or "published" (once, on the data
-    #: set's own tuning split, which may hold test rows; where it has one).
+    #: "nested" (on the training part of each split), "published" (once, on the data
+    #: set's own tuning split, which may hold test rows), or "both": every data set is
+    #: solved with each, as ``uci121-iris@tuning=nested``.
     tuning: str = "nested"
     #: "unit" ([0, 1]), "symmetric" ([-1, 1]), "standard" or "none".
     scale: str = "unit"

@@ -100,7 +100,7 @@ def split(plan, dataset):
         "max_splits",
     )
     return {key: getattr(protocol, key) for key in keys} | {
-        "train_rows": plan.rows[dataset].swept.get("train_rows"),
+        "train_rows": plan.dataset_variants[dataset].swept.get("train_rows"),
         "test_rows": protocol.test_rows,
         "published": plan.uses_published_split(dataset),
         "code": code_version("adakern.bench.stages.split.run"),
@@ -120,17 +120,18 @@ def search(plan, dataset, method):
         Name of the method.
     """
     searching = plan.config.search
+    swept = plan.dataset_variants[dataset].swept
     recipe = plan.recipe(dataset, method)
     return _cell(plan, dataset, method, "search") | {
         "grid": recipe["grid"],
         "random": recipe["random"],
-        "tuning": plan.config.protocol.tuning,
+        "tuning": swept.get("tuning", plan.config.protocol.tuning),
         "folds": recipe["folds"] or searching.folds,
         # Stated folds of a method hold for large data sets too.
         "holdout_rows": None if recipe["folds"] else searching.holdout_rows,
         "step": searching.step,
         "max_rows": searching.max_rows,
-        "train_rows": plan.rows[dataset].swept.get("train_rows"),
+        "train_rows": swept.get("train_rows"),
     }
 
 

@@ -16,7 +16,7 @@ from itertools import product
 
 from adakern.bench.config.compose import ConfigError
 
-__all__ = ["Variant", "base_name", "expand_axis", "expand_rows", "expand_sweep"]
+__all__ = ["Variant", "base_name", "expand_axis", "expand_datasets", "expand_sweep"]
 
 
 @dataclass(frozen=True)
@@ -66,21 +66,26 @@ def expand_sweep(methods, sweep):
     return variants
 
 
-def expand_rows(datasets, train_rows):
-    """Every data set, or one of each size of its training part, likewise.
+def expand_datasets(datasets, protocol):
+    """Every data set, or each point that the protocol sweeps it over, likewise.
 
     Parameters
     ----------
     datasets : list of str
         Names.
-    train_rows : list of int
-        Sizes of the training part; one when None.
+    protocol : adakern.bench.config.schema.Protocol
+        Its `train_rows` are sizes of the training part, and both ways of tuning are
+        points where `tuning` is "both".
     """
-    sizes = [{"train_rows": n} for n in train_rows] or [{}]
+    axes = {"train_rows": protocol.train_rows}
+    if protocol.tuning == "both":
+        axes["tuning"] = ["nested", "published"]
+    axes = {axis: values for axis, values in axes.items() if values}
+    points = [dict(zip(axes, point, strict=True)) for point in product(*axes.values())]
     return {
         _label(dataset, swept): Variant(swept=swept)
         for dataset in datasets
-        for swept in sizes
+        for swept in points
     }
 
 

@@ -21,7 +21,7 @@ __all__ = ["validate"]
 CHOICES = {
     "kind": ("holdout", "kfold", "group-holdout", "time"),
     "published_split": ("never", "prefer", "require"),
-    "tuning": ("nested", "published"),
+    "tuning": ("nested", "published", "both"),
     "scale": ("unit", "symmetric", "standard", "none"),
     "scale_fit": ("train", "all"),
     "scale_target": ("none", "standard"),
@@ -123,10 +123,10 @@ def _entries(plan):
                 f"dataset.{name} has no groups; protocol.kind=group-holdout needs "
                 "them: name the column as `groups` in its entry, or use holdout"
             )
-        if protocol.tuning == "published" and not entry.tuning_split:
+        if protocol.tuning in ("published", "both") and not entry.tuning_split:
             yield (
                 f"dataset.{name} has no tuning split of its own; protocol.tuning="
-                "published needs one: use nested"
+                f"{protocol.tuning} needs one: use nested"
             )
         if protocol.published_split == "require" and not entry.has_published_split:
             yield (

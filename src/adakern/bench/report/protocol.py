@@ -88,9 +88,11 @@ def _tuning_in_words(protocol, search):
     rows = search.get("max_rows")
     part = f"{rows:,} rows (where there are more) of " if rows else ""
     nested = f"by {_folds_in_words(search)} on {part}the training part alone"
-    where = {"nested": nested, "published": PUBLISHED_TUNING}[
-        protocol.get("tuning", "nested")
-    ]
+    where = {
+        "nested": nested,
+        "published": PUBLISHED_TUNING,
+        "both": f"twice: {nested}, and {PUBLISHED_TUNING}",
+    }[protocol.get("tuning", "nested")]
     step = search.get("step", 1)
     thinned = f", every {ordinal(step)} point of each axis of numbers kept" * (step > 1)
     return (
