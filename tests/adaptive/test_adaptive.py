@@ -354,3 +354,16 @@ def test_many_rows_stand_on_centres_and_say_so():
     assert model.score(X[500:], y[500:]) > 0.8
     low, high = model.predict_interval(X[500:]).T
     assert np.mean((low <= y[500:]) & (y[500:] <= high)) > 0.8
+
+
+@pytest.mark.parametrize("estimator", BOTH)
+def test_tensors_give_the_model_of_the_arrays(estimator):
+    torch = pytest.importorskip("torch")
+    rng = np.random.default_rng(0)
+    X, y, weights = rng.normal(size=(60, 3)), np.arange(60) % 2, rng.uniform(1, 2, 60)
+    arrays = fast(estimator).fit(X, y, weights)
+    tensors = fast(estimator).fit(*map(torch.as_tensor, (X, y, weights)))
+    for answer in {"predict", "predict_proba", "predict_interval"} & {*dir(arrays)}:
+        found = getattr(tensors, answer)(torch.as_tensor(X))
+        assert isinstance(found, torch.Tensor)
+        np.testing.assert_array_equal(found.numpy(), getattr(arrays, answer)(X))

@@ -14,7 +14,14 @@ from sklearn.utils.validation import assert_all_finite, column_or_1d
 
 from adakern._utils.validation import validate_data
 
-__all__ = ["answer_like", "as_index", "as_numpy", "asarray_like", "validate_arrays"]
+__all__ = [
+    "answer_like",
+    "as_index",
+    "as_numpy",
+    "asarray_like",
+    "from_foreign",
+    "validate_arrays",
+]
 
 
 def as_numpy(array):
@@ -28,6 +35,17 @@ def as_numpy(array):
     if hasattr(array, "detach"):  # PyTorch, possibly on a GPU.
         array = array.detach().cpu()
     return np.asarray(array)
+
+
+def from_foreign(array):
+    """A tensor as a NumPy array; lists, tables and NumPy arrays as they are.
+
+    Parameters
+    ----------
+    array : array-like
+        What a user passed.
+    """
+    return as_numpy(array) if _is_foreign(array) else array
 
 
 def as_index(index, like):
@@ -103,7 +121,7 @@ def validate_arrays(estimator, X, y="no_validation", *, y_numeric=False):
     if predicting:
         return validate_data(estimator, X, reset=False, dtype=floating)
     # A tensor of labels beside a NumPy array of rows is one more thing to take.
-    y = as_numpy(y) if _is_foreign(y) else y
+    y = from_foreign(y)
     X, y = validate_data(estimator, X, y, dtype=floating, y_numeric=y_numeric)
     return X, np.asarray(y, dtype=np.float64) if y_numeric else y
 

@@ -14,6 +14,7 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
+from adakern._utils.arrays import from_foreign
 from adakern._utils.base import Estimator
 from adakern._utils.threads import one_blas_thread
 from adakern._utils.warn import warn_user
@@ -176,6 +177,18 @@ class AdaptiveKernel(Estimator):
             )
         return list(dict.fromkeys(self.members))
 
+    def _validated(self, X, *y, **options):
+        """Rows X (n, d), and y (n,) when fitting, checked; tensors as NumPy arrays."""
+        return validate_data(
+            self,
+            without_double_names(from_foreign(X)),
+            *map(from_foreign, y),
+            dtype=None,
+            ensure_all_finite="allow-nan",
+            reset=bool(y),
+            **options,
+        )
+
     def _fit(self, X, y, sample_weight, *, codes=None, class_weights=None):
         """Learn all members from X, as validated, and numbers y of shape (n,).
 
@@ -185,6 +198,7 @@ class AdaptiveKernel(Estimator):
         started = time.perf_counter()
         names = self._member_names(len(y))
         rng = check_random_state(self.random_state)
+        sample_weight = from_foreign(sample_weight)
         counts = _check_sample_weight(sample_weight, X, dtype=np.float64)
         weights = counts if class_weights is None else counts * class_weights
         if (weights < 0).any():
@@ -367,14 +381,7 @@ class AdaptiveKernel(Estimator):
     def _read(self, X):
         """New rows X, checked, as numbers and codes of words."""
         check_is_fitted(self)
-        X = validate_data(
-            self,
-            without_double_names(X),
-            dtype=None,
-            ensure_all_finite="allow-nan",
-            reset=False,
-        )
-        return self.reader_.transform(X)
+        return self.reader_.transform(self._validated(X))
 
     def _scores(self, name, X):
         """Values (n, k) of a member: refitted on all rows, or the mean over folds."""

@@ -6,11 +6,11 @@ from sklearn.metrics import accuracy_score
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight, validate_data
+from sklearn.utils.validation import _check_sample_weight
 
+from adakern._utils.arrays import answer_like, from_foreign
 from adakern.adaptive.base import AdaptiveKernel
 from adakern.adaptive.calibration import Calibration, log_loss, mix
-from adakern.adaptive.table import without_double_names
 from adakern.adaptive.weights import mixture_weights
 
 __all__ = ["AdaptiveKernelClassifier"]
@@ -118,7 +118,8 @@ class AdaptiveKernelClassifier(ClassifierMixin, AdaptiveKernel):
         Parameters
         ----------
         X : array-like or DataFrame of shape (n, d)
-            Numbers, words and gaps (None, NaN).
+            Numbers, words and gaps (None, NaN). A PyTorch tensor is copied to NumPy;
+            answers are of the kind of the rows that are asked about.
         y : array-like of shape (n,)
             Labels of two to some hundred classes. One class alone is predicted always.
         sample_weight : array-like of shape (n,), default=None
@@ -129,15 +130,10 @@ class AdaptiveKernelClassifier(ClassifierMixin, AdaptiveKernel):
         self
         """
         self._validate_params()
-        X, y = validate_data(
-            self,
-            without_double_names(X),
-            y,
-            dtype=None,
-            ensure_all_finite="allow-nan",
-        )
+        X, y = self._validated(X, y)
         check_classification_targets(y)
         self.classes_, codes = np.unique(y, return_inverse=True)
+        sample_weight = from_foreign(sample_weight)
         weights = _check_sample_weight(sample_weight, X, dtype=np.float64)
         class_weights = self._class_weights(y, weights)
         return self._fit(X, codes, weights, codes=codes, class_weights=class_weights)
@@ -223,6 +219,9 @@ class AdaptiveKernelClassifier(ClassifierMixin, AdaptiveKernel):
         ----------
         X : array-like or DataFrame of shape (n, d)
         """
+        return answer_like(self._chances(X), X)
+
+    def _chances(self, X):
         read = self._read(X)
         scores = {name: self._scores(name, read) for name in self._used}
         chances = np.exp(self._blended(scores, read))
@@ -236,5 +235,5 @@ class AdaptiveKernelClassifier(ClassifierMixin, AdaptiveKernel):
         ----------
         X : array-like or DataFrame of shape (n, d)
         """
-        codes = self.predict_proba(X).argmax(axis=1)
-        return self.classes_[codes]
+        codes = self._chances(X).argmax(axis=1)
+        return answer_like(self.classes_[codes], X)

@@ -6,11 +6,11 @@ import numpy as np
 from sklearn.base import RegressorMixin
 from sklearn.metrics import r2_score
 from sklearn.utils._param_validation import Interval, validate_parameter_constraints
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
+from adakern._utils.arrays import answer_like
 from adakern.adaptive.base import AdaptiveKernel
 from adakern.adaptive.intervals import cv_plus
-from adakern.adaptive.table import without_double_names
 from adakern.adaptive.weights import squared_error_weights
 
 __all__ = ["AdaptiveKernelRegressor"]
@@ -105,7 +105,8 @@ class AdaptiveKernelRegressor(RegressorMixin, AdaptiveKernel):
         Parameters
         ----------
         X : array-like or DataFrame of shape (n, d)
-            Numbers, words and gaps (None, NaN).
+            Numbers, words and gaps (None, NaN). A PyTorch tensor is copied to NumPy;
+            answers are of the kind of the rows that are asked about.
         y : array-like of shape (n,)
         sample_weight : array-like of shape (n,), default=None
             A weight of 2 is a repeated row, a weight of 0 none.
@@ -115,14 +116,7 @@ class AdaptiveKernelRegressor(RegressorMixin, AdaptiveKernel):
         self
         """
         self._validate_params()
-        X, y = validate_data(
-            self,
-            without_double_names(X),
-            y,
-            dtype=None,
-            ensure_all_finite="allow-nan",
-            y_numeric=True,
-        )
+        X, y = self._validated(X, y, y_numeric=True)
         y = np.asarray(y, dtype=np.float64)
         # A power of two changes no digit, and lets targets of 1e300 be squared.
         _, exponent = np.frexp(np.abs(y).max())
@@ -186,7 +180,8 @@ class AdaptiveKernelRegressor(RegressorMixin, AdaptiveKernel):
         """
         read = self._read(X)
         values = {name: self._scores(name, read) for name in self._used}
-        return self._adjusted(read, self._blended(values, read)) * self._unit
+        predicted = self._adjusted(read, self._blended(values, read))
+        return answer_like(predicted * self._unit, X)
 
     def _adjusted(self, read, predicted):
         return self.equal_rows_.adjust(read, predicted[:, None])[:, 0]
@@ -222,4 +217,4 @@ class AdaptiveKernelRegressor(RegressorMixin, AdaptiveKernel):
             ]
         )
         bounds = cv_plus(predictions, self._residuals, self._fold_of_row, coverage)
-        return bounds * self._unit
+        return answer_like(bounds * self._unit, X)
