@@ -16,10 +16,11 @@ from adakern.linalg import add_to_diagonal, factorised
 
 __all__ = ["change_active_sets"]
 
-#: Systems after which the sets are taken to cycle.
+#: Linear systems after which the active sets are taken to repeat themselves.
 MAX_SYSTEMS = 25
 
-#: Slope, as a share of the largest target, that does not free a row.
+#: A row at a bound is set free only if its slope exceeds this share of the largest
+#: target.
 SLACK = 1e-10
 
 
@@ -92,7 +93,8 @@ def change_active_sets(K, dual, eta, *, weight=0.0, start, gap_goal, balanced=Fa
         products, slope = evaluate(d)
         slope = slope - b
         below, above = free & (d < part.lower), free & (d > part.upper)
-        # A row at zero in a tube leaves it on the side that its slope points to.
+        # A row inside the tube has the variable zero; its slope says on which side it
+        # would leave.
         side = xp.where(free, side, sides(d, slope, dual))
         part = on_sides(dual, side)
         at_lower, at_upper = ~free & (d <= part.lower), ~free & (d >= part.upper)
@@ -121,7 +123,8 @@ def _newton_step(A, right, missing):
     if missing is None:
         return factorised(A)(right), 0.0
     xp = array_namespace(A)
-    # A multiple of 11' changes b alone, and leaves as few systems singular as can be.
+    # A multiple of 11' added to A changes b and not x; most singular systems become
+    # regular by it.
     weight = float(xp.mean(xp.linalg.diagonal(A)))
     A += weight
     solve = factorised(A)

@@ -162,7 +162,8 @@ def for_each_cluster(function, tasks, n_jobs=None):
     )
     calls = (delayed(_numbered)(function, c, tasks[c]) for c in order)
     try:
-        # The workers are the threads; sums over more of them would round otherwise.
+        # One thread of BLAS in each worker: with more of them sums would be taken in
+        # another order, and rounded differently.
         with one_thread("blas"):
             for cluster, result in parallel(calls):
                 results[cluster] = result

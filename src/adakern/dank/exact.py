@@ -22,10 +22,11 @@ from adakern.svm import ascent
 
 __all__ = ["SOLVERS", "maximise"]
 
-#: Rows up to which the matrix of the quadratic model is stored.
+#: The matrix of the quadratic model is stored for up to so many rows.
 DENSE_ROWS = 2000
 
-#: Products for a machine with F held; one that needs more is left to Newton's method.
+#: Matrix products that solving the machine for a fixed F may take; a problem that
+#: needs more goes to Newton's method.
 MACHINE_ITERATIONS = 100
 
 

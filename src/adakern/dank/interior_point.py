@@ -128,7 +128,7 @@ def maximise_quartic(
             )
             if best is None or now.gap < best.gap:
                 best = now
-            # Steps that no longer help move within the rounding errors.
+            # When steps no longer lower the gap, what is left of it is rounding.
             if best.converged or n_iter >= best.n_iter + PATIENCE:
                 break
         H = hessian(K, Q, d, Qq, eta, weight)
@@ -249,8 +249,8 @@ class _InteriorPoint:
             pull = share * xp.sum(self.sign * r / barrier, axis=0)
             dd = solve(pull)
             dx = (r - self.sign * (pull - share * dd)) / barrier
-            # The loosest leg takes what the others leave of dd: its own division by a
-            # barrier that vanishes would leave only rounding errors.
+            # The leg of the smallest barrier gets what the others leave of dd: its own
+            # step, divided by a barrier near zero, would be all rounding errors.
             others = xp.sum(xp.where(loosest, zero, self.sign * dx), axis=0)
             dx = xp.where(loosest, self.sign * (dd - others), dx)
             return (
@@ -271,7 +271,7 @@ class _InteriorPoint:
         goal = max(mean * (predicted / mean) ** 3, least / count)
         dx, dl, du = towards(goal - dx * dl, goal + dx * du)
         forward, upward = self._longest(dx, dl, du)
-        # Away from underflow: the barriers divide by all four.
+        # All four are kept away from underflow, as the barriers divide by them.
         tiny = float(xp.finfo(x.dtype).smallest_normal) ** 0.25
         self.x = xp.maximum(x + forward * dx, tiny * self.unit)
         self.rest = xp.maximum(rest - forward * dx, tiny * self.unit)

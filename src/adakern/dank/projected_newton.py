@@ -31,8 +31,8 @@ __all__ = ["climb"]
 #: Relative residual that conjugate gradients stop at.
 FORCING = 0.03
 
-#: Products after which conjugate gradients that have not got there are given up: the
-#: condition of the free rows is then above some hundreds.
+#: Products after which conjugate gradients are given up: the matrix of the free rows
+#: then has a condition number above a few hundred.
 SLOW = 30
 
 #: Share of the predicted ascent that a step must reach, and the shortest step tried.
@@ -118,7 +118,7 @@ def climb(
         while True:  # take rows that the direction of the others pushes out as held
             most = min(SLOW, left)
             step, made = _conjugate_gradients(*curvature, slope, free, balanced, most)
-            # A direction that came slowly is the last one.
+            # A direction that took all products allowed for one is the last.
             left = left - made if made < most else 0
             out = ((d <= part.lower) & (step < 0)) | ((d >= part.upper) & (step > 0))
             if left <= 0 or not xp.any(out & free):

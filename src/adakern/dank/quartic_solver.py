@@ -12,8 +12,8 @@ from adakern.dank.projected_newton import climb
 
 __all__ = ["ROWS_PER_PRODUCT", "maximise_from"]
 
-#: Rows for each product that is worth spending before a factorisation: all of them
-#: together take the time of about three factorisations.
+#: One matrix product is allowed for so many rows before a matrix is factorised: all
+#: products together then take as long as about three factorisations.
 ROWS_PER_PRODUCT = 16
 
 

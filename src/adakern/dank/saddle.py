@@ -20,8 +20,8 @@ from adakern.svm.point import point_of_machine
 
 __all__ = ["QuarticSaddle", "ThresholdedSaddle", "make_saddle"]
 
-#: Error of the gap that is accepted, as a share of the gap of the point before; a first
-#: point is taken to have this share of the objective as its gap.
+#: The gap may be wrong by this share of the gap at the point before; at the first point
+#: the square of it, as a share of the objective, is allowed.
 ACCEPTED = 0.1
 
 

@@ -12,16 +12,16 @@ from adakern.dank.working_set import maximise_on_rows
 
 __all__ = ["solve_whole"]
 
-#: Clusters from which on larger clusters come between them and all rows.
+#: With at least so many clusters, a partition into fewer and larger ones is solved
+#: before all rows are.
 FEWEST_TO_REFINE = 9
 
 
 def solve_whole(X, dual, svm, kernel, *, eta, n_clusters, tol, max_iter, **decomposing):
     """Maximise h over all rows, started from the solutions of clusters.
 
-    The start is refined over fewer, larger clusters before all rows come together: most
-    of the rows that a small cluster takes for support vectors leave there, where it is
-    cheap.
+    Fewer, larger clusters are solved in between: most rows that are support vectors of
+    a small cluster only are recognised there, where that is cheap.
 
     Parameters
     ----------

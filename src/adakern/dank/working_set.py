@@ -23,11 +23,12 @@ from adakern.kernels import gram_matrix, kernel_diagonal, kernel_products
 
 __all__ = ["RowsSolution", "maximise_on_rows", "never_support"]
 
-#: Share of the gap that a round need not go below; h is zero at first, and no measure.
+#: A round may stop at this share of the gap over all rows. The objective h is no
+#: measure for it, as it is zero at first.
 ENOUGH = 1e-4
 
-#: Share of support vectors in the start above which a small enough problem stores its
-#: Gram matrix: a round then computes no kernel value again.
+#: With more than this share of support vectors in the start, a problem that is small
+#: enough stores its Gram matrix, so that no round computes a kernel value again.
 DENSE_SHARE = 0.3
 
 #: Rows that a working set grows by in one round: at most this share of the support
@@ -129,7 +130,7 @@ def maximise_on_rows(
         if converged or len(history["gap"]) > max_iter:
             break
         moving = _working_set(d, gaps, max_working)
-        # Precision is wasted while rows outside still want to join.
+        # A precise solution is of no use while rows outside are about to join.
         outside = float(xp.sum(xp.where(moving, xp.zeros_like(gaps), gaps)))
         goal = 0.3 * max(tol * abs(h), 0.1 * outside, ENOUGH * gap)
         change = _best_change(gram, moving, d, Kd, Qq, dual, eta, balanced, goal)
