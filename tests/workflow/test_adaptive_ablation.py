@@ -63,6 +63,18 @@ def test_without_the_refit_members_answer_by_the_mean_over_folds(fitted):
     np.testing.assert_allclose(variant._scores("laplacian", read), np.mean(folds, 0))
 
 
+def test_without_targets_of_equal_rows_the_blend_alone_answers():
+    rng = np.random.default_rng(0)
+    X = np.repeat(rng.normal(size=(60, 2)), 2, axis=0)
+    y = np.repeat(rng.normal(size=60), 2)
+    model = script.KeptRegressor(members=["linear"], random_state=0).fit(X, y)
+    assert np.isfinite(model.equal_rows_.prior_rows_)
+    variant = dict(script.variants(model))["targets of equal rows"]
+    line = model.refit_.predict("linear", model.reader_.transform(X))[:, 0]
+    np.testing.assert_allclose(variant.predict(X), line * model._unit)
+    assert np.mean((model.predict(X) - y) ** 2) < np.mean((variant.predict(X) - y) ** 2)
+
+
 def test_variants_leave_the_model_as_it_was(fitted):
     data, model, _ = fitted
     before = values_of(model, data)

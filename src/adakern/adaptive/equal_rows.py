@@ -78,7 +78,7 @@ class EqualRows:
         gains = np.array([_gains(prior, sums, n, *data) for prior in PRIORS])
         totals = gains.sum(axis=1)
         best = totals.argmax()
-        self.prior_rows_, self._place = np.inf, {}
+        self.prior_rows_ = np.inf
         if totals[best] > SURE * np.linalg.norm(gains[best]):
             self.prior_rows_ = float(PRIORS[best])
             first = np.unique(group, return_index=True)[1]
@@ -94,7 +94,7 @@ class EqualRows:
         X : ndarray of shape (n, d)
         predicted : ndarray of shape (n, k)
         """
-        if not self._place:
+        if np.isinf(self.prior_rows_):
             return predicted
         places = np.array([self._place.get(key, -1) for key in _keys(X)])
         known = places >= 0
