@@ -95,7 +95,9 @@ def test_the_table_counts_pairs_and_the_figure_has_a_panel_for_each_metric():
     assert tuple(found.loc["rmse", ["better", "worse"]]) == (1, 2)
     assert found.loc["accuracy", "rest"] == pytest.approx(0.8 + 0.13 / 3)
     assert tuple(found.loc["accuracy", ["better", "worse"]]) == (2, 1)
-    assert len(script.plot(frame).axes) == 2
+    panels = script.plot(frame).axes
+    assert [tick.get_text() for tick in panels[0].get_yticklabels()] == ["trees"]
+    assert len(panels) == 2
 
 
 @pytest.mark.parametrize("task", CASES)

@@ -204,14 +204,15 @@ def plot(frame):
     metrics = list(rows["metric"].unique())
     figure, axes = axes_grid(1, len(metrics), width=5.5, height=5.0)
     for ax, metric in zip(np.atleast_1d(axes), metrics, strict=True):
-        part = rows[rows["metric"] == metric].iloc[::-1]
+        part = rows[rows["metric"] == metric]
         sign = -1 if GREATER_IS_BETTER[metric] else 1
-        worse = sign * (part["rest"] - part["whole"])
+        worse = (sign * (part["rest"] - part["whole"])).to_numpy()
+        places, clear = np.arange(len(part)), part["p_value"].to_numpy() < 0.05
         ax.axvline(0, color="0.7")
-        clear = part["p_value"] < 0.05
-        ax.scatter(worse[clear], part["without"][clear], color="C3", label="p < 0.05")
-        ax.scatter(worse[~clear], part["without"][~clear], color="0.5", label="else")
-        ax.set(title=f"{metric}: worse without, by", yticks=part["without"])
-    axes = np.atleast_1d(axes)
-    axes[0].legend(fontsize=8)
+        ax.scatter(worse[clear], places[clear], color="C3", label="p < 0.05")
+        ax.scatter(worse[~clear], places[~clear], color="0.5", label="else")
+        ax.set_yticks(places, part["without"])
+        ax.invert_yaxis()
+        ax.set_title(f"{metric}: worse without, by")
+    np.atleast_1d(axes)[0].legend(fontsize=8)
     return figure
