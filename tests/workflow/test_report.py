@@ -367,6 +367,13 @@ def test_nothing_is_said_of_a_protocol_that_was_not_followed():
     assert "training part alone" not in words and "cross-validation" not in words
 
 
+def test_both_ways_of_tuning_are_told():
+    config = {"protocol": {"tuning": "both"}, "search": {"folds": 3}}
+    words = " ".join(protocol_in_words(config))
+    assert "twice: by 3-fold cross-validation on the training part alone" in words
+    assert "and on the published tuning split" in words
+
+
 @pytest.mark.parametrize("kind", CHOICES["kind"])
 def test_every_kind_of_protocol_has_words(kind):
     assert protocol_in_words({"protocol": {"kind": kind}})[0].endswith(".")

@@ -198,7 +198,6 @@ class AdaptiveKernel(Estimator):
         started = time.perf_counter()
         names = self._member_names(len(y))
         rng = check_random_state(self.random_state)
-        sample_weight = from_foreign(sample_weight)
         counts = _check_sample_weight(sample_weight, X, dtype=np.float64)
         weights = counts if class_weights is None else counts * class_weights
         if (weights < 0).any():

@@ -8,7 +8,7 @@ from sklearn.metrics import r2_score
 from sklearn.utils._param_validation import Interval, validate_parameter_constraints
 from sklearn.utils.validation import check_is_fitted
 
-from adakern._utils.arrays import answer_like
+from adakern._utils.arrays import answer_like, from_foreign
 from adakern.adaptive.base import AdaptiveKernel
 from adakern.adaptive.intervals import cv_plus
 from adakern.adaptive.weights import squared_error_weights
@@ -122,7 +122,7 @@ class AdaptiveKernelRegressor(RegressorMixin, AdaptiveKernel):
         _, exponent = np.frexp(np.abs(y).max())
         self._unit = float(np.ldexp(1.0, int(exponent)))
         y = y / self._unit
-        self._fit(X, y, sample_weight)
+        self._fit(X, y, from_foreign(sample_weight))
         self.oof_prediction_ = self.oof_prediction_ * self._unit
         return self
 

@@ -70,7 +70,7 @@ def _drawn_in_words(protocol):
     share = f"{100 * protocol.get('test_size', 0):g} %"
     repeats = protocol.get("repeats")
     kind = protocol.get("kind", "holdout")
-    stratified = ", with the class proportions kept" * bool(protocol.get("stratify"))
+    stratified = ", with the class proportions kept" if protocol.get("stratify") else ""
     return {
         "holdout": f"Repeated holdout: {repeats} times, {share} of the rows at random "
         f"are the test part{stratified}.",
@@ -94,7 +94,9 @@ def _tuning_in_words(protocol, search):
         "both": f"twice: {nested}, and {PUBLISHED_TUNING}",
     }[protocol.get("tuning", "nested")]
     step = search.get("step", 1)
-    thinned = f", every {ordinal(step)} point of each axis of numbers kept" * (step > 1)
+    thinned = ""
+    if step > 1:
+        thinned = f", every {ordinal(step)} point of each axis of numbers kept"
     return (
         "Hyper-parameters: grid search, or random search where a method's entry says "
         f"so, {where}{thinned}; where a method takes over another's parameters, the "
