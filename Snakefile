@@ -66,8 +66,8 @@ wildcard_constraints:
     method=r"[^/]+",
     batch=r"\d+-\d+",
     special=one_of(PLAN.config.special),
-    figure=one_of(PLAN.config.figures),
-    name=one_of(PLAN.config.tables),
+    figure=one_of(PLAN.figures()),
+    name=one_of(PLAN.tables()),
 
 
 include: "workflow/rules/table.smk"

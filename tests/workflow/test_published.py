@@ -144,7 +144,7 @@ def test_a_table_function_gets_the_numbers_if_it_asks_for_them(
     monkeypatch.setattr(views, "resolve", {"own": function}.get)
     views.summary_table(
         {
-            "records": tmp_path / "records.parquet",
+            "frame": tmp_path / "records.parquet",
             "published": [PUBLISHED / "dank_synthetic_regression.csv"],
         },
         {"table": tmp_path / "table.csv"},

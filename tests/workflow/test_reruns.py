@@ -48,9 +48,27 @@ MINE = """\
 task: regression
 files: [{path: mine/mine.csv}]
 """
+SPREAD = """\
+import matplotlib.pyplot as plt
+import pandas as pd
+
+
+def compute(data, seed):
+    return pd.DataFrame({"spread": [data.X_train.std()]})
+
+
+def plot(frame):
+    figure, ax = plt.subplots()
+    ax.bar(frame["dataset"], frame["spread"])
+    return figure
+
+
+def table(frame):
+    return frame
+"""
 OVERRIDES = (
     "dataset=[clowns,mine] method=[plain,uniform,pairwise,nested,own,bought,line] "
-    "protocol.repeats=1 published=dank_uci_classification"
+    "protocol.repeats=1 published=dank_uci_classification +special.spread={}"
 )
 ALL_ON_CLOWNS = sorted(METHODS)
 
@@ -75,6 +93,7 @@ def finished(shared_project):
         "Metadata-Version: 2.1\nName: bought\nVersion: 1.0\n",
     )
     project.write("conf/dataset/mine.yaml", MINE)
+    project.write("workflow/scripts/spread.py", SPREAD)
     rows = np.random.default_rng(0).normal(size=(40, 3))
     np.savetxt(project.write("data/raw/mine/mine.csv", ""), rows, delimiter=",")
     at_home(project)
@@ -178,6 +197,19 @@ def test_planning_wording_templates_and_figures_are_no_results(project):
     assert "report" in jobs and jobs <= SHOWN
 
 
+def test_a_special_computation_its_figure_and_its_table(project):
+    """(b) Each is a job: what shows the numbers does not compute them again."""
+    script = "workflow/scripts/spread.py"
+    edit(project, script, ('ax.bar(frame["dataset"], frame["spread"])', "ax.plot([1])"))
+    assert set(dry_run(project).jobs) == {"figure", "report", "all"}
+    edit(project, script, ("return frame", "return frame.head(1)"))
+    run = dry_run(project)
+    assert set(run.jobs) == {"figure", "summary_table", "report", "all"}
+    edit(project, script, ("data.X_train.std()", "data.X_train.mean()"))
+    run = dry_run(project)
+    assert set(run.jobs) == {"special", "figure", "summary_table", "report", "all"}
+
+
 def test_a_generator(project):
     """(c) Its tables, and all that follows; no other."""
     path = "src/adakern/datasets/synthetic.py"
@@ -266,7 +298,8 @@ def test_a_grid_and_published_numbers(project):
     assert again(run, "solve") == ["pairwise", "plain"]
     assert not {"table", "split"} & set(run.jobs)
     edit(project, "conf/method/pairwise.yaml", ("[1.0, 3.0]", "[1.0, 2.0]"))
-    assert set(dry_run(project).jobs) == {"compare", "report", "all"}
+    jobs = set(dry_run(project).jobs)
+    assert jobs == {"compare", "summary_table", "report", "all"}
 
 
 def test_an_entry_and_the_protocol(project):

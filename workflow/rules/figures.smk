@@ -1,9 +1,16 @@
 # The experiment's own figures and tables, and the report.
 
 
+def seen_in(name):
+    """What a figure or table shows: a special computation of its name, or the records."""
+    if name in PLAN.config.special:
+        return f"{RESULTS}/special/{name}.parquet"
+    return rules.compare.output.records
+
+
 rule figure:
     input:
-        records=rules.compare.output.records,
+        frame=lambda w: seen_in(w.figure),
     output:
         figure=report(
             f"{RESULTS}/figures/{{figure}}.svg",
@@ -24,7 +31,7 @@ rule figure:
 
 rule summary_table:
     input:
-        records=rules.compare.output.records,
+        frame=lambda w: seen_in(w.name),
         published=PUBLISHED,
     output:
         table=report(
@@ -39,7 +46,7 @@ rule summary_table:
         stage="views.summary_table",
         settings=lambda w: settings.summary_table(PLAN, w.name),
     message:
-        "table: {wildcards.name}"
+        "summary_table: {wildcards.name}"
     script:
         STAGE
 

@@ -1,24 +1,12 @@
-# What is no solve: a module of workflow/scripts/ computes it on the rows of the split, and
-# draws its figure and its table.
+# What is no solve: a module of workflow/scripts/ computes it on the rows of the split.
 
 
 rule special:
     input:
         tables=[table_of(dataset) for dataset in PLAN.datasets],
         splits=[f"{RESULTS}/splits/{dataset}.npz" for dataset in PLAN.datasets],
-        published=PUBLISHED,
     output:
         frame=f"{RESULTS}/special/{{special}}.parquet",
-        figure=report(
-            f"{RESULTS}/figures/{{special}}.svg",
-            category="Figures",
-            labels={"figure": "{special}"},
-        ),
-        table=report(
-            f"{RESULTS}/tables/{{special}}.csv",
-            category="Tables",
-            labels={"table": "{special}"},
-        ),
     log:
         f"{RESULTS}/logs/special/{{special}}.log",
     threads: PLAN.config.jobs.threads

@@ -207,14 +207,14 @@ def special(plan, name):
     name : str
         As the configuration has it.
     """
-    functions = [f"{name}.{function}" for function in ("compute", "plot", "table")]
+    function = f"{name}.compute"
     return {
-        "script": name,
+        "function": function,
         "params": plan.config.special[name],
         "preparation": {d: _preparation(plan, d) for d in plan.datasets},
         "seed": plan.config.protocol.seed,
         "threads": plan.config.jobs.threads,
-        "code": code_version("adakern.bench.stages.special.run", *functions),
+        "code": code_version("adakern.bench.stages.special.run", function),
     }
 
 
@@ -261,7 +261,7 @@ def figure(plan, name):
     name : str
         As the configuration has it.
     """
-    return _view(plan.config.figures[name], "figure")
+    return _view(plan.config.figures.get(name), "figure", f"{name}.plot")
 
 
 def summary_table(plan, name):
@@ -274,12 +274,14 @@ def summary_table(plan, name):
     name : str
         As the configuration has it.
     """
-    return _view(plan.config.tables[name], "summary_table")
+    return _view(plan.config.tables.get(name), "summary_table", f"{name}.table")
 
 
-def _view(view, stage):
-    code = code_version(f"adakern.bench.stages.views.{stage}", view.function)
-    return asdict(view) | {"code": code}
+def _view(view, stage, of_special):
+    """The view that the configuration names, or that of a special computation."""
+    shown = asdict(view) if view else {"function": of_special, "params": {}}
+    code = code_version(f"adakern.bench.stages.views.{stage}", shown["function"])
+    return shown | {"code": code}
 
 
 def report(plan):

@@ -6,28 +6,26 @@ of ``workflow/scripts/`` with three functions:
 - ``compute(data, seed, **params)`` gives a DataFrame for one data set; ``data`` is its
   split, prepared as for a solve;
 - ``plot(frame)`` gives the figure and ``table(frame)`` the table of all data sets, told
-  apart by the column ``dataset``. A table with a parameter ``published`` gets the
-  experiment's published numbers.
+  apart by the column ``dataset``. They are drawn as those of records are
+  (:mod:`adakern.bench.stages.views`), so that another figure computes nothing again.
 """
 
-from importlib import import_module
 from pathlib import Path
 
 import pandas as pd
 from threadpoolctl import threadpool_limits
 
+from adakern._utils.dotted import resolve
 from adakern._utils.files import atomic_path
-from adakern.bench.report.figures import save_svg
 from adakern.bench.stages.prepare import prepare
 from adakern.bench.stages.split import load_split
-from adakern.bench.stages.views import table_of
 from adakern.datasets import Table
 
 __all__ = ["compute_all", "run"]
 
 
 def run(inputs, outputs, params):
-    """Write the frame, the figure and the table of one special computation.
+    """Write the frame of one special computation.
 
     Parameters
     ----------
@@ -38,14 +36,10 @@ def run(inputs, outputs, params):
     params : dict
         Settings of the stage.
     """
-    script = import_module(params["script"])
-    frame = compute_all(inputs["tables"], inputs["splits"], script.compute, params)
+    compute = resolve(params["function"])
+    frame = compute_all(inputs["tables"], inputs["splits"], compute, params)
     with atomic_path(outputs["frame"]) as path:
         frame.to_parquet(path, index=False)
-    save_svg(script.plot(frame), outputs["figure"])
-    table = table_of(script.table, frame, inputs["published"])
-    with atomic_path(outputs["table"]) as path:
-        table.to_csv(path, index=False, float_format="%.6g")
 
 
 def compute_all(tables, splits, compute, params):

@@ -10,11 +10,11 @@ from adakern._utils.files import atomic_path
 from adakern.bench.report.figures import save_svg
 from adakern.bench.report.published import load_published
 
-__all__ = ["configuration", "figure", "summary_table", "table_of"]
+__all__ = ["configuration", "figure", "summary_table"]
 
 
 def figure(inputs, outputs, params):
-    """Draw a figure of the records.
+    """Draw a figure of the records, or of a special computation.
 
     Parameters
     ----------
@@ -25,13 +25,15 @@ def figure(inputs, outputs, params):
     params : dict
         Settings of the stage.
     """
-    records = pd.read_parquet(inputs["records"])
-    drawn = resolve(params["function"])(records, **params["params"])
+    frame = pd.read_parquet(inputs["frame"])
+    drawn = resolve(params["function"])(frame, **params["params"])
     save_svg(drawn, outputs["figure"])
 
 
 def summary_table(inputs, outputs, params):
-    """Condense the records to a table for the report.
+    """Condense the records, or a special computation, to a table for the report.
+
+    A function with a parameter ``published`` gets the experiment's published numbers.
 
     Parameters
     ----------
@@ -42,31 +44,13 @@ def summary_table(inputs, outputs, params):
     params : dict
         Settings of the stage.
     """
-    records = pd.read_parquet(inputs["records"])
-    table = table_of(
-        resolve(params["function"]), records, inputs["published"], **params["params"]
-    )
+    frame = pd.read_parquet(inputs["frame"])
+    function = resolve(params["function"])
+    asks = "published" in signature(function).parameters
+    numbers = map(load_published, inputs["published"] if asks else [])
+    table = function(frame, *numbers, **params["params"])
     with atomic_path(outputs["table"]) as path:
         table.to_csv(path, index=False, float_format="%.6g")
-
-
-def table_of(function, frame, published, **params):
-    """A function's table; one with a parameter ``published`` gets those numbers too.
-
-    Parameters
-    ----------
-    function : callable
-        What makes the table.
-    frame : DataFrame
-        One row for each record.
-    published : DataFrame
-        Numbers of a paper.
-    **params
-        Of the function.
-    """
-    if "published" in signature(function).parameters:
-        return function(frame, *map(load_published, published), **params)
-    return function(frame, **params)
 
 
 def configuration(inputs, outputs, params):
