@@ -5,7 +5,13 @@ PyTorch tensors and other arrays of the Python array API stay in their library a
 their device, whether or not scikit-learn's ``array_api_dispatch`` is on; what an
 estimator answers is of the kind of the rows asked about. Targets and labels become
 NumPy arrays.
+
+Where a table is read in NumPy and only part of the work is for a GPU, that part runs in
+the context :func:`computing_where`, and puts what it works on there by :func:`placed`.
 """
+
+from contextlib import contextmanager
+from contextvars import ContextVar
 
 import numpy as np
 from array_api_compat import array_namespace, is_array_api_obj, is_numpy_array
@@ -19,9 +25,60 @@ __all__ = [
     "as_index",
     "as_numpy",
     "asarray_like",
+    "computing_where",
     "from_foreign",
+    "placed",
     "validate_arrays",
 ]
+
+
+#: An empty array where the work is done; None for NumPy.
+_PLACE: ContextVar = ContextVar("place", default=None)
+
+
+@contextmanager
+def computing_where(X):
+    """A context in which :func:`placed` puts arrays where the rows X are.
+
+    In double precision; on a device that has none, which Apple's are, nothing is put.
+
+    Parameters
+    ----------
+    X : array-like
+        Rows of a user; lists, tables and NumPy arrays stand for NumPy.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from adakern._utils.arrays import computing_where, placed
+    >>> with computing_where([[1.0]]):
+    ...     placed(np.ones(2))
+    array([1., 1.])
+    """
+    place = None
+    if _is_foreign(X):
+        xp = array_namespace(X)
+        try:
+            place = xp.empty(0, dtype=xp.float64, device=device_of(X))
+        except TypeError:
+            place = None
+    token = _PLACE.set(place)
+    try:
+        yield
+    finally:
+        _PLACE.reset(token)
+
+
+def placed(array):
+    """The array where the context computes; as it is outside of any.
+
+    Parameters
+    ----------
+    array : ndarray
+        Of floating-point numbers.
+    """
+    place = _PLACE.get()
+    return array if place is None else asarray_like(array, place)
 
 
 def as_numpy(array):

@@ -14,7 +14,7 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from adakern._utils.arrays import from_foreign
+from adakern._utils.arrays import computing_where, from_foreign, placed
 from adakern._utils.base import Estimator
 from adakern._utils.threads import one_blas_thread
 from adakern._utils.warn import warn_user
@@ -314,6 +314,7 @@ class AdaptiveKernel(Estimator):
                     fold.views,
                     table,
                     table.fold == k,
+                    placed(np.empty(0)),
                 )
                 for k, fold in enumerate(self.fold_models_)
             ]
@@ -452,13 +453,19 @@ def _fitted(member, X, Y, weights):
     return member
 
 
-def _fit_fold(member, views, table, left_out):
+def _fit_fold(member, views, table, left_out, place):
     """The member learned without the rows left out, and what it predicts for them.
 
     Twice: by itself, and as if it knew all other rows, where that has a closed form.
     Kernel members are refitted on all rows; what four fifths of few rows without noise
-    predict is much worse than that, and the members would count for too little.
+    predict is much worse than that, and the members would count for too little. They
+    compute where ``place`` is, of which a worker process knows by it alone.
     """
+    with computing_where(place):
+        return _fit_and_predict(member, views, table, left_out)
+
+
+def _fit_and_predict(member, views, table, left_out):
     X, train = views[member.view].transform(table.X), ~left_out
     member = _fitted(member, X[train], table.Y[train], table.weights[train])
     predicted = member.predict(X[left_out])

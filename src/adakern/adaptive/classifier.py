@@ -8,7 +8,7 @@ from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight
 
-from adakern._utils.arrays import answer_like, from_foreign
+from adakern._utils.arrays import answer_like, computing_where, from_foreign
 from adakern.adaptive.base import AdaptiveKernel
 from adakern.adaptive.calibration import Calibration, log_loss, mix
 from adakern.adaptive.weights import mixture_weights
@@ -118,8 +118,9 @@ class AdaptiveKernelClassifier(ClassifierMixin, AdaptiveKernel):
         Parameters
         ----------
         X : array-like or DataFrame of shape (n, d)
-            Numbers, words and gaps (None, NaN). A PyTorch tensor is copied to NumPy;
-            answers are of the kind of the rows that are asked about.
+            Numbers, words and gaps (None, NaN). On PyTorch tensors the kernel members
+            compute in PyTorch, on their device; all else is NumPy's. Answers are of the
+            kind of the rows that are asked about.
         y : array-like of shape (n,)
             Labels of two to some hundred classes. One class alone is predicted always.
         sample_weight : array-like of shape (n,), default=None
@@ -130,13 +131,16 @@ class AdaptiveKernelClassifier(ClassifierMixin, AdaptiveKernel):
         self
         """
         self._validate_params()
-        X, y = self._validated(X, y)
+        rows, y = self._validated(X, y)
         check_classification_targets(y)
         self.classes_, codes = np.unique(y, return_inverse=True)
         sample_weight = from_foreign(sample_weight)
-        weights = _check_sample_weight(sample_weight, X, dtype=np.float64)
+        weights = _check_sample_weight(sample_weight, rows, dtype=np.float64)
         class_weights = self._class_weights(y, weights)
-        return self._fit(X, codes, weights, codes=codes, class_weights=class_weights)
+        with computing_where(X):
+            return self._fit(
+                rows, codes, weights, codes=codes, class_weights=class_weights
+            )
 
     def _class_weights(self, y, weights):
         """Of each row; "balanced" counts a row as often as it weighs."""
@@ -223,7 +227,8 @@ class AdaptiveKernelClassifier(ClassifierMixin, AdaptiveKernel):
 
     def _chances(self, X):
         read = self._read(X)
-        scores = {name: self._scores(name, read) for name in self._used}
+        with computing_where(X):
+            scores = {name: self._scores(name, read) for name in self._used}
         chances = np.exp(self._blended(scores, read))
         chances /= chances.sum(axis=1, keepdims=True)
         return self.equal_rows_.adjust(read, chances)

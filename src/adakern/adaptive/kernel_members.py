@@ -3,8 +3,10 @@
 from copy import copy
 
 import numpy as np
+from array_api_compat import array_namespace
 from sklearn.utils import check_random_state
 
+from adakern._utils.arrays import as_numpy, placed
 from adakern._utils.memory import require_memory
 from adakern._utils.threads import one_blas_thread
 from adakern.adaptive.leave_one_out import leave_one_out, tune_scales
@@ -21,7 +23,8 @@ class KernelRidgeMember:
     """Kernel ridge regression with scales and ridge of least leave-one-out error.
 
     Equal rows become one row with their mean target and summed weight: no row is
-    predicted from its copy.
+    predicted from its copy. Kernels are computed where the context says
+    (:func:`adakern._utils.arrays.computing_where`); what is learned is NumPy's.
 
     Parameters
     ----------
@@ -156,25 +159,25 @@ class KernelRidgeMember:
         members = []
         for A, B in sums if len(sums) > 1 else ():
             members.append(copy(self))
-            members[-1].dual_coef_ = _solve(normal - A, right - B)
-        self.dual_coef_ = _solve(normal, right)
+            members[-1].dual_coef_ = as_numpy(_solve(normal - A, right - B))
+        self.dual_coef_ = as_numpy(_solve(normal, right))
         return [*members, self]
 
     def _normal_equations(self, Z, Y, weights):
         """Sums over the rows Z of products of kernels with each other and with Y."""
-        m = len(self.support_)
-        normal, right = np.zeros((m, m)), np.zeros((m, Y.shape[1]))
-        for rows in row_blocks(len(Z), 8 * m, BLOCK_BYTES):
-            K = self._gram(Z[rows], self.support_) * np.sqrt(weights[rows, None])
+        normal = right = 0.0
+        for rows in row_blocks(len(Z), 8 * len(self.support_), BLOCK_BYTES):
+            root = placed(np.sqrt(weights[rows, None]))
+            K = self._gram(Z[rows], self.support_) * root
             normal += K.T @ K  # recognised as symmetric: half the work
-            right += K.T @ (Y[rows] * np.sqrt(weights[rows, None]))
+            right += K.T @ (placed(Y[rows]) * root)
         return normal, right
 
     def _solve_in_full(self, Z, Y, weights):
         require_memory(8 * len(Z) ** 2, "the Gram matrix", "lower max_support")
         # (K + alpha W^-1) a = Y, the weighted problem without roots of weights.
-        K = add_to_diagonal(self._gram(Z), self.alpha_ / weights)
-        self.support_, self.dual_coef_ = Z, _solve(K, Y)
+        K = add_to_diagonal(self._gram(Z), placed(self.alpha_ / weights))
+        self.support_, self.dual_coef_ = Z, as_numpy(_solve(K, placed(Y)))
 
     def left_out(self, X, Y, weights):
         """What it would predict for each row if all others were known.
@@ -196,7 +199,7 @@ class KernelRidgeMember:
         X, Y, weights, place = merge_equal_rows(X, Y, weights)
         with one_blas_thread(len(X)):
             values = leave_one_out(
-                self._gram(X * self.scales_),
+                as_numpy(self._gram(X * self.scales_)),
                 Y - self.intercept_,
                 self.alpha_,
                 weights / weights.mean(),
@@ -204,7 +207,8 @@ class KernelRidgeMember:
         return (values + self.intercept_)[place]
 
     def _gram(self, A, B=None):
-        return gram_matrix(A, B, kernel=self.kernel, gamma=1.0)
+        B = None if B is None else placed(B)
+        return gram_matrix(placed(A), B, kernel=self.kernel, gamma=1.0)
 
     def predict(self, X):
         """Values of shape (n, k) for the rows X (n, d).
@@ -215,18 +219,18 @@ class KernelRidgeMember:
             Rows.
         """
         product = kernel_product(
-            X * self.scales_,
-            self.support_,
-            self.dual_coef_,
+            placed(X * self.scales_),
+            placed(self.support_),
+            placed(self.dual_coef_),
             kernel=self.kernel,
             gamma=1.0,
         )
-        return product + self.intercept_
+        return as_numpy(product) + self.intercept_
 
 
 def _solve(A, B):
     solve = factorised(A)
-    return np.column_stack([solve(b) for b in B.T])
+    return array_namespace(A).stack([solve(b) for b in B.T], axis=1)
 
 
 def merge_equal_rows(X, Y, weights):

@@ -1,10 +1,12 @@
 """The leave-one-out error of kernel ridge regression, its gradient, its minimum."""
 
 import numpy as np
+from array_api_compat import array_namespace, is_numpy_array
 from scipy.linalg.lapack import dpotrf, dpotri
 from scipy.optimize import minimize
 from scipy.spatial.distance import pdist
 
+from adakern._utils.arrays import as_index, as_numpy, placed
 from adakern.kernels import gram_matrix
 
 __all__ = ["LeaveOneOutError", "leave_one_out", "rows_of_search", "tune_scales"]
@@ -97,7 +99,8 @@ class LeaveOneOutError:
 
     The kernel is ``exp(-sum_m s_m |t_m - x_m|)`` ("laplacian"),
     ``exp(-(sum_m s_m^2 (t_m - x_m)^2)^½)`` ("l2-laplacian") or
-    ``exp(-sum_m s_m^2 (t_m - x_m)^2)`` ("rbf").
+    ``exp(-sum_m s_m^2 (t_m - x_m)^2)`` ("rbf"). Computed where the context says
+    (:func:`adakern._utils.arrays.computing_where`).
 
     Parameters
     ----------
@@ -111,16 +114,19 @@ class LeaveOneOutError:
     """
 
     def __init__(self, X, Y, weights, kernel, *, tied=False):
-        self.Y, self.kernel, self.weights = Y, kernel, weights
         n, root = len(X), np.sqrt(weights)
         first, second = np.triu_indices(n, 1)
-        self._above, self._below = first * n + second, second * n + first
-        self._pair_weights = root[first] * root[second]
-        self._root = root[:, None]
+        self.kernel, self.total_weight = kernel, weights.sum()
+        self.weights = placed(weights)
+        self._target = placed(root[:, None] * Y)
+        self._pair_weights = placed(root[first] * root[second])
+        self._above = as_index(first * n + second, self.weights)
+        self._below = as_index(second * n + first, self.weights)
         # What a scale multiplies in the exponent, for each pair of rows: (d, pairs).
         metric = "cityblock" if kernel == "laplacian" else "sqeuclidean"
         columns = [X] if tied else [column[:, None] for column in X.T]
-        self._differences = np.array([pdist(column, metric) for column in columns])
+        differences = np.array([pdist(column, metric) for column in columns])
+        self._differences = placed(differences)
 
     def __call__(self, scales, alpha):
         """The error and its gradient in log scales and log alpha.
@@ -139,36 +145,44 @@ class LeaveOneOutError:
         gradient_scales : ndarray like scales
         gradient_alpha : float
         """
+        xp, total = array_namespace(self._differences), self.total_weight
         factors = scales if self.kernel == "laplacian" else scales**2
-        exponents = factors @ self._differences
+        exponents = placed(factors) @ self._differences
         if self.kernel == "l2-laplacian":
-            exponents = np.sqrt(exponents)
-        pairs = self._pair_weights * np.exp(-exponents)
+            exponents = xp.sqrt(exponents)
+        pairs = self._pair_weights * xp.exp(-exponents)
         R = self._inverse(pairs, alpha)
-        dual, diagonal = R @ (self._root * self.Y), np.diag(R)[:, None]
+        dual, diagonal = R @ self._target, xp.linalg.diagonal(R)[:, None]
         residuals = dual / diagonal
-        total = self.weights.sum()
-        error = np.sum(residuals**2) / total
-        half = R * np.sqrt(2 / total * np.sum(residuals**2 / diagonal, axis=1))
+        error = float(xp.sum(residuals**2)) / total
+        half = R * xp.sqrt(2 / total * xp.sum(residuals**2 / diagonal, axis=1))
         M = half @ half.T
         outer = R @ (residuals / diagonal) / total
-        M -= np.hstack([outer, dual]) @ np.hstack([dual, outer]).T
-        by_pair = 2 * M.ravel()[self._above] * pairs
+        M -= xp.concat([outer, dual], axis=1) @ xp.concat([dual, outer], axis=1).T
+        by_pair = 2 * xp.reshape(M, (-1,))[self._above] * pairs
         if self.kernel == "l2-laplacian":
             # Where rows are equal all differences are 0: any factor but infinity.
-            by_pair /= np.where(exponents > 0, exponents, 1.0)
+            by_pair /= xp.where(exponents > 0, exponents, xp.ones_like(exponents))
         powers = 2 if self.kernel == "rbf" else 1
-        gradient = -powers * factors * (self._differences @ by_pair)
-        return error, gradient, alpha * np.trace(M)
+        gradient = -powers * factors * as_numpy(self._differences @ by_pair)
+        return error, gradient, alpha * float(xp.linalg.trace(M))
 
     def _inverse(self, pairs, alpha):
         """(K + alpha I)^-1 for the weighted kernel K with these entries above."""
-        A = np.empty((len(self.Y),) * 2)
-        A.ravel()[self._above] = pairs
-        np.fill_diagonal(A, self.weights + alpha)
-        _invert_upper(A)
-        A.ravel()[self._below] = A.ravel()[self._above]
-        return A
+        xp, n = array_namespace(pairs), self.weights.shape[0]
+        A = xp.empty((n, n), dtype=pairs.dtype, device=getattr(pairs, "device", None))
+        flat = xp.reshape(A, (-1,))
+        flat[self._above] = pairs
+        flat[:: n + 1] = self.weights + alpha
+        if is_numpy_array(A):
+            _invert_upper(A)
+            flat[self._below] = flat[self._above]
+            return A
+        flat[self._below] = pairs
+        try:
+            return xp.cholesky_inverse(xp.linalg.cholesky(A))
+        except RuntimeError as error:  # PyTorch's
+            raise np.linalg.LinAlgError(str(error)) from None
 
 
 def tune_scales(

@@ -8,7 +8,7 @@ from sklearn.metrics import r2_score
 from sklearn.utils._param_validation import Interval, validate_parameter_constraints
 from sklearn.utils.validation import check_is_fitted
 
-from adakern._utils.arrays import answer_like, from_foreign
+from adakern._utils.arrays import answer_like, computing_where, from_foreign
 from adakern.adaptive.base import AdaptiveKernel
 from adakern.adaptive.intervals import cv_plus
 from adakern.adaptive.weights import squared_error_weights
@@ -105,8 +105,9 @@ class AdaptiveKernelRegressor(RegressorMixin, AdaptiveKernel):
         Parameters
         ----------
         X : array-like or DataFrame of shape (n, d)
-            Numbers, words and gaps (None, NaN). A PyTorch tensor is copied to NumPy;
-            answers are of the kind of the rows that are asked about.
+            Numbers, words and gaps (None, NaN). On PyTorch tensors the kernel members
+            compute in PyTorch, on their device; all else is NumPy's. Answers are of the
+            kind of the rows that are asked about.
         y : array-like of shape (n,)
         sample_weight : array-like of shape (n,), default=None
             A weight of 2 is a repeated row, a weight of 0 none.
@@ -116,13 +117,14 @@ class AdaptiveKernelRegressor(RegressorMixin, AdaptiveKernel):
         self
         """
         self._validate_params()
-        X, y = self._validated(X, y, y_numeric=True)
+        rows, y = self._validated(X, y, y_numeric=True)
         y = np.asarray(y, dtype=np.float64)
         # A power of two changes no digit, and lets targets of 1e300 be squared.
         _, exponent = np.frexp(np.abs(y).max())
         self._unit = float(np.ldexp(1.0, int(exponent)))
         y = y / self._unit
-        self._fit(X, y, from_foreign(sample_weight))
+        with computing_where(X):
+            self._fit(rows, y, from_foreign(sample_weight))
         self.oof_prediction_ = self.oof_prediction_ * self._unit
         return self
 
@@ -179,7 +181,8 @@ class AdaptiveKernelRegressor(RegressorMixin, AdaptiveKernel):
         X : array-like or DataFrame of shape (n, d)
         """
         read = self._read(X)
-        values = {name: self._scores(name, read) for name in self._used}
+        with computing_where(X):
+            values = {name: self._scores(name, read) for name in self._used}
         predicted = self._adjusted(read, self._blended(values, read))
         return answer_like(predicted * self._unit, X)
 
@@ -210,11 +213,12 @@ class AdaptiveKernelRegressor(RegressorMixin, AdaptiveKernel):
             caller_name="predict_interval",
         )
         read = self._read(X)
-        predictions = np.array(
-            [
-                self._adjusted(read, self._fold_prediction(fold, read))
-                for fold in self.fold_models_
-            ]
-        )
+        with computing_where(X):
+            predictions = np.array(
+                [
+                    self._adjusted(read, self._fold_prediction(fold, read))
+                    for fold in self.fold_models_
+                ]
+            )
         bounds = cv_plus(predictions, self._residuals, self._fold_of_row, coverage)
         return answer_like(bounds * self._unit, X)
