@@ -190,6 +190,20 @@ def test_left_out_is_fitting_without_each_kind_of_row(kernel):
     np.testing.assert_allclose(left_out, expected, rtol=1e-6, atol=1e-6)
 
 
+def test_a_ridge_below_the_rounding_of_distances_is_raised():
+    """Rows that differ in features of no weight alone: found on mushroom."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=5)[rng.integers(0, 5, (400, 8))]
+    scales = np.array([8.0, 8.0, *[1e-7] * 6])
+    K = gram_matrix(X * scales, kernel="l2-laplacian", gamma=1.0)
+    start = scales, 1e-8
+    assert np.linalg.eigvalsh(K)[0] < -start[1], "no such problem on this machine"
+    member = KernelRidgeMember("l2-laplacian", start=start, max_iter=0, random_state=0)
+    member.fit(X, X[:, :1], np.ones(400))
+    assert 1e-8 < member.alpha_ < 1e-5
+    np.testing.assert_allclose(member.predict(X), X[:, :1], atol=1e-4)
+
+
 def test_all_rows_as_centres_are_the_full_solution():
     X, Y, weights = problem(n=60)
     full = KernelRidgeMember("laplacian", max_support=60, random_state=0)

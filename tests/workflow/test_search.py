@@ -97,6 +97,15 @@ def test_a_search_on_some_rows_is_a_search_on_a_stratified_part(prepared):
     assert search_grid(prepared, "classification", plenty, {}, 4) == everything
 
 
+@pytest.mark.parametrize("most", [None, 30])
+def test_a_class_of_one_row_stops_no_search(prepared, most):
+    """Neither its holdout nor the rows drawn for it: found on nursery."""
+    prepared.y_train[0] = 9
+    settings = params(grid={"C": [0.1, 1, 10]}, folds=1, max_rows=most)
+    _, rows = search_grid(prepared, "classification", settings, {}, seed=0)
+    assert np.isfinite([row["mean_score"] for row in rows]).all()
+
+
 def test_handed_over_parameters_are_kept(prepared):
     settings = params(grid={"gamma": [0.5, 2.0]})
     best, rows = search_grid(prepared, "classification", settings, {"C": 7.0}, seed=0)

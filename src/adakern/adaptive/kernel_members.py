@@ -18,6 +18,10 @@ __all__ = ["KernelRidgeMember"]
 #: Up to so many times the centres all rows are centres: it takes no longer.
 FULL_FACTOR = 3
 
+#: Ridges that are tried, each ten times the one before, where rounding makes the kernel
+#: matrix indefinite.
+LARGER_RIDGES = 8
+
 
 class KernelRidgeMember:
     """Kernel ridge regression with scales and ridge of least leave-one-out error.
@@ -176,8 +180,18 @@ class KernelRidgeMember:
     def _solve_in_full(self, Z, Y, weights):
         require_memory(8 * len(Z) ** 2, "the Gram matrix", "lower max_support")
         # (K + alpha W^-1) a = Y, the weighted problem without roots of weights.
-        K = add_to_diagonal(self._gram(Z), placed(self.alpha_ / weights))
-        self.support_, self.dual_coef_ = Z, as_numpy(_solve(K, placed(Y)))
+        K, Y = add_to_diagonal(self._gram(Z), placed(self.alpha_ / weights)), placed(Y)
+        self.support_ = Z
+        for _ in range(LARGER_RIDGES):
+            try:
+                self.dual_coef_ = as_numpy(_solve(K, Y))
+                return
+            except ValueError:
+                # Distances of rows that differ in features of no weight alone are roots
+                # of rounding errors, and their kernel values less than 1 by 1e-8.
+                K = add_to_diagonal(K, placed(9 * self.alpha_ / weights))
+                self.alpha_ *= 10
+        self.dual_coef_ = as_numpy(_solve(K, Y))
 
     def left_out(self, X, Y, weights):
         """What it would predict for each row if all others were known.

@@ -52,11 +52,10 @@ def search_grid(prepared, task, params, handed_over, seed, cv=None):
         params["estimator"], fixed, seed=seed, threads=params["threads"]
     )
     grid = expand_grid(params["grid"], estimator.get_params(), params["step"])
-    settings = {
-        "scoring": SCORING[task],
-        "cv": cv or folds(task, params["folds"], seed),
-        "refit": False,
-    }
+    X, y = _some_rows(prepared, task, params["max_rows"], seed)
+    if cv is None:
+        cv = list(folds(task, params["folds"], seed).split(X, _strata(y, task)))
+    settings = {"scoring": SCORING[task], "cv": cv, "refit": False}
     if params["random"]:
         search = RandomizedSearchCV(
             estimator, grid, n_iter=params["random"], random_state=seed, **settings
@@ -67,7 +66,7 @@ def search_grid(prepared, task, params, handed_over, seed, cv=None):
         # The table keeps the failed points as NaN; a search without any point left
         # raises. Points that did not converge compete with the score they reached.
         warnings.simplefilter("ignore")
-        search.fit(*_some_rows(prepared, task, params["max_rows"], seed))
+        search.fit(X, y)
     rows = [
         point | {"mean_score": float(mean), "std_score": float(std)}
         for point, mean, std in zip(
@@ -85,10 +84,21 @@ def _some_rows(prepared, task, most, seed):
     X, y = prepared.X_train, prepared.y_fit
     if most is None or len(y) <= most:
         return X, y
-    stratify = y if task == "classification" else None
+    strata = _strata(y, task)
     return resample(
-        X, y, replace=False, n_samples=most, stratify=stratify, random_state=seed
+        X, y, replace=False, n_samples=most, stratify=strata, random_state=seed
     )
+
+
+def _strata(y, task):
+    """What rows are drawn in proportion to: classes; None for numbers.
+
+    A class of a single row, which cannot be on both sides, counts as the largest.
+    """
+    if task != "classification":
+        return None
+    _, codes, counts = np.unique(y, return_inverse=True, return_counts=True)
+    return np.where(counts[codes] > 1, codes, counts.argmax())
 
 
 def run(inputs, outputs, params):
