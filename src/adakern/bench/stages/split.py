@@ -52,7 +52,9 @@ def make_splits(
     Returns
     -------
     list of (ndarray, ndarray)
-        Sorted row indices (train, test) of each repeat.
+        Row indices (train, test) of each repeat: test rows sorted, training rows in
+        random order, or in that of time. Files are often sorted by class, and some
+        methods take of equally near neighbours the first.
 
     Raises
     ------
@@ -68,7 +70,7 @@ def make_splits(
         groups = table.groups if kind == "group-holdout" else None
         splits = splitter.split(table.X, target, groups)
     splits = [
-        _drawn(table, train, test, train_rows, test_rows, [seed, repeat])
+        _drawn(table, kind, train, test, train_rows, test_rows, [seed, repeat])
         for repeat, (train, test) in enumerate(splits)
     ]
     for repeat, (train, _) in enumerate(splits):
@@ -81,18 +83,16 @@ def make_splits(
     return splits
 
 
-def _drawn(table, train, test, train_rows, test_rows, seed):
-    """Both parts, sorted, of the sizes that are asked for."""
+def _drawn(table, kind, train, test, train_rows, test_rows, seed):
+    """Both parts, in their order, of the sizes that are asked for."""
     if train_rows is not None and train_rows > len(train):
         raise ValueError(
             f"data set {table.name} has {len(train)} training rows in this protocol, "
             f"and protocol.train_rows asks for {train_rows}; ask for fewer"
         )
-    if train_rows is not None:
-        train = np.random.default_rng(seed).permutation(np.sort(train))[:train_rows]
-    if test_rows is not None:
-        test = np.random.default_rng(seed).permutation(np.sort(test))[:test_rows]
-    return np.sort(train), np.sort(test)
+    train = np.random.default_rng(seed).permutation(np.sort(train))[:train_rows]
+    test = np.random.default_rng(seed).permutation(np.sort(test))[:test_rows]
+    return np.sort(train) if kind == "time" else train, np.sort(test)
 
 
 def _published(table):
