@@ -9,6 +9,7 @@ from scipy.optimize import minimize
 from adakern.adaptive.calibration import Calibration, log_loss, mix
 from adakern.adaptive.folds import assign_folds, merge_repetitions
 from adakern.adaptive.intervals import cv_plus
+from adakern.adaptive.other_members import ROWS_PER_TREE, ForestMember
 from adakern.adaptive.weights import mixture_weights, squared_error_weights
 
 integers = st.lists(st.integers(0, 3), min_size=1, max_size=40)
@@ -165,3 +166,13 @@ def test_cv_plus_is_its_definition(n, n_folds, coverage, seed):
         if rank >= 1:
             expected = lower[rank - 1], upper[n - rank]
         assert tuple(bounds[x]) == expected
+
+
+def test_on_many_rows_extra_trees_see_all_of_them_and_a_forest_draws():
+    n = ROWS_PER_TREE + 1000
+    X, weights = np.arange(n)[:, None].astype(float), np.ones(n)
+    for extra in (True, False):
+        forest = ForestMember(False, extra, n_trees=3, random_state=0)
+        (tree,) = forest.fit(X, X, weights).model_.estimators_
+        root = tree.tree_.weighted_n_node_samples[0]
+        assert root == (n if extra else ROWS_PER_TREE)

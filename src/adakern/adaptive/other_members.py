@@ -21,8 +21,8 @@ __all__ = ["BoostingMember", "ConstantMember", "ForestMember", "LinearMember"]
 #: HistGradientBoosting treats a column as one of words up to so many of them.
 MAX_WORDS = 255
 
-#: Rows that a tree of a forest sees at most; where there are more, a third of the trees
-#: do.
+#: Where there are more rows a third of the trees do, and each of a random forest, which
+#: takes longer to grow than an extremely randomised one, draws so many.
 ROWS_PER_TREE = 20_000
 
 #: Most trees of a boosting with many classes, over all of them.
@@ -139,7 +139,7 @@ class ForestMember:
     n_trees : int, default=60
         In each fold, so that five folds have 300; a third of them on tables of fewer
         than 60 rows, whose trees have few splits to average over, and on tables of more
-        than 20,000, of which each tree then draws so many.
+        than 20,000, of which each tree of a random forest then draws so many.
     random_state : int, RandomState instance or None, default=None
     """
 
@@ -179,7 +179,7 @@ class ForestMember:
             self.n_trees_,
             min_samples_leaf=1 if self.classify else 2,
             random_state=self.random_state,
-            **(drawn if len(X) > ROWS_PER_TREE else {}),
+            **({} if self.extra or len(X) <= ROWS_PER_TREE else drawn),
         )
         self.n_classes_ = Y.shape[1]
         target = Y.argmax(axis=1) if self.classify else Y[:, 0]
