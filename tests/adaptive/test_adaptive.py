@@ -357,6 +357,16 @@ def test_many_rows_stand_on_centres_and_say_so():
 
 
 @pytest.mark.parametrize("estimator", BOTH)
+def test_arrays_of_other_libraries_are_numpys(estimator):
+    strict = pytest.importorskip("array_api_strict")
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(60, 3)), np.arange(60) % 2
+    expected = fast(estimator).fit(X, y).predict(X)
+    found = fast(estimator).fit(strict.asarray(X), y).predict(strict.asarray(X))
+    np.testing.assert_array_equal(np.asarray(found), expected)
+
+
+@pytest.mark.parametrize("estimator", BOTH)
 @pytest.mark.parametrize("n_jobs", [None, 2])
 def test_tensors_give_the_model_of_the_arrays(estimator, n_jobs):
     """Up to rounding: PyTorch adds up in another order than NumPy."""

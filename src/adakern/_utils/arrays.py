@@ -10,11 +10,16 @@ Where a table is read in NumPy and only part of the work is for a GPU, that part
 the context :func:`computing_where`, and puts what it works on there by :func:`placed`.
 """
 
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 
 import numpy as np
-from array_api_compat import array_namespace, is_array_api_obj, is_numpy_array
+from array_api_compat import (
+    array_namespace,
+    is_array_api_obj,
+    is_numpy_array,
+    is_torch_array,
+)
 from array_api_compat import device as device_of
 from sklearn.utils.validation import assert_all_finite, column_or_1d
 
@@ -40,12 +45,13 @@ _PLACE: ContextVar = ContextVar("place", default=None)
 def computing_where(X):
     """A context in which :func:`placed` puts arrays where the rows X are.
 
-    In double precision; on a device that has none, which Apple's are, nothing is put.
+    In double precision, for PyTorch alone. On a device that has none, as Apple's, the
+    work is NumPy's.
 
     Parameters
     ----------
     X : array-like
-        Rows of a user; lists, tables and NumPy arrays stand for NumPy.
+        Rows of a user; all but PyTorch's tensors stand for NumPy.
 
     Examples
     --------
@@ -56,12 +62,10 @@ def computing_where(X):
     array([1., 1.])
     """
     place = None
-    if _is_foreign(X):
+    if is_torch_array(X):
         xp = array_namespace(X)
-        try:
+        with suppress(TypeError):
             place = xp.empty(0, dtype=xp.float64, device=device_of(X))
-        except TypeError:
-            place = None
     token = _PLACE.set(place)
     try:
         yield
