@@ -70,6 +70,14 @@ def run(library, dtype, device, X, y, T, t):
     return seconds, float((positive == (t > 0)).mean()), whole.converged
 
 
+def beside(seconds, reference):
+    """Each time, and how many times faster than the reference it is."""
+    return " ".join(
+        f"{now:8.2f} s {then / now:5.1f}x"
+        for now, then in zip(seconds, reference, strict=True)
+    )
+
+
 def run_flagship(library, device, X, y, T, t):
     """Seconds of the flagship's fit and of its prediction; the accuracy."""
     X, T = arrays(library, "float64", device, X, T)
@@ -90,10 +98,7 @@ def compare_flagship(device, data):
     for library, place in (("numpy", "cpu"), ("torch", device)):
         seconds, accuracy = run_flagship(library, place, *data)
         reference = reference or seconds
-        columns = " ".join(
-            f"{now:8.2f} s {then / now:5.1f}x"
-            for now, then in zip(seconds, reference, strict=True)
-        )
+        columns = beside(seconds, reference)
         print(f"{f'{library} {place}':20} {columns} {100 * accuracy:6.2f}")
 
 
@@ -127,10 +132,7 @@ def main():
     )
     for case in cases:
         seconds, accuracy, converged = best[case]
-        columns = " ".join(
-            f"{now:8.2f} s {then / now:5.1f}x"
-            for now, then in zip(seconds, reference, strict=True)
-        )
+        columns = beside(seconds, reference)
         name = f"{case[0]} {case[1]} {case[2]}"
         note = "" if converged else "  whole did not converge"
         print(f"{name:20} {columns} {100 * accuracy:6.2f}{note}")
