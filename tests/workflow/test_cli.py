@@ -7,8 +7,8 @@ import sys
 import pytest
 
 from adakern.bench.cli.main import main
-from adakern.bench.cli.progress import Work, follow, sizes_of, start
-from adakern.bench.cli.run import snakemake_command
+from adakern.bench.cli.progress import Work, follow, sizes_of
+from adakern.bench.cli.run import snakemake_command, start
 from adakern.bench.config.plan import load_plan
 from adakern.bench.stages.compare import compare
 from record_factory import demo_records, write_records

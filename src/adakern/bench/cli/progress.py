@@ -6,7 +6,6 @@ solve is, and the jobs that have finished tell how fast each method goes.
 
 import re
 import shutil
-import subprocess
 import sys
 import threading
 import time
@@ -20,7 +19,7 @@ from adakern.bench.runtime.attempts import repeats_of
 from adakern.bench.stages.estimators import expand_grid
 from adakern.evaluation import GREATER_IS_BETTER, MAIN_METRIC
 
-__all__ = ["Work", "follow", "start"]
+__all__ = ["Work", "follow"]
 
 #: What Snakemake says of work that goes well.
 _NOISE = re.compile(
@@ -205,26 +204,13 @@ def _n_points(recipe, step):
     return prod(map(len, grid.values()))
 
 
-def start(command):
-    """A snakemake command as a process whose output :func:`follow` reads.
-
-    Parameters
-    ----------
-    command : list of str
-        The process to start.
-    """
-    return subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, bufsize=1
-    )
-
-
 def follow(process, plan, stream=None, start=None):
     """Show one live line of a running Snakemake, its errors, and nothing else.
 
     Parameters
     ----------
     process : subprocess.Popen
-        As :func:`start` gives it.
+        As :func:`adakern.bench.cli.run.start` gives it.
     plan : adakern.bench.config.plan.Plan
         Of the experiment that it runs.
     stream : text file, default=sys.stdout

@@ -9,13 +9,10 @@ import sys
 import time
 from pathlib import Path
 
-from adakern.bench.cli.progress import follow, start
 from adakern.bench.config.compose import CONF
-from adakern.bench.config.plan import load_plan
 from adakern.bench.report.origin import in_one
-from adakern.bench.report.show import show
 
-__all__ = ["run", "snakemake_command"]
+__all__ = ["run", "snakemake_command", "start"]
 
 
 def snakemake_command(overrides, cores):
@@ -48,6 +45,19 @@ def snakemake_command(overrides, cores):
     ]
 
 
+def start(command):
+    """A snakemake command as a process whose output ``follow`` of progress.py reads.
+
+    Parameters
+    ----------
+    command : list of str
+        The process to start.
+    """
+    return subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, bufsize=1
+    )
+
+
 def run(overrides, cores=None, *, dry_run=False, conf=CONF):
     """Run an experiment and print what it found.
 
@@ -74,7 +84,12 @@ def run(overrides, cores=None, *, dry_run=False, conf=CONF):
     begun = time.monotonic()
     with start(command) as process:
         try:
-            plan = load_plan(overrides, conf)  # while Snakemake does the same
+            # Loading takes a second or two, in which Snakemake loads the same.
+            from adakern.bench.cli.progress import follow
+            from adakern.bench.config.plan import load_plan
+            from adakern.bench.report.show import show
+
+            plan = load_plan(overrides, conf)
         except BaseException:
             process.terminate()
             raise
