@@ -18,6 +18,7 @@ from sklearn.svm import SVC, SVR
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from adakern._utils.arrays import as_numpy, asarray_like
+from adakern._utils.threads import one_blas_thread
 from adakern._utils.warn import warn_user
 from adakern.dank import warm_start
 from adakern.dank.checks import check_kernel, reserve
@@ -210,6 +211,10 @@ class DANKMixin(KernelMixin):
 
     def _fit_exact(self, X, y):
         reserve(len(y))
+        with one_blas_thread(len(y)):
+            return self._fit_on_gram_matrix(X, y)
+
+    def _fit_on_gram_matrix(self, X, y):
         X = np.asarray(X, dtype=np.float64)  # kernels of float32 lose the certificate
         K, dual = self._gram(X), self._dual(y)
         check_kernel(K, self.kernel)

@@ -12,7 +12,6 @@ What is maximised is the h of :mod:`adakern.dank.saddle`. The methods are
 
 import numpy as np
 
-from adakern._utils.threads import one_blas_thread
 from adakern.dank.hessian import StoredHessian
 from adakern.dank.papers import nesterov, projected_gradient
 from adakern.dank.projected_newton import climb
@@ -50,8 +49,7 @@ def maximise(saddle, start, *, method="newton", tol=1e-4, max_iter=2000):
     adakern.svm.ascent.Solution
         Its point is a :class:`adakern.svm.point.Point`.
     """
-    with one_blas_thread(len(saddle.K)):
-        return SOLVERS[method](saddle, start, tol=tol, max_iter=max_iter)
+    return SOLVERS[method](saddle, start, tol=tol, max_iter=max_iter)
 
 
 def _cascade(saddle, start, *, tol, max_iter):

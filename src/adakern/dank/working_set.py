@@ -7,11 +7,13 @@ all rows follow the change by tiles. The sum of the gaps over *all* rows is the 
 gap of the whole problem, and ends the rounds.
 """
 
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from typing import Any
 
 from array_api_compat import array_namespace
 
+from adakern._utils.threads import one_thread
 from adakern.dank.quartic import (
     best_intercept,
     objective,
@@ -34,6 +36,11 @@ DENSE_SHARE = 0.3
 #: Rows that a working set grows by in one round: at most this share of the support
 #: vectors, but never fewer than this many.
 GROWTH, FEWEST_NEW = 0.2, 64
+
+#: Up to so many rows that move, and so many features, one thread of BLAS is faster: a
+#: round goes back and forth between NumPy's products and SciPy's factorisations, whose
+#: threads wait for each other, spinning.
+FEW_ROWS, FEW_FEATURES = 4000, 100
 
 
 @dataclass(frozen=True)
@@ -133,7 +140,8 @@ def maximise_on_rows(
         # A precise solution is of no use while rows outside are about to join.
         outside = float(xp.sum(xp.where(moving, xp.zeros_like(gaps), gaps)))
         goal = 0.3 * max(tol * abs(h), 0.1 * outside, ENOUGH * gap)
-        change = _best_change(gram, moving, d, Kd, Qq, dual, eta, balanced, goal)
+        with _one_thread(int(xp.count_nonzero(moving)) <= FEW_ROWS):
+            change = _best_change(gram, moving, d, Kd, Qq, dual, eta, balanced, goal)
         if not xp.any(change != 0):  # What is left is below the rounding errors.
             break
         square = (d + change) ** 2 - d**2
@@ -195,7 +203,8 @@ class _Gram:
         moved = xp.nonzero(v)[0]
         v, u = xp.take(v, moved), xp.take(u, moved)
         X, Y = (xp.take(self.X, part, axis=0) for part in (rows, moved))
-        return kernel_products(X, Y, v, u, **self.kernel)
+        with _one_thread(self.X.shape[1] <= FEW_FEATURES):
+            return kernel_products(X, Y, v, u, **self.kernel)
 
     def block(self, rows):
         """The rows and columns ``rows``."""
@@ -245,3 +254,7 @@ def _best_change(gram, moving, d, Kd, Qq, dual, eta, balanced, gap_goal):
     change = xp.zeros_like(d)
     change[moving] = best - now
     return change
+
+
+def _one_thread(small):
+    return one_thread("blas") if small else nullcontext()
