@@ -34,8 +34,9 @@ def load_published(path):
     -------
     DataFrame
         One row a published number, sorted. Accuracies are fractions, as in the records.
-        A column `tau` becomes part of the method's name (``dank@tau=0.01``, as sweeps
-        are named); `setting` tells apart what a paper ran in several settings.
+        What a paper ran in several settings has the names of the methods here: with a
+        column `tau` ``dank@tau=0.01``, as sweeps are named; ``dank-decomposed`` where
+        `setting` says "scalable".
 
     Raises
     ------
@@ -54,6 +55,8 @@ def load_published(path):
     for name, default in (("dataset", "cifar10"), ("setting", "")):
         if name not in table:
             table[name] = default
+    scalable = table["setting"] == "scalable"
+    table.loc[scalable, "method"] += "-decomposed"
     rows = table if "metric" in table else _from_wide(table, path)
     percent = rows["metric"] == "accuracy_percent"
     rows = rows.assign(
