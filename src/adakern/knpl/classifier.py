@@ -91,8 +91,8 @@ class KNPLClassifier(KernelMixin, OneVsOneMixin, Estimator):
     The alternation of the paper cycles with period two unless ``reg`` is large, and the
     layer at a small ``reg`` fits the training rows almost perfectly without help to new
     ones: tune ``reg``. With it tuned, test accuracy was that of the SVM within its
-    noise on twelve of the paper's sets (``docs/results/knpl_uci_small``); the gains that the
-    paper prints were not reproduced.
+    noise on twelve of the paper's sets (``docs/results/knpl_uci_small``); the gains
+    that the paper prints were not reproduced.
 
     References
     ----------
