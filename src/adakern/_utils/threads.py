@@ -30,7 +30,7 @@ def one_thread(kind=None):
     return _libraries(os.getpid()).limit(limits=1, user_api=kind)
 
 
-def one_blas_thread(size):
+def one_blas_thread(size, largest=SMALL_SYSTEM):
     """A context in which all linear algebra runs on one thread, where it is small.
 
     For loops of thousands of small products and factorisations. More threads share one
@@ -42,6 +42,8 @@ def one_blas_thread(size):
     ----------
     size : int
         Rows of the systems of the loop.
+    largest : int, default=SMALL_SYSTEM
+        Size up to which they are small.
 
     Examples
     --------
@@ -49,7 +51,7 @@ def one_blas_thread(size):
     >>> with one_blas_thread(100):
     ...     pass  # the loop
     """
-    return nullcontext() if size > SMALL_SYSTEM else one_thread("blas")
+    return nullcontext() if size > largest else one_thread("blas")
 
 
 def one_scipy_thread(size):

@@ -7,13 +7,12 @@ all rows follow the change by tiles. The sum of the gaps over *all* rows is the 
 gap of the whole problem, and ends the rounds.
 """
 
-from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from typing import Any
 
 from array_api_compat import array_namespace
 
-from adakern._utils.threads import one_thread
+from adakern._utils.threads import one_blas_thread
 from adakern.dank.quartic import (
     best_intercept,
     objective,
@@ -140,7 +139,7 @@ def maximise_on_rows(
         # A precise solution is of no use while rows outside are about to join.
         outside = float(xp.sum(xp.where(moving, xp.zeros_like(gaps), gaps)))
         goal = 0.3 * max(tol * abs(h), 0.1 * outside, ENOUGH * gap)
-        with _one_thread(int(xp.count_nonzero(moving)) <= FEW_ROWS):
+        with one_blas_thread(int(xp.count_nonzero(moving)), FEW_ROWS):
             change = _best_change(gram, moving, d, Kd, Qq, dual, eta, balanced, goal)
         if not xp.any(change != 0):  # What is left is below the rounding errors.
             break
@@ -203,7 +202,7 @@ class _Gram:
         moved = xp.nonzero(v)[0]
         v, u = xp.take(v, moved), xp.take(u, moved)
         X, Y = (xp.take(self.X, part, axis=0) for part in (rows, moved))
-        with _one_thread(self.X.shape[1] <= FEW_FEATURES):
+        with one_blas_thread(self.X.shape[1], FEW_FEATURES):
             return kernel_products(X, Y, v, u, **self.kernel)
 
     def block(self, rows):
@@ -254,7 +253,3 @@ def _best_change(gram, moving, d, Kd, Qq, dual, eta, balanced, gap_goal):
     change = xp.zeros_like(d)
     change[moving] = best - now
     return change
-
-
-def _one_thread(small):
-    return one_thread("blas") if small else nullcontext()
