@@ -6,6 +6,8 @@ from scipy.linalg import cho_factor, cho_solve, eigh
 from scipy.linalg.blas import dsymv
 from scipy.linalg.lapack import dpstrf
 
+from adakern.kernels import CACHE_BYTES, row_blocks
+
 __all__ = [
     "add_to_diagonal",
     "factorised",
@@ -13,6 +15,7 @@ __all__ = [
     "is_positive_semidefinite",
     "leading_eigenpairs",
     "numerical_rank",
+    "principal_submatrix",
     "project_onto_feasible",
     "project_onto_simplex",
     "ranked_eigh",
@@ -269,6 +272,36 @@ def numerical_rank(A, n_rows):
     threshold = n_rows * np.finfo(float).eps * np.trace(A)
     _, _, rank, _ = dpstrf(A, tol=threshold, lower=True)
     return int(rank)
+
+
+def principal_submatrix(A, rows):
+    """The rows and columns ``rows`` of a square matrix, as an array of its own.
+
+    Block by block, each of which stays in the cache: the rows are not stored twice.
+
+    Parameters
+    ----------
+    A : array of shape (n, n)
+        The matrix.
+    rows : array of int of shape (m,)
+        Row numbers.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from adakern.linalg import principal_submatrix
+    >>> principal_submatrix(np.arange(9).reshape(3, 3), np.array([0, 2]))
+    array([[0, 2],
+           [6, 8]])
+    """
+    if not is_numpy_array(A):
+        take = array_namespace(A).take
+        return take(take(A, rows, axis=0), rows, axis=1)
+    block = np.empty((len(rows), len(rows)), dtype=A.dtype)
+    for part in row_blocks(len(rows), A.itemsize * A.shape[1], CACHE_BYTES):
+        # Without mode="clip" NumPy writes to a buffer first.
+        np.take(A[rows[part]], rows, axis=1, out=block[part], mode="clip")
+    return block
 
 
 def add_to_diagonal(A, values):

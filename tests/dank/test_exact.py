@@ -90,7 +90,7 @@ def test_gradient_and_hessian_are_finite_differences(task, tau):
     changes = [(h(u + e).gradient - h(u - e).gradient) / (2 * step) for e in steps]
     E = np.column_stack([dual.coefficients(e) for e in np.eye(len(u))])
     if tau == 0:
-        quadratic = quartic.hessian(K, K * K, point.d, point.parts["Qq"], eta)
+        quadratic = quartic.hessian(K, point.d, point.parts["Qq"], eta)
         hessian = StoredHessian(quadratic)
     else:
         hessian = h.hessian(point)

@@ -11,8 +11,8 @@ import numpy as np
 from array_api_compat import array_namespace
 
 from adakern.dank.projected_newton import on_sides, sides
-from adakern.dank.quartic import best_intercept, gradient, hessian, row_gaps
-from adakern.linalg import add_to_diagonal, factorised
+from adakern.dank.quartic import best_intercept, gradient, hessian, products, row_gaps
+from adakern.linalg import add_to_diagonal, factorised, principal_submatrix
 
 __all__ = ["change_active_sets"]
 
@@ -53,44 +53,43 @@ def change_active_sets(K, dual, eta, *, weight=0.0, start, gap_goal, balanced=Fa
         Duality gap at d, infinite where the sets cycled.
     """
     xp = array_namespace(start)
-    Q = K * K if np.isfinite(eta) else None
+    is_quadratic = np.isinf(eta)
     weight = weight + xp.zeros_like(start)
     total = float(xp.sum(start)) if balanced else None
     slack = SLACK * float(xp.max(xp.abs(dual.target)))
 
     def evaluate(d):
-        products = K @ d, xp.zeros_like(d) if Q is None else Q @ (d * d)
-        return products, gradient(d, *products, dual, eta, weight)
+        Kd, Qq = products(K, d, eta)
+        return Kd, Qq, gradient(d, Kd, Qq, dual, eta, weight)
 
-    def system(d, products, rows):
-        weight_here = xp.take(weight, rows)
-        if Q is None:
-            return add_to_diagonal(_block(K, rows), 2 * weight_here)
-        d, Qq = xp.take(d, rows), xp.take(products[1], rows)
-        return hessian(_block(K, rows), _block(Q, rows), d, Qq, eta, weight_here)
+    def system(d, Qq, rows):
+        block, weight_here = _block(K, rows), xp.take(weight, rows)
+        if is_quadratic:
+            return add_to_diagonal(block, 2 * weight_here)
+        return hessian(block, xp.take(d, rows), xp.take(Qq, rows), eta, weight_here)
 
-    d, (products, slope) = start, evaluate(start)
+    d, (Kd, Qq, slope) = start, evaluate(start)
     if balanced:
-        slope = slope - best_intercept(d, *products, dual, eta, weight)
+        slope = slope - best_intercept(d, Kd, Qq, dual, eta, weight)
     side = sides(d, slope, dual)
     part = on_sides(dual, side)
     at_lower, at_upper = d <= part.lower, d >= part.upper
     for _ in range(MAX_SYSTEMS):
         d = xp.minimum(xp.maximum(d, part.lower), part.upper)
-        products, slope = evaluate(d)
+        Kd, Qq, slope = evaluate(d)
         free, b = ~(at_lower | at_upper), 0.0
         rows = xp.nonzero(free)[0]
         if rows.shape[0]:
             right = xp.take(slope - dual.epsilon * side, rows)
             missing = total - float(xp.sum(d)) if balanced else None
             try:
-                step, b = _newton_step(system(d, products, rows), right, missing)
+                step, b = _newton_step(system(d, Qq, rows), right, missing)
             except ValueError:  # a singular system
                 break
             d[free] = xp.take(d, rows) + step
         elif balanced:
             break
-        products, slope = evaluate(d)
+        Kd, Qq, slope = evaluate(d)
         slope = slope - b
         below, above = free & (d < part.lower), free & (d > part.upper)
         # A row inside the tube has the variable zero; its slope says on which side it
@@ -101,18 +100,15 @@ def change_active_sets(K, dual, eta, *, weight=0.0, start, gap_goal, balanced=Fa
         inclined = slope - dual.epsilon * side
         leave = (at_lower & (inclined > slack)) | (at_upper & (inclined < -slack))
         if not xp.any(below | above | leave):
-            gap = float(xp.sum(row_gaps(d, *products, dual, eta, weight, b)))
-            if Q is None or gap <= gap_goal:
+            gap = float(xp.sum(row_gaps(d, Kd, Qq, dual, eta, weight, b)))
+            if is_quadratic or gap <= gap_goal:
                 return d, gap
         at_lower, at_upper = (at_lower & ~leave) | below, (at_upper & ~leave) | above
     return start, np.inf
 
 
 def _block(A, rows):
-    if hasattr(A, "block"):
-        return A.block(rows)
-    take = array_namespace(A).take
-    return take(take(A, rows, axis=0), rows, axis=1)
+    return A.block(rows) if hasattr(A, "block") else principal_submatrix(A, rows)
 
 
 def _newton_step(A, right, missing):

@@ -8,7 +8,7 @@ where n is large.
 import numpy as np
 
 from adakern.kernels import row_blocks
-from adakern.linalg import symmetric_product
+from adakern.linalg import principal_submatrix, symmetric_product
 
 __all__ = ["LearnedKernel", "StoredHessian", "ThresholdedHessian"]
 
@@ -33,7 +33,7 @@ class StoredHessian:
         rows : ndarray of int
             Row numbers.
         """
-        return self.H[rows][:, rows]  # half the time of np.ix_
+        return principal_submatrix(self.H, rows)
 
 
 class LearnedKernel:

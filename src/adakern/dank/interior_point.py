@@ -16,6 +16,7 @@ from adakern.dank.quartic import (
     gradient,
     hessian,
     objective,
+    products,
     row_gaps,
 )
 from adakern.linalg import add_to_diagonal, factorised
@@ -108,21 +109,20 @@ def maximise_quartic(
     array([ 0.6823, -0.6823])
     """
     xp = array_namespace(K)
-    Q = K * K
     total = (0.0 if start is None else float(xp.sum(start))) if balanced else None
     point = _InteriorPoint(dual, total)
     if start is not None:
-        products = K @ start, Q @ (start * start)
-        b = best_intercept(start, *products, dual, eta, weight) if balanced else 0.0
-        point.warm(start, gradient(start, *products, dual, eta, weight) - b)
+        Kd, Qq = products(K, start, eta)
+        b = best_intercept(start, Kd, Qq, dual, eta, weight) if balanced else 0.0
+        point.warm(start, gradient(start, Kd, Qq, dual, eta, weight) - b)
     best = None
     for n_iter in range(max_iter + 1):
         d = point.d
-        Kd, Qq = K @ d, Q @ (d * d)
+        Kd, Qq = products(K, d, eta)
         inside = abs(objective(d, Kd, Qq, dual, eta, weight))
         enough = max(gap_goal, tol * inside)
         if point.complementarity() <= 20 * enough or n_iter == max_iter:
-            now = _certified(point.rounded(), K, Q, dual, eta, weight, balanced, n_iter)
+            now = _certified(point.rounded(), K, dual, eta, weight, balanced, n_iter)
             now = replace(
                 now, converged=now.gap <= max(gap_goal, tol * abs(now.objective))
             )
@@ -131,17 +131,17 @@ def maximise_quartic(
             # When steps no longer lower the gap, what is left of it is rounding.
             if best.converged or n_iter >= best.n_iter + PATIENCE:
                 break
-        H = hessian(K, Q, d, Qq, eta, weight)
+        H = hessian(K, d, Qq, eta, weight)
         point.step(H, gradient(d, Kd, Qq, dual, eta, weight), least=LEAST * enough)
     return best
 
 
-def _certified(d, K, Q, dual, eta, weight, balanced, n_iter):
+def _certified(d, K, dual, eta, weight, balanced, n_iter):
     xp = array_namespace(K)
-    products = K @ d, Q @ (d * d)
-    b = best_intercept(d, *products, dual, eta, weight) if balanced else 0.0
-    gap = float(xp.sum(row_gaps(d, *products, dual, eta, weight, b)))
-    h = objective(d, *products, dual, eta, weight)
+    Kd, Qq = products(K, d, eta)
+    b = best_intercept(d, Kd, Qq, dual, eta, weight) if balanced else 0.0
+    gap = float(xp.sum(row_gaps(d, Kd, Qq, dual, eta, weight, b)))
+    h = objective(d, Kd, Qq, dual, eta, weight)
     return QuarticSolution(d, b, h, gap, n_iter, converged=False)
 
 

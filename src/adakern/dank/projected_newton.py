@@ -23,13 +23,14 @@ from adakern.dank.quartic import (
     gradient,
     hessian,
     objective,
+    products,
     row_gaps,
 )
 
 __all__ = ["climb"]
 
 #: Relative residual that conjugate gradients stop at.
-FORCING = 0.03
+FORCING = 0.1
 
 #: Products after which conjugate gradients are given up: the matrix of the free rows
 #: then has a condition number above a few hundred.
@@ -97,14 +98,10 @@ def climb(
     array([ 0.6823, -0.6823])
     """
     xp = array_namespace(start)
-    Q = K * K if np.isfinite(eta) else None
     total = float(xp.sum(start)) if balanced else None
     left = max_products
 
-    def products(d):
-        return K @ d, xp.zeros_like(d) if Q is None else Q @ (d * d)
-
-    d, (Kd, Qq) = start, products(start)
+    d, (Kd, Qq) = start, products(K, start, eta)
     while True:
         b = best_intercept(d, Kd, Qq, dual, eta, weight) if balanced else 0.0
         gap = float(xp.sum(row_gaps(d, Kd, Qq, dual, eta, weight, b)))
@@ -114,10 +111,13 @@ def climb(
         side = sides(d, slope, dual)
         slope, part = slope - dual.epsilon * side, on_sides(dual, side)
         free = ((d > part.lower) | (slope > 0)) & ((d < part.upper) | (slope < 0))
-        curvature = _curvature(K if model is None else model, Q, d, Qq, eta, weight)
+        curvature = _curvature(K if model is None else model, d, Qq, eta, weight)
+        step = xp.zeros_like(d)
         while True:  # take rows that the direction of the others pushes out as held
             most = min(SLOW, left)
-            step, made = _conjugate_gradients(*curvature, slope, free, balanced, most)
+            step, made = _conjugate_gradients(
+                *curvature, slope, free, balanced, most, step
+            )
             # A direction that took all products allowed for one is the last.
             left = left - made if made < most else 0
             out = ((d <= part.lower) & (step < 0)) | ((d >= part.upper) & (step > 0))
@@ -132,7 +132,7 @@ def climb(
         h, length = objective(d, Kd, Qq, dual, eta, weight), 1.0
         while True:
             new = _nearest(d + length * step, face, total)
-            new_Kd, new_Qq = products(new)
+            new_Kd, new_Qq = products(K, new, eta)
             left -= 1
             rise = objective(new, new_Kd, new_Qq, dual, eta, weight) - h
             if rise > SUFFICIENT * float(slope @ (new - d)):
@@ -143,10 +143,10 @@ def climb(
         d, Kd, Qq = new, new_Kd, new_Qq
 
 
-def _curvature(K, Q, d, Qq, eta, weight):
+def _curvature(K, d, Qq, eta, weight):
     """Products with minus the second derivative of h, and its diagonal."""
-    if Q is not None:
-        H = hessian(K, Q, d, Qq, eta, weight)
+    if np.isfinite(eta):
+        H = hessian(K, d, Qq, eta, weight)
         return H.__matmul__, array_namespace(d).linalg.diagonal(H)
     return lambda v: K @ v + 2 * weight * v, K.diagonal() + 2 * weight
 
@@ -211,11 +211,11 @@ def _nearest(d, dual, total):
     return shifted(high)
 
 
-def _conjugate_gradients(product, diagonal, slope, free, balanced, most):
+def _conjugate_gradients(product, diagonal, slope, free, balanced, most, start):
     """Preconditioned conjugate gradients on the free rows; zero elsewhere.
 
-    A balanced direction sums to zero. Also returns how many of the products were made,
-    ``most`` if they did not suffice.
+    They begin at the free rows of ``start``. A balanced direction sums to zero. Also
+    returns how many of the products were made, ``most`` if they did not suffice.
     """
     xp = array_namespace(slope)
     zero = xp.zeros_like(slope)
@@ -226,11 +226,15 @@ def _conjugate_gradients(product, diagonal, slope, free, balanced, most):
         scaled = inverse * residual
         return scaled - share * xp.sum(scaled)
 
-    residual, direction = slope, zero
+    enough = FORCING**2 * float(slope @ preconditioned(slope))
+    direction, residual, first = zero, slope, 0
+    if xp.any(start != 0):
+        direction = xp.where(free, start, zero)
+        direction = direction - share * xp.sum(direction)
+        residual, first = slope - product(direction), 1
     step = preconditioned(residual)
     size = float(residual @ step)
-    enough = FORCING**2 * size
-    for made in range(most):
+    for made in range(first, most):
         if size <= enough:
             return direction, made
         image = product(step)

@@ -19,9 +19,11 @@ single row. :mod:`adakern.dank.interior_point`, :mod:`adakern.dank.projected_new
 any array-API library.
 """
 
+import math
+
 from array_api_compat import array_namespace
 
-from adakern.kernels import TILE_BYTES, by_row_blocks
+from adakern.kernels import CACHE_BYTES, TILE_BYTES, by_row_blocks, row_blocks
 from adakern.linalg import add_to_diagonal
 
 __all__ = [
@@ -29,6 +31,7 @@ __all__ = [
     "gradient",
     "hessian",
     "objective",
+    "products",
     "row_gaps",
     "squared_product",
 ]
@@ -48,6 +51,24 @@ def squared_product(K, q):
         What to multiply with.
     """
     return by_row_blocks(lambda rows: (rows * rows) @ q, K, 8 * q.shape[0], TILE_BYTES)
+
+
+def products(K, d, eta):
+    """``K d`` and ``(K∘K) (d∘d)``, which all the functions below ask for.
+
+    Parameters
+    ----------
+    K : array of shape (n, n)
+        Gram matrix; for an infinite eta anything with ``@`` will do.
+    d : array of shape (n,)
+        Coefficients of the decision function.
+    eta : float
+        When infinite the second product has no weight and is zero.
+    """
+    Kd = K @ d
+    if math.isinf(eta):
+        return Kd, array_namespace(d).zeros_like(d)
+    return Kd, squared_product(K, d * d)
 
 
 def objective(d, Kd, Qq, dual, eta, weight=0.0):
@@ -98,15 +119,13 @@ def gradient(d, Kd, Qq, dual, eta, weight=0.0):
     return dual.target - Kd - d * (Qq / (4 * eta) + 2 * weight)
 
 
-def hessian(K, Q, d, Qq, eta, weight=0.0):
-    """Minus the second derivative of h, ``K + 2 dd'∘Q / (4 eta) + diag(.)``, (n, n).
+def hessian(K, d, Qq, eta, weight=0.0):
+    """Minus the second derivative of h, ``K + dd'∘K∘K / (2 eta) + diag(.)``, (n, n).
 
     Parameters
     ----------
     K : array of shape (n, n)
         Gram matrix.
-    Q : array of shape (n, n)
-        ``K∘K``.
     d : array of shape (n,)
         Coefficients of the decision function.
     Qq : array of shape (n,)
@@ -116,9 +135,14 @@ def hessian(K, Q, d, Qq, eta, weight=0.0):
     weight : array of shape (n,) or float, default=0.0
         Weights w of the diagonal quadratic term.
     """
-    H = Q * d[:, None]
-    H *= (d / (2 * eta))[None, :]
-    H += K
+    H, scaled = array_namespace(K).empty_like(K), (d / (2 * eta))[None, :]
+    for rows in row_blocks(K.shape[0], 8 * K.shape[0], CACHE_BYTES):
+        part = K[rows, :]
+        tile = part * part
+        tile *= d[rows][:, None]
+        tile *= scaled
+        tile += part
+        H[rows, :] = tile
     return add_to_diagonal(H, Qq / (4 * eta) + 2 * weight)
 
 

@@ -21,6 +21,7 @@ from adakern.dank.quartic import (
 )
 from adakern.dank.quartic_solver import ROWS_PER_PRODUCT, maximise_from
 from adakern.kernels import gram_matrix, kernel_diagonal, kernel_products
+from adakern.linalg import principal_submatrix
 
 __all__ = ["RowsSolution", "maximise_on_rows", "never_support"]
 
@@ -207,10 +208,10 @@ class _Gram:
 
     def block(self, rows):
         """The rows and columns ``rows``."""
-        take = array_namespace(self.X).take
         if self.K is not None:
-            return take(take(self.K, rows, axis=0), rows, axis=1)
-        return gram_matrix(take(self.X, rows, axis=0), **self.kernel)
+            return principal_submatrix(self.K, rows)
+        rows_of_X = array_namespace(self.X).take(self.X, rows, axis=0)
+        return gram_matrix(rows_of_X, **self.kernel)
 
 
 def _is_dense(d, max_working):
@@ -222,13 +223,22 @@ def _is_dense(d, max_working):
 def _working_set(d, gaps, max_working):
     """Mask of the rows to move: support vectors and the largest gaps."""
     xp = array_namespace(d)
-    rank = xp.argsort(xp.argsort(gaps, descending=True))
     support = d != 0
     n_support = int(xp.count_nonzero(support))
-    moving = support | ((rank < max(FEWEST_NEW, int(GROWTH * n_support))) & (gaps > 0))
+    joining = _largest(
+        xp.where(support, xp.zeros_like(gaps), gaps),
+        max(FEWEST_NEW, int(GROWTH * n_support)),
+    )
+    moving = support | (joining & (gaps > 0))
     if int(xp.count_nonzero(moving)) > max_working:
-        moving = rank < max_working
+        moving = _largest(gaps, max_working)
     return moving
+
+
+def _largest(values, count):
+    """Mask of so many of the largest values."""
+    xp = array_namespace(values)
+    return xp.argsort(xp.argsort(values, descending=True)) < count
 
 
 def _best_change(gram, moving, d, Kd, Qq, dual, eta, balanced, gap_goal):
