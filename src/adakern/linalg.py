@@ -2,9 +2,9 @@
 
 import numpy as np
 from array_api_compat import array_namespace, is_numpy_array, is_torch_array
-from scipy.linalg import cho_factor, cho_solve, eigh
+from scipy.linalg import eigh
 from scipy.linalg.blas import dsymv
-from scipy.linalg.lapack import dpstrf
+from scipy.linalg.lapack import dpotrf, dpotrs, dpstrf, spotrf, spotrs
 
 from adakern.kernels import CACHE_BYTES, row_blocks
 
@@ -26,6 +26,9 @@ __all__ = [
 #: Columns up to which, and rows from which on, a symmetric matrix is multiplied with
 #: single vectors: that reads half the matrix, which no longer lies in the cache.
 FEW_COLUMNS, MANY_ROWS = 5, 2000
+
+#: LAPACK's factorisation and solution for a type of numbers.
+CHOLESKY = {"d": (dpotrf, dpotrs), "f": (spotrf, spotrs)}
 
 #: Rows up to which the dense eigendecomposition is as fast as the iteration.
 DENSE_ROWS = 200
@@ -381,9 +384,13 @@ def factorised(A):
 
 def _cholesky_solver(A):
     if is_numpy_array(A):
+        # SciPy's checks around LAPACK's routines take longer than those on small A.
+        potrf, potrs = CHOLESKY[A.dtype.char]
         # The transpose of a symmetric matrix is the order that LAPACK wants.
-        factor = cho_factor(A.T, lower=True, check_finite=False)
-        return lambda b: cho_solve(factor, b, check_finite=False)
+        factor, failed = potrf(A.T, lower=True, clean=False)
+        if failed:
+            raise np.linalg.LinAlgError("not positive definite")
+        return lambda b: potrs(factor, b, lower=True)[0]
     xp = array_namespace(A)
     factor = xp.linalg.cholesky(A)
     return lambda b: xp.cholesky_solve(b[:, None], factor)[:, 0]

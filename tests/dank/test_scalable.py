@@ -131,7 +131,7 @@ def test_precomputed_kernel_is_refused(Estimator, strategy):
 def test_too_few_rounds_warn_with_the_gap(strategy):
     X, y = tumours()
     model = DANKClassifier(
-        C=100.0, gamma=5.0, strategy=strategy, n_clusters=2, max_iter=1, tol=1e-10
+        C=100.0, gamma=0.5, strategy=strategy, n_clusters=2, max_iter=1, tol=1e-10
     )
     with pytest.warns(ConvergenceWarning, match=r"duality gap .* at the objective"):
         model.fit(X, y)

@@ -58,28 +58,27 @@ def change_active_sets(K, dual, eta, *, weight=0.0, start, gap_goal, balanced=Fa
     total = float(xp.sum(start)) if balanced else None
     slack = SLACK * float(xp.max(xp.abs(dual.target)))
 
-    def evaluate(d):
-        Kd, Qq = products(K, d, eta)
-        return Kd, Qq, gradient(d, Kd, Qq, dual, eta, weight)
-
     def system(d, Qq, rows):
         block, weight_here = _block(K, rows), xp.take(weight, rows)
         if is_quadratic:
             return add_to_diagonal(block, 2 * weight_here)
         return hessian(block, xp.take(d, rows), xp.take(Qq, rows), eta, weight_here)
 
-    d, (Kd, Qq, slope) = start, evaluate(start)
+    d, (Kd, Qq) = start, products(K, start, eta)
+    slope = gradient(d, Kd, Qq, dual, eta, weight)
     if balanced:
         slope = slope - best_intercept(d, Kd, Qq, dual, eta, weight)
     side = sides(d, slope, dual)
     part = on_sides(dual, side)
     at_lower, at_upper = d <= part.lower, d >= part.upper
     for _ in range(MAX_SYSTEMS):
-        d = xp.minimum(xp.maximum(d, part.lower), part.upper)
-        Kd, Qq, slope = evaluate(d)
+        before, d = d, xp.minimum(xp.maximum(d, part.lower), part.upper)
+        if xp.any(d != before):
+            Kd, Qq = products(K, d, eta)
         free, b = ~(at_lower | at_upper), 0.0
         rows = xp.nonzero(free)[0]
         if rows.shape[0]:
+            slope = gradient(d, Kd, Qq, dual, eta, weight)
             right = xp.take(slope - dual.epsilon * side, rows)
             missing = total - float(xp.sum(d)) if balanced else None
             try:
@@ -87,10 +86,10 @@ def change_active_sets(K, dual, eta, *, weight=0.0, start, gap_goal, balanced=Fa
             except ValueError:  # a singular system
                 break
             d[free] = xp.take(d, rows) + step
+            Kd, Qq = products(K, d, eta)
         elif balanced:
             break
-        Kd, Qq, slope = evaluate(d)
-        slope = slope - b
+        slope = gradient(d, Kd, Qq, dual, eta, weight) - b
         below, above = free & (d < part.lower), free & (d > part.upper)
         # A row inside the tube has the variable zero; its slope says on which side it
         # would leave.

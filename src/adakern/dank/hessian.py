@@ -7,13 +7,10 @@ where n is large.
 
 import numpy as np
 
-from adakern.kernels import row_blocks
+from adakern.kernels import CACHE_BYTES, row_blocks
 from adakern.linalg import principal_submatrix, symmetric_product
 
 __all__ = ["LearnedKernel", "StoredHessian", "ThresholdedHessian"]
-
-#: Bytes of a temporary matrix.
-TEMPORARY = 2**20
 
 
 class StoredHessian:
@@ -61,10 +58,10 @@ class ThresholdedHessian:
     Here ``E = (diag(v) K diag(d) + diag(d) K diag(v)) / (4 eta)``. With eigenvalues f
     of F above zero, their eigenvectors U, ``W = K diag(d) U`` and the weights
     ``omega = 2 f / (f + tau/2)`` of pairs of a kept and a lost eigenvector it is
-    ``B + B'`` with
 
-        8 eta B = K∘(4 eta Z Z' + U omega W' diag(d)) + diag(rowsum(W² omega)) / 2
-                  + (U U')∘(W (1 - omega/2) W') + (U W')∘(W (1 - omega) U').
+        8 eta H = K∘(8 eta Z Z' + U omega W' diag(d) + diag(d) W omega U')
+                  + diag(rowsum(W² omega)) + (U U')∘(W (2 - omega) W')
+                  + (U W')∘(W (1 - omega) U') + (W U')∘(U (1 - omega) W').
 
     Two things make this a slight under-estimate: lost eigenvalues enter as if they were
     zero, and ``W W'`` stands for ``K diag(d)² K``, the sum over all eigenvectors, which
@@ -87,24 +84,18 @@ class ThresholdedHessian:
         scale, omega = 8 * eta, 2 * f / (f + tau / 2)
         W = KZ / np.sqrt(f)
         self.K, self.shape = K, K.shape
-        self.left = np.hstack([Z / 2, omega / scale * U])
-        self.right = np.hstack([Z, d[:, None] * W])
+        halves = np.hstack([Z / 2, omega / scale * U]), np.hstack([Z, d[:, None] * W])
+        self.left, self.right = np.hstack(halves), np.hstack(halves[::-1])
         self.diagonal = W**2 @ (omega / scale)
-        # B holds the sum of (P Q')∘(R S') over these.
-        self._products = [
-            (U, U, (1 - omega / 2) / scale * W, W),
-            (U, W, (1 - omega) / scale * W, U),
-        ]
+        # H is K∘(left right') and the sum of (P Q')∘(R S') over these.
+        kept, lost = (2 - omega) / scale * W, (1 - omega) / scale * W
+        self._products = [(U, U, kept, W), (U, W, lost, U), (W, U, U, lost)]
 
     def __matmul__(self, v):
         v = v[:, None]
-        both = np.hstack([self.right * v, self.left * v])
-        result = np.einsum(
-            "ik,ik->i", np.hstack([self.left, self.right]), self.K @ both
-        )
+        result = np.einsum("ik,ik->i", self.left, self.K @ (self.right * v))
         for P, Q, R, S in self._products:
             result += np.einsum("ik,ik->i", P @ ((Q * v).T @ S), R)
-            result += np.einsum("ik,ik->i", Q @ ((P * v).T @ R), S)
         return result + self.diagonal * v[:, 0]
 
     def block(self, rows):
@@ -115,13 +106,18 @@ class ThresholdedHessian:
         rows : ndarray of int
             Row numbers.
         """
-        B, every = np.empty((len(rows), len(rows))), len(rows) == len(self.K)
-        for block in row_blocks(len(rows), 24 * len(rows), TEMPORARY):
-            part = rows[block]
-            B[block] = self.K[part] if every else self.K[part][:, rows]
-            B[block] *= self.left[part] @ self.right[rows].T
-            for P, Q, R, S in self._products:
-                B[block] += (P[part] @ Q[rows].T) * (R[part] @ S[rows].T)
-        B[np.diag_indices(len(rows))] += self.diagonal[rows] / 2
-        B += B.T
-        return B
+        K, every = self.K, len(rows) == len(self.K)
+        left, right = self.left[rows], self.right[rows]
+        products = [[factor[rows] for factor in four] for four in self._products]
+        H = np.empty((len(rows), len(rows)))
+        # The lower triangle, and its mirror image.
+        for part in row_blocks(len(rows), 8 * len(rows), CACHE_BYTES):
+            before = slice(0, part.stop)
+            tile = left[part] @ right[before].T
+            tile *= K[part, before] if every else K[rows[part]][:, rows[before]]
+            for P, Q, R, S in products:
+                tile += (P[part] @ Q[before].T) * (R[part] @ S[before].T)
+            H[part, before] = tile
+            H[: part.start, part] = tile[:, : part.start].T
+        H[np.diag_indices(len(rows))] += self.diagonal[rows]
+        return H
