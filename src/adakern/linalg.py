@@ -367,15 +367,18 @@ def factorised(A):
     xp = array_namespace(A)
     if not (is_numpy_array(A) or is_torch_array(A)):
         return lambda b: xp.linalg.solve(A, b)
+    solve = _cholesky_solver(A)
+    if solve:
+        return solve
     largest = float(xp.max(xp.abs(A)))
-    if not np.isfinite(largest):  # LAPACK does not always notice
+    if not np.isfinite(largest):
         raise ValueError(f"a matrix of shape {tuple(A.shape)} is not finite")
     rounding = float(xp.finfo(A.dtype).eps) * largest * A.shape[0]
-    for ridge in (0.0, rounding, 1e2 * rounding, 1e4 * rounding):
-        try:
-            return _cholesky_solver(add_to_diagonal(A, ridge * xp.ones_like(A[0, :])))
-        except (np.linalg.LinAlgError, RuntimeError):  # PyTorch's is a RuntimeError.
-            continue
+    for ridge in (rounding, 1e2 * rounding, 1e4 * rounding):
+        A = add_to_diagonal(A, ridge * xp.ones_like(A[0, :]))
+        solve = _cholesky_solver(A)
+        if solve:
+            return solve
     raise ValueError(
         f"a matrix of shape {tuple(A.shape)} is not positive definite, "
         f"nor with {ridge:.2g} on its diagonal; use a positive semidefinite kernel"
@@ -383,17 +386,26 @@ def factorised(A):
 
 
 def _cholesky_solver(A):
+    """A function ``b -> A^-1 b``, or None where A is not positive definite."""
+    xp = array_namespace(A)
     if is_numpy_array(A):
         # SciPy's checks around LAPACK's routines take longer than those on small A.
         potrf, potrs = CHOLESKY[A.dtype.char]
         # The transpose of a symmetric matrix is the order that LAPACK wants.
         factor, failed = potrf(A.T, lower=True, clean=False)
-        if failed:
-            raise np.linalg.LinAlgError("not positive definite")
-        return lambda b: potrs(factor, b, lower=True)[0]
-    xp = array_namespace(A)
-    factor = xp.linalg.cholesky(A)
-    return lambda b: xp.cholesky_solve(b[:, None], factor)[:, 0]
+
+        def solve(b):
+            return potrs(factor, b, lower=True)[0]
+
+    else:
+        factor, failed = xp.linalg.cholesky_ex(A)
+
+        def solve(b):
+            return xp.cholesky_solve(b[:, None], factor)[:, 0]
+
+    # LAPACK does not always notice a NaN.
+    finite = xp.all(xp.isfinite(xp.linalg.diagonal(factor)))
+    return None if failed or not finite else solve
 
 
 def leading_eigenpairs(A, threshold, *, start=None, tol=1e-8):
