@@ -65,10 +65,10 @@ def change_active_sets(K, dual, eta, *, weight=0.0, start, gap_goal, balanced=Fa
         return hessian(block, xp.take(d, rows), xp.take(Qq, rows), eta, weight_here)
 
     d, (Kd, Qq) = start, products(K, start, eta)
-    slope = gradient(d, Kd, Qq, dual, eta, weight)
-    if balanced:
-        slope = slope - best_intercept(d, Kd, Qq, dual, eta, weight)
-    side = sides(d, slope, dual)
+    side = xp.zeros_like(d)
+    if dual.epsilon:
+        b = best_intercept(d, Kd, Qq, dual, eta, weight) if balanced else 0.0
+        side = sides(d, gradient(d, Kd, Qq, dual, eta, weight) - b, dual)
     part = on_sides(dual, side)
     at_lower, at_upper = d <= part.lower, d >= part.upper
     for _ in range(MAX_SYSTEMS):

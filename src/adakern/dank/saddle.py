@@ -15,7 +15,7 @@ import numpy as np
 
 from adakern.dank import quartic
 from adakern.dank.hessian import LearnedKernel, ThresholdedHessian
-from adakern.linalg import leading_eigenpairs, symmetric_product
+from adakern.linalg import leading_eigenpairs, principal_submatrix, symmetric_product
 from adakern.svm.point import point_of_machine
 
 __all__ = ["QuarticSaddle", "ThresholdedSaddle", "make_saddle"]
@@ -23,6 +23,9 @@ __all__ = ["QuarticSaddle", "ThresholdedSaddle", "make_saddle"]
 #: The gap may be wrong by this share of the gap at the point before; at the first point
 #: the square of it, as a share of the objective, is allowed.
 ACCEPTED = 0.1
+
+#: Up to so many rows a second n x n matrix is stored without a thought.
+FEW_ROWS = 2000
 
 
 def make_saddle(K, dual, eta, tau, tol=1e-4):
@@ -86,13 +89,44 @@ class QuarticSaddle:
 
 
 class _OnesPlusGamma:
-    """The matrix ``11' + diag(c) K diag(c)`` as an operator."""
+    """The matrix ``11' + diag(c) K diag(c)`` on its support, as an operator.
+
+    On rows with c = 0 all of its images are constant. In the basis of the unit vectors
+    of the m other rows and ``1/sqrt(n - m)`` on these it is a matrix of m + 1 rows,
+    with the same eigenvalues; ``reduced`` and ``expanded`` take vectors there and back.
+    """
 
     def __init__(self, K, c):
-        self.K, self.c, self.shape = K, c[:, None], K.shape
+        n, support = len(c), np.flatnonzero(c)
+        if len(support) > (0.9 if n <= FEW_ROWS else 0.5) * n:
+            support = np.arange(n)
+        else:
+            K = principal_submatrix(K, support)
+        self.K, self.c, self.support = K, c[support, None], support
+        self.rest = np.delete(np.arange(n), support)
+        self.ones = self.reduced(np.ones((n, 1)))
+        self.shape = (len(self.ones), len(self.ones))
 
     def __matmul__(self, X):
-        return X.sum(axis=0) + self.c * (self.K @ (self.c * X))
+        image, m = self.ones * (self.ones.T @ X), len(self.support)
+        image[:m] += self.c * (self.K @ (self.c * X[:m]))
+        return image
+
+    def reduced(self, V):
+        if not len(self.rest):
+            return V
+        return np.vstack([V[self.support], V[self.rest].sum(axis=0) / self._root])
+
+    def expanded(self, W):
+        if not len(self.rest):
+            return W
+        V = np.empty((len(self.support) + len(self.rest), W.shape[1]))
+        V[self.support], V[self.rest] = W[:-1], W[-1] / self._root
+        return V
+
+    @property
+    def _root(self):
+        return np.sqrt(len(self.rest))
 
 
 class ThresholdedSaddle:
@@ -104,12 +138,14 @@ class ThresholdedSaddle:
 
     def __call__(self, u, near=None):
         d = self.dual.coefficients(u)
+        A = _OnesPlusGamma(self.K, d / np.sqrt(4 * self.eta))
         values, U, block = leading_eigenpairs(
-            _OnesPlusGamma(self.K, d / np.sqrt(4 * self.eta)),
+            A,
             self.tau / 2,
-            start=None if near is None else near.parts["block"],
+            start=None if near is None else A.reduced(near.parts["block"]),
             tol=self._residual(d, u, near),
         )
+        U, block = A.expanded(U), A.expanded(block)
         f = values - self.tau / 2
         Z = U * np.sqrt(f)
         KZ = symmetric_product(self.K, Z * d[:, None])
@@ -175,7 +211,9 @@ class ThresholdedSaddle:
 def _distance_to_ones(f, U):
     """||F - 11'||_F^2 from the factors, without the cancellation against n^2."""
     n = len(U)
-    R = np.linalg.qr(np.column_stack([np.full(n, n**-0.5), U]), mode="r")
-    difference = (R[:, 1:] * f) @ R[:, 1:].T
-    difference[0, 0] -= n
+    # 1/sqrt(n) in the orthonormal basis of U and what of it lies outside their span
+    inside = U.sum(axis=0) / np.sqrt(n)
+    outside = np.linalg.norm(n**-0.5 - U @ inside)
+    ones = np.append(inside, outside)
+    difference = np.diag(np.append(f, 0.0)) - n * np.outer(ones, ones)
     return (difference**2).sum()
