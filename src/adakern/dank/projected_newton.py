@@ -101,7 +101,7 @@ def climb(
     total = float(xp.sum(start)) if balanced else None
     left = max_products
 
-    d, (Kd, Qq) = start, products(K, start, eta)
+    d, (Kd, Qq), curvature = start, products(K, start, eta), None
     while True:
         b = best_intercept(d, Kd, Qq, dual, eta, weight) if balanced else 0.0
         gap = float(xp.sum(row_gaps(d, Kd, Qq, dual, eta, weight, b)))
@@ -111,7 +111,8 @@ def climb(
         side = sides(d, slope, dual)
         slope, part = slope - dual.epsilon * side, on_sides(dual, side)
         free = ((d > part.lower) | (slope > 0)) & ((d < part.upper) | (slope < 0))
-        curvature = _curvature(K if model is None else model, d, Qq, eta, weight)
+        nearly = K if model is None else model
+        curvature = _curvature(nearly, d, Qq, eta, weight, curvature)
         step = xp.zeros_like(d)
         while True:  # take rows that the direction of the others pushes out as held
             most = min(SLOW, left)
@@ -143,12 +144,20 @@ def climb(
         d, Kd, Qq = new, new_Kd, new_Qq
 
 
-def _curvature(K, d, Qq, eta, weight):
-    """Products with minus the second derivative of h, and its diagonal."""
-    if np.isfinite(eta):
-        H = hessian(K, d, Qq, eta, weight)
-        return H.__matmul__, array_namespace(d).linalg.diagonal(H)
-    return lambda v: K @ v + 2 * weight * v, K.diagonal() + 2 * weight
+def _curvature(K, d, Qq, eta, weight, before):
+    """Products with minus the second derivative of h, and its diagonal.
+
+    Those from ``before`` serve again while the diagonal is nearly the same: conjugate
+    gradients stop at that precision anyway.
+    """
+    if np.isinf(eta):
+        return lambda v: K @ v + 2 * weight * v, K.diagonal() + 2 * weight
+    xp = array_namespace(d)
+    diagonal = xp.linalg.diagonal(K)
+    diagonal = diagonal + (d * diagonal) ** 2 / (2 * eta) + Qq / (4 * eta) + 2 * weight
+    if before and not xp.any(xp.abs(diagonal - before[1]) > FORCING * diagonal):
+        return before
+    return hessian(K, d, Qq, eta, weight).__matmul__, diagonal
 
 
 def sides(d, slope, dual):
