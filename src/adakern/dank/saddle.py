@@ -24,8 +24,9 @@ __all__ = ["QuarticSaddle", "ThresholdedSaddle", "make_saddle"]
 #: the square of it, as a share of the objective, is allowed.
 ACCEPTED = 0.1
 
-#: Up to so many rows a second n x n matrix is stored without a thought.
-FEW_ROWS = 2000
+#: The Gram matrix of the support vectors is stored beside K where they are at most this
+#: share of the rows: of few rows, for which the Hessian is stored too, and of many.
+MOST_OF_FEW, MOST_OF_MANY, FEW_ROWS = 0.9, 0.5, 2000
 
 
 def make_saddle(K, dual, eta, tau, tol=1e-4):
@@ -89,44 +90,39 @@ class QuarticSaddle:
 
 
 class _OnesPlusGamma:
-    """The matrix ``11' + diag(c) K diag(c)`` on its support, as an operator.
+    """The matrix ``11' + diag(c) K diag(c)`` as an operator on its support.
 
-    On rows with c = 0 all of its images are constant. In the basis of the unit vectors
-    of the m other rows and ``1/sqrt(n - m)`` on these it is a matrix of m + 1 rows,
-    with the same eigenvalues; ``reduced`` and ``expanded`` take vectors there and back.
+    On rows with c = 0 all its images are constant. In the basis of the unit vectors of
+    the m other rows and the constant vector of length one on these it is a matrix of
+    m + 1 rows, with the same eigenvalues; ``reduced`` and ``expanded`` take vectors
+    there and back.
     """
 
     def __init__(self, K, c):
         n, support = len(c), np.flatnonzero(c)
-        if len(support) > (0.9 if n <= FEW_ROWS else 0.5) * n:
+        if len(support) > (MOST_OF_FEW if n <= FEW_ROWS else MOST_OF_MANY) * n:
             support = np.arange(n)
         else:
             K = principal_submatrix(K, support)
         self.K, self.c, self.support = K, c[support, None], support
         self.rest = np.delete(np.arange(n), support)
-        self.ones = self.reduced(np.ones((n, 1)))
+        self.ones = np.ones((len(support) + 1, 1))
+        self.ones[-1] = np.sqrt(len(self.rest))
         self.shape = (len(self.ones), len(self.ones))
 
     def __matmul__(self, X):
-        image, m = self.ones * (self.ones.T @ X), len(self.support)
-        image[:m] += self.c * (self.K @ (self.c * X[:m]))
+        image = self.ones * (self.ones.T @ X)
+        image[:-1] += self.c * (self.K @ (self.c * X[:-1]))
         return image
 
     def reduced(self, V):
-        if not len(self.rest):
-            return V
-        return np.vstack([V[self.support], V[self.rest].sum(axis=0) / self._root])
+        constant = V[self.rest].sum(axis=0) / max(self.ones[-1], 1.0)
+        return np.vstack([V[self.support], constant])
 
     def expanded(self, W):
-        if not len(self.rest):
-            return W
         V = np.empty((len(self.support) + len(self.rest), W.shape[1]))
-        V[self.support], V[self.rest] = W[:-1], W[-1] / self._root
+        V[self.support], V[self.rest] = W[:-1], W[-1] / max(self.ones[-1], 1.0)
         return V
-
-    @property
-    def _root(self):
-        return np.sqrt(len(self.rest))
 
 
 class ThresholdedSaddle:

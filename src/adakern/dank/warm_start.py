@@ -1,7 +1,6 @@
 """Where DANK starts from: the support vector machine, and the eta that it gives."""
 
 import numpy as np
-from numpy.polynomial import Polynomial
 from scipy.optimize import brentq
 
 from adakern.dank.quartic import squared_product
@@ -109,7 +108,12 @@ def best_multiple(K, dual, eta, u, tol):
     d = dual.coefficients(u)
     linear, quadratic = max(dual.linear @ u, 0.0), d @ (K @ d)
     quartic = d**2 @ squared_product(K, d**2) / (4 * eta)
-    h = Polynomial([0.0, linear, -quadratic / 2, 0.0, -quartic / 4])
-    slope = h.deriv()
+
+    def h(t):
+        return t * (linear - t * (quadratic / 2 + t * t * quartic / 4))
+
+    def slope(t):
+        return linear - t * (quadratic + t * t * quartic)
+
     best = 1.0 if slope(1.0) >= 0 else brentq(slope, 0.0, 1.0)
     return best * u if h(best) - h(1.0) > tol * linear else u
