@@ -59,7 +59,8 @@ def _check_scale(name, values, fitting):
     if kind != "f" or 0 in values.shape:
         return
     xp = array_namespace(values)
-    largest = float(xp.max(xp.abs(values)))
+    highest, lowest = xp.max(values, axis=0), xp.min(values, axis=0)
+    largest = float(xp.max(xp.maximum(xp.abs(highest), xp.abs(lowest))))
     limit = LARGEST_SINGLE if values.dtype == xp.float32 else LARGEST
     if not largest <= limit:
         raise ValueError(
@@ -67,7 +68,9 @@ def _check_scale(name, values, fitting):
             f"{values.dtype}. Scale it, with sklearn.preprocessing.StandardScaler for "
             "instance"
         )
-    spread = float(xp.max(xp.abs(values - values[:1, ...])))
+    spread = float(
+        xp.max(xp.maximum(highest - values[0, ...], values[0, ...] - lowest))
+    )
     if fitting and 0 < spread < SMALLEST:
         raise ValueError(
             f"the values of {name} differ by at most {spread:.3g}, whose square "

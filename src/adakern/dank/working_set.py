@@ -136,7 +136,8 @@ def maximise_on_rows(
         converged = gap <= tol * abs(h)
         if converged or len(history["gap"]) > max_iter:
             break
-        moving = _working_set(d, gaps, max_working)
+        residual = dual.target - Kd - b
+        moving = _working_set(d, residual, gaps, live, dual, max_working)
         # A precise solution is of no use while rows outside are about to join.
         outside = float(xp.sum(xp.where(moving, xp.zeros_like(gaps), gaps)))
         goal = 0.3 * max(tol * abs(h), 0.1 * outside, ENOUGH * gap)
@@ -220,16 +221,19 @@ def _is_dense(d, max_working):
     return d.shape[0] <= max_working and count > DENSE_SHARE * d.shape[0]
 
 
-def _working_set(d, gaps, max_working):
-    """Mask of the rows to move: support vectors and the largest gaps."""
+def _working_set(d, residual, gaps, live, dual, max_working):
+    """Mask of the rows to move: support vectors, and the rows nearest to being some.
+
+    A row at zero becomes one where its slope points into its box, or out of the tube.
+    The rows that are just short of it come too: as the others move, they are the next.
+    """
     xp = array_namespace(d)
-    support = d != 0
-    n_support = int(xp.count_nonzero(support))
-    joining = _largest(
-        xp.where(support, xp.zeros_like(gaps), gaps),
-        max(FEWEST_NEW, int(GROWTH * n_support)),
-    )
-    moving = support | (joining & (gaps > 0))
+    support, never = d != 0, xp.full_like(residual, -xp.inf)
+    up = xp.where(dual.upper > 0, residual, never)
+    down = xp.where(dual.lower < 0, -residual, never)
+    slope = xp.where(support | ~live, never, xp.maximum(up, down))
+    n_new = max(FEWEST_NEW, int(GROWTH * int(xp.count_nonzero(support))))
+    moving = support | (_largest(slope, n_new) & live)
     if int(xp.count_nonzero(moving)) > max_working:
         moving = _largest(gaps, max_working)
     return moving
