@@ -16,6 +16,10 @@ __all__ = ["ROWS_PER_PRODUCT", "maximise_from"]
 #: products together then take as long as about three factorisations.
 ROWS_PER_PRODUCT = 16
 
+#: Conjugate gradients that may take fewer products than this seldom end; the systems
+#: of so few rows are factorised sooner than that is found out.
+FEWEST_PRODUCTS = 20
+
 
 def maximise_from(
     start, K, dual, eta, *, gap_goal, weight=0.0, balanced=False, max_products=0
@@ -51,7 +55,7 @@ def maximise_from(
     """
     options = {"weight": weight, "balanced": balanced, "gap_goal": gap_goal}
     d, gap = start, np.inf
-    if max_products:
+    if max_products >= FEWEST_PRODUCTS:
         d, gap = climb(K, dual, eta, start=d, max_products=max_products, **options)
     if gap > gap_goal:
         d, gap = change_active_sets(K, dual, eta, start=d, **options)
