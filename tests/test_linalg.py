@@ -10,6 +10,7 @@ from adakern.linalg import (
     factorised,
     is_positive_semidefinite,
     leading_eigenpairs,
+    principal_submatrix,
     project_onto_feasible,
     project_onto_simplex,
 )
@@ -43,6 +44,25 @@ def test_projection_is_feasible_and_idempotent(v, C):
     # y'a = 0 holds up to the rounding of v - t y, whose entries are as large as v.
     rounding = 1e-14 * (abs(v).max() + C)
     np.testing.assert_allclose(project_onto_feasible(a, y, C), a, atol=rounding)
+
+
+@pytest.mark.parametrize("library", ["numpy", "array_api_strict", "torch"])
+def test_rows_and_columns_of_many_blocks(library):
+    xp = pytest.importorskip(library)
+    A = np.random.default_rng(0).normal(size=(500, 500))
+    rows = np.random.default_rng(1).permutation(500)[:300]
+    block = principal_submatrix(xp.asarray(A), xp.asarray(rows))
+    np.testing.assert_array_equal(np.asarray(block), A[np.ix_(rows, rows)])
+
+
+@pytest.mark.parametrize("entry", [np.nan, np.inf])
+@pytest.mark.parametrize("library", ["numpy", "torch"])
+def test_a_matrix_that_is_not_finite_is_not_factorised(library, entry):
+    xp = pytest.importorskip(library)
+    A = np.eye(4)
+    A[3, 1] = A[1, 3] = entry
+    with pytest.raises(ValueError, match="not finite"):
+        factorised(xp.asarray(A))
 
 
 @pytest.mark.parametrize("library", ["numpy", "array_api_strict", "torch"])

@@ -104,13 +104,30 @@ def test_gradient_and_hessian_are_finite_differences(task, tau):
         assert_allclose(hessian.block(some), block[np.ix_(some, some)], atol=1e-12)
 
 
+def test_hessian_of_many_rows_is_that_of_its_products():
+    """More rows than one tile has, all of them and some."""
+    X, y = problem(300, 7, "classification")
+    dual = dual_of("classification", y, 2.0)
+    h = make_saddle(gram_matrix(X, gamma=0.5), dual, 50.0, 0.05)
+    u = dual.project(np.random.default_rng(0).uniform(-1, 2, len(y)))
+    hessian = h.hessian(h(u))
+    columns = np.array([hessian @ v for v in np.eye(300)])
+    assert_allclose(hessian.block(np.arange(300)), columns, atol=1e-10)
+    some = np.random.default_rng(1).permutation(300)[:250]
+    assert_allclose(hessian.block(some), columns[np.ix_(some, some)], atol=1e-10)
+
+
+@pytest.mark.parametrize("n, kept", [(30, 30), (30, 12), (400, 400), (400, 60)])
 @pytest.mark.parametrize("task", ["classification", "regression"])
-def test_value_and_scores_are_the_dense_ones(task):
-    X, y = problem(30, 9, task)
+def test_value_and_scores_are_the_dense_ones(task, n, kept):
+    """Dense eigenvalues and iterated ones, of all rows and of few support vectors."""
+    X, y = problem(n, 9, task)
     dual, eta, tau = dual_of(task, y, 2.0), 0.7, 0.2
     K = gram_matrix(X, gamma=0.5)
     rng = np.random.default_rng(1)
-    u = dual.project(rng.uniform(-2, 2, len(dual.signs)))
+    u = rng.uniform(-2, 2, len(dual.signs))
+    u.reshape(-1, n)[:, rng.permutation(n)[kept:]] = 0.0
+    u = np.clip(u, 0.0, 2.0)
     d = dual.coefficients(u)
     values, vectors = np.linalg.eigh(1 + K * np.outer(d, d) / (4 * eta))
     f = np.maximum(values - tau / 2, 0)
