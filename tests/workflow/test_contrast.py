@@ -1,0 +1,82 @@
+"""A swept parameter's values compared over data sets, on records made by hand."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats import wilcoxon
+
+from adakern.bench.report.contrast import contrast, plot_contrast
+
+ERRORS = {
+    # One value a data set.
+    "uniform": [0.10, 0.20, 0.30, 0.40, 0.0],
+    "greedy": [0.05, 0.10, 0.33, 0.20, 0.0],
+    "random": [0.20, 0.30, 0.30, 0.60, 0.1],
+}
+
+
+def records(task="classification", metric="accuracy", failed=None):
+    rows = [
+        {
+            "task": task,
+            "status": "failed" if failed == (sampler, k) else "ok",
+            "base_dataset": f"set{k}",
+            "base_method": "ridge",
+            "repeat": repeat,
+            "sweep_columns": columns,
+            "sweep_selection": sampler,
+            f"test_{metric}": (1 - error if metric == "accuracy" else error)
+            + (0.01 if repeat else -0.01),
+        }
+        for sampler, errors in ERRORS.items()
+        for k, error in enumerate(errors)
+        for columns in (10, 100)
+        for repeat in range(2)
+    ]
+    return pd.DataFrame(rows)
+
+
+def found(*arguments, **options):
+    table = contrast(records(**options), "selection", "uniform")
+    return table.set_index(["columns", "selection"]).loc[10]
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"task": "regression", "metric": "rmse"}], ids=["error", "rmse"]
+)
+def test_every_data_set_is_a_pair(options):
+    greedy = found(**options).loc["greedy"]
+    assert (greedy["n_datasets"], greedy["better"], greedy["worse"]) == (5, 3, 1)
+    assert greedy["relative_error"] == pytest.approx(0.5), "of 0.5 0.5 1.1 0.5 1"
+    difference = np.subtract(ERRORS["greedy"], ERRORS["uniform"])
+    assert greedy["p_value"] == pytest.approx(wilcoxon(difference.round(9)).pvalue)
+
+
+def test_p_values_are_adjusted_over_the_values_of_one_point():
+    table = found()
+    smaller, larger = sorted(table["p_value"])
+    assert table["holm_p_value"].min() == pytest.approx(min(1, 2 * smaller))
+    assert table["holm_p_value"].max() == pytest.approx(max(larger, 2 * smaller))
+
+
+def test_a_pair_with_a_failure_is_left_out():
+    table = found(failed=("greedy", 0))
+    assert table.loc["greedy", "n_datasets"] == 4
+    assert table.loc["random", "n_datasets"] == 5
+
+
+def test_the_figure_has_a_line_for_each_value_and_one_for_the_reference():
+    (panel,) = plot_contrast(records(), "columns", "selection", "uniform").axes
+    lines = {line.get_label(): list(line.get_ydata()) for line in panel.lines}
+    assert lines == {
+        "uniform": [1, 1],
+        "greedy": pytest.approx([0.5, 0.5]),
+        "random": pytest.approx([1.5, 1.5]),
+    }
+
+
+def test_errors_name_what_there_is():
+    with pytest.raises(ValueError, match="'tau'; the records have columns, selection"):
+        contrast(records(), "tau", 1)
+    with pytest.raises(ValueError, match="'best' is no value of 'selection'; use one"):
+        contrast(records(), "selection", "best")
