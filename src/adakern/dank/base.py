@@ -260,10 +260,11 @@ class DANKMixin(KernelMixin):
                 'which works on features; use strategy="exact", or another kernel'
             )
         dual = self._dual(asarray_like(y, X))
-        tol = warm_start.SVM_TOL
-        svm = SVC(C=self.C, tol=tol)
+        # Over before shrinking has paid: two or three steps for each row.
+        options = {"C": self.C, "tol": warm_start.SVM_TOL, "shrinking": False}
+        svm = SVC(**options)
         if dual.is_regression:
-            svm = SVR(C=self.C, epsilon=self.epsilon, tol=tol)
+            svm = SVR(epsilon=self.epsilon, **options)
         return {
             "dual": dual,
             "svm": svm,
