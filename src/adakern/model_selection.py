@@ -119,7 +119,7 @@ class KernelSearchCV(GridSearchCV):
             for (kernel, gamma), members in groups.items()
             for split in splits
         )
-        self._collect(candidates, groups, splits, outcomes)
+        self._collect(candidates, splits, outcomes)
         self.n_splits_, self.scorer_, self.multimetric_ = len(splits), scorer, False
         if self.refit:
             start = time.perf_counter()
@@ -168,7 +168,7 @@ class KernelSearchCV(GridSearchCV):
         """(candidate, score, seconds of the fit and of the score) of one fold."""
         train, test = split
         start = time.perf_counter()
-        gamma = _number(gamma, self.estimator, X[train])
+        gamma = _number(gamma, X[train])
         K = exponential_decay(distances[np.ix_(train, train)], gamma)
         K_test = exponential_decay(distances[np.ix_(test, train)], gamma)
         if isinstance(self.estimator, KernelRidge):
@@ -196,7 +196,7 @@ class KernelSearchCV(GridSearchCV):
                 outcomes.append((index, score, fitted - start, done - fitted, machine))
                 start = done
 
-    def _collect(self, candidates, groups, splits, outcomes):
+    def _collect(self, candidates, splits, outcomes):
         """The fitted attributes of GridSearchCV, out of the scores of all folds."""
         shape = (len(candidates), len(splits))
         scores, fit_time, score_time = (np.empty(shape) for _ in range(3))
@@ -238,7 +238,7 @@ def _by_gram_matrix(estimator, candidates):
     return groups
 
 
-def _number(gamma, estimator, X):
+def _number(gamma, X):
     """What gamma stands for: SVC has two rules, KernelRidge takes 1 / d for None."""
     if gamma is None:
         return 1.0 / X.shape[1]

@@ -38,12 +38,11 @@ def test_the_share_is_that_of_the_work():
             ("search", "heart", "dank", "0-4"): 10.0,
         }
     )
-    assert work.share is None and work.seconds_left() is None
+    assert work.share is None
     work.finish(("search", "iris", "svm-cv", "0-4"), 2.0)
     work.finish(("search", "heart", "svm-cv", "0-4"), 7.0)
     # 2 s to start a job and 0.5 s a unit: 17 s for sonar, and 7 s for dank, as fast
     # as svm-cv for want of better knowledge.
-    assert work.seconds_left() == pytest.approx(17 + 7)
     assert work.share == pytest.approx(9 / 33)
     work.finish(("search", "heart", "dank", "0-4"), 32.0)
     assert work.share == pytest.approx(41 / (41 + 17))
@@ -55,7 +54,7 @@ def test_the_share_is_that_of_the_work():
 def test_the_comparison_and_the_report_are_work_too():
     work = Work({("solve", "iris", "svm-cv", "0-4"): 1.0}, n_closing=2)
     work.finish(("solve", "iris", "svm-cv", "0-4"), 2.0)
-    assert work.seconds_left() == pytest.approx(2 * 3 * 2.0)
+    assert work.share == pytest.approx(2 / (2 + 2 * 3 * 2))
     work.close(6.0)
     assert work.share == pytest.approx(8 / 14)
     work.close(5.0)

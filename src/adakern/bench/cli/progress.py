@@ -81,8 +81,8 @@ class Work:
 
         Parameters
         ----------
-        key : str
-            What was finished.
+        key : (str, str, str, str)
+            Stage, data set, method and batch of the job.
         seconds : float
             How long it took.
         """
@@ -105,12 +105,6 @@ class Work:
         """
         self.n_closing = max(self.n_closing - 1, 0)
         self.spent += seconds
-
-    def seconds_left(self):
-        """Expected seconds of the jobs that are left, one after the other."""
-        if not self._done:
-            return None
-        return sum(self._foretold()) + self._closing()
 
     def _closing(self):
         """Seconds of the closing jobs that are left."""

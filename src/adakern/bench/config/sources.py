@@ -56,7 +56,7 @@ def check_tables(plan):
         path = Path(plan.config.data.cache) / "tables" / f"{dataset}.npz"
         if path.is_file():
             _check_statements(plan, dataset, path)
-            words += _changed_sources(plan, dataset, path)
+            words += _changed_sources(plan, path)
     return words
 
 
@@ -85,7 +85,7 @@ def _check_statements(plan, dataset, path):
             )
 
 
-def _changed_sources(plan, dataset, path):
+def _changed_sources(plan, path):
     """Words for fetched and mirrored files that are not what the table was made of."""
     provenance = _provenance(path)
     raw = Path(plan.config.data.cache) / "raw"
