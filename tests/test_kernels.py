@@ -8,6 +8,7 @@ from adakern.kernels import (
     kernel_diagonal,
     kernel_product,
     kernel_products,
+    nearest_rows,
     resolve_gamma,
     row_blocks,
 )
@@ -151,3 +152,19 @@ def test_products_with_no_rows_are_zero(points):
     np.testing.assert_array_equal(kernel_product(X, none, empty), np.zeros((20, 2)))
     assert kernel_product(none, Y, np.ones((11, 2))).shape == (0, 2)
     assert [part.shape for part in kernel_products(none, Y, Y, Y)] == [(0, 3)] * 2
+
+
+@pytest.mark.parametrize("offset", [0.0, 1e4])
+def test_nearest_rows_are_those_of_the_smallest_distance(points, offset):
+    X, Y = (part + offset for part in points)
+    expected = pairwise.pairwise_distances_argmin(X, Y)
+    np.testing.assert_array_equal(nearest_rows(X, Y), expected)
+    many = np.tile(X, (40_000, 1))  # several blocks
+    np.testing.assert_array_equal(nearest_rows(many, Y), np.tile(expected, 40_000))
+
+
+def test_of_equally_near_rows_the_first_is_taken(points):
+    X, Y = points
+    twice = np.vstack([Y, Y])
+    np.testing.assert_array_equal(nearest_rows(X, twice), nearest_rows(X, Y))
+    np.testing.assert_array_equal(nearest_rows(Y, twice), np.arange(len(Y)))
