@@ -122,6 +122,21 @@ def test_one_machine_serves_all_larger_C():
     assert len(times) == 3
 
 
+def test_splits_may_be_masks():
+    X, y = load_iris(return_X_y=True)
+    folds = StratifiedKFold(3).split(X, y)
+    numbers = [(train, test) for train, test in folds]
+    masks = [
+        (np.isin(np.arange(150), a), np.isin(np.arange(150), b)) for a, b in numbers
+    ]
+    one, other = (
+        KernelSearchCV(SVC(), GRID, cv=cv).fit(X, y) for cv in (numbers, masks)
+    )
+    assert one.shared_ and other.shared_
+    for key in ("mean_test_score", "std_test_score"):
+        np.testing.assert_array_equal(one.cv_results_[key], other.cv_results_[key])
+
+
 def test_falls_back_to_grid_search():
     X, y = scaled(load_iris)
     for estimator, grid, kwargs in (

@@ -25,7 +25,7 @@ from adakern.kernels import (
     kernel_distances,
     resolve_gamma,
 )
-from adakern.linalg import add_to_diagonal, factorised
+from adakern.linalg import add_to_diagonal, factorised, principal_submatrix
 
 __all__ = ["KernelSearchCV"]
 
@@ -166,10 +166,11 @@ class KernelSearchCV(GridSearchCV):
 
     def _score_group(self, X, y, distances, gamma, members, split, scorer):
         """(candidate, score, seconds of the fit and of the score) of one fold."""
-        train, test = split
+        # Row numbers, where the splitter gives masks too.
+        train, test = (np.arange(len(y))[part] for part in split)
         start = time.perf_counter()
         gamma = _number(gamma, X[train])
-        K = exponential_decay(distances[np.ix_(train, train)], gamma)
+        K = exponential_decay(principal_submatrix(distances, train), gamma)
         K_test = exponential_decay(distances[np.ix_(test, train)], gamma)
         if isinstance(self.estimator, KernelRidge):
             machines = _ridge_machines(self.estimator, members, K, y[train])

@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 from adakern._utils.arrays import answer_like, as_index, as_numpy, validate_arrays
 from adakern._utils.validation import encode_classes, finite_answer
 from adakern.kernels import check_square
+from adakern.linalg import principal_submatrix
 
 __all__ = ["OneVsOneMixin"]
 
@@ -58,7 +59,7 @@ class OneVsOneMixin(ClassifierMixin):
         for first, second in combinations(range(len(self.classes_)), 2):
             rows = np.flatnonzero((codes == first) | (codes == second))
             signs = np.where(codes[rows] == second, 1.0, -1.0)
-            part = X[np.ix_(rows, rows)] if pairwise else _take(X, rows)
+            part = _take(X, rows, pairwise)
             self.machines_.append(self._fit_binary(part, signs))
             self.pair_rows_.append(rows)
         self._collect()
@@ -124,7 +125,9 @@ class OneVsOneMixin(ClassifierMixin):
         return answer_like(self.classes_[winners], X)
 
 
-def _take(X, rows):
+def _take(X, rows, pairwise):
+    if pairwise:
+        return principal_submatrix(X, as_index(rows, X))
     if len(rows) == X.shape[0]:
         return X  # Two classes: no copy of the data.
     return array_namespace(X).take(X, as_index(rows, X), axis=0)
