@@ -447,7 +447,7 @@ def nearest_rows(X, Y):
         closeness -= half_squares
         return xp.argmax(closeness, axis=1)
 
-    return by_row_blocks(nearest, X, 8 * Y.shape[0], TILE_BYTES)
+    return by_row_blocks(nearest, X, 8 * Y.shape[0], CACHE_BYTES)
 
 
 def resolve_gamma(gamma, X):

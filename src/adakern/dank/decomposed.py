@@ -29,6 +29,10 @@ from adakern.svm.libsvm import dual_on_rows
 
 __all__ = ["Decomposition", "cluster_decisions", "decompose", "for_each_cluster"]
 
+#: Kernel values between a cluster's rows and its support vectors, up to which it is
+#: solved in milliseconds, most of them Python's: two threads then wait for each other.
+FEW_KERNEL_VALUES = 1_000_000
+
 
 @dataclass(frozen=True)
 class Decomposition:
@@ -113,13 +117,18 @@ def decompose(
     else:
         starts = [xp.take(start, rows) for rows in indices]
 
+    are_small = all(
+        start.shape[0] * int(xp.count_nonzero(start)) <= FEW_KERNEL_VALUES
+        for start in starts
+    )
+
     def solve(eta):
         options = {"kernel": kernel, "tol": tol, "max_iter": max_iter}
         tasks = [
             (*part, eta, start, options)
             for part, start in zip(parts, starts, strict=True)
         ]
-        return for_each_cluster(_solve_cluster, tasks, n_jobs)
+        return for_each_cluster(_solve_cluster, tasks, 1 if are_small else n_jobs)
 
     if eta == "svm":
         eta = svm_eta(starts, dual.C, lambda: [s.dual_coef for s in solve(np.inf)])

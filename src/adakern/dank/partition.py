@@ -116,4 +116,4 @@ def _distinct_rows(points):
     points = points[np.lexsort(points.T[::-1])]
     new = np.ones(len(points), dtype=bool)
     new[1:] = (points[1:] != points[:-1]).any(axis=1)
-    return points[new]
+    return points if new.all() else points[new]
