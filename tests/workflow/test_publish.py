@@ -1,6 +1,7 @@
 """Only what is complete, has results and is of a commit is published."""
 
 import json
+import os
 import subprocess
 import sys
 
@@ -90,3 +91,15 @@ def test_what_is_refused_and_what_is_kept(repository):
     assert origin["overrides"] == ["name=small", selection]
     assert "experiment=small" in origin["command"] and selection in origin["command"]
     assert origin["solves_without_result"] == 2 and origin["machine"]["cores"] >= 1
+    assert origin["left_out"] == []
+
+    (pairs,) = (repository.root / "results").glob("*/ttest.csv")
+    made = pairs.stat().st_mtime_ns
+    pairs.write_text(pairs.read_text() + "\n" * 5 * 2**20)
+    os.utime(pairs, ns=(made, made))
+    run = publish(repository, selection, "--with-failures")
+    assert run.returncode == 0, run.stderr
+    assert not (kept / "ttest.csv").exists() and (kept / "summary.csv").exists()
+    assert json.loads((kept / "provenance.json").read_text())["left_out"] == [
+        "ttest.csv"
+    ]

@@ -3,7 +3,8 @@
     python -m adakern.bench.report.publish experiment=dank_uci
 
 Copies the report, tables and figures of a finished run and writes where they come from
-and the command that makes them again. Nothing in that folder is written by hand. A run
+and the command that makes them again; files of more than 4 MiB (the pairs of a sweep of
+fifty points on twenty sets) are only named. Nothing there is written by hand. A run
 that is not complete, has solves without a result or comes from a tree with changes
 that no commit holds is refused; ``--with-failures`` publishes solves without a result.
 """
@@ -30,6 +31,9 @@ KEPT = (
     *("report.html", "config.yaml", "summary.csv", "ttest.csv", "ranks.csv"),
     "published.csv",
 )
+
+#: Bytes of a file from which on it is left to those who run the experiment.
+LARGEST = 4 * 2**20
 
 
 class PublishError(RuntimeError):
@@ -64,11 +68,13 @@ def publish(plan, target, with_failures=False):
         shutil.rmtree(target)
     shown = [f"figures/{name}.svg" for name in plan.figures()]
     shown += [f"tables/{name}.csv" for name in plan.tables()]
-    for name in [*KEPT, *shown]:
-        if (plan.results / name).exists():
+    there = [name for name in [*KEPT, *shown] if (plan.results / name).exists()]
+    large = [name for name in there if (plan.results / name).stat().st_size > LARGEST]
+    for name in there:
+        if name not in large:
             with atomic_path(target / name) as path:
                 shutil.copyfile(plan.results / name, path)
-    write_json(target / "provenance.json", origin)
+    write_json(target / "provenance.json", origin | {"left_out": large})
 
 
 def _uncommitted():
