@@ -247,9 +247,9 @@ def _try(sender, Estimator, case, seconds):
         verdict = Verdict(outcome.startswith("finite"), outcome)
     except (ValueError, MemoryError) as error:
         told = f"{type(error).__name__}: {error}".splitlines()[0][:160]
-        own = type(error).__name__ not in FOREIGN
-        own = own and not any(words in str(error) for words in FOREIGN_WORDS)
-        verdict = Verdict(own, f"refused: {told}")
+        is_ours = type(error).__name__ not in FOREIGN
+        is_ours = is_ours and not any(words in str(error) for words in FOREIGN_WORDS)
+        verdict = Verdict(is_ours, f"refused: {told}")
     except BaseException as error:
         place = traceback.extract_tb(error.__traceback__)[-1]
         verdict = Verdict(

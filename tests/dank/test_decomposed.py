@@ -133,9 +133,9 @@ def test_decision_is_that_of_the_own_cluster():
     values = cluster_decisions(T, result.partition, supports(X, result), KERNEL)
     for row, value in zip(T, values, strict=True):
         near = ((row - result.partition.centres) ** 2).sum(axis=1).argmin()
-        own = result.partition.rows[near]
-        K = gram_matrix(row[None, :], X[own], **KERNEL)
-        assert value == pytest.approx((K @ result.dual_coef[own])[0])
+        rows = result.partition.rows[near]
+        K = gram_matrix(row[None, :], X[rows], **KERNEL)
+        assert value == pytest.approx((K @ result.dual_coef[rows])[0])
 
 
 def test_clusters_of_one_class_of_one_row_and_of_copies():

@@ -100,8 +100,8 @@ def test_gradient_and_hessian_are_finite_differences(task, tau):
     tolerance = 1e-6 if tau == 0 else 0.05 * np.abs(expected).max()
     assert_allclose(H, expected, atol=tolerance)
     assert_allclose([hessian @ v for v in np.eye(10)], block, atol=1e-12)
-    for some in ([7, 2], [2, 4, 7, 8], [8, 4], [0, 1, 2, 3, 4, 9]):  # kept, and not
-        assert_allclose(hessian.block(some), block[np.ix_(some, some)], atol=1e-12)
+    for rows in ([7, 2], [2, 4, 7, 8], [8, 4], [0, 1, 2, 3, 4, 9]):  # kept, and not
+        assert_allclose(hessian.block(rows), block[np.ix_(rows, rows)], atol=1e-12)
 
 
 def test_hessian_of_many_rows_is_that_of_its_products():
@@ -113,8 +113,8 @@ def test_hessian_of_many_rows_is_that_of_its_products():
     hessian = h.hessian(h(u))
     columns = np.array([hessian @ v for v in np.eye(300)])
     assert_allclose(hessian.block(np.arange(300)), columns, atol=1e-10)
-    some = np.random.default_rng(1).permutation(300)[:250]
-    assert_allclose(hessian.block(some), columns[np.ix_(some, some)], atol=1e-10)
+    rows = np.random.default_rng(1).permutation(300)[:250]
+    assert_allclose(hessian.block(rows), columns[np.ix_(rows, rows)], atol=1e-10)
 
 
 @pytest.mark.parametrize("n, kept", [(30, 30), (30, 12), (400, 400), (400, 60)])

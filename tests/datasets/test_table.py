@@ -89,15 +89,15 @@ def test_fingerprint_sees_one_changed_cell(seed, i, j):
 def test_fingerprint_sees_what_belongs_to_the_rows():
     X, y = some_table()
     marks = np.arange(len(X)) % 2
-    own = content_fingerprint(X, y, [marks])
-    assert content_fingerprint(X[:, ::-1], y, [marks]) != own
-    assert content_fingerprint(X, np.roll(y, 1), [marks]) != own
-    assert content_fingerprint(X, y, [1 - marks]) != own
-    assert content_fingerprint(X, y) != own
-    assert content_fingerprint(X[:-1], y[:-1], [marks[:-1]]) != own
-    assert content_fingerprint(X, np.array(list("abc"))[y], [marks]) != own
-    assert content_fingerprint(-X, y, [marks]) != own
-    assert content_fingerprint(X, y.astype(str), [marks]) == own
+    fingerprint = content_fingerprint(X, y, [marks])
+    assert content_fingerprint(X[:, ::-1], y, [marks]) != fingerprint
+    assert content_fingerprint(X, np.roll(y, 1), [marks]) != fingerprint
+    assert content_fingerprint(X, y, [1 - marks]) != fingerprint
+    assert content_fingerprint(X, y) != fingerprint
+    assert content_fingerprint(X[:-1], y[:-1], [marks[:-1]]) != fingerprint
+    assert content_fingerprint(X, np.array(list("abc"))[y], [marks]) != fingerprint
+    assert content_fingerprint(-X, y, [marks]) != fingerprint
+    assert content_fingerprint(X, y.astype(str), [marks]) == fingerprint
 
 
 def test_fingerprint_of_blocks_is_that_of_the_whole(monkeypatch):

@@ -98,9 +98,9 @@ def test_ridge_leverage_scores(data):
     kernel, K = kernel_of(data[0])
     l, shift = 40, 0.3
     exact = np.diag(K @ np.linalg.inv(K + shift * np.eye(l)))
-    everything = np.arange(l)
+    columns = np.arange(l)
     ones = np.ones(l)
-    scores = samplers.ridge_leverage_scores(kernel, everything, ones, shift, everything)
+    scores = samplers.ridge_leverage_scores(kernel, columns, ones, shift, columns)
     np.testing.assert_allclose(scores, exact, rtol=1e-9)
 
     chosen, weights = np.array([2, 9, 33, 20]), np.array([1.0, 2.0, 1.5, 3.0])

@@ -45,8 +45,8 @@ def test_the_flagship_prints_what_readme_says(example):
 def test_the_bandwidths_print_what_readme_says(example):
     printed, said = example
     assert printed == said
-    scikit_learn, own = (float(line.split()[-1]) for line in said)
-    assert 1 - own < (1 - scikit_learn) / 10
+    scikit_learn, adakern = (float(line.split()[-1]) for line in said)
+    assert 1 - adakern < (1 - scikit_learn) / 10
 
 
 def test_what_readme_shows_is_there():

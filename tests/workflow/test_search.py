@@ -93,8 +93,8 @@ def test_a_search_on_some_rows_is_a_search_on_a_stratified_part(prepared):
         [row["mean_score"] for row in rows], oracle.cv_results_["mean_test_score"]
     )
     plenty = params(grid=grid, max_rows=50)
-    everything = search_grid(prepared, "classification", params(grid=grid), {}, 4)
-    assert search_grid(prepared, "classification", plenty, {}, 4) == everything
+    of_all_rows = search_grid(prepared, "classification", params(grid=grid), {}, 4)
+    assert search_grid(prepared, "classification", plenty, {}, 4) == of_all_rows
 
 
 @pytest.mark.parametrize("most", [None, 30])

@@ -241,6 +241,6 @@ def test_a_fitted_attribute_that_is_no_number():
 
 
 def test_an_estimator_that_tells_nothing():
-    nothing = fitted_facts(Told())
-    assert nothing.pop("extra") == {}
-    assert set(nothing.values()) == {None}
+    facts = fitted_facts(Told())
+    assert facts.pop("extra") == {}
+    assert set(facts.values()) == {None}

@@ -26,12 +26,12 @@ def compute(data, seed, *, clusters, gamma):
         Columns: clusters, coupling.
     """
     X, kernel = data.X_train, {"kernel": "rbf", "gamma": gamma}
-    everything = coupling(X, np.arange(len(X)), kernel, random_state=seed)
+    of_all_rows = coupling(X, np.arange(len(X)), kernel, random_state=seed)
     cut = [
         coupling(X, partition(X, v, seed).labels, kernel, random_state=seed)
         for v in clusters
     ]
-    return pd.DataFrame({"clusters": clusters, "coupling": np.array(cut) / everything})
+    return pd.DataFrame({"clusters": clusters, "coupling": np.array(cut) / of_all_rows})
 
 
 def plot(frame):

@@ -240,8 +240,8 @@ def tune_scales(
     order = rng.permutation(len(X))
 
     def first(m):
-        some = order[:m]
-        return X[some], Y[some], weights[some], kernel
+        rows = order[:m]
+        return X[rows], Y[rows], weights[rows], kernel
 
     if start is None:
         start = _best_of_grid(*first(FEWEST_ROWS))

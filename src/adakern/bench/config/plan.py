@@ -155,11 +155,11 @@ class Plan:
 
     def _settings(self, dataset, method):
         """What the experiment fixes: for the data set, then for one size of it."""
-        of_base, own = (
+        of_base, of_variant = (
             self.config.settings.get(name, {}).get(method, {})
             for name in (base_name(dataset), dataset)
         )
-        return {**of_base, **own}
+        return {**of_base, **of_variant}
 
     def swept(self, dataset, method):
         """Axis -> value of the sweeps that a cell is a point of.

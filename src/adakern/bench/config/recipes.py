@@ -94,8 +94,8 @@ def _role(where, recipe, task):
 
 def _is_unknown(parameter, known):
     """By the part before ``__``; what is behind it, the nested estimator must know."""
-    own = parameter.partition("__")[0]
-    return own not in known and not parameter.startswith("_")
+    name = parameter.partition("__")[0]
+    return name not in known and not parameter.startswith("_")
 
 
 def _values(recipe, where):

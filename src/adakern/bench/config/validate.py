@@ -289,8 +289,11 @@ def _distinct_recipes(plan):
 def _note(method, task, recipe):
     """Stands for a recipe and its code; None for a module of the project's own."""
     used = [str(target) for target in targets(recipe["estimator"])]
-    own = re.compile(rf"{OWN_METHODS}\.")
-    if any(own.match(name) or not re.fullmatch(r"\w+(\.\w+)+", name) for name in used):
+    users_module = re.compile(rf"{OWN_METHODS}\.")
+    if any(
+        users_module.match(name) or not re.fullmatch(r"\w+(\.\w+)+", name)
+        for name in used
+    ):
         return None
     code = code_version("adakern.bench.config.recipes", *used)
     text = json.dumps([method, task, recipe, code], default=str)
