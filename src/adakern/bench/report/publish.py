@@ -3,12 +3,13 @@
     python -m adakern.bench.report.publish experiment=dank_uci
 
 Copies the report, tables and figures of a finished run and writes where they come from
-and the command that makes them again; files of more than 4 MiB (the pairs of a sweep of
-fifty points on twenty sets) are only named. Nothing there is written by hand. A run
+and the command that makes them again; a table of more than 4 MiB (the pairs of a sweep
+of fifty points on twenty sets) is compressed. Nothing there is written by hand. A run
 that is not complete, has solves without a result or comes from a tree with changes
 that no commit holds is refused; ``--with-failures`` publishes solves without a result.
 """
 
+import gzip
 import json
 import os
 import shlex
@@ -32,8 +33,8 @@ KEPT = (
     "published.csv",
 )
 
-#: Bytes of a file from which on it is left to those who run the experiment.
-LARGEST = 4 * 2**20
+#: Bytes of a table from which on it is kept compressed.
+LARGE = 4 * 2**20
 
 
 class PublishError(RuntimeError):
@@ -68,13 +69,20 @@ def publish(plan, target, with_failures=False):
         shutil.rmtree(target)
     shown = [f"figures/{name}.svg" for name in plan.figures()]
     shown += [f"tables/{name}.csv" for name in plan.tables()]
-    there = [name for name in [*KEPT, *shown] if (plan.results / name).exists()]
-    large = [name for name in there if (plan.results / name).stat().st_size > LARGEST]
-    for name in there:
-        if name not in large:
-            with atomic_path(target / name) as path:
-                shutil.copyfile(plan.results / name, path)
-    write_json(target / "provenance.json", origin | {"left_out": large})
+    for name in [*KEPT, *shown]:
+        if (plan.results / name).exists():
+            _keep(plan.results / name, target / name)
+    write_json(target / "provenance.json", origin)
+
+
+def _keep(made, kept):
+    if made.suffix == ".csv" and made.stat().st_size > LARGE:
+        with atomic_path(kept.with_name(f"{kept.name}.gz")) as path:
+            # No time stamp: the same table gives the same file.
+            path.write_bytes(gzip.compress(made.read_bytes(), mtime=0))
+        return
+    with atomic_path(kept) as path:
+        shutil.copyfile(made, path)
 
 
 def _uncommitted():

@@ -92,12 +92,14 @@ def read_tables(out):
     Parameters
     ----------
     out : Path
-        Folder of the experiment's results.
+        Folder of the experiment's results, or of what was published of them, where a
+        large table is compressed.
     """
     texts = ("split", "setting", "note", "winner")
     tables = {}
     for name in ("summary", "ttest", "ranks", "published"):
-        table = pd.read_csv(out / f"{name}.csv")
+        path = out / f"{name}.csv"
+        table = pd.read_csv(path if path.exists() else f"{path}.gz")
         blank = {c: table[c].astype(object).fillna("") for c in texts if c in table}
         tables[name] = table.assign(**blank)
     return tables
