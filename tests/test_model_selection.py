@@ -19,8 +19,10 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, SVR
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from adakern import model_selection
 from adakern.baselines import KernelSVC, KernelSVR
 from adakern.model_selection import KernelSearchCV
+from adakern.svm import c_path
 
 GRID = {"C": [0.1, 1, 10, 100], "gamma": [1e-3, 1e-2, 0.1, 1.0]}
 
@@ -120,6 +122,24 @@ def test_one_machine_serves_all_larger_C():
     weighted, plain = both(SVC(class_weight={0: 5}), grid, X, y, cv=2)
     assert_same(weighted, plain, atol=0)
     assert len(times) == 3
+
+
+@pytest.mark.parametrize("scoring", [None, "roc_auc"])
+def test_one_machine_serves_all_small_C(scoring, monkeypatch):
+    """All rows of the smaller class at their bound: the machine only scales."""
+    X, y = scaled(load_breast_cancer)
+    estimator = SVC(tol=1e-9)
+    grid = {"C": np.geomspace(1e-4, 1e-2, 7), "gamma": [1e-3, 1.0]}
+    scaled_machines = []
+
+    def scaled_to(machine, C, saturated):
+        scaled_machines.append(C)
+        return c_path.scaled_to(machine, C, saturated)
+
+    monkeypatch.setattr(model_selection, "scaled_to", scaled_to)
+    shared, plain = both(estimator, grid, X, y, cv=3, scoring=scoring)
+    assert len(scaled_machines) > 20
+    assert_same(shared, plain, atol=1e-9)
 
 
 def test_splits_may_be_masks():

@@ -2,9 +2,13 @@
 
 import time
 from collections import defaultdict
+from functools import partial, update_wrapper
+from itertools import chain
+from numbers import Real
+from operator import itemgetter
 
 import numpy as np
-from joblib import Parallel, delayed
+from joblib import Parallel, delayed, effective_n_jobs
 from scipy.linalg import eigh
 from scipy.sparse import issparse
 from sklearn import config_context
@@ -14,7 +18,7 @@ from sklearn.kernel_ridge import KernelRidge
 from sklearn.metrics import check_scoring
 from sklearn.model_selection import GridSearchCV, ParameterGrid, check_cv
 from sklearn.svm import SVC, SVR
-from sklearn.utils import get_tags
+from sklearn.utils import gen_batches, get_tags
 from sklearn.utils.validation import check_array, check_X_y
 
 from adakern._utils.memory import require_memory
@@ -26,6 +30,8 @@ from adakern.kernels import (
     resolve_gamma,
 )
 from adakern.linalg import add_to_diagonal, factorised, principal_submatrix
+from adakern.svm.c_path import is_constant_above, saturated_classes, scaled_to
+from adakern.svm.predictions import predict_from_gram
 
 __all__ = ["KernelSearchCV"]
 
@@ -48,9 +54,11 @@ class KernelSearchCV(GridSearchCV):
     ``KernelRidge`` with a kernel ``exp(-gamma D)``, it computes
 
     - one matrix of distances D for all folds and all gamma,
-    - one Gram matrix for each fold and gamma, for all values of everything else,
+    - one Gram matrix for each gamma, for all folds and values of everything else,
+    - predictions by products of matrices,
     - one machine for all C above its largest dual variable (no bound is active there,
-      so that the solution stays),
+      so that the solution stays), and one for all C so small that in each pair of
+      classes all rows of one class are at their bound (there it is proportional to C),
     - for a dozen and more ridges one eigendecomposition of each Gram matrix.
 
     Everywhere else (another estimator or kernel, several metrics, parameters of
@@ -112,14 +120,16 @@ class KernelSearchCV(GridSearchCV):
             kernel: kernel_distances(X_fit, kernel=kernel)
             for kernel in {kernel for kernel, _ in groups}
         }
+        # Where threads outnumber the values of gamma, folds are shared out too.
+        n_parts = -(-effective_n_jobs(self.n_jobs) // len(groups))
         outcomes = Parallel(self.n_jobs, prefer="threads")(
             delayed(self._score_group)(
-                X_fit, y_fit, distances[kernel], gamma, members, split, scorer
+                X_fit, y_fit, distances[kernel], gamma, members, part, scorer
             )
             for (kernel, gamma), members in groups.items()
-            for split in splits
+            for part in _parts(splits, n_parts)
         )
-        self._collect(candidates, splits, outcomes)
+        self._collect(candidates, splits, list(chain.from_iterable(outcomes)))
         self.n_splits_, self.scorer_, self.multimetric_ = len(splits), scorer, False
         if self.refit:
             start = time.perf_counter()
@@ -158,44 +168,58 @@ class KernelSearchCV(GridSearchCV):
         ):
             return False
         try:
-            n_matrices = 1 + 2 * max(1, self.n_jobs or 1)
+            n_matrices = 1 + 3 * max(1, self.n_jobs or 1)
             require_memory(8 * n_matrices * n * n, "the shared Gram matrices", "")
         except MemoryError:
             return False
         return True
 
-    def _score_group(self, X, y, distances, gamma, members, split, scorer):
-        """(candidate, score, seconds of the fit and of the score) of one fold."""
-        # Row numbers, where the splitter gives masks too.
-        train, test = (np.arange(len(y))[part] for part in split)
-        start = time.perf_counter()
-        gamma = _number(gamma, X[train])
-        K = exponential_decay(principal_submatrix(distances, train), gamma)
-        K_test = exponential_decay(distances[np.ix_(test, train)], gamma)
+    def _score_group(self, X, y, distances, gamma, members, splits, scorer):
+        """Outcomes of one kernel and gamma, a list for each fold."""
+        whole = None
+        if isinstance(gamma, Real):
+            whole = exponential_decay(distances.copy(), gamma)
+        outcomes = []
+        for split in splits:
+            # Row numbers, where the splitter gives masks too.
+            train, test = (np.arange(len(y))[part] for part in split)
+            start = time.perf_counter()
+            if whole is None:
+                of_fold = _number(gamma, X[train])
+                K = exponential_decay(principal_submatrix(distances, train), of_fold)
+                K_test = exponential_decay(distances[np.ix_(test, train)], of_fold)
+            else:
+                K = principal_submatrix(whole, train)
+                K_test = whole[np.ix_(test, train)]
+            outcomes.append(
+                self._score_fold(K, K_test, y[train], y[test], members, scorer, start)
+            )
+        return outcomes
+
+    def _score_fold(self, K, K_test, y, y_test, members, scorer, start):
+        """(candidate, score, seconds of the fit and of the score, error or None)."""
         if isinstance(self.estimator, KernelRidge):
-            machines = _ridge_machines(self.estimator, members, K, y[train])
+            machines = _ridge_machines(self.estimator, members, K, y)
         else:
-            machines = _support_vector_machines(self.estimator, members, K, y[train])
-        outcomes, last = [], (None, None, 0.0)
+            machines = _support_vector_machines(self.estimator, members, K, y)
+        outcomes, last = [], (None, None)
         with config_context(assume_finite=True):
-            while True:
-                try:
-                    index, machine = next(machines)
-                except StopIteration:
-                    return outcomes
+            for index, machine in machines:
                 fitted = time.perf_counter()
-                if isinstance(machine, Exception):
+                error = machine if isinstance(machine, Exception) else None
+                if error:
                     if self.error_score == "raise":
-                        raise machine
+                        raise error
                     score = self.error_score
                 elif machine is last[0]:
                     score = last[1]
                 else:
-                    score = scorer(machine, K_test, y[test])
+                    score = scorer(machine, K_test, y_test)
                 last = (machine, score)
                 done = time.perf_counter()
-                outcomes.append((index, score, fitted - start, done - fitted, machine))
+                outcomes.append((index, score, fitted - start, done - fitted, error))
                 start = done
+        return outcomes
 
     def _collect(self, candidates, splits, outcomes):
         """The fitted attributes of GridSearchCV, out of the scores of all folds."""
@@ -204,11 +228,11 @@ class KernelSearchCV(GridSearchCV):
         failures = []
         for number, of_fold in enumerate(outcomes):
             fold = number % len(splits)
-            for index, score, fitting, scoring, machine in of_fold:
+            for index, score, fitting, scoring, error in of_fold:
                 scores[index, fold] = score
                 fit_time[index, fold], score_time[index, fold] = fitting, scoring
-                if isinstance(machine, Exception):
-                    failures.append(machine)
+                if error:
+                    failures.append(error)
         if failures:
             message = (
                 f"{len(failures)} fits failed out of {scores.size}; the first with "
@@ -239,6 +263,12 @@ def _by_gram_matrix(estimator, candidates):
     return groups
 
 
+def _parts(splits, n_parts):
+    """The splits in that many lists, none of them empty, in their order."""
+    size = -(-len(splits) // n_parts)
+    return [splits[part] for part in gen_batches(len(splits), size)]
+
+
 def _number(gamma, X):
     """What gamma stands for: SVC has two rules, KernelRidge takes 1 / d for None."""
     if gamma is None:
@@ -247,31 +277,70 @@ def _number(gamma, X):
 
 
 def _support_vector_machines(estimator, members, K, y):
-    """(candidate, machine on K), those of the same parameters but C by rising C."""
+    """(candidate, machine on K), those of the same parameters but C together."""
     paths = defaultdict(list)
     for index, rest in members:
         C = rest.get("C", estimator.C)
         others = tuple(sorted((k, repr(v)) for k, v in rest.items() if k != "C"))
         paths[others].append((C, index, rest))
+    n_rows = np.unique(y, return_counts=True)[1] if is_classifier(estimator) else None
+
+    def fitted(parameters):
+        machine = clone(estimator).set_params(kernel="precomputed", **parameters)
+        try:
+            machine.fit(K, y)
+        except Exception as error:
+            return error
+        return machine
+
     for path in paths.values():
-        machine = None
-        for _, index, rest in sorted(path, key=lambda point: point[:2]):
-            if not _is_free(machine):
-                machine = clone(estimator).set_params(kernel="precomputed", **rest)
-                try:
-                    machine.fit(K, y)
-                except Exception as error:
-                    machine = error
+        for index, machine in _along_C(
+            fitted, sorted(path, key=itemgetter(0, 1)), n_rows
+        ):
+            if not isinstance(machine, Exception):
+                _predict_by_products(machine)
             yield index, machine
 
 
-def _is_free(machine):
-    """Whether no dual variable is at its bound: a greater C changes nothing."""
-    if machine is None or isinstance(machine, Exception):
+def _along_C(fitted, path, n_rows):
+    """(candidate, machine), by halves: one fit may do for all smaller or greater C."""
+    if not path:
+        return
+    middle = len(path) // 2
+    below, (_, index, parameters), above = (
+        path[:middle],
+        path[middle],
+        path[middle + 1 :],
+    )
+    machine = fitted(parameters)
+    yield index, machine
+    if _has_one_bound(machine):
+        if is_constant_above(machine):
+            yield from ((index, machine) for _, index, _ in above)
+            above = []
+        elif type(machine) is SVC:
+            saturated = saturated_classes(machine, n_rows)
+            if not np.isnan(saturated).any():
+                for C, index, _ in below:
+                    yield index, scaled_to(machine, C, saturated)
+                below = []
+    yield from _along_C(fitted, below, n_rows)
+    yield from _along_C(fitted, above, n_rows)
+
+
+def _has_one_bound(machine):
+    """Whether it is fitted, and C bounds its dual variables and does no more."""
+    if isinstance(machine, Exception) or getattr(machine, "probability", None) is True:
         return False
-    if getattr(machine, "class_weight", None) is not None:
-        return False
-    return np.abs(machine.dual_coef_).max(initial=0.0) < machine.C * (1 - 1e-9)
+    return getattr(machine, "class_weight", None) is None
+
+
+def _predict_by_products(machine):
+    """Scorers of classes and values ask ``predict``, which LIBSVM answers slowly."""
+    if isinstance(machine, SVC | SVR) and not getattr(machine, "break_ties", False):
+        predict = partial(predict_from_gram, machine)
+        # Scorers ask a bound method for its name.
+        machine.predict = update_wrapper(predict, machine.predict)
 
 
 def _ridge_machines(estimator, members, K, y):

@@ -17,6 +17,7 @@ from adakern._utils.base import Estimator
 from adakern._utils.validation import finite_answer, validate_data
 from adakern.kernels import KernelMixin
 from adakern.svm.libsvm import fit_libsvm
+from adakern.svm.predictions import predict_from_gram
 
 __all__ = ["KernelSVC", "KernelSVR"]
 
@@ -69,7 +70,7 @@ class _KernelMachine(KernelMixin, Estimator):
         ndarray of shape (m,)
         """
         K = self._against_training(X)
-        answer = self.machine_.predict(K)
+        answer = predict_from_gram(self.machine_, K)
         return answer if is_classifier(self) else finite_answer(self, answer)
 
     def _against_training(self, X):
