@@ -1,11 +1,15 @@
 """The numbers of threads that fits work with, and leave behind."""
 
+from threading import Barrier, get_ident
+
 import numpy as np
 import pytest
 from threadpoolctl import ThreadpoolController
 
 from adakern._utils.threads import (
     SMALL_SYSTEM,
+    blas_threads,
+    map_in_threads,
     one_blas_thread,
     one_scipy_thread,
     one_thread,
@@ -59,6 +63,33 @@ def test_one_kind_of_threads_or_all():
         assert threads() == {"numpy": 2, "scipy": 2}
     with one_thread():
         assert threads() == {"numpy": 1, "scipy": 1}
+    assert threads() == {"numpy": 2, "scipy": 2}
+
+
+def test_items_are_shared_out_among_the_threads_of_linear_algebra():
+    both_are_there = Barrier(2, timeout=60)
+
+    def work(item):
+        both_are_there.wait()  # for ever, if one thread did one item after another
+        return item, threads(), get_ident()
+
+    assert blas_threads() == 2
+    items, inside, workers = zip(*map_in_threads(work, list(range(6))), strict=True)
+    assert items == tuple(range(6))
+    assert all(found == {"numpy": 1, "scipy": 1} for found in inside)
+    assert len(set(workers)) == 2
+    assert threads() == {"numpy": 2, "scipy": 2}
+
+
+def test_one_thread_of_linear_algebra_is_one_thread():
+    with one_thread("blas"):
+        workers = set(map_in_threads(lambda item: get_ident(), [1, 2, 3]))
+    assert workers == {get_ident()}
+
+
+def test_errors_in_threads_are_raised_and_leave_the_threads_as_they_were():
+    with pytest.raises(ZeroDivisionError):
+        map_in_threads(lambda item: 1 / item, [1, 0, 2])
     assert threads() == {"numpy": 2, "scipy": 2}
 
 

@@ -11,6 +11,7 @@ from sklearn.metrics import r2_score
 from sklearn.model_selection import GridSearchCV, train_test_split
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from threadpoolctl import ThreadpoolController
 
 from adakern.adaptive import (
     MEMBERS,
@@ -140,6 +141,22 @@ def test_what_a_blend_predicts_is_as_good_as_its_members():
     assert model.oof_score_ > max(member.score for member in model.members_) - 0.005
     used = r2_score(y, model.oof_prediction_)
     assert used == pytest.approx(model.oof_score_)
+
+
+def test_many_rows_are_predicted_in_threads_as_in_one():
+    """Blocks of rows are the same whatever predicts them, so every digit is."""
+    X, y = make_friedman1(2500, random_state=0)
+    names = ["laplacian", "forest", "extra-trees"]
+    model = AdaptiveKernelRegressor(members=names, n_folds=2, random_state=0)
+    with ThreadpoolController().limit(limits=2):
+        model.fit(X, y)
+        new = np.resize(X, (7000, X.shape[1]))
+        shared = [model.predict(new) for _ in range(2)]
+    np.testing.assert_array_equal(shared[0], shared[1])
+    with ThreadpoolController().limit(limits=1):
+        np.testing.assert_array_equal(model.predict(new), shared[0])
+        again = AdaptiveKernelRegressor(members=names, n_folds=2, random_state=0)
+        np.testing.assert_allclose(again.fit(X, y).predict(new), shared[0], rtol=1e-9)
 
 
 @pytest.mark.parametrize("estimator", BOTH)

@@ -1,13 +1,21 @@
 """Threads of the linear algebra libraries."""
 
 import os
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from functools import lru_cache
 from pathlib import Path
 
 from threadpoolctl import ThreadpoolController
 
-__all__ = ["SMALL_SYSTEM", "one_blas_thread", "one_scipy_thread", "one_thread"]
+__all__ = [
+    "SMALL_SYSTEM",
+    "blas_threads",
+    "map_in_threads",
+    "one_blas_thread",
+    "one_scipy_thread",
+    "one_thread",
+]
 
 #: Rows up to which more threads slow SciPy's factorisations down, or hardly help.
 SMALL_SYSTEM = 2000
@@ -82,6 +90,51 @@ def one_scipy_thread(size):
         if library.user_api == "blas" and _belongs_to_scipy(library.filepath)
     ]
     return libraries.select(filepath=paths).limit(limits=1)
+
+
+def blas_threads():
+    """How many threads linear algebra has.
+
+    What else can use several takes as many: whoever limits one limits all.
+
+    Examples
+    --------
+    >>> from adakern._utils.threads import blas_threads, one_thread
+    >>> with one_thread("blas"):
+    ...     blas_threads()
+    1
+    """
+    libraries = _libraries(os.getpid()).lib_controllers
+    blas = [library for library in libraries if library.user_api == "blas"]
+    return max((library.num_threads for library in blas), default=1)
+
+
+def map_in_threads(function, items):
+    """``function`` of every item, in as many threads as linear algebra has.
+
+    For functions that spend their time in NumPy outside linear algebra, whose loops let
+    other threads run. Linear algebra has one thread meanwhile.
+
+    Parameters
+    ----------
+    function : callable
+    items : list
+
+    Returns
+    -------
+    list
+
+    Examples
+    --------
+    >>> from adakern._utils.threads import map_in_threads
+    >>> map_in_threads(abs, [-1, 2])
+    [1, 2]
+    """
+    n_threads = blas_threads()
+    if min(n_threads, len(items)) < 2:
+        return [function(item) for item in items]
+    with one_thread("blas"), ThreadPoolExecutor(n_threads) as threads:
+        return list(threads.map(function, items))
 
 
 def _belongs_to_scipy(filepath):

@@ -3,12 +3,12 @@
 from copy import copy
 
 import numpy as np
-from array_api_compat import array_namespace
+from array_api_compat import array_namespace, is_numpy_array
 from sklearn.utils import check_random_state
 
 from adakern._utils.arrays import as_numpy, placed
 from adakern._utils.memory import require_memory
-from adakern._utils.threads import one_blas_thread
+from adakern._utils.threads import map_in_threads, one_blas_thread
 from adakern.adaptive.leave_one_out import leave_one_out, tune_scales
 from adakern.kernels import BLOCK_BYTES, gram_matrix, kernel_product, row_blocks
 from adakern.linalg import add_to_diagonal, factorised
@@ -17,6 +17,9 @@ __all__ = ["KernelRidgeMember"]
 
 #: Up to so many times the centres all rows are centres: it takes no longer.
 FULL_FACTOR = 3
+
+#: Rows of a block of predictions; blocks are shared out among threads.
+PREDICTED_ROWS = 2000
 
 #: Ridges that are tried, each ten times the one before, where rounding makes the kernel
 #: matrix indefinite.
@@ -232,6 +235,14 @@ class KernelRidgeMember:
         X : array of shape (n, d)
             Rows.
         """
+        if not is_numpy_array(placed(np.empty(0))):
+            return self._values(X)
+        blocks = row_blocks(len(X), 1, PREDICTED_ROWS)
+        return np.concatenate(
+            map_in_threads(self._values, [X[rows] for rows in blocks])
+        )
+
+    def _values(self, X):
         product = kernel_product(
             placed(X * self.scales_),
             placed(self.support_),

@@ -125,7 +125,9 @@ class LeaveOneOutError:
         # What a scale multiplies in the exponent, for each pair of rows: (d, pairs).
         metric = "cityblock" if kernel == "laplacian" else "sqeuclidean"
         columns = [X] if tied else [column[:, None] for column in X.T]
-        differences = np.array([pdist(column, metric) for column in columns])
+        differences = np.empty((len(columns), len(first)))
+        for column, of_pairs in zip(columns, differences, strict=True):
+            pdist(column, metric, out=of_pairs)
         self._differences = placed(differences)
 
     def __call__(self, scales, alpha):

@@ -14,7 +14,8 @@ from sklearn.ensemble import (
 from sklearn.linear_model import LogisticRegression
 from sklearn.utils import check_random_state
 
-from adakern._utils.threads import one_thread
+from adakern._utils.threads import blas_threads, map_in_threads, one_thread
+from adakern.kernels import row_blocks
 
 __all__ = ["BoostingMember", "ConstantMember", "ForestMember", "LinearMember"]
 
@@ -24,6 +25,14 @@ MAX_WORDS = 255
 #: Where there are more rows a third of the trees do, and each of a random forest, which
 #: takes longer to grow than an extremely randomised one, draws so many.
 ROWS_PER_TREE = 20_000
+
+#: Rows from which on trees are grown, and rows predicted, in several threads.
+ROWS_FOR_THREADS = 2000
+
+#: Rows from which on a second thread helps boosting: with fewer its threads wait for
+#: each other at the end of every short loop, and where another process has a core they
+#: wait for it, ten times as long as the loops take.
+ROWS_FOR_BOOSTING_THREADS = 50_000
 
 #: Most trees of a boosting with many classes, over all of them.
 MAX_BOOSTED_TREES = 1500
@@ -179,11 +188,14 @@ class ForestMember:
             self.n_trees_,
             min_samples_leaf=1 if self.classify else 2,
             random_state=self.random_state,
+            n_jobs=blas_threads() if len(X) >= ROWS_FOR_THREADS else None,
             **({} if self.extra or len(X) <= ROWS_PER_TREE else drawn),
         )
         self.n_classes_ = Y.shape[1]
         target = Y.argmax(axis=1) if self.classify else Y[:, 0]
         self.model_.fit(X, target, sample_weight=weights)
+        # Trees that answer in threads are summed up in any order, with any rounding.
+        self.model_.n_jobs = None
         return self
 
     def predict(self, X):
@@ -194,6 +206,11 @@ class ForestMember:
         X : array of shape (n, d)
             Rows.
         """
+        blocks = row_blocks(len(X), 1, ROWS_FOR_THREADS)
+        parts = map_in_threads(self._predict_block, [X[rows] for rows in blocks])
+        return np.concatenate(parts)
+
+    def _predict_block(self, X):
         if not self.classify:
             return self.model_.predict(X)[:, None]
         chances = _all_classes(self.model_, X, self.n_classes_)
@@ -258,7 +275,8 @@ class BoostingMember:
         )
         # Weights cost scikit-learn a sort for every edge of every bin, equal ones too.
         uneven = weights if np.ptp(weights) > 0 else None
-        with one_thread("openmp") if len(X) < 2000 else nullcontext():
+        few_rows = len(X) < ROWS_FOR_BOOSTING_THREADS
+        with one_thread("openmp") if few_rows else nullcontext():
             self.model_.fit(X, target, sample_weight=uneven)
         return self
 
@@ -270,7 +288,8 @@ class BoostingMember:
         X : array of shape (n, d)
             Rows.
         """
-        with one_thread("openmp") if len(X) < 2000 else nullcontext():
+        few_rows = len(X) < ROWS_FOR_THREADS
+        with one_thread("openmp") if few_rows else nullcontext():
             if not self.classify:
                 return self.model_.predict(X)[:, None]
             return _log(_all_classes(self.model_, X, self.n_classes_))
