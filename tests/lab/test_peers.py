@@ -106,6 +106,36 @@ def test_feature_machine_finds_the_features_that_matter(data):
     assert metric[0, 0] > 10 * metric[2, 2]  # y does not depend on the last one
 
 
+def test_feature_machine_classifies(data):
+    """One regression for each class, on the metric that all of them learn together."""
+    pytest.importorskip("xrfm")
+    from adakern.baselines import RFMClassifier
+
+    X, y = data
+    names = np.array(["low", "middle", "high"])[np.digitize(y, [0.0, 0.7])]
+    train, test = slice(0, 150), slice(150, None)
+    model = RFMClassifier(random_state=0).fit(X[train], names[train])
+    assert model.score(X[test], names[test]) > 0.8
+    assert model.model_.M[0, 0] > 5 * model.model_.M[2, 2]  # y does not depend on it
+    values = model.decision_function(X[test])
+    assert_array_equal(model.classes_[values.argmax(axis=1)], model.predict(X[test]))
+    # The indicators sum to one, and so do regressions on them where rows are dense.
+    assert_allclose(values.sum(axis=1), 1, atol=0.1)
+
+
+def test_feature_machine_of_two_classes_is_the_regression_on_their_signs(data):
+    pytest.importorskip("xrfm")
+    from adakern.baselines import RFMClassifier, RFMRegressor
+
+    X, y = data
+    signs = np.where(y > np.median(y), 1.0, -1.0)
+    classifier = RFMClassifier(random_state=0).fit(X, signs)
+    regressor = RFMRegressor(random_state=0).fit(X, signs)
+    decision = classifier.decision_function(X)
+    assert_allclose(2 * decision, regressor.predict(X), atol=1e-2)
+    assert_array_equal(classifier.predict(X), np.sign(decision))
+
+
 def test_feature_machine_of_many_columns_takes_no_square_root(data, monkeypatch):
     pytest.importorskip("xrfm")
     RFMRegressor = torch_estimators()[0]

@@ -19,7 +19,7 @@ from adakern.baselines.loo_ridge import (
 )
 from adakern.baselines.nadaraya_watson import MetricNadarayaWatson
 from adakern.baselines.neural import ResNetRegressor
-from adakern.baselines.rfm import RFMRegressor
+from adakern.baselines.rfm import RFMClassifier, RFMRegressor
 from adakern.baselines.simple_blend import (
     SimpleBlendClassifier,
     SimpleBlendRegressor,
@@ -42,6 +42,7 @@ __all__ = [
     "LOOKernelRidgeRegressor",
     "LogDetKernel",
     "MetricNadarayaWatson",
+    "RFMClassifier",
     "RFMRegressor",
     "RandomFeatureAlignment",
     "ResNetRegressor",

@@ -5,18 +5,18 @@ import io
 from numbers import Integral, Real
 
 import numpy as np
-from sklearn.base import RegressorMixin
+from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from adakern._utils.base import Estimator
-from adakern._utils.validation import finite_answer, validate_data
+from adakern._utils.validation import encode_classes, finite_answer, validate_data
 from adakern._utils.warn import warn_user
 from adakern.baselines.optional import require, torch_seed
 from adakern.kernels import require_gram_memory
 
-__all__ = ["RFMRegressor"]
+__all__ = ["RFMClassifier", "RFMRegressor"]
 
 #: Features beyond which the square root of a full metric takes longer than all else.
 MANY_COLUMNS = 500
@@ -24,7 +24,96 @@ MANY_COLUMNS = 500
 WITHOUT_ROOT = {"l2": "l2_high_dim"}
 
 
-class RFMRegressor(RegressorMixin, Estimator):
+class _FeatureMachine(Estimator):
+    """Kernel ridge regression on several targets with a learned metric."""
+
+    _required_packages = ("torch", "xrfm")
+
+    _parameter_constraints = {
+        "kernel": [StrOptions({"l2", "l1_kermac", "lpq_kermac"})],
+        "bandwidth": [Interval(Real, 0, None, closed="neither")],
+        "alpha": [Interval(Real, 0, None, closed="neither")],
+        "diagonal": ["boolean"],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
+        "random_state": ["random_state"],
+    }
+
+    def __init__(
+        self,
+        kernel="l2",
+        bandwidth=10.0,
+        alpha=1e-3,
+        diagonal=False,
+        max_iter=5,
+        validation_fraction=0.2,
+        random_state=None,
+    ):
+        self.kernel = kernel
+        self.bandwidth = bandwidth
+        self.alpha = alpha
+        self.diagonal = diagonal
+        self.max_iter = max_iter
+        self.validation_fraction = validation_fraction
+        self.random_state = random_state
+
+    def _learn(self, X, Y):
+        """Alternate ridge regression on the columns of Y (n, k) and metric updates."""
+        name = type(self).__name__
+        torch, xrfm = require("torch", name), require("xrfm", name)
+        rng = check_random_state(self.random_state)
+        self._centre, spread = X.mean(axis=0), X.std(axis=0)
+        self._spread = np.where(spread > 0, spread, 1.0)
+        order = rng.permutation(len(X))
+        size = max(1, int(self.validation_fraction * len(X)))
+        # With a single row it has to serve twice.
+        train, validation = order[size:] if len(X) > 1 else order, order[:size]
+        require_gram_memory(len(train), len(train))
+        kernel = self.kernel
+        if not self.diagonal and X.shape[1] > MANY_COLUMNS:
+            kernel = WITHOUT_ROOT.get(kernel, kernel)
+            if kernel == self.kernel:
+                self._warn_of_minutes(X.shape[1])
+
+        def part(rows):
+            return self._tensor(X[rows], torch), torch.tensor(Y[rows]).double()
+
+        self.model_ = xrfm.RFM(
+            kernel=kernel,
+            bandwidth=self.bandwidth,
+            iters=self.max_iter,
+            diag=self.diagonal,
+            device="cpu",
+            tuning_metric="mse",
+            verbose=False,
+        )
+        with torch_seed(torch, rng), contextlib.redirect_stdout(io.StringIO()):
+            self.model_.fit(
+                part(train), part(validation), reg=self.alpha, return_best_params=True
+            )
+        self.n_iter_ = self.max_iter
+        return self
+
+    def _values(self, X):
+        """What the regressions answer, shape (n, k)."""
+        check_is_fitted(self)
+        torch = require("torch", type(self).__name__)
+        X = validate_data(self, X, reset=False, dtype=np.float64)
+        values = self.model_.predict(self._tensor(X, torch)).detach().cpu()
+        return finite_answer(self, np.asarray(values, dtype=np.float64))
+
+    def _warn_of_minutes(self, columns):
+        warn_user(
+            f"each of the {self.max_iter} updates takes the singular values of a "
+            f"{columns} x {columns} matrix, minutes beyond 2,000; diagonal=True learns "
+            'a weight for each feature instead, in no time, and kernel="l2" needs none'
+        )
+
+    def _tensor(self, X, torch):
+        return torch.tensor((X - self._centre) / self._spread).double()
+
+
+class RFMRegressor(RegressorMixin, _FeatureMachine):
     """Kernel regression with a learned Mahalanobis metric, on all data.
 
     Alternates kernel ridge regression with ``exp(-(|x - z|_M / bandwidth))`` and
@@ -74,36 +163,6 @@ class RFMRegressor(RegressorMixin, Estimator):
     networks and backpropagation-free machine learning models. Science 383, 2024.
     """
 
-    _required_packages = ("torch", "xrfm")
-
-    _parameter_constraints = {
-        "kernel": [StrOptions({"l2", "l1_kermac", "lpq_kermac"})],
-        "bandwidth": [Interval(Real, 0, None, closed="neither")],
-        "alpha": [Interval(Real, 0, None, closed="neither")],
-        "diagonal": ["boolean"],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
-        "random_state": ["random_state"],
-    }
-
-    def __init__(
-        self,
-        kernel="l2",
-        bandwidth=10.0,
-        alpha=1e-3,
-        diagonal=False,
-        max_iter=5,
-        validation_fraction=0.2,
-        random_state=None,
-    ):
-        self.kernel = kernel
-        self.bandwidth = bandwidth
-        self.alpha = alpha
-        self.diagonal = diagonal
-        self.max_iter = max_iter
-        self.validation_fraction = validation_fraction
-        self.random_state = random_state
-
     def fit(self, X, y):
         """Alternate ridge regression and metric updates.
 
@@ -117,41 +176,9 @@ class RFMRegressor(RegressorMixin, Estimator):
         self
         """
         self._validate_params()
-        torch = require("torch", "RFMRegressor")
-        xrfm = require("xrfm", "RFMRegressor")
         X, y = validate_data(self, X, y, dtype=np.float64, y_numeric=True)
-        rng = check_random_state(self.random_state)
-        self._scale(X, y)
-        order = rng.permutation(len(X))
-        size = max(1, int(self.validation_fraction * len(X)))
-        # With a single row it has to serve twice.
-        train, validation = order[size:] if len(X) > 1 else order, order[:size]
-        require_gram_memory(len(train), len(train))
-        kernel = self.kernel
-        if not self.diagonal and X.shape[1] > MANY_COLUMNS:
-            kernel = WITHOUT_ROOT.get(kernel, kernel)
-            if kernel == self.kernel:
-                self._warn_of_minutes(X.shape[1])
-
-        def part(rows):
-            target = (y[rows] - self._y_mean) / self._y_scale
-            return self._tensor(X[rows], torch), torch.tensor(target[:, None]).double()
-
-        self.model_ = xrfm.RFM(
-            kernel=kernel,
-            bandwidth=self.bandwidth,
-            iters=self.max_iter,
-            diag=self.diagonal,
-            device="cpu",
-            tuning_metric="mse",
-            verbose=False,
-        )
-        with torch_seed(torch, rng), contextlib.redirect_stdout(io.StringIO()):
-            self.model_.fit(
-                part(train), part(validation), reg=self.alpha, return_best_params=True
-            )
-        self.n_iter_ = self.max_iter
-        return self
+        self._y_mean, self._y_scale = y.mean(), y.std() or 1.0
+        return self._learn(X, (y[:, None] - self._y_mean) / self._y_scale)
 
     def predict(self, X):
         """Predict.
@@ -164,24 +191,80 @@ class RFMRegressor(RegressorMixin, Estimator):
         -------
         ndarray of shape (n,)
         """
-        check_is_fitted(self)
-        torch = require("torch", "RFMRegressor")
-        X = validate_data(self, X, reset=False, dtype=np.float64)
-        prediction = self.model_.predict(self._tensor(X, torch))
-        prediction = np.asarray(prediction.detach().cpu(), dtype=np.float64).ravel()
-        return finite_answer(self, prediction * self._y_scale + self._y_mean)
+        values = self._values(X)
+        return values[:, 0] * self._y_scale + self._y_mean
 
-    def _warn_of_minutes(self, columns):
-        warn_user(
-            f"each of the {self.max_iter} updates takes the singular values of a "
-            f"{columns} x {columns} matrix, minutes beyond 2,000; diagonal=True learns "
-            'a weight for each feature instead, in no time, and kernel="l2" needs none'
-        )
 
-    def _scale(self, X, y):
-        self._centre, spread = X.mean(axis=0), X.std(axis=0)
-        self._spread = np.where(spread > 0, spread, 1.0)
-        self._y_mean, self._y_scale = y.mean(), y.std() or 1.0
+class RFMClassifier(ClassifierMixin, _FeatureMachine):
+    """Classification by kernel regression with a learned Mahalanobis metric.
 
-    def _tensor(self, X, torch):
-        return torch.tensor((X - self._centre) / self._spread).double()
+    One regression for each class on the indicator of that class, all with the metric
+    that :class:`RFMRegressor` describes; the class of the largest answer is predicted.
+    Needs the extra ``torch`` (PyTorch and xrfm).
+
+    Parameters
+    ----------
+    kernel, bandwidth, alpha, diagonal, max_iter, validation_fraction, random_state
+        As of :class:`RFMRegressor`.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+    model_ : xrfm.RFM
+    n_iter_ : int
+    n_features_in_ : int
+
+    References
+    ----------
+    Radhakrishnan, Beaglehole, Pandit, Belkin. Mechanism for feature learning in neural
+    networks and backpropagation-free machine learning models. Science 383, 2024.
+    """
+
+    def fit(self, X, y):
+        """Alternate ridge regressions and metric updates.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+        y : array-like of shape (n,)
+            Classes, two or more.
+
+        Returns
+        -------
+        self
+        """
+        self._validate_params()
+        X, y = validate_data(self, X, y, dtype=np.float64)
+        self.classes_, codes = encode_classes(self, y)
+        return self._learn(X, np.eye(len(self.classes_))[codes])
+
+    def decision_function(self, X):
+        """The answers of the regressions.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+
+        Returns
+        -------
+        ndarray of shape (n, n_classes), or (n,) for two classes
+            For two the half of the difference, positive for the second one.
+        """
+        values = self._values(X)
+        if values.shape[1] == 2:
+            return (values[:, 1] - values[:, 0]) / 2
+        return values
+
+    def predict(self, X):
+        """The class of the largest answer.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+
+        Returns
+        -------
+        ndarray of shape (n,)
+        """
+        values = self._values(X)
+        return self.classes_[values.argmax(axis=1)]
