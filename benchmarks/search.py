@@ -1,6 +1,6 @@
 """The search of an SVM with shared Gram matrices against GridSearchCV, in one run.
 
-    python benchmarks/search.py                  # ten sets: an hour on one core
+    python benchmarks/search.py                  # ten sets: half an hour on one core
     python benchmarks/search.py --step 2 car     # every other C and gamma, one set
 
 Both search the same grid (C and sigma from 2^-5 to 2^5, Gaussian kernel, features in
