@@ -294,9 +294,8 @@ def _support_vector_machines(estimator, members, K, y):
         return machine
 
     for path in paths.values():
-        for index, machine in _along_C(
-            fitted, sorted(path, key=itemgetter(0, 1)), n_rows
-        ):
+        rising = sorted(path, key=itemgetter(0, 1))
+        for index, machine in _along_C(fitted, rising, n_rows):
             if not isinstance(machine, Exception):
                 _predict_by_products(machine)
             yield index, machine
@@ -307,11 +306,8 @@ def _along_C(fitted, path, n_rows):
     if not path:
         return
     middle = len(path) // 2
-    below, (_, index, parameters), above = (
-        path[:middle],
-        path[middle],
-        path[middle + 1 :],
-    )
+    below, above = path[:middle], path[middle + 1 :]
+    _, index, parameters = path[middle]
     machine = fitted(parameters)
     yield index, machine
     if _has_one_bound(machine):
