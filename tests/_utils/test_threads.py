@@ -1,6 +1,7 @@
 """The numbers of threads that fits work with, and leave behind."""
 
-from threading import Barrier, get_ident
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier, Event, get_ident
 
 import numpy as np
 import pytest
@@ -85,6 +86,23 @@ def test_one_thread_of_linear_algebra_is_one_thread():
     with one_thread("blas"):
         workers = set(map_in_threads(lambda item: get_ident(), [1, 2, 3]))
     assert workers == {get_ident()}
+
+
+def test_maps_that_overlap_leave_the_threads_as_they_were():
+    inside, ended = Event(), Event()
+
+    def wait_inside(item):
+        inside.set()
+        assert ended.wait(timeout=60)
+        return get_ident()
+
+    with ThreadPoolExecutor(1) as other:
+        first = other.submit(map_in_threads, wait_inside, [1, 2])
+        assert inside.wait(timeout=60)
+        assert set(map_in_threads(lambda item: get_ident(), [1, 2])) == {get_ident()}
+        ended.set()
+        assert get_ident() not in first.result()
+    assert threads() == {"numpy": 2, "scipy": 2}
 
 
 def test_errors_in_threads_are_raised_and_leave_the_threads_as_they_were():

@@ -5,6 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from functools import lru_cache
 from pathlib import Path
+from threading import Lock
 
 from threadpoolctl import ThreadpoolController
 
@@ -19,6 +20,9 @@ __all__ = [
 
 #: Rows up to which more threads slow SciPy's factorisations down, or hardly help.
 SMALL_SYSTEM = 2000
+
+#: Held while items are shared out among threads.
+_MAPPING = Lock()
 
 
 def one_thread(kind=None):
@@ -113,7 +117,8 @@ def map_in_threads(function, items):
     """``function`` of every item, in as many threads as linear algebra has.
 
     For functions that spend their time in NumPy outside linear algebra, whose loops let
-    other threads run. Linear algebra has one thread meanwhile.
+    other threads run. Linear algebra has one thread meanwhile. While one such call is
+    under way in this process, others do their items one after another.
 
     Parameters
     ----------
@@ -131,10 +136,15 @@ def map_in_threads(function, items):
     [1, 2]
     """
     n_threads = blas_threads()
-    if min(n_threads, len(items)) < 2:
+    # The limit is the whole process's. Of two that overlap, the second would find one
+    # thread when it begins, and restore that when it ends.
+    if min(n_threads, len(items)) < 2 or not _MAPPING.acquire(blocking=False):
         return [function(item) for item in items]
-    with one_thread("blas"), ThreadPoolExecutor(n_threads) as threads:
-        return list(threads.map(function, items))
+    try:
+        with one_thread("blas"), ThreadPoolExecutor(n_threads) as threads:
+            return list(threads.map(function, items))
+    finally:
+        _MAPPING.release()
 
 
 def _belongs_to_scipy(filepath):
