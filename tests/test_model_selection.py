@@ -1,5 +1,8 @@
 """The shared search is GridSearchCV: same scores, same choice, same interface."""
 
+import time
+import warnings
+
 import numpy as np
 import pytest
 from sklearn.datasets import (
@@ -186,6 +189,50 @@ def test_failed_points_are_told_as_grid_search_tells_them():
         KernelSearchCV(SVC(), {"C": [-1.0, -2.0]}).fit(X, y)
     with pytest.raises(ValueError, match="'C' parameter"):
         KernelSearchCV(SVC(), {"C": [-1.0]}, error_score="raise").fit(X, y)
+
+
+@pytest.mark.parametrize("gamma", [-1.0, 0.0, "bogus", None, np.inf, np.nan])
+def test_a_gamma_that_stands_for_nothing_is_left_to_grid_search(gamma):
+    """It was taken for "scale", or for a kernel that grows with the distance."""
+    X, y = scaled(load_iris)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        searches = [
+            search(SVC(), {"gamma": [gamma, 0.1]}, cv=3).fit(X, y)
+            for search in (KernelSearchCV, GridSearchCV)
+        ]
+    assert not searches[0].shared_
+    shared, plain = (search.cv_results_["mean_test_score"] for search in searches)
+    np.testing.assert_array_equal(shared, plain)
+
+
+def test_a_C_that_is_no_number_fails_as_in_grid_search():
+    X, y = scaled(load_iris)
+    with (
+        pytest.warns(FitFailedWarning, match="5 fits failed"),
+        warnings.catch_warnings(),
+    ):
+        warnings.filterwarnings("ignore", message=".*non-finite")
+        search = KernelSearchCV(SVC(), {"C": ["large", 1.0]}).fit(X, y)
+    assert search.best_params_ == {"C": 1.0}
+
+
+def test_the_time_of_a_gram_matrix_counts():
+    """All that the search does is in the times of its points, but for distances."""
+    X, y = make_friedman1(1500, random_state=0)
+    grid = {"gamma": [0.1, 0.2, 0.3], "alpha": [1.0]}
+    search = KernelSearchCV(KernelRidge(kernel="rbf"), grid, cv=3, refit=False)
+    waits, shared_kernel = 0.2, model_selection.exponential_decay
+
+    def slow(D, gamma):
+        time.sleep(waits)
+        return shared_kernel(D, gamma)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(model_selection, "exponential_decay", slow)
+        search.fit(X, y)
+    told = search.cv_results_["mean_fit_time"].sum() * 3
+    assert told >= 3 * waits
 
 
 def test_threads_change_nothing():

@@ -163,12 +163,14 @@ class KernelSearchCV(GridSearchCV):
         points = [self.estimator.get_params() | point for point in candidates]
         if any(point["kernel"] not in DECAYING_KERNELS for point in points):
             return False
+        if not all(_is_understood(point, kind) for point in points):
+            return False
         if isinstance(self.estimator, KernelRidge) and any(
             np.ndim(point["alpha"]) for point in points
         ):
             return False
         try:
-            n_matrices = 1 + 3 * max(1, self.n_jobs or 1)
+            n_matrices = 1 + 3 * effective_n_jobs(self.n_jobs)
             require_memory(8 * n_matrices * n * n, "the shared Gram matrices", "")
         except MemoryError:
             return False
@@ -176,14 +178,13 @@ class KernelSearchCV(GridSearchCV):
 
     def _score_group(self, X, y, distances, gamma, members, splits, scorer):
         """Outcomes of one kernel and gamma, a list for each fold."""
-        whole = None
+        start, whole = time.perf_counter(), None
         if isinstance(gamma, Real):
             whole = exponential_decay(distances.copy(), gamma)
         outcomes = []
         for split in splits:
             # Row numbers, where the splitter gives masks too.
             train, test = (np.arange(len(y))[part] for part in split)
-            start = time.perf_counter()
             if whole is None:
                 of_fold = _number(gamma, X[train])
                 K = exponential_decay(principal_submatrix(distances, train), of_fold)
@@ -194,6 +195,7 @@ class KernelSearchCV(GridSearchCV):
             outcomes.append(
                 self._score_fold(K, K_test, y[train], y[test], members, scorer, start)
             )
+            start = time.perf_counter()
         return outcomes
 
     def _score_fold(self, K, K_test, y, y_test, members, scorer, start):
@@ -251,6 +253,16 @@ class KernelSearchCV(GridSearchCV):
         self.best_index_ = int(self.cv_results_["rank_test_score"].argmin())
         self.best_params_ = candidates[self.best_index_]
         self.best_score_ = self.cv_results_["mean_test_score"][self.best_index_]
+
+
+def _is_understood(point, kind):
+    """Whether gamma and C are of a known kind; others the estimator itself refuses."""
+    gamma, C = point["gamma"], point.get("C", 1.0)
+    if isinstance(gamma, Real):
+        known = 0 < gamma < np.inf
+    else:
+        known = gamma is None if kind is KernelRidge else gamma in ("scale", "auto")
+    return known and isinstance(C, Real)
 
 
 def _by_gram_matrix(estimator, candidates):

@@ -20,7 +20,7 @@ def halves(X):
 @pytest.mark.parametrize("n_classes", [2, 3, 10, 40])
 @pytest.mark.parametrize("C", [1e-3, 1.0, 1e3])
 def test_classes_are_those_of_libsvm(n_classes, C, monkeypatch):
-    monkeypatch.setattr(predictions, "DECISIONS_AT_ONCE", 5_000)  # several batches
+    monkeypatch.setattr(predictions, "VALUES_AT_ONCE", 50_000)  # several batches
     X, y = make_classification(
         800,
         10,

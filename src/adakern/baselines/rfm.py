@@ -192,7 +192,7 @@ class RFMRegressor(RegressorMixin, _FeatureMachine):
         ndarray of shape (n,)
         """
         values = self._values(X)
-        return values[:, 0] * self._y_scale + self._y_mean
+        return finite_answer(self, values[:, 0] * self._y_scale + self._y_mean)
 
 
 class RFMClassifier(ClassifierMixin, _FeatureMachine):
@@ -213,6 +213,19 @@ class RFMClassifier(ClassifierMixin, _FeatureMachine):
     model_ : xrfm.RFM
     n_iter_ : int
     n_features_in_ : int
+
+    Raises
+    ------
+    ImportError
+        In ``fit``, if xrfm is not installed.
+
+    MemoryError
+        In ``fit``, where the kernel matrix of the training rows does not fit.
+
+    Warns
+    -----
+    UserWarning
+        As of :class:`RFMRegressor`.
 
     References
     ----------

@@ -10,8 +10,8 @@ from sklearn.utils import gen_batches
 
 __all__ = ["predict_from_gram"]
 
-#: Values in memory at once, 32 MiB.
-DECISIONS_AT_ONCE = 2**22
+#: Decisions and copied kernel values in memory at once, 32 MiB.
+VALUES_AT_ONCE = 2**22
 
 
 def predict_from_gram(machine, K):
@@ -46,7 +46,8 @@ def predict_from_gram(machine, K):
         if is_classifier(machine):
             return machine.classes_[(answer >= 0).astype(int)]
         return answer
-    size = max(1, DECISIONS_AT_ONCE // len(machine.classes_) ** 2)
+    per_row = len(machine.classes_) ** 2 + len(machine.support_)
+    size = max(1, VALUES_AT_ONCE // per_row)
     votes = [_votes(machine, K[rows]) for rows in gen_batches(len(K), size)]
     return machine.classes_[np.hstack(votes).argmax(axis=0)]
 
