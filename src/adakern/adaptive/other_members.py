@@ -29,9 +29,9 @@ ROWS_PER_TREE = 20_000
 #: Rows from which on trees are grown, and rows predicted, in several threads.
 ROWS_FOR_THREADS = 2000
 
-#: Rows from which on a second thread helps boosting: with fewer its threads wait for
-#: each other at the end of every short loop, and where another process has a core they
-#: wait for it, ten times as long as the loops take.
+#: Rows from which on boosting has several threads. With fewer a second one gains little
+#: or nothing: threads wait for each other at the end of every short loop. Where another
+#: process has a core they wait for that, and a fit to 8,000 rows takes twice as long.
 ROWS_FOR_BOOSTING_THREADS = 50_000
 
 #: Most trees of a boosting with many classes, over all of them.
