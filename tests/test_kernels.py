@@ -10,7 +10,6 @@ from adakern.kernels import (
     kernel_products,
     nearest_rows,
     resolve_gamma,
-    row_blocks,
 )
 
 
@@ -118,11 +117,6 @@ def test_gamma_rules(points):
 def test_unknown_kernel_is_named(points):
     with pytest.raises(ValueError, match=r"kernel='gauss' is unknown; use one of rbf"):
         gram_matrix(points[0], kernel="gauss")
-
-
-def test_blocks_cover_all_rows_once():
-    rows = np.concatenate([np.arange(100)[b] for b in row_blocks(100, 24, 100)])
-    np.testing.assert_array_equal(rows, np.arange(100))
 
 
 @pytest.mark.parametrize("library", ["numpy", "array_api_strict", "torch"])

@@ -11,13 +11,19 @@ from array_api_compat import array_namespace, is_numpy_array
 from scipy.spatial.distance import cdist
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from adakern._utils.blocks import (
+    BLOCK_BYTES,
+    CACHE_BYTES,
+    TILE_BYTES,
+    by_row_blocks,
+    row_blocks,
+)
 from adakern._utils.memory import require_memory
 
 __all__ = [
     "DECAYING_KERNELS",
     "KERNELS",
     "KernelMixin",
-    "by_row_blocks",
     "check_square",
     "exponential_decay",
     "gram_matrix",
@@ -28,81 +34,11 @@ __all__ = [
     "nearest_rows",
     "require_gram_memory",
     "resolve_gamma",
-    "row_blocks",
     "squared_distances",
 ]
 
 #: Kernels computed from features; estimators accept "precomputed" beside them.
 KERNELS = ("rbf", "laplacian", "l2-laplacian", "tl1", "poly", "linear")
-
-#: Working memory of one block where a computation goes block by block, in bytes.
-BLOCK_BYTES = 64 * 2**20
-
-#: Memory of a tile that stays in the cache of one core.
-CACHE_BYTES = 2**18
-
-#: Memory of one tile that is made, used and forgotten; larger ones leave the cache.
-TILE_BYTES = 8 * 2**20
-
-
-def row_blocks(n_rows, bytes_per_row, budget=BLOCK_BYTES):
-    """Cut ``range(n_rows)`` into slices that need at most ``budget`` bytes each.
-
-    Parameters
-    ----------
-    n_rows : int
-        Number of rows to go through.
-    bytes_per_row : int
-        Memory that one row takes in the computation.
-    budget : int, default=64 MiB
-        Bytes that one block may take; a block has at least one row.
-
-    Yields
-    ------
-    slice
-        Consecutive, non-overlapping, covering all rows.
-
-    Examples
-    --------
-    >>> from adakern.kernels import row_blocks
-    >>> list(row_blocks(5, bytes_per_row=8, budget=16))
-    [slice(0, 2, None), slice(2, 4, None), slice(4, 5, None)]
-    """
-    size = max(1, int(budget // max(1, bytes_per_row)))
-    for start in range(0, n_rows, size):
-        yield slice(start, min(start + size, n_rows))
-
-
-def by_row_blocks(function, X, bytes_per_row, budget=BLOCK_BYTES):
-    """``function`` of all rows of X, computed block by block.
-
-    Parameters
-    ----------
-    function : callable
-        From rows of X to an array of as many rows.
-    X : array of shape (n, d)
-        At least one row.
-    bytes_per_row : int
-        Memory that one row takes in the computation.
-    budget : int, default=64 MiB
-        Bytes that one block may take.
-
-    Returns
-    -------
-    array of n rows
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from adakern.kernels import by_row_blocks
-    >>> X = np.arange(3.0)[:, None]
-    >>> by_row_blocks(lambda rows: rows.sum(axis=1), X, bytes_per_row=8, budget=16)
-    array([0., 1., 2.])
-    """
-    blocks = [
-        function(X[rows, :]) for rows in row_blocks(X.shape[0], bytes_per_row, budget)
-    ]
-    return array_namespace(*blocks).concat(blocks)
 
 
 def squared_distances(X, Y=None):

@@ -6,7 +6,7 @@ from scipy.linalg import eigh
 from scipy.linalg.blas import dsymv
 from scipy.linalg.lapack import dpotrf, dpotrs, dpstrf, spotrf, spotrs
 
-from adakern.kernels import CACHE_BYTES, row_blocks
+from adakern._utils.blocks import CACHE_BYTES, row_blocks
 
 __all__ = [
     "add_to_diagonal",

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from adakern.kernels import row_blocks
+from adakern._utils.blocks import row_blocks
 
 __all__ = ["cv_plus"]
 

@@ -7,10 +7,11 @@ from array_api_compat import array_namespace, is_numpy_array
 from sklearn.utils import check_random_state
 
 from adakern._utils.arrays import as_numpy, placed
+from adakern._utils.blocks import BLOCK_BYTES, row_blocks
 from adakern._utils.memory import require_memory
 from adakern._utils.threads import map_in_threads, one_blas_thread
 from adakern.adaptive.leave_one_out import leave_one_out, tune_scales
-from adakern.kernels import BLOCK_BYTES, gram_matrix, kernel_product, row_blocks
+from adakern.kernels import gram_matrix, kernel_product
 from adakern.linalg import add_to_diagonal, factorised
 
 __all__ = ["KernelRidgeMember"]

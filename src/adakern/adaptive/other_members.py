@@ -14,8 +14,8 @@ from sklearn.ensemble import (
 from sklearn.linear_model import LogisticRegression
 from sklearn.utils import check_random_state
 
+from adakern._utils.blocks import row_blocks
 from adakern._utils.threads import blas_threads, map_in_threads, one_thread
-from adakern.kernels import row_blocks
 
 __all__ = ["BoostingMember", "ConstantMember", "ForestMember", "LinearMember"]
 

@@ -12,8 +12,9 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from adakern._utils.base import Estimator
+from adakern._utils.blocks import by_row_blocks, row_blocks
 from adakern._utils.validation import encode_classes, finite_answer, validate_data
-from adakern.kernels import by_row_blocks, resolve_gamma, row_blocks
+from adakern.kernels import resolve_gamma
 from adakern.linalg import project_onto_simplex
 
 __all__ = ["RandomFeatureAlignment"]

@@ -7,11 +7,11 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval
 
+from adakern._utils.blocks import by_row_blocks
 from adakern._utils.threads import one_scipy_thread
 from adakern._utils.warn import warn_user
 from adakern.baselines.kernel_bank import BankClassifier, KernelBank
 from adakern.baselines.span import l2_svm_dual, span_bound
-from adakern.kernels import by_row_blocks
 from adakern.linalg import project_onto_simplex
 
 __all__ = ["DeepMKL"]

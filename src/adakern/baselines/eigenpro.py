@@ -9,9 +9,10 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from adakern._utils.base import Estimator
+from adakern._utils.blocks import row_blocks
 from adakern._utils.validation import validate_data
 from adakern.baselines.expansion import KernelExpansionMixin
-from adakern.kernels import kernel_diagonal, row_blocks
+from adakern.kernels import kernel_diagonal
 
 __all__ = ["EigenProRegressor"]
 

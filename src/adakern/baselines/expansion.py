@@ -3,8 +3,9 @@
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from adakern._utils.blocks import row_blocks
 from adakern._utils.validation import finite_answer, validate_data
-from adakern.kernels import KernelMixin, row_blocks
+from adakern.kernels import KernelMixin
 
 __all__ = ["KernelExpansionMixin"]
 

@@ -12,9 +12,10 @@ from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from adakern._utils.base import Estimator
+from adakern._utils.blocks import by_row_blocks
 from adakern._utils.memory import require_memory
 from adakern._utils.validation import finite_answer, validate_data
-from adakern.kernels import by_row_blocks, require_gram_memory, squared_distances
+from adakern.kernels import require_gram_memory, squared_distances
 from adakern.svm.one_vs_one import OneVsOneMixin
 
 __all__ = ["KernelBank"]

@@ -9,8 +9,9 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
 
 from adakern._utils.base import Estimator
+from adakern._utils.blocks import by_row_blocks
 from adakern._utils.warn import warn_user
-from adakern.kernels import KernelMixin, by_row_blocks
+from adakern.kernels import KernelMixin
 from adakern.linalg import require_positive_semidefinite
 from adakern.svm.libsvm import svm_dual
 from adakern.svm.one_vs_one import OneVsOneMixin

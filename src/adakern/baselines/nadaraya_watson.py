@@ -9,8 +9,9 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from adakern._utils.base import Estimator
+from adakern._utils.blocks import by_row_blocks, row_blocks
 from adakern._utils.validation import finite_answer, validate_data
-from adakern.kernels import by_row_blocks, row_blocks, squared_distances
+from adakern.kernels import squared_distances
 
 __all__ = ["MetricNadarayaWatson"]
 

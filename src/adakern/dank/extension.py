@@ -15,7 +15,8 @@ import scipy.sparse
 from scipy.optimize import nnls
 from sklearn.utils import check_random_state
 
-from adakern.kernels import gram_matrix, row_blocks, squared_distances
+from adakern._utils.blocks import row_blocks
+from adakern.kernels import gram_matrix, squared_distances
 
 __all__ = ["make_extension", "reciprocal_neighbours"]
 

@@ -7,7 +7,7 @@ where n is large.
 
 import numpy as np
 
-from adakern.kernels import CACHE_BYTES, row_blocks
+from adakern._utils.blocks import CACHE_BYTES, row_blocks
 from adakern.linalg import principal_submatrix, symmetric_product
 
 __all__ = ["LearnedKernel", "StoredHessian", "ThresholdedHessian"]

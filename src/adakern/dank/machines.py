@@ -12,8 +12,9 @@ import numpy as np
 from array_api_compat import array_namespace
 
 from adakern._utils.arrays import as_index, as_numpy, asarray_like
+from adakern._utils.blocks import row_blocks
 from adakern.dank.decomposed import cluster_decisions
-from adakern.kernels import gram_matrix, kernel_product, row_blocks
+from adakern.kernels import gram_matrix, kernel_product
 from adakern.linalg import numerical_rank
 
 __all__ = ["DecomposedMachine", "ExactMachine", "WholeMachine", "adaptive_rank"]

@@ -23,7 +23,7 @@ import math
 
 from array_api_compat import array_namespace
 
-from adakern.kernels import CACHE_BYTES, TILE_BYTES, by_row_blocks, row_blocks
+from adakern._utils.blocks import CACHE_BYTES, TILE_BYTES, by_row_blocks, row_blocks
 from adakern.linalg import add_to_diagonal
 
 __all__ = [

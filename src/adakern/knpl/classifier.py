@@ -9,9 +9,10 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from adakern._utils.base import Estimator
+from adakern._utils.blocks import by_row_blocks
 from adakern._utils.memory import require_memory
 from adakern._utils.warn import warn_user
-from adakern.kernels import KernelMixin, by_row_blocks, gram_matrix, nearest_rows
+from adakern.kernels import KernelMixin, gram_matrix, nearest_rows
 from adakern.knpl.solver import solve_admm, solve_exact
 from adakern.linalg import (
     is_positive_semidefinite,

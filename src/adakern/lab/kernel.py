@@ -3,7 +3,7 @@
 import numpy as np
 from array_api_compat import array_namespace, is_numpy_array
 
-from adakern.kernels import TILE_BYTES, row_blocks
+from adakern._utils.blocks import TILE_BYTES, row_blocks
 
 __all__ = ["PROFILES", "lab_gram_matrix", "local_distances", "unit_bandwidth"]
 

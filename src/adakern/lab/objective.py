@@ -10,7 +10,7 @@ than the sum of |a_j|, and small coefficients keep it tame between and beyond th
 import numpy as np
 from array_api_compat import array_namespace
 
-from adakern.kernels import row_blocks
+from adakern._utils.blocks import row_blocks
 from adakern.lab.kernel import (
     local_distances,
     profile_values,

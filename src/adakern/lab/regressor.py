@@ -11,10 +11,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from adakern._utils.arrays import asarray_like, validate_arrays
 from adakern._utils.base import Estimator
+from adakern._utils.blocks import row_blocks
 from adakern._utils.threads import one_blas_thread
 from adakern._utils.validation import finite_answer
 from adakern._utils.warn import warn_user
-from adakern.kernels import row_blocks
 from adakern.lab.algorithm import BandwidthTraining
 from adakern.lab.kernel import PROFILES, lab_gram_matrix
 from adakern.lab.refit import RIDGES, RidgePath
