@@ -18,7 +18,7 @@ from adakern.adaptive import (
     AdaptiveKernelClassifier,
     AdaptiveKernelRegressor,
 )
-from adakern.adaptive.base import _in_time
+from adakern.adaptive.fitting import in_time
 
 FAST = ["linear", "laplacian", "extra-trees"]
 BOTH = [AdaptiveKernelRegressor, AdaptiveKernelClassifier]
@@ -231,14 +231,14 @@ def test_time_enough_for_all_members():
     np.testing.assert_array_equal(limited.oof_prediction_, unlimited.oof_prediction_)
 
 
-def test_the_first_fold_tells_whether_the_others_end_in_time():
+def test_the_first_fold_tells_whether_the_others_endin_time():
     done = []
     tasks = [delayed(done.append)(k) for k in range(5)]
     parallel = Parallel()
-    assert _in_time(tasks, parallel, deadline=0.0) == [] and done == [0]
+    assert in_time(tasks, parallel, deadline=0.0) == [] and done == [0]
     done.clear()
-    assert len(_in_time(tasks, parallel, deadline=1e12)) == 5 == len(done)
-    assert len(_in_time(tasks, parallel, deadline=np.inf)) == 5
+    assert len(in_time(tasks, parallel, deadline=1e12)) == 5 == len(done)
+    assert len(in_time(tasks, parallel, deadline=np.inf)) == 5
 
 
 def test_progress_is_printed(capsys):

@@ -1,11 +1,10 @@
 """What the adaptive regressor and classifier share: folds, members, their table."""
 
 import time
-from dataclasses import dataclass, field
 from numbers import Integral, Real
 
 import numpy as np
-from joblib import Parallel, delayed, effective_n_jobs
+from joblib import Parallel, delayed
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import (
@@ -14,16 +13,16 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from adakern._utils.arrays import computing_where, from_foreign, placed
+from adakern._utils.arrays import from_foreign, placed
 from adakern._utils.base import Estimator
 from adakern._utils.threads import one_blas_thread
 from adakern._utils.warn import warn_user
 from adakern.adaptive.equal_rows import EqualRows
+from adakern.adaptive.fitting import fit_fold, fitted, in_time, varies
 from adakern.adaptive.folds import assign_folds, merge_repetitions
 from adakern.adaptive.kernel_members import FULL_FACTOR, KernelRidgeMember
-from adakern.adaptive.other_members import ConstantMember
+from adakern.adaptive.parts import Fold, Member, MemberTable, Table
 from adakern.adaptive.plan import (
-    ENOUGH_ROWS,
     MEMBERS,
     default_members,
     make_member,
@@ -37,7 +36,7 @@ from adakern.adaptive.table import (
     without_double_names,
 )
 
-__all__ = ["AdaptiveKernel", "Member", "Table"]
+__all__ = ["AdaptiveKernel"]
 
 VIEWS = {"kernel": KernelView, "tree": TreeView}
 
@@ -50,85 +49,6 @@ MARGIN = 0.5
 
 #: Rows kept to measure the importance of features on.
 PROBE_ROWS = 500
-
-
-@dataclass
-class Member:
-    """One member of a fitted model: what it is, how good it is, how much it counts.
-
-    Attributes
-    ----------
-    name : str
-    weight : float
-    score : float
-        R² or accuracy of its out-of-fold predictions.
-    seconds : float
-        What its folds took together.
-    """
-
-    name: str
-    weight: float
-    score: float
-    seconds: float
-
-
-class MemberTable(list):
-    """A list of :class:`Member` that prints as a table."""
-
-    def __repr__(self):
-        lines = [f"{'member':18} {'weight':>7} {'score':>8} {'seconds':>8}"]
-        lines += [
-            f"{m.name:18} {m.weight:7.3f} {m.score:8.4f} {m.seconds:8.2f}" for m in self
-        ]
-        return "\n".join(lines)
-
-
-@dataclass
-class Table:
-    """The rows that a model learns from, each different one once.
-
-    Attributes
-    ----------
-    X : ndarray of shape (n, d)
-        Numbers and codes of words.
-    Y : ndarray of shape (n, k)
-        Targets, or indicators of classes.
-    weights : ndarray of shape (n,)
-    fold : ndarray of shape (n,)
-    """
-
-    X: np.ndarray
-    Y: np.ndarray
-    weights: np.ndarray
-    fold: np.ndarray
-
-    @property
-    def n_folds(self):
-        """Number of folds, 1 if there are too few rows to leave any out."""
-        return int(self.fold.max()) + 1
-
-
-@dataclass
-class Fold:
-    """What was learned without the rows of one fold; values stay within bounds."""
-
-    views: dict
-    bounds: tuple
-    models: dict = field(default_factory=dict)
-
-    def predict(self, name, X):
-        """Values (n, k) that the member ``name`` predicts for the read rows X.
-
-        Parameters
-        ----------
-        name : str
-            Of the member.
-        X : array of shape (n, d)
-            Rows.
-        """
-        model = self.models[name]
-        values = model.predict(self.views[model.view].transform(X))
-        return np.clip(values, *self.bounds)
 
 
 class AdaptiveKernel(Estimator):
@@ -242,7 +162,7 @@ class AdaptiveKernel(Estimator):
 
     def _learn(self, names, table, rng, started):
         """Fit the members one after another, as long as time allows."""
-        informative = table.n_folds > 1 and _varies(table.X) and _varies(table.Y)
+        informative = table.n_folds > 1 and varies(table.X) and varies(table.Y)
         names = names if informative else []
         if informative:
             for view in self.refit_.views.values():
@@ -268,12 +188,12 @@ class AdaptiveKernel(Estimator):
                 spent = time.perf_counter() - started
                 speed = sum(self._seconds.values()) / estimated if estimated else 1.0
                 estimate = self._estimate(name, table)
-                fitted = False
+                done = False
                 if spent + speed * estimate <= limit:
-                    fitted = self._fit_member(
+                    done = self._fit_member(
                         name, table, seeds[name], parallel, started + limit
                     )
-                if not fitted:
+                if not done:
                     skipped.append(name)
                     continue
                 self._seconds[name] = time.perf_counter() - started - spent
@@ -307,9 +227,9 @@ class AdaptiveKernel(Estimator):
         else:
             if whole.refit:
                 X = self.refit_.views[whole.view].transform(table.X)
-                self.refit_.models[name] = _fitted(whole, X, table.Y, table.weights)
+                self.refit_.models[name] = fitted(whole, X, table.Y, table.weights)
             tasks = [
-                delayed(_fit_fold)(
+                delayed(fit_fold)(
                     self._unfitted(name, n, seed, fold),
                     fold.views,
                     table,
@@ -318,7 +238,7 @@ class AdaptiveKernel(Estimator):
                 )
                 for k, fold in enumerate(self.fold_models_)
             ]
-            fits = _in_time(tasks, parallel, deadline)
+            fits = in_time(tasks, parallel, deadline)
         if not fits:
             self.refit_.models.pop(name, None)
             return False
@@ -419,60 +339,3 @@ class AdaptiveKernel(Estimator):
             rises += losses[:-1] - losses[-1]
         rises = np.maximum(rises, 0)
         return rises / rises.sum() if rises.sum() > 0 else rises
-
-
-def _in_time(tasks, parallel, deadline):
-    """What the tasks return; nothing if the first shows that the rest takes too long.
-
-    Without a deadline (infinity) the first does not go ahead of the others.
-    """
-    if deadline == np.inf:
-        return parallel(tasks)
-    started = time.perf_counter()
-    function, args, kwargs = tasks[0]
-    first = function(*args, **kwargs)
-    ended = time.perf_counter()
-    rounds = np.ceil((len(tasks) - 1) / effective_n_jobs(parallel.n_jobs))
-    if ended + rounds * (ended - started) > deadline:
-        return []
-    return [first, *parallel(tasks[1:])]
-
-
-def _varies(A):
-    """Whether any column of A holds two different values; a gap is one."""
-    first = A[:1]
-    same = (first == A) | (np.isnan(first) & np.isnan(A))
-    return not same.all()
-
-
-def _fitted(member, X, Y, weights):
-    """The member, or the mean where there is nothing to learn from, fitted."""
-    if not (_varies(X) and _varies(Y)):
-        member = ConstantMember(member)
-    member.fit(X, Y, weights)
-    return member
-
-
-def _fit_fold(member, views, table, left_out, place):
-    """The member learned without the rows left out, and what it predicts for them.
-
-    Twice: by itself, and as if it knew all other rows, where that has a closed form.
-    Kernel members are refitted on all rows; what four fifths of few rows without noise
-    predict is much worse than that, and the members would count for too little. They
-    compute where ``place`` is, of which a worker process knows by it alone.
-    """
-    with computing_where(place):
-        return _fit_and_predict(member, views, table, left_out)
-
-
-def _fit_and_predict(member, views, table, left_out):
-    X, train = views[member.view].transform(table.X), ~left_out
-    member = _fitted(member, X[train], table.Y[train], table.weights[train])
-    predicted = member.predict(X[left_out])
-    if not isinstance(member, KernelRidgeMember) or len(X) >= ENOUGH_ROWS:
-        return member, predicted, predicted
-    try:
-        values = member.left_out(X, table.Y, table.weights)
-    except np.linalg.LinAlgError:  # the ridge is too small for all rows
-        return member, predicted, predicted
-    return member, predicted, values[left_out]
