@@ -19,6 +19,8 @@ from adakern.adaptive import (
     AdaptiveKernelRegressor,
 )
 from adakern.adaptive.fitting import in_time
+from adakern.adaptive.plan import default_members
+from adakern.adaptive.race import LEARNERS
 
 FAST = ["linear", "laplacian", "extra-trees"]
 BOTH = [AdaptiveKernelRegressor, AdaptiveKernelClassifier]
@@ -245,6 +247,41 @@ def test_progress_is_printed(capsys):
     X, y = load_iris(return_X_y=True)
     fast(AdaptiveKernelClassifier, verbose=1).fit(X, y)
     assert "extra-trees" in capsys.readouterr().out
+
+
+def large_table(estimator):
+    X, y = make_friedman1(LEARNERS + 2000, n_features=6, random_state=0)
+    y = y if estimator is AdaptiveKernelRegressor else (y > 14).astype(int)
+    return X[:-1000], X[-1000:], y[:-1000], y[-1000:]
+
+
+@pytest.mark.filterwarnings("ignore:9000 different rows")
+@pytest.mark.parametrize("estimator", BOTH)
+def test_on_many_rows_members_race_and_some_are_left_behind(estimator, capsys):
+    X, new, y, true = large_table(estimator)
+    model = estimator(max_support=100, verbose=1, random_state=0).fit(X, y)
+    assert "race: " in capsys.readouterr().out
+    assert {m.name for m in model.members_} == set(default_members(len(X)))
+    left_behind = [m for m in model.members_ if m.name not in model._used]
+    assert "linear" in {m.name for m in left_behind}  # of a target that is not
+    assert all(m.weight == 0 and m.score < model.oof_score_ for m in left_behind)
+    assert sum(model.weights_.values()) == pytest.approx(1)
+    everyone = estimator(
+        members=list(model.weights_), max_support=100, random_state=0
+    ).fit(X, y)
+    assert model.score(new, true) > everyone.score(new, true) - 0.01
+
+
+@pytest.mark.filterwarnings("ignore:9000 different rows")
+def test_nobody_races_whom_the_user_named_or_without_time(capsys):
+    X, _, y, _ = large_table(AdaptiveKernelRegressor)
+    few = {"max_support": 100, "verbose": 1, "random_state": 0}
+    AdaptiveKernelRegressor(members=["linear", "rbf"], **few).fit(X, y)
+    hasty = AdaptiveKernelRegressor(time_limit=1e-6, **few)
+    with pytest.warns(UserWarning, match="too short for the members linear, forest"):
+        hasty.fit(X, y)
+    assert hasty.members_ == []
+    assert "race" not in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("n", [2, 3, 5, 9])

@@ -141,11 +141,16 @@ def test_a_search_without_steps_keeps_its_start():
 
 
 @given(
-    st.integers(1, 10**5), st.integers(1, 5000), st.booleans(), st.integers(500, 4000)
+    st.integers(1, 10**5),
+    st.integers(1, 5000),
+    st.booleans(),
+    st.integers(500, 4000),
+    st.integers(1, 4000),
 )
-def test_no_round_of_a_search_repeats_the_rows_before(n, d, per_feature, most_rows):
-    rows = rows_of_search(n, d, per_feature, most_rows)
-    assert rows[-1] <= min(n, most_rows)
+def test_no_round_of_a_search_repeats_the_rows_before(n, d, per_feature, most, fewest):
+    rows = rows_of_search(n, d, per_feature, most, fewest)
+    assert rows[-1] <= min(n, most)
+    assert rows[0] == min(fewest, rows[-1])
     assert all(now < then <= 2 * now for now, then in itertools.pairwise(rows))
     if per_feature:
         assert 8 * d * rows[-1] * (rows[-1] - 1) / 2 <= PAIRS_BYTES

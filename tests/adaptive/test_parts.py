@@ -10,6 +10,8 @@ from adakern.adaptive.calibration import Calibration, log_loss, mix
 from adakern.adaptive.folds import assign_folds, merge_repetitions
 from adakern.adaptive.intervals import cv_plus
 from adakern.adaptive.other_members import ROWS_PER_TREE, ForestMember
+from adakern.adaptive.parts import Table
+from adakern.adaptive.race import JUDGES, LEARNERS, RISE, finalists, race_table
 from adakern.adaptive.weights import mixture_weights, squared_error_weights
 
 integers = st.lists(st.integers(0, 3), min_size=1, max_size=40)
@@ -176,3 +178,44 @@ def test_on_many_rows_extra_trees_see_all_of_them_and_a_forest_draws():
         (tree,) = forest.fit(X, X, weights).model_.estimators_
         root = tree.tree_.weighted_n_node_samples[0]
         assert root == (n if extra else ROWS_PER_TREE)
+
+
+@pytest.mark.parametrize("n", [9000, 30_000])
+def test_a_race_draws_rows_of_both_sides_of_the_first_fold(n):
+    rng = np.random.default_rng(0)
+    X = np.arange(n, dtype=float)[:, None]
+    table = Table(X, 2 * X, X[:, 0] + 1, rng.integers(0, 5, n))
+    part = race_table(table, np.random.RandomState(0))
+    drawn = part.X[:, 0].astype(int)
+    assert len(set(drawn)) == len(drawn)
+    np.testing.assert_array_equal(part.fold == 0, table.fold[drawn] == 0)
+    np.testing.assert_array_equal(part.Y, table.Y[drawn])
+    np.testing.assert_array_equal(part.weights, table.weights[drawn])
+    judges = np.sum(table.fold == 0)
+    assert np.sum(part.fold == 0) == min(JUDGES, judges)
+    assert np.sum(part.fold == 1) == min(LEARNERS, n - judges)
+
+
+@settings(max_examples=50)
+@given(st.integers(1, 6), st.integers(0, 10**6))
+def test_finalists_of_a_race_do_nearly_as_well_as_all(m, seed):
+    rng = np.random.default_rng(seed)
+    errors = rng.lognormal(size=(m, 1)) * rng.standard_normal((m, 40))
+    errors += rng.standard_normal(40)
+
+    def loss_of(members):
+        some = errors[members]
+        blend = squared_error_weights(some, np.zeros(40))
+        return np.mean((blend @ some) ** 2)
+
+    most = (1 + RISE) * loss_of(np.arange(m))
+    no_trees = np.zeros(m, dtype=bool)
+    kept = np.flatnonzero(finalists(loss_of, no_trees, 16 * LEARNERS))
+    assert loss_of(kept) <= most
+    if len(kept) > 1:
+        assert all(loss_of(kept[kept != i]) > most for i in kept)
+    trees = rng.integers(0, 2, m).astype(bool)
+    with_trees = finalists(loss_of, trees, 16 * LEARNERS)
+    reach = 2 * loss_of(np.arange(m))  # 16 times the rows, to the power of a quarter
+    may = trees & np.array([loss_of([i]) <= reach for i in range(m)])
+    np.testing.assert_array_equal(with_trees, np.isin(np.arange(m), kept) | may)

@@ -26,9 +26,12 @@ from adakern.adaptive.plan import (
     MEMBERS,
     default_members,
     make_member,
+    race_search,
+    search_after_race,
     search_of,
     seconds,
 )
+from adakern.adaptive.race import LEARNERS, MAX_SUPPORT, finalists, race_table
 from adakern.adaptive.table import (
     KernelView,
     TableReader,
@@ -46,6 +49,9 @@ SMALLEST_WEIGHT = 0.01
 #: How far predictions go beyond the range of the training targets, as a part of it:
 #: away from the rows a kernel of small ridge, or a line, would go anywhere.
 MARGIN = 0.5
+
+#: The estimated time of a race is at most this part of a time limit.
+RACE_SHARE = 0.2
 
 #: Rows kept to measure the importance of features on.
 PROBE_ROWS = 500
@@ -138,6 +144,8 @@ class AdaptiveKernel(Estimator):
         self.fold_models_ = [self._unfitted_fold(table) for _ in range(table.n_folds)]
         self.refit_ = self._unfitted_fold(table)
         self._seconds = {}
+        # What a race found out: who is left behind, and scales of those who are not.
+        self._left_behind, self._starts = [], {}
         with one_blas_thread(len(rows)):
             self._learn(names, table, rng, started)
         self._weigh(table, y[rows])
@@ -162,28 +170,17 @@ class AdaptiveKernel(Estimator):
 
     def _learn(self, names, table, rng, started):
         """Fit the members one after another, as long as time allows."""
-        informative = table.n_folds > 1 and varies(table.X) and varies(table.Y)
-        names = names if informative else []
-        if informative:
-            for view in self.refit_.views.values():
-                view.fit(table.X)
-            many = len(table.X) > FULL_FACTOR * self.max_support
-            for k, fold in enumerate(self.fold_models_):
-                if many:  # kernel members then share scales and centres anyway
-                    fold.views = self.refit_.views
-                    continue
-                for view in fold.views.values():
-                    view.fit(table.X[table.fold != k])
-            if many:
-                warn_user(
-                    f"{len(table.X)} different rows: kernel members stand on "
-                    f"max_support={self.max_support} of them (Nyström) instead of all; "
-                    f"members: {', '.join(names)}"
-                )
-        skipped, estimated = [], 0.0
-        limit = np.inf if self.time_limit is None else self.time_limit
         seeds = {name: rng.randint(2**31 - 1) for name in MEMBERS}
+        limit = np.inf if self.time_limit is None else self.time_limit
+        if not (table.n_folds > 1 and varies(table.X) and varies(table.Y)):
+            return
+        for view in self.refit_.views.values():
+            view.fit(table.X)
+        skipped, estimated = [], 0.0
         with Parallel(n_jobs=self.n_jobs) as parallel:
+            if self._race_pays(names, table, limit):
+                names = self._race(names, table, seeds, parallel, rng)
+            self._fit_views(table, names)
             for name in names:
                 spent = time.perf_counter() - started
                 speed = sum(self._seconds.values()) / estimated if estimated else 1.0
@@ -198,15 +195,87 @@ class AdaptiveKernel(Estimator):
                     continue
                 self._seconds[name] = time.perf_counter() - started - spent
                 estimated += estimate
-                if self.verbose:
-                    print(
-                        f"[{type(self).__name__}] {name}: {self._seconds[name]:.1f} s"
-                    )
+                self._tell(f"{name}: {self._seconds[name]:.1f} s")
         if skipped:
             warn_user(
                 f"time_limit={self.time_limit} s was too short for the members "
                 f"{', '.join(skipped)}; used: {', '.join(self._oof) or 'the mean'}",
             )
+
+    def _tell(self, message):
+        if self.verbose:
+            print(f"[{type(self).__name__}] {message}")
+
+    def _is_large(self, table):
+        """Whether kernel members stand on some of the rows only."""
+        return len(table.X) > FULL_FACTOR * self.max_support
+
+    def _fit_views(self, table, names):
+        """How each fold sees rows: as it must without those left out."""
+        large = self._is_large(table)
+        for k, fold in enumerate(self.fold_models_):
+            if large:  # kernel members then share scales and centres anyway
+                fold.views = self.refit_.views
+                continue
+            for view in fold.views.values():
+                view.fit(table.X[table.fold != k])
+        if large:
+            warn_user(
+                f"{len(table.X)} different rows: kernel members stand on "
+                f"max_support={self.max_support} of them (Nyström) instead of all; "
+                f"members: {', '.join(names)}"
+            )
+
+    def _race_pays(self, names, table, limit):
+        """Whether there are rows enough for a race, and time for what comes after."""
+        n, d = table.X.shape
+        if (
+            not isinstance(self.members, str)
+            or not self._is_large(table)
+            or n <= LEARNERS
+        ):
+            return False
+        estimates = [
+            seconds(name, LEARNERS, d, table.Y.shape[1], MAX_SUPPORT, n_folds=1)
+            for name in names
+        ]
+        return sum(estimates) <= RACE_SHARE * limit
+
+    def _race(self, names, table, seeds, parallel, rng):
+        """Members that count on some thousands of rows; the others are left behind."""
+        started = time.perf_counter()
+        part = race_table(table, rng)
+        judges = part.fold == 0
+        support = min(MAX_SUPPORT, self.max_support)
+        tasks = [
+            delayed(fit_fold)(
+                self._member(name, seeds[name], race_search(name), None, support),
+                self.refit_.views,
+                part,
+                judges,
+                placed(np.empty(0)),
+            )
+            for name in names
+        ]
+        models, predicted, _ = zip(*parallel(tasks), strict=True)
+        values = np.clip(predicted, *self.refit_.bounds)
+        loss_of, scores = self._judged(
+            models, values, part.Y[judges], part.weights[judges]
+        )
+        trees = np.array([model.view == "tree" for model in models])
+        goes_on = finalists(loss_of, trees, len(table.X))
+        took = time.perf_counter() - started
+        for name, model, score, stays in zip(
+            names, models, scores, goes_on, strict=True
+        ):
+            if not stays:
+                share = took / len(names)
+                self._left_behind.append(Member(name, 0.0, float(score), share))
+            elif isinstance(model, KernelRidgeMember):
+                self._starts[name] = model.scales_, model.alpha_
+        names = [name for name, stays in zip(names, goes_on, strict=True) if stays]
+        self._tell(f"race: {took:.1f} s; {', '.join(names)} go on")
+        return names
 
     def _estimate(self, name, table):
         n, d = table.X.shape
@@ -260,17 +329,22 @@ class AdaptiveKernel(Estimator):
     def _unfitted(self, name, n, seed, fold):
         """A member for a fold; its search may start where one on all rows ended."""
         in_fold = fold is not self.refit_
+        if not in_fold and name in self._starts:
+            return self._member(name, seed, search_after_race(name), self._starts[name])
         columns = self.refit_.views["kernel"].columns_
         search = search_of(name, n, len(columns), in_fold)
         found, start = self.refit_.models.get(search.start), None
         if isinstance(found, KernelRidgeMember):
             views = self.refit_.views["kernel"], fold.views["kernel"]
             start = views[0].carry(found.scales_, views[1]), found.alpha_
+        return self._member(name, seed, search, start)
+
+    def _member(self, name, seed, search, start=None, max_support=None):
         return make_member(
             name,
             classify=self._classifies,
             is_words=self.reader_.is_words,
-            max_support=self.max_support,
+            max_support=max_support or self.max_support,
             random_state=seed,
             search=search,
             start=start,
@@ -284,7 +358,7 @@ class AdaptiveKernel(Estimator):
         probe = np.sort(rng.permutation(len(y))[:PROBE_ROWS])
         self._probe = (table.X[probe], y[probe], table.fold[probe])
         self._position = position
-        del self._oof, self._of_folds, self._seconds
+        del self._oof, self._of_folds, self._seconds, self._left_behind, self._starts
 
     def _set_members(self, weights, scores):
         """Fill the table of members; those of little weight get none."""
@@ -295,6 +369,7 @@ class AdaptiveKernel(Estimator):
             for name, weight, score in zip(self._oof, weights, scores, strict=True)
         )
         self.members_.sort(key=lambda member: -member.weight)
+        self.members_.extend(self._left_behind)
         self.weights_ = {member.name: member.weight for member in self.members_}
         return weights
 

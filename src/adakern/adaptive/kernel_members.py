@@ -48,6 +48,8 @@ class KernelRidgeMember:
         Quasi-Newton evaluations of the search on its first rows.
     most_rows : int, default=2000
         Rows of its last steps.
+    fewest_rows : int, default=500
+        Rows of its first steps.
     random_state : int, RandomState instance or None, default=None
         Draws the rows of the search and the centres.
 
@@ -73,6 +75,7 @@ class KernelRidgeMember:
         start=None,
         max_iter=10,
         most_rows=2000,
+        fewest_rows=500,
         random_state=None,
     ):
         self.kernel = kernel
@@ -81,6 +84,7 @@ class KernelRidgeMember:
         self.start = start
         self.max_iter = max_iter
         self.most_rows = most_rows
+        self.fewest_rows = fewest_rows
         self.random_state = random_state
 
     def fit(self, X, Y, weights):
@@ -130,6 +134,7 @@ class KernelRidgeMember:
             per_feature=self.per_feature,
             max_iter=self.max_iter,
             most_rows=self.most_rows,
+            fewest_rows=self.fewest_rows,
         )
         return Y, weights
 

@@ -9,7 +9,14 @@ from scipy.spatial.distance import pdist
 from adakern._utils.arrays import as_index, as_numpy, placed
 from adakern.kernels import gram_matrix
 
-__all__ = ["LeaveOneOutError", "leave_one_out", "rows_of_search", "tune_scales"]
+__all__ = [
+    "EVALUATIONS",
+    "FEWEST_ROWS",
+    "LeaveOneOutError",
+    "leave_one_out",
+    "rows_of_search",
+    "tune_scales",
+]
 
 #: Ranges of the search, as factors of the median distance and of a kernel's diagonal.
 SCALES = np.logspace(-3, 1, 9)
@@ -199,6 +206,7 @@ def tune_scales(
     penalty=1.0,
     max_iter=10,
     most_rows=2000,
+    fewest_rows=FEWEST_ROWS,
 ):
     """Scales and ridge of least leave-one-out error.
 
@@ -225,7 +233,8 @@ def tune_scales(
     penalty : float, default=1.0
     max_iter : int, default=10
         Quasi-Newton evaluations of the first round; 0 returns the start.
-    most_rows : int, default=2000
+    most_rows, fewest_rows : int, default=2000, 500
+        Rows of the last and of the first round.
 
     Returns
     -------
@@ -250,14 +259,14 @@ def tune_scales(
         if per_feature:
             start = _descend(*first(FEWEST_ROWS), *start, None, EVALUATIONS)
     found, penalty = start, penalty if per_feature else None
-    for m in rows_of_search(*X.shape, per_feature, most_rows):
+    for m in rows_of_search(*X.shape, per_feature, most_rows, fewest_rows):
         found = _descend(*first(m), *found, penalty, max_iter)
         max_iter = EVALUATIONS
     return found
 
 
-def rows_of_search(n, d, per_feature, most_rows):
-    """How many rows each round of quasi-Newton steps takes: 500, then twice as many.
+def rows_of_search(n, d, per_feature, most_rows, fewest_rows=FEWEST_ROWS):
+    """How many rows each round of quasi-Newton steps takes: each twice the one before.
 
     Parameters
     ----------
@@ -265,7 +274,8 @@ def rows_of_search(n, d, per_feature, most_rows):
         Rows and columns there are.
     per_feature : bool
         Whether differences of pairs of rows are kept for each feature.
-    most_rows : int
+    most_rows, fewest_rows : int
+        Of the last and of the first round.
 
     Returns
     -------
@@ -281,7 +291,7 @@ def rows_of_search(n, d, per_feature, most_rows):
     """
     fit = int(np.sqrt(PAIRS_BYTES / (4 * (d if per_feature else 1))))
     last = min(n, most_rows, fit)
-    rows = [min(FEWEST_ROWS, last)]
+    rows = [min(fewest_rows, last)]
     while rows[-1] < last:
         rows.append(min(2 * rows[-1], last))
     return rows

@@ -4,7 +4,11 @@ from functools import partial
 from typing import NamedTuple
 
 from adakern.adaptive.kernel_members import FULL_FACTOR, KernelRidgeMember
-from adakern.adaptive.leave_one_out import EVALUATIONS, rows_of_search
+from adakern.adaptive.leave_one_out import (
+    EVALUATIONS,
+    FEWEST_ROWS,
+    rows_of_search,
+)
 from adakern.adaptive.other_members import BoostingMember, ForestMember, LinearMember
 
 __all__ = [
@@ -13,6 +17,8 @@ __all__ = [
     "Search",
     "default_members",
     "make_member",
+    "race_search",
+    "search_after_race",
     "search_of",
     "seconds",
 ]
@@ -86,11 +92,14 @@ class Search(NamedTuple):
         Quasi-Newton evaluations on the first rows; 0 takes the start as it is.
     most_rows : int
         Rows of the last steps.
+    fewest_rows : int
+        Rows of the first steps.
     """
 
     start: str
     max_iter: int
     most_rows: int
+    fewest_rows: int = FEWEST_ROWS
 
 
 def search_of(name, n, d, in_fold):
@@ -109,9 +118,9 @@ def search_of(name, n, d, in_fold):
     --------
     >>> from adakern.adaptive.plan import search_of
     >>> search_of("rbf-ard", n=1000, d=10, in_fold=False)
-    Search(start='rbf', max_iter=30, most_rows=2000)
+    Search(start='rbf', max_iter=30, most_rows=2000, fewest_rows=500)
     >>> search_of("rbf-ard", n=1000, d=10, in_fold=True)
-    Search(start='rbf-ard', max_iter=0, most_rows=1000)
+    Search(start='rbf-ard', max_iter=0, most_rows=1000, fewest_rows=500)
     """
     tied = name.removesuffix("-ard")
     per_feature = name != tied
@@ -120,6 +129,28 @@ def search_of(name, n, d, in_fold):
         return Search(name, steps, MOST_ROWS_IN_FOLD)
     steps = EVALUATIONS_PER_FEATURE if per_feature else EVALUATIONS
     return Search(tied, steps, MOST_ROWS_IN_FOLD if in_fold else MOST_ROWS)
+
+
+def race_search(name):
+    """The search of a kernel member in a race: without its most expensive round.
+
+    Parameters
+    ----------
+    name : str
+        Of the member.
+    """
+    return Search(name, EVALUATIONS_PER_FEATURE, MOST_ROWS_IN_FOLD)
+
+
+def search_after_race(name):
+    """The round that a race left out.
+
+    Parameters
+    ----------
+    name : str
+        Of the member.
+    """
+    return Search(name, EVALUATIONS, MOST_ROWS, fewest_rows=MOST_ROWS)
 
 
 def make_member(
@@ -148,6 +179,7 @@ def make_member(
             per_feature=name != kernel,
             max_iter=search.max_iter,
             most_rows=search.most_rows,
+            fewest_rows=search.fewest_rows,
             max_support=max_support,
             random_state=random_state,
         )

@@ -4,7 +4,7 @@ import numpy as np
 
 from adakern.linalg import project_onto_simplex
 
-__all__ = ["mixture_weights", "squared_error_weights"]
+__all__ = ["mixture_weights", "squared_error_weights", "without_outlying"]
 
 #: A row that every member misses by more than so many times the best member's median
 #: error counts as if the nearest missed it by just that: one row decides nothing alone.
@@ -49,12 +49,8 @@ def squared_error_weights(predictions, y, weights=None, *, prior=1.0, max_iter=1
     array([0.5, 0.5])
     """
     root = np.sqrt(np.ones_like(y) if weights is None else weights)
-    errors = root * (predictions - y)
+    errors = without_outlying(root * (predictions - y))
     m = len(errors)
-    nearest = np.abs(errors).min(axis=0)
-    limit = OUTLYING * np.median(np.abs(errors), axis=1).min()
-    if limit > 0:
-        errors *= limit / np.maximum(nearest, limit)
     H = errors @ errors.T
     least = np.diag(H).min()
     if not least > 0:  # some members are perfect
@@ -75,6 +71,31 @@ def squared_error_weights(predictions, y, weights=None, *, prior=1.0, max_iter=1
         if t > 10 and np.abs(b - previous).max() < 1e-8:
             break
     return b
+
+
+def without_outlying(errors):
+    """Errors of rows that every member misses by far, shrunk for all members alike.
+
+    Parameters
+    ----------
+    errors : ndarray of shape (m, n)
+        One member a row.
+
+    Returns
+    -------
+    ndarray of shape (m, n)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from adakern.adaptive.weights import without_outlying
+    >>> without_outlying(np.array([[1.0, -1.0, 100.0], [1.0, 1.0, 200.0]]))
+    array([[ 1., -1.,  5.],
+           [ 1.,  1., 10.]])
+    """
+    nearest = np.abs(errors).min(axis=0)
+    limit = OUTLYING * np.median(np.abs(errors), axis=1).min()
+    return errors * (limit / np.maximum(nearest, limit)) if limit > 0 else errors
 
 
 def mixture_weights(likelihoods, weights=None, *, prior=1.0, max_iter=1000):
