@@ -259,16 +259,15 @@ def large_table(estimator):
 @pytest.mark.parametrize("estimator", BOTH)
 def test_on_many_rows_members_race_and_some_are_left_behind(estimator, capsys):
     X, new, y, true = large_table(estimator)
-    model = estimator(max_support=100, verbose=1, random_state=0).fit(X, y)
+    few = {"max_support": 100, "n_folds": 2, "random_state": 0}
+    model = estimator(verbose=1, **few).fit(X, y)
     assert "race: " in capsys.readouterr().out
     assert {m.name for m in model.members_} == set(default_members(len(X)))
     left_behind = [m for m in model.members_ if m.name not in model._used]
     assert "linear" in {m.name for m in left_behind}  # of a target that is not
     assert all(m.weight == 0 and m.score < model.oof_score_ for m in left_behind)
     assert sum(model.weights_.values()) == pytest.approx(1)
-    everyone = estimator(
-        members=list(model.weights_), max_support=100, random_state=0
-    ).fit(X, y)
+    everyone = estimator(members=list(model.weights_), **few).fit(X, y)
     assert model.score(new, true) > everyone.score(new, true) - 0.01
 
 

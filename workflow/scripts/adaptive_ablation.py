@@ -89,7 +89,8 @@ def variants(model):
         left = [name for name in names if name not in taken]
         if left and len(left) < len(names):
             yield without, _with_members(model, left)
-    best = max(model.members_, key=lambda member: member.score).name
+    fitted = [member for member in model.members_ if member.name in names]
+    best = max(fitted, key=lambda member: member.score).name
     yield "blending", _with_members(model, [best])
     yield "closed-form weights", _with_members(model, names, alone=False)
     without_refit = _with_members(model, names, alone=False)
@@ -112,7 +113,7 @@ def _with_members(model, names, alone=True):
     """
     variant, before = copy(model), model.before_
     left_out = before["_oof" if alone else "_of_folds"]
-    variant._seconds = before["_seconds"]
+    variant._seconds, variant._left_behind = before["_seconds"], before["_left_behind"]
     variant._oof = {name: left_out[name] for name in names}
     variant._of_folds = {name: before["_of_folds"][name] for name in names}
     variant.fold_models_ = [_only(fold, names) for fold in before["fold_models_"]]
