@@ -233,7 +233,7 @@ def test_time_enough_for_all_members():
     np.testing.assert_array_equal(limited.oof_prediction_, unlimited.oof_prediction_)
 
 
-def test_the_first_fold_tells_whether_the_others_endin_time():
+def test_the_first_fold_tells_whether_the_others_end_in_time():
     done = []
     tasks = [delayed(done.append)(k) for k in range(5)]
     parallel = Parallel()
