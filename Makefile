@@ -87,7 +87,7 @@ publish: .venv/workflow.done  ## keep what a full run measured: make publish EXP
 
 clean:  ## remove the environment and caches; results, MLflow's and raw data stay
 	rm -rf .venv .venv-oldest data/tables data/logs .snakemake build docs/_build docs/gallery docs/api docs/published
-	rm -rf .pytest_cache .ruff_cache .hypothesis src/*.egg-info
+	rm -rf .pytest_cache .ruff_cache .hypothesis src/*.egg-info workflow/*.egg-info
 	@test ! -e results || echo "Kept: results (make clean-results removes it), data/raw"
 
 clean-results:  ## remove all results and MLflow's database; asks first
@@ -104,10 +104,10 @@ clean-results:  ## remove all results and MLflow's database; asks first
 	@echo "Making the environment .venv with $$($(PYTHON) -V)"
 	@$(PYTHON) -m venv .venv
 
-.venv/workflow.done: requirements/workflow.txt pyproject.toml | .venv/bin/python
+.venv/workflow.done: requirements/workflow.txt pyproject.toml workflow/pyproject.toml | .venv/bin/python
 	@echo "Installing $$(grep -c == $<) pinned packages into .venv (once; a minute or two)"
 	@$(PIP) --require-hashes --requirement requirements/workflow.txt
-	@$(PIP) --no-deps --no-build-isolation --editable .
+	@$(PIP) --no-deps --no-build-isolation --editable . --editable workflow
 	@touch $@
 
 # PyTorch stays outside the lock file: which build is right depends on the machine.

@@ -21,13 +21,13 @@ from snakemake.exceptions import WorkflowError
 # The project's own modules, as _target_ and figures name them, lie beside this file.
 sys.path.append(workflow.basedir)
 
-from adakern.bench.config import settings
-from adakern.bench.config.compose import ConfigError
-from adakern.bench.config.plan import plan_from_snakemake
-from adakern.bench.config.sources import check_tables, placed_by_hand
-from adakern.bench.config.sweeps import base_name
-from adakern.bench.report.publish import log_run
-from adakern.bench.runtime.turns import RunningAlready, take_turn
+from adakern_bench.config import settings
+from adakern_bench.config.compose import ConfigError
+from adakern_bench.config.plan import plan_from_snakemake
+from adakern_bench.config.sources import check_tables, placed_by_hand
+from adakern_bench.config.sweeps import base_name
+from adakern_bench.report.publish import log_run
+from adakern_bench.runtime.turns import RunningAlready, take_turn
 
 STARTED = time.time()
 

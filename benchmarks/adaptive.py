@@ -26,9 +26,9 @@ from sklearn.ensemble import (
 
 from adakern import AdaptiveKernelClassifier, AdaptiveKernelRegressor
 from adakern.baselines import SimpleBlendClassifier, SimpleBlendRegressor
-from adakern.datasets import load_table
-from adakern.datasets.registry import read_suite
-from adakern.datasets.suite import expand_suite
+from adakern_bench.data import load_table
+from adakern_bench.data.registry import read_suite
+from adakern_bench.data.suite import expand_suite
 
 ROOT = Path(__file__).resolve().parents[1]
 SUITES = ("uci_regression", "uci121")

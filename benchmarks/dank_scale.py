@@ -21,9 +21,10 @@ from sklearn.metrics import f1_score
 from sklearn.model_selection import train_test_split
 from sklearn.svm import SVC
 
-from adakern.bench.stages.prepare import prepare
 from adakern.dank import DANKClassifier
-from adakern.datasets import load_table, make_covtype_like, read_entry
+from adakern.datasets import make_covtype_like
+from adakern_bench.data import load_table, read_entry
+from adakern_bench.stages.prepare import prepare
 
 CONF = Path(__file__).parents[1] / "conf" / "dataset"
 

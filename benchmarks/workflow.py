@@ -93,7 +93,7 @@ def measure(folder, n_jobs, n_dry):
     solves = snakemake(folder, "--until", "solve")
     snakemake(folder)
     again = snakemake(folder) + seconds(
-        folder, "-m", "adakern.bench.cli.main", "show", "overhead"
+        folder, "-m", "adakern_bench.cli.main", "show", "overhead"
     )
     one_repeat_a_job = f"protocol.repeats={n_dry // n_jobs} jobs.batch_rows=0"
     dry = snakemake(folder, "--dry-run", overrides=one_repeat_a_job)

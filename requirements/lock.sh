@@ -6,13 +6,14 @@ cd "$(dirname "$0")/.."
 upgrade=${1:-}
 lock() { # lock OUTPUT OPTION...
     local output=$1; shift
-    uv pip compile pyproject.toml --universal --python-version 3.11 "$@" \
-        --generate-hashes --no-emit-index-url --no-emit-find-links \
+    uv pip compile "$@" --universal --python-version 3.11 \
+        --generate-hashes --no-emit-index-url --no-emit-find-links --no-emit-package adakern \
         --custom-compile-command "requirements/lock.sh" --output-file "$output" \
         --quiet $upgrade
 }
-lock requirements/workflow.txt requirements/build.in --extra=workflow
-lock requirements/test.txt requirements/build.in --extra=workflow --extra=test
+lock requirements/workflow.txt requirements/build.in workflow/pyproject.toml
+lock requirements/test.txt requirements/build.in workflow/pyproject.toml pyproject.toml \
+    --extra=test
 
 # The library alone with the oldest versions that it declares, and what its tests need
 # as new as these allow.
@@ -20,5 +21,5 @@ oldest=$(mktemp)
 trap 'rm -f "$oldest"' EXIT
 uv pip compile pyproject.toml --universal --python-version 3.11 --quiet --no-header \
     --resolution lowest-direct --output-file "$oldest"
-lock requirements/oldest.txt requirements/build.in requirements/oldest.in --no-annotate \
+lock requirements/oldest.txt requirements/build.in requirements/oldest.in pyproject.toml --no-annotate \
     --constraint "$oldest"

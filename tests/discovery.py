@@ -17,7 +17,7 @@ def all_estimators():
         try:
             contents = importlib.import_module(module.name)
         except ModuleNotFoundError:  # the extra "workflow" is not installed
-            if not module.name.startswith("adakern.bench."):
+            if not module.name.startswith("adakern_bench."):
                 raise
             continue
         for name, member in inspect.getmembers(contents):

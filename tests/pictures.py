@@ -16,7 +16,7 @@ from pathlib import Path
 from mlflow import MlflowClient
 from playwright.sync_api import sync_playwright
 
-from adakern.bench.report.show import runs_page
+from adakern_bench.report.show import runs_page
 from mlflow_server import serve
 
 #: Width, height and Chromium's settings of each picture of the report.

@@ -105,7 +105,9 @@ class Project:
             for key, value in os.environ.items()
             if key not in ("ADAKERN_DATA_MIRROR", "PYTHONDONTWRITEBYTECODE")
         } | {
-            "PYTHONPATH": os.pathsep.join(map(str, (self.root / "src", self.root))),
+            "PYTHONPATH": os.pathsep.join(
+                str(self.root / part) for part in ("src", "workflow", ".")
+            ),
             "OMP_NUM_THREADS": "1",
             "HOME": str(self.root),
         }

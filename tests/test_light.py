@@ -63,9 +63,7 @@ for name in ("snakemake", "hydra", "mlflow", "pandas", "matplotlib", "torch"):
 import adakern
 
 library = [
-    module.name
-    for module in pkgutil.walk_packages(adakern.__path__, "adakern.")
-    if not module.name.startswith("adakern.bench")
+    module.name for module in pkgutil.walk_packages(adakern.__path__, "adakern.")
 ]
 for name in library:
     importlib.import_module(name)
@@ -93,8 +91,8 @@ def names(requirements):
     return {normalised(re.match("[A-Za-z0-9._-]+", r).group()) for r in requirements}
 
 
-def project():
-    return tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+def project(folder="."):
+    return tomllib.loads((ROOT / folder / "pyproject.toml").read_text())["project"]
 
 
 def declared():
@@ -105,8 +103,6 @@ def declared():
 def test_every_import_of_the_library_is_a_declared_dependency():
     distributions, undeclared = packages_distributions(), {}
     for file in PACKAGE.rglob("*.py"):
-        if file.is_relative_to(PACKAGE / "bench"):
-            continue
         for statement in ast.parse(file.read_text()).body:
             if isinstance(statement, ast.ImportFrom):
                 modules = [statement.module]
@@ -135,12 +131,14 @@ def test_library_without_the_workflow_extras():
 
 
 @pytest.mark.parametrize(
-    ("lock", "extras"),
-    [("workflow", ["workflow"]), ("test", ["workflow", "test"]), ("oldest", [])],
+    ("lock", "workflow", "extras"),
+    [("workflow", True, []), ("test", True, ["test"]), ("oldest", False, [])],
 )
-def test_every_declared_package_is_in_the_lock_file(lock, extras):
+def test_every_declared_package_is_in_the_lock_file(lock, workflow, extras):
     needed = declared()
     for extra in extras:
         needed |= names(project()["optional-dependencies"][extra])
+    if workflow:
+        needed |= names(project("workflow")["dependencies"]) - {"adakern"}
     lines = (ROOT / "requirements" / f"{lock}.txt").read_text().splitlines()
     assert needed <= names(line for line in lines if "==" in line and line[0] != " ")

@@ -11,14 +11,14 @@ from pathlib import Path
 import pandas as pd
 import yaml
 
-from adakern.bench.report.tables import (
+from adakern_bench.report.tables import (
     LABELS,
     MARKS,
     comparison_grids,
     display,
     read_tables,
 )
-from adakern.bench.report.wording import duration
+from adakern_bench.report.wording import duration
 
 MOST_ROWS = 40
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from adakern.datasets.infer import as_yaml, infer_entry
+from adakern_bench.data.infer import as_yaml, infer_entry
 
 rng = np.random.default_rng(0)
 frame = pd.DataFrame(

@@ -13,7 +13,8 @@ import pytest
 
 pytest.importorskip("omegaconf")
 
-from adakern.datasets import (
+from adakern.datasets.synthetic import monks_rule
+from adakern_bench.data import (
     DatasetEntry,
     DatasetError,
     SourceFile,
@@ -23,8 +24,7 @@ from adakern.datasets import (
     load_table,
     read_entry,
 )
-from adakern.datasets.describe import unchecked
-from adakern.datasets.synthetic import monks_rule
+from adakern_bench.data.describe import unchecked
 from mirror import MIRROR, needs_mirror
 
 ROOT = Path(__file__).parents[2]

@@ -10,7 +10,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import numpy as np
 import pytest
 
-from adakern.datasets import (
+from adakern_bench.data import (
     DatasetEntry,
     DatasetError,
     FileUnavailableError,
@@ -20,7 +20,7 @@ from adakern.datasets import (
     fetch,
     load_table,
 )
-from adakern.datasets.describe import unchecked
+from adakern_bench.data.describe import unchecked
 
 pytest.importorskip("pooch")
 

@@ -8,9 +8,9 @@ import pytest
 import yaml
 from sklearn.datasets import load_wine
 
-from adakern.bench.stages.prepare import complete, prepare
-from adakern.datasets import DatasetEntry, DatasetError, Table, load_table
-from adakern.datasets.infer import as_yaml, infer_entry
+from adakern_bench.data import DatasetEntry, DatasetError, Table, load_table
+from adakern_bench.data.infer import as_yaml, infer_entry
+from adakern_bench.stages.prepare import complete, prepare
 
 RNG = np.random.default_rng(0)
 N = 60

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from sklearn.datasets import dump_svmlight_file
 
-from adakern.datasets import DatasetEntry, ParseError, load_table
+from adakern_bench.data import DatasetEntry, ParseError, load_table
 
 pd = pytest.importorskip("pandas")
 

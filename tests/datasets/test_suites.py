@@ -8,7 +8,7 @@ import pytest
 
 pytest.importorskip("omegaconf")
 
-from adakern.datasets import (
+from adakern_bench.data import (
     DatasetEntry,
     ParseError,
     SourceFile,
@@ -16,9 +16,9 @@ from adakern.datasets import (
     check_entry,
     load_table,
 )
-from adakern.datasets.registry import read_suite
-from adakern.datasets.splits import read_splits
-from adakern.datasets.suite import expand_suite
+from adakern_bench.data.registry import read_suite
+from adakern_bench.data.splits import read_splits
+from adakern_bench.data.suite import expand_suite
 from mirror import MIRROR, needs_mirror
 
 ROOT = Path(__file__).parents[2]

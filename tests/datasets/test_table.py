@@ -5,15 +5,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from adakern.datasets import (
+from adakern_bench.data import (
     DatasetEntry,
     DatasetError,
     Table,
     TableMismatchError,
     content_fingerprint,
 )
-from adakern.datasets.assemble import check_table
-from adakern.datasets.fingerprint import six_digits
+from adakern_bench.data.assemble import check_table
+from adakern_bench.data.fingerprint import six_digits
 
 
 def decode(codes):
@@ -101,7 +101,7 @@ def test_fingerprint_sees_what_belongs_to_the_rows():
 
 
 def test_fingerprint_of_blocks_is_that_of_the_whole(monkeypatch):
-    from adakern.datasets import fingerprint
+    from adakern_bench.data import fingerprint
 
     X, y = some_table(50)
     whole = content_fingerprint(X, y)

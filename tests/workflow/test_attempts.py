@@ -6,8 +6,8 @@ import signal
 
 import pytest
 
-from adakern.bench.runtime.attempts import each_repeat
-from adakern.bench.runtime.isolate import isolated
+from adakern_bench.runtime.attempts import each_repeat
+from adakern_bench.runtime.isolate import isolated
 
 
 def suicide():

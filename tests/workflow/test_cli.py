@@ -6,11 +6,11 @@ import sys
 
 import pytest
 
-from adakern.bench.cli.main import main
-from adakern.bench.cli.progress import Work, follow, sizes_of
-from adakern.bench.cli.run import snakemake_command, start
-from adakern.bench.config.plan import load_plan
-from adakern.bench.stages.compare import compare
+from adakern_bench.cli.main import main
+from adakern_bench.cli.progress import Work, follow, sizes_of
+from adakern_bench.cli.run import snakemake_command, start
+from adakern_bench.config.plan import load_plan
+from adakern_bench.stages.compare import compare
 from record_factory import demo_records, write_records
 
 TALK = """
@@ -187,7 +187,7 @@ def test_the_command_is_snakemakes():
 
 
 def test_a_dry_run_prints_the_command(project, monkeypatch, capfd):
-    monkeypatch.setattr("adakern.bench.cli.main.CONF", project.root / "conf")
+    monkeypatch.setattr("adakern_bench.cli.main.CONF", project.root / "conf")
     overrides = ["dataset=[sk-wine]", "method=[svm-cv]", "tracking.enabled=false"]
     assert main(["run", "--dry-run", "--cores", "1", *overrides]) == 0
     shown = capfd.readouterr().out

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import pytest
 
 import adakern
-from adakern.bench.runtime import code_version as module
+from adakern_bench.runtime import code_version as module
 
 PACKAGE = Path(adakern.__file__).parent
 KNPL = "adakern.KNPLClassifier"
@@ -17,8 +17,8 @@ NYSTROM = "adakern.nystrom.NystromKernelSelector"
 UNIFORM = "adakern.baselines.uniform_mkl.UniformMKLClassifier"
 NETWORK = "adakern.baselines.ResNetRegressor"
 SVC = "sklearn.svm.SVC"
-SOLVE = "adakern.bench.stages.solve.run"
-SEARCH = "adakern.bench.stages.search.run"
+SOLVE = "adakern_bench.stages.solve.run"
+SEARCH = "adakern_bench.stages.search.run"
 NAMES = (KNPL, NYSTROM, UNIFORM, NETWORK, SVC, SOLVE, SEARCH)
 
 

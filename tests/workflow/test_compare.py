@@ -9,12 +9,12 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from adakern.bench.report.console import print_table
-from adakern.bench.report.tables import comparison_grids, read_tables
-from adakern.bench.runtime.records import read_records, to_frame
-from adakern.bench.stages.compare import QUANTITIES, compare, main
-from adakern.bench.stages.track import main as track
 from adakern.evaluation import METRICS
+from adakern_bench.report.console import print_table
+from adakern_bench.report.tables import comparison_grids, read_tables
+from adakern_bench.runtime.records import read_records, to_frame
+from adakern_bench.stages.compare import QUANTITIES, compare, main
+from adakern_bench.stages.track import main as track
 from record_factory import demo_records, failed, make_record, write_records
 
 

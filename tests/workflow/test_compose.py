@@ -6,9 +6,9 @@ import sys
 
 import pytest
 
-from adakern.bench.config.compose import CONF, ConfigError, available, load_config
-from adakern.bench.config.plan import load_plan, plan_from_snakemake
-from adakern.bench.config.schema import View
+from adakern_bench.config.compose import CONF, ConfigError, available, load_config
+from adakern_bench.config.plan import load_plan, plan_from_snakemake
+from adakern_bench.config.schema import View
 from project import Project
 
 
@@ -43,7 +43,7 @@ def test_command_line_beats_the_experiment(conf):
 
 
 def test_a_figure_is_added_on_the_command_line(conf):
-    function = "adakern.bench.report.sweep.plot_sweep"
+    function = "adakern_bench.report.sweep.plot_sweep"
     added = [f"+figures.mine.function={function}", "+figures.mine.params.x=C"]
     found = plan(conf, *added).config
     assert found.figures["mine"] == View(function, {"x": "C"})
@@ -56,7 +56,7 @@ def test_a_recipe_that_was_in_order_is_not_looked_at_again(conf, tmp_path):
     overrides = ["experiment=small", f"data.cache={tmp_path}"]
     load_plan(overrides, conf)
     code = (
-        "import sys; from adakern.bench.config.plan import load_plan;"
+        "import sys; from adakern_bench.config.plan import load_plan;"
         f"load_plan({overrides!r}, {str(conf)!r});"
         "sys.exit(not {'sklearn', 'scipy', 'pandas', 'torch'}.isdisjoint(sys.modules))"
     )
@@ -208,7 +208,7 @@ def test_mistakes_in_a_new_file(conf, folder, text, parts):
 
 def test_a_misspelt_function_of_a_figure(conf):
     small = (conf / "experiment" / "small.yaml").read_text()
-    figure = "figures: {mine: {function: adakern.bench.report.sweep.plot_swep}}\n"
+    figure = "figures: {mine: {function: adakern_bench.report.sweep.plot_swep}}\n"
     (conf / "experiment" / "drawn.yaml").write_text(small + figure)
     with pytest.raises(ConfigError, match=r"figures\.mine.*'plot_sweep'"):
         load_plan(["experiment=drawn"], conf=conf)

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from scipy.stats import wilcoxon
 
-from adakern.bench.report.contrast import contrast, plot_contrast
+from adakern_bench.report.contrast import contrast, plot_contrast
 
 ERRORS = {
     # One value a data set.

@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 import yaml
 
-from adakern.bench.cli.progress import sizes_of
-from adakern.bench.config.compose import available
-from adakern.bench.config.plan import load_plan
+from adakern_bench.cli.progress import sizes_of
+from adakern_bench.config.compose import available
+from adakern_bench.config.plan import load_plan
 
 
 @pytest.mark.parametrize("name", available("experiment"))

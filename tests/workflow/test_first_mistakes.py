@@ -10,13 +10,13 @@ import pytest
 import yaml
 
 from adakern.baselines.optional import require
-from adakern.bench.config.compose import CONF, ConfigError
-from adakern.bench.config.plan import load_plan
-from adakern.bench.report.protocol import protocol_in_words
-from adakern.bench.stages.compare import main as compare
-from adakern.bench.stages.track import main as track
-from adakern.datasets import DatasetEntry, ParseError, SourceFile, load_table
-from adakern.datasets.describe import main as describe
+from adakern_bench.config.compose import CONF, ConfigError
+from adakern_bench.config.plan import load_plan
+from adakern_bench.data import DatasetEntry, ParseError, SourceFile, load_table
+from adakern_bench.data.describe import main as describe
+from adakern_bench.report.protocol import protocol_in_words
+from adakern_bench.stages.compare import main as compare
+from adakern_bench.stages.track import main as track
 
 REPOSITORY = Path(__file__).parents[2]
 
@@ -158,7 +158,7 @@ def test_texts_of_reports_name_the_paper_that_they_speak_of():
 
 
 def test_describe_works_from_any_folder(tmp_path):
-    command = [sys.executable, "-m", "adakern.bench.cli.main", "describe", "sk-iris"]
+    command = [sys.executable, "-m", "adakern_bench.cli.main", "describe", "sk-iris"]
     shown = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
     assert shown.returncode == 0, shown.stderr
     assert shown.stdout.splitlines()[:2] == ["n: 150", "d: 4"]

@@ -11,11 +11,11 @@ from contextlib import suppress
 import psutil
 import pytest
 
-from adakern.bench.config.plan import plan_from_snakemake
-from adakern.bench.report.wording import printable
-from adakern.bench.runtime.dotted import estimator_class
-from adakern.bench.tracking.store import lock
-from adakern.datasets import DatasetEntry, DatasetError, check_entry, load_table
+from adakern_bench.config.plan import plan_from_snakemake
+from adakern_bench.data import DatasetEntry, DatasetError, check_entry, load_table
+from adakern_bench.report.wording import printable
+from adakern_bench.runtime.dotted import estimator_class
+from adakern_bench.tracking.store import lock
 
 COMMAND = "touch bomb"
 HOSTILE = {
@@ -69,7 +69,7 @@ def test_a_configuration_runs_no_command(project, place):
         "subprocess.Popen",
         "sklearn.datasets.load_files",
         "sklearn.utils.fixes.os.system",
-        "adakern.bench.runtime.dotted.resolve",
+        "adakern_bench.runtime.dotted.resolve",
         "shutil.rmtree",
         "",
         "SVC",
@@ -139,7 +139,7 @@ def test_control_characters_of_an_error_reach_no_terminal(project):
 
 
 def show(project, *overrides, **environment):
-    command = [sys.executable, "-m", "adakern.bench.report.show", "experiment=small"]
+    command = [sys.executable, "-m", "adakern_bench.report.show", "experiment=small"]
     return subprocess.run(
         [*command, "name=small", *overrides],
         cwd=project.root,

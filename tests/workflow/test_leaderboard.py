@@ -4,13 +4,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from adakern.bench.report.leaderboard import (
+from adakern.evaluation import mean_ranks
+from adakern_bench.report.leaderboard import (
     agreement,
     by_dataset,
     leaderboard,
     plot_time_against_rank,
 )
-from adakern.evaluation import mean_ranks
 
 METHODS = {"svm-2014": 0.8, "forest-2014": 0.7, "good": 0.9}
 

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from scipy.stats import wilcoxon
 
-from adakern.bench.report.leak import leak
+from adakern_bench.report.leak import leak
 
 NESTED = {"a": 0.8, "b": 0.7, "c": 0.9, "d": 0.6}
 PUBLISHED = {"a": 0.9, "b": 0.75, "c": 0.87, "d": 0.6}

@@ -7,12 +7,12 @@ from scipy.stats import ttest_rel
 from sklearn.datasets import make_moons
 
 import nystrom_consistency as script
-from adakern.bench.runtime.records import to_frame
-from adakern.bench.stages.prepare import prepare
-from adakern.bench.stages.solve import fitted_facts
-from adakern.bench.stages.split import make_splits
-from adakern.datasets import Table
 from adakern.nystrom import SelectedKernelRidgeClassifier
+from adakern_bench.data import Table
+from adakern_bench.runtime.records import to_frame
+from adakern_bench.stages.prepare import prepare
+from adakern_bench.stages.solve import fitted_facts
+from adakern_bench.stages.split import make_splits
 
 GAMMAS = [0.25, 1.0, 4.0]
 

@@ -10,8 +10,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from adakern.bench.cli.main import main
-from adakern.bench.config.plan import load_plan
+from adakern_bench.cli.main import main
+from adakern_bench.config.plan import load_plan
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 QUICK = ["method=[svm-cv,krr-cv]", "protocol.repeats=2", "search.step=5"]
@@ -20,7 +20,7 @@ QUICK = ["method=[svm-cv,krr-cv]", "protocol.repeats=2", "search.step=5"]
 @pytest.fixture
 def own(project, monkeypatch, tmp_path_factory):
     """A project that the command works in, and a file outside of it."""
-    monkeypatch.setattr("adakern.bench.cli.main.CONF", project.root / "conf")
+    monkeypatch.setattr("adakern_bench.cli.main.CONF", project.root / "conf")
     monkeypatch.chdir(project.root)
     for name, value in project.environment.items():
         monkeypatch.setenv(name, value)

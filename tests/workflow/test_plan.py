@@ -2,9 +2,9 @@
 
 import pytest
 
-from adakern.bench.config import settings
-from adakern.bench.config.compose import load_config
-from adakern.bench.config.plan import Plan, load_plan
+from adakern_bench.config import settings
+from adakern_bench.config.compose import load_config
+from adakern_bench.config.plan import Plan, load_plan
 
 
 def plan(*overrides):

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from adakern.bench.report.tables import read_tables
+from adakern_bench.report.tables import read_tables
 
 LOST = """\
 # @package method.lost
@@ -51,7 +51,7 @@ def commit(project):
 
 
 def publish(project, *arguments):
-    command = [sys.executable, "-m", "adakern.bench.report.publish"]
+    command = [sys.executable, "-m", "adakern_bench.report.publish"]
     command += ["experiment=small", "name=small", *arguments]
     return subprocess.run(
         command,

@@ -3,10 +3,10 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from adakern.bench.report.published import COLUMNS, load_published
-from adakern.bench.stages import views
-from adakern.bench.stages.compare import QUANTITIES, compare
 from adakern.evaluation import GREATER_IS_BETTER
+from adakern_bench.report.published import COLUMNS, load_published
+from adakern_bench.stages import views
+from adakern_bench.stages.compare import QUANTITIES, compare
 from record_factory import make_record, write_records
 
 PUBLISHED = Path(__file__).parents[2] / "data" / "published"

@@ -9,10 +9,10 @@ import pandas as pd
 import pytest
 from matplotlib.figure import Figure
 
-from adakern.bench.config.compose import load_config
-from adakern.bench.config.validate import CHOICES
-from adakern.bench.report.curves import read_search, search_curves
-from adakern.bench.report.figures import (
+from adakern_bench.config.compose import load_config
+from adakern_bench.config.validate import CHOICES
+from adakern_bench.report.curves import read_search, search_curves
+from adakern_bench.report.figures import (
     _pareto,
     inline_svg,
     plot_boxes,
@@ -21,13 +21,13 @@ from adakern.bench.report.figures import (
     save_svg,
     to_svg,
 )
-from adakern.bench.report.headline import headline
-from adakern.bench.report.page import report
-from adakern.bench.report.palette import FAMILIES, families_of, method_styles
-from adakern.bench.report.protocol import protocol_in_words
-from adakern.bench.report.standings import standings
-from adakern.bench.report.tables import comparison_grids, display, read_tables
-from adakern.bench.stages.compare import compare
+from adakern_bench.report.headline import headline
+from adakern_bench.report.page import report
+from adakern_bench.report.palette import FAMILIES, families_of, method_styles
+from adakern_bench.report.protocol import protocol_in_words
+from adakern_bench.report.standings import standings
+from adakern_bench.report.tables import comparison_grids, display, read_tables
+from adakern_bench.stages.compare import compare
 from record_factory import demo_records, failed, make_record, write_records
 
 PUBLISHED = Path(__file__).parents[2] / "data/published/dank_uci_classification.csv"

@@ -185,7 +185,7 @@ def test_comments_docstrings_annotations_and_formatting_are_no_code(project):
 
 def test_planning_wording_templates_and_figures_are_no_results(project):
     """(b) None of them has a part in a split, a search or a solve."""
-    bench = "src/adakern/bench"
+    bench = "workflow/adakern_bench"
     for path in ("config/validate.py", "config/plan.py", "config/compose.py"):
         text = (project.root / bench / path).read_text()
         project.write(f"{bench}/{path}", f"{text}\n\nADDED = print\nADDED(end='')\n")
@@ -223,7 +223,7 @@ def test_a_generator(project):
 
 def test_a_parser(project):
     """(c) Tables of its format, and all that follows; no other."""
-    change_code(project, "src/adakern/datasets/parsers.py", "def parse_csv(")
+    change_code(project, "workflow/adakern_bench/data/parsers.py", "def parse_csv(")
     run = dry_run(project)
     assert tables_again(run) == ["mine"]
     assert again(run, "solve") == ["line"]

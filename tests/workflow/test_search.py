@@ -11,11 +11,12 @@ from sklearn.svm import SVC, SVR
 from sklearn.utils import resample
 
 from adakern._utils.files import read_json, write_json
-from adakern.bench.stages.estimators import expand_grid, make_estimator
-from adakern.bench.stages.prepare import prepare
-from adakern.bench.stages.search import run, search_grid
-from adakern.bench.stages.split import folds
-from adakern.datasets import Table, make_clowns
+from adakern.datasets import make_clowns
+from adakern_bench.data import Table
+from adakern_bench.stages.estimators import expand_grid, make_estimator
+from adakern_bench.stages.prepare import prepare
+from adakern_bench.stages.search import run, search_grid
+from adakern_bench.stages.split import folds
 
 SVM = {"_target_": "sklearn.svm.SVC"}
 

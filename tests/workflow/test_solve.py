@@ -14,8 +14,9 @@ from sklearn.preprocessing import MinMaxScaler
 from sklearn.svm import SVC, SVR
 
 from adakern._utils.files import read_json, write_json
-from adakern.bench.stages.solve import fitted_facts, run
-from adakern.datasets import Table, make_clowns
+from adakern.datasets import make_clowns
+from adakern_bench.data import Table
+from adakern_bench.stages.solve import fitted_facts, run
 
 IDENTITY = {
     "experiment": "small",

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from adakern.bench.stages.split import load_split, make_splits, run
-from adakern.datasets import Table
+from adakern_bench.data import Table
+from adakern_bench.stages.split import load_split, make_splits, run
 
 DEFAULTS = {
     "kind": "holdout",

@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from adakern.bench.config import settings
-from adakern.bench.config.compose import ConfigError
-from adakern.bench.config.plan import load_plan
-from adakern.bench.stages.estimators import expand_grid
-from adakern.bench.stages.search import _published_tuning
-from adakern.datasets import Table
+from adakern_bench.config import settings
+from adakern_bench.config.compose import ConfigError
+from adakern_bench.config.plan import load_plan
+from adakern_bench.data import Table
+from adakern_bench.stages.estimators import expand_grid
+from adakern_bench.stages.search import _published_tuning
 
 BASE = ["suite=uci121", "dataset=[]", "protocol=published"]
 

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from adakern.bench.report.sweep import growth, plot_sweep, sweep_table
+from adakern_bench.report.sweep import growth, plot_sweep, sweep_table
 
 
 def records(points, datasets=("heart",), **columns):

@@ -8,19 +8,20 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
-from adakern.bench.config import settings
-from adakern.bench.config.compose import ConfigError
-from adakern.bench.config.plan import load_plan
-from adakern.bench.config.schema import Protocol
-from adakern.bench.config.sweeps import (
+from adakern.datasets import make_clowns
+from adakern_bench.config import settings
+from adakern_bench.config.compose import ConfigError
+from adakern_bench.config.plan import load_plan
+from adakern_bench.config.schema import Protocol
+from adakern_bench.config.sweeps import (
     Variant,
     base_name,
     expand_datasets,
     expand_sweep,
 )
-from adakern.bench.stages.estimators import make_estimator
-from adakern.bench.stages.split import make_splits
-from adakern.datasets import Table, make_clowns
+from adakern_bench.data import Table
+from adakern_bench.stages.estimators import make_estimator
+from adakern_bench.stages.split import make_splits
 
 NEIGHBOURS = {"knn": {"extension": "knn", "n_neighbors": 5}}
 RELATIVE = {"relative_to": "C", "power": 2, "values": ["svm", 0.1]}

@@ -10,9 +10,9 @@ import pytest
 from mlflow import MlflowClient
 from mlflow.entities import ViewType
 
-from adakern.bench.stages.track import main, rebuild
-from adakern.bench.tracking import store
-from adakern.bench.tracking.log import (
+from adakern_bench.stages.track import main, rebuild
+from adakern_bench.tracking import store
+from adakern_bench.tracking.log import (
     log_records,
     log_summary,
     prune,
@@ -33,7 +33,7 @@ def uri(tmp_path, schema, monkeypatch):
 @pytest.mark.slow
 def test_a_kill_while_the_tables_are_made(tmp_path):
     database = tmp_path / "mlflow.db"
-    code = "import sys; from adakern.bench.tracking import store\n"
+    code = "import sys; from adakern_bench.tracking import store\n"
     code += "with store.opened('demo', sys.argv[1]): pass"
     command = [sys.executable, "-c", code, f"sqlite:///{database}"]
     process = subprocess.Popen(command, cwd=tmp_path)
@@ -294,7 +294,7 @@ def test_a_server_that_does_not_answer_is_named_at_once():
 def test_importing_does_not_import_mlflow():
     code = (
         "import sys, adakern;"
-        "import adakern.bench.tracking.log, adakern.bench.stages.track;"
+        "import adakern_bench.tracking.log, adakern_bench.stages.track;"
         "sys.exit('mlflow' in sys.modules)"
     )
     subprocess.run([sys.executable, "-c", code], check=True)

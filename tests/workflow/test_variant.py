@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from adakern.bench.config.schema import Config
-from adakern.bench.config.variant import as_variant
+from adakern_bench.config.schema import Config
+from adakern_bench.config.variant import as_variant
 
 WRITTEN = Config(name="uci", title="On ten sets", description="Five repeats.")
 

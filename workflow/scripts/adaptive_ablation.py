@@ -32,7 +32,7 @@ def compute(data, seed, *, task):
 
     Parameters
     ----------
-    data : adakern.bench.stages.prepare.Prepared
+    data : adakern_bench.stages.prepare.Prepared
     seed : int
         Of the flagship.
     task : {"classification", "regression"}

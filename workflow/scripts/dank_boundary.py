@@ -22,7 +22,7 @@ def compute(data, seed, *, gammas=(0.5,), multiple=None, n_grid=80):
 
     Parameters
     ----------
-    data : adakern.bench.stages.prepare.Prepared
+    data : adakern_bench.stages.prepare.Prepared
         Two features, two classes.
     seed : int
         Unused: nothing here is random.

@@ -16,7 +16,7 @@ def compute(data, seed, *, clusters=(2, 5, 10, 50, 100, 200), C=32.0, gamma=2.0)
 
     Parameters
     ----------
-    data : adakern.bench.stages.prepare.Prepared
+    data : adakern_bench.stages.prepare.Prepared
     seed : int
         Of the k-means clusters.
     clusters : sequence of int

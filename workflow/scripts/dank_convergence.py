@@ -15,7 +15,7 @@ def compute(data, seed, *, methods=METHODS, max_iter=2000, tau=0.01, tol=1e-6):
 
     Parameters
     ----------
-    data : adakern.bench.stages.prepare.Prepared
+    data : adakern_bench.stages.prepare.Prepared
     seed : int
         Unused: nothing here is random.
     methods : sequence of str

@@ -13,7 +13,7 @@ def compute(data, seed, *, clusters, gamma):
 
     Parameters
     ----------
-    data : adakern.bench.stages.prepare.Prepared
+    data : adakern_bench.stages.prepare.Prepared
     seed : int
         Of the clusters.
     clusters : sequence of int

@@ -14,7 +14,7 @@ def compute(data, seed, *, multiples=(None,), epsilon=0.01):
 
     Parameters
     ----------
-    data : adakern.bench.stages.prepare.Prepared
+    data : adakern_bench.stages.prepare.Prepared
     seed : int
         Unused: nothing here is random.
     multiples : sequence of float or None

@@ -23,7 +23,7 @@ def compute(data, seed, *, multiples=(0.1, 1.0, 10.0, 100.0, 1000.0), n_grid=80)
 
     Parameters
     ----------
-    data : adakern.bench.stages.prepare.Prepared
+    data : adakern_bench.stages.prepare.Prepared
         Two features, two classes.
     seed : int
         Unused: nothing here is random.

@@ -18,7 +18,7 @@ def compute(data, seed, *, multiples=MULTIPLES, max_outer=10, max_inner=15):
 
     Parameters
     ----------
-    data : adakern.bench.stages.prepare.Prepared
+    data : adakern_bench.stages.prepare.Prepared
     seed : int
         Unused: nothing here is random.
     multiples : sequence of float

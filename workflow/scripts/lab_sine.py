@@ -28,7 +28,7 @@ def compute(data, seed, *, support=40, wide=20.0, narrow=100.0):
 
     Parameters
     ----------
-    data : adakern.bench.stages.prepare.Prepared
+    data : adakern_bench.stages.prepare.Prepared
         One feature.
     seed : int
         Of the training.

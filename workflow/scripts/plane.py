@@ -19,7 +19,7 @@ def decision_values(models, data, n_grid):
     ----------
     models : dict of str to classifier
         With two classes.
-    data : adakern.bench.stages.prepare.Prepared
+    data : adakern_bench.stages.prepare.Prepared
         Two features, scaled to [0, 1].
     n_grid : int
         Points of the grid along each axis.

@@ -33,7 +33,7 @@ def compute(data, seed, *, ridges=RIDGES):
 
     Parameters
     ----------
-    data : adakern.bench.stages.prepare.Prepared
+    data : adakern_bench.stages.prepare.Prepared
         Its two parts are put together: folds are drawn here.
     seed : int
         Of folds and halves.

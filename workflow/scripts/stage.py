@@ -1,4 +1,4 @@
-"""Runs one stage of ``adakern.bench.stages`` for the Snakemake rule that names it.
+"""Runs one stage of ``adakern_bench.stages`` for the Snakemake rule that names it.
 
 The rule's log gets everything the stage and its children print; an error is shown on
 the terminal as well, in one line, before Snakemake's own account of the failed job.
@@ -11,8 +11,8 @@ import traceback
 from contextlib import suppress
 from importlib import import_module
 
-from adakern.bench.report.wording import printable
-from adakern.bench.runtime.orphans import end_with_snakemake
+from adakern_bench.report.wording import printable
+from adakern_bench.runtime.orphans import end_with_snakemake
 
 
 def explain(error):
@@ -34,7 +34,7 @@ try:
         os.dup2(os.open(snakemake.log[0], flags), 2)
     sys.path.append(os.getcwd())  # the project's own modules, as in the Snakefile
     module, _, function = snakemake.params.stage.partition(".")
-    stage = import_module(f"adakern.bench.stages.{module}")
+    stage = import_module(f"adakern_bench.stages.{module}")
     getattr(stage, function or "run")(
         dict(snakemake.input.items()),
         dict(snakemake.output.items()),

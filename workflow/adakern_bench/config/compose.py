@@ -1,0 +1,283 @@
+"""Hydra: from the YAML files in ``conf/`` and overrides to one checked ``Config``."""
+
+import re
+import sys
+from dataclasses import fields, is_dataclass
+from pathlib import Path
+
+from hydra import compose, initialize_config_dir
+from hydra.core.config_store import ConfigStore
+from hydra.core.global_hydra import GlobalHydra
+from hydra.errors import HydraException
+from omegaconf import OmegaConf
+from omegaconf.errors import OmegaConfBaseException
+
+from adakern._utils.hints import did_you_mean
+from adakern_bench.config import schema
+from adakern_bench.config.schema import Config, View
+from adakern_bench.data.suite import expand_suite, suite_sets
+
+__all__ = ["CONF", "SCRIPTS", "ConfigError", "available", "load_config", "nearest"]
+
+#: The configuration folder of this repository.
+CONF = Path(__file__).resolve().parents[3] / "conf"
+
+#: Its modules are special computations, figures and tables of the experiments.
+SCRIPTS = CONF.parent / "workflow" / "scripts"
+if str(SCRIPTS) not in sys.path:
+    sys.path.append(str(SCRIPTS))
+
+GROUPS = ("suite", "dataset", "method", "protocol", "experiment", "tracking")
+
+
+class ConfigError(ValueError):
+    """A configuration that cannot run; the message says what to change."""
+
+
+def _powers(base, first, last, step=1):
+    """base^first, ..., base^last, both included; downwards with a negative step."""
+    end = last + (1 if step > 0 else -1)
+    return [float(base) ** k for k in range(first, end, step)]
+
+
+def _sigmas(base, low, high, step=1):
+    """Values of gamma = 1 / (2 sigma^2) for sigma = base^low .. base^high."""
+    return [1 / (2 * sigma**2) for sigma in _powers(base, low, high, step)]
+
+
+def _register():
+    OmegaConf.register_new_resolver("powers", _powers, replace=True)
+    OmegaConf.register_new_resolver("sigmas", _sigmas, replace=True)
+    ConfigStore.instance().store("schema", Config)
+
+
+def available(group, conf=CONF):
+    """Names of the YAML files of a configuration group, sorted.
+
+    Parameters
+    ----------
+    group : str
+        Folder of the configuration.
+    conf : Path, default=CONF
+        Folder of all configurations.
+    """
+    return sorted(path.stem for path in (Path(conf) / group).glob("*.yaml"))
+
+
+def load_config(overrides=(), conf=CONF):
+    """Compose one experiment.
+
+    Parameters
+    ----------
+    overrides : sequence of str
+        Hydra overrides, such as ``"experiment=dank_uci"``, ``"dataset=[heart,sonar]"``
+        or ``"protocol.repeats=3"``.
+    conf : path, default=CONF
+        The configuration folder.
+
+    Returns
+    -------
+    config : Config
+        With the methods added whose parameters those of the selection take over.
+    selected : dict of str to list of str
+        The names under "dataset" and "method" that were asked for.
+
+    Raises
+    ------
+    ConfigError
+        For an unknown data set, method, protocol, experiment or key, or a value of a
+        wrong type; it names the nearest valid name.
+    """
+    _register()
+    overrides = list(overrides)
+    config = _compose(overrides, conf)
+    selected = {"dataset": list(config.dataset), "method": list(config.method)}
+    while missing := _missing_tuners(config):
+        for name in missing:
+            _check_name("method", name, conf, asked_by="tune_with")
+        every = ",".join([*config.method, *missing])
+        others = [o for o in overrides if not o.startswith("method=")]
+        overrides = [*others, f"method=[{every}]"]
+        config = _compose(overrides, conf)
+    if config.suite is not None:
+        entries = _suite_entries(config.suite, conf)
+        config.dataset |= entries
+        selected["dataset"] += list(entries)
+    return config, selected
+
+
+def _suite_entries(suite, conf):
+    try:
+        entries = expand_suite(suite, Path(conf) / "suite")
+    except KeyError as error:
+        (name,) = error.args
+        raise ConfigError(
+            f"suite.only: {suite.name} has no set {name!r}. "
+            f"{nearest(name, list(suite_sets(suite, Path(conf) / 'suite')))}"
+        ) from None
+    except OSError as error:
+        raise ConfigError(f"suite.sets={suite.sets!r}: {error}") from None
+    if not entries:
+        raise ConfigError(
+            f"suite {suite.name} has no set of {suite.min_rows or 0} to "
+            f"{suite.max_rows} rows; widen suite.min_rows and suite.max_rows"
+        )
+    return entries
+
+
+def _missing_tuners(config):
+    """Methods that others are tuned with and that the configuration does not hold."""
+    recipes = [r for m in config.method.values() for r in (m.classifier, m.regressor)]
+    tuners = {r.tune_with for r in recipes if r is not None} - {"self"}
+    return sorted(tuners - set(config.method))
+
+
+def _compose(overrides, conf):
+    for override in overrides:
+        _check_selection(override, conf)
+    GlobalHydra.instance().clear()
+    try:
+        with initialize_config_dir(str(Path(conf).resolve()), version_base="1.3"):
+            config = OmegaConf.to_object(compose("config", overrides))
+    except (HydraException, OmegaConfBaseException) as error:
+        raise ConfigError(_explain(error, conf)) from None
+    for path, key, owner in _strangers(config):
+        raise ConfigError(
+            f"{key!r} is not a setting (at {path}). {_siblings(key, owner)}"
+        )
+    for group in ("dataset", "method"):
+        _check_packages(group, getattr(config, group), conf)
+    for kind in ("figures", "tables"):
+        views = getattr(config, kind).items()
+        made = {name: _view(f"{kind}.{name}", view) for name, view in views}
+        setattr(config, kind, made)
+    return config
+
+
+def _view(where, stated):
+    """A figure or table; Hydra adds none to typed ones, so the type is checked here."""
+    stated = stated if isinstance(stated, dict) else {"function": stated}
+    for key in stated.keys() - {field.name for field in fields(View)}:
+        raise ConfigError(
+            f"{key!r} is not a setting (at {where}.{key}). {_siblings(key, View)}"
+        )
+    view = View(**stated)
+    if not isinstance(view.function, str) or not isinstance(view.params, dict):
+        raise ConfigError(
+            f"{where} is {stated}: its function is a dotted name and its params a "
+            f"mapping, such as +{where}.function=adakern_bench.report.sweep.plot_sweep "
+            f"+{where}.params.x=tau"
+        )
+    return view
+
+
+def _strangers(node, where=""):
+    """What `+` before an override lets in: keys that are not of the schema."""
+    if is_dataclass(node):
+        known = {field.name for field in fields(node)}
+        for key in vars(node).keys() - known:
+            yield f"{where}{key}", key, type(node)
+        node = {key: getattr(node, key) for key in known}
+    if isinstance(node, dict):
+        for key, value in node.items():
+            yield from _strangers(value, f"{where}{key}.")
+
+
+def _check_selection(override, conf):
+    """Check the names that an override such as ``dataset=[a,b]`` selects."""
+    group, _, value = override.partition("=")
+    if value.count("[") > value.count("]"):
+        raise ConfigError(
+            f"the override {override!r} opens a list and does not close it; a list has "
+            "no blank after a comma: dataset=[a,b]"
+        )
+    if not group or ("=" not in override and not override.startswith("~")):
+        raise ConfigError(
+            f"the override {override!r} is not of the form key=value, such as "
+            "protocol.repeats=3"
+        )
+    if group in GROUPS:
+        for name in filter(None, re.split(r"[\s,\[\]'\"]+", value)):
+            _check_name(group, name, conf)
+
+
+def _check_name(group, name, conf, asked_by="configuration"):
+    names = available(group, conf)
+    if name not in names:
+        raise ConfigError(
+            f"{group} {name!r} ({asked_by}) is unknown: there is no "
+            f"conf/{group}/{name}.yaml. {nearest(name, names)}"
+        )
+    if group in ("dataset", "method"):
+        _check_header(group, name, conf)
+
+
+def _check_header(group, name, conf):
+    """A file without its package line would spread over the whole configuration."""
+    path = Path(conf) / group / f"{name}.yaml"
+    wanted = f"# @package {group}.{name}"
+    lines = path.read_text(encoding="utf-8").splitlines()
+    if wanted not in [line.strip() for line in lines]:
+        raise ConfigError(f"{path} lacks its first line: {wanted}")
+
+
+def nearest(name, names):
+    """A sentence that suggests the closest of the known names, and lists them.
+
+    Parameters
+    ----------
+    name : str
+        As the configuration has it.
+    names : iterable of str
+        What it may be.
+    """
+    return f"{did_you_mean(name, names)} Known: {', '.join(names)}.".lstrip()
+
+
+def _check_packages(group, entries, conf):
+    """Every entry must have come from the file of its name (the package header)."""
+    known = set(available(group, conf))
+    for name in entries:
+        if name not in known:
+            raise ConfigError(
+                f"{group}.{name} comes from no file conf/{group}/{name}.yaml. A file "
+                f"of conf/{group}/ starts with '# @package {group}.<file name>'."
+            )
+
+
+def _explain(error, conf):
+    """One message out of Hydra's, with the nearest valid name for a wrong one."""
+    text = str(error)
+    cause = str(error.__cause__ or error.__context__ or "")
+    if match := re.search(r"Could not (?:load|find) '(\w+)/([^']+)'", text):
+        group, name = match.groups()
+        return (
+            f"{group} {name!r} is unknown: there is no conf/{group}/{name}.yaml. "
+            f"{nearest(name, available(group, conf))}"
+        )
+    for candidate in (text, cause):
+        if match := re.search(r"Key '([^']+)' (?:not in|is not in) '(\w+)'", candidate):
+            key, owner = match.groups()
+            siblings = _siblings(key, getattr(schema, owner, None))
+            return f"{key!r} is not a setting{_where(candidate)}. {siblings}"
+    why = cause.partition("\n")[0]
+    if match := re.search(r"Could not override '([^']+)'", text):
+        return (
+            f"{match.group(1)!r} is not a setting of this configuration ({why}). Free "
+            "sections (settings, sweep, an estimator, a grid) take a new key with ++ "
+            "before it"
+        )
+    if match := re.search(r"Error merging override (\S+)", text):
+        if "dict is not a subclass" in why:
+            why = "the selection (dataset=[...], method=[...]) holds no such name"
+        return f"{match.group(1)} cannot be: {why}"
+    return text.strip()
+
+
+def _where(text):
+    match = re.search(r"full_key: (\S+)", text)
+    return f" (at {match.group(1)})" if match else ""
+
+
+def _siblings(key, owner):
+    return nearest(key, [f.name for f in fields(owner)]) if owner else ""

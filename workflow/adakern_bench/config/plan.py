@@ -1,0 +1,278 @@
+"""What an experiment runs: its cells, their recipes, their batches of repeats.
+
+The plan knows no file: where a job reads and writes stands in the rules, what it is
+given in ``settings.py``.
+"""
+
+import shlex
+from functools import cache
+from pathlib import Path
+
+from adakern_bench.config.compose import CONF, ConfigError, load_config, nearest
+from adakern_bench.config.sweeps import (
+    Variant,
+    base_name,
+    expand_datasets,
+    expand_sweep,
+)
+from adakern_bench.config.validate import validate
+from adakern_bench.config.variant import as_variant
+
+__all__ = ["Plan", "load_plan", "plan_from_snakemake"]
+
+TASK_RECIPE = {"classification": "classifier", "regression": "regressor"}
+
+#: Data sets whose records one job logs.
+TRACKED_TOGETHER = 8
+
+
+def load_plan(overrides=(), conf=CONF):
+    """The plan of the experiment that the overrides describe; see ``load_config``.
+
+    Parameters
+    ----------
+    overrides : list of str or str, default=()
+        Of Hydra.
+    conf : Path, default=CONF
+        Folder of all configurations.
+    """
+    config, selected = load_config(overrides, conf)
+    plan = Plan(as_variant(config, overrides), selected)
+    validate(plan, conf)
+    return plan
+
+
+def plan_from_snakemake(config):
+    """The plan of ``snakemake --config experiment=... overrides="..."``.
+
+    Parameters
+    ----------
+    config : mapping
+        The configuration.
+
+    Raises
+    ------
+    ConfigError
+        With one message that names the setting, the value and the way out.
+    """
+    known = ("experiment", "overrides")
+    for key in config:
+        if key not in known:
+            raise ConfigError(
+                f"--config {key}=... is unknown. {nearest(key, known)} Settings go "
+                'into overrides, such as overrides="protocol.repeats=3"'
+            )
+    overrides = config.get("overrides") or ""
+    if isinstance(overrides, str):
+        try:
+            overrides = shlex.split(overrides)
+        except ValueError as error:
+            raise ConfigError(
+                f"overrides={overrides!r} cannot be taken apart ({error}): quotation "
+                "marks come in pairs"
+            ) from None
+    if not isinstance(overrides, list):
+        raise ConfigError(
+            f"overrides={overrides!r}: Snakemake takes a blank after a colon for YAML; "
+            "leave it out"
+        )
+    if "experiment" in config:
+        overrides = [f"experiment={config['experiment']}", *overrides]
+    return load_plan(overrides)
+
+
+class Plan:
+    """What is to be run for one experiment.
+
+    Parameters
+    ----------
+    config : adakern_bench.config.schema.Config
+        ``config.dataset`` maps names to entries, wherever those were written down.
+    selected : dict of str to list of str
+        Data sets and methods to compare; the configuration may hold more, for methods
+        that hand their parameters over.
+    """
+
+    def __init__(self, config, selected):
+        self.config = config
+        self.results = Path(config.results) / config.name
+        self.methods = selected["method"]
+        self.table_names = list(config.dataset)
+        self.dataset_variants = expand_datasets(selected["dataset"], config.protocol)
+        self.datasets = list(self.dataset_variants)
+        self.variants = expand_sweep(self.methods, config.sweep)
+        self.cells = [
+            (dataset, method)
+            for dataset in self.datasets
+            for method in self.variants
+            if self._recipe_or_none(dataset, method) is not None
+        ]
+
+    def entry(self, dataset):
+        """What is known of a data set, or of the one that a sweep of its rows is of.
+
+        Parameters
+        ----------
+        dataset : str
+            Name of the data set.
+        """
+        return self.config.dataset[base_name(dataset)]
+
+    def _recipe_or_none(self, dataset, method):
+        # An unknown task has no recipe; the entry's check will name it.
+        recipe = TASK_RECIPE.get(self.entry(dataset).task, "")
+        return getattr(self.config.method[base_name(method)], recipe, None)
+
+    @cache  # noqa: B019 - one plan lives as long as the process
+    def recipe(self, dataset, method):
+        """The recipe of a cell: fixed parameters, grid left to search, hand-over.
+
+        Parameters
+        ----------
+        dataset : str
+            Name of the data set.
+        method : str
+            Name of the method.
+        """
+        recipe = self._recipe_or_none(dataset, method)
+        fixed = self._settings(dataset, base_name(method))
+        if method in self.variants:
+            fixed |= self.variants[method].params
+        if base_name(method) != method:
+            fixed |= self._settings(dataset, method)
+        grid = {k: v for k, v in recipe.grid.items() if k not in fixed}
+        tuner = recipe.tune_with if recipe.tune_with != "self" else None
+        if tuner and self.search_method(dataset, tuner) is None:
+            tuner = None
+        return {
+            "estimator": recipe.estimator | fixed,
+            "grid": grid,
+            "random": recipe.random,
+            "tune_with": tuner,
+            "folds": recipe.folds,
+            "fixed": sorted(fixed),
+        }
+
+    def _settings(self, dataset, method):
+        """What the experiment fixes: for the data set, then for one size of it."""
+        of_base, of_variant = (
+            self.config.settings.get(name, {}).get(method, {})
+            for name in (base_name(dataset), dataset)
+        )
+        return {**of_base, **of_variant}
+
+    def swept(self, dataset, method):
+        """Axis -> value of the sweeps that a cell is a point of.
+
+        Parameters
+        ----------
+        dataset : str
+            Name of the data set.
+        method : str
+            Name of the method.
+        """
+        variant = self.variants.get(method, Variant())
+        return self.dataset_variants[dataset].swept | variant.swept
+
+    def search_method(self, dataset, method):
+        """The method whose search holds the best parameters of this one, if any.
+
+        Parameters
+        ----------
+        dataset : str
+            Name of the data set.
+        method : str
+            Name of the method.
+        """
+        recipe = self.recipe(dataset, method)
+        if recipe["grid"]:
+            return method
+        return recipe["tune_with"] and self.search_method(dataset, recipe["tune_with"])
+
+    def hand_over_method(self, dataset, method):
+        """The method whose search fixes parameters before this one's, if any.
+
+        Parameters
+        ----------
+        dataset : str
+            Name of the data set.
+        method : str
+            Name of the method.
+        """
+        tuner = self.recipe(dataset, method)["tune_with"]
+        return tuner and self.search_method(dataset, tuner)
+
+    def solved_datasets(self):
+        """Data sets that some method solves, in the order of the configuration."""
+        return list(dict.fromkeys(dataset for dataset, _ in self.cells))
+
+    def tracked_together(self):
+        """Solved data sets by the job that logs them: those of "1-8", of "9-10".
+
+        MLflow takes seconds to start, so that one job logs several data sets.
+        """
+        datasets = self.solved_datasets()
+        groups = {}
+        for start in range(0, len(datasets), TRACKED_TOGETHER):
+            group = datasets[start : start + TRACKED_TOGETHER]
+            groups[f"{start + 1}-{start + len(group)}"] = group
+        return groups
+
+    def n_repeats(self, dataset):
+        """Number of solves of one method on a data set.
+
+        Parameters
+        ----------
+        dataset : str
+            Name of the data set.
+        """
+        protocol = self.config.protocol
+        if self.uses_published_split(dataset):
+            n_splits = self.entry(dataset).n_published_splits
+            return min(n_splits, protocol.max_splits or n_splits)
+        folds = protocol.n_splits if protocol.kind == "kfold" else 1
+        return protocol.repeats * folds
+
+    def uses_published_split(self, dataset):
+        """Whether the split is the data set's own rather than drawn.
+
+        Parameters
+        ----------
+        dataset : str
+            Name of the data set.
+        """
+        return (
+            self.config.protocol.published_split != "never"
+            and self.entry(dataset).has_published_split
+        )
+
+    def batches(self, dataset):
+        """Names of the batches of repeats that one job solves, such as "0-9".
+
+        A data set that does not state its size counts as small. What was solved in jobs
+        of the other size stays as it is: a size that is stated later, or another
+        ``jobs.batch_rows``, solves nothing again.
+
+        Parameters
+        ----------
+        dataset : str
+            Name of the data set.
+        """
+        last = self.n_repeats(dataset) - 1
+        layouts = [[f"0-{last}"], [f"{k}-{k}" for k in range(last + 1)]]
+        if (self.entry(dataset).n or 0) > self.config.jobs.batch_rows:
+            layouts.reverse()
+        solved = self._solved_batches(dataset)
+        return next((names for names in layouts if solved & {*names}), layouts[0])
+
+    @cache  # noqa: B019 - one plan lives as long as the process
+    def _solved_batches(self, dataset):
+        return {path.stem for path in self.results.glob(f"records/{dataset}/*/*.json")}
+
+    def figures(self):
+        """Names of the own figures, of the records and of special computations."""
+        return [*self.config.figures, *self.config.special]
+
+    def tables(self):
+        """Names of the own tables, likewise."""
+        return [*self.config.tables, *self.config.special]

@@ -1,0 +1,189 @@
+"""The configuration of a run: its schema, and what every setting means.
+
+These dataclasses are Hydra's structured configuration: they are the one place where a
+setting, its type and its default are declared. ``compose.py`` fills them from the YAML
+files in ``conf/`` and the command line, ``validate.py`` checks what types cannot say.
+"""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from adakern_bench.data import DatasetEntry, Suite
+
+__all__ = [
+    "Config",
+    "Data",
+    "Jobs",
+    "Method",
+    "Protocol",
+    "Recipe",
+    "Search",
+    "Tracking",
+    "View",
+]
+
+
+@dataclass
+class Recipe:
+    """How a method treats one task."""
+
+    #: ``_target_`` (the class) and its fixed parameters, in Hydra's own form.
+    estimator: dict[str, Any] = field(default_factory=dict)
+    #: Parameter -> values, searched by cross-validation on the training part.
+    grid: dict[str, Any] = field(default_factory=dict)
+    #: So many points drawn at random instead of the whole grid. An axis may then be a
+    #: distribution: ``{uniform: [low, high]}``, ``{log_uniform: ...}``,
+    #: ``{integers: ...}`` or ``{log_integers: ...}``, ends included.
+    random: int | None = None
+    #: "self", or the method whose best parameters are taken over before the grid.
+    tune_with: str = "self"
+    #: Folds of the search; 1 is one 20 % validation part; null follows ``search``.
+    folds: int | None = None
+
+
+@dataclass
+class Method:
+    """A method of the comparison; a task it has no recipe for is left out."""
+
+    classifier: Recipe | None = None
+    regressor: Recipe | None = None
+    description: str = ""
+    reference: str = ""
+    #: Matrices of rows times rows that it holds in memory at once.
+    n_gram_matrices: float = 0
+
+
+@dataclass
+class Protocol:
+    """How a data set is cut into training and test parts, and scaled."""
+
+    #: "holdout", "kfold", "group-holdout" (whole groups in the test part) or "time"
+    #: (each repeat trains on all rows before its test block).
+    kind: str = "holdout"
+    repeats: int = 10
+    #: Share of the rows (of the groups, for "group-holdout") in the test part.
+    test_size: float = 0.5
+    #: Sizes of the training part, each drawn from the whole of it, a larger one holding
+    #: the smaller: every data set is solved with each, as ``ijcnn1@train_rows=100``.
+    train_rows: list[int] = field(default_factory=list)
+    #: Test rows at most, drawn likewise; all where null.
+    test_rows: int | None = None
+    #: Folds of "kfold"; each is one solve.
+    n_splits: int = 5
+    #: Keep the class proportions in both parts.
+    stratify: bool = True
+    #: "never", "prefer" (where the data set has one) or "require".
+    published_split: str = "never"
+    #: Of several published splits the first so many; all where null.
+    max_splits: int | None = None
+    #: "nested" (on the training part of each split), "published" (once, on the data
+    #: set's own tuning split, which may hold test rows), or "both": every data set is
+    #: solved with each, as ``uci121-iris@tuning=nested``.
+    tuning: str = "nested"
+    #: "unit" ([0, 1]), "symmetric" ([-1, 1]), "standard" or "none".
+    scale: str = "unit"
+    #: "train" (no leak) or "all" (the papers' habit; the report says so).
+    scale_fit: str = "train"
+    #: "none", or "standard": regression targets are standardised for the fit, on the
+    #: training part; metrics are in the target's own units.
+    scale_target: str = "none"
+    #: Clip features at the percentiles that the data set's entry gives.
+    clip: bool = True
+    seed: int = 0
+
+
+@dataclass
+class Search:
+    """Cross-validation on the training part."""
+
+    folds: int = 5
+    #: Data sets of more rows than this search on one 20 % validation part; null: none.
+    holdout_rows: int | None = None
+    #: Every how many points of a grid axis are kept; 2 halves each axis of more than
+    #: three numbers. One that holds a word ("svm") is left as it is.
+    step: int = 1
+    #: Training rows that a search looks at, drawn at random; all where null.
+    max_rows: int | None = None
+
+
+@dataclass
+class Jobs:
+    """How the work is cut into jobs."""
+
+    #: Data sets up to this many rows solve all repeats in one job, others one a job.
+    batch_rows: int = 2000
+    threads: int = 1
+    #: Of one solve or search, in seconds; beyond it the record says "timeout".
+    time_limit: int = 3600
+    #: Memory that a job asks for on a cluster, in MB.
+    memory_mb: int = 2000
+
+
+@dataclass
+class Data:
+    """Where data come from and go to."""
+
+    cache: str = "data"
+    #: Folder laid out as one folder a data set; ADAKERN_DATA_MIRROR when null.
+    mirror: str | None = None
+    #: Of one network read, in seconds.
+    timeout: float = 30.0
+    retries: int = 3
+
+
+@dataclass
+class Tracking:
+    """MLflow."""
+
+    enabled: bool = True
+    #: MLFLOW_TRACKING_URI, where set, wins.
+    uri: str = "sqlite:///mlflow.db"
+    #: Keep every fitted model, below ``models/`` of the results, and log it with its
+    #: run (skops format, with its signature).
+    models: bool = False
+
+
+@dataclass
+class View:
+    """A figure or a table of the experiment's own, made from its records."""
+
+    #: Dotted name of ``function(records, **params)``, which gives a matplotlib Figure
+    #: or a DataFrame; a table's with a parameter ``published`` gets the published
+    #: numbers too. Modules of ``workflow/scripts/`` go by their own name.
+    function: str = ""
+    params: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass
+class Config:
+    """One experiment, complete."""
+
+    name: str = ""
+    title: str = ""
+    description: str = ""
+    #: The experiment's own name, and what the command line changed; set by the plan.
+    experiment: str = ""
+    overrides: list[str] = field(default_factory=list)
+    #: A suite's sets join those of ``dataset``.
+    suite: Suite | None = None
+    dataset: dict[str, DatasetEntry] = field(default_factory=dict)
+    method: dict[str, Method] = field(default_factory=dict)
+    protocol: Protocol = field(default_factory=Protocol)
+    search: Search = field(default_factory=Search)
+    jobs: Jobs = field(default_factory=Jobs)
+    data: Data = field(default_factory=Data)
+    tracking: Tracking = field(default_factory=Tracking)
+    #: Data set -> method -> fixed parameters, stronger than the method's own.
+    settings: dict[str, Any] = field(default_factory=dict)
+    #: Method -> parameter -> values; each point becomes a method ``name@param=value``.
+    #: What else an axis can be: ``sweeps.py``.
+    sweep: dict[str, Any] = field(default_factory=dict)
+    #: Table of ``data/published/`` shown beside the measured numbers.
+    published: str | None = None
+    #: Name -> :class:`View`.
+    figures: dict[str, Any] = field(default_factory=dict)
+    tables: dict[str, Any] = field(default_factory=dict)
+    #: Script of ``workflow/scripts/`` -> parameters of its ``compute``: what is no
+    #: solve, but takes its rows from the same split. It gives a figure and a table.
+    special: dict[str, dict[str, Any]] = field(default_factory=dict)
+    results: str = "results"

@@ -1,0 +1,310 @@
+"""What each job is given: one function per rule, under the rule's name.
+
+Snakemake runs a job again when what it is given changes, and only then. So a job gets
+the part of the configuration that its result depends on, with the version of the code
+that makes it, and nothing else: no title, no note, no place of data, no time limit.
+"""
+
+import hashlib
+import json
+import os
+from dataclasses import asdict
+from pathlib import Path
+
+import adakern_bench.report
+from adakern_bench.config.sweeps import base_name
+from adakern_bench.data.parsers import PARSERS, format_of
+from adakern_bench.runtime.code_version import code_version
+from adakern_bench.runtime.dotted import targets
+
+#: What an entry says for the reader, checks, or tells a later stage.
+NOT_IN_TABLE = (
+    *("title", "licence", "citation", "homepage", "note"),
+    *("n", "d", "n_test", "classes", "fingerprint", "clip"),
+)
+
+
+def table(plan, dataset):
+    """Settings of the stage ``table``.
+
+    Parameters
+    ----------
+    plan : Plan
+        The whole experiment.
+    dataset : str
+        Name of the data set.
+    """
+    entry = asdict(plan.entry(dataset))
+    for key in NOT_IN_TABLE:
+        del entry[key]
+    files = [*entry["files"], *filter(None, (entry["splits"], entry["tuning_split"]))]
+    for file in files:
+        del file["urls"], file["url_tried"]
+    return {"entry": entry, "code": code_version(*_makers_of(plan.entry(dataset)))}
+
+
+def _makers_of(entry):
+    """Functions that make a table: its generator, or the parsers of its files."""
+    if entry.loader:
+        return "adakern_bench.data.assemble.table_from_loader", *targets(entry.loader)
+    reading_splits = ["adakern_bench.data.splits.read_splits"] if entry.splits else []
+    parsers = {PARSERS[format_of(entry, file)] for file in entry.files}
+    return (
+        "adakern_bench.data.assemble.table_from_frames",
+        "adakern_bench.data.parsers.unpack",
+        *reading_splits,
+        *sorted(f"{parser.__module__}.{parser.__name__}" for parser in parsers),
+    )
+
+
+def sources(plan, dataset):
+    """Where a table may come from, and how its content is checked.
+
+    Parameters
+    ----------
+    plan : Plan
+        The whole experiment.
+    dataset : str
+        Name of the data set.
+    """
+    data = plan.config.data
+    made_by = json.dumps(table(plan, dataset), sort_keys=True, default=str)
+    return {
+        "name": dataset,
+        "made_by": hashlib.sha256(made_by.encode()).hexdigest()[:12],
+        "entry": asdict(plan.entry(dataset)),
+        "mirror": data.mirror or os.environ.get("ADAKERN_DATA_MIRROR"),
+        "timeout": data.timeout,
+        "retries": data.retries,
+    }
+
+
+def split(plan, dataset):
+    """Settings of the stage ``split``.
+
+    Parameters
+    ----------
+    plan : Plan
+        The whole experiment.
+    dataset : str
+        Name of the data set.
+    """
+    protocol = plan.config.protocol
+    keys = (
+        "kind",
+        "repeats",
+        "test_size",
+        "n_splits",
+        "stratify",
+        "seed",
+        "max_splits",
+    )
+    return {key: getattr(protocol, key) for key in keys} | {
+        "train_rows": plan.dataset_variants[dataset].swept.get("train_rows"),
+        "test_rows": protocol.test_rows,
+        "published": plan.uses_published_split(dataset),
+        "code": code_version("adakern_bench.stages.split.run"),
+    }
+
+
+def search(plan, dataset, method):
+    """Settings of the stage ``search``.
+
+    Parameters
+    ----------
+    plan : Plan
+        The whole experiment.
+    dataset : str
+        Name of the data set.
+    method : str
+        Name of the method.
+    """
+    searching = plan.config.search
+    swept = plan.dataset_variants[dataset].swept
+    recipe = plan.recipe(dataset, method)
+    return _cell(plan, dataset, method, "search") | {
+        "grid": recipe["grid"],
+        "random": recipe["random"],
+        "tuning": swept.get("tuning", plan.config.protocol.tuning),
+        "folds": recipe["folds"] or searching.folds,
+        # Stated folds of a method hold for large data sets too.
+        "holdout_rows": None if recipe["folds"] else searching.holdout_rows,
+        "step": searching.step,
+        "max_rows": searching.max_rows,
+        "train_rows": swept.get("train_rows"),
+    }
+
+
+def solve(plan, dataset, method):
+    """Settings of the stage ``solve``.
+
+    Parameters
+    ----------
+    plan : Plan
+        The whole experiment.
+    dataset : str
+        Name of the data set.
+    method : str
+        Name of the method.
+    """
+    return _cell(plan, dataset, method, "solve") | {
+        "identity": {
+            "experiment": plan.config.name,
+            "dataset": dataset,
+            "method": method,
+            "task": plan.entry(dataset).task,
+            "base_dataset": base_name(dataset),
+            "base_method": base_name(method),
+            "sweep": plan.swept(dataset, method),
+        },
+        "described": _described(plan, dataset, method),
+    }
+
+
+def _cell(plan, dataset, method, stage):
+    recipe = plan.recipe(dataset, method)
+    return {
+        "preparation": _preparation(plan, dataset),
+        "seed": plan.config.protocol.seed,
+        "estimator": recipe["estimator"],
+        "fixed": recipe["fixed"],
+        "threads": plan.config.jobs.threads,
+        "code": code_version(
+            f"adakern_bench.stages.{stage}.run", *targets(recipe["estimator"])
+        ),
+    }
+
+
+def _preparation(plan, dataset):
+    protocol = plan.config.protocol
+    keys = ("scale", "scale_fit", "scale_target")
+    clip = plan.entry(dataset).clip if protocol.clip else None
+    return {key: getattr(protocol, key) for key in keys} | {"clip": clip}
+
+
+def _described(plan, dataset, method):
+    """How the rows were split and the parameters found, for the record alone."""
+    source = plan.search_method(dataset, method)
+    splitting = split(plan, dataset)
+    del splitting["code"]
+    if source is None:
+        return {"protocol": splitting, "search": None}
+    searching = search(plan, dataset, source)
+    keys = ("grid", "random", "tuning", "folds", "holdout_rows", "step", "max_rows")
+    return {
+        "protocol": splitting,
+        "search": {"method": source, **{key: searching[key] for key in keys}},
+    }
+
+
+def special(plan, name):
+    """Settings of a special computation.
+
+    Parameters
+    ----------
+    plan : Plan
+        The whole experiment.
+    name : str
+        As the configuration has it.
+    """
+    function = f"{name}.compute"
+    return {
+        "function": function,
+        "params": plan.config.special[name],
+        "preparation": {d: _preparation(plan, d) for d in plan.datasets},
+        "seed": plan.config.protocol.seed,
+        "threads": plan.config.jobs.threads,
+        "code": code_version("adakern_bench.stages.special.run", function),
+    }
+
+
+def limits(plan):
+    """Of one solve or search. A finished one stands, whatever the limit was.
+
+    Parameters
+    ----------
+    plan : Plan
+        The whole experiment.
+    """
+    return {"time_limit": plan.config.jobs.time_limit}
+
+
+def configuration(plan):
+    """Settings of the stage ``configuration``.
+
+    Parameters
+    ----------
+    plan : Plan
+        The whole experiment.
+    """
+    return asdict(plan.config)
+
+
+def compare(plan):
+    """Settings of the stage ``compare``.
+
+    Parameters
+    ----------
+    plan : Plan
+        The whole experiment.
+    """
+    return {"code": code_version("adakern_bench.stages.compare.run")}
+
+
+def figure(plan, name):
+    """Settings of one figure.
+
+    Parameters
+    ----------
+    plan : Plan
+        The whole experiment.
+    name : str
+        As the configuration has it.
+    """
+    return _view(plan.config.figures.get(name), "figure", f"{name}.plot")
+
+
+def summary_table(plan, name):
+    """Settings of one table.
+
+    Parameters
+    ----------
+    plan : Plan
+        The whole experiment.
+    name : str
+        As the configuration has it.
+    """
+    return _view(plan.config.tables.get(name), "summary_table", f"{name}.table")
+
+
+def _view(view, stage, of_special):
+    """The view that the configuration names, or that of a special computation."""
+    shown = asdict(view) if view else {"function": of_special, "params": {}}
+    code = code_version(f"adakern_bench.stages.views.{stage}", shown["function"])
+    return shown | {"code": code}
+
+
+def report(plan):
+    """Settings of the stage ``report``.
+
+    Parameters
+    ----------
+    plan : Plan
+        The whole experiment.
+    """
+    templates = Path(adakern_bench.report.__path__[0]) / "templates"
+    files = sorted(path for path in templates.rglob("*") if path.is_file())
+    return {"code": code_version("adakern_bench.stages.report.run", files=tuple(files))}
+
+
+def track(plan):
+    """Settings of the stage ``track``.
+
+    Parameters
+    ----------
+    plan : Plan
+        The whole experiment.
+    """
+    uri = os.environ.get("MLFLOW_TRACKING_URI") or plan.config.tracking.uri
+    code = code_version("adakern_bench.stages.track.run")
+    return {"tracking_uri": uri, "code": code}

@@ -1,0 +1,110 @@
+"""Whether stored tables still are what their entries and their files say."""
+
+import hashlib
+import json
+from pathlib import Path
+from zipfile import BadZipFile
+
+import numpy as np
+
+from adakern_bench.config import settings
+from adakern_bench.config.compose import ConfigError
+from adakern_bench.data.fetch import is_fetched
+
+__all__ = ["check_tables", "placed_by_hand"]
+
+
+def placed_by_hand(entry, folder):
+    """Files of a data set that people put into the cache: they may change.
+
+    Parameters
+    ----------
+    entry : adakern_bench.data.DatasetEntry
+    folder : path
+        The cache of raw files.
+
+    Returns
+    -------
+    list of str
+    """
+    paths = [Path(folder) / file.path for file in entry.sources]
+    return [str(path) for path in paths if path.is_file() and not is_fetched(path)]
+
+
+def check_tables(plan):
+    """Compare the stored tables of an experiment with entries and files.
+
+    Parameters
+    ----------
+    plan : Plan
+        The whole experiment.
+
+    Returns
+    -------
+    list of str
+        A sentence for every file that was changed or deleted since it was read, where
+        Snakemake does not see to it.
+
+    Raises
+    ------
+    ConfigError
+        If an entry states another content than its table has, although it still is
+        the table that the entry describes.
+    """
+    words = []
+    for dataset in plan.table_names:
+        path = Path(plan.config.data.cache) / "tables" / f"{dataset}.npz"
+        if path.is_file():
+            _check_statements(plan, dataset, path)
+            words += _changed_sources(plan, path)
+    return words
+
+
+def _provenance(path):
+    try:
+        with np.load(path) as stored:
+            return json.loads(str(stored["description"]))["provenance"]
+    except (OSError, ValueError, KeyError, BadZipFile) as error:
+        raise ConfigError(
+            f"{path} is not a whole table ({error}); remove it and make it again."
+        ) from error
+
+
+def _check_statements(plan, dataset, path):
+    provenance = _provenance(path)
+    if provenance.get("made_by") != settings.sources(plan, dataset)["made_by"]:
+        return  # it will be made again, and checked then
+    for key, found in provenance["content"].items():
+        stated = getattr(plan.entry(dataset), key)
+        if isinstance(stated, dict):  # JSON has words for keys
+            stated = {str(label): count for label, count in stated.items()}
+        if stated and stated != found:
+            raise ConfigError(
+                f"dataset.{dataset}.{key} is {stated}, but {path} has {found}. Correct "
+                "the entry, or remove that file to make the table again"
+            )
+
+
+def _changed_sources(plan, path):
+    """Words for fetched and mirrored files that are not what the table was made of."""
+    provenance = _provenance(path)
+    raw = Path(plan.config.data.cache) / "raw"
+    for file in provenance.get("files", []):
+        source = Path(file["from"])
+        if file["from"].startswith("http"):
+            source = raw / file["path"]
+        kept = f"; {path} was made from it before and is kept. Remove that to make it"
+        if not source.is_file():
+            yield f"{source} is no longer there{kept} again"
+        elif _is_newer(source, path) and _sha256(source) != file["sha256"]:
+            yield f"{source} has changed{kept} from what is there now"
+
+
+def _is_newer(source, path):
+    # The inode's time too, which a copy that keeps the old time stamp cannot set back.
+    facts = source.stat()
+    return max(facts.st_mtime, facts.st_ctime) > path.stat().st_mtime
+
+
+def _sha256(path):
+    return hashlib.sha256(path.read_bytes()).hexdigest()

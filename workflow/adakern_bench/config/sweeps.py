@@ -1,0 +1,122 @@
+"""Sweeps: a method that is run once for each value of one of its parameters.
+
+In an experiment's file ``sweep`` maps a method to its axes, and an axis is one of
+
+- a list of values: ``tau: [0, 0.01, 1]``;
+- values in units of another parameter, resolved when that one is known, which may be
+  after a search: ``eta: {relative_to: C, power: 2, values: [svm, 0.1, 1]}``;
+- named points, each with parameters of its own:
+  ``extension: {none: {extension: none}, 5-nn: {extension: knn, n_neighbors: 5}}``.
+
+Each point of their product is a method of its own, ``dank@tau=0.01``.
+"""
+
+from dataclasses import dataclass, field
+from itertools import product
+
+from adakern_bench.config.compose import ConfigError
+
+__all__ = ["Variant", "base_name", "expand_axis", "expand_datasets", "expand_sweep"]
+
+
+@dataclass(frozen=True)
+class Variant:
+    """One point of a sweep.
+
+    Attributes
+    ----------
+    params : dict
+        Parameters of the method that are fixed there.
+    swept : dict
+        Axis -> value, as the record and the figures show it.
+    """
+
+    params: dict = field(default_factory=dict)
+    swept: dict = field(default_factory=dict)
+
+
+def base_name(name):
+    """The name of a data set or method without the point of a sweep.
+
+    Parameters
+    ----------
+    name : str
+        As the configuration has it.
+    """
+    return name.partition("@")[0]
+
+
+def expand_sweep(methods, sweep):
+    """Every method, or the points of its sweep: name -> :class:`Variant`.
+
+    Parameters
+    ----------
+    methods : dict
+        Recipes by name.
+    sweep : dict
+        Axes by method.
+    """
+    variants = {}
+    for method in methods:
+        axes = sweep.get(method) or {}
+        for point in product(*(expand_axis(*axis) for axis in axes.items())):
+            params = {k: v for part, _ in point for k, v in part.items()}
+            swept = {axis: value for axis, (_, value) in zip(axes, point, strict=True)}
+            variants[_label(method, swept)] = Variant(params, swept)
+    return variants
+
+
+def expand_datasets(datasets, protocol):
+    """Every data set, or each point that the protocol sweeps it over, likewise.
+
+    Parameters
+    ----------
+    datasets : list of str
+        Names.
+    protocol : adakern_bench.config.schema.Protocol
+        Its `train_rows` are sizes of the training part, and both ways of tuning are
+        points where `tuning` is "both".
+    """
+    axes = {"train_rows": protocol.train_rows}
+    if protocol.tuning == "both":
+        axes["tuning"] = ["nested", "published"]
+    axes = {axis: values for axis, values in axes.items() if values}
+    points = [dict(zip(axes, point, strict=True)) for point in product(*axes.values())]
+    return {
+        _label(dataset, swept): Variant(swept=swept)
+        for dataset in datasets
+        for swept in points
+    }
+
+
+def expand_axis(name, axis):
+    """The points of one axis: pairs of parameters to fix and the value to show.
+
+    Parameters
+    ----------
+    name : str
+        As the configuration has it.
+    axis : object
+        Values of a parameter, as a file has them.
+    """
+    if isinstance(axis, dict) and "relative_to" in axis:
+        unit = {key: value for key, value in axis.items() if key != "values"}
+        values = axis.get("values")
+        points = [{name: unit | {"value": value}} for value in values or ()]
+    elif isinstance(axis, dict):
+        values, points = list(axis), list(axis.values())
+    else:
+        values = axis if isinstance(axis, list) else []
+        points = [{name: value} for value in values]
+    if not points or not all(isinstance(point, dict) for point in points):
+        raise ConfigError(
+            f"sweep: the axis {name!r} is {axis!r}; it must be a list of values, a "
+            "mapping with relative_to and values, or points by their names with the "
+            "parameters of each, such as {few: {n_neighbors: 1}}"
+        )
+    return list(zip(map(dict, points), values or [], strict=True))
+
+
+def _label(name, swept):
+    point = ",".join(f"{axis}={value}" for axis, value in swept.items())
+    return f"{name}@{point}" if point else name

@@ -1,0 +1,69 @@
+"""An experiment with overrides that change what is compared is one of its own.
+
+It has a name, and with it a folder and a place in the tracker, that the experiment as
+it is written never writes to; its title says what was changed, and the experiment's own
+description, which speaks of other settings, is not shown.
+"""
+
+import hashlib
+import re
+from dataclasses import replace
+
+__all__ = ["as_variant"]
+
+#: Settings that do not decide which numbers come out.
+NOT_COMPARED = {
+    *("name", "title", "description", "figures", "tables", "published"),
+    *("jobs", "data", "tracking", "results"),
+}
+LONGEST = 60
+
+
+def as_variant(config, overrides):
+    """The configuration under a name of its own, where it compares something else.
+
+    Parameters
+    ----------
+    config : adakern_bench.config.schema.Config
+    overrides : sequence of str
+        All that the command line says, the experiment included.
+
+    Returns
+    -------
+    Config
+        With the overrides noted. A name among the overrides is kept as it is.
+    """
+    changes = [o for o in overrides if not o.startswith("experiment=")]
+    config = replace(config, experiment=config.name, overrides=changes)
+    # The last word on a setting counts, and the order of the settings does not.
+    telling = {change.partition("=")[0]: change for change in changes}
+    listed = sorted(c for c in telling.values() if _section(c) not in NOT_COMPARED)
+    if "name" in telling:
+        return replace(config, experiment=_experiment(overrides) or config.name)
+    if not listed:
+        return config
+    return replace(
+        config,
+        name=f"{config.name}~{_slug(listed)}",
+        title=f"{config.title} ({', '.join(listed)})",
+        description=f"The experiment {config.name}, changed: {', '.join(listed)}.",
+    )
+
+
+def _section(change):
+    return re.split(r"\W", change.lstrip("+~"))[0]
+
+
+def _experiment(overrides):
+    """The experiment that is asked for, whatever name its results are to have."""
+    asked = [o.partition("=")[2] for o in overrides if o.startswith("experiment=")]
+    return asked[-1] if asked else None
+
+
+def _slug(changes):
+    """Changes as a folder's name; where that loses something, with their hash."""
+    text = re.sub(r"[\[\]'\" ]", "", "~".join(changes))
+    slug = re.sub(r"[^\w.,=+~-]", "_", text)[:LONGEST]
+    if slug == text:
+        return slug
+    return f"{slug}-{hashlib.sha256(text.encode()).hexdigest()[:6]}"

@@ -1,0 +1,393 @@
+"""From the columns of files to the canonical table, and the check of its entry."""
+
+import inspect
+import re
+
+import numpy as np
+
+from adakern._utils.dotted import resolve
+from adakern_bench.data.errors import DatasetError, ParseError, TableMismatchError
+from adakern_bench.data.formulas import evaluate
+from adakern_bench.data.parsers import as_dates, format_of
+from adakern_bench.data.table import Table
+
+#: Functions that an entry may name.
+LOADERS = re.compile(
+    r"((sklearn|adakern)\.datasets(\.\w+)*|methods(\.\w+)+)\.(load|make|fetch)_\w+"
+)
+
+__all__ = ["check_table", "table_from_frames", "table_from_loader"]
+
+
+def table_from_frames(name, entry, frames):
+    """The table of an entry from the parsed frames of its files, in their order.
+
+    Parameters
+    ----------
+    name : str
+    entry : DatasetEntry
+    frames : list of pandas.DataFrame
+
+    Returns
+    -------
+    Table
+    """
+    import pandas as pd
+
+    if format_of(entry, entry.files[0]) == "libsvm":
+        frames = _of_one_width(frames)
+    frame = pd.concat([f.reset_index(drop=True) for f in frames], ignore_index=True)
+    is_test = np.repeat([file.test for file in entry.files], [len(f) for f in frames])
+
+    target = column(frame, entry.target, name, "target")
+    for rule, value in entry.test_where.items():
+        is_test |= (frame[column(frame, rule, name, "test_where")] == value).to_numpy()
+    dropped = {column(frame, c, name, "drop") for c in entry.drop}
+    groups = None
+    if entry.groups is not None:
+        groups = column(frame, entry.groups, name, "groups")
+    if entry.time is not None:
+        time = column(frame, entry.time, name, "time")
+        order = np.argsort(_numeric(frame[[time]], name).ravel(), kind="stable")
+        frame, is_test = frame.iloc[order], is_test[order]
+    features = [c for c in frame.columns if c != target and c not in dropped]
+    frame = _fill_blanks(_apply_codes(frame, entry, name), entry, name)
+
+    if entry.missing == "fill":
+        has_target = frame[target].notna().to_numpy()
+        frame, is_test = frame[has_target], is_test[has_target]
+    frame = _days(frame, entry, name)
+    categories = _categories(frame[features], entry)
+    X = _numeric(_coded(frame[features], categories), name)
+    y = _target_values(frame[target], entry, name)
+    keep = np.ones(len(X), dtype=bool)
+    if np.isnan(X).any() and entry.missing != "fill":
+        X, keep = _treat_missing(X, entry.missing, name)
+    X, y = X[keep], y[keep]
+    _check_features(X, name)
+    _check_finite(X[~np.isnan(X)] if entry.missing == "fill" else X, name)
+    if groups is not None:
+        groups = np.unique(frame[groups].to_numpy()[keep], return_inverse=True)[1]
+    return Table(
+        X=X,
+        y=y,
+        name=name,
+        task=entry.task,
+        feature_names=[_feature_name(c) for c in features],
+        groups=groups,
+        in_order_of_time=entry.time is not None,
+        test_rows=np.flatnonzero(is_test[keep]) if is_test.any() else None,
+        categories=categories,
+    )
+
+
+def _of_one_width(frames):
+    """Of LIBSVM files: an index that occurs in another file only stands for zeros."""
+    widest = max(frames, key=lambda frame: frame.shape[1]).columns
+    return [frame.reindex(columns=widest, fill_value=0.0) for frame in frames]
+
+
+def table_from_loader(name, entry, seed):
+    """The table that the entry's function returns (embedded sets, generators).
+
+    Parameters
+    ----------
+    name : str
+        Of the data set or column.
+    entry : DatasetEntry
+        What the registry says of the data set.
+    seed : int
+        Of the generator.
+    """
+    arguments = dict(entry.loader)
+    function = loader_function(arguments.pop("_target_"), name)
+    if "random_state" in inspect.signature(function).parameters:
+        arguments.setdefault("random_state", seed)
+    try:
+        result = function(**arguments)
+    except (TypeError, ValueError) as error:
+        raise DatasetError(f"{name}.loader: {error}") from error
+    if isinstance(result, tuple):
+        result = {"data": result[0], "target": result[1]}
+    X, y = np.asarray(result["data"]), np.asarray(result["target"])
+    _refuse_complex([X, y], name)
+    X = np.ascontiguousarray(X, dtype=np.float64)
+    _check_features(X, name)
+    _check_finite(X, name)
+    names = result.get("feature_names")
+    return Table(
+        X=X,
+        y=_labels(y, entry, name)
+        if entry.task == "classification"
+        else y.astype(np.float64),
+        name=name,
+        task=entry.task,
+        feature_names=[f"x{i}" for i in range(X.shape[1])]
+        if names is None
+        else [str(n) for n in names],
+        test_rows=result.get("test_rows"),
+    )
+
+
+def loader_function(target, name):
+    """The function behind a dotted name.
+
+    Parameters
+    ----------
+    target : str or int
+        As the entry has it.
+    name : str
+        Of the data set or column.
+    """
+    # A configuration may come from somebody else: it names data, and no command.
+    if not LOADERS.fullmatch(str(target)):
+        raise DatasetError(
+            f"{name}.loader: {target!r} cannot be used; functions load_..., make_... "
+            "of sklearn.datasets and adakern.datasets can, and those of the project's "
+            "folder methods/ (_target_: methods.mine.load_mine)."
+        )
+    try:
+        return resolve(str(target))
+    except (ImportError, AttributeError, ValueError) as error:
+        raise DatasetError(
+            f"{name}.loader: there is no function {target!r} ({error})."
+        ) from error
+
+
+def check_table(entry, table, fingerprint):
+    """Compare a table with what its entry states.
+
+    Parameters
+    ----------
+    entry : DatasetEntry
+    table : Table
+    fingerprint : str
+        That of the table.
+
+    Raises
+    ------
+    TableMismatchError
+        Naming everything that differs, the plainest fact first.
+    """
+    n, d = table.X.shape
+    n_test = 0 if table.test_rows is None else len(table.test_rows)
+    differ = []
+    for what, stated, seen in (
+        ("n (rows)", entry.n, n),
+        ("d (features)", entry.d, d),
+        ("n_test (published test rows)", entry.n_test, n_test),
+    ):
+        if stated is not None and stated != seen:
+            differ.append(f"{what} is {seen}, the entry says {stated}")
+    counts = {str(label): count for label, count in table.class_counts.items()}
+    for label, stated in entry.classes.items():
+        if counts.get(str(label), 0) != stated:
+            differ.append(
+                f"class {label} has {counts.get(str(label), 0)} rows, "
+                f"the entry says {stated}"
+            )
+    if entry.classes:
+        for label in sorted(set(counts) - {str(label) for label in entry.classes}):
+            differ.append(f"class {label} ({counts[label]} rows) is not in the entry")
+    if entry.fingerprint and entry.fingerprint != fingerprint:
+        differ.append(
+            f"the content fingerprint is {fingerprint}, "
+            f"the entry says {entry.fingerprint}"
+            + ("" if differ else ": some values differ at six significant digits")
+        )
+    if differ:
+        raise TableMismatchError(
+            f"the table of {table.name} is not the one of its entry: "
+            + "; ".join(differ)
+        )
+
+
+def column(frame, key, name, role):
+    """The column that an entry names by position or by name.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        As it was parsed.
+    key : str or int
+        Name or number of the column.
+    name : str
+        Of the data set or column.
+    role : str
+        What it is for, in the message.
+    """
+    columns = list(frame.columns)
+    if isinstance(key, str) and key in columns:
+        return key
+    # The keys of a mapping come back from JSON as words: "0" is a position too.
+    position = int(key) if str(key).lstrip("-").isdigit() else len(columns)
+    if -len(columns) <= position < len(columns):
+        return columns[position]
+    shown = ", ".join(str(c) for c in columns[:12]) + (", ..." * (len(columns) > 12))
+    raise ParseError(
+        f"{name}.{role}: no column {key!r}; the file has {len(columns)} columns: "
+        f"{shown}."
+    )
+
+
+def _apply_codes(frame, entry, name):
+    for key, codes in entry.codes.items():
+        words = column(frame, key, name, "codes")
+        unknown = set(frame[words].dropna()) - set(codes)
+        if unknown:
+            raise ParseError(
+                f"{name}.codes: column {key!r} also holds {sorted(map(str, unknown))}."
+            )
+        frame[words] = frame[words].map(codes)
+    return frame
+
+
+def _fill_blanks(frame, entry, name):
+    for key, formula in entry.fill.items():
+        blank = column(frame, key, name, "fill")
+        try:
+            frame[blank] = frame[blank].fillna(evaluate(formula, frame))
+        except Exception as error:
+            raise ParseError(f"{name}.fill: {key}: {formula!r}: {error}") from error
+    return frame
+
+
+def _days(frame, entry, name):
+    """Columns of dates as days since 1970."""
+    import pandas as pd
+
+    for key in entry.dates:
+        dates = column(frame, key, name, "dates")
+        values = as_dates(frame[dates].dropna())
+        if values.isna().any():
+            first = frame[dates].dropna()[values.isna()].iloc[0]
+            raise ParseError(f"{name}.dates: {first!r} in column {dates} is no date.")
+        days = (values - pd.Timestamp(0, tz="UTC")) / pd.Timedelta(days=1)
+        frame = frame.copy()
+        frame[dates] = days.reindex(frame.index)
+    return frame
+
+
+def _categories(features, entry):
+    """Feature -> its words, sorted, where the entry keeps words."""
+    if entry.words != "one-hot":
+        return {}
+    words = features.select_dtypes(exclude=["number", "bool"])
+    return {
+        _feature_name(c): sorted(map(str, words[c].dropna().unique())) for c in words
+    }
+
+
+def _feature_name(column):
+    """A column of a file without names goes by its position."""
+    return f"x{column}" if isinstance(column, int) else str(column)
+
+
+def _coded(features, categories):
+    """Words as their positions; they stand for no order."""
+    features = features.copy()
+    for name in features.columns:
+        if words := categories.get(_feature_name(name)):
+            codes = {word: i for i, word in enumerate(words)}
+            texts = features[name].map(str, na_action="ignore")
+            features[name] = texts.map(codes).astype(float)
+    return features
+
+
+def _refuse_complex(columns, name):
+    for values in columns:
+        if values.dtype.kind == "c":
+            raise ParseError(
+                f"{name}: complex numbers; a table holds real ones. Give the real and "
+                "the imaginary part, or modulus and angle, as columns of their own."
+            )
+
+
+def _numeric(features, name):
+    _refuse_complex([features[c] for c in features], name)
+    try:
+        return features.to_numpy(dtype=np.float64, na_value=np.nan)
+    except (TypeError, ValueError):
+        pass
+    words = [str(c) for c in features.select_dtypes(exclude="number").columns]
+    raise ParseError(
+        f"{name}: the columns {', '.join(words)} hold words; keep them with "
+        "words: one-hot, give them numbers with codes, or leave them out with drop."
+    )
+
+
+def _check_features(X, name):
+    if X.ndim != 2 or X.shape[1] == 0:
+        raise ParseError(
+            f"{name}: the table has no features, only the target; is the separator "
+            "right, and is drop?"
+        )
+
+
+def _check_finite(X, name):
+    if np.isfinite(X).all():
+        return
+    rows = np.flatnonzero(~np.isfinite(X.reshape(len(X), -1)).all(axis=1))
+    raise ParseError(
+        f"{name}: {len(rows)} rows hold NaN or infinite values, the first is row "
+        f"{rows[0]}; correct the data."
+    )
+
+
+def _target_values(values, entry, name):
+    if values.isna().any():
+        raise ParseError(
+            f"{name}: the target is missing in {values.isna().sum()} rows."
+        )
+    if entry.task == "classification":
+        _check_classes(values, name)
+        return _labels(values.to_numpy(), entry, name)
+    return _numeric(values.to_frame(), name).ravel()
+
+
+def _check_classes(values, name):
+    """A target that takes another value in most rows is no class."""
+    if values.dtype.kind != "f" or values.nunique() <= max(2, len(values) // 2):
+        return
+    if not (values == np.rint(values)).all():
+        raise ParseError(
+            f"{name}: the target takes {values.nunique()} different values in "
+            f"{len(values)} rows, such as {values.iloc[0]:g}; did you mean task: "
+            "regression?"
+        )
+
+
+#: From here on two neighbouring whole numbers can be one float64.
+LARGEST_WHOLE = 2**53
+
+
+def _labels(y, entry, name):
+    """Class labels as whole numbers where they are some, as words elsewhere."""
+    _refuse_complex([y], name)
+    if y.dtype.kind == "f" and (large := np.abs(y) >= LARGEST_WHOLE).any():
+        raise ParseError(
+            f"{name}: the class label {y[large][0]:g} is too large "
+            "for a number that tells it from its neighbours (2^53); is the target the "
+            "right column? Write such labels as words."
+        )
+    whole = y.dtype.kind in "fiub" and np.array_equal(y, np.rint(y))
+    if whole and (y <= np.iinfo(np.int64).max).all():
+        y = y.astype(np.int64)
+    if entry.labels:
+        renamed = {str(old): new for old, new in entry.labels.items()}
+        y = np.array([renamed.get(str(label), label) for label in y.tolist()])
+    return y if y.dtype.kind == "i" else y.astype(str)
+
+
+def _treat_missing(X, rule, name):
+    """(X, rows to keep) under the entry's rule for missing values."""
+    absent = np.isnan(X)
+    rows = absent.any(axis=1)
+    if rule == "drop-rows":
+        return X, ~rows
+    if rule == "mean":
+        return np.where(absent, np.nanmean(X, axis=0), X), np.ones(len(X), dtype=bool)
+    raise ParseError(
+        f"{name}: {rows.sum()} of {len(X)} rows have a missing value; set missing to "
+        "drop-rows or mean."
+    )

@@ -1,0 +1,117 @@
+"""Print what an entry may state about its table, ready to be pasted into its file.
+
+``python -m adakern_bench.data.describe NAME`` reads ``conf/dataset/NAME.yaml``, makes
+the table without checking it, and prints n, d, the class counts and the fingerprint.
+For a suite, ``describe conf/suite/NAME.yaml`` prints its CSV again, one line a set.
+"""
+
+import argparse
+import csv
+import dataclasses
+import sys
+from pathlib import Path
+
+from adakern._utils.hints import did_you_mean
+from adakern_bench.data.errors import DatasetError
+from adakern_bench.data.fetch import load_table
+from adakern_bench.data.registry import read_entry, read_suite
+from adakern_bench.data.suite import expand_suite
+
+__all__ = ["describe", "unchecked"]
+
+
+def unchecked(entry):
+    """The entry without what it states about the content of its table.
+
+    Parameters
+    ----------
+    entry : DatasetEntry
+        What the registry says of the data set.
+    """
+    return dataclasses.replace(
+        entry, n=None, d=None, n_test=None, classes={}, fingerprint=None
+    )
+
+
+def describe(table):
+    """The YAML lines that state the content of a table.
+
+    Parameters
+    ----------
+    table : Table
+
+    Returns
+    -------
+    str
+        Generated tables change with the seed: their lines hold no fingerprint.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from adakern.datasets import Table
+    >>> X, y = np.array([[1.0], [2.0]]), np.array([0, 1])
+    >>> print(describe(Table(X, y, "toy", "classification", ["x0"])))
+    n: 2
+    d: 1
+    classes: {0: 1, 1: 1}
+    fingerprint: "aab9a1fefacd8c0c49f82b47b2460bd1"
+    """
+    lines = [f"n: {table.X.shape[0]}", f"d: {table.X.shape[1]}"]
+    if table.test_rows is not None:
+        lines.append(f"n_test: {len(table.test_rows)}")
+    if table.class_counts:
+        counts = (f"{label}: {count}" for label, count in table.class_counts.items())
+        lines.append(f"classes: {{{', '.join(counts)}}}")
+    if table.provenance.get("source") != "generated":
+        lines.append(f'fingerprint: "{table.fingerprint}"')
+    return "\n".join(lines)
+
+
+def main(arguments=None):
+    """Command line.
+
+    Parameters
+    ----------
+    arguments : list of str, default=None
+        Of the command line.
+    """
+    parser = argparse.ArgumentParser(prog="adakern_bench.data.describe")
+    parser.add_argument("name", help="data set, or the path of its YAML file")
+    parser.add_argument("--mirror", help="folder with the files")
+    parser.add_argument("--cache", default="data/raw", help="folder of fetched files")
+    options = parser.parse_args(arguments)
+    path = Path(options.name)
+    if path.suffix != ".yaml":
+        path = Path("conf", "dataset", f"{options.name}.yaml")
+    try:
+        if path.parent.name == "suite":
+            return _describe_suite(path, options)
+        entry = unchecked(read_entry(path))
+        table = load_table(
+            path.stem, entry, cache_dir=options.cache, mirror=options.mirror
+        )
+    except FileNotFoundError:
+        names = sorted(file.stem for file in path.parent.glob("*.yaml"))
+        sys.exit(f"there is no {path}.{did_you_mean(path.stem, names)}")
+    except DatasetError as error:
+        sys.exit(str(error))
+    print(describe(table))
+
+
+def _describe_suite(path, options):
+    suite = read_suite(path)
+    with open(path.parent / suite.sets, newline="") as file:
+        rows = list(csv.DictReader(file))
+    writer = csv.DictWriter(sys.stdout, rows[0], lineterminator="\n")
+    writer.writeheader()
+    entries = expand_suite(suite, path.parent)
+    for row, (name, entry) in zip(rows, entries.items(), strict=True):
+        table = load_table(
+            name, unchecked(entry), cache_dir=options.cache, mirror=options.mirror
+        )
+        n, d = table.X.shape
+        writer.writerow(row | {"n": n, "d": d, "fingerprint": table.fingerprint})
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,61 @@
+"""Read entries from the files of ``conf/dataset/``."""
+
+from pathlib import Path
+
+from adakern_bench.data.entry import DatasetEntry, check_entry
+from adakern_bench.data.errors import DatasetError
+from adakern_bench.data.suite import Suite
+
+__all__ = ["read_entry", "read_suite"]
+
+
+def read_entry(path):
+    """The entry in one file, checked against the schema.
+
+    Needs OmegaConf (the extra ``workflow``).
+
+    Parameters
+    ----------
+    path : path-like
+        ``conf/dataset/<name>.yaml``; the name of the file is the name of the set.
+
+    Returns
+    -------
+    DatasetEntry
+
+    Raises
+    ------
+    DatasetError
+        For an unknown key, a wrong type or a value out of range.
+    """
+    path = Path(path)
+    entry = _read(path, DatasetEntry)
+    problems = check_entry(path.stem, entry)
+    if problems:
+        raise DatasetError(f"{path}:\n" + "\n".join(problems))
+    return entry
+
+
+def read_suite(path):
+    """The suite in one file of ``conf/suite/``; see :func:`read_entry`.
+
+    Parameters
+    ----------
+    path : path-like
+
+    Returns
+    -------
+    Suite
+    """
+    return _read(Path(path), Suite)
+
+
+def _read(path, schema):
+    from omegaconf import OmegaConf
+    from omegaconf.errors import OmegaConfBaseException
+
+    try:
+        schema = OmegaConf.structured(schema)
+        return OmegaConf.to_object(OmegaConf.merge(schema, OmegaConf.load(path)))
+    except OmegaConfBaseException as error:
+        raise DatasetError(f"{path}: {error}") from error

@@ -1,0 +1,122 @@
+"""Suites: one file that stands for the entries of many data sets."""
+
+import csv
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from adakern_bench.data.entry import DatasetEntry, SourceFile
+
+__all__ = ["Suite", "expand_suite", "suite_sets"]
+
+
+@dataclass
+class Suite:
+    """Data sets that come together, described once.
+
+    Attributes
+    ----------
+    name : str
+        The names of its data sets begin with it.
+    title : str
+    sets : str
+        CSV file beside the suite's own, one line a set: the column ``set`` names it,
+        the others hold what its entry states (``n``, ``d``, ``fingerprint``, ...; the
+        columns of ``drop`` with blanks between them; nothing where a cell is empty).
+    entry : DatasetEntry
+        What all sets have in common; ``{set}`` stands for the name of a set.
+    only : list of str
+        Only these sets; all where empty.
+    min_rows, max_rows : int or None
+        Only sets of so many rows.
+    """
+
+    name: str = ""
+    title: str = ""
+    sets: str = ""
+    entry: DatasetEntry = field(default_factory=DatasetEntry)
+    only: list[str] = field(default_factory=list)
+    min_rows: int | None = None
+    max_rows: int | None = None
+
+
+def suite_sets(suite, folder):
+    """What is known of the sets of a suite: their rows in its CSV, selected or not.
+
+    Parameters
+    ----------
+    suite : Suite
+    folder : path
+        Where its CSV lies.
+
+    Returns
+    -------
+    dict of str to dict
+        For each set the numbers and words that its entry states.
+    """
+    with open(Path(folder) / suite.sets, newline="") as file:
+        rows = list(csv.DictReader(file))
+    return {
+        row.pop("set"): {key: _stated(key, v) for key, v in row.items() if v}
+        for row in rows
+    }
+
+
+def _stated(key, value):
+    if key == "drop":
+        return [int(column) for column in value.split()]
+    return value if key == "fingerprint" else int(value)
+
+
+def expand_suite(suite, folder):
+    """The entries of the selected sets of a suite.
+
+    Parameters
+    ----------
+    suite : Suite
+    folder : path
+        Where its CSV lies.
+
+    Returns
+    -------
+    dict of str to DatasetEntry
+        Under the name ``<suite>-<set>``.
+
+    Raises
+    ------
+    KeyError
+        For a name in ``only`` that is none of the suite's.
+    """
+    known = suite_sets(suite, folder)
+    for name in suite.only:
+        if name not in known:
+            raise KeyError(name)
+    return {
+        f"{suite.name}-{name}": _entry(suite.entry, name, stated)
+        for name, stated in known.items()
+        if (not suite.only or name in suite.only)
+        and (suite.max_rows is None or stated["n"] <= suite.max_rows)
+        and (suite.min_rows is None or stated["n"] >= suite.min_rows)
+    }
+
+
+def _entry(template, name, stated):
+    return replace(
+        template,
+        title=template.title.format(set=name),
+        files=[_file(file, name) for file in template.files],
+        splits=_file(template.splits, name),
+        tuning_split=_file(template.tuning_split, name),
+        **stated,
+    )
+
+
+def _file(file, name):
+    if file is None:
+        return None
+    return SourceFile(
+        path=file.path.format(set=name),
+        urls=[url.format(set=name) for url in file.urls],
+        url_tried=file.url_tried,
+        test=file.test,
+        member=file.member,
+    )

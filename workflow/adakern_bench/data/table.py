@@ -1,0 +1,133 @@
+"""The canonical table that every data set becomes."""
+
+import json
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from adakern._utils.files import atomic_path
+from adakern_bench.data.errors import DatasetError
+from adakern_bench.data.fingerprint import content_fingerprint
+
+__all__ = ["Table"]
+
+
+@dataclass
+class Table:
+    """A data set in memory.
+
+    Attributes
+    ----------
+    X : float64 array of shape (n, d)
+        Features as distributed, not scaled: finite, or NaN for a gap that is to be
+        filled in the preparation. A feature of words holds their positions in
+        `categories`.
+    y : array of shape (n,)
+        Class labels (int64 or words), or float64 values for a regression.
+    name : str
+    task : {"classification", "regression"}
+    feature_names : list of str
+    groups : int64 array of shape (n,) or None
+        Rows with the same number belong together (a patient's recordings).
+    in_order_of_time : bool
+        Whether a row was observed no earlier than those before it.
+    test_rows : int64 array or None
+        Row numbers of the published test set.
+    categories : dict of str to list of str
+        Name of each feature of words -> the words.
+    published_splits : bool array of shape (n_splits, n) or None
+        True for the test rows of each published split.
+    tuning_rows : bool array of shape (n,) or None
+        True for the validation rows of the published tuning split.
+    provenance : dict
+        Where the rows came from: source, SHA-256 of the files' bytes, content
+        fingerprint, licence, citation.
+    """
+
+    X: np.ndarray
+    y: np.ndarray
+    name: str
+    task: str
+    feature_names: list[str]
+    groups: np.ndarray | None = None
+    test_rows: np.ndarray | None = None
+    published_splits: np.ndarray | None = None
+    tuning_rows: np.ndarray | None = None
+    in_order_of_time: bool = False
+    provenance: dict = field(default_factory=dict)
+    categories: dict = field(default_factory=dict)
+
+    @property
+    def fingerprint(self):
+        """Content fingerprint, see `content_fingerprint`."""
+        marks = [] if self.groups is None else [self.groups]
+        if self.test_rows is not None:
+            in_test = np.zeros(len(self.X), dtype=int)
+            in_test[self.test_rows] = 1
+            marks.append(in_test)
+        if self.published_splits is not None:
+            marks += list(self.published_splits)
+        if self.tuning_rows is not None:
+            marks.append(self.tuning_rows)
+        gaps = np.isnan(self.X)
+        marks += list(gaps[:, gaps.any(axis=0)].T)
+        return content_fingerprint(np.where(gaps, 0.0, self.X), self.y, marks)
+
+    @property
+    def class_counts(self):
+        """Rows of each class, {} for a regression."""
+        if self.task == "regression":
+            return {}
+        labels, counts = np.unique(self.y, return_counts=True)
+        return dict(zip(labels.tolist(), counts.tolist(), strict=True))
+
+    def save(self, path):
+        """Write the table to one .npz file, whole or not at all.
+
+        Parameters
+        ----------
+        path : path-like
+        """
+        arrays = {"X": self.X, "y": self.y}
+        for key in ("groups", "test_rows", "published_splits", "tuning_rows"):
+            if getattr(self, key) is not None:
+                arrays[key] = getattr(self, key)
+        described = {
+            "name": self.name,
+            "task": self.task,
+            "feature_names": list(self.feature_names),
+            "in_order_of_time": self.in_order_of_time,
+            "provenance": self.provenance,
+            "categories": self.categories,
+        }
+        with atomic_path(path) as partial, open(partial, "wb") as file:
+            np.savez(file, description=json.dumps(described), **arrays)
+
+    @classmethod
+    def load(cls, path):
+        """Read a table that `save` wrote.
+
+        Parameters
+        ----------
+        path : path-like
+
+        Returns
+        -------
+        Table
+
+        Raises
+        ------
+        DatasetError
+            If the file is no such table.
+        """
+        try:
+            with np.load(path, allow_pickle=False) as stored:
+                arrays = {key: stored[key] for key in stored.files}
+            described = json.loads(str(arrays.pop("description")))
+            return cls(**arrays, **described)
+        except FileNotFoundError:
+            raise
+        except Exception as error:
+            raise DatasetError(
+                f"{path} is not a whole table ({error}); remove it and make it again."
+            ) from error

@@ -1,0 +1,138 @@
+"""One colour and one marker for each method, the same in every figure of a report.
+
+The colour tells the family, the marker the method within it.
+"""
+
+from typing import NamedTuple
+
+from adakern._utils.dotted import resolve
+from adakern_bench.config.sweeps import base_name
+
+__all__ = ["FAMILIES", "Style", "families_of", "method_styles", "swatch"]
+
+#: Family -> colour: Okabe and Ito's, told apart by colour-blind readers too; all are
+#: readable on white and on near-black.
+FAMILIES = {
+    "adaptive": "#d55e00",
+    "DANK": "#0072b2",
+    "KNPL": "#56b4e9",
+    "LAB RBF": "#009e73",
+    "Nyström": "#cc79a7",
+    "multiple kernels": "#e69f00",
+    "other rivals": "#8c6d31",
+    "scikit-learn": "#7f7f7f",
+}
+_ROOMS = {
+    "adaptive": "adaptive",
+    "dank": "DANK",
+    "knpl": "KNPL",
+    "lab": "LAB RBF",
+    "nystrom": "Nyström",
+}
+_MARKERS = "osD^vP*X<>phd8"
+#: Where a family has more methods than there are markers, its colour gets darker.
+_SHADES = (1.0, 0.72, 0.52, 0.38)
+
+
+class Style(NamedTuple):
+    """How a method is drawn."""
+
+    colour: str
+    marker: str
+    family: str
+
+
+def families_of(methods):
+    """Method -> family, from the classes that the configuration names.
+
+    Parameters
+    ----------
+    methods : mapping of str to mapping
+        The configuration's section ``method``.
+
+    Returns
+    -------
+    dict of str to str
+    """
+    return {name: _family(list(_targets(entry))) for name, entry in methods.items()}
+
+
+def _targets(node):
+    if isinstance(node, dict):
+        if isinstance(node.get("_target_"), str):
+            yield node["_target_"]
+        node = list(node.values())
+    if isinstance(node, (list, tuple)):
+        for item in node:
+            yield from _targets(item)
+
+
+def _family(targets):
+    # A pipeline belongs to the family of the adakern estimator inside it.
+    ours = [target for target in targets if target.startswith("adakern.")]
+    if ours:
+        room, *rest = resolve(ours[0]).__module__.split(".")[1:]
+        if room in _ROOMS:
+            return _ROOMS[room]
+        return "multiple kernels" if "mkl" in "".join(rest) else "other rivals"
+    is_sklearn = any(target.startswith("sklearn.") for target in targets)
+    return "scikit-learn" if is_sklearn else "other rivals"
+
+
+def method_styles(names, families=None):
+    """A style for each method; no two methods share both colour and marker.
+
+    Parameters
+    ----------
+    names : iterable of str
+        All methods of the report; the points of a sweep are methods too.
+    families : mapping of str to str, default=None
+        As `families_of` gives it; a method without one counts as another rival.
+
+    Examples
+    --------
+    >>> from adakern_bench.report.palette import method_styles
+    >>> styles = method_styles(["dank", "dank@tau=0"], {"dank": "DANK"})
+    >>> styles["dank"]
+    Style(colour='#0072b2', marker='o', family='DANK')
+    >>> styles["dank@tau=0"].marker
+    's'
+    """
+    styles, taken = {}, dict.fromkeys(FAMILIES, 0)
+    for name in sorted(set(names)):
+        family = (families or {}).get(base_name(name), "other rivals")
+        shade, marker = divmod(taken[family], len(_MARKERS))
+        taken[family] += 1
+        colour = _darker(FAMILIES[family], _SHADES[shade % len(_SHADES)])
+        styles[name] = Style(colour, _MARKERS[marker], family)
+    return styles
+
+
+def _darker(colour, share):
+    channels = (int(colour[i : i + 2], 16) for i in (1, 3, 5))
+    return "#" + "".join(f"{round(channel * share):02x}" for channel in channels)
+
+
+def swatch(style):
+    """The marker as a small inline SVG, for tables.
+
+    Parameters
+    ----------
+    style : Style
+        Colour and marker.
+    """
+    from matplotlib.markers import MarkerStyle  # the tracker does without it
+
+    marker = MarkerStyle(style.marker)
+    path = marker.get_path().transformed(marker.get_transform())
+    letters = {1: "M", 2: "L", 3: "Q", 4: "C", 79: "Z"}
+    parts = [
+        letters[int(code)]
+        + (" ".join(f"{v:.3g}" for v in points) if code != 79 else "")
+        for points, code in path.iter_segments(curves=True)
+    ]
+    return (
+        '<svg class="swatch" aria-hidden="true" viewBox="-.75 -.75 1.5 1.5">'
+        f'<path transform="scale(1,-1)" fill="{style.colour}" d="{"".join(parts)}"/>'
+        "</svg>"
+    )

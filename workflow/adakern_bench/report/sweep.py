@@ -1,0 +1,257 @@
+"""Figures and tables of a sweep, from the records alone; usable from YAML.
+
+figures:
+  tau:
+    function: adakern_bench.report.sweep.plot_sweep
+    params: {x: tau, y: [accuracy, rank]}
+"""
+
+import matplotlib
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+
+from adakern.evaluation import MAIN_METRIC, METRICS
+from adakern_bench.report.figures import STYLE, colour
+from adakern_bench.report.tables import LABELS, SCALES
+
+__all__ = ["growth", "plot_sweep", "sweep_table"]
+
+_SCORES = {metric for metrics in METRICS.values() for metric in metrics}
+
+
+def plot_sweep(records, x, y=None, log=(), columns=()):
+    """Scores and costs against the swept value, means with one standard deviation.
+
+    One column of panels for each data set, one row for each quantity, one line for each
+    method; where there is one method alone, one panel with a line for each data set.
+    What has no number on the x axis, such as a method that is not swept or the point
+    "svm" of an axis in units of C^2, is a dashed horizontal line.
+
+    Parameters
+    ----------
+    records : DataFrame
+        One row per solve, as in ``records.parquet``.
+    x : str or list of str
+        The swept parameter, ``train_rows`` for the size of the training part; several
+        names that mean the same (``[max_support, n_centers]``) share the axis.
+    y : str or list of str, default=None
+        Metrics of the test part ("accuracy"), or other numbers of a record ("rank",
+        "fit_seconds", "train_accuracy"); the main metric of the task by default.
+    log : list of str, default=()
+        Quantities with a logarithmic axis. A swept parameter has one where its largest
+        value is more than twenty times its smallest.
+    columns : str or list of str, default=()
+        Further swept parameters, whose values have panels of their own; what is not
+        swept over them is in each of these.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+
+    Raises
+    ------
+    ValueError
+        If the records have no such column.
+    """
+    points = _in_one_panel(_points(records, x, _names(columns)))
+    quantities = _quantities(records, y)
+    panels = list(points["panel"].unique())
+    colours = {line: colour(k) for k, line in enumerate(points["line"].unique())}
+    with matplotlib.rc_context(STYLE):
+        figure = Figure(
+            figsize=(0.8 + 3.4 * len(panels), 0.8 + 2.6 * len(quantities)),
+            layout="constrained",
+        )
+        axes = figure.subplots(
+            len(quantities), len(panels), squeeze=False, sharey="row", sharex="col"
+        )
+        for row, (quantity, column) in zip(axes, quantities.items(), strict=True):
+            for axis, panel in zip(row, panels, strict=True):
+                here = points[points["panel"] == panel].dropna(subset=column)
+                scaled = here[column].astype(float) * SCALES.get(quantity, 1)
+                _draw_lines(axis, here.assign(y=scaled), colours)
+                axis.set_xscale(*_scale(here["x"]))
+                if quantity in log:
+                    axis.set_yscale("log")
+            row[0].set_ylabel(LABELS.get(quantity, quantity))
+        for axis, panel in zip(axes[0], panels, strict=True):
+            axis.set_title(panel, fontsize=9, fontweight="bold")
+        figure.supxlabel(" / ".join(_names(x)), fontsize=9)
+        handles = {
+            handle.get_label(): handle
+            for axis in axes.flat
+            for handle in axis.get_legend_handles_labels()[0]
+        }
+        figure.legend(
+            handles.values(),
+            handles.keys(),
+            loc="outside upper center",
+            ncols=min(4, len(handles)),
+            frameon=False,
+        )
+    return figure
+
+
+def _draw_lines(axis, points, colours):
+    """Means over the repeats, of column ``y``."""
+    for line, part in points.groupby("line", sort=False):
+        flat = part[part["x"].isna()]
+        for label, values in flat.groupby("level")["y"]:
+            name = line if not label else f"{line}, {label}"
+            axis.axhline(values.mean(), color=colours[line], ls="--", lw=1, label=name)
+        curve = part.dropna(subset="x").groupby("x")["y"].agg(["mean", "std"])
+        if len(curve):
+            low, high = (curve["mean"] + s * curve["std"].fillna(0) for s in (-1, 1))
+            axis.plot(curve["mean"], "o-", ms=3, color=colours[line], label=line)
+            axis.fill_between(curve.index, low, high, color=colours[line], alpha=0.12)
+
+
+def _scale(x):
+    """Arguments of ``set_xscale``: logarithmic for a wide range, zero in its place."""
+    positive = x[x > 0]
+    if not len(positive) or positive.max() <= 20 * positive.min():
+        return ("linear",)
+    return ("log",) if (x.dropna() > 0).all() else ("symlog",)
+
+
+def sweep_table(records, y=None):
+    """Mean and standard deviation of scores and costs at each point of the sweeps.
+
+    Parameters
+    ----------
+    records : DataFrame
+    y : str or list of str, default=None
+        As in :func:`plot_sweep`.
+
+    Returns
+    -------
+    DataFrame
+        One row for each data set, method and point: ``n`` solves that finished, and
+        ``<quantity>_mean`` and ``<quantity>_std``.
+    """
+    quantities = _quantities(records, y)
+    swept = [name for name in records if name.startswith("sweep_")]
+    solved = records[records["status"] == "ok"]
+    groups = solved.groupby(
+        ["base_dataset", "base_method", *swept], sort=False, dropna=False
+    )
+    table = groups.size().rename("n").to_frame()
+    for quantity, column in quantities.items():
+        values = groups[column]
+        table[f"{quantity}_mean"] = values.mean().astype(float)
+        table[f"{quantity}_std"] = values.std().astype(float)
+    shown = {name: name.removeprefix("sweep_") for name in swept}
+    shown |= {"base_dataset": "dataset", "base_method": "method"}
+    return table.reset_index().rename(columns=shown)
+
+
+def growth(records, x, y, smallest=0):
+    """Exponent p of ``y = c x^p`` for each method, by least squares on the logarithms.
+
+    Parameters
+    ----------
+    records : DataFrame
+    x : str or list of str
+        As in :func:`plot_sweep`.
+    y : str or list of str
+        Quantities, such as "fit_seconds".
+    smallest : float, default=0
+        Points below it are left out where two or more are left: small fits are all
+        start-up.
+
+    Returns
+    -------
+    DataFrame
+        dataset, method, quantity, exponent, and the range of x that it was fitted on.
+    """
+    points = _points(records, x).dropna(subset="x")
+    rows = []
+    for (panel, line), part in points.groupby(["panel", "line"], sort=False):
+        for quantity, column in _quantities(records, y).items():
+            curve = part.groupby("x")[column].mean().astype(float)
+            curve = curve[curve > 0]
+            large = curve[curve.index >= smallest]
+            curve = large if len(large) > 1 else curve
+            if len(curve) < 2:
+                continue
+            slope = np.polyfit(np.log(curve.index.to_numpy()), np.log(curve), 1)[0]
+            rows.append(
+                {
+                    "dataset": panel,
+                    "method": line,
+                    "quantity": quantity,
+                    "exponent": slope,
+                    "smallest": curve.index.min(),
+                    "largest": curve.index.max(),
+                }
+            )
+    return pd.DataFrame(rows)
+
+
+def _points(records, x, columns=()):
+    """Finished solves with the panel, line and place on the x axis of each."""
+    # Of several axes, one for each method, an override may have left some out.
+    x = [name for name in _names(x) if f"sweep_{name}" in records] or _names(x)
+    for name in (*x, *columns):
+        if f"sweep_{name}" not in records:
+            swept = [n.removeprefix("sweep_") for n in records if n[:6] == "sweep_"]
+            raise ValueError(
+                f"nothing is swept over {name!r}; the records have "
+                f"{', '.join(swept) or 'no sweep'}"
+            )
+    solved = records[records["status"] == "ok"]
+    values = solved[[f"sweep_{name}" for name in x]].bfill(axis=1).iloc[:, 0]
+    number = pd.to_numeric(values, errors="coerce").astype(float)
+    words = (number.isna() & values.notna()).astype(bool)
+    hidden = (*x, *columns)
+    points = solved.assign(
+        x=number,
+        level=values.astype(object).where(words, "").astype(str),
+        panel=solved["dataset"].map(lambda name: _without(name, hidden)),
+        line=solved["method"].map(lambda name: _without(name, hidden)),
+    )
+    for name in columns:
+        points = _in_panels(points, name)
+    return points
+
+
+def _in_panels(points, name):
+    """A panel for each value of a swept parameter; the rest is in all of them."""
+    value = points[f"sweep_{name}"]
+    panels = [
+        points[value.isna() | (value == one)].assign(
+            panel=lambda part, one=one: part["panel"] + f", {name} = {one}"
+        )
+        for one in value.dropna().unique()
+    ]
+    return pd.concat(panels, ignore_index=True)
+
+
+def _in_one_panel(points):
+    """A line for each data set, where there is one method alone."""
+    if points["line"].nunique() > 1:
+        return points
+    return points.assign(line=points["panel"], panel=points["line"])
+
+
+def _without(name, axes):
+    """The name of a data set or method less the axes that the figure shows."""
+    base, _, point = name.partition("@")
+    others = [part for part in point.split(",") if part.partition("=")[0] not in axes]
+    return f"{base}@{','.join(others)}" if any(others) else base
+
+
+def _names(x):
+    return [x] if isinstance(x, str) else list(x)
+
+
+def _quantities(records, y):
+    """Quantity -> column of the records."""
+    if y is None:
+        y = [MAIN_METRIC[task] for task in sorted(records["task"].unique())]
+    columns = {q: f"test_{q}" if q in _SCORES else q for q in _names(y)}
+    for quantity, column in columns.items():
+        if column not in records:
+            raise ValueError(f"the records hold no {quantity!r}")
+    return columns

@@ -1,0 +1,88 @@
+"""Numbers and texts as a report and a terminal show them."""
+
+import re
+
+from markupsafe import Markup
+
+__all__ = ["duration", "links", "ordinal", "printable"]
+
+#: Characters that command a terminal or turn the direction of writing.
+COMMANDS = {
+    *range(32),
+    *range(0x7F, 0xA0),
+    *range(0x202A, 0x202F),
+    *range(0x2066, 0x206A),
+} - {9, 10}
+
+
+def duration(seconds):
+    """Seconds as people say them.
+
+    >>> from adakern_bench.report.wording import duration
+    >>> duration(3.14159), duration(3), duration(75), duration(7300)
+    ('3.1 s', '3 s', '1 min 15 s', '2 h 2 min')
+
+    Parameters
+    ----------
+    seconds : float
+        How long it took.
+    """
+    if seconds < 60:
+        return f"{seconds} s" if isinstance(seconds, int) else f"{seconds:.1f} s"
+    if seconds < 3600:
+        minutes, rest = divmod(round(seconds), 60)
+        return f"{minutes} min {rest} s"
+    hours, minutes = divmod(round(seconds / 60), 60)
+    return f"{hours} h {minutes} min"
+
+
+def printable(text):
+    r"""Text from outside (an error's message) without what a terminal would obey.
+
+    >>> from adakern_bench.report.wording import printable
+    >>> printable("red: \x1b[31m") == "red: \N{REPLACEMENT CHARACTER}[31m"
+    True
+
+    Parameters
+    ----------
+    text : str
+        To be shown.
+    """
+    if not isinstance(text, str):
+        return text
+    return text.translate(dict.fromkeys(COMMANDS, "\N{REPLACEMENT CHARACTER}"))
+
+
+def ordinal(n):
+    """
+    >>> from adakern_bench.report.wording import ordinal
+    >>> [ordinal(n) for n in (1, 2, 3, 4, 11, 22)]
+    ['1st', '2nd', '3rd', '4th', '11th', '22nd']
+
+    Parameters
+    ----------
+    n : int
+        Positive.
+    """
+    endings = {1: "st", 2: "nd", 3: "rd"}
+    ending = "th" if 11 <= n % 100 <= 13 else endings.get(n % 10, "th")
+    return f"{n}{ending}"
+
+
+def links(text):
+    """Text with its http and https addresses, and no others, made links.
+
+    >>> from adakern_bench.report.wording import links
+    >>> str(links("see https://jmlr.org/x.html, <b>"))
+    'see <a href="https://jmlr.org/x.html">https://jmlr.org/x.html</a>, &lt;b&gt;'
+
+    Parameters
+    ----------
+    text : str
+        To be shown.
+    """
+    parts = re.split(r"(https?://[^\s<>\"]*[^\s<>\".,;:)])", str(text))
+    return Markup("").join(
+        Markup('<a href="{0}">{0}</a>').format(part) if i % 2 else part
+        for i, part in enumerate(parts)
+    )
