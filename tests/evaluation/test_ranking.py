@@ -1,11 +1,11 @@
-"""Leaderboards against other computations of the same."""
+"""Ranks and ratings against other computations of the same."""
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import stats
 from scipy.optimize import minimize
-from scipy.stats import rankdata
 
 from adakern.evaluation import (
     bootstrap_elo,
@@ -13,6 +13,8 @@ from adakern.evaluation import (
     mean_ranks,
     normalised_errors,
     pareto_front,
+    rank_methods,
+    ranks_by_dataset,
     win_matrix,
     wins,
 )
@@ -58,6 +60,57 @@ def test_a_failed_cell_has_the_worst_rank():
     assert mean_ranks(scores).tolist() == [2, 4, 1, 4]
     assert wins(np.full((1, 3), np.nan)).tolist() == [0, 0, 0]
     assert normalised_errors([[1.0, np.nan, 2.0]]).tolist() == [[0, 1, 1]]
+    ranking = rank_methods([[0.9, 0.8, np.nan]] * 5)
+    assert ranking.average_ranks.tolist() == [1, 2, 3]
+    assert "without a result, ranked last: 5" in ranking.note
+
+
+def test_scores_that_differ_by_rounding_are_tied():
+    """0.73 + 0.0307... and its neighbour in floating point print alike."""
+    first, second = 0.7307692307692308, 0.7307692307692307
+    assert first > second
+    assert ranks_by_dataset([[first, second, 0.7]]).tolist() == [[1.5, 1.5, 3]]
+    assert wins([[first, second]]).tolist() == [0.5, 0.5]
+    assert win_matrix([[first, second]])[0, 1] == 0.5
+    assert normalised_errors([[second, first, 1.0]]).tolist() == [[0, 0, 1]]
+    tiny = np.array([[1e-12, 2e-12, 2e-12 * (1 + 1e-15)]])
+    assert ranks_by_dataset(tiny, greater_is_better=False).tolist() == [[1, 2.5, 2.5]]
+
+
+def test_friedman_is_scipys_and_the_distance_demsars():
+    scores = draw((14, 4, 0))
+    ranking = rank_methods(scores)
+    reference = stats.friedmanchisquare(*scores.T)
+    assert ranking.statistic == pytest.approx(reference.statistic)
+    assert ranking.pvalue == pytest.approx(reference.pvalue)
+    assert ranking.n_datasets == 14 and ranking.note == ""
+    # Demsar 2006, table 5: q_0.05 = 2.569 for four methods; 14 data sets: CD 1.25.
+    distance = ranking.critical_distance
+    assert distance == pytest.approx(2.569 * np.sqrt(4 * 5 / (6 * 14)), abs=1e-3)
+
+
+def test_the_distance_parts_the_methods_that_nemenyis_test_parts():
+    scikit_posthocs = pytest.importorskip("scikit_posthocs")
+    scores = draw((18, 4, 5)) + np.array([1.5, 0.5, 0, 0])
+    ranking = rank_methods(scores)
+    pvalues = scikit_posthocs.posthoc_nemenyi_friedman(scores).to_numpy()
+    gaps = np.abs(np.subtract.outer(ranking.average_ranks, ranking.average_ranks))
+    np.testing.assert_array_equal(gaps > ranking.critical_distance, pvalues < 0.05)
+    assert (pvalues < 0.05).any() and (pvalues[np.triu_indices(4, 1)] >= 0.05).any()
+
+
+@pytest.mark.parametrize("shape", [(5, 2), (4, 4), (0, 3)])
+def test_too_little_for_friedman_is_said(shape):
+    ranking = rank_methods(np.random.default_rng(0).normal(size=shape))
+    assert np.isnan([ranking.pvalue, ranking.critical_distance]).all()
+    assert "no Friedman test" in ranking.note
+    assert np.isfinite(ranking.average_ranks).all() == (shape[0] > 0)
+
+
+def test_all_tied_is_no_difference():
+    ranking = rank_methods(np.ones((5, 3)))
+    assert (ranking.statistic, ranking.pvalue) == (0, 1)
+    np.testing.assert_array_equal(ranking.average_ranks, [2, 2, 2])
 
 
 @settings(max_examples=25)
@@ -83,7 +136,7 @@ def test_elo_knows_only_who_beats_whom():
     scores = draw((10, 4, 3))
     np.testing.assert_allclose(
         elo_ratings(win_matrix(scores)),
-        elo_ratings(win_matrix(rankdata(scores, axis=1))),
+        elo_ratings(win_matrix(stats.rankdata(scores, axis=1))),
     )
 
 
@@ -123,3 +176,5 @@ def test_normalised_errors_by_hand():
     ]
     with pytest.raises(ValueError, match="data sets, methods"):
         mean_ranks([1.0, 2.0])
+    with pytest.raises(ValueError, match="alpha=0"):
+        rank_methods(np.ones((5, 3)), alpha=0)
