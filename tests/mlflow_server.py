@@ -13,7 +13,7 @@ __all__ = ["free_port", "serve", "start_logging"]
 
 LOG = """
 import json, sys
-from adakern_bench.tracking.log import log_records
+from adakern_bench.tracking.track import log_records
 records = json.load(open(sys.argv[1]))
 log_records(records, experiment="demo", tracking_uri=sys.argv[2])
 """

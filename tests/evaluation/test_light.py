@@ -26,5 +26,5 @@ def test_plain_arrays_need_no_pandas():
 
 def test_the_tracker_is_imported_where_mlflow_is_not():
     pytest.importorskip("omegaconf")
-    code = f"{CODE}import adakern_bench.tracking.log"
+    code = f"{CODE}import adakern_bench.tracking.track"
     subprocess.run([sys.executable, "-c", code], check=True)

@@ -15,7 +15,7 @@ from adakern_bench.config.plan import plan_from_snakemake
 from adakern_bench.data import DatasetEntry, DatasetError, check_entry, load_table
 from adakern_bench.report.wording import printable
 from adakern_bench.runtime.dotted import estimator_class
-from adakern_bench.tracking.store import lock
+from adakern_bench.tracking.track import lock
 
 COMMAND = "touch bomb"
 HOSTILE = {
