@@ -130,13 +130,14 @@ def rank(frame):
 def _rank_task(task, runs):
     metric = MAIN_METRIC[task]
     scores = by_dataset(runs.reindex(columns=runs.columns.union([f"test_{metric}"])))
-    return rank_table(task, metric, scores)
+    finished = runs[runs["status"] == "ok"].groupby("method")["dataset"].nunique()
+    share = finished.reindex(scores.columns, fill_value=0) / len(scores)
+    return rank_table(task, metric, scores, scores.columns[share < 0.5])
 
 
-def rank_table(task, metric, scores):
+def rank_table(task, metric, scores, seldom=()):
     """Ranks from scores with a row a data set and a column a method."""
-    seldom = scores.columns[scores.notna().mean() < 0.5]
-    ranked = scores.drop(columns=seldom)
+    ranked = scores.drop(columns=list(seldom))
     greater = {"greater_is_better": GREATER_IS_BETTER[metric]}
     ranking = rank_methods(ranked, **greater)
     of_method = {"index": ranked.columns}

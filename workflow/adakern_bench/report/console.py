@@ -51,7 +51,7 @@ def print_table(out, stream=None, width=None):
         comparisons.append((grid, ranked, tests))
     best = "bold" if bold else "*"
     print(
-        f"\n{best} best of the column; {MARK} significantly worse than it. "
+        f"\n{best} best of the column; {MARK} significantly worse. "
         "Time: search and fit, total.\n",
         file=stream,
     )

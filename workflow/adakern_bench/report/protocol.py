@@ -34,8 +34,8 @@ def protocol_in_words(config):
     if search.get("folds"):
         words.append(_tuning_in_words(protocol, search))
     words.append(
-        "All methods see the same splits. Tests are two-sided, over the repeats that both "
-        f"methods finished; significant is what is so by {RULE}."
+        "All methods see the same splits. Tests are two-sided, over the repeats that "
+        f"both methods finished; significant is what is so by {RULE}."
     )
     return words
 

@@ -33,7 +33,7 @@ def natural(name):
     ['dank', 'dank@eta=1e-05', 'dank@eta=0.5', 'dank@eta=10']
     """
     parts = re.split(r"(\d+(?:\.\d+)?(?:e[-+]?\d+)?)", str(name))
-    return [float(part) if i % 2 else part for i, part in enumerate(parts)]
+    return tuple(float(part) if i % 2 else part for i, part in enumerate(parts))
 
 
 def duration(seconds):

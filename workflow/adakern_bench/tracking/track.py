@@ -344,7 +344,7 @@ def _text(value):
 
 
 def _metrics(record):
-    """Scores and costs; MLflow shows sections by the alphabet, so "test" comes first."""
+    """Scores and costs; MLflow sorts sections by the alphabet: "test" comes first."""
     metrics = {
         f"{split}/{metric}": value
         for split, scores in (record.get("metrics") or {}).items()
