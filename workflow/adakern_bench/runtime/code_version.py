@@ -283,7 +283,8 @@ def _source(top):
         return None
     path = Path(spec.origin)
     installed = {"site-packages", "dist-packages"} & set(path.parts)
-    return None if installed and top != "adakern" else path
+    ours = ("adakern", "adakern_bench")
+    return None if installed and top not in ours else path
 
 
 @cache

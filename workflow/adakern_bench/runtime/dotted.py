@@ -49,7 +49,7 @@ def estimator_class(dotted):
 
 @cache
 def _may_be_imported(top):
-    if top in ("adakern", OWN_METHODS):
+    if top in ("adakern", "adakern_bench", OWN_METHODS):
         return True
     spec = find_spec(top) if top else None
     if spec is None:
