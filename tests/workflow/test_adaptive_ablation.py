@@ -8,7 +8,7 @@ from sklearn.datasets import load_diabetes, load_iris
 import adaptive_ablation as script
 from adakern import AdaptiveKernelClassifier, AdaptiveKernelRegressor
 from adakern_bench.data import Table
-from adakern_bench.stages.prepare import prepare
+from adakern_bench.records.prepare import prepare
 
 MEMBERS = ["linear", "laplacian", "extra-trees", "boosting"]
 CASES = {

@@ -10,7 +10,7 @@ from adakern_bench.cli.main import main
 from adakern_bench.cli.progress import Work, follow, sizes_of
 from adakern_bench.cli.run import snakemake_command, start
 from adakern_bench.config.plan import load_plan
-from adakern_bench.stages.compare import compare
+from adakern_bench.report.compare import compare
 from record_factory import demo_records, write_records
 
 TALK = """

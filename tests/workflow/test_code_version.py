@@ -10,7 +10,8 @@ import pytest
 
 import adakern
 import adakern_bench
-from adakern_bench.runtime import code_version as module
+from adakern_bench.config import code_version as module
+from adakern_bench.paths import SCRIPTS
 
 PACKAGES = {p.__name__: Path(p.__file__).parent for p in (adakern, adakern_bench)}
 KNPL = "adakern.KNPLClassifier"
@@ -18,8 +19,7 @@ NYSTROM = "adakern.nystrom.NystromKernelSelector"
 UNIFORM = "adakern.baselines.uniform_mkl.UniformMKLClassifier"
 NETWORK = "adakern.baselines.ResNetRegressor"
 SVC = "sklearn.svm.SVC"
-SOLVE = "adakern_bench.stages.solve.run"
-SEARCH = "adakern_bench.stages.search.run"
+SOLVE, SEARCH = SCRIPTS / "solve.py", SCRIPTS / "search.py"
 NAMES = (KNPL, NYSTROM, UNIFORM, NETWORK, SVC, SOLVE, SEARCH)
 
 
@@ -81,7 +81,7 @@ def edit(path):
         ("adakern/baselines/uniform_mkl.py", {UNIFORM}),
         ("adakern_bench/config/validate.py", set()),
         ("adakern_bench/report/page.py", set()),
-        ("adakern_bench/stages/prepare.py", {SOLVE, SEARCH}),
+        ("adakern_bench/records/prepare.py", {SOLVE, SEARCH}),
         ("adakern_bench/tracking/log.py", set()),
         ("adakern/evaluation/metrics.py", {SOLVE}),
         ("adakern/_utils/files.py", {SOLVE, SEARCH}),

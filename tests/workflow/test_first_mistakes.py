@@ -14,9 +14,9 @@ from adakern_bench.config.compose import CONF, ConfigError
 from adakern_bench.config.plan import load_plan
 from adakern_bench.data import DatasetEntry, ParseError, SourceFile, load_table
 from adakern_bench.data.describe import main as describe
+from adakern_bench.report.compare import main as compare
 from adakern_bench.report.protocol import protocol_in_words
-from adakern_bench.stages.compare import main as compare
-from adakern_bench.stages.track import main as track
+from adakern_bench.tracking.track import main as track
 
 REPOSITORY = Path(__file__).parents[2]
 

@@ -2,8 +2,8 @@
 
 import pytest
 
+from adakern_bench.report.compare import compare
 from adakern_bench.report.page import report
-from adakern_bench.stages.compare import compare
 from record_factory import make_record, write_records
 
 METHODS = [f"method-{letter}" for letter in "abcdef"]

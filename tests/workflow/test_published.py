@@ -2,11 +2,11 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from adakern_bench.stages import views
 
 from adakern.evaluation import GREATER_IS_BETTER
+from adakern_bench.report.compare import QUANTITIES, compare
 from adakern_bench.report.published import COLUMNS, load_published
-from adakern_bench.stages import views
-from adakern_bench.stages.compare import QUANTITIES, compare
 from record_factory import make_record, write_records
 
 PUBLISHED = Path(__file__).parents[2] / "data" / "published"

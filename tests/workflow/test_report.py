@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 
 from adakern_bench.config.compose import load_config
 from adakern_bench.config.validate import CHOICES
+from adakern_bench.report.compare import compare
 from adakern_bench.report.curves import read_search, search_curves
 from adakern_bench.report.figures import (
     _pareto,
@@ -27,7 +28,6 @@ from adakern_bench.report.palette import FAMILIES, families_of, method_styles
 from adakern_bench.report.protocol import protocol_in_words
 from adakern_bench.report.standings import standings
 from adakern_bench.report.tables import comparison_grids, display, read_tables
-from adakern_bench.stages.compare import compare
 from record_factory import demo_records, failed, make_record, write_records
 
 PUBLISHED = Path(__file__).parents[2] / "data/published/dank_uci_classification.csv"

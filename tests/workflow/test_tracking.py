@@ -10,13 +10,13 @@ import pytest
 from mlflow import MlflowClient
 from mlflow.entities import ViewType
 
-from adakern_bench.stages.track import main, rebuild
 from adakern_bench.tracking import store
 from adakern_bench.tracking.log import (
     log_records,
     log_summary,
     prune,
 )
+from adakern_bench.tracking.track import main, rebuild
 from mlflow_server import free_port, start_logging
 from record_factory import failed, make_record, write_records
 
@@ -294,7 +294,7 @@ def test_a_server_that_does_not_answer_is_named_at_once():
 def test_importing_does_not_import_mlflow():
     code = (
         "import sys, adakern;"
-        "import adakern_bench.tracking.log, adakern_bench.stages.track;"
+        "import adakern_bench.tracking.log, adakern_bench.tracking.track;"
         "sys.exit('mlflow' in sys.modules)"
     )
     subprocess.run([sys.executable, "-c", code], check=True)

@@ -6,8 +6,9 @@ import re
 import sys
 from importlib import import_module
 
-from adakern_bench.config.compose import CONF, ConfigError
+from adakern_bench.config.compose import ConfigError
 from adakern_bench.data import DatasetError
+from adakern_bench.paths import CONF
 
 __all__ = ["main"]
 
@@ -16,7 +17,7 @@ _PASSED_ON = {
         "adakern_bench.data.describe",
         "print what a data set's entry may state",
     ),
-    "track": ("adakern_bench.stages.track", "make MLflow say what the files say"),
+    "track": ("adakern_bench.tracking.track", "make MLflow say what the files say"),
     "publish": ("adakern_bench.report.publish", "keep a run in docs/results"),
 }
 #: Commands of these whose names and folders are those of the repository.

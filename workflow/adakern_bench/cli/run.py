@@ -9,7 +9,7 @@ import sys
 import time
 from pathlib import Path
 
-from adakern_bench.config.compose import CONF
+from adakern_bench.paths import CONF
 from adakern_bench.report.origin import in_one
 
 __all__ = ["run", "snakemake_command", "start"]

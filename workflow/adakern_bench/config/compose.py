@@ -1,7 +1,6 @@
 """Hydra: from the YAML files in ``conf/`` and overrides to one checked ``Config``."""
 
 import re
-import sys
 from dataclasses import fields, is_dataclass
 from pathlib import Path
 
@@ -16,16 +15,9 @@ from adakern._utils.hints import did_you_mean
 from adakern_bench.config import schema
 from adakern_bench.config.schema import Config, View
 from adakern_bench.data.suite import expand_suite, suite_sets
+from adakern_bench.paths import CONF
 
-__all__ = ["CONF", "SCRIPTS", "ConfigError", "available", "load_config", "nearest"]
-
-#: The configuration folder of this repository.
-CONF = Path(__file__).resolve().parents[3] / "conf"
-
-#: Its modules are special computations, figures and tables of the experiments.
-SCRIPTS = CONF.parent / "workflow" / "scripts"
-if str(SCRIPTS) not in sys.path:
-    sys.path.append(str(SCRIPTS))
+__all__ = ["ConfigError", "available", "load_config", "nearest"]
 
 GROUPS = ("suite", "dataset", "method", "protocol", "experiment", "tracking")
 

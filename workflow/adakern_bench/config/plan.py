@@ -6,9 +6,8 @@ given in ``settings.py``.
 
 import shlex
 from functools import cache
-from pathlib import Path
 
-from adakern_bench.config.compose import CONF, ConfigError, load_config, nearest
+from adakern_bench.config.compose import ConfigError, load_config, nearest
 from adakern_bench.config.sweeps import (
     Variant,
     base_name,
@@ -17,6 +16,7 @@ from adakern_bench.config.sweeps import (
 )
 from adakern_bench.config.validate import validate
 from adakern_bench.config.variant import as_variant
+from adakern_bench.paths import CONF, results_of
 
 __all__ = ["Plan", "load_plan", "plan_from_snakemake"]
 
@@ -95,7 +95,7 @@ class Plan:
 
     def __init__(self, config, selected):
         self.config = config
-        self.results = Path(config.results) / config.name
+        self.results = results_of(config)
         self.methods = selected["method"]
         self.table_names = list(config.dataset)
         self.dataset_variants = expand_datasets(selected["dataset"], config.protocol)
@@ -246,28 +246,18 @@ class Plan:
             and self.entry(dataset).has_published_split
         )
 
-    def batches(self, dataset):
+    def batches(self, dataset, solved=()):
         """Names of the batches of repeats that one job solves, such as "0-9".
 
         A data set that does not state its size counts as small. What was solved in jobs
         of the other size stays as it is: a size that is stated later, or another
         ``jobs.batch_rows``, solves nothing again.
-
-        Parameters
-        ----------
-        dataset : str
-            Name of the data set.
         """
         last = self.n_repeats(dataset) - 1
         layouts = [[f"0-{last}"], [f"{k}-{k}" for k in range(last + 1)]]
         if (self.entry(dataset).n or 0) > self.config.jobs.batch_rows:
             layouts.reverse()
-        solved = self._solved_batches(dataset)
-        return next((names for names in layouts if solved & {*names}), layouts[0])
-
-    @cache  # noqa: B019 - one plan lives as long as the process
-    def _solved_batches(self, dataset):
-        return {path.stem for path in self.results.glob(f"records/{dataset}/*/*.json")}
+        return next((names for names in layouts if {*solved} & {*names}), layouts[0])
 
     def figures(self):
         """Names of the own figures, of the records and of special computations."""

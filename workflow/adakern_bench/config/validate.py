@@ -10,11 +10,12 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from adakern._utils.files import read_json, write_json
-from adakern_bench.config.compose import CONF, SCRIPTS, ConfigError, available, nearest
+from adakern_bench.config.code_version import code_version
+from adakern_bench.config.compose import ConfigError, available, nearest
 from adakern_bench.config.sweeps import base_name
 from adakern_bench.data import check_entry
-from adakern_bench.runtime.code_version import code_version
-from adakern_bench.runtime.dotted import OWN_METHODS, targets
+from adakern_bench.paths import CONF, PUBLISHED, SPECIAL
+from adakern_bench.records.dotted import OWN_METHODS, targets
 
 __all__ = ["validate"]
 
@@ -165,7 +166,7 @@ def _selection(plan):
         if method not in plan.methods:
             yield f"sweep.{method}: no such method. {nearest(method, plan.methods)}"
     if config.published:
-        path = Path("data/published") / f"{config.published}.csv"
+        path = PUBLISHED / f"{config.published}.csv"
         if not path.is_file():
             known = [p.stem for p in path.parent.glob("*.csv")]
             yield f"published={config.published!r}: no {path}. " + nearest(
@@ -217,7 +218,7 @@ def _functions(config):
         except ModuleNotFoundError:
             spec = None
         if spec is None or spec.origin is None:
-            known = [path.stem for path in SCRIPTS.glob("*.py")]
+            known = [path.stem for path in SPECIAL.glob("*.py")]
             yield f"{setting}: there is no module {module!r}. {nearest(module, known)}"
             continue
         tree = ast.parse(Path(spec.origin).read_text())
@@ -227,9 +228,9 @@ def _functions(config):
 
 
 def _may_draw(module):
-    """Figures and tables come from the workflow's scripts, its report or methods."""
-    scripts = {path.stem for path in SCRIPTS.glob("*.py")}
-    return module in scripts or module.startswith(
+    """Figures and tables come from workflow/special, the report or methods."""
+    special = {path.stem for path in SPECIAL.glob("*.py")}
+    return module in special or module.startswith(
         ("adakern_bench.report.", f"{OWN_METHODS}.")
     )
 

@@ -5,7 +5,7 @@ import shlex
 import subprocess
 from datetime import UTC, datetime
 
-from adakern_bench.runtime.machine import machine
+from adakern_bench.records.machine import machine
 
 __all__ = ["CODE", "git", "in_one", "make_command", "origin"]
 

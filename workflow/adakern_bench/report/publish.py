@@ -23,8 +23,8 @@ from pathlib import Path
 from adakern._utils.files import atomic_path, write_json
 from adakern_bench.config.compose import ConfigError
 from adakern_bench.config.plan import load_plan
+from adakern_bench.records.machine import machine, package_versions
 from adakern_bench.report.origin import CODE, git, in_one, make_command
-from adakern_bench.runtime.machine import machine, package_versions
 
 __all__ = ["PublishError", "log_run", "main", "publish"]
 

@@ -80,7 +80,7 @@ def _check_server(uri):
             f"No MLflow server answers at {uri} ({error}). The results are safe in "
             "their files: start the server or change MLFLOW_TRACKING_URI, then "
             "run again, or fill it later with "
-            "`python -m adakern_bench.stages.track results --tracking-uri ...`."
+            "`python -m adakern_bench.tracking.track results --tracking-uri ...`."
         ) from error
 
 
