@@ -98,21 +98,6 @@ def nearest_hull_points(K, y, reg, tol):
     ``a = s g`` its dual ``1'a - 1/2 a'YQYa`` is greatest at ``s = 2 / g'YQYg``, where
     it is ``2 / g'YQYg``. As ``g'YQYg >= reg (1/n_+ + 1/n_-)``, a finite bound on a is
     never active.
-
-    Parameters
-    ----------
-    K : ndarray of shape (n, n)
-    y : ndarray of shape (n,)
-        Signs.
-    reg : float
-        In (0, 1].
-    tol : float
-        Tolerance of the SVM.
-
-    Returns
-    -------
-    ndarray of shape (n,)
-        Non-negative, sums to 1 over each class.
     """
     positive = y > 0
     n_positive, n_negative = positive.sum(), (~positive).sum()

@@ -173,34 +173,12 @@ class BankMachine:
 
     @classmethod
     def expand(cls, bank, weights, X, d, intercept, **outcome):
-        """Keep the rows of X whose coefficient in d is not zero.
-
-        Parameters
-        ----------
-        bank : KernelBank
-            The kernels.
-        weights : ndarray
-            Weight of each kernel, not negative.
-        X : array of shape (n, d)
-            Rows; kernel values against the training rows for a precomputed kernel.
-        d : ndarray of shape (n,)
-            Coefficients of the decision function.
-        intercept : float
-            Of the decision function.
-        **outcome
-            What else the machine keeps.
-        """
+        """Keep the rows of X whose coefficient in d is not zero."""
         support = np.flatnonzero(d)
         return cls(bank, weights, support, X[support], d[support], intercept, **outcome)
 
     def decision_function(self, X):
-        """Decision values of new rows, shape (m,).
-
-        Parameters
-        ----------
-        X : array of shape (n, d)
-            Rows; kernel values against the training rows for a precomputed kernel.
-        """
+        """Decision values of new rows, shape (m,)."""
         # Distances, one kernel and the sum are in memory at a time.
         return by_row_blocks(self._decide, X, 3 * 8 * len(self.support))
 

@@ -183,22 +183,7 @@ class WeightedMachine:
 
 
 def fit_simple_mkl(bank, X, machine, max_iter, tol):
-    """Minimise J over the simplex by projected gradient steps, to a relative gap.
-
-    Parameters
-    ----------
-    bank : KernelBank
-    X : ndarray of shape (n, d)
-    machine : callable
-        ``K -> d, b, linear``: signed dual variables, bias, and the part of the dual
-        objective that is linear in the variables.
-    max_iter : int
-    tol : float
-
-    Returns
-    -------
-    BankMachine
-    """
+    """Minimise J over the simplex by projected gradient steps, to a relative gap."""
     grams = bank.stack(X)
     current = WeightedMachine(np.full(len(bank), 1 / len(bank)), grams, machine)
     step, n_iter = 1 / np.abs(current.gradient).max(initial=1e-300), 0

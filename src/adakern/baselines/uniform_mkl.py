@@ -130,11 +130,5 @@ class UniformMKLRegressor(BankRegressor):
 
 
 def uniform_weights(bank):
-    """Equal weights that sum to 1, shape (n_kernels,).
-
-    Parameters
-    ----------
-    bank : KernelBank
-        The kernels.
-    """
+    """Equal weights that sum to 1, shape (n_kernels,)."""
     return np.full(len(bank), 1 / len(bank))

@@ -306,11 +306,6 @@ def shares_parameters(estimator):
     Its ``__init__`` names the additional ones and takes all others as ``**shared``; the
     signature and the sections of the docstring that people and scikit-learn read then
     hold both. A line "<name> of DANKMixin" in the docstring stands for that section.
-
-    Parameters
-    ----------
-    estimator : type
-        The class.
     """
     init = estimator.__init__
     added = [

@@ -15,13 +15,7 @@ NEGATIVE_SHARE = 1e-8
 
 
 def reserve(n_rows):
-    """Ask for the Gram matrix's memory before any work is done.
-
-    Parameters
-    ----------
-    n_rows : int
-        Training rows.
-    """
+    """Ask for the Gram matrix's memory before any work is done."""
     require_memory(
         8 * n_rows**2,
         f'strategy="exact" stores the {n_rows} x {n_rows} Gram matrix and',
@@ -30,19 +24,7 @@ def reserve(n_rows):
 
 
 def check_kernel(K, kernel):
-    """Refuse a Gram matrix that is not symmetric positive semidefinite.
-
-    Parameters
-    ----------
-    K : ndarray of shape (n, n)
-    kernel : str
-        Its name, for the message.
-
-    Raises
-    ------
-    ValueError
-        With the extreme eigenvalues of a matrix that is indefinite.
-    """
+    """Refuse a Gram matrix that is not symmetric positive semidefinite."""
     if not np.isfinite(K).all():
         raise ValueError(f"kernel={kernel!r} gives infinite values on these features")
     if kernel not in ("precomputed", "tl1", "poly"):
@@ -60,13 +42,7 @@ def check_kernel(K, kernel):
 
 
 def extreme_eigenvalues(K):
-    """Smallest and largest eigenvalue of a symmetric matrix.
-
-    Parameters
-    ----------
-    K : ndarray of shape (n, n)
-        Symmetric.
-    """
+    """Smallest and largest eigenvalue of a symmetric matrix."""
     if len(K) <= DENSE_ROWS:
         values = np.linalg.eigvalsh(K)
         return values[0], values[-1]

@@ -36,22 +36,14 @@ FEW_KERNEL_VALUES = 1_000_000
 
 @dataclass(frozen=True)
 class Decomposition:
-    """DANK solved cluster by cluster.
-
-    Attributes
-    ----------
-    partition : Partition
-    dual_coef : array of shape (n,)
-        Signed dual variable d of all rows, in their order.
-    eta : float
-        The number that was used.
-    solutions : list of RowsSolution
-        One for each cluster.
-    """
+    """DANK solved cluster by cluster."""
 
     partition: Partition
+    #: Signed dual variable d of all rows, in their order, shape (n,).
     dual_coef: Any
+    #: The number that was used.
     eta: float
+    #: One for each cluster.
     solutions: list[RowsSolution]
 
 
@@ -69,43 +61,7 @@ def decompose(
     random_state=None,
     n_jobs=None,
 ):
-    """Solve DANK without the nuclear norm and the bias, cluster by cluster.
-
-    Parameters
-    ----------
-    X : array of shape (n, d)
-    dual : Dual
-        Targets and bounds of the n rows.
-    svm : SVC or SVR
-        The unfitted machine that gives alpha_svm, with its C and epsilon.
-    kernel : dict
-        Keyword arguments of :func:`adakern.kernels.gram_matrix`.
-    eta : "svm" or float, default="svm"
-        One number for all clusters; see the module.
-    n_clusters : int, default=10
-    start : array of shape (n,), default=None
-        Dual variables of a decomposition into other clusters, for a given eta; those of
-        one SVM for each cluster when None.
-    tol : float, default=1e-4
-        Largest accepted duality gap of a cluster, as a fraction of its objective.
-    max_iter : int, default=200
-        Largest number of rounds in a cluster.
-    random_state : int, RandomState instance or None, default=None
-        Of k-means.
-    n_jobs : int, default=None
-        Clusters solved at a time, by joblib: under ``joblib.parallel_config`` a Dask
-        or Ray back end spreads them over machines. The result is the same for any
-        number.
-
-    Returns
-    -------
-    Decomposition
-
-    Raises
-    ------
-    RuntimeError
-        If a cluster cannot be solved or its worker dies; names the cluster.
-    """
+    """Solve DANK without the nuclear norm and the bias, cluster by cluster."""
     with one_thread():  # k-means on a sample is over before its threads are awake
         cut = partition(X, n_clusters, random_state)
     xp = array_namespace(X)
@@ -146,20 +102,6 @@ def for_each_cluster(function, tasks, n_jobs=None):
     """``[function(*task) for task in tasks]`` through joblib, one task per cluster.
 
     The cluster of the most rows starts first: begun last, it would run alone.
-
-    Parameters
-    ----------
-    function : callable
-        Of the members of a task.
-    tasks : list of tuples
-        One for each cluster; the first member has the cluster's rows.
-    n_jobs : int, default=None
-        Clusters at a time, as joblib takes it.
-
-    Raises
-    ------
-    RuntimeError
-        If the function raises, or a worker dies; the message names the cluster.
     """
     order = sorted(range(len(tasks)), key=lambda c: -tasks[c][0].shape[0])
     results = {}
@@ -207,17 +149,7 @@ def _numbered(function, cluster, task):
 
 
 def cluster_decisions(X, partition, supports, kernel):
-    """Decision value of each row of X by the machine of its own cluster, shape (n,).
-
-    Parameters
-    ----------
-    X : array of shape (n, d)
-    partition : Partition
-    supports : list of (array of shape (m, d), array of shape (m,))
-        Support vectors of each cluster and their signed dual variables.
-    kernel : dict
-        Keyword arguments of :func:`adakern.kernels.gram_matrix`.
-    """
+    """Decision value of each row of X by the machine of its own cluster, shape (n,)."""
     xp = array_namespace(X)
     labels = partition.assign(X)
     rows = np.argsort(labels, kind="stable")

@@ -30,25 +30,7 @@ MACHINE_ITERATIONS = 100
 
 
 def maximise(saddle, start, *, method="newton", tol=1e-4, max_iter=2000):
-    """Maximise h from a feasible start.
-
-    Parameters
-    ----------
-    saddle : ThresholdedSaddle or QuarticSaddle
-    start : ndarray of shape (n_variables,)
-        Feasible variables u. The papers' methods start from zero.
-    method : str, default="newton"
-        A key of ``SOLVERS``.
-    tol : float, default=1e-4
-        Duality gap to reach, as a share of the machine's dual objective.
-    max_iter : int, default=2000
-        Largest number of iterations.
-
-    Returns
-    -------
-    adakern.svm.ascent.Solution
-        Its point is a :class:`adakern.svm.point.Point`.
-    """
+    """Maximise h from a feasible start."""
     return SOLVERS[method](saddle, start, tol=tol, max_iter=max_iter)
 
 

@@ -23,13 +23,7 @@ class StoredHessian:
         return self.H @ v
 
     def block(self, rows):
-        """The rows and columns ``rows``, as an array of its own.
-
-        Parameters
-        ----------
-        rows : ndarray of int
-            Row numbers.
-        """
+        """The rows and columns ``rows``, as an array of its own."""
         return principal_submatrix(self.H, rows)
 
 
@@ -67,17 +61,6 @@ class ThresholdedHessian:
     zero, and ``W W'`` stands for ``K diag(d)² K``, the sum over all eigenvectors, which
     would cost n^3 operations. What that leaves out is at most the share ``max (tau/2) /
     (f + tau/2)`` of F∘K.
-
-    Parameters
-    ----------
-    K : ndarray of shape (n, n)
-        Gram matrix.
-    d : ndarray of shape (n,)
-        Coefficients.
-    f, U, Z, KZ : ndarrays of shapes (r,), (n, r), (n, r) and (n, r)
-        ``F = U diag(f) U' = Z Z'`` and ``K diag(d) Z``.
-    eta, tau : float
-        Weights of the problem.
     """
 
     def __init__(self, K, d, f, U, Z, KZ, eta, tau):
@@ -99,13 +82,7 @@ class ThresholdedHessian:
         return result + self.diagonal * v[:, 0]
 
     def block(self, rows):
-        """The rows and columns ``rows``, as an array of its own.
-
-        Parameters
-        ----------
-        rows : ndarray of int
-            Row numbers.
-        """
+        """The rows and columns ``rows``, as an array of its own."""
         K, every = self.K, len(rows) == len(self.K)
         left, right = self.left[rows], self.right[rows]
         products = [[factor[rows] for factor in four] for four in self._products]

@@ -21,19 +21,7 @@ __all__ = ["DecomposedMachine", "ExactMachine", "WholeMachine", "adaptive_rank"]
 
 
 class ExactMachine:
-    """A machine with F on its training rows and a rule for F on new ones.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n, d) or None
-        Training rows; None where the kernel is precomputed.
-    kernel : dict
-        Keyword arguments of :func:`adakern.kernels.gram_matrix`.
-    saddle : ThresholdedSaddle or QuarticSaddle
-    solution : adakern.svm.ascent.Solution
-    extension : object
-        Of :mod:`adakern.dank.extension`.
-    """
+    """A machine with F on its training rows and a rule for F on new ones."""
 
     def __init__(self, X, kernel, saddle, solution, extension):
         point = solution.point
@@ -49,13 +37,7 @@ class ExactMachine:
         self._support = np.flatnonzero(point.d)
 
     def decision_function(self, X):
-        """Decision values of new rows, shape (m,), block by block.
-
-        Parameters
-        ----------
-        X : array of shape (m, d) or (m, n)
-            New rows, or their kernel values against the machine's rows.
-        """
+        """Decision values of new rows, shape (m,), block by block."""
         support = self._support
         if not len(support):
             return np.full(len(X), self.intercept)
@@ -77,13 +59,6 @@ class DecomposedMachine:
 
     ``adaptive_factor`` is None: F is block-diagonal and follows from ``dual_coef`` and
     ``eta``. ``history`` is a list, one for each cluster.
-
-    Parameters
-    ----------
-    X : array of shape (n, d)
-    result : adakern.dank.decomposed.Decomposition
-    kernel : dict
-        Keyword arguments of :func:`adakern.kernels.gram_matrix`.
     """
 
     adaptive_factor = None
@@ -114,28 +89,13 @@ class DecomposedMachine:
         )
 
     def decision_function(self, X):
-        """Decision values of new rows, each by its own cluster, shape (m,).
-
-        Parameters
-        ----------
-        X : array of shape (m, d) or (m, n)
-            New rows, or their kernel values against the machine's rows.
-        """
+        """Decision values of new rows, each by its own cluster, shape (m,)."""
         X = asarray_like(X, self.partition.centres)
         return cluster_decisions(X, self.partition, self._supports, self._kernel)
 
 
 class WholeMachine:
-    """One machine on all rows, without F on new ones; ``adaptive_factor`` is None.
-
-    Parameters
-    ----------
-    X : array of shape (n, d)
-    solution : adakern.dank.working_set.RowsSolution
-    eta : float
-    kernel : dict
-        Keyword arguments of :func:`adakern.kernels.gram_matrix`.
-    """
+    """One machine on all rows, without F on new ones; ``adaptive_factor`` is None."""
 
     adaptive_factor = None
 
@@ -157,13 +117,7 @@ class WholeMachine:
         )
 
     def decision_function(self, X):
-        """Decision values of new rows, shape (m,).
-
-        Parameters
-        ----------
-        X : array of shape (m, d) or (m, n)
-            New rows, or their kernel values against the machine's rows.
-        """
+        """Decision values of new rows, shape (m,)."""
         X = asarray_like(X, self._vectors)
         products = kernel_product(X, self._vectors, self._d, **self._kernel)
         return products + self.intercept
@@ -178,19 +132,6 @@ def adaptive_rank(vectors, d, n_rows, eta, kernel):
 
     All rows of F beyond the m support vectors are equal: they act as one, weighted by
     the root of their number.
-
-    Parameters
-    ----------
-    vectors : array of shape (m, d)
-        Support vectors.
-    d : array of shape (m,)
-        Their coefficients.
-    n_rows : int
-        Rows of F.
-    eta : float
-        Positive.
-    kernel : dict
-        Keyword arguments of :func:`adakern.kernels.gram_matrix`.
     """
     d = as_numpy(d).astype(float) / np.sqrt(4 * eta)
     m = len(d)

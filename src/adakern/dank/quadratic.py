@@ -10,26 +10,7 @@ __all__ = ["maximise_quadratic", "program_in_coefficients"]
 
 
 def maximise_quadratic(H, linear, dual, tol, start):
-    """Maximise ``linear'u - 1/2 d'H d`` over the feasible u of a dual problem.
-
-    Parameters
-    ----------
-    H : StoredHessian, or another with ``@``, ``block`` and ``shape``
-        Of shape (n, n); positive semidefinite, up to rounding.
-    linear : ndarray of shape (n_variables,)
-        The mean of the two variables of a row of a regression is -epsilon, as in
-        ``dual.linear``.
-    dual : Dual
-    tol : float
-        Duality gap to reach.
-    start : ndarray of shape (n_variables,)
-        Its variables at a bound are the first active set.
-
-    Returns
-    -------
-    ndarray of shape (n_variables,)
-        Feasible, with variables at a bound exactly there.
-    """
+    """Maximise ``linear'u - 1/2 d'H d`` over the feasible u of a dual problem."""
     d, _ = maximise_from(
         dual.coefficients(dual.project(start)),
         H,
@@ -42,15 +23,7 @@ def maximise_quadratic(H, linear, dual, tol, start):
 
 
 def program_in_coefficients(linear, dual):
-    """The dual problem in d whose linear term in the variables u is ``linear``.
-
-    Parameters
-    ----------
-    linear : ndarray of shape (n_variables,)
-        Linear term in the variables u.
-    dual : Dual
-        Targets and bounds.
-    """
+    """The dual problem in d whose linear term in the variables u is ``linear``."""
     n = len(dual.target)
     rows = dual.signs * linear
     target = (rows[:n] + rows[n:]) / 2 if dual.is_regression else rows

@@ -24,35 +24,7 @@ FEWEST_PRODUCTS = 20
 def maximise_from(
     start, K, dual, eta, *, gap_goal, weight=0.0, balanced=False, max_products=0
 ):
-    """Maximise h, from a start whose active set is nearly right.
-
-    Parameters
-    ----------
-    start : array of shape (n,)
-        Within the bounds.
-    K : array of shape (n, n)
-        Positive semidefinite. For an infinite eta, a StoredHessian or another with
-        ``@``, ``block`` and ``shape`` will do.
-    dual : Dual
-        Targets and bounds.
-    eta : float
-        Positive; infinity for a quadratic program.
-    gap_goal : float
-        Duality gap to reach, in the units of h.
-    weight : array of shape (n,), default=0.0
-        Non-negative weights of the diagonal quadratic term.
-    balanced : bool, default=False
-        Hold the sum of d at that of ``start``.
-    max_products : int, default=0
-        Products that conjugate gradients may take.
-
-    Returns
-    -------
-    d : array of shape (n,)
-        On its bounds exactly where it is bound.
-    gap : float
-        Duality gap at d.
-    """
+    """Maximise h, from a start whose active set is nearly right."""
     options = {"weight": weight, "balanced": balanced, "gap_goal": gap_goal}
     d, gap = start, np.inf
     if max_products >= FEWEST_PRODUCTS:

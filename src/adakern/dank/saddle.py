@@ -30,25 +30,7 @@ MOST_OF_FEW, MOST_OF_MANY, FEW_ROWS = 0.9, 0.5, 2000
 
 
 def make_saddle(K, dual, eta, tau, tol=1e-4):
-    """The function h of one machine, in closed form when tau is zero.
-
-    Parameters
-    ----------
-    K : ndarray of shape (n, n)
-        Positive semidefinite.
-    dual : adakern.svm.dual.Dual
-    eta : float
-        Positive.
-    tau : float
-        Not negative.
-    tol : float, default=1e-4
-        Duality gap, relative to the objective, that the caller aims at. The eigenpairs
-        are computed well enough for it.
-
-    Returns
-    -------
-    ThresholdedSaddle or QuarticSaddle
-    """
+    """The function h of one machine, in closed form when tau is zero."""
     if tau > 0:
         return ThresholdedSaddle(K, dual, eta, tau, tol)
     return QuarticSaddle(K, dual, eta)
@@ -73,11 +55,6 @@ class QuarticSaddle:
         """Z with F = Z Z', shape (n, 1 + r): 1 and diag(d) L / (2 sqrt(eta)), K = L L'.
 
         L is that of the support vectors.
-
-        Parameters
-        ----------
-        point : adakern.svm.point.Point
-            Where.
         """
         support = np.flatnonzero(point.d)
         values, vectors = np.linalg.eigh(self.K[np.ix_(support, support)])
@@ -173,34 +150,16 @@ class ThresholdedSaddle:
         )
 
     def hessian(self, point):
-        """Minus the second derivative of h in d, by products and blocks.
-
-        Parameters
-        ----------
-        point : adakern.svm.point.Point
-            Where.
-        """
+        """Minus the second derivative of h in d, by products and blocks."""
         parts = {name: point.parts[name] for name in ("f", "U", "Z", "KZ")}
         return ThresholdedHessian(self.K, point.d, **parts, eta=self.eta, tau=self.tau)
 
     def learned_kernel(self, point):
-        """F∘K with F held at the point, by products.
-
-        Parameters
-        ----------
-        point : adakern.svm.point.Point
-            Where.
-        """
+        """F∘K with F held at the point, by products."""
         return LearnedKernel(self.K, point.parts["Z"])
 
     def factor(self, point):
-        """Z with F = Z Z', shape (n, r).
-
-        Parameters
-        ----------
-        point : adakern.svm.point.Point
-            Where.
-        """
+        """Z with F = Z Z', shape (n, r)."""
         return point.parts["Z"]
 
 

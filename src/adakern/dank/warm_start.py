@@ -16,22 +16,7 @@ SVM_TOL = 1e-4
 
 
 def svm_eta(machines, C, without_intercept):
-    """The papers' rule ``eta = ||alpha_svm||_2^2`` (preprint, section 6; one for all).
-
-    Parameters
-    ----------
-    machines : list of arrays
-        Coefficients of the support vector machine, or of one for each cluster.
-    C : float
-        Bound of the coefficients: eta is never zero beside it.
-    without_intercept : callable
-        Gives the same list for the machines without an intercept, which are asked where
-        every machine is empty: on rows of one class, or in a tube that holds all rows.
-
-    Returns
-    -------
-    float
-    """
+    """The papers' rule ``eta = ||alpha_svm||_2^2`` (preprint, section 6; one for all)."""
     eta = sum(map(_squared_norm, machines)) or sum(
         map(_squared_norm, without_intercept())
     )
@@ -47,16 +32,6 @@ def support_vector_machine(K, dual):
     """The solution of the same dual with F = 11'.
 
     LIBSVM's, which has no solver without an intercept: the quartic's solvers then.
-
-    Parameters
-    ----------
-    K : ndarray of shape (n, n)
-    dual : Dual
-
-    Returns
-    -------
-    ndarray of shape (n_variables,)
-        Feasible variables u.
     """
     if dual.is_regression:
         d, _ = svr_dual(K, dual.target, dual.C, dual.epsilon, tol=SVM_TOL)
@@ -68,17 +43,7 @@ def support_vector_machine(K, dual):
 
 
 def machine_without_intercept(K, dual, start):
-    """Coefficients of the machine without an intercept, shape (n,).
-
-    Parameters
-    ----------
-    K : ndarray of shape (n, n)
-        Gram matrix.
-    dual : Dual
-        Targets and bounds.
-    start : ndarray of shape (n,)
-        Coefficients within the bounds.
-    """
+    """Coefficients of the machine without an intercept, shape (n,)."""
     goal = SVM_TOL**2 * max(abs(dual.linear @ dual.variables(start)), dual.C)
     return maximise_from(
         start, K, dual, np.inf, gap_goal=goal, max_products=len(K) // ROWS_PER_PRODUCT
@@ -91,19 +56,6 @@ def best_multiple(K, dual, eta, u, tol):
     The support vector machine's variables are too large for a small eta, and Newton's
     method takes only a third off in each round while the quartic term rules. Where the
     multiple gains less than the share tol the machine's own optimality is worth more.
-
-    Parameters
-    ----------
-    K : ndarray of shape (n, n)
-    dual : Dual
-    eta : float
-    u : ndarray of shape (n_variables,)
-        Feasible.
-    tol : float
-
-    Returns
-    -------
-    ndarray of shape (n_variables,)
     """
     d = dual.coefficients(u)
     linear, quadratic = max(dual.linear @ u, 0.0), d @ (K @ d)

@@ -22,19 +22,6 @@ def solve_whole(X, dual, svm, kernel, *, eta, n_clusters, tol, max_iter, **decom
 
     Fewer, larger clusters are solved in between: most rows that are support vectors of
     a small cluster only are recognised there, where that is cheap.
-
-    Parameters
-    ----------
-    X, dual, svm, kernel, eta, n_clusters, tol, max_iter
-        As for :func:`adakern.dank.decomposed.decompose`.
-    **decomposing
-        Its ``random_state`` and ``n_jobs``.
-
-    Returns
-    -------
-    solution : adakern.dank.working_set.RowsSolution
-    eta : float
-        The number that was used.
     """
     ends = {"tol": tol, "max_iter": max_iter}
     cut = {**ends, **decomposing}

@@ -210,32 +210,14 @@ class KNPLMachine:
 
     @classmethod
     def collect(cls, classifier, X, K, saddle):
-        """The machine of one pair.
-
-        Parameters
-        ----------
-        classifier : KNPLClassifier
-            With its parameters.
-        X : ndarray of shape (n, d)
-            The pair's rows.
-        K : ndarray of shape (n, n)
-            Their Gram matrix.
-        saddle : Saddle
-            What the solver found.
-        """
+        """The machine of one pair."""
         support = np.flatnonzero(saddle.d)
         rows = None if classifier.kernel == "precomputed" else X
         gram = partial(gram_matrix, **classifier._kernel_params)
         return cls(gram, rows, np.diag(K).copy(), support, saddle)
 
     def decision_function(self, X):
-        """Decision values of new rows, shape (m,).
-
-        Parameters
-        ----------
-        X : ndarray of shape (m, d) or (m, n)
-            New rows, or their kernel values against the pair's rows.
-        """
+        """Decision values of new rows, shape (m,)."""
         return by_row_blocks(self._decide, X, 3 * 8 * len(self.kernel_diagonal))
 
     def _decide(self, X):

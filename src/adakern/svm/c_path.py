@@ -20,20 +20,6 @@ def is_constant_above(machine):
     """Whether the machine is the solution for every greater C too.
 
     No dual variable is at its bound, so that a greater one changes nothing.
-
-    Parameters
-    ----------
-    machine : SVC or SVR
-        Fitted, with the same bound for all rows.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from sklearn.svm import SVC
-    >>> from adakern.svm.c_path import is_constant_above
-    >>> K, y = np.eye(4), [0, 0, 1, 1]
-    >>> [is_constant_above(SVC(kernel="precomputed", C=C).fit(K, y)) for C in (0.1, 3)]
-    [False, True]
     """
     return not _at_bound(machine).any()
 
@@ -46,28 +32,6 @@ def saturated_classes(machine, n_rows):
     quadratic form remains. In a box that is smaller by a factor its minimum is smaller
     by that factor: where every pair has such a class, :func:`scaled_to` gives the
     machines of all smaller C.
-
-    Parameters
-    ----------
-    machine : SVC
-        Fitted, with the same bound for all rows.
-    n_rows : ndarray of shape (n_classes,)
-        Training rows of each class.
-
-    Returns
-    -------
-    ndarray of shape (n_pairs,)
-        1 for the first class of the pair, -1 for the second, 0 for both, NaN for none.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from sklearn.svm import SVC
-    >>> from adakern.svm.c_path import saturated_classes
-    >>> K, y = np.eye(5), [0, 0, 1, 1, 1]
-    >>> machines = [SVC(kernel="precomputed", C=C).fit(K, y) for C in (0.1, 3)]
-    >>> [saturated_classes(machine, np.array([2, 3])) for machine in machines]
-    [array([1.]), array([nan])]
     """
     starts = np.cumsum(machine.n_support_) - machine.n_support_
     # Of each class (columns) in its pairs with the others (rows).
@@ -86,28 +50,6 @@ def scaled_to(machine, C, saturated):
     their side of one in r g + b', r the ratio of the two C and s the sign of the
     saturated class, for b' = r (b + s) - s; those of the saturated class stay below
     one. Where both are saturated b' = r b keeps LIBSVM's middle of what is allowed.
-
-    Parameters
-    ----------
-    machine : SVC
-        Fitted.
-    C : float
-        At most that of the machine.
-    saturated : ndarray of shape (n_pairs,)
-        By :func:`saturated_classes`, none of them NaN.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from sklearn.svm import SVC
-    >>> from adakern.svm.c_path import saturated_classes, scaled_to
-    >>> K, y = np.eye(5), [0, 0, 1, 1, 1]
-    >>> machine = SVC(kernel="precomputed", C=0.2).fit(K, y)
-    >>> smaller = scaled_to(machine, 0.1, saturated_classes(machine, np.array([2, 3])))
-    >>> fitted = SVC(kernel="precomputed", C=0.1).fit(K, y)
-    >>> difference = smaller.decision_function(K) - fitted.decision_function(K)
-    >>> bool(abs(difference).max() < fitted.tol)
-    True
     """
     smaller, ratio = copy(machine).set_params(C=C), C / machine.C
     # In LIBSVM the first class of a pair is the positive one, whatever SVC tells.

@@ -30,35 +30,21 @@ __all__ = ["Dual", "classification_dual", "regression_dual"]
 
 @dataclass(frozen=True)
 class Dual:
-    """The dual problem of one machine, for a kernel that is still open.
+    """The dual problem of one machine, for a kernel that is still open."""
 
-    Attributes
-    ----------
-    target : array of shape (n,)
-        Labels -1.0 and +1.0, or the targets of a regression.
-    lower, upper : array of shape (n,)
-        Bounds of the coefficients d.
-    epsilon : float
-        Half the width of the insensitive tube, 0 for classification. The bounds of a
-        problem with a tube contain zero.
-    fit_intercept : bool
-        Without an intercept the constraint ``1'd = 0`` falls away.
-    """
-
+    #: Labels -1.0 and +1.0, or the targets of a regression, shape (n,).
     target: Any
+    #: Bounds of the coefficients d, shape (n,).
     lower: Any
     upper: Any
+    #: Half the width of the insensitive tube, 0 for classification. The bounds of a
+    #: problem with a tube contain zero.
     epsilon: float = 0.0
+    #: Without an intercept the constraint ``1'd = 0`` falls away.
     fit_intercept: bool = True
 
     def take(self, rows):
-        """The problem of these rows alone.
-
-        Parameters
-        ----------
-        rows : array of int
-            Row numbers.
-        """
+        """The problem of these rows alone."""
         take = array_namespace(self.target).take
         parts = (take(part, rows) for part in (self.target, self.lower, self.upper))
         return Dual(*parts, self.epsilon, self.fit_intercept)
@@ -88,43 +74,19 @@ class Dual:
         return np.ones(len(self.target))
 
     def coefficients(self, u):
-        """The coefficients d of the decision function, shape (n,).
-
-        Parameters
-        ----------
-        u : ndarray of shape (n_variables,)
-            Variables of the dual problem.
-        """
+        """The coefficients d of the decision function, shape (n,)."""
         return (self.signs * u).reshape(-1, len(self.target)).sum(axis=0)
 
     def variables(self, d):
-        """The smallest variables u with the coefficients d, inside their bounds.
-
-        Parameters
-        ----------
-        d : ndarray of shape (n,)
-            Coefficients.
-        """
+        """The smallest variables u with the coefficients d, inside their bounds."""
         return np.clip(self.pull_back(d), 0.0, self.C)
 
     def pull_back(self, row_values):
-        """Transpose of ``coefficients``: values for each row, spread over u.
-
-        Parameters
-        ----------
-        row_values : ndarray of shape (n,)
-            One value for each row.
-        """
+        """Transpose of ``coefficients``: values for each row, spread over u."""
         return self.signs * np.tile(row_values, len(self.signs) // len(self.target))
 
     def project(self, u):
-        """The nearest feasible u.
-
-        Parameters
-        ----------
-        u : ndarray of shape (n_variables,)
-            Variables of the dual problem.
-        """
+        """The nearest feasible u."""
         if self.fit_intercept:
             return project_onto_feasible(u, self.signs, self.C)
         return np.clip(u, 0.0, self.C)
@@ -136,11 +98,6 @@ class Dual:
         in b; its slope rises by one at each breakpoint ``signs linear - f`` and starts
         from minus the number of positive signs, so the minimum lies between two
         neighbouring breakpoints.
-
-        Parameters
-        ----------
-        f : ndarray of shape (n,)
-            Decision values without an intercept.
         """
         slack = self.linear - self.pull_back(f)
         intercept = 0.0
@@ -152,28 +109,7 @@ class Dual:
 
 
 def classification_dual(y, C, fit_intercept=True):
-    """The dual of the support vector classifier (JMLR, equation 2).
-
-    Parameters
-    ----------
-    y : array of shape (n,)
-        Labels -1.0 and +1.0.
-    C : float
-        Positive.
-    fit_intercept : bool, default=True
-
-    Returns
-    -------
-    Dual
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from adakern.svm.dual import classification_dual
-    >>> dual = classification_dual(np.array([1.0, -1.0]), C=2.0)
-    >>> dual.lower, dual.upper
-    (array([ 0., -2.]), array([2., 0.]))
-    """
+    """The dual of the support vector classifier (JMLR, equation 2)."""
     xp = array_namespace(y)
     zero = xp.zeros_like(y)
     lower, upper = xp.where(y > 0, zero, C * y), xp.where(y > 0, C * y, zero)
@@ -185,20 +121,6 @@ def regression_dual(y, C, epsilon, fit_intercept=True):
 
     The constraint of a machine with an intercept is 1'd = 0; d'y = 0, as printed in the
     papers, is a slip.
-
-    Parameters
-    ----------
-    y : array of shape (n,)
-        Targets.
-    C : float
-        Positive.
-    epsilon : float
-        Half the width of the tube without loss, not negative.
-    fit_intercept : bool, default=True
-
-    Returns
-    -------
-    Dual
     """
     bound = C * array_namespace(y).ones_like(y)
     return Dual(y, -bound, bound, epsilon, fit_intercept)

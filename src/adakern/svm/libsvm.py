@@ -27,15 +27,6 @@ def fit_libsvm(machine, X, y):
 
     They draw a seed, for probability estimates alone, and SVR has no parameter for it.
     Left to themselves they go on for ever where the tolerance cannot be reached.
-
-    Parameters
-    ----------
-    machine : SVC or SVR
-        Unfitted.
-    X : ndarray of shape (n, d) or (n, n)
-        Rows, or their Gram matrix.
-    y : ndarray of shape (n,)
-        Labels or targets.
     """
     machine.random_state = 0
     machine.tol = max(machine.tol, FINEST_TOL)
@@ -47,59 +38,13 @@ def fit_libsvm(machine, X, y):
 
 
 def svm_dual(K, y, C, tol=1e-4):
-    """Solve the dual of the soft-margin SVM on the Gram matrix K.
-
-    Parameters
-    ----------
-    K : ndarray of shape (n, n)
-        Symmetric positive semidefinite.
-    y : ndarray of shape (n,)
-        Signs, -1.0 and +1.0, both present.
-    C : float
-        Upper bound of the dual variables, positive.
-    tol : float, default=1e-4
-        Largest violation of the optimality conditions.
-
-    Returns
-    -------
-    d : ndarray of shape (n,)
-        Signed dual variables ``y * alpha``; the machine is ``f = K d + b``.
-    b : float
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from adakern.svm.libsvm import svm_dual
-    >>> d, b = svm_dual(np.diag([1.0, 1.0]), np.array([-1.0, 1.0]), C=10.0)
-    >>> d.round(6)
-    array([-1.,  1.])
-    """
+    """Solve the dual of the soft-margin SVM on the Gram matrix K."""
     machine = SVC(kernel="precomputed", C=C, tol=tol, cache_size=500)
     return _full_length(fit_libsvm(machine, K, y), len(y))
 
 
 def svr_dual(K, y, C, epsilon, tol=1e-4):
-    """Solve the dual of epsilon support vector regression on the Gram matrix K.
-
-    Parameters
-    ----------
-    K : ndarray of shape (n, n)
-        Symmetric positive semidefinite.
-    y : ndarray of shape (n,)
-        Targets.
-    C : float
-        Upper bound of the dual variables, positive.
-    epsilon : float
-        Half the width of the tube, in units of y.
-    tol : float, default=1e-4
-        Largest violation of the optimality conditions.
-
-    Returns
-    -------
-    d : ndarray of shape (n,)
-        Differences of the dual variables; the machine is ``f = K d + b``.
-    b : float
-    """
+    """Solve the dual of epsilon support vector regression on the Gram matrix K."""
     machine = SVR(kernel="precomputed", C=C, epsilon=epsilon, tol=tol, cache_size=500)
     return _full_length(fit_libsvm(machine, K, y), len(y))
 
@@ -110,19 +55,6 @@ def dual_on_rows(X, dual, machine, kernel):
     Zero where the machine needs none: for a classifier on rows of one class. The number
     of LIBSVM's steps is bounded, since as a start a rough solution costs little and an
     endless one all.
-
-    Parameters
-    ----------
-    X : array of shape (n, d)
-    dual : adakern.svm.dual.Dual
-    machine : SVC or SVR
-        Unfitted, with its C, epsilon and tol.
-    kernel : dict
-        Keyword arguments of :func:`adakern.kernels.gram_matrix`.
-
-    Returns
-    -------
-    array of shape (n,)
     """
     target = as_numpy(dual.target).astype(float)
     if is_classifier(machine) and np.ptp(target) == 0:

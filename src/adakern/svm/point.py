@@ -9,62 +9,31 @@ __all__ = ["Point", "point_of_machine"]
 
 @dataclass(frozen=True)
 class Point:
-    """The function at one feasible u, with all that was computed on the way.
+    """The function at one feasible u, with all that was computed on the way."""
 
-    Attributes
-    ----------
-    u, d : ndarray
-        Variables, and the coefficients that they give; see :mod:`adakern.svm.dual`.
-    scores : ndarray of shape (n,)
-        ``G d`` with the learned Gram matrix G, such as DANK's F∘K.
-    value, svm_value : float
-        The function, and the part of it that is the dual value of the machine with G.
-        The duality gap is compared with that part; the rest is the regulariser of G.
-    gradient : ndarray
-        Of the function in u.
-    intercept : float
-        Of the machine.
-    gap : float
-        Duality gap of the machine with G, which bounds what the value can still gain.
-    rank : int
-        Of the learned factor, 0 where it is not computed.
-    parts : dict
-        What else the function knows here, for its Hessian or a point nearby.
-    """
-
+    #: Variables, and the coefficients that they give; see :mod:`adakern.svm.dual`.
     u: np.ndarray
     d: np.ndarray
+    #: ``G d`` with the learned Gram matrix G, such as DANK's F∘K, shape (n,).
     scores: np.ndarray
+    #: The function, and the part of it that is the dual value of the machine with G.
+    #: The duality gap is compared with that part; the rest is the regulariser of G.
     value: float
     svm_value: float
+    #: Of the function in u.
     gradient: np.ndarray
+    #: Of the machine.
     intercept: float
+    #: Duality gap of the machine with G, which bounds what the value can still gain.
     gap: float
+    #: Of the learned factor, 0 where it is not computed.
     rank: int = 0
+    #: What else the function knows here, for its Hessian or a point nearby.
     parts: dict = field(repr=False, default_factory=dict)
 
 
 def point_of_machine(dual, u, scores, regulariser, rank=0, **parts):
-    """The point u of the machine's dual value plus a regulariser.
-
-    Parameters
-    ----------
-    dual : adakern.svm.dual.Dual
-    u : ndarray
-        Feasible.
-    scores : ndarray of shape (n,)
-        ``G d`` with the learned Gram matrix.
-    regulariser : float
-        Of the learned matrix at u. As that matrix is the best one for u, the gradient
-        of the sum is that of the machine with it held (Danskin's theorem).
-    rank : int, default=0
-    **parts
-        See :class:`Point`.
-
-    Returns
-    -------
-    Point
-    """
+    """The point u of the machine's dual value plus a regulariser."""
     d = dual.coefficients(u)
     linear, quadratic = dual.linear @ u, d @ scores
     loss, intercept = dual.loss(scores)

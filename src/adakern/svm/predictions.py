@@ -15,30 +15,7 @@ VALUES_AT_ONCE = 2**22
 
 
 def predict_from_gram(machine, K):
-    """The classes or values that the machine predicts.
-
-    Parameters
-    ----------
-    machine : SVC or SVR
-        Fitted with ``kernel="precomputed"``; an SVC breaks no ties.
-    K : ndarray of shape (m, n)
-        Kernel values between new rows and all training rows.
-
-    Returns
-    -------
-    ndarray of shape (m,)
-        As ``machine.predict(K)``, but for rounding.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from sklearn.svm import SVC
-    >>> from adakern.svm.predictions import predict_from_gram
-    >>> K = np.eye(3)
-    >>> machine = SVC(kernel="precomputed").fit(K, ["a", "b", "c"])
-    >>> predict_from_gram(machine, K)
-    array(['a', 'b', 'c'], dtype='<U1')
-    """
+    """The classes or values that the machine predicts."""
     if not is_classifier(machine) or len(machine.classes_) == 2:
         coef = np.zeros(K.shape[1])
         coef[machine.support_] = machine.dual_coef_[0]
