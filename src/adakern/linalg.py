@@ -104,15 +104,15 @@ def is_positive_semidefinite(K, tol=1e-10):
     return True
 
 
-def require_positive_semidefinite(K, method):
-    """Refuse a given kernel matrix that is indefinite."""
+def require_positive_semidefinite(K, kernel, method):
+    """Refuse an indefinite Gram matrix of the named kernel, with its eigenvalues."""
     if not is_positive_semidefinite(K, tol=1e-8):
         values = np.linalg.eigvalsh(K)
         raise ValueError(
-            f"the precomputed kernel matrix is indefinite: its smallest eigenvalue is "
-            f"{values[0]:.3g}, its largest {values[-1]:.3g}, and {method} needs a "
-            "positive semidefinite one. Shift the diagonal by the smallest, or clip "
-            "the negative eigenvalues"
+            f"the Gram matrix of kernel={kernel!r} is not positive semidefinite: its "
+            f"smallest eigenvalue is {values[0]:.4g}, the largest {values[-1]:.4g}. "
+            f"{method} needs a positive semidefinite kernel; clip or shift the "
+            'spectrum, or use kernel="rbf" or "laplacian"'
         )
 
 

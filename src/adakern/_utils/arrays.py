@@ -103,7 +103,7 @@ def answer_like(answer, X):
 
 
 def validate_arrays(estimator, X, y="no_validation", *, y_numeric=False):
-    """Check X, and y when fitting, as scikit-learn does; other array kinds stay as is."""
+    """Check X, and y when fitting, as scikit-learn does; tensors stay tensors."""
     predicting = isinstance(y, str)
     if _is_foreign(X):
         X = _foreign_rows(estimator, X, reset=not predicting)

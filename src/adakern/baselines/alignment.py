@@ -26,7 +26,7 @@ class RandomFeatureAlignment(ClassifierMixin, Estimator):
     Draws many features of the Gaussian kernel, then a distribution q over them that
     maximises the alignment ``sum_ij y_i y_j sum_m q_m phi_m(x_i) phi_m(x_j)`` of the
     kernel with the labels, within a chi-squared ball around the uniform distribution.
-    The solution is sparse, so that few features are left for the linear machine.
+    The solution is sparse, so that few features are left for the linear model.
 
     Parameters
     ----------
@@ -103,7 +103,7 @@ class RandomFeatureAlignment(ClassifierMixin, Estimator):
         self.random_state = random_state
 
     def fit(self, X, y):
-        """Learn the distribution over features, then the linear machine.
+        """Learn the distribution over features, then the linear model.
 
         Parameters
         ----------

@@ -50,7 +50,7 @@ class DeepMKL(BankClassifier):
         With a first axis for the pairs of classes where there are more than two.
     objective_ : float
         Span bound on the number of leave-one-out errors, summed over the pairs.
-    machines_ : list
+    models_ : list
     support_ : ndarray
     n_iter_ : int
         Gradient steps, over all pairs.
@@ -124,7 +124,7 @@ class DeepMKL(BankClassifier):
                 ConvergenceWarning,
             )
         support = best.support
-        return DeepMachine(
+        return DeepModel(
             self.bank_,
             best.weights,
             support,
@@ -212,7 +212,7 @@ def _descend(current, step, evaluate):
 
 
 @dataclass
-class DeepMachine:
+class DeepModel:
     """A fitted ``f(x) = sum_i dual_coef_i k(x, x_i) + intercept``, k a deep kernel."""
 
     bank: KernelBank

@@ -64,7 +64,7 @@ class LogDetKernel(KernelMixin, OneVsOneMixin, Estimator):
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
-    machines_ : list
+    models_ : list
         One for each pair of classes, with the constrained ``pairs`` of rows and their
         ``multipliers``: the inverse of the learned kernel matrix is that of the given
         one plus ``sum_c multipliers_c (e_i - e_j)(e_i - e_j)'``.
@@ -147,7 +147,7 @@ class LogDetKernel(KernelMixin, OneVsOneMixin, Estimator):
     def _fit_binary(self, X, y):
         K = np.asarray(self._gram(X), dtype=np.float64)
         if self.kernel == "precomputed":
-            require_positive_semidefinite(K, "LogDetKernel")
+            require_positive_semidefinite(K, self.kernel, "LogDetKernel")
         rng = check_random_state(self.random_state)
         pairs = draw_pairs(y, self.n_constraints, rng)
         i, j = pairs.T
@@ -174,7 +174,7 @@ class LogDetKernel(KernelMixin, OneVsOneMixin, Estimator):
         np.subtract.at(coef, i, shift)
         np.add.at(coef, j, shift)
         rows = np.flatnonzero(coef)
-        return LogDetMachine(
+        return LogDetModel(
             self,
             rows,
             None if self.kernel == "precomputed" else X[rows],
@@ -196,11 +196,11 @@ class LogDetKernel(KernelMixin, OneVsOneMixin, Estimator):
 
     def _collect(self):
         self.support_ = self._support_rows()
-        self.n_iter_ = sum(machine.n_iter for machine in self.machines_)
+        self.n_iter_ = sum(model.n_iter for model in self.models_)
 
 
 @dataclass
-class LogDetMachine:
+class LogDetModel:
     """A pair of classes: ``f(x) = sum_i coef_i k(x, x_i) + intercept``."""
 
     estimator: LogDetKernel

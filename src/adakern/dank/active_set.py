@@ -14,7 +14,7 @@ from adakern.dank.projected_newton import on_sides, sides
 from adakern.dank.quartic import best_intercept, gradient, hessian, products, row_gaps
 from adakern.linalg import add_to_diagonal, factorised, principal_submatrix
 
-__all__ = ["change_active_sets"]
+__all__ = ["primal_dual_active_set"]
 
 #: Linear systems after which the active sets are taken to repeat themselves.
 MAX_SYSTEMS = 25
@@ -24,7 +24,9 @@ MAX_SYSTEMS = 25
 SLACK = 1e-10
 
 
-def change_active_sets(K, dual, eta, *, weight=0.0, start, gap_goal, balanced=False):
+def primal_dual_active_set(
+    K, dual, eta, *, weight=0.0, start, gap_goal, balanced=False
+):
     """Maximise h from a start whose active set is nearly right."""
     xp = array_namespace(start)
     is_quadratic = np.isinf(eta)

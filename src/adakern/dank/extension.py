@@ -27,10 +27,11 @@ MAX_ANCHORS = 200
 LIST_LENGTH = 32
 
 
-def make_extension(
-    name, Z, d, K, X, kernel, *, eta, tau, n_neighbors=1, random_state=None
-):
-    """The rule of this name, for one fitted machine."""
+def make_extension(Z, d, K, X, kernel, *, eta, tau, name, n_neighbors, random_state):
+    """The rule of this name for a fitted model with ``F = Z Z'`` and coefficients d.
+
+    X, of shape (n, d), is None where the kernel K is precomputed.
+    """
     if name == "none":
         return NoExtension(len(Z))
     if X is None:

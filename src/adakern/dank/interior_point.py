@@ -21,7 +21,7 @@ from adakern.dank.quartic import (
 )
 from adakern.linalg import add_to_diagonal, factorised
 
-__all__ = ["QuarticSolution", "maximise_quartic"]
+__all__ = ["QuarticSolution", "interior_point"]
 
 #: Distance that a warm start keeps from the bounds, in units of the problem.
 NEAR_BOUND = 0.1
@@ -48,7 +48,7 @@ class QuarticSolution:
     converged: bool
 
 
-def maximise_quartic(
+def interior_point(
     K,
     dual,
     eta,

@@ -9,7 +9,6 @@ the nearest one.
 
 import numpy as np
 
-from adakern.dank.checks import extreme_eigenvalues
 from adakern.svm.ascent import History, Solution, is_certified
 
 __all__ = ["lipschitz_constant", "nesterov", "projected_gradient"]
@@ -57,7 +56,7 @@ def projected_gradient(h, start, *, tol, max_iter, min_step=1e-4):
     to F∘K.
     """
     n, kappa = len(h.K), np.abs(h.K).max()
-    _, largest = extreme_eigenvalues(h.K)
+    largest = np.linalg.eigvalsh(h.K)[-1]
     bound = n - h.tau / 2 + n * h.dual.C**2 * largest / (4 * h.eta)
 
     def following(point, t):

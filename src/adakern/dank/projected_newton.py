@@ -27,7 +27,7 @@ from adakern.dank.quartic import (
     row_gaps,
 )
 
-__all__ = ["climb"]
+__all__ = ["projected_newton"]
 
 #: Relative residual that conjugate gradients stop at.
 FORCING = 0.1
@@ -40,7 +40,7 @@ SLOW = 30
 SUFFICIENT, SHORTEST = 1e-4, 1e-3
 
 
-def climb(
+def projected_newton(
     K,
     dual,
     eta,

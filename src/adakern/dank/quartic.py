@@ -7,7 +7,7 @@ over the coefficients d needs no matrix F (JMLR, problem 18, which drops the int
     h(d) = t'd - epsilon |d|_1 - w'q - 1/2 d'K d - 1/(16 eta) q'(K∘K) q,    q = d∘d,
 
 over the bounds of an :class:`adakern.svm.dual.Dual` with the targets t. The multiplier
-b of the constraint ``1'd = 0`` of a machine with an intercept is that intercept. The
+b of the constraint ``1'd = 0`` of a model with an intercept is that intercept. The
 weights w are zero for a whole problem; where only some rows move, they carry the
 quartic's coupling to the rows held fixed. With eta infinite and the target replaced, h
 is any quadratic program over these bounds.

@@ -4,7 +4,7 @@ import numpy as np
 from scipy.optimize import brentq
 
 from adakern.dank.quartic import squared_product
-from adakern.dank.quartic_solver import ROWS_PER_PRODUCT, maximise_from
+from adakern.dank.quartic_solver import ROWS_PER_PRODUCT, maximise_quartic
 from adakern.svm.libsvm import svm_dual, svr_dual
 
 __all__ = ["SVM_TOL", "best_multiple", "support_vector_machine", "svm_eta"]
@@ -15,9 +15,14 @@ __all__ = ["SVM_TOL", "best_multiple", "support_vector_machine", "svm_eta"]
 SVM_TOL = 1e-4
 
 
-def svm_eta(machines, C, without_intercept):
-    """The papers' rule ``eta = ||alpha_svm||_2^2`` (preprint, section 6; one for all)."""
-    eta = sum(map(_squared_norm, machines)) or sum(
+def svm_eta(solutions, C, without_intercept):
+    """The papers' rule ``eta = ||alpha_svm||_2^2`` (preprint, section 6; one for all).
+
+    ``without_intercept()`` gives the coefficients of SVMs without an intercept, which
+    are asked for where all others are zero: on rows of one class, or in a tube that
+    holds all rows. Beside the bound C eta is never zero.
+    """
+    eta = sum(map(_squared_norm, solutions)) or sum(
         map(_squared_norm, without_intercept())
     )
     return max(eta, np.finfo(float).eps * C**2)
@@ -38,14 +43,14 @@ def support_vector_machine(K, dual):
     else:
         d, _ = svm_dual(K, dual.target, dual.C, tol=SVM_TOL)
     if not dual.fit_intercept:
-        d = machine_without_intercept(K, dual, np.clip(d, dual.lower, dual.upper))
+        d = svm_without_intercept(K, dual, np.clip(d, dual.lower, dual.upper))
     return dual.project(dual.variables(d))
 
 
-def machine_without_intercept(K, dual, start):
-    """Coefficients of the machine without an intercept, shape (n,)."""
+def svm_without_intercept(K, dual, start):
+    """Coefficients of the SVM without an intercept, from those of another."""
     goal = SVM_TOL**2 * max(abs(dual.linear @ dual.variables(start)), dual.C)
-    return maximise_from(
+    return maximise_quartic(
         start, K, dual, np.inf, gap_goal=goal, max_products=len(K) // ROWS_PER_PRODUCT
     )[0]
 
@@ -55,7 +60,7 @@ def best_multiple(K, dual, eta, u, tol):
 
     The support vector machine's variables are too large for a small eta, and Newton's
     method takes only a third off in each round while the quartic term rules. Where the
-    multiple gains less than the share tol the machine's own optimality is worth more.
+    multiple gains less than the share tol the SVM's own optimality is worth more.
     """
     d = dual.coefficients(u)
     linear, quadratic = max(dual.linear @ u, 0.0), d @ (K @ d)

@@ -19,7 +19,7 @@ from adakern.dank.quartic import (
     row_gaps,
     squared_product,
 )
-from adakern.dank.quartic_solver import ROWS_PER_PRODUCT, maximise_from
+from adakern.dank.quartic_solver import ROWS_PER_PRODUCT, maximise_quartic
 from adakern.kernels import gram_matrix, kernel_diagonal, kernel_products
 from adakern.linalg import principal_submatrix
 
@@ -201,7 +201,7 @@ def _best_change(gram, moving, d, Kd, Qq, dual, eta, balanced, gap_goal):
     # The fixed rows act through a shifted target and a diagonal weight.
     target = part.target - (xp.take(Kd, rows) - K @ now)
     weight = (xp.take(Qq, rows) - squared_product(K, now * now)) / (8 * eta)
-    best, _ = maximise_from(
+    best, _ = maximise_quartic(
         now,
         K,
         replace(part, target=target),

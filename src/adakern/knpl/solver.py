@@ -14,9 +14,8 @@ import numpy as np
 from adakern._utils.threads import one_blas_thread
 from adakern.knpl.pairwise import admm, exact_layer, gamma_matrix
 from adakern.svm.ascent import History, Solution, accelerated, is_certified
-from adakern.svm.dual import classification_dual
+from adakern.svm.dual import classification_dual, evaluate_dual
 from adakern.svm.libsvm import svm_dual
-from adakern.svm.point import point_of_machine
 
 __all__ = ["Saddle", "SaddleFunction", "solve_admm", "solve_exact"]
 
@@ -69,7 +68,7 @@ class SaddleFunction:
         squared_norm, learned = self._matrix_free(d, f) if self.psd else self._dense(d)
         # d'(G∘K)d = d'Kd + 4 reg <Gamma, G - 11'> and <Gamma, G - 11'> = |G - 11'|^2.
         regulariser = self.reg * squared_norm
-        return point_of_machine(self.dual, u, learned, regulariser, f=f)
+        return evaluate_dual(self.dual, u, learned, regulariser, f=f)
 
     def _dense(self, d):
         """``|G - 11'|^2`` and ``(G∘K) d`` with the matrices."""
@@ -94,7 +93,7 @@ def solve_exact(K, y, C, reg, *, psd, max_iter, tol):
     """Maximise h by accelerated projected ascent, to a certified gap."""
     dual = classification_dual(y, C)
     function = SaddleFunction(K, dual, reg, psd=psd)
-    start = dual.project(dual.pull_back(svm_dual(K, y, C)[0]))
+    start = dual.project(dual.adjoint(svm_dual(K, y, C)[0]))
     with one_blas_thread(len(K)):
         solution = accelerated(
             function, start, dual.project, tol=tol, max_iter=max_iter
@@ -112,12 +111,12 @@ def solve_admm(K, y, C, reg, *, max_outer, max_inner, tol):
     dual, history, residuals = classification_dual(y, C), History(), []
     answer, _ = svm_dual(K, y, C)
     for _ in range(max_outer):
-        d, u = answer, dual.pull_back(answer)
+        d, u = answer, dual.adjoint(answer)
         G, diffs = admm(gamma_matrix(d, K, reg), max_iter=max_inner)
         residuals.append(diffs)
         regulariser = reg * (np.vdot(G, G) - len(y) ** 2)
         learned = G * K
-        point = point_of_machine(dual, u, learned @ d, regulariser)
+        point = evaluate_dual(dual, u, learned @ d, regulariser)
         answer, intercept = svm_dual(learned, y, C)
         point = replace(point, d=answer, intercept=intercept)
         history.add(point, np.linalg.norm(answer - d))

@@ -1,9 +1,9 @@
 """Ascent methods for a smooth concave function over a simple convex set.
 
 They know nothing of data or kernels: ``objective(u, near)`` returns a
-:class:`adakern.svm.point.Point`, where ``near`` is None or such a point nearby, and
-``project(u)`` the nearest feasible point. An objective that gets the point
-``new + beta (new - old)`` for less than an evaluation, as a quadratic does, offers
+:class:`adakern.svm.dual.DualEvaluation`, where ``near`` is None or such a point nearby,
+and ``project(u)`` the nearest feasible point. An objective that gets the point ``new +
+beta (new - old)`` for less than an evaluation, as a quadratic does, offers
 ``extrapolate(new, old, beta)``.
 """
 

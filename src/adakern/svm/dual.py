@@ -1,6 +1,6 @@
 """The support vector machines whose kernel is learned, as one dual problem.
 
-In the coefficients d of the decision function both machines maximise
+In the coefficients d of the decision function both models maximise
 
     target'd - epsilon |d|_1 - 1/2 d'G d    over  lower <= d <= upper,
 
@@ -16,7 +16,7 @@ u = (alpha hat, alpha check): ``linear'u - 1/2 d'G d`` over ``0 <= u <= C`` and
 ascent methods work in it; the solvers that move single rows work in d.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -25,12 +25,18 @@ from array_api_compat import array_namespace
 
 from adakern.linalg import project_onto_feasible
 
-__all__ = ["Dual", "classification_dual", "regression_dual"]
+__all__ = [
+    "Dual",
+    "DualEvaluation",
+    "classification_dual",
+    "evaluate_dual",
+    "regression_dual",
+]
 
 
 @dataclass(frozen=True)
 class Dual:
-    """The dual problem of one machine, for a kernel that is still open."""
+    """The dual problem of one model, for a kernel that is still open."""
 
     #: Labels -1.0 and +1.0, or the targets of a regression, shape (n,).
     target: Any
@@ -79,9 +85,9 @@ class Dual:
 
     def variables(self, d):
         """The smallest variables u with the coefficients d, inside their bounds."""
-        return np.clip(self.pull_back(d), 0.0, self.C)
+        return np.clip(self.adjoint(d), 0.0, self.C)
 
-    def pull_back(self, row_values):
+    def adjoint(self, row_values):
         """Transpose of ``coefficients``: values for each row, spread over u."""
         return self.signs * np.tile(row_values, len(self.signs) // len(self.target))
 
@@ -99,7 +105,7 @@ class Dual:
         from minus the number of positive signs, so the minimum lies between two
         neighbouring breakpoints.
         """
-        slack = self.linear - self.pull_back(f)
+        slack = self.linear - self.adjoint(f)
         intercept = 0.0
         if self.fit_intercept:
             positive = int((self.signs > 0).sum())
@@ -119,8 +125,52 @@ def classification_dual(y, C, fit_intercept=True):
 def regression_dual(y, C, epsilon, fit_intercept=True):
     """The dual of epsilon support vector regression (JMLR, problem 22).
 
-    The constraint of a machine with an intercept is 1'd = 0; d'y = 0, as printed in the
+    The constraint of a model with an intercept is 1'd = 0; d'y = 0, as printed in the
     papers, is a slip.
     """
     bound = C * array_namespace(y).ones_like(y)
     return Dual(y, -bound, bound, epsilon, fit_intercept)
+
+
+@dataclass(frozen=True)
+class DualEvaluation:
+    """The function at one feasible u, with all that was computed on the way."""
+
+    #: Variables, and the coefficients that they give; see :mod:`adakern.svm.dual`.
+    u: np.ndarray
+    d: np.ndarray
+    #: ``G d`` with the learned Gram matrix G, such as DANK's F∘K, shape (n,).
+    scores: np.ndarray
+    #: The function, and the part of it that is the dual value of the model with G.
+    #: The duality gap is compared with that part; the rest is the regulariser of G.
+    value: float
+    svm_value: float
+    #: Of the function in u.
+    gradient: np.ndarray
+    #: Of the model.
+    intercept: float
+    #: Duality gap of the model with G, which bounds what the value can still gain.
+    gap: float
+    #: Of the learned factor, 0 where it is not computed.
+    rank: int = 0
+    #: What else the function knows here, for its Hessian or a point nearby.
+    parts: dict = field(repr=False, default_factory=dict)
+
+
+def evaluate_dual(dual, u, scores, regulariser, rank=0, **parts):
+    """The point u of the model's dual value plus a regulariser."""
+    d = dual.coefficients(u)
+    linear, quadratic = dual.linear @ u, d @ scores
+    loss, intercept = dual.loss(scores)
+    return DualEvaluation(
+        u=u,
+        d=d,
+        scores=scores,
+        value=linear - quadratic / 2 + regulariser,
+        svm_value=linear - quadratic / 2,
+        gradient=dual.linear - dual.adjoint(scores),
+        intercept=intercept,
+        gap=max(quadratic + loss - linear, 0.0),
+        rank=rank,
+        parts=parts,
+    )
