@@ -130,20 +130,12 @@ def test_value_and_scores_are_the_dense_ones(task, n, kept):
     u = rng.uniform(-2, 2, len(dual.signs))
     u.reshape(-1, n)[:, rng.permutation(n)[kept:]] = 0.0
     u = np.clip(u, 0.0, 2.0)
-    d = dual.coefficients(u)
-    values, vectors = np.linalg.eigh(1 + K * np.outer(d, d) / (4 * eta))
-    f = np.maximum(values - tau / 2, 0)
-    F = (vectors * f) @ vectors.T
-    expected = (
-        dual.linear @ u
-        - d @ (F * K) @ d / 2
-        + eta * ((F - 1) ** 2).sum()
-        + tau * eta * f.sum()
-    )
+    F = best_factor(u, K, dual, eta, tau)
     point = make_objective(K, dual, eta, tau)(u)
-    assert_allclose(point.value, expected, rtol=1e-12)
-    assert_allclose(point.gradient, dual.linear - dual.adjoint((F * K) @ d), rtol=1e-9)
-    assert point.rank == (f > 0).sum()
+    assert_allclose(point.value, saddle_value(u, F, K, dual, eta, tau), rtol=1e-12)
+    assert_allclose(point.gradient, saddle_gradient(u, F, K, dual), rtol=1e-9)
+    assert_allclose(point.gap, duality_gap(u, F, K, dual), rtol=1e-8)
+    assert point.rank == np.linalg.matrix_rank(F, tol=1e-12, hermitian=True)
 
 
 def test_without_the_nuclear_norm_F_is_known_in_closed_form():

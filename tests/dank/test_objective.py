@@ -79,7 +79,7 @@ def test_gradients_are_finite_differences(dual, u, tau):
 
 @pytest.mark.parametrize("tau", [0.01, 0.2])
 def test_gap_bounds_what_h_is_below_the_semidefinite_program(dual, u, tau):
-    optimum, F = solve_dank(K, dual, ETA, tau)
+    optimum, _ = solve_dank(K, dual, ETA, tau)
     for scale in (0.1, 0.5, 1.0):
         here = best_factor(scale * u, K, dual, ETA, tau)
         missing = optimum - concave_value(scale * u, K, dual, ETA, tau)
