@@ -5,9 +5,11 @@ import pandas as pd
 from sklearn.svm import SVC
 
 from adakern.dank import DANKClassifier
+from adakern.dank.objective import saddle_value
 from adakern.dank.partition import partition
 from adakern.dank.theory import between_clusters, partition_bounds, screened_rows
 from adakern.kernels import gram_matrix
+from adakern.svm.dual import classification_dual
 from shared import axes_grid, fit_quietly
 
 
@@ -33,6 +35,8 @@ def compute(data, seed, *, clusters=(2, 5, 10, 50, 100, 200), C=32.0, gamma=2.0)
     X, y = data.X_train, data.y_train
     K = gram_matrix(X, gamma=gamma)
     eta = float((SVC(C=C, gamma=gamma).fit(X, y).dual_coef_ ** 2).sum())
+    signs = np.where(y == y.max(), 1.0, -1.0)
+    dual = classification_dual(signs, C, fit_intercept=False)
     whole = _solve_on(K, y, C, eta)
     records = []
     for v in clusters:
@@ -43,12 +47,11 @@ def compute(data, seed, *, clusters=(2, 5, 10, 50, 100, 200), C=32.0, gamma=2.0)
         high = max(whole["F"].max(), part["F"].max())
         predicted = partition_bounds(K, labels, C, eta, low, high)
         alpha, other = np.abs(whole["d"]), np.abs(part["d"])
-        signs = np.where(y == y.max(), 1.0, -1.0)
         gradient = 1 - signs * ((part["F"] * K_bar) @ part["d"])
         for quantity, measured, bound in (
             (
                 "objective",
-                abs(_h(K, whole, eta) - _h(K, part, eta)),
+                abs(_h(K, whole, dual, eta) - _h(K, part, dual, eta)),
                 predicted.objective,
             ),
             (
@@ -88,9 +91,8 @@ def _solve_on(K, y, C, eta):
     return {"d": d, "F": model.adaptive_factor_ @ model.adaptive_factor_.T}
 
 
-def _h(K, solution, eta):
-    d, F = solution["d"], solution["F"]
-    return np.abs(d).sum() - d @ (F * K) @ d / 2 + eta * ((F - 1) ** 2).sum()
+def _h(K, solution, dual, eta):
+    return saddle_value(np.abs(solution["d"]), solution["F"], K, dual, eta, tau=0.0)
 
 
 def plot(frame):
