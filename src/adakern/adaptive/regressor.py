@@ -1,22 +1,91 @@
-"""The adaptive regressor."""
+"""The adaptive regressor, and the blend of least squared error."""
 
+from dataclasses import dataclass, field, replace
 from numbers import Real
 
 import numpy as np
 from sklearn.base import RegressorMixin
 from sklearn.metrics import r2_score
 from sklearn.utils._param_validation import Interval, validate_parameter_constraints
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from adakern._utils.arrays import answer_like, computing_where, from_foreign
 from adakern.adaptive.base import AdaptiveKernel
 from adakern.adaptive.intervals import cv_plus
-from adakern.adaptive.weights import squared_error_weights, without_outlying
+from adakern.adaptive.weights import (
+    drop_smallest,
+    squared_error_weights,
+    without_outlying,
+)
 
 __all__ = ["AdaptiveKernelRegressor"]
 
 #: Evidence, in rows, that the members are as good as they seem one by one.
 PRIOR_ROWS = 30.0
+
+#: How far predictions go beyond the range of the training targets, as a part of it:
+#: away from the rows a kernel of small ridge, or a line, would go anywhere.
+MARGIN = 0.5
+
+
+@dataclass
+class WeightedMean:
+    """The weighted mean of members; the mean target where there are none."""
+
+    classify = False
+
+    weights: np.ndarray = field(default_factory=lambda: np.empty(0))
+    scores: list = field(default_factory=list)
+    mean: float = 0.0
+
+    def bounds(self, Y):
+        """Least and greatest value that members predict."""
+        margin = MARGIN * np.ptp(Y)
+        return Y.min() - margin, Y.max() + margin
+
+    def fit(self, members, table):
+        """The blend of these members of least squared error out of fold."""
+        y, row_weights = table.Y[:, 0], table.weights
+        mean = float(np.average(y, weights=row_weights))
+        if not members:
+            return WeightedMean(mean=mean)
+        predictions = np.array([m.fits.left_out[:, 0] for m in members])
+        weights = squared_error_weights(predictions, y, row_weights, prior=PRIOR_ROWS)
+        return WeightedMean(
+            drop_smallest(weights), _scores(predictions, y, row_weights), mean
+        )
+
+    def only(self, used):
+        """The blend of the members that are used."""
+        return replace(self, weights=self.weights[used])
+
+    def combine(self, values, X):
+        """Predictions (n, 1) for the rows X from those of each member."""
+        total = np.zeros((len(X), 1))
+        for weight, value in zip(self.weights, values, strict=True):
+            total += weight * value
+        return total if len(values) else total + self.mean
+
+    def losses(self, predicted, Y):
+        """Squared error of each row."""
+        return ((predicted - Y) ** 2)[:, 0]
+
+    def judge(self, members, Y, row_weights):
+        """The loss of a blend of some members, and the R² of each."""
+        y, predictions = Y[:, 0], np.array([m.fits.predicted[:, 0] for m in members])
+        errors = without_outlying(np.sqrt(row_weights) * (predictions - y))
+
+        def loss_of(some):
+            weights = squared_error_weights(
+                errors[some], np.zeros_like(y), prior=PRIOR_ROWS
+            )
+            return np.mean((weights @ errors[some]) ** 2)
+
+        return loss_of, _scores(predictions, y, row_weights)
+
+
+def _scores(predictions, y, weights):
+    return [r2_score(y, p, sample_weight=weights) for p in predictions]
 
 
 class AdaptiveKernelRegressor(RegressorMixin, AdaptiveKernel):
@@ -68,10 +137,8 @@ class AdaptiveKernelRegressor(RegressorMixin, AdaptiveKernel):
     feature_importances_ : ndarray of shape (d,)
     equal_rows_ : EqualRows
         What targets of equal training rows say; ``prior_rows_`` is infinite if nothing.
-    fold_models_ : list
-        What was learned in each fold.
-    refit_ : object
-        The members refitted on all rows.
+    ensemble_ : Ensemble
+        The members that count, with their models of each fold and of all rows.
     n_features_in_ : int
     feature_names_in_ : ndarray of str
         Where X had names of type str.
@@ -102,8 +169,6 @@ class AdaptiveKernelRegressor(RegressorMixin, AdaptiveKernel):
     True
     """
 
-    _classifies = False
-
     def fit(self, X, y, sample_weight=None):
         """Learn from a table.
 
@@ -126,69 +191,23 @@ class AdaptiveKernelRegressor(RegressorMixin, AdaptiveKernel):
         y = np.asarray(y, dtype=np.float64)
         # A power of two changes no digit, and lets targets of 1e300 be squared.
         _, exponent = np.frexp(np.abs(y).max())
-        self._unit = float(np.ldexp(1.0, int(exponent)))
-        y = y / self._unit
+        unit = float(np.ldexp(1.0, int(exponent)))
+        counts = _check_sample_weight(from_foreign(sample_weight), rows, dtype=float)
         with computing_where(X):
-            self._fit(rows, y, from_foreign(sample_weight))
-        self.oof_prediction_ = self.oof_prediction_ * self._unit
-        return self
-
-    def _targets(self, y):
-        return y[:, None]
-
-    def _weigh(self, table, y):
-        self.intercept_ = float(np.average(y, weights=table.weights))
-        predictions = np.array([oof[:, 0] for oof in self._oof.values()])
-        scores = [r2_score(y, p, sample_weight=table.weights) for p in predictions]
-        weights = np.empty(0)
-        if len(predictions):
-            weights = squared_error_weights(
-                predictions, y, table.weights, prior=PRIOR_ROWS
+            table, position, left_out, of_folds = self._fit(
+                rows, y / unit, y[:, None] / unit, counts, WeightedMean()
             )
-        self._set_members(weights, scores)
-        self._merged_oof = oof = self._blended(self._oof, y)
-        self._residuals = np.abs(y - self._blended(self._of_folds, y))
-        self._fold_of_row = table.fold
-        self.oof_score_ = (
-            float(r2_score(y, oof, sample_weight=table.weights))
-            if len(y) > 1
-            else np.nan
-        )
-
-    def _judged(self, models, values, Y, weights):
-        """The loss of a blend of some members, and the R² of each."""
-        y, predictions = Y[:, 0], values[:, :, 0]
-        errors = without_outlying(np.sqrt(weights) * (predictions - y))
-
-        def loss_of(members):
-            some = errors[members]
-            blend = squared_error_weights(some, np.zeros_like(y), prior=PRIOR_ROWS)
-            return np.mean((blend @ some) ** 2)
-
-        return loss_of, [r2_score(y, p, sample_weight=weights) for p in predictions]
-
-    def _keep(self, table, y, position, rng):
-        super()._keep(table, y, position, rng)
-        used = position >= 0
-        self.oof_prediction_ = np.full(len(position), np.nan)
-        self.oof_prediction_[used] = self._merged_oof[position[used]]
-        self._residuals = self._residuals[position[used]]
-        self._fold_of_row = self._fold_of_row[position[used]]
-        del self._merged_oof, self._position
-
-    def _losses(self, predicted, y):
-        return (predicted - y) ** 2
-
-    def _fold_prediction(self, fold, X):
-        """What the members of one fold predict together, in units of the fit."""
-        return self._blended({name: fold.predict(name, X) for name in fold.models}, X)
-
-    def _blended(self, values, X):
-        """Weighted mean of members' values (n, 1); the training mean of none."""
-        total = np.zeros(len(X))
-        for name, value in values.items():
-            total += self.weights_[name] * value[:, 0]
-        return total if values else total + self.intercept_
+        used, at, y = position >= 0, position[position >= 0], table.Y[:, 0]
+        self.oof_prediction_ = np.full(len(rows), np.nan)
+        self.oof_prediction_[used] = unit * left_out[at, 0]
+        self.oof_score_ = np.nan
+        if len(y) > 1:
+            score = r2_score(y, left_out[:, 0], sample_weight=table.weights)
+            self.oof_score_ = float(score)
+        self._unit = unit
+        self._residuals = np.abs(y - of_folds[:, 0])[at]
+        self._fold_of_row = table.fold[at]
+        return self
 
     def predict(self, X):
         """Predictions of shape (n,) for the rows X (n, d).
@@ -199,12 +218,9 @@ class AdaptiveKernelRegressor(RegressorMixin, AdaptiveKernel):
         """
         read = self._read(X)
         with computing_where(X):
-            values = {name: self._scores(name, read) for name in self._used}
-        predicted = self._adjusted(read, self._blended(values, read))
+            predicted = self.ensemble_.predict(read)
+        predicted = self.equal_rows_.adjust(read, predicted)[:, 0]
         return answer_like(predicted * self._unit, X)
-
-    def _adjusted(self, read, predicted):
-        return self.equal_rows_.adjust(read, predicted[:, None])[:, 0]
 
     def predict_interval(self, X, coverage=0.9):
         """Intervals that hold new targets with a given probability.
@@ -233,8 +249,10 @@ class AdaptiveKernelRegressor(RegressorMixin, AdaptiveKernel):
         with computing_where(X):
             predictions = np.array(
                 [
-                    self._adjusted(read, self._fold_prediction(fold, read))
-                    for fold in self.fold_models_
+                    self.equal_rows_.adjust(
+                        read, self.ensemble_.predict_without(k, read)
+                    )[:, 0]
+                    for k in range(self._fold_of_row.max() + 1)
                 ]
             )
         bounds = cv_plus(predictions, self._residuals, self._fold_of_row, coverage)
