@@ -6,20 +6,25 @@ from numbers import Integral, Real
 import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import (
+    _check_sample_weight,
+    check_is_fitted,
+    validate_data,
+)
 
-from adakern._utils.arrays import from_foreign
+from adakern._utils.arrays import computing_where, from_foreign
 from adakern._utils.base import Estimator
 from adakern._utils.threads import one_blas_thread
-from adakern.adaptive.ensemble import Ensemble
-from adakern.adaptive.equal_rows import EqualRows
+from adakern.adaptive.ensemble import Learned
 from adakern.adaptive.fitting import Schedule, fit_members
-from adakern.adaptive.folds import assign_folds, merge_repetitions
-from adakern.adaptive.parts import Member, MemberTable, Table
+from adakern.adaptive.folds import make_table
 from adakern.adaptive.plan import MEMBERS, Settings, default_members
 from adakern.adaptive.table import TableReader, without_double_names
 
 __all__ = ["AdaptiveKernel"]
+
+#: Rows kept to measure the importance of features on.
+PROBE_ROWS = 500
 
 
 class AdaptiveKernel(Estimator):
@@ -53,6 +58,13 @@ class AdaptiveKernel(Estimator):
         self.verbose = verbose
         self.random_state = random_state
 
+    #: Whether targets are numbers and not labels.
+    _y_numeric = False
+
+    def _row_weights(self, y, counts):
+        """Weights of the rows as they are learned from."""
+        return counts
+
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
@@ -68,7 +80,7 @@ class AdaptiveKernel(Estimator):
             )
         return list(dict.fromkeys(self.members))
 
-    def _validated(self, X, *y, **options):
+    def _validated(self, X, *y):
         """Rows X (n, d), and y (n,) when fitting, checked; tensors as NumPy arrays."""
         return validate_data(
             self,
@@ -77,62 +89,79 @@ class AdaptiveKernel(Estimator):
             dtype=None,
             ensure_all_finite="allow-nan",
             reset=bool(y),
-            **options,
+            **({"y_numeric": self._y_numeric} if y else {}),
         )
 
-    def _fit(self, X, y, Y, counts, blend, *, stratum=None, class_weights=1.0):
-        """Learn all members from rows X, as validated, and weigh them by ``blend``.
+    def fit(self, X, y, sample_weight=None):
+        """Learn from a table.
 
-        Y (n, k) are the targets y (n,), or indicators of their classes. Returns the
-        table, the place of each row in it, and for its rows what the blend predicts
-        out of fold: as it was weighed, and by the models of the folds.
+        Parameters
+        ----------
+        X : array-like or DataFrame of shape (n, d)
+            Numbers, categories and missing values (None, NaN). On PyTorch tensors the
+            kernel members compute in PyTorch, on their device; all else is NumPy's.
+            Answers are of the kind of the rows that are asked about.
+        y : array-like of shape (n,)
+            Targets, or labels of two to some hundred classes.
+        sample_weight : array-like of shape (n,), default=None
+            A weight of 2 is a repeated row, a weight of 0 none.
+
+        Returns
+        -------
+        self
+        """
+        learned = self.learn(X, y, sample_weight)
+        blend = learned.weigh(learned.members)
+        ensemble = learned.ensemble(learned.members, blend)
+        self._set_out_of_fold(learned, blend)
+        self.reader_, self.ensemble_ = learned.reader, ensemble
+        self.equal_rows_ = ensemble.equal_rows
+        self.members_ = learned.members_table(blend)
+        self.weights_ = {member.name: member.weight for member in self.members_}
+        return self
+
+    def learn(self, X, y, sample_weight=None):
+        """Fit all members, and return what was made as a value; ``fit`` starts here.
+
+        Parameters
+        ----------
+        X : array-like or DataFrame of shape (n, d)
+        y : array-like of shape (n,)
+        sample_weight : array-like of shape (n,), default=None
+
+        Returns
+        -------
+        Learned
         """
         started = time.perf_counter()
+        self._validate_params()
+        rows, y = self._validated(X, y)
         names = self._member_names(len(y))
         rng = check_random_state(self.random_state)
-        weights = counts * class_weights
+        counts = _check_sample_weight(from_foreign(sample_weight), rows, dtype=float)
+        blend = self._unfitted_blend(y)
+        weights = self._row_weights(y, counts)
         if (weights < 0).any():
             raise ValueError("sample_weight holds negative weights")
         if not (weights > 0).any():
             raise ValueError("sample_weight is zero for every row")
-        reader = TableReader().fit(X)
-        read = reader.transform(X)
-        rows, total, position, group = merge_repetitions(read, y, weights)
-        n_folds = min(self.n_folds, group[-1] + 1)
-        stratum = None if stratum is None else stratum[rows]
-        fold = assign_folds(group, n_folds, rng, stratum)
-        table = Table(read[rows], Y[rows], total * len(total) / total.sum(), fold)
+        reader = TableReader().fit(rows)
+        table, position = make_table(
+            reader.transform(rows), blend.encode(y), weights, counts, self.n_folds, rng
+        )
         seeds = {name: rng.randint(2**31 - 1) for name in MEMBERS}
         settings = Settings(
             blend.classify, reader.is_categorical, self.max_support, seeds
         )
         limit = np.inf if self.time_limit is None else self.time_limit
-        schedule = Schedule(
-            names,
-            isinstance(self.members, str),
-            started,
-            limit,
-            self.n_jobs,
-            self._tell,
+        may_screen = isinstance(self.members, str)
+        schedule = Schedule(names, may_screen, started, limit, self.n_jobs, self._tell)
+        with computing_where(X), one_blas_thread(len(table.X)):
+            members, dropped = fit_members(table, settings, schedule, blend, rng)
+        probe = np.sort(rng.permutation(len(table.X))[:PROBE_ROWS])
+        return Learned(
+            reader, table, position, members, dropped, blend, table.take(probe)
         )
-        with one_blas_thread(len(rows)):
-            fitted, dropped = fit_members(table, settings, schedule, blend, rng)
-        blend = blend.fit(fitted, table)
-        left_out = blend.combine([m.fits.left_out for m in fitted], table.X)
-        of_folds = blend.combine([m.fits.predicted for m in fitted], table.X)
-        used = position >= 0
-        self.equal_rows_ = EqualRows().fit(
-            table.X,
-            table.Y,
-            np.bincount(position[used], counts[used]),
-            group,
-            left_out,
-        )
-        self.reader_ = reader
-        self.ensemble_ = Ensemble.of(fitted, blend, self.equal_rows_, table, rng)
-        self.members_ = _member_table(fitted, blend, dropped)
-        self.weights_ = {member.name: member.weight for member in self.members_}
-        return table, position, left_out, of_folds
 
     def _tell(self, message):
         if self.verbose:
@@ -153,14 +182,3 @@ class AdaptiveKernel(Estimator):
         """
         check_is_fitted(self)
         return self.ensemble_.importances()
-
-
-def _member_table(fitted, blend, dropped):
-    """The table of members: those that count most first, those dropped last."""
-    members = MemberTable(
-        Member(m.name, float(weight), float(score), m.seconds)
-        for m, weight, score in zip(fitted, blend.weights, blend.scores, strict=True)
-    )
-    members.sort(key=lambda member: -member.weight)
-    members.extend(dropped)
-    return members

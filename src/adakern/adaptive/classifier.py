@@ -8,9 +8,8 @@ from sklearn.metrics import accuracy_score
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight
 
-from adakern._utils.arrays import answer_like, computing_where, from_foreign
+from adakern._utils.arrays import answer_like, computing_where
 from adakern.adaptive.base import AdaptiveKernel
 from adakern.adaptive.calibration import Calibration, log_loss, mix
 from adakern.adaptive.weights import drop_smallest, mixture_weights
@@ -35,28 +34,33 @@ class Mixture:
     calibrations: list = field(default_factory=list)
     final: Calibration = None
     log_prior: np.ndarray = None
+    classes: np.ndarray = None
+
+    def encode(self, y):
+        """Indicators (n, k) of the classes."""
+        return (y[:, None] == self.classes).astype(float)
 
     def bounds(self, Y):
         """Least and greatest value that members predict."""
         return -np.inf, np.inf
 
-    def fit(self, members, table):
-        """The blend of these members of least log loss out of fold."""
+    def fit(self, values, slopes, table):
+        """The blend of least log loss of members that give these scores."""
         codes, row_weights = table.Y.argmax(axis=1), table.weights
         k = table.Y.shape[1]
         # Laplace's rule: no class is impossible, the prior also where nothing is known.
         counts = np.bincount(codes, row_weights, minlength=k)
         log_prior = np.log((counts + 1 / k) / (counts.sum() + 1))
-        if not members:
-            blend = Mixture(log_prior=log_prior)
-            mixed = np.tile(log_prior, (len(codes), 1))
-        else:
-            values = [member.fits.left_out for member in members]
-            calibrations = _calibrations(members, values, codes, row_weights)
+        blend = replace(self, log_prior=log_prior)
+        mixed = np.tile(log_prior, (len(codes), 1))
+        if values:
+            calibrations = _calibrations(values, slopes, codes, row_weights)
             log_proba = _log_proba(calibrations, values)
             weights = drop_smallest(_weights(log_proba, codes, row_weights))
             scores = _accuracies(log_proba, codes, row_weights)
-            blend = Mixture(weights, scores, calibrations, None, log_prior)
+            blend = replace(
+                blend, weights=weights, scores=scores, calibrations=calibrations
+            )
             mixed = mix(log_proba, weights)
         return replace(blend, final=Calibration().fit(mixed, codes, row_weights))
 
@@ -80,10 +84,10 @@ class Mixture:
         """Log loss of each row."""
         return -np.log(predicted[np.arange(len(Y)), Y.argmax(axis=1)])
 
-    def judge(self, members, Y, row_weights):
+    def judge(self, values, slopes, table):
         """The loss of a mixture of some members, and the accuracy of each."""
-        codes, values = Y.argmax(axis=1), [m.fits.predicted for m in members]
-        calibrations = _calibrations(members, values, codes, row_weights)
+        codes, row_weights = table.Y.argmax(axis=1), table.weights
+        calibrations = _calibrations(values, slopes, codes, row_weights)
         log_proba = _log_proba(calibrations, values)
 
         def loss_of(some):
@@ -93,10 +97,10 @@ class Mixture:
         return loss_of, _accuracies(log_proba, codes, row_weights)
 
 
-def _calibrations(members, values, codes, row_weights):
+def _calibrations(values, slopes, codes, row_weights):
     return [
-        Calibration(member.slope).fit(scores, codes, row_weights)
-        for member, scores in zip(members, values, strict=True)
+        Calibration(slope).fit(scores, codes, row_weights)
+        for slope, scores in zip(slopes, values, strict=True)
     ]
 
 
@@ -213,61 +217,32 @@ class AdaptiveKernelClassifier(ClassifierMixin, AdaptiveKernel):
         )
         self.class_weight = class_weight
 
-    def fit(self, X, y, sample_weight=None):
-        """Learn from a table.
-
-        Parameters
-        ----------
-        X : array-like or DataFrame of shape (n, d)
-            Numbers, words and gaps (None, NaN). On PyTorch tensors the kernel members
-            compute in PyTorch, on their device; all else is NumPy's. Answers are of the
-            kind of the rows that are asked about.
-        y : array-like of shape (n,)
-            Labels of two to some hundred classes. One class alone is predicted always.
-        sample_weight : array-like of shape (n,), default=None
-            A weight of 2 is a repeated row, a weight of 0 none.
-
-        Returns
-        -------
-        self
-        """
-        self._validate_params()
-        rows, y = self._validated(X, y)
+    def _unfitted_blend(self, y):
         check_classification_targets(y)
-        classes, codes = np.unique(y, return_inverse=True)
-        Y = np.eye(len(classes))[codes]
-        sample_weight = from_foreign(sample_weight)
-        counts = _check_sample_weight(sample_weight, rows, dtype=np.float64)
-        class_weights = self._class_weights(y, codes, counts)
-        self.classes_ = classes
-        with computing_where(X):
-            table, position, left_out, _ = self._fit(
-                rows,
-                codes,
-                Y,
-                counts,
-                Mixture(),
-                stratum=codes,
-                class_weights=class_weights,
-            )
-        used, codes = position >= 0, table.Y.argmax(axis=1)
-        self.oof_prediction_ = np.full((len(rows), len(classes)), np.nan)
-        self.oof_prediction_[used] = left_out[position[used]]
-        self.oof_log_loss_ = log_loss(np.log(left_out), codes, table.weights)
-        self.oof_score_ = float(
-            accuracy_score(codes, left_out.argmax(axis=1), sample_weight=table.weights)
-        )
-        return self
+        return Mixture(classes=np.unique(y))
 
-    def _class_weights(self, y, codes, weights):
-        """Of each row; "balanced" counts a row as often as it weighs."""
+    def _row_weights(self, y, counts):
+        """Times those of classes; "balanced" counts a row as often as it weighs."""
         if self.class_weight != "balanced":
-            return compute_sample_weight(self.class_weight, y)
-        total = np.bincount(codes, weights)
+            return counts * compute_sample_weight(self.class_weight, y)
+        codes = np.unique(y, return_inverse=True)[1]
+        total = np.bincount(codes, counts)
         share = np.divide(
-            weights.sum(), total, out=np.zeros_like(total), where=total > 0
+            counts.sum(), total, out=np.zeros_like(total), where=total > 0
         )
-        return (share / np.count_nonzero(total))[codes]
+        return counts * (share / np.count_nonzero(total))[codes]
+
+    def _set_out_of_fold(self, learned, blend):
+        table, position = learned.table, learned.position
+        proba, codes = learned.combine(blend, learned.members), table.Y.argmax(axis=1)
+        used = position >= 0
+        self.classes_ = blend.classes
+        self.oof_prediction_ = np.full((len(position), proba.shape[1]), np.nan)
+        self.oof_prediction_[used] = proba[position[used]]
+        self.oof_log_loss_ = log_loss(np.log(proba), codes, table.weights)
+        self.oof_score_ = float(
+            accuracy_score(codes, proba.argmax(axis=1), sample_weight=table.weights)
+        )
 
     def predict_proba(self, X):
         """Calibrated probabilities of shape (n, n_classes) for the rows X (n, d).
@@ -281,8 +256,7 @@ class AdaptiveKernelClassifier(ClassifierMixin, AdaptiveKernel):
     def _proba(self, X):
         read = self._read(X)
         with computing_where(X):
-            proba = self.ensemble_.predict(read)
-        return self.equal_rows_.adjust(read, proba)
+            return self.ensemble_.predict(read)
 
     def predict(self, X):
         """The most probable class of each of the rows X (n, d).

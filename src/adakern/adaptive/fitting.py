@@ -196,7 +196,8 @@ def _screen(table, settings, schedule, blend, bounds, whole, parallel, rng):
         for name in schedule.names
     )
     judges = part.left_out
-    loss_of, scores = blend.judge(members, judges.Y, judges.weights)
+    values, slopes = [m.fits.predicted for m in members], [m.slope for m in members]
+    loss_of, scores = blend.judge(values, slopes, judges)
     trees = np.array([member.views is views["tree"] for member in members])
     kept = candidates_kept(loss_of, trees, len(table.X))
     took = time.perf_counter() - started

@@ -50,13 +50,16 @@ class MemberTable(list):
 class Table:
     """Rows X (n, d), targets or class indicators Y (n, k), weights and folds (n,).
 
-    Rows of fold -1 are never left out.
+    Rows of fold -1 are never left out. ``cell`` is the same number for rows with the
+    same features, ``counts`` how often each occurs with its target.
     """
 
     X: np.ndarray
     Y: np.ndarray
     weights: np.ndarray
     fold: np.ndarray
+    cell: np.ndarray
+    counts: np.ndarray
 
     @property
     def n_folds(self):
@@ -65,7 +68,7 @@ class Table:
 
     def take(self, rows):
         """The table of these rows."""
-        return Table(self.X[rows], self.Y[rows], self.weights[rows], self.fold[rows])
+        return Table(*(values[rows] for values in vars(self).values()))
 
     @property
     def left_out(self):

@@ -7,9 +7,9 @@ import numpy as np
 from sklearn.base import RegressorMixin
 from sklearn.metrics import r2_score
 from sklearn.utils._param_validation import Interval, validate_parameter_constraints
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
-from adakern._utils.arrays import answer_like, computing_where, from_foreign
+from adakern._utils.arrays import answer_like, computing_where
 from adakern.adaptive.base import AdaptiveKernel
 from adakern.adaptive.intervals import cv_plus
 from adakern.adaptive.weights import (
@@ -37,23 +37,27 @@ class WeightedMean:
     weights: np.ndarray = field(default_factory=lambda: np.empty(0))
     scores: list = field(default_factory=list)
     mean: float = 0.0
+    unit: float = 1.0
+
+    def encode(self, y):
+        """Targets (n, 1) in units of the fit."""
+        return y[:, None] / self.unit
 
     def bounds(self, Y):
         """Least and greatest value that members predict."""
         margin = MARGIN * np.ptp(Y)
         return Y.min() - margin, Y.max() + margin
 
-    def fit(self, members, table):
-        """The blend of these members of least squared error out of fold."""
+    def fit(self, values, slopes, table):
+        """The blend of least squared error of members that predict these values."""
         y, row_weights = table.Y[:, 0], table.weights
         mean = float(np.average(y, weights=row_weights))
-        if not members:
-            return WeightedMean(mean=mean)
-        predictions = np.array([m.fits.left_out[:, 0] for m in members])
+        if not values:
+            return replace(self, mean=mean)
+        predictions = np.array(values)[:, :, 0]
         weights = squared_error_weights(predictions, y, row_weights, prior=PRIOR_ROWS)
-        return WeightedMean(
-            drop_smallest(weights), _scores(predictions, y, row_weights), mean
-        )
+        scores = _scores(predictions, y, row_weights)
+        return replace(self, weights=drop_smallest(weights), scores=scores, mean=mean)
 
     def only(self, used):
         """The blend of the members that are used."""
@@ -70,9 +74,10 @@ class WeightedMean:
         """Squared error of each row."""
         return ((predicted - Y) ** 2)[:, 0]
 
-    def judge(self, members, Y, row_weights):
+    def judge(self, values, slopes, table):
         """The loss of a blend of some members, and the R² of each."""
-        y, predictions = Y[:, 0], np.array([m.fits.predicted[:, 0] for m in members])
+        y, row_weights = table.Y[:, 0], table.weights
+        predictions = np.array(values)[:, :, 0]
         errors = without_outlying(np.sqrt(row_weights) * (predictions - y))
 
         def loss_of(some):
@@ -169,45 +174,26 @@ class AdaptiveKernelRegressor(RegressorMixin, AdaptiveKernel):
     True
     """
 
-    def fit(self, X, y, sample_weight=None):
-        """Learn from a table.
+    _y_numeric = True
 
-        Parameters
-        ----------
-        X : array-like or DataFrame of shape (n, d)
-            Numbers, words and gaps (None, NaN). On PyTorch tensors the kernel members
-            compute in PyTorch, on their device; all else is NumPy's. Answers are of the
-            kind of the rows that are asked about.
-        y : array-like of shape (n,)
-        sample_weight : array-like of shape (n,), default=None
-            A weight of 2 is a repeated row, a weight of 0 none.
-
-        Returns
-        -------
-        self
-        """
-        self._validate_params()
-        rows, y = self._validated(X, y, y_numeric=True)
-        y = np.asarray(y, dtype=np.float64)
+    def _unfitted_blend(self, y):
         # A power of two changes no digit, and lets targets of 1e300 be squared.
         _, exponent = np.frexp(np.abs(y).max())
-        unit = float(np.ldexp(1.0, int(exponent)))
-        counts = _check_sample_weight(from_foreign(sample_weight), rows, dtype=float)
-        with computing_where(X):
-            table, position, left_out, of_folds = self._fit(
-                rows, y / unit, y[:, None] / unit, counts, WeightedMean()
-            )
+        return WeightedMean(unit=float(np.ldexp(1.0, int(exponent))))
+
+    def _set_out_of_fold(self, learned, blend):
+        table, position = learned.table, learned.position
+        predicted = learned.combine(blend, learned.members)[:, 0]
+        of_folds = learned.combine(blend, learned.members, "predicted")[:, 0]
         used, at, y = position >= 0, position[position >= 0], table.Y[:, 0]
-        self.oof_prediction_ = np.full(len(rows), np.nan)
-        self.oof_prediction_[used] = unit * left_out[at, 0]
+        self.oof_prediction_ = np.full(len(position), np.nan)
+        self.oof_prediction_[used] = blend.unit * predicted[at]
         self.oof_score_ = np.nan
         if len(y) > 1:
-            score = r2_score(y, left_out[:, 0], sample_weight=table.weights)
+            score = r2_score(y, predicted, sample_weight=table.weights)
             self.oof_score_ = float(score)
-        self._unit = unit
-        self._residuals = np.abs(y - of_folds[:, 0])[at]
+        self._residuals = np.abs(y - of_folds)[at]
         self._fold_of_row = table.fold[at]
-        return self
 
     def predict(self, X):
         """Predictions of shape (n,) for the rows X (n, d).
@@ -218,9 +204,8 @@ class AdaptiveKernelRegressor(RegressorMixin, AdaptiveKernel):
         """
         read = self._read(X)
         with computing_where(X):
-            predicted = self.ensemble_.predict(read)
-        predicted = self.equal_rows_.adjust(read, predicted)[:, 0]
-        return answer_like(predicted * self._unit, X)
+            predicted = self.ensemble_.predict(read)[:, 0]
+        return answer_like(predicted * self.ensemble_.blend.unit, X)
 
     def predict_interval(self, X, coverage=0.9):
         """Intervals that hold new targets with a given probability.
@@ -247,13 +232,11 @@ class AdaptiveKernelRegressor(RegressorMixin, AdaptiveKernel):
         )
         read = self._read(X)
         with computing_where(X):
-            predictions = np.array(
-                [
-                    self.equal_rows_.adjust(
-                        read, self.ensemble_.predict_without(k, read)
-                    )[:, 0]
-                    for k in range(self._fold_of_row.max() + 1)
-                ]
-            )
-        bounds = cv_plus(predictions, self._residuals, self._fold_of_row, coverage)
-        return answer_like(bounds * self._unit, X)
+            predictions = [
+                self.ensemble_.predict_without(k, read)[:, 0]
+                for k in range(self._fold_of_row.max() + 1)
+            ]
+        bounds = cv_plus(
+            np.array(predictions), self._residuals, self._fold_of_row, coverage
+        )
+        return answer_like(bounds * self.ensemble_.blend.unit, X)
