@@ -1,6 +1,5 @@
 """What each part of the flagship is worth: taken away in turn, from one fit."""
 
-from copy import copy
 from dataclasses import replace
 
 import numpy as np
@@ -10,6 +9,7 @@ from sklearn.metrics import accuracy_score, root_mean_squared_error
 
 from adakern import AdaptiveKernelClassifier, AdaptiveKernelRegressor
 from adakern.adaptive import MEMBERS
+from adakern.adaptive.equal_rows import EqualRows
 from adakern.evaluation import GREATER_IS_BETTER, probability_scores
 from shared import axes_grid
 
@@ -27,143 +27,74 @@ GROUPS = {
 def compute(data, seed, *, task):
     """Test losses of the flagship and of what is left without one part of it.
 
-    The members are fitted once, and those that are left weighted and calibrated again;
-    what equal rows say of each other is taken from the whole.
-
-    Parameters
-    ----------
-    data : adakern_bench.records.prepare.Prepared
-    seed : int
-        Of the flagship.
-    task : {"classification", "regression"}
-
-    Returns
-    -------
-    pandas.DataFrame
-        Columns: without, metric, value.
+    The members are fitted once; for each subset of them the blend is found again.
+    Returns a DataFrame with the columns without, metric and value.
     """
     flagship, losses = TASKS[task]
-    model = flagship(random_state=seed).fit(data.X_train, data.y_train)
+    learned = flagship(random_state=seed).learn(data.X_train, data.y_train)
+    X = learned.reader.transform(data.X_test)
     return pd.DataFrame(
         [
             {"without": without, "metric": metric, "value": value}
-            for without, variant in variants(model)
-            for metric, value in losses(variant, data).items()
+            for without, ensemble in variants(learned)
+            for metric, value in losses(ensemble, X, data.y_test).items()
         ]
     )
 
 
-class _Kept:
-    """A flagship that remembers what it drops once it has its weights."""
-
-    def _keep(self, table, y, position, rng):
-        self.before_ = dict(vars(self), refit_=copy(self.refit_))
-        self.before_["fold_models_"] = [copy(fold) for fold in self.fold_models_]
-        self.table_, self.y_ = table, y
-        super()._keep(table, y, position, rng)
-
-
-class KeptClassifier(_Kept, AdaptiveKernelClassifier):
-    """The classifier, with all members and their predictions of rows left out."""
-
-
-class KeptRegressor(_Kept, AdaptiveKernelRegressor):
-    """The regressor, likewise."""
-
-
-def variants(model):
-    """The fitted model and, by name, what is left of it without one part.
-
-    Parameters
-    ----------
-    model : KeptClassifier or KeptRegressor
-
-    Yields
-    ------
-    without : str
-    variant : KeptClassifier or KeptRegressor
-    """
-    names = list(model.before_["_oof"])
-    yield WHOLE, _with_members(model, names)
-    for without, taken in ({name: [name] for name in names} | GROUPS).items():
-        left = [name for name in names if name not in taken]
-        if left and len(left) < len(names):
-            yield without, _with_members(model, left)
-    fitted = [member for member in model.members_ if member.name in names]
-    best = max(fitted, key=lambda member: member.score).name
-    yield "blending", _with_members(model, [best])
-    yield "closed-form weights", _with_members(model, names, alone=False)
-    without_refit = _with_members(model, names, alone=False)
-    without_refit.refit_ = _only(model.refit_, [])
-    yield "refit on all rows", without_refit
-    without_bagging = _with_members(model, names)
-    without_bagging.fold_models_ = without_bagging.fold_models_[:1]
-    yield "mean over folds", without_bagging
-    without_equals = _with_members(model, names)
-    without_equals.equal_rows_ = copy(model.equal_rows_)
-    without_equals.equal_rows_.prior_rows_ = np.inf
-    yield "targets of equal rows", without_equals
+def variants(learned):
+    """The name of each part, and what predicts without it."""
+    members = {member.name: member for member in learned.members}
+    everyone = list(members.values())
+    blend = learned.weigh(everyone)
+    whole = learned.ensemble(everyone, blend)
+    best = max(zip(blend.scores, members, strict=True))[1]
+    taken = {name: [name] for name in members} | GROUPS
+    taken["blending"] = [name for name in members if name != best]
+    yield WHOLE, whole
+    for without, names in taken.items():
+        left = [member for name, member in members.items() if name not in names]
+        if left and len(left) < len(members):
+            yield without, learned.ensemble(left, learned.weigh(left))
+    by_folds = learned.weigh(everyone, by="predicted")
+    yield "closed-form weights", learned.ensemble(everyone, by_folds)
+    folds_alone = [_with_fits(member, whole=None) for member in everyone]
+    yield "refit on all rows", learned.ensemble(folds_alone, by_folds)
+    one_fold = [_with_fits(m, models=m.fits.models[:1]) for m in everyone]
+    yield "mean over folds", learned.ensemble(one_fold, blend)
+    yield "targets of equal rows", replace(whole, equal_rows=EqualRows())
 
 
-def _with_members(model, names, alone=True):
-    """A copy with these members alone, weighted anew.
-
-    By what they predict for rows left out alone, as the flagship does for kernel
-    members on few rows, or for those of a whole fold.
-    """
-    variant, before = copy(model), model.before_
-    left_out = before["_oof" if alone else "_of_folds"]
-    variant._seconds, variant._left_behind = before["_seconds"], before["_left_behind"]
-    variant._oof = {name: left_out[name] for name in names}
-    variant._of_folds = {name: before["_of_folds"][name] for name in names}
-    variant.fold_models_ = [_only(fold, names) for fold in before["fold_models_"]]
-    variant.refit_ = _only(before["refit_"], names)
-    variant._weigh(model.table_, model.y_)
-    return variant
+def _with_fits(member, **changes):
+    return replace(member, fits=replace(member.fits, **changes))
 
 
-def _only(fold, names):
-    models = {name: m for name, m in fold.models.items() if name in names}
-    return replace(fold, models=models)
-
-
-def _class_losses(model, data):
-    chances = model.predict_proba(data.X_test)
-    predicted = model.classes_[chances.argmax(axis=1)]
+def _class_losses(ensemble, X, y):
+    proba, classes = ensemble.predict(X), ensemble.blend.classes
     return {
-        "accuracy": accuracy_score(data.y_test, predicted),
-        "log_loss": probability_scores(data.y_test, chances, model.classes_)[
-            "log_loss"
-        ],
+        "accuracy": accuracy_score(y, classes[proba.argmax(axis=1)]),
+        "log_loss": probability_scores(y, proba, classes)["log_loss"],
     }
 
 
-def _regression_losses(model, data):
-    error = root_mean_squared_error(data.y_test, model.predict(data.X_test))
-    return {"rmse": error / np.std(data.y_test)}
+def _regression_losses(ensemble, X, y):
+    predicted = ensemble.predict(X)[:, 0] * ensemble.blend.unit
+    return {"rmse": root_mean_squared_error(y, predicted) / np.std(y)}
 
 
 TASKS = {
-    "classification": (KeptClassifier, _class_losses),
-    "regression": (KeptRegressor, _regression_losses),
+    "classification": (AdaptiveKernelClassifier, _class_losses),
+    "regression": (AdaptiveKernelRegressor, _regression_losses),
 }
 
 
 def table(frame):
     """How much worse the rest is, over the data sets where the part can be taken away.
 
-    Parameters
-    ----------
-    frame : DataFrame
-        Columns: dataset, without, metric, value.
-
-    Returns
-    -------
-    DataFrame
-        One row for each metric and part: ``whole`` and ``rest``, the means (geometric
-        for errors over the spread of the target, ``rmse``) of the flagship and of what
-        is left; on how many sets the rest is ``better`` or ``worse``; and the two-sided
-        ``p_value`` of Wilcoxon's signed-rank test, NaN where no set differs.
+    One row for each metric and part: ``whole`` and ``rest``, the means (geometric for
+    errors over the spread of the target, ``rmse``) of the flagship and of what is left;
+    on how many sets the rest is ``better`` or ``worse``; and the two-sided ``p_value``
+    of Wilcoxon's signed-rank test, NaN where no set differs.
     """
     rows = []
     for metric, part in frame.groupby("metric"):
@@ -195,11 +126,6 @@ def _row(metric, pairs):
 def plot(frame):
     """The loss of the rest less that of the whole, a dot for each part and a panel for
     each metric.
-
-    Parameters
-    ----------
-    frame : DataFrame
-        As for :func:`table`.
     """
     rows = table(frame)
     metrics = list(rows["metric"].unique())
