@@ -55,7 +55,7 @@ COLUMNS = {
     "NA": (["NA", "EU", "AS"], "categorical", [None, "EU", "AS"], "missing values: 14"),
     "booleans": (["True", "FALSE"], "numeric", [1, 0], ""),
     "quarters": (["Q1", "Q2", "Q3"], "categorical", ["Q1", "Q2"], "has 3"),
-    "ISO dates": (["1970-01-02", "1970-02-01"], "date", [1, 31], "days since 1970"),
+    "ISO dates": (["1970-01-02", "1970-02-01"], "date", [1, 31], "dates: 'x'"),
     "times": (["1970-01-02T12:00", "1970-01-03"], "date", [1.5, 2], "dates: 'x'"),
     "days first": (["02.01.1970", "31.01.1970"], "date", [1, 30], "dates: 'x'"),
     "months first": (["01/02/1970", "01/31/1970"], "date", [1, 30], "dates: 'x'"),
@@ -63,7 +63,7 @@ COLUMNS = {
         ["02/01/1970", "03/01/1970"],
         "date",
         [1, 2],
-        "is read as 3 April",
+        "the day comes first",
     ),
     "months": (["1970-01", "1970-02"], "date", [0, 31], "dates: 'x'"),
     "words": (["2 Jan 1970", "1 Feb 1970"], "date", [1, 31], "dates: 'x'"),
@@ -78,7 +78,7 @@ def test_what_a_column_holds(tmp_path, case):
     seen = [None if pd.isna(v) else v for v in found.X["x"][: len(values)]]
     assert seen == values
     assert note in "\n".join(found.notes)
-    rows = read_rows(tmp_path / "my.csv", found.kinds)
+    rows = read_rows(tmp_path / "my.csv", found.kinds, found.date_formats)
     pd.testing.assert_frame_equal(rows, found.X, check_dtype=False)
 
 
@@ -93,7 +93,7 @@ def test_a_stray_cell_leaves_a_column_numeric(tmp_path, stray):
     assert np.isnan(found.X["x"]).sum() == 1
     said = "\n".join(found.notes)
     assert "left out: 1 row without a target" in said
-    assert stray == "-" or f"counted as missing ({stray!r})" in said
+    assert stray == "-" or f"thus missing ({stray!r})" in said
 
 
 @pytest.mark.parametrize(
@@ -259,16 +259,7 @@ def test_no_field_is_cut_or_shifted(tmp_path, case):
     content, target, columns = SHAPES[case]
     found = read(tmp_path, content, target)
     assert {name: found.X[name][:2].tolist() for name in found.X} == columns
-    assert (
-        found.task == "regression"
-        and len(found.y)
-        == content.count(".")
-        // (
-            content.splitlines()[5].count(".") or content.splitlines()[5].count(",") - 1
-        )
-        or True
-    )
-    assert "two columns" not in found.notes
+    assert found.task == "regression" and len(found.y) in (20, 30)
 
 
 @pytest.mark.parametrize(
@@ -289,14 +280,14 @@ def test_no_field_is_cut_or_shifted(tmp_path, case):
         (column(["u", "v"]), {"drop": ["a", "x"]}, "no column is left"),
         (column(["u", ""]), {"group": "x"}, "'x' is missing in 20 rows"),
         (column(["u", "v"]), {"time": "x"}, "neither dates nor numbers"),
-        (column(["u", "v"]), {"group": "y"}, "is group or time too"),
+        (column(["u", "v"]), {"group": "y"}, "group or time too"),
         (b"a,y\n1,2\n3,\x004\n5,6\n", {}, "NUL character in line 3"),
         (b"a,y\n1,2\n3,4,5,6\n" + b"5,6\n" * 30, {}, "line 3 has 4 fields"),
         (b'a,y\n1,2\n"3,4\n' + b"5,6\n" * 40000, {}, "quotation mark"),
         (b"\xff\xfea", {}, "no text in utf-16"),
         (b"PAR1 and no more", {}, "my.csv cannot be read"),
         (b"\xd0\xcf\x11\xe0\xa1\xb1", {}, "an Excel file of before 2007, which is not"),
-        (b"SQLite format 3\0", {}, "a SQLite database"),
+        (b"SQLite format 3\0", {}, "a database of SQLite"),
         (b"<!DOCTYPE html>\n<p>a,b</p>", {}, "a web page"),
         (gzip.compress(b"a,y\n1,2\n" * 99)[:-9], {}, "cannot be unpacked"),
     ],
@@ -341,7 +332,7 @@ def test_a_repeated_identifier_is_taken_for_groups_and_a_date_is_proposed(tmp_pa
     text = panel().to_csv(index=False)
     found = read(tmp_path, text)
     assert found.groups.nunique() == 15 and "nr" in found.dropped
-    assert found.proposed_time == "year" and found.times is None
+    assert found.times is None
     said = "\n".join(found.notes)
     assert "'nr' has 15 values in 60 rows" in said and "--time year" in said
     found = read(tmp_path, text, group=False)
@@ -395,7 +386,7 @@ def test_new_rows_need_the_columns_of_the_model(tmp_path):
     assert rows["height"][0] == 1.5 and np.isnan(rows["height"][1])
     for text, message in (
         ("city,heigth\na,1\n", r"no column 'height'.* Did you mean 'heigth'"),
-        ("city,height\na,tall\n", "holds 'tall', and the model was fitted on numbers"),
+        ("city,height\na,tall\n", "holds 'tall'; the model was fitted on numbers"),
         ("city,height\n", "1 lines"),
     ):
         path.write_text(text)

@@ -6,56 +6,44 @@ import re
 from collections import Counter
 from dataclasses import dataclass, field
 from itertools import islice
-from pathlib import Path, PurePath
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from adakern._utils.hints import did_you_mean
-from adakern.datasets.cells import decimal_mark, read_column, texts
+from adakern.datasets.cells import decimal_mark, read_column
 from adakern.datasets.unpack import TableError, unpack
 
-__all__ = [
-    "Layout",
-    "TableError",
-    "TableFile",
-    "read_columns",
-    "read_rows",
-    "read_table",
-]
+__all__ = ["Layout", "TableFile", "read_columns", "read_rows", "read_table"]
 
-SEPARATORS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar", " ": "blank"}
+_SEPARATORS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar", " ": "blank"}
 #: Whole numbers with at most so many values are taken for classes.
-MOST_CLASSES = 10
+_MOST_CLASSES = 10
 #: Categories of more kinds than this, most of them rare, are names of rows.
-MOST_CATEGORIES = 50
+_MOST_CATEGORIES = 50
 #: An identifier with fewer values than this is a category.
-FEWEST_GROUPS = 10
+_FEWEST_GROUPS = 10
 _WHO = "patient|subject|person|participant|respondent|household|customer|player|user"
 _IDENTIFIER = re.compile(
-    rf"(.*[\W_])?((?i:id|ids|index|key|uuid|guid|row|nr|no)|(?i:{_WHO}))|.*[a-z](Id|ID|Nr)"
+    rf"(.*[\W_])?(?i:ids?|index|key|uuid|row|nr|{_WHO})|.*[a-z](Id|ID|Nr)"
 )
 _TIME = re.compile(r"(?i)(.*[\W_])?(year|date|time|timestamp|month|week|day|period)")
 _TOTAL = re.compile(r"(?i)((grand|sub)[ -]?)?totals?|sum|summe|gesamt|insgesamt")
 _NOT_READ = {
-    b"\xd0\xcf\x11\xe0": "an Excel file of before 2007",
-    b"SQLite f": "a SQLite database",
-    b"\x89HDF": "an HDF5 file",
-    b"ARROW1": "a Feather file",
-    b"$FL2": "an SPSS file",
-    b"<stata_dta>": "a Stata file",
-    b"RDX": "an R file",
-    b"%PDF": "a PDF",
-    b"\x93NUMPY": "a NumPy file",
-    b"\x80\x04\x95": "a pickle",
-    b"<!DOCTYPE": "a web page",
-    b"<html": "a web page",
+    "an Excel file of before 2007": b"\xd0\xcf\x11\xe0",
+    "a database of SQLite": b"SQLite f",
+    "an HDF5 file": b"\x89HDF",
+    "a Feather file": b"ARROW1",
+    "an SPSS file": b"$FL2",
+    "a Stata file": b"<stata_dta>",
+    "a web page": b"<!DOCTYPE",
 }
 
 
 @dataclass
 class Layout:
-    """How a text file is written; None is to be found out, or is of no meaning."""
+    """How a text file is written; what is None is found out."""
 
     separator: str | None = None
     decimal: str | None = None
@@ -77,25 +65,26 @@ class TableFile:
     task : {"classification", "regression"}
     kinds : dict of str to str
         Feature -> "numeric", "categorical" or "date".
+    date_formats : dict of str to str
+        Feature -> how its dates are written, as in ``strptime``.
     dropped : dict of str to str
         Column that is no feature -> why.
     groups, times : Series or None
         The columns that say which rows belong together and when they were observed.
-    proposed_time : str or None
-        A column that may be the time, where none was named.
     notes : list of str
         What was seen and done, a sentence each.
     layout : Layout
+        How the text file is written.
     """
 
     X: Any
     y: Any
     task: str
     kinds: dict[str, str]
+    date_formats: dict[str, str]
     dropped: dict[str, str]
     groups: Any = None
     times: Any = None
-    proposed_time: str | None = None
     notes: list[str] = field(default_factory=list)
     layout: Layout = field(default_factory=Layout)
 
@@ -110,7 +99,7 @@ def read_table(path, target, *, task=None, drop=(), group=None, time=None):
     A column is numeric if its cells are numbers, up to one in twenty that are none and
     become missing values; ``$45,123`` and ``33%`` are numbers. NA, N/A, NaN, null, ?
     and empty cells are missing values, beside numbers also none, n.a., - and the like.
-    In a categorical target empty cells alone are missing: NA and none are classes there.
+    In a categorical target empty cells alone are missing: NA and none are classes.
     Rows without a target are left out, and so is a last row of totals.
 
     Parameters
@@ -144,87 +133,26 @@ def read_table(path, target, *, task=None, drop=(), group=None, time=None):
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = os.path.join(folder, "prices.csv")
     ...     with open(path, "w") as file:
-    ...         _ = file.write("area;city;price\\n1,5;A;$1.200\\n2,5;B;$900\\n4;A;$950\\n")
+    ...         _ = file.write("area;city;price\\n1,5;A;$1.200\\n2,5;B;$9\\n4;A;$8\\n")
     ...     found = read_table(path, "price")
     >>> found.kinds, found.task, found.y.tolist()
-    ({'area': 'numeric', 'city': 'categorical'}, 'regression', [1200.0, 900.0, 950.0])
+    ({'area': 'numeric', 'city': 'categorical'}, 'regression', [1200.0, 9.0, 8.0])
     """
     path = Path(path)
     try:
         return _found(path, target, task, drop, group, time)
     except TableError as error:
-        if path.name in str(error):
-            raise
-        raise TableError(f"{path.name}: {error}") from None
+        named = path.name in str(error)
+        raise TableError(str(error) if named else f"{path.name}: {error}") from None
 
 
-def _found(path, target, task, drop, group, time):
-    raw, layout, notes = read_columns(path.read_bytes(), path.name, target=target)
-    target = _column(raw, target)
-    drop = [_column(raw, name) for name in drop]
-    group = group and _column(raw, group)
-    time = time and _column(raw, time)
-    frame, kinds = typed(raw, layout, target, notes, task)
-    frame, y = _with_target(frame, target, notes)
-    task = task or _task(y, kinds[target], target, notes)
-    if kinds[target] == "date":
-        raise TableError(
-            f"the target {target!r} holds dates, which are not predicted; give a number, "
-            "such as the days since a start."
-        )
-    if task == "regression" and kinds[target] != "numeric":
-        raise TableError(
-            f"the target {target!r} holds categories such as {y.iloc[0]!r}, which is no "
-            "regression; leave out the task."
-        )
-    if time is not None and kinds[time] == "categorical":
-        raise TableError(f"the time {time!r} holds neither dates nor numbers.")
-    for column in filter(None, (group, time)):
-        if column == target:
-            raise TableError(f"the target {target!r} is group or time too.")
-        if frame[column].isna().any():
-            raise TableError(
-                f"{column!r} is missing in {int(frame[column].isna().sum())} rows; a "
-                "group or a time is needed in every row."
-            )
-    if group is None:
-        group = _repeated_identifier(frame, kinds, {target, time, *drop}, notes)
-    dropped = dict.fromkeys(drop, "as asked for")
-    if group:
-        dropped.setdefault(group, "it says which rows belong together")
-    for i, column in enumerate(frame.columns):
-        if column not in (target, time, *dropped):
-            if why := _why_no_feature(frame[column], kinds[column], column, i):
-                dropped[column] = why
-                notes.append(f"dropped {column!r}: {why}")
-    X = frame.drop(columns=[target, *dropped])
-    if not X.shape[1]:
-        raise TableError("no column is left to learn from.")
-    kinds = {column: kinds[column] for column in X.columns}
-    notes += _about(X, kinds)
-    proposed = None if time else _proposed_time(X, kinds, notes)
-    notes.insert(0, f"{len(X)} rows, {X.shape[1]} features, {task} of {target!r}")
-    return TableFile(
-        X=X,
-        y=y,
-        task=task,
-        kinds=kinds,
-        dropped=dropped,
-        groups=frame[group] if group else None,
-        times=frame[time] if time else None,
-        proposed_time=proposed,
-        notes=notes,
-        layout=layout,
-    )
-
-
-def read_rows(path, kinds):
+def read_rows(path, kinds, date_formats=None):
     """Rows of a file for a model that was fitted on columns of these kinds.
 
     Parameters
     ----------
     path : path-like
-    kinds : dict of str to str
+    kinds, date_formats : dict of str to str
         As :func:`read_table` found them. Other columns of the file are left out.
 
     Returns
@@ -237,140 +165,147 @@ def read_rows(path, kinds):
         If a column is missing, or holds something else than its kind.
     """
     path = Path(path)
-    names = list(kinds)
-    raw, layout, _ = read_columns(path.read_bytes(), path.name, target=names[0])
-    absent = [name for name in names if name not in raw.columns]
-    if absent:
-        hint = did_you_mean(absent[0], raw.columns)
-        raise TableError(
-            f"{path.name} has no column {', '.join(map(repr, absent))}, which the model "
-            f"was fitted on.{hint} Columns: {_shown(raw.columns)}."
-        )
-    frame = raw[names].copy()
-    for name, kind in kinds.items():
-        values = read_column(raw[name], layout.decimal or ".", kind=kind)[0]
-        if kind == "numeric" and values.isna().all() and (texts(raw[name]) != "").all():
-            raise TableError(
-                f"{path.name}: the column {name!r} holds {raw[name].iloc[0]!r}, and the "
-                "model was fitted on numbers there."
-            )
-        frame[name] = values
+    raw, layout, _ = read_columns(path.read_bytes(), path.name, next(iter(kinds)))
+    try:
+        frame = raw[[_column(raw, name) for name in kinds]].copy()
+        for name, kind in kinds.items():
+            form = (date_formats or {}).get(name)
+            frame[name] = read_column(raw[name], layout.decimal, kind=kind, form=form)[
+                0
+            ]
+    except TableError as error:
+        raise TableError(f"{path.name}: {error}") from None
     return frame
 
 
-def typed(raw, layout, target, notes, task=None):
-    """All columns as numbers, days or categories, with their kinds."""
+def _found(path, target, task, drop, group, time):
     import pandas as pd
 
-    columns, kinds = {}, {}
+    raw, layout, notes = read_columns(path.read_bytes(), path.name, target)
+    target, *drop = (_column(raw, name) for name in (target, *drop))
+    group, time = (name and _column(raw, name) for name in (group, time))
+    columns, kinds, forms = {}, {}, {}
     for name in raw.columns:
-        columns[name], kinds[name], said = read_column(
-            raw[name], layout.decimal or ".", is_target=name == target
+        columns[name], kinds[name], forms[name], said = read_column(
+            raw[name], layout.decimal, is_target=name == target
         )
         notes += said
-    return pd.DataFrame(columns), kinds
+    frame = _with_target(pd.DataFrame(columns), target, notes)
+    task = _checked_task(frame[target], kinds[target], task, notes)
+    _check_roles(frame, kinds, target, group, time)
+    if group is None:
+        group = _repeated_identifier(frame, kinds, {target, time, *drop}, notes)
+    dropped = dict.fromkeys(drop, "as asked for")
+    if group:
+        dropped.setdefault(group, "it says which rows belong together")
+    for i, name in enumerate(frame.columns):
+        if name in (target, time, *dropped):
+            continue
+        if why := _why_no_feature(frame[name], kinds[name], i):
+            dropped[name] = why
+            notes.append(f"dropped {name!r}: {why}")
+    X = frame.drop(columns=[target, *dropped])
+    if not X.shape[1]:
+        raise TableError("no column is left to learn from.")
+    kinds = {name: kinds[name] for name in X.columns}
+    notes += _about(X, kinds, time)
+    notes.insert(0, f"{len(X)} rows, {X.shape[1]} features, {task} of {target!r}")
+    return TableFile(
+        X=X,
+        y=frame[target],
+        task=task,
+        kinds=kinds,
+        date_formats={name: forms[name] for name in kinds if forms[name]},
+        dropped=dropped,
+        groups=frame[group] if group else None,
+        times=frame[time] if time else None,
+        notes=notes,
+        layout=layout,
+    )
 
 
-def read_columns(data, name, *, target=None, layout=None):
+def read_columns(data, name, target=None, layout=None):
     """The columns of a file as it has them: (frame, layout, sentences).
 
     The cells of a text file stay text, the columns of others have their types.
     """
     import pandas as pd
 
-    notes = []
-    data = unpack(data, name)
-    for start, what in _NOT_READ.items():
+    notes, data = [], unpack(data, name)
+    for kind, start in _NOT_READ.items():
         if data.startswith(start):
             raise TableError(
-                f"{name} is {what}, which is not read; save it as CSV, Parquet or xlsx."
+                f"{name} is {kind}, which is not read; save it as CSV, Parquet or xlsx."
             )
     if data.startswith(b"PAR1"):
-        frame, layout = _library(pd.read_parquet, data, name), Layout()
-        if frame.index.name is not None or frame.index.nlevels > 1:
+        frame, layout = _by_pandas(pd.read_parquet, data, name), Layout(decimal=".")
+        if frame.index.names != [None]:
             frame = frame.reset_index()
-        frame = frame.reset_index(drop=True)
-        frame.columns = _names(frame.columns, target, notes)
-    elif data[:4] == b"PK\x03\x04":
-        frame, layout = _excel(data, name, target, notes), Layout()
+        header = frame.columns
+    elif data.startswith(b"PK\x03\x04"):
+        sheets = _by_pandas(
+            pd.read_excel, data, name, sheet_name=None, header=None, dtype=object
+        )
+        sheet, frame = next(iter(sheets.items()))
+        if len(sheets) > 1:
+            notes.append(f"{sheet!r} is read, the first of {len(sheets)} sheets")
+        frame, layout = frame.dropna(how="all"), Layout(decimal=".")
+        header, frame = frame.iloc[:1].fillna("").to_numpy().ravel(), frame.iloc[1:]
     else:
-        frame, layout = _text(data, name, target, layout or Layout(), notes)
+        frame, header, layout = _text(data, name, target, layout or Layout(), notes)
     if not len(frame):
-        raise TableError(f"{name} holds no rows below its header.")
+        raise TableError(f"{name} holds no rows.")
+    frame = frame.reset_index(drop=True)
+    frame.columns = _names(header, target, notes)
     return frame, layout, notes
 
 
-def _library(reader, data, name, **settings):
+def _by_pandas(reader, data, name, **settings):
     try:
         return reader(io.BytesIO(data), **settings)
     except ImportError as error:
-        raise TableError(
-            f"{name} cannot be read here: {error}. Install that, or save it as CSV."
-        ) from None
+        raise TableError(f"{name}: {error} Or save it as CSV.") from None
     except Exception as error:
         raise TableError(f"{name} cannot be read: {error}.") from error
 
 
-def _excel(data, name, target, notes):
-    import pandas as pd
-
-    sheets = _library(
-        pd.read_excel, data, name, sheet_name=None, header=None, dtype=object
-    )
-    first, frame = next(iter(sheets.items()))
-    if len(sheets) > 1:
-        notes.append(f"{first!r} is read, the first of {len(sheets)} sheets")
-    frame = frame.dropna(how="all").reset_index(drop=True)
-    if len(frame) < 2:
-        raise TableError(f"{name} holds {len(frame)} lines; a table needs more.")
-    header = ["" if pd.isna(cell) else str(cell).strip() for cell in frame.iloc[0]]
-    frame = frame.iloc[1:].reset_index(drop=True)
-    frame.columns = _names(header, target, notes)
-    return frame
-
-
 def _text(data, name, target, layout, notes):
+    """(cells, header, layout) of separated values."""
     import pandas as pd
 
-    encoding = layout.encoding or _encoding(data, notes)
+    encoding = layout.encoding or _encoding(data)
     try:
         text = data.decode(encoding)
     except (LookupError, UnicodeError) as error:
         raise TableError(f"{name} is no text in {encoding}: {error}.") from None
+    if encoding != "utf-8-sig":
+        notes.append(f"encoding: {encoding}")
     if "\0" in text:
         line = text[: text.index("\0")].count("\n") + 1
         raise TableError(
-            f"{name} holds a NUL character in line {line}: it is damaged, or no text. "
-            "Save it again from the program that made it."
+            f"{name} holds a NUL character in line {line}: save the file anew."
         )
-    given = re.match(r"sep=(.)\r?\n", text)
-    if given:  # Excel's own hint
+    if given := re.match(r"sep=(.)\r?\n", text):  # Excel's own hint
         text = text[given.end() :]
-    lines = sum(1 for line in islice(io.StringIO(text), 1000) if line.strip())
-    if lines < 2:
-        raise TableError(f"{name} holds {lines} lines; a table needs more.")
+    n_lines = sum(1 for line in islice(io.StringIO(text), 1000) if line.strip())
+    if n_lines < 2:
+        raise TableError(f"{name} holds {n_lines} lines; a table needs more.")
     separator = layout.separator or (given and given[1])
     separator = separator or _separator(text, name, target, notes)
-    head = list(islice(_records(text, separator), 1000))
+    head = [row for _, row in islice(_records(text, separator), 1000)]
     decimal = layout.decimal
     if decimal is None:
-        cells = [cell.strip() for row in head for cell in row]
-        decimal = decimal_mark(cells, separator)
-        if decimal == ",":
-            notes.append("decimal comma")
+        decimal = decimal_mark([cell for row in head for cell in row], separator)
+        notes += ["decimal comma"] * (decimal == ",")
     header = layout.header
     if header is None:
-        header = _has_header(head[0], target, decimal, notes)
-    widths, first_line = _widths(text, separator, name)
-    width = len(head[0]) if header else widths.most_common(1)[0][0]
-    widest = max(widths)
-    if widest > width + 1 or (widest > width and not header):
-        raise TableError(
-            f"{name}: line {first_line[widest]} has {widest} fields and the others "
-            f"{width}; is a field with a separator in it without quotation marks?"
-        )
-    frame = pd.read_csv(
-        io.StringIO(text),
+        header = target in head[0] or not any(_is_number(c, decimal) for c in head[0])
+        notes += ["no header: the columns are x0, x1, ..."] * (not header)
+    width, widest = _width(text, separator, name, header, notes)
+    frame = _by_pandas(
+        pd.read_csv,
+        text.encode(errors="replace"),
+        name,
         sep=separator,
         header=None,
         names=range(widest),
@@ -382,121 +317,105 @@ def _text(data, name, target, layout, notes):
     frame = frame[(frame != "").any(axis=1)]
     names = [f"x{i}" for i in range(widest)]
     if header:
-        frame, names = frame.iloc[1:], [cell.strip() for cell in head[0]]
-    if widest == width + 1 and header:
+        frame, names = frame.iloc[1:], head[0]
+    if header and widest > width:
         if (frame[width].str.strip() == "").all():
             frame = frame.drop(columns=width)
-            notes.append("a separator at the end of the lines is left out")
+            notes.append("the separator that ends the rows is left out")
         else:
             names = ["", *names]
-            notes.append("the first field of each line has no name: it names the row")
-    short = sum(count for n, count in widths.items() if n < width)
-    if short:
-        line = min(first_line[n] for n in widths if n < width)
-        notes.append(
-            f"{short} {'line has' if short == 1 else 'lines have'} fewer fields (line "
-            f"{line}): the last ones are missing values"
-        )
-    frame = frame.reset_index(drop=True)
-    frame.columns = _names(names, target, notes)
-    frame = _without_totals(frame, notes)
-    return frame, Layout(separator, decimal, encoding, header)
+            notes.append("the first field of each row has no name: it names the row")
+    return (
+        _without_totals(frame, notes),
+        names,
+        Layout(separator, decimal, encoding, header),
+    )
 
 
-def _encoding(data, notes):
-    for start, name in (
-        (b"\xff\xfe\0\0", "utf-32"),
-        (b"\xff\xfe", "utf-16"),
-        (b"\xfe\xff", "utf-16"),
-    ):
-        if data.startswith(start):
-            notes.append(f"encoding: {name}")
-            return name
+def _encoding(data):
+    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return "utf-32" if data.startswith(b"\xff\xfe\0\0") else "utf-16"
     for name in ("utf-8-sig", "cp1252"):
         try:
             data.decode(name)
         except UnicodeDecodeError:
             continue
-        if name == "cp1252":
-            notes.append("encoding: cp1252, since it is not UTF-8")
         return name
-    notes.append("encoding: latin-1, since it is neither UTF-8 nor cp1252")
     return "latin-1"
 
 
 def _records(text, separator):
-    rows = csv.reader(
-        io.StringIO(text, newline=""), delimiter=separator, skipinitialspace=True
-    )
-    return (row for row in rows if any(cell.strip() for cell in row))
+    """(line, its fields) of every line that is not empty."""
+    lines = io.StringIO(text, newline="")
+    reader = csv.reader(lines, delimiter=separator, skipinitialspace=True)
+    for row in reader:
+        row = [cell.strip() for cell in row]
+        if any(row):
+            yield reader.line_num, row
 
 
-def _widths(text, separator, name):
-    """How many lines have how many fields, and the first line of each such number."""
+def _width(text, separator, name, header, notes):
+    """Fields of the first line or, without a header, of most lines; the most fields."""
     widths, first_line = Counter(), {}
-    reader = csv.reader(
-        io.StringIO(text, newline=""), delimiter=separator, skipinitialspace=True
-    )
     try:
-        for row in reader:
-            if any(row):
-                widths[len(row)] += 1
-                first_line.setdefault(len(row), reader.line_num)
+        for line, row in _records(text, separator):
+            widths[len(row)] += 1
+            first_line.setdefault(len(row), line)
     except csv.Error as error:
+        raise TableError(f"{name} cannot be read: {error}.") from None
+    width = next(iter(widths)) if header else widths.most_common(1)[0][0]
+    widest = max(widths)
+    if widest > width + header:
         raise TableError(
-            f"{name} cannot be read from line {reader.line_num} on: {error}. Is a "
-            "quotation mark not closed?"
-        ) from None
-    return widths, first_line
+            f"{name}: line {first_line[widest]} has {widest} fields, others {width}; "
+            "is a text with a separator in it without quotation marks?"
+        )
+    short = [n for n in widths if n < width]
+    if short:
+        notes.append(
+            f"{sum(widths[n] for n in short)} lines have fewer than {width} fields, "
+            f"first line {min(first_line[n] for n in short)}: others are missing"
+        )
+    return width, widest
 
 
 def _separator(text, name, target, notes):
     """The separator that yields the target and gives all lines as many fields."""
-    best, found = None, None
-    for separator in SEPARATORS:
+    scores = {}
+    for separator in _SEPARATORS:
         try:
-            rows = list(islice(_records(text, separator), 500))
+            rows = [row for _, row in islice(_records(text, separator), 500)]
         except csv.Error:
             continue
         widths = Counter(map(len, rows[1:] or rows))
         usual, count = widths.most_common(1)[0] if widths else (0, 0)
-        if usual < 2 or count < 0.9 * max(1, len(rows) - 1):
+        share = count / max(1, len(rows) - 1)
+        if usual < 2 or share < 0.9:
             continue
         cells = [cell for row in rows for cell in row]
-        others = set(SEPARATORS) - {separator, " "}
-        whole = [_is_number(c, ".") or _is_number(c, ",") for c in cells]
-        clean = sum(
-            is_number or not others & set(cell)
-            for is_number, cell in zip(whole, cells, strict=True)
-        )
-        score = (
-            target in [cell.strip() for cell in rows[0]],
+        others = set(_SEPARATORS) - {separator, " "}
+        whole = [
+            _is_number(cell, ".") or _is_number(cell, ",") or not others & set(cell)
+            for cell in cells
+        ]
+        scores[separator] = (
+            target in rows[0],
             len(rows[0]) in (usual, usual - 1),
             separator != " ",
-            count == len(rows[1:]),
-            clean / len(cells),
+            share == 1,
+            sum(whole) / len(cells),
             usual,
         )
-        if best is None or score > best:
-            best, found = score, separator
-    if found is None:
+    if not scores:
         raise TableError(
             f"{name} is no table separated by a comma, semicolon, tab or bar: no "
             "separator gives all lines the same number of fields, two or more."
+            + " Is a quotation mark not closed?"
+            * (text.count('"') % 2)
         )
-    if found != ",":
-        notes.append(f"separator: {SEPARATORS[found]}")
-    return found
-
-
-def _has_header(first, target, decimal, notes):
-    cells = [cell.strip() for cell in first]
-    if isinstance(target, str) and target in cells:
-        return True
-    if any(_is_number(cell, decimal) for cell in cells):
-        notes.append("no header: the columns are called x0, x1, ...")
-        return False
-    return True
+    best = max(scores, key=scores.get)
+    notes += [f"separator: {_SEPARATORS[best]}"] * (best != ",")
+    return best
 
 
 def _is_number(cell, decimal):
@@ -509,29 +428,25 @@ def _is_number(cell, decimal):
 
 def _names(header, target, notes):
     """Names of columns, every one once."""
-    names, seen = [], Counter()
+    names = []
     for i, cell in enumerate(header):
-        name = str(cell) if str(cell) else f"Unnamed: {i}"
-        seen[name] += 1
-        if seen[name] > 1 and name == target:
+        name = str(cell).strip() or f"Unnamed: {i}"
+        if name in names and name == target:
             raise TableError(f"two columns are called {target!r}, the target.")
-        if seen[name] > 1:
-            again = f"{name}.{seen[name] - 1}"
-            notes.append(f"column {i} is called {name!r} as another is, here {again!r}")
-            name = again
+        if name in names:
+            notes.append(f"another column is called {name!r} too, here '{name}.{i}'")
+            name = f"{name}.{i}"
         names.append(name)
     return names
 
 
 def _without_totals(frame, notes):
-    """The frame without last rows such as "Total": a cell that no other row has."""
-    while len(frame) > 2:
-        last = frame.iloc[-1]
-        totals = [c for c in frame.columns if _TOTAL.fullmatch(str(last[c]).strip())]
-        if not totals or (frame[totals[0]] == last[totals[0]]).sum() > 1:
-            break
-        notes.append(f"left out: the last row, {last[totals[0]]!r} of the others")
-        frame = frame.iloc[:-1]
+    """The frame without a last row such as "Total", a cell that no other row has."""
+    last = frame.iloc[-1] if len(frame) > 2 else {}
+    for column, cell in last.items():
+        if _TOTAL.fullmatch(cell.strip()) and (frame[column] == cell).sum() == 1:
+            notes.append(f"left out: the last row, {cell!r}")
+            return frame.iloc[:-1]
     return frame
 
 
@@ -542,124 +457,125 @@ def _column(frame, key):
         return key
     if re.fullmatch(r"-?\d+", str(key)) and -len(columns) <= int(key) < len(columns):
         return columns[int(key)]
-    hint = did_you_mean(key, columns)
-    raise TableError(f"has no column {key!r}.{hint} Columns: {_shown(columns)}.")
-
-
-def _shown(columns):
-    columns = list(columns)
-    return ", ".join(map(str, columns[:20])) + (", ..." * (len(columns) > 20))
+    shown = ", ".join(columns[:20]) + ", ..." * (len(columns) > 20)
+    raise TableError(
+        f"there is no column {key!r}.{did_you_mean(key, columns)} Columns: {shown}."
+    )
 
 
 def _with_target(frame, target, notes):
     given = frame[target].notna()
-    if not given.all():
-        n = int((~given).sum())
-        notes.append(f"left out: {n} {'row' if n == 1 else 'rows'} without a target")
-        frame = frame[given].reset_index(drop=True)
-    if not len(frame):
+    if not given.any():
         raise TableError(f"the target {target!r} is missing in every row.")
-    return frame, frame[target]
+    if not given.all():
+        notes.append(f"left out: {_rows((~given).sum())} without a target")
+    return frame[given].reset_index(drop=True)
+
+
+def _rows(n):
+    return "1 row" if n == 1 else f"{n} rows"
 
 
 def _is_whole(values):
     return bool((values == np.rint(values)).all())
 
 
-def _repeated_identifier(frame, kinds, others, notes):
-    """The identifier whose values repeat, to be kept on one side of every split."""
-    found = []
-    for name in frame.columns:
-        values = frame[name]
-        if name in others or values.isna().any() or kinds[name] == "date":
-            continue
-        if not _IDENTIFIER.fullmatch(name):
-            continue
-        if kinds[name] == "numeric" and not _is_whole(values):
-            continue
-        if FEWEST_GROUPS <= values.nunique() < len(values):
-            found.append(name)
-    if not found:
-        return None
-    # A patient has visits: rows of the coarser identifier belong together.
-    name = min(found, key=lambda name: frame[name].nunique())
-    notes.append(
-        f"groups: {name!r} has {frame[name].nunique()} values in {len(frame)} rows; rows "
-        "of one stay together (--group none: they need not)"
-    )
-    return name
-
-
-def _why_no_feature(values, kind, name, position):
-    n, values = len(values), values.dropna()
-    n_kinds = values.nunique()
-    nameless, identifies = name.startswith("Unnamed: "), _IDENTIFIER.fullmatch(name)
-    if n_kinds == 0:
-        return "empty in every row"
-    if n_kinds == 1:
-        return f"{values.iloc[0]!r} in every row"
+def _checked_task(y, kind, task, notes):
     if kind == "date":
-        return ""
-    if kind == "numeric":
-        whole = _is_whole(values)
-        counts = whole and len(values) == n and (values.diff().dropna() == 1).all()
-        if counts and (position == 0 or nameless or identifies):
-            return "it numbers the rows"
-        if whole and n_kinds == n and (nameless or identifies):
-            return "an identifier, another number in every row"
-        return ""
-    if n_kinds > MOST_CATEGORIES and n_kinds > 0.5 * len(values):
-        return f"an identifier or free text, {n_kinds} different values"
-    if n_kinds == n and n > 20:
-        return "an identifier, another in every row"
-    return ""
-
-
-def _about(X, kinds):
-    """Sentences about dates, categories and missing values."""
-    for name, kind in kinds.items():
-        if kind == "date":
-            yield f"dates: {name!r}, used as days since 1970"
-        elif kind == "categorical":
-            known = X[name].dropna().unique()
-            shown = ", ".join(known[:4]) + (", ..." * (len(known) > 4))
-            yield f"categories: {name!r} has {len(known)} ({shown})"
-    n_missing = int(X.isna().sum().sum())
-    if n_missing:
-        n_rows = int(X.isna().any(axis=1).sum())
-        yield (
-            f"missing values: {n_missing} in {n_rows} {'row' if n_rows == 1 else 'rows'}"
+        raise TableError(
+            f"the target {y.name!r} holds dates, which are not predicted; give a "
+            "number, such as the days since a start."
         )
-
-
-def _proposed_time(X, kinds, notes):
-    """A column of dates, or one that is called so and holds whole numbers."""
-    for name, kind in kinds.items():
-        named = _TIME.fullmatch(name) and kind == "numeric"
-        if kind == "date" or (named and _is_whole(X[name].dropna())):
-            notes.append(
-                f"time: {name!r} may say when a row was observed; --time {name} tests "
-                "on later rows than it trains on"
-            )
-            return name
-    return None
-
-
-def _task(y, kind, target, notes):
+    if task == "regression" and kind != "numeric":
+        raise TableError(
+            f"the target {y.name!r} holds categories such as {y.iloc[0]!r}, which is "
+            "no regression; leave out --task."
+        )
     n_kinds = y.nunique()
     if n_kinds < 2:
-        raise TableError(f"the target {target!r} is the same in every row.")
-    if kind == "categorical" or n_kinds == 2:
-        if n_kinds > max(2, len(y) // 2):
-            raise TableError(
-                f"the target {target!r} holds {n_kinds} different categories in {len(y)} "
-                "rows; as classes they have too few rows each."
-            )
-        return "classification"
-    if _is_whole(y) and n_kinds <= MOST_CLASSES and n_kinds <= len(y) / 5:
+        raise TableError(f"the target {y.name!r} is the same in every row.")
+    if kind == "categorical" and n_kinds > max(2, len(y) // 2):
+        raise TableError(
+            f"the target {y.name!r} holds {n_kinds} different categories in {len(y)} "
+            "rows; as classes they have too few rows each."
+        )
+    if task or kind == "categorical" or n_kinds == 2:
+        return task or "classification"
+    if _is_whole(y) and n_kinds <= _MOST_CLASSES and n_kinds <= len(y) / 5:
         notes.append(
-            f"the {n_kinds} whole numbers of {target!r} are taken for classes "
+            f"the {n_kinds} whole numbers of {y.name!r} are taken for classes "
             "(--task regression where they are amounts)"
         )
         return "classification"
     return "regression"
+
+
+def _check_roles(frame, kinds, target, group, time):
+    for name in filter(None, (group, time)):
+        if name == target:
+            raise TableError(f"the target {target!r} cannot be group or time too.")
+        if n_missing := frame[name].isna().sum():
+            raise TableError(f"{name!r} is missing in {_rows(n_missing)}.")
+    if time and kinds[time] == "categorical":
+        raise TableError(f"the time {time!r} holds neither dates nor numbers.")
+
+
+def _repeated_identifier(frame, kinds, others, notes):
+    """The identifier whose values repeat, to be kept on one side of every split."""
+    found = {
+        name: frame[name].nunique()
+        for name in frame.columns
+        if name not in others
+        and _IDENTIFIER.fullmatch(name)
+        and kinds[name] != "date"
+        and not frame[name].isna().any()
+        and (kinds[name] != "numeric" or _is_whole(frame[name]))
+    }
+    found = {name: n for name, n in found.items() if _FEWEST_GROUPS <= n < len(frame)}
+    if not found:
+        return None
+    # A patient has visits: rows of the coarser identifier belong together.
+    name = min(found, key=found.get)
+    notes.append(
+        f"groups: {name!r} has {found[name]} values in {len(frame)} rows; rows of one "
+        "stay together (--group none: they need not)"
+    )
+    return name
+
+
+def _why_no_feature(values, kind, position):
+    n, values, name = len(values), values.dropna(), values.name
+    n_kinds, nameless = values.nunique(), name.startswith("Unnamed: ")
+    identifies = nameless or _IDENTIFIER.fullmatch(name)
+    if n_kinds == 0:
+        return "empty in every row"
+    if n_kinds == 1:
+        return f"{values.iloc[0]!r} in every row"
+    if kind == "numeric" and _is_whole(values):
+        if (values.diff().dropna() == 1).all() and len(values) == n:
+            return "it numbers the rows" if position == 0 or identifies else ""
+        return "an identifier, another in every row" * bool(n_kinds == n and identifies)
+    if kind == "categorical":
+        if n_kinds > _MOST_CATEGORIES and n_kinds > 0.5 * len(values):
+            return f"an identifier or free text, {n_kinds} different values"
+        return "an identifier, another in every row" * (n_kinds == n > 20)
+    return ""
+
+
+def _about(X, kinds, time):
+    """Sentences about categories, missing values and a column that may be the time."""
+    for name, kind in kinds.items():
+        if kind == "categorical":
+            known = X[name].dropna().unique()
+            shown = ", ".join(known[:4]) + ", ..." * (len(known) > 4)
+            yield f"categories: {name!r} has {len(known)} ({shown})"
+    if n_missing := X.isna().sum().sum():
+        yield f"missing values: {n_missing} in {_rows(X.isna().any(axis=1).sum())}"
+    for name, kind in kinds.items():
+        named = _TIME.fullmatch(name) and kind == "numeric"
+        if not time and (kind == "date" or (named and _is_whole(X[name].dropna()))):
+            yield (
+                f"time: --time {name} would test on later rows than it trains on, as a "
+                "forecast is used"
+            )
+            return
