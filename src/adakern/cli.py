@@ -26,7 +26,7 @@ def main(argv=None):
     own = add_commands(parser.add_subparsers(title="commands", metavar="COMMAND"))
     workflow = entry_points(group="adakern.commands")
     if workflow and not (argv and argv[0] in {*own, "--version"}):
-        return next(iter(workflow)).load()()
+        return next(iter(workflow)).load()(argv)
     if not workflow:
         parser.epilog = (
             "The commands that compare methods belong to the workflow: clone the "
@@ -36,9 +36,10 @@ def main(argv=None):
         parser.print_help()
         return 0
     arguments = parser.parse_args(argv)
-    warnings.showwarning = _note
     try:
-        return arguments.handle(arguments)
+        with warnings.catch_warnings():
+            warnings.showwarning = _note
+            return arguments.handle(arguments)
     except ModuleNotFoundError as error:
         sys.exit(
             f"adakern {argv[0]} needs the package {error.name}: "
@@ -65,7 +66,7 @@ def add_commands(commands):
     fit.add_argument(
         "--group",
         metavar="COLUMN",
-        help="whose rows belong together, such as patient: the score is for new ones",
+        help="whose rows belong together, such as patient; none: each row by itself",
     )
     fit.add_argument(
         "--time", metavar="COLUMN", help="a date: the score is for the latest rows"
@@ -105,60 +106,47 @@ def _fit(arguments):
     import skops.io  # noqa: F401  (if it is missing, say so before the work)
     from sklearn.base import clone
 
-    from adakern.model_file import column_kinds, make_card, save_model, table_pipeline
+    from adakern.datasets import read_table
+    from adakern.model_file import make_card, save_model, table_pipeline
 
     started = time.perf_counter()
-    frame, task = _table_to_fit(arguments)
-    y, apart = frame[arguments.target], [arguments.target]
-    groups = frame[arguments.group] if arguments.group else None
-    apart += [arguments.group] if arguments.group else []
-    features = frame.drop(columns=apart)
-    kinds = column_kinds(features)
-    if not kinds:
-        raise ValueError("no column is left to learn from")
-    estimator, is_flagship = _estimator(arguments, task)
-    pipeline = table_pipeline(estimator, kinds, raw=is_flagship)
+    table = read_table(
+        arguments.file,
+        arguments.target,
+        task=arguments.task,
+        drop=[name for name in arguments.drop.split(",") if name],
+        group=False if arguments.group == "none" else arguments.group,
+        time=arguments.time,
+    )
+    print("\n  ".join([f"{arguments.file.name}: {table.notes[0]}", *table.notes[1:]]))
+    estimator, is_flagship = _estimator(arguments, table.task)
+    pipeline = table_pipeline(estimator, table.kinds, raw=is_flagship)
     if arguments.minutes and is_flagship:
         left = 60 * arguments.minutes - (time.perf_counter() - started)
         # With --time a first model is fitted to be judged.
         pipeline.set_params(model__time_limit=left / 2 if arguments.time else left)
-    print(f"Fitting {type(estimator).__name__} to {len(frame)} rows", flush=True)
+    print(f"\nFitting {type(estimator).__name__}", flush=True)
     judged = None
-    if arguments.time or not is_flagship:
-        judged = _judge(clone(pipeline), features, y, groups, arguments.time)
-    pipeline.fit(features, y, **_group_parameter(is_flagship, groups))
+    if table.times is not None or not is_flagship:
+        judged = _judge(clone(pipeline), table)
+    routed = {}
+    if is_flagship and table.groups is not None:
+        routed["model__groups"] = table.groups
+    pipeline.fit(table.X, table.y, **routed)
     model = pipeline[-1]
-    score = _score(task, y, *(judged or _left_out(model)))
-    _print_result(model, kinds, score, groups)
+    score = _score(table, *(judged or _left_out(model, table)))
+    _print_result(model, table.kinds, score)
     output = arguments.output or Path(f"{arguments.file.name.partition('.')[0]}.skops")
-    card = make_card(
-        frame,
-        arguments.target,
-        kinds,
-        task=task,
-        score=score,
-        date=time.strftime("%Y-%m-%d"),
+    today = time.strftime("%Y-%m-%d")
+    save_model(
+        pipeline, output, make_card(table, table.y.name, score=score, date=today)
     )
-    save_model(pipeline, output, card)
     print(
         f"\nWritten to {output} ({output.stat().st_size / 1e6:.1f} MB) after "
         f"{time.perf_counter() - started:.0f} s. For new rows:\n"
         f"  adakern predict {output} new.csv > predicted.csv"
     )
     return 0
-
-
-def _table_to_fit(arguments):
-    """The rows with a target, without columns that are no features; and the task."""
-    frame = _read(arguments.file)
-    kind = frame[arguments.target].dtype.kind
-    return frame, "regression" if kind in "fiu" else "classification"
-
-
-def _read(file):
-    import pandas as pd
-
-    return pd.read_csv(file)
 
 
 def _estimator(arguments, task):
@@ -176,8 +164,8 @@ def _estimator(arguments, task):
         estimator = resolve(arguments.method)()
     except (ImportError, AttributeError, TypeError, ValueError) as error:
         raise ValueError(
-            f"--method {arguments.method}: {error}; name a class with defaults, such as "
-            "sklearn.ensemble.RandomForestClassifier"
+            f"--method {arguments.method}: {error}; name a class whose parameters have "
+            "defaults, such as sklearn.ensemble.RandomForestClassifier"
         ) from error
     fits = is_classifier if task == "classification" else is_regressor
     if not fits(estimator):
@@ -188,14 +176,9 @@ def _estimator(arguments, task):
     return estimator, isinstance(estimator, flagships)
 
 
-def _group_parameter(is_flagship, groups):
-    return {"model__groups": groups} if is_flagship and groups is not None else {}
-
-
-def _judge(pipeline, features, y, groups, time_column):
+def _judge(pipeline, table):
     """What rows are judged on, and predictions for them by models that had others."""
     import numpy as np
-    from sklearn.base import is_classifier
     from sklearn.model_selection import (
         GroupKFold,
         KFold,
@@ -203,45 +186,50 @@ def _judge(pipeline, features, y, groups, time_column):
         cross_val_predict,
     )
 
-    if time_column:
-        order = np.argsort(features[time_column], kind="stable")
-        early, late = np.split(order, [round(len(y) * (1 - LATEST))])
-        pipeline.fit(features.iloc[early], y.iloc[early])
-        predicted = pipeline.predict(features.iloc[late])
-        return f"the latest {len(late)} rows, by {time_column}", late, predicted
-    if groups is not None:
-        folds, text = GroupKFold(5), "rows of groups left out"
+    if table.times is not None:
+        order = np.argsort(table.times.to_numpy(), kind="stable")
+        early, late = np.split(order, [round(len(order) * (1 - LATEST))])
+        pipeline.fit(table.X.iloc[early], table.y.iloc[early])
+        predicted = pipeline.predict(table.X.iloc[late])
+        return f"the latest {len(late)} rows", late, predicted
+    if table.groups is not None:
+        folds = GroupKFold(5)
     else:
-        kind = StratifiedKFold if is_classifier(pipeline) else KFold
-        folds, text = kind(5, shuffle=True, random_state=0), "rows left out"
-    predicted = cross_val_predict(pipeline, features, y, groups=groups, cv=folds)
-    return text, slice(None), predicted
+        kind = StratifiedKFold if table.task == "classification" else KFold
+        folds = kind(5, shuffle=True, random_state=0)
+    predicted = cross_val_predict(
+        pipeline, table.X, table.y, groups=table.groups, cv=folds
+    )
+    return _rows_left_out(table), slice(None), predicted
 
 
-def _left_out(model):
+def _left_out(model, table):
     """The same of the flagship, whose fit has it already."""
     predicted = model.oof_prediction_
-    if hasattr(model, "classes_"):
+    if table.task == "classification":
         predicted = model.classes_[predicted.argmax(axis=1)]
-    return "rows left out", slice(None), predicted
+    return _rows_left_out(table), slice(None), predicted
 
 
-def _score(task, y, text, rows, predicted):
-    """Scores with what they are of; of predictions that know no column, too."""
+def _rows_left_out(table):
+    return "rows left out" if table.groups is None else "groups left out"
+
+
+def _score(table, text, rows, predicted):
+    """Scores, and what rows they are of."""
     import numpy as np
 
     from adakern.evaluation import score
 
-    y = np.asarray(y)[rows]
-    found = {"on": text, **score(task, y, predicted)}
-    if task == "classification":
-        found["largest_class"] = float(
-            np.unique(y, return_counts=True)[1].max() / len(y)
-        )
+    y = table.y.to_numpy()[rows]
+    found = {"on": text, **score(table.task, y, predicted)}
+    if table.task == "classification":
+        largest = np.unique(y, return_counts=True)[1].max()
+        found["largest_class"] = float(largest / len(y))
     return found
 
 
-def _print_result(model, kinds, score, groups):
+def _print_result(model, kinds, score):
     if "accuracy" in score:
         print(
             f"\nAccuracy on {score['on']}: {score['accuracy']:.1%} (always the largest "
@@ -263,6 +251,7 @@ def _print_result(model, kinds, score, groups):
 def _predict(arguments):
     import pandas as pd
 
+    from adakern.datasets import read_rows
     from adakern.model_file import load_model, new_categories
 
     model, card = load_model(arguments.model, trust=arguments.trust)
@@ -278,7 +267,8 @@ def _predict(arguments):
         raise ValueError(
             f"--proba is for classifiers; this model is {type(model[-1]).__name__}"
         )
-    frame = _read(arguments.file)
+    kinds = {column["name"]: column["kind"] for column in card["columns"]}
+    frame = read_rows(arguments.file, kinds)
     for note in new_categories(frame, card):
         _note(note)
     out = pd.DataFrame({name: model.predict(frame)})

@@ -4,11 +4,11 @@ The file is skops': known types are rebuilt from plain data, where unpickling wo
 whatever the file says. ``card.json`` in the same archive says what the model is.
 """
 
+import hashlib
 import json
 import re
 import warnings
 import zipfile
-from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 
@@ -22,12 +22,12 @@ from sklearn.utils.metaestimators import available_if
 from adakern._utils.files import atomic_path
 from adakern._utils.hints import did_you_mean
 from adakern._utils.warn import warn_user
+from adakern.datasets.cells import read_column
 
 __all__ = [
     "ModelFileError",
     "TableModel",
     "as_columns",
-    "column_kinds",
     "load_model",
     "make_card",
     "new_categories",
@@ -49,25 +49,16 @@ KNOWN = re.compile(
 #: Categories of a column that the card lists at most, to find new ones.
 MOST_CATEGORIES = 1000
 
-KIND_OF_DTYPE = {"M": "date", **dict.fromkeys("biuf", "number")}
-
 
 class ModelFileError(ValueError):
     """A model file that cannot be used, or a table that the model cannot predict."""
 
 
-def column_kinds(frame):
-    """The kind of each column of a table: "number", "date" or "category"."""
-    return {
-        str(name): KIND_OF_DTYPE.get(column.dtype.kind, "category")
-        for name, column in frame.items()
-    }
+def as_columns(frame, kinds):
+    """The columns that a model learned from, by name, as numbers or categories.
 
-
-def as_columns(frame, kinds, days=False):
-    """The columns that a model learned from, found by name, in its order and kinds.
-
-    With ``days`` dates are days since 1970, as numbers.
+    ``kinds`` are those of :func:`adakern.datasets.read_table`; dates become days since
+    1970. Other columns are left out.
     """
     import pandas as pd
 
@@ -87,31 +78,19 @@ def as_columns(frame, kinds, days=False):
         raise ModelFileError("the table has no rows")
     columns = {}
     for name, kind in kinds.items():
-        column = given[name]
-        if kind == "category":
-            column = column.astype(object).where(column.notna(), None)
-            columns[name] = column.map(str, na_action="ignore")
-        elif kind == "number":
-            columns[name] = _parsed(column, pd.to_numeric, kind).astype("float64")
-        else:
-            dates = _parsed(column, partial(pd.to_datetime, utc=True), kind)
-            since = dates - pd.Timestamp(0, tz="utc")
-            columns[name] = since / pd.Timedelta(days=1) if days else dates
+        columns[name], _, notes = read_column(given[name], ".", kind=kind)
+        if (
+            kind == "numeric"
+            and columns[name].isna().all()
+            and given[name].notna().any()
+        ):
+            raise ModelFileError(
+                f"column {name!r} held numbers where the model was fitted; now it "
+                f"holds {given[name].dropna().iloc[0]!r}"
+            )
+        for note in notes:
+            warn_user(note)
     return pd.DataFrame(columns, index=frame.index)
-
-
-def _parsed(column, parse, kind):
-    parsed = parse(column, errors="coerce")
-    bad = column[parsed.isna() & column.notna()]
-    if len(bad):
-        message = (
-            f"column {column.name!r} held {kind}s where the model was fitted, and now "
-            f"holds {bad.iloc[0]!r}"
-        )
-        if parsed.isna().all():
-            raise ModelFileError(f"{message}.")
-        warn_user(f"{message}; {len(bad)} of {len(column)} values count as missing")
-    return parsed
 
 
 class TableModel(Pipeline):
@@ -126,14 +105,14 @@ class TableModel(Pipeline):
 def table_pipeline(estimator, kinds, raw):
     """A pipeline from a table with named columns to the estimator, its step "model".
 
-    ``raw``: the estimator takes categories, dates and missing values itself. Otherwise
-    numbers and dates are standardised, their missing values replaced by the median and
-    marked, and categories become indicators.
+    ``raw``: the estimator takes categories and missing values itself. Otherwise numbers
+    are standardised, their missing values replaced by the median and marked, and
+    categories become indicators.
     """
-    read = FunctionTransformer(as_columns, kw_args={"kinds": kinds, "days": not raw})
+    read = FunctionTransformer(as_columns, kw_args={"kinds": kinds})
     if raw:
         return TableModel([("columns", read), ("model", estimator)])
-    categories = [name for name, kind in kinds.items() if kind == "category"]
+    categories = [name for name, kind in kinds.items() if kind == "categorical"]
     numbers = make_pipeline(
         SimpleImputer(strategy="median", add_indicator=True), StandardScaler()
     )
@@ -145,21 +124,25 @@ def table_pipeline(estimator, kinds, raw):
     return TableModel([("columns", read), ("encoding", encode), ("model", estimator)])
 
 
-def make_card(frame, target, kinds, **facts):
-    """What there is to know of a model: its columns, target, data and versions."""
-    from pandas.util import hash_pandas_object
+def make_card(table, target, **facts):
+    """What there is to know of a model of a :class:`adakern.datasets.TableFile`."""
+    import pandas as pd
 
-    used = frame[[*kinds, target]]
-    columns = [{"name": name, "kind": kind} for name, kind in kinds.items()]
+    columns = [{"name": name, "kind": kind} for name, kind in table.kinds.items()]
     for column in columns:
-        if column["kind"] == "category":
-            levels = frame[column["name"]].dropna().map(str).unique()
+        if column["kind"] == "categorical":
+            levels = table.X[column["name"]].dropna().unique()
             column["categories"] = sorted(levels)[:MOST_CATEGORIES]
+    rows = pd.util.hash_pandas_object(
+        pd.concat([table.X, table.y], axis=1), index=False
+    )
     return {
         "target": target,
+        "task": table.task,
         "columns": columns,
-        "rows": len(frame),
-        "data_fingerprint": f"{hash_pandas_object(used, index=False).sum():016x}",
+        "dropped": table.dropped,
+        "rows": len(table.X),
+        "data_fingerprint": hashlib.sha256(rows.to_numpy().tobytes()).hexdigest()[:32],
         "versions": versions(),
         **facts,
     }
@@ -174,8 +157,8 @@ def new_categories(frame, card):
             new = values[~values.isin(known)]
             if len(new):
                 yield (
-                    f"{column['name']}: {len(new)} of {len(frame)} rows have categories "
-                    f"that the model has not seen, such as {new.iloc[0]!r}"
+                    f"{column['name']}: the model does not know {len(new)} of "
+                    f"{len(frame)} categories, such as {new.iloc[0]!r}"
                 )
 
 
@@ -219,8 +202,8 @@ def load_model(path, trust=()):
     unknown = [name for name in types if not KNOWN.fullmatch(name)]
     if unsafe := sorted(set(unknown) - set(trust)):
         raise ModelFileError(
-            f"{path} holds {', '.join(unsafe)}, which adakern does not load from a file "
-            "unasked; if you know who wrote it: " + f"--trust {' '.join(unsafe)}"
+            f"{path} holds types that adakern does not load unasked; if you know who "
+            f"wrote it: --trust {' '.join(unsafe)}"
         )
     here, there = versions(), card["versions"]
     if here["adakern"] != there.get("adakern"):
