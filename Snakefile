@@ -32,7 +32,7 @@ from adakern_bench.runtime.turns import RunningAlready, take_turn
 STARTED = time.time()
 
 try:
-    PLAN = plan_from_snakemake(config)
+    PLAN = plan_from_snakemake(config, workflow.config_settings.config)
     for word in check_tables(PLAN):
         logger.warning(word)
 except ConfigError as error:
