@@ -26,7 +26,7 @@ from adakern_bench.report.publish import log_run
 STARTED = time.time()
 
 try:
-    PLAN = plan_from_snakemake(config)
+    PLAN = plan_from_snakemake(config, workflow.config_settings.config)
     # Where another run is making tables, this one is planned when they are there.
     if workflow.is_main_process:
         TABLES_LOCK = claim(f"{PLAN.config.data.cache}/tables", wait=True)

@@ -75,6 +75,7 @@ def setup(app):
     """Cells of results stay on one line; elsewhere tables wrap and fit the page."""
     app.connect(
         "html-page-context",
-        lambda app, page, *_: page.startswith("published/")
-        and app.add_css_file("results.css"),
+        lambda app, page, *_: (
+            page.startswith("published/") and app.add_css_file("results.css")
+        ),
     )
