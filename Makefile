@@ -17,7 +17,7 @@ BIN := .venv/bin
 PIP = $(BIN)/pip install --quiet --no-compile
 
 .DEFAULT_GOAL := help
-.PHONY: help run env ui test test-all test-cluster test-oldest check torture kills pictures lint format docs bench publish clean clean-results
+.PHONY: help run env ui test coverage test-all test-cluster test-oldest check torture kills pictures lint format docs bench publish clean clean-results
 
 help:  ## list the commands
 	@echo "adakern: kernels that adapt to the data. First of all: make run"; echo
@@ -42,6 +42,9 @@ env: .venv/workflow.done  ## create .venv with the pinned dependencies
 
 test: .venv/test.done  ## the quick tests, a few minutes
 	$(BIN)/python -m pytest -n $(CORES) --dist worksteal
+
+coverage: .venv/test.done  ## the quick tests, and which lines they run
+	$(BIN)/python -m pytest -n $(CORES) --dist worksteal --cov --cov-report=term
 
 test-all: .venv/test.done  ## every test but those of a cluster
 	$(BIN)/python -m pytest -n $(CORES) --dist worksteal -m "not cluster"

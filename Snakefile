@@ -12,27 +12,24 @@
 # snakemake --cores 4 --config experiment=dank_uci -- \
 #     results/dank_uci/records/heart/dank/0-9.json
 import os
-import re
-import sys
 import time
 
 from snakemake.exceptions import WorkflowError
 
-# The project's own modules, as _target_ and figures name them, lie beside this file.
-sys.path.append(workflow.basedir)
-
 from adakern_bench.config import settings
 from adakern_bench.config.compose import ConfigError
 from adakern_bench.config.plan import plan_from_snakemake
-from adakern_bench.config.sources import check_tables, placed_by_hand
-from adakern_bench.config.sweeps import base_name
+from adakern_bench.config.sources import check_tables
+from adakern_bench.locks import RunningAlready, claim, release_when_made
 from adakern_bench.report.publish import log_run
-from adakern_bench.runtime.turns import RunningAlready, take_turn
 
 STARTED = time.time()
 
 try:
-    PLAN = plan_from_snakemake(config)
+    PLAN = plan_from_snakemake(config, workflow.config_settings.config)
+    # Where another run is making tables, this one is planned when they are there.
+    if workflow.is_main_process:
+        TABLES_LOCK = claim(f"{PLAN.config.data.cache}/tables", wait=True)
     for word in check_tables(PLAN):
         logger.warning(word)
 except ConfigError as error:
@@ -42,22 +39,7 @@ except ConfigError as error:
 for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(name, str(PLAN.config.jobs.threads))
 
-RESULTS = str(PLAN.results)
-DATA = PLAN.config.data.cache
-PUBLISHED = [f"data/published/{PLAN.config.published}.csv"] * bool(
-    PLAN.config.published
-)
-STAGE = "../scripts/stage.py"
-
-
-def table_of(dataset):
-    """The table of a data set, whatever part of its rows is taken."""
-    return f"{DATA}/tables/{base_name(dataset)}.npz"
-
-
-def one_of(names):
-    """What a wildcard may be: one of the names, nothing where there are none."""
-    return "|".join(map(re.escape, names)) or r"(?!)"
+include: "workflow/rules/common.smk"
 
 
 wildcard_constraints:
@@ -82,8 +64,9 @@ include: "workflow/rules/track.smk"
 
 onstart:
     jobs = [job for job in workflow.dag.needrun_jobs() if job.rule.name == "table"]
+    release_when_made(TABLES_LOCK, [job.output.table for job in jobs])
     try:
-        take_turn(RESULTS, [job.output.table for job in jobs], STARTED)
+        RESULTS_LOCK = claim(RESULTS, wait=False)
     except RunningAlready as error:
         raise WorkflowError(str(error)) from None
 

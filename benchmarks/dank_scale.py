@@ -24,7 +24,7 @@ from sklearn.svm import SVC
 from adakern.dank import DANKClassifier
 from adakern.datasets import make_covtype_like
 from adakern_bench.data import load_table, read_entry
-from adakern_bench.stages.prepare import prepare
+from adakern_bench.records.prepare import prepare
 
 CONF = Path(__file__).parents[1] / "conf" / "dataset"
 

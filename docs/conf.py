@@ -19,6 +19,8 @@ extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
     "sphinx.ext.mathjax",
+    "sphinx-mathjax-offline",
+    "sphinx.ext.viewcode",
     "numpydoc",
     "myst_parser",
     "sphinx_gallery.gen_gallery",
@@ -53,14 +55,27 @@ sphinx_gallery_conf = {
     "plot_gallery": True,
 }
 
-html_theme = "alabaster"
+html_theme = "pydata_sphinx_theme"
+html_title = f"adakern {version}"
 html_static_path = ["_static"]
-html_css_files = ["wide.css"]
+html_css_files = ["adakern.css"]
 html_theme_options = {
-    "description": "Kernels that adapt to the data",
-    "page_width": "62rem",
-    "sidebar_width": "14rem",
-    "fixed_sidebar": True,
+    "logo": {"text": html_title},
+    "navbar_align": "left",
+    "header_links_before_dropdown": 8,
+    # Tables of results need the whole width.
+    "secondary_sidebar_items": {"**": ["page-toc"], "published/*": []},
+    "footer_end": [],
+    "show_prev_next": False,
 }
-html_sidebars = {"**": ["about.html", "navigation.html", "searchbox.html"]}
 html_show_sourcelink = False
+
+
+def setup(app):
+    """Cells of results stay on one line; elsewhere tables wrap and fit the page."""
+    app.connect(
+        "html-page-context",
+        lambda app, page, *_: (
+            page.startswith("published/") and app.add_css_file("results.css")
+        ),
+    )

@@ -97,22 +97,22 @@ def test_kernel_ridge(kernel, n_ridges):
 @pytest.mark.parametrize(
     ("kernel", "metric"), [("laplacian", "l1"), ("l2-laplacian", "l2")]
 )
-def test_laplacian_machines_are_the_machines_on_their_gram_matrix(
+def test_laplacian_models_are_the_models_on_their_gram_matrix(
     estimator, kernel, metric
 ):
     X, y = scaled(load_wine)
     estimator.set_params(kernel=kernel, gamma=0.2, C=3.0)
     K = np.exp(-0.2 * pairwise_distances(X, metric=metric))
     reference = {KernelSVC: SVC, KernelSVR: SVR}[type(estimator)]
-    machine = reference(kernel="precomputed", C=3.0).fit(K, y)
+    model = reference(kernel="precomputed", C=3.0).fit(K, y)
     np.testing.assert_allclose(
-        estimator.fit(X, y).predict(X), machine.predict(K), atol=1e-3
+        estimator.fit(X, y).predict(X), model.predict(K), atol=1e-3
     )
     shared, plain = both(estimator, GRID | {"kernel": [kernel, "rbf"]}, X, y, cv=3)
     assert_same(shared, plain, atol=5e-3)
 
 
-def test_one_machine_serves_all_larger_C():
+def test_one_model_serves_all_larger_C():
     """Separable data, hard margin: from some C on no bound is active."""
     X = np.r_[np.zeros((10, 2)), np.ones((10, 2))] + np.linspace(0, 0.2, 40).reshape(
         20, 2
@@ -128,20 +128,20 @@ def test_one_machine_serves_all_larger_C():
 
 
 @pytest.mark.parametrize("scoring", [None, "roc_auc"])
-def test_one_machine_serves_all_small_C(scoring, monkeypatch):
-    """All rows of the smaller class at their bound: the machine only scales."""
+def test_one_model_serves_all_small_C(scoring, monkeypatch):
+    """All rows of the smaller class at their bound: the model only scales."""
     X, y = scaled(load_breast_cancer)
     estimator = SVC(tol=1e-9)
     grid = {"C": np.geomspace(1e-4, 1e-2, 7), "gamma": [1e-3, 1.0]}
-    scaled_machines = []
+    scaled_models = []
 
-    def scaled_to(machine, C, saturated):
-        scaled_machines.append(C)
-        return c_path.scaled_to(machine, C, saturated)
+    def scaled_to(model, C, saturated):
+        scaled_models.append(C)
+        return c_path.scaled_to(model, C, saturated)
 
     monkeypatch.setattr(model_selection, "scaled_to", scaled_to)
     shared, plain = both(estimator, grid, X, y, cv=3, scoring=scoring)
-    assert len(scaled_machines) > 20
+    assert len(scaled_models) > 20
     assert_same(shared, plain, atol=1e-9)
 
 

@@ -47,17 +47,6 @@ def squared_distances(X, Y=None):
     One matrix product. The data are centred first, because the expansion
     ``|x|^2 - 2 x'y + |y|^2`` loses all digits of float32 when the rows lie far from
     the origin (scikit-learn issue 9354).
-
-    Parameters
-    ----------
-    X : array of shape (n, d)
-    Y : array of shape (m, d), default=None
-        X itself when None; the diagonal is then exactly zero.
-
-    Returns
-    -------
-    array of shape (n, m)
-        Non-negative.
     """
     xp = array_namespace(X) if Y is None else array_namespace(X, Y)
     centre = xp.mean(X if Y is None else Y, axis=0)
@@ -95,15 +84,7 @@ def _euclidean_distances(X, Y):
 
 
 def manhattan_distances(X, Y=None):
-    """Sums of absolute differences between the rows of X and of Y, shape (n, m).
-
-    Parameters
-    ----------
-    X : array of shape (n, d)
-        Rows.
-    Y : array of shape (m, d), default=None
-        Rows; X itself when None, where that is allowed.
-    """
+    """Sums of absolute differences between the rows of X and of Y, shape (n, m)."""
     Y = X if Y is None else Y
     if is_numpy_array(X) and is_numpy_array(Y):
         return cdist(X, Y, "cityblock").astype(X.dtype, copy=False)
@@ -202,17 +183,7 @@ def _gram_by_products(X, Y, kernel, gamma):
 
 
 def require_gram_memory(n, m):
-    """Raise MemoryError where there is no room for a kernel matrix of n x m.
-
-    Parameters
-    ----------
-    n, m : int
-
-    Raises
-    ------
-    MemoryError
-        With the way out.
-    """
+    """Raise MemoryError where there is no room for a kernel matrix of n x m."""
     if n * m * 8 > BLOCK_BYTES:
         require_memory(
             2 * 8 * n * m,
@@ -223,33 +194,12 @@ def require_gram_memory(n, m):
 
 
 def kernel_distances(X, Y=None, *, kernel="rbf"):
-    """The distances D of which a kernel is ``exp(-gamma D)``, for every gamma.
-
-    Parameters
-    ----------
-    X : array of shape (n, d)
-    Y : array of shape (m, d), default=None
-        X itself when None.
-    kernel : {"rbf", "laplacian", "l2-laplacian"}, default="rbf"
-        Squared Euclidean, Manhattan or Euclidean distances.
-
-    Returns
-    -------
-    array of shape (n, m)
-    """
+    """The distances D of which a kernel is ``exp(-gamma D)``, for every gamma."""
     return DECAYING_KERNELS[kernel](X, Y)
 
 
 def exponential_decay(D, gamma):
-    """``exp(-gamma D)``, in the memory of D where the array library can.
-
-    Parameters
-    ----------
-    D : array
-        Distances; its memory is used.
-    gamma : float
-        Positive.
-    """
+    """``exp(-gamma D)``, in the memory of D where the array library can."""
     D *= -gamma
     if is_numpy_array(D):
         return np.exp(D, out=D)
@@ -257,28 +207,7 @@ def exponential_decay(D, gamma):
 
 
 def kernel_product(X, Y, V, *, kernel="rbf", gamma=1.0, degree=3, coef0=1.0):
-    """``K(X, Y) V`` without ever storing K.
-
-    Parameters
-    ----------
-    X : array of shape (n, d)
-    Y : array of shape (m, d)
-    V : array of shape (m,) or (m, k)
-    kernel, gamma, degree, coef0
-        As in :func:`gram_matrix`.
-
-    Returns
-    -------
-    array of shape (n,) or (n, k)
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from adakern.kernels import kernel_product
-    >>> X = np.array([[0.0], [1.0]])
-    >>> kernel_product(X, X, np.array([1.0, 0.0])).round(3)
-    array([1.   , 0.368])
-    """
+    """``K(X, Y) V`` without ever storing K."""
     if 0 in (X.shape[0], Y.shape[0]):
         return _no_products(X, V)
     tiles = _tiles(X, Y, kernel=kernel, gamma=gamma, degree=degree, coef0=coef0)
@@ -289,28 +218,6 @@ def kernel_products(X, Y, V, U, *, kernel="rbf", gamma=1.0, degree=3, coef0=1.0)
     """``K(X, Y) V`` and ``(K∘K)(X, Y) U`` without ever storing K.
 
     Each tile of the Gram matrix serves both products.
-
-    Parameters
-    ----------
-    X : array of shape (n, d)
-    Y : array of shape (m, d)
-    V, U : array of shape (m,) or (m, k)
-        What to multiply the Gram matrix and its entrywise square with.
-    kernel, gamma, degree, coef0
-        As in :func:`gram_matrix`.
-
-    Returns
-    -------
-    KV, QU : arrays of shape (n,) or (n, k)
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from adakern.kernels import kernel_products
-    >>> X = np.array([[0.0], [1.0]])
-    >>> KV, QU = kernel_products(X, X, np.array([1.0, 0.0]), np.array([0.0, 1.0]))
-    >>> KV.round(3), QU.round(3)
-    (array([1.   , 0.368]), array([0.135, 1.   ]))
     """
     if 0 in (X.shape[0], Y.shape[0]):
         return _no_products(X, V), _no_products(X, U)
@@ -336,21 +243,7 @@ def _tiles(X, Y, **kernel):
 
 
 def kernel_diagonal(X, *, kernel="rbf", gamma=1.0, degree=3, coef0=1.0):
-    """The values k(x, x) of the rows of X, shape (n,), without the Gram matrix.
-
-    Parameters
-    ----------
-    X : array of shape (n, d)
-        Rows.
-    kernel : str, default="rbf"
-        As in :func:`gram_matrix`, like the following.
-    gamma : float, default=1.0
-        Positive.
-    degree : int, default=3
-        Of "poly".
-    coef0 : float, default=1.0
-        Of "poly".
-    """
+    """The values k(x, x) of the rows of X, shape (n,), without the Gram matrix."""
     xp = array_namespace(X)
     if kernel in ("poly", "linear"):
         squares = xp.sum(X * X, axis=1)
@@ -362,18 +255,6 @@ def nearest_rows(X, Y):
     """For each row of X the index of the nearest row of Y (Euclidean), block by block.
 
     Of equally near rows the first is taken.
-
-    Parameters
-    ----------
-    X : array of shape (n, d)
-    Y : array of shape (m, d)
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from adakern.kernels import nearest_rows
-    >>> nearest_rows(np.array([[0.2], [2.0]]), np.array([[0.0], [1.0]]))
-    array([0, 1])
     """
     xp = array_namespace(X, Y)
     centre = xp.mean(Y, axis=0)  # as in squared_distances
@@ -390,18 +271,7 @@ def nearest_rows(X, Y):
 
 
 def resolve_gamma(gamma, X):
-    """The number that ``gamma`` stands for, with scikit-learn's two rules.
-
-    Parameters
-    ----------
-    gamma : {"scale", "auto"} or float
-        "scale" is 1 / (d var(X)), "auto" is 1 / d; a number is returned as it is.
-    X : array of shape (n, d)
-
-    Returns
-    -------
-    float
-    """
+    """The number that ``gamma`` stands for, with scikit-learn's two rules."""
     if not isinstance(gamma, str):
         return float(gamma)
     if gamma == "auto":
@@ -411,17 +281,7 @@ def resolve_gamma(gamma, X):
 
 
 def check_square(K):
-    """Refuse a precomputed Gram matrix of training rows that is not square.
-
-    Parameters
-    ----------
-    K : array of shape (n, m)
-        The matrix.
-
-    Raises
-    ------
-    ValueError
-    """
+    """Refuse a precomputed Gram matrix of training rows that is not square."""
     if K.shape[0] != K.shape[1]:
         raise ValueError(
             "a precomputed kernel must be a square matrix for fit, got shape "

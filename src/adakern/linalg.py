@@ -35,25 +35,7 @@ DENSE_ROWS = 200
 
 
 def ranked_eigh(D, rank=None):
-    """Eigenpairs of a positive semidefinite matrix, and how many are not noise.
-
-    Parameters
-    ----------
-    D : ndarray of shape (c, c)
-        Symmetric positive semidefinite; singular is fine.
-    rank : int, default=None
-        Number of pairs to keep at most; None for all.
-
-    Returns
-    -------
-    values : ndarray of shape (c,)
-        In ascending order.
-    vectors : ndarray of shape (c, c)
-    start : int
-        The pairs from here on are kept: the ``rank`` largest, as far as they are above
-        ``c eps max(values)``. What rounding leaves of a zero eigenvalue lies below
-        that, and its inverse would be noise.
-    """
+    """Eigenpairs of a positive semidefinite matrix, and how many are not noise."""
     values, vectors = np.linalg.eigh(D)
     floor = len(D) * np.finfo(values.dtype).eps * max(values[-1], 0)
     r = int(np.sum(values > floor))
@@ -64,26 +46,6 @@ def inverse_square_root(D, rank=None):
     """A matrix B with ``B B' = D_k^+``, the pseudo-inverse at rank k.
 
     ``C B`` is then a factor of the Nyström approximation ``C D_k^+ C'``.
-
-    Parameters
-    ----------
-    D : ndarray of shape (c, c)
-        Symmetric positive semidefinite; singular is fine.
-    rank : int, default=None
-        k; None for the numerical rank of D.
-
-    Returns
-    -------
-    ndarray of shape (c, r)
-        r is the smaller of ``rank`` and the numerical rank of D.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from adakern.linalg import inverse_square_root
-    >>> abs(inverse_square_root(np.array([[4.0, 0.0], [0.0, 0.0]])))
-    array([[0.5],
-           [0. ]])
     """
     values, vectors, start = ranked_eigh(D, rank)
     return vectors[:, start:] / np.sqrt(values[start:])
@@ -96,28 +58,6 @@ def project_onto_feasible(v, y, C, total=0.0):
     holds; ``y'clip(v - t y, 0, C)`` is non-increasing and piecewise linear in t, so t
     is found on its sorted breakpoints in O(n log n). (The alternating steps of the DANK
     paper end at a point of the set, not at the nearest one.)
-
-    Parameters
-    ----------
-    v : ndarray of shape (n,)
-        Point to project.
-    y : ndarray of shape (n,)
-        Signs, -1 or +1.
-    C : float or ndarray of shape (n,)
-        Upper bounds, positive.
-    total : float, default=0.0
-        Value of y'a.
-
-    Returns
-    -------
-    ndarray of shape (n,)
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from adakern.linalg import project_onto_feasible
-    >>> project_onto_feasible(np.array([2.0, 0.0]), np.array([1.0, -1.0]), C=1.0)
-    array([1., 1.])
     """
     # With u = y a the bounds are [0, C] for y = +1, [-C, 0] for y = -1,
     # and the projection is clip(y v - t).
@@ -146,20 +86,7 @@ def project_onto_feasible(v, y, C, total=0.0):
 
 
 def project_onto_simplex(v):
-    """Euclidean projection onto the probability simplex ``{w >= 0, 1'w = 1}``.
-
-    Parameters
-    ----------
-    v : ndarray of shape (n,)
-        Point to project.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from adakern.linalg import project_onto_simplex
-    >>> project_onto_simplex(np.array([0.9, 0.5, -1.0]))
-    array([0.7, 0.3, 0. ])
-    """
+    """Euclidean projection onto the probability simplex ``{w >= 0, 1'w = 1}``."""
     return project_onto_feasible(v, np.ones(len(v)), C=1.0, total=1.0)
 
 
@@ -167,22 +94,6 @@ def is_positive_semidefinite(K, tol=1e-10):
     """Whether no eigenvalue of the symmetric K is below ``-tol`` times their mean size.
 
     One Cholesky factorisation of the shifted matrix, no eigenvalue.
-
-    Parameters
-    ----------
-    K : ndarray of shape (n, n)
-        Symmetric.
-    tol : float, default=1e-10
-        Share of the mean size of the entries.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from adakern.linalg import is_positive_semidefinite
-    >>> is_positive_semidefinite(np.ones((2, 2)))
-    True
-    >>> is_positive_semidefinite(np.array([[0.0, 1.0], [1.0, 0.0]]))
-    False
     """
     size = max(np.abs(np.diag(K)).mean(), np.abs(K).mean())
     shifted = K + (tol * size + np.finfo(K.dtype).tiny) * np.eye(len(K))
@@ -193,52 +104,20 @@ def is_positive_semidefinite(K, tol=1e-10):
     return True
 
 
-def require_positive_semidefinite(K, method):
-    """Refuse a given kernel matrix that is indefinite.
-
-    Parameters
-    ----------
-    K : ndarray of shape (n, n)
-        Symmetric.
-    method : str
-        What needs the matrix, for the message.
-
-    Raises
-    ------
-    ValueError
-        Naming the smallest eigenvalue and the way out.
-    """
+def require_positive_semidefinite(K, kernel, method):
+    """Refuse an indefinite Gram matrix of the named kernel, with its eigenvalues."""
     if not is_positive_semidefinite(K, tol=1e-8):
         values = np.linalg.eigvalsh(K)
         raise ValueError(
-            f"the precomputed kernel matrix is indefinite: its smallest eigenvalue is "
-            f"{values[0]:.3g}, its largest {values[-1]:.3g}, and {method} needs a "
-            "positive semidefinite one. Shift the diagonal by the smallest, or clip "
-            "the negative eigenvalues"
+            f"the Gram matrix of kernel={kernel!r} is not positive semidefinite: its "
+            f"smallest eigenvalue is {values[0]:.4g}, the largest {values[-1]:.4g}. "
+            f"{method} needs a positive semidefinite kernel; clip or shift the "
+            'spectrum, or use kernel="rbf" or "laplacian"'
         )
 
 
 def symmetric_product(K, X):
-    """``K X``, for few columns in half the time where K is large.
-
-    Parameters
-    ----------
-    K : ndarray of shape (n, n)
-        Symmetric, of float64.
-    X : ndarray of shape (n,) or (n, k)
-        What to multiply with.
-
-    Returns
-    -------
-    ndarray of the shape of X
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from adakern.linalg import symmetric_product
-    >>> symmetric_product(np.array([[2.0, 1.0], [1.0, 0.0]]), np.array([1.0, 2.0]))
-    array([4., 1.])
-    """
+    """``K X``, for few columns in half the time where K is large."""
     columns = X.reshape(len(X), -1)
     if len(K) < MANY_ROWS or columns.shape[1] > FEW_COLUMNS:
         return K @ X
@@ -253,24 +132,6 @@ def numerical_rank(A, n_rows):
     Pivots below ``n_rows eps trace(A)`` are taken for zero, as
     ``numpy.linalg.matrix_rank`` takes eigenvalues of that size, at a tenth of the cost
     of computing those.
-
-    Parameters
-    ----------
-    A : ndarray of shape (m, m)
-        Symmetric positive semidefinite.
-    n_rows : int
-        Rows of the matrix whose rank is meant, m or more.
-
-    Returns
-    -------
-    int
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from adakern.linalg import numerical_rank
-    >>> numerical_rank(np.ones((3, 3)), 3)
-    1
     """
     threshold = n_rows * np.finfo(float).eps * np.trace(A)
     _, _, rank, _ = dpstrf(A, tol=threshold, lower=True)
@@ -281,21 +142,6 @@ def principal_submatrix(A, rows):
     """The rows and columns ``rows`` of a square matrix, as an array of its own.
 
     Block by block, each of which stays in the cache: the rows are not stored twice.
-
-    Parameters
-    ----------
-    A : array of shape (n, n)
-        The matrix.
-    rows : array of int of shape (m,)
-        Row numbers.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from adakern.linalg import principal_submatrix
-    >>> principal_submatrix(np.arange(9).reshape(3, 3), np.array([0, 2]))
-    array([[0, 2],
-           [6, 8]])
     """
     if not is_numpy_array(A):
         take = array_namespace(A).take
@@ -312,21 +158,6 @@ def add_to_diagonal(A, values):
 
     In place where the array library lets the matrix be viewed as a vector (NumPy,
     PyTorch); use the returned matrix, not A, afterwards.
-
-    Parameters
-    ----------
-    A : array of shape (n, n)
-        The matrix.
-    values : array of shape (n,)
-        What is added.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from adakern.linalg import add_to_diagonal
-    >>> add_to_diagonal(np.zeros((2, 2)), np.array([1.0, 2.0]))
-    array([[1., 0.],
-           [0., 2.]])
     """
     xp = array_namespace(A)
     flat = xp.reshape(A, (-1,))
@@ -340,29 +171,6 @@ def factorised(A):
     One Cholesky factorisation serves any number of right-hand sides. A matrix that
     rounding has made indefinite gets the smallest ridge (a power of 100 times its
     rounding errors) with which the factorisation runs through.
-
-    Parameters
-    ----------
-    A : array of shape (n, n)
-        Of NumPy, PyTorch or any array-API library. The array-API standard has no
-        triangular solver: other libraries pay a general solve for each call.
-
-    Returns
-    -------
-    callable
-        Takes and returns an array of shape (n,).
-
-    Raises
-    ------
-    ValueError
-        If A is far from positive definite, or holds NaN.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from adakern.linalg import factorised
-    >>> factorised(np.diag([2.0, 4.0]))(np.array([2.0, 2.0]))
-    array([1. , 0.5])
     """
     xp = array_namespace(A)
     if not (is_numpy_array(A) or is_torch_array(A)):
@@ -415,34 +223,6 @@ def leading_eigenpairs(A, threshold, *, start=None, tol=1e-8):
     multiplications by A of their residuals span the next basis. A warm start from the
     vectors of a nearby matrix usually needs a single round. Where many eigenvalues lie
     above the threshold the dense decomposition takes over.
-
-    Parameters
-    ----------
-    A : ndarray or linear operator of shape (n, n)
-        Symmetric; an operator offers ``A @ X`` and ``shape``.
-    threshold : float
-    start : ndarray of shape (n, k), default=None
-        Approximate eigenvectors; a fixed pseudo-random block when None.
-    tol : float, default=1e-8
-        Frobenius norm of the residual ``A U - U diag(values)`` that is small enough;
-        rounding may not allow less than ``100 eps max(values)``.
-
-    Returns
-    -------
-    values : ndarray of shape (r,)
-        In descending order.
-    vectors : ndarray of shape (n, r)
-        Orthonormal.
-    block : ndarray of shape (n, k), k >= r
-        What to hand over as ``start`` for the next, nearby matrix.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from adakern.linalg import leading_eigenpairs
-    >>> values, vectors, _ = leading_eigenpairs(np.diag([3.0, 0.5, 2.0]), 1.0)
-    >>> values.round(6)
-    array([3., 2.])
     """
     n, rng = A.shape[0], np.random.default_rng(0)
     if start is None:  # 1 is the leading eigenvector of 11' + Gamma, nearly

@@ -56,7 +56,7 @@ class KernelSearchCV(GridSearchCV):
     - one matrix of distances D for all folds and all gamma,
     - one Gram matrix for each gamma, for all folds and values of everything else,
     - predictions by products of matrices,
-    - one machine for all C above its largest dual variable (no bound is active there,
+    - one model for all C above its largest dual variable (no bound is active there,
       so that the solution stays), and one for all C so small that in each pair of
       classes all rows of one class are at their bound (there it is proportional to C),
     - for a dozen and more ridges one eigendecomposition of each Gram matrix.
@@ -77,7 +77,7 @@ class KernelSearchCV(GridSearchCV):
         Whether Gram matrices were shared.
     cv_results_, best_index_, best_params_, best_score_, best_estimator_, ... :
         As of ``GridSearchCV``. The time of a Gram matrix counts for the first point
-        that needs it; a point that shares a machine has the fit time 0.
+        that needs it; a point that shares a model has the fit time 0.
 
     Examples
     --------
@@ -201,23 +201,23 @@ class KernelSearchCV(GridSearchCV):
     def _score_fold(self, K, K_test, y, y_test, members, scorer, start):
         """(candidate, score, seconds of the fit and of the score, error or None)."""
         if isinstance(self.estimator, KernelRidge):
-            machines = _ridge_machines(self.estimator, members, K, y)
+            models = _ridge_models(self.estimator, members, K, y)
         else:
-            machines = _support_vector_machines(self.estimator, members, K, y)
+            models = _support_vector_machines(self.estimator, members, K, y)
         outcomes, last = [], (None, None)
         with config_context(assume_finite=True):
-            for index, machine in machines:
+            for index, model in models:
                 fitted = time.perf_counter()
-                error = machine if isinstance(machine, Exception) else None
+                error = model if isinstance(model, Exception) else None
                 if error:
                     if self.error_score == "raise":
                         raise error
                     score = self.error_score
-                elif machine is last[0]:
+                elif model is last[0]:
                     score = last[1]
                 else:
-                    score = scorer(machine, K_test, y_test)
-                last = (machine, score)
+                    score = scorer(model, K_test, y_test)
+                last = (model, score)
                 done = time.perf_counter()
                 outcomes.append((index, score, fitted - start, done - fitted, error))
                 start = done
@@ -289,7 +289,7 @@ def _number(gamma, X):
 
 
 def _support_vector_machines(estimator, members, K, y):
-    """(candidate, machine on K), those of the same parameters but C together."""
+    """(candidate, model on K), those of the same parameters but C together."""
     paths = defaultdict(list)
     for index, rest in members:
         C = rest.get("C", estimator.C)
@@ -298,72 +298,72 @@ def _support_vector_machines(estimator, members, K, y):
     n_rows = np.unique(y, return_counts=True)[1] if is_classifier(estimator) else None
 
     def fitted(parameters):
-        machine = clone(estimator).set_params(kernel="precomputed", **parameters)
+        model = clone(estimator).set_params(kernel="precomputed", **parameters)
         try:
-            machine.fit(K, y)
+            model.fit(K, y)
         except Exception as error:
             return error
-        return machine
+        return model
 
     for path in paths.values():
         rising = sorted(path, key=itemgetter(0, 1))
-        for index, machine in _along_C(fitted, rising, n_rows):
-            if not isinstance(machine, Exception):
-                _predict_by_products(machine)
-            yield index, machine
+        for index, model in _along_C(fitted, rising, n_rows):
+            if not isinstance(model, Exception):
+                _predict_by_products(model)
+            yield index, model
 
 
 def _along_C(fitted, path, n_rows):
-    """(candidate, machine), by halves: one fit may do for all smaller or greater C."""
+    """(candidate, model), by halves: one fit may do for all smaller or greater C."""
     if not path:
         return
     middle = len(path) // 2
     below, above = path[:middle], path[middle + 1 :]
     _, index, parameters = path[middle]
-    machine = fitted(parameters)
-    yield index, machine
-    if _has_one_bound(machine):
-        if is_constant_above(machine):
-            yield from ((index, machine) for _, index, _ in above)
+    model = fitted(parameters)
+    yield index, model
+    if _has_one_bound(model):
+        if is_constant_above(model):
+            yield from ((index, model) for _, index, _ in above)
             above = []
-        elif type(machine) is SVC:
-            saturated = saturated_classes(machine, n_rows)
+        elif type(model) is SVC:
+            saturated = saturated_classes(model, n_rows)
             if not np.isnan(saturated).any():
                 for C, index, _ in below:
-                    yield index, scaled_to(machine, C, saturated)
+                    yield index, scaled_to(model, C, saturated)
                 below = []
     yield from _along_C(fitted, below, n_rows)
     yield from _along_C(fitted, above, n_rows)
 
 
-def _has_one_bound(machine):
+def _has_one_bound(model):
     """Whether it is fitted, and C bounds its dual variables and does no more."""
-    if isinstance(machine, Exception) or getattr(machine, "probability", None) is True:
+    if isinstance(model, Exception) or getattr(model, "probability", None) is True:
         return False
-    return getattr(machine, "class_weight", None) is None
+    return getattr(model, "class_weight", None) is None
 
 
-def _predict_by_products(machine):
+def _predict_by_products(model):
     """Scorers of classes and values ask ``predict``, which LIBSVM answers slowly."""
-    if isinstance(machine, SVC | SVR) and not getattr(machine, "break_ties", False):
-        predict = partial(predict_from_gram, machine)
+    if isinstance(model, SVC | SVR) and not getattr(model, "break_ties", False):
+        predict = partial(predict_from_gram, model)
         # Scorers ask a bound method for its name.
-        machine.predict = update_wrapper(predict, machine.predict)
+        model.predict = update_wrapper(predict, model.predict)
 
 
-def _ridge_machines(estimator, members, K, y):
+def _ridge_models(estimator, members, K, y):
     """(candidate, KernelRidge on K) for every ridge."""
     solve = _ridge_solver(K, y, len(members))
     for index, rest in members:
-        machine = clone(estimator).set_params(kernel="precomputed", **rest)
+        model = clone(estimator).set_params(kernel="precomputed", **rest)
         try:
-            machine._validate_params()
-            machine.dual_coef_ = solve(machine.alpha)
-            machine.X_fit_ = K
-            machine.n_features_in_ = len(K)
+            model._validate_params()
+            model.dual_coef_ = solve(model.alpha)
+            model.X_fit_ = K
+            model.n_features_in_ = len(K)
         except ValueError as error:
-            machine = error
-        yield index, machine
+            model = error
+        yield index, model
 
 
 def _ridge_solver(K, y, n_ridges):

@@ -20,7 +20,7 @@ from adakern.adaptive import (
 )
 from adakern.adaptive.fitting import in_time
 from adakern.adaptive.plan import default_members
-from adakern.adaptive.race import LEARNERS
+from adakern.adaptive.screening import LEARNERS
 
 FAST = ["linear", "laplacian", "extra-trees"]
 BOTH = [AdaptiveKernelRegressor, AdaptiveKernelClassifier]
@@ -237,7 +237,7 @@ def test_the_first_fold_tells_whether_the_others_end_in_time():
     done = []
     tasks = [delayed(done.append)(k) for k in range(5)]
     parallel = Parallel()
-    assert in_time(tasks, parallel, deadline=0.0) == [] and done == [0]
+    assert in_time(tasks, parallel, deadline=0.0) is None and done == [0]
     done.clear()
     assert len(in_time(tasks, parallel, deadline=1e12)) == 5 == len(done)
     assert len(in_time(tasks, parallel, deadline=np.inf)) == 5
@@ -257,22 +257,23 @@ def large_table(estimator):
 
 @pytest.mark.filterwarnings("ignore:9000 different rows")
 @pytest.mark.parametrize("estimator", BOTH)
-def test_on_many_rows_members_race_and_some_are_left_behind(estimator, capsys):
+def test_on_many_rows_members_are_screened(estimator, capsys):
     X, new, y, true = large_table(estimator)
     few = {"max_support": 100, "n_folds": 2, "random_state": 0}
     model = estimator(verbose=1, **few).fit(X, y)
-    assert "race: " in capsys.readouterr().out
+    assert "screening: " in capsys.readouterr().out
     assert {m.name for m in model.members_} == set(default_members(len(X)))
-    left_behind = [m for m in model.members_ if m.name not in model._used]
-    assert "linear" in {m.name for m in left_behind}  # of a target that is not
-    assert all(m.weight == 0 and m.score < model.oof_score_ for m in left_behind)
+    used = {member.name for member in model.ensemble_.members}
+    dropped = [m for m in model.members_ if m.name not in used]
+    assert "linear" in {m.name for m in dropped}  # of a target that is not
+    assert all(m.weight == 0 and m.score < model.oof_score_ for m in dropped)
     assert sum(model.weights_.values()) == pytest.approx(1)
     everyone = estimator(members=list(model.weights_), **few).fit(X, y)
     assert model.score(new, true) > everyone.score(new, true) - 0.01
 
 
 @pytest.mark.filterwarnings("ignore:9000 different rows")
-def test_nobody_races_whom_the_user_named_or_without_time(capsys):
+def test_members_that_the_user_named_are_not_screened_nor_without_time(capsys):
     X, _, y, _ = large_table(AdaptiveKernelRegressor)
     few = {"max_support": 100, "verbose": 1, "random_state": 0}
     AdaptiveKernelRegressor(members=["linear", "rbf"], **few).fit(X, y)
@@ -280,7 +281,7 @@ def test_nobody_races_whom_the_user_named_or_without_time(capsys):
     with pytest.warns(UserWarning, match="too short for the members linear, forest"):
         hasty.fit(X, y)
     assert hasty.members_ == []
-    assert "race" not in capsys.readouterr().out
+    assert "screening" not in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("n", [2, 3, 5, 9])
@@ -383,14 +384,14 @@ def test_a_column_that_changes_its_type(estimator):
     """Words instead of numbers are gaps, with a warning; so are numbers for words."""
     frame, y = mixed_table()
     model = fast(estimator).fit(frame, y > 1 if estimator is BOTH[1] else y)
-    words, gaps = frame.iloc[:3].astype({"size": object}), frame.iloc[:3].copy()
-    words["size"], gaps["size"] = ["large", "small", "large"], np.nan
+    words, missing = frame.iloc[:3].astype({"size": object}), frame.iloc[:3].copy()
+    words["size"], missing["size"] = ["large", "small", "large"], np.nan
     with pytest.warns(UserWarning, match="held numbers in training and holds words"):
         predicted = model.predict(words)
-    np.testing.assert_array_equal(predicted, model.predict(gaps))
-    numbers, gaps = frame.iloc[:3].copy(), frame.iloc[:3].copy()
-    numbers["colour"], gaps["colour"] = [1.5, 2.5, 3.5], None
-    np.testing.assert_array_equal(model.predict(numbers), model.predict(gaps))
+    np.testing.assert_array_equal(predicted, model.predict(missing))
+    numbers, missing = frame.iloc[:3].copy(), frame.iloc[:3].copy()
+    numbers["colour"], missing["colour"] = [1.5, 2.5, 3.5], None
+    np.testing.assert_array_equal(model.predict(numbers), model.predict(missing))
 
 
 def test_many_rows_stand_on_centres_and_say_so():
@@ -400,10 +401,9 @@ def test_many_rows_stand_on_centres_and_say_so():
     )
     with pytest.warns(UserWarning, match="500 different rows: .* max_support=150"):
         model.fit(X[:500], y[:500])
-    assert all(
-        len(fold.models["laplacian-ard"].support_) == 150
-        for fold in [*model.fold_models_, model.refit_]
-    )
+    fits = {member.name: member.fits for member in model.ensemble_.members}
+    fits = fits["laplacian-ard"]
+    assert all(len(m.support_) == 150 for m in [*fits.models, fits.whole])
     assert model.score(X[500:], y[500:]) > 0.8
     low, high = model.predict_interval(X[500:]).T
     assert np.mean((low <= y[500:]) & (y[500:] <= high)) > 0.8

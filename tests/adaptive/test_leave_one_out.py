@@ -190,7 +190,7 @@ def test_left_out_is_fitting_without_each_kind_of_row(kernel):
         dual = np.linalg.solve(A, Y[rest] - fold.intercept_)
         cross = gram_matrix(scaled[i : i + 1], scaled[rest], kernel=kernel, gamma=1.0)
         expected[i] = cross[0] @ dual + fold.intercept_
-    left_out = fold.left_out(X, Y, weights)
+    left_out = fold.predict_left_out(X, Y, weights)
     # Between near rows its distance is the root of a rounding error of 1e-16.
     atol = 1e-6 if kernel == "l2-laplacian" else 1e-8
     np.testing.assert_allclose(left_out, expected, rtol=1e-6, atol=atol)
@@ -225,7 +225,7 @@ def test_one_pass_is_least_squares_without_each_fold(kernel):
     X, Y, weights = problem(n=60)
     fold = np.arange(60) % 3
     member = KernelRidgeMember(kernel, max_support=15, random_state=0)
-    *members, whole = member.fit_folds(X, Y, weights, fold)
+    *members, whole = member.fit_nystrom_folds(X, Y, weights, fold)
     assert len(members) == 3
     centred, weights = Y - whole.intercept_, weights / weights.mean()
     G = gram_matrix(whole.support_, kernel=kernel, gamma=1.0)

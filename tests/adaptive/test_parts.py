@@ -11,7 +11,13 @@ from adakern.adaptive.folds import assign_folds, merge_repetitions
 from adakern.adaptive.intervals import cv_plus
 from adakern.adaptive.other_members import ROWS_PER_TREE, ForestMember
 from adakern.adaptive.parts import Table
-from adakern.adaptive.race import JUDGES, LEARNERS, RISE, finalists, race_table
+from adakern.adaptive.screening import (
+    JUDGES,
+    LEARNERS,
+    RISE,
+    candidates_kept,
+    subsample,
+)
 from adakern.adaptive.weights import mixture_weights, squared_error_weights
 
 integers = st.lists(st.integers(0, 3), min_size=1, max_size=40)
@@ -132,22 +138,22 @@ def test_perfect_members_share_the_weight():
 def test_calibration_undoes_a_temperature():
     rng = np.random.default_rng(0)
     scores = rng.standard_normal((4000, 3))
-    chances = np.exp(2 * scores + [0.5, 0, -0.5])
-    chances /= chances.sum(axis=1, keepdims=True)
-    codes = (rng.uniform(size=(4000, 1)) > chances.cumsum(axis=1)).sum(axis=1)
+    proba = np.exp(2 * scores + [0.5, 0, -0.5])
+    proba /= proba.sum(axis=1, keepdims=True)
+    codes = (rng.uniform(size=(4000, 1)) > proba.cumsum(axis=1)).sum(axis=1)
     found = Calibration().fit(scores, codes, np.ones(4000))
     assert found.slope_ == pytest.approx(2, abs=0.15)
     np.testing.assert_allclose(
         found.shift_ - found.shift_.mean(), [0.5, 0, -0.5], atol=0.15
     )
     after = log_loss(found.log_probabilities(scores), codes, np.ones(4000))
-    assert after <= log_loss(np.log(chances), codes, np.ones(4000)) + 1e-4
+    assert after <= log_loss(np.log(proba), codes, np.ones(4000)) + 1e-4
 
 
 def test_a_mixture_is_the_weighted_mean_of_probabilities():
-    chances = np.random.default_rng(0).dirichlet(np.ones(3), (2, 5))
-    mixed = np.exp(mix(np.log(chances), np.array([0.3, 0.7])))
-    np.testing.assert_allclose(mixed, 0.3 * chances[0] + 0.7 * chances[1])
+    proba = np.random.default_rng(0).dirichlet(np.ones(3), (2, 5))
+    mixed = np.exp(mix(np.log(proba), np.array([0.3, 0.7])))
+    np.testing.assert_allclose(mixed, 0.3 * proba[0] + 0.7 * proba[1])
 
 
 @settings(max_examples=25)
@@ -181,11 +187,11 @@ def test_on_many_rows_extra_trees_see_all_of_them_and_a_forest_draws():
 
 
 @pytest.mark.parametrize("n", [9000, 30_000])
-def test_a_race_draws_rows_of_both_sides_of_the_first_fold(n):
+def test_a_screening_draws_rows_of_both_sides_of_the_first_fold(n):
     rng = np.random.default_rng(0)
     X = np.arange(n, dtype=float)[:, None]
     table = Table(X, 2 * X, X[:, 0] + 1, rng.integers(0, 5, n))
-    part = race_table(table, np.random.RandomState(0))
+    part = subsample(table, np.random.RandomState(0))
     drawn = part.X[:, 0].astype(int)
     assert len(set(drawn)) == len(drawn)
     np.testing.assert_array_equal(part.fold == 0, table.fold[drawn] == 0)
@@ -193,12 +199,12 @@ def test_a_race_draws_rows_of_both_sides_of_the_first_fold(n):
     np.testing.assert_array_equal(part.weights, table.weights[drawn])
     judges = np.sum(table.fold == 0)
     assert np.sum(part.fold == 0) == min(JUDGES, judges)
-    assert np.sum(part.fold == 1) == min(LEARNERS, n - judges)
+    assert np.sum(part.fold == -1) == min(LEARNERS, n - judges)
 
 
 @settings(max_examples=50)
 @given(st.integers(1, 6), st.integers(0, 10**6))
-def test_finalists_of_a_race_do_nearly_as_well_as_all(m, seed):
+def test_candidates_kept_do_nearly_as_well_as_all(m, seed):
     rng = np.random.default_rng(seed)
     errors = rng.lognormal(size=(m, 1)) * rng.standard_normal((m, 40))
     errors += rng.standard_normal(40)
@@ -210,12 +216,12 @@ def test_finalists_of_a_race_do_nearly_as_well_as_all(m, seed):
 
     most = (1 + RISE) * loss_of(np.arange(m))
     no_trees = np.zeros(m, dtype=bool)
-    kept = np.flatnonzero(finalists(loss_of, no_trees, 16 * LEARNERS))
+    kept = np.flatnonzero(candidates_kept(loss_of, no_trees, 16 * LEARNERS))
     assert loss_of(kept) <= most
     if len(kept) > 1:
         assert all(loss_of(kept[kept != i]) > most for i in kept)
     trees = rng.integers(0, 2, m).astype(bool)
-    with_trees = finalists(loss_of, trees, 16 * LEARNERS)
+    with_trees = candidates_kept(loss_of, trees, 16 * LEARNERS)
     reach = 2 * loss_of(np.arange(m))  # 16 times the rows, to the power of a quarter
     may = trees & np.array([loss_of([i]) <= reach for i in range(m)])
     np.testing.assert_array_equal(with_trees, np.isin(np.arange(m), kept) | may)

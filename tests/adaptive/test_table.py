@@ -14,7 +14,7 @@ def read(X, new=None):
 
 def test_numbers_in_disguise_are_numbers():
     reader, table = read([["1.5", True], ["-2e3", False], [" ", None]])
-    assert not reader.is_words.any()
+    assert not reader.is_categorical.any()
     np.testing.assert_array_equal(table, [[1.5, 1], [-2000, 0], [np.nan, np.nan]])
 
 

@@ -21,7 +21,7 @@ def random_weights(layers=3, seed=0):
     return weights / weights.sum(axis=1, keepdims=True)
 
 
-def test_l2_svm_is_the_squared_hinge_machine_of_cvxpy():
+def test_l2_svm_is_the_squared_hinge_model_of_cvxpy():
     X, y = moons()
     K = BANK.combine(X, weights=np.full(4, 0.25))
     d, b = l2_svm_dual(K, y, C=2.0, tol=1e-7)

@@ -111,9 +111,9 @@ def test_linear_kernel_is_a_mahalanobis_metric():
     """Kernel x'Wy with W^-1 = I + sum of multiplier (xi - xj)(xi - xj)'."""
     X, y = make_moons(60, noise=0.2, random_state=0)
     model = LogDetKernel(C=1.0, kernel="linear", random_state=0).fit(X, y)
-    machine = model.machines_[0]
-    Z = X[machine.pairs[:, 0]] - X[machine.pairs[:, 1]]
-    W = np.linalg.inv(np.eye(2) + (Z.T * machine.multipliers) @ Z)
+    model = model.models_[0]
+    Z = X[model.pairs[:, 0]] - X[model.pairs[:, 1]]
+    W = np.linalg.inv(np.eye(2) + (Z.T * model.multipliers) @ Z)
     svc = SVC(C=1.0, kernel="precomputed", tol=1e-5).fit(X @ W @ X.T, y)
     np.testing.assert_allclose(
         model.decision_function(X), svc.decision_function(X @ W @ X.T), atol=1e-3
@@ -129,7 +129,7 @@ def test_tiny_slack_leaves_the_svm():
     )
 
 
-def test_precomputed_kernel_gives_the_same_machine():
+def test_precomputed_kernel_gives_the_same_model():
     X, y = make_moons(80, noise=0.2, random_state=0)
     plain = LogDetKernel(gamma=1.0, random_state=3).fit(X[:50], y[:50])
     precomputed = LogDetKernel(kernel="precomputed", random_state=3)

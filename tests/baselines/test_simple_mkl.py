@@ -67,11 +67,11 @@ def test_weights_are_on_the_simplex_and_the_objective_falls():
     model = SimpleMKLClassifier(C=5.0, tol=1e-3, **BANK).fit(X, y)
     assert model.kernel_weights_.min() >= 0
     assert model.kernel_weights_.sum() == pytest.approx(1)
-    objectives = model.machines_[0].history["objective"]
+    objectives = model.models_[0].history["objective"]
     assert np.all(np.diff(objectives) <= 1e-9)
 
 
-def test_one_kernel_is_the_plain_machine():
+def test_one_kernel_is_the_plain_model():
     X, y = moons()
     model = SimpleMKLClassifier(C=2.0, gammas=[1.5]).fit(X, y)
     plain = SVC(C=2.0, gamma=1.5).fit(X, y)

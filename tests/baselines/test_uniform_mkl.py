@@ -82,7 +82,7 @@ def test_classifier_equals_svc_on_the_mean_gram_matrix():
     )
 
 
-def test_one_kernel_is_the_plain_machine():
+def test_one_kernel_is_the_plain_model():
     X, y = load_iris(return_X_y=True)
     model = UniformMKLClassifier(C=3.0, gammas=[0.4]).fit(X, y)
     np.testing.assert_array_equal(

@@ -5,9 +5,9 @@ import numpy as np
 
 
 def solve_dank(K, dual, eta, tau):
-    """The optimal value and F of DANK for a machine, by cvxpy and Clarabel.
+    """The optimal value and F of DANK for a model, by cvxpy and Clarabel.
 
-    For fixed F the machine is, in its primal form over the decision values f,
+    For fixed F the model is, in its primal form over the decision values f,
     ``min 1/2 f'(F∘K)^-1 f + loss(f + b)``. The Schur complement
     ``[[F∘K, f], [f', t]]`` PSD bounds the quadratic form by t, so that the minimum over
     F, f and b together is a semidefinite program.

@@ -8,7 +8,7 @@ import pytest
 from sklearn.svm import SVC, SVR
 
 from adakern.dank.decomposed import cluster_decisions, decompose, for_each_cluster
-from adakern.dank.interior_point import maximise_quartic
+from adakern.dank.interior_point import interior_point
 from adakern.dank.partition import clusters_for, partition
 from adakern.dank.theory import coupling
 from adakern.dank.working_set import maximise_on_rows, never_support
@@ -37,7 +37,7 @@ def test_working_sets_reach_the_optimum_over_all_rows(kernel, task, monkeypatch)
     else:
         box = tube_box(np.sin(2 * X[:, 0]) + X[:, 1], 2.0, 0.1)
     params = {"kernel": kernel, "gamma": 0.5, "degree": 2, "coef0": 1.0}
-    expected = maximise_quartic(gram_matrix(X, **params), box, 40.0, tol=1e-9)
+    expected = interior_point(gram_matrix(X, **params), box, 40.0, tol=1e-9)
     solution = maximise_on_rows(X, box, 40.0, params, tol=1e-7)
     assert solution.converged
     assert solution.n_iter > 1
@@ -50,8 +50,8 @@ def test_screened_rows_are_no_support_vectors(gamma, tol):
     X, y = rings(150)
     K = gram_matrix(X, gamma=gamma)
     for box in (label_box(y, 2.0), tube_box(X[:, 0], 2.0, 0.3)):
-        best = maximise_quartic(K, box, 40.0, tol=1e-10).dual_coef
-        rough = maximise_quartic(K, box, 40.0, tol=tol)
+        best = interior_point(K, box, 40.0, tol=1e-10).dual_coef
+        rough = interior_point(K, box, 40.0, tol=tol)
         d = rough.dual_coef
         never = never_support(d, K @ d, np.ones(150), box, rough.gap)
         assert (np.abs(best[never]) < 1e-7).all()
@@ -65,7 +65,7 @@ def test_screening_drops_rows_on_the_way():
     assert solution.converged
     assert solution.n_screened > 0
     K = gram_matrix(X, **KERNEL)
-    expected = maximise_quartic(K, label_box(y, 2.0), 40.0, tol=1e-10)
+    expected = interior_point(K, label_box(y, 2.0), 40.0, tol=1e-10)
     assert solution.objective == pytest.approx(expected.objective, rel=1e-8)
 
 
@@ -87,7 +87,7 @@ def test_every_cluster_solves_its_own_problem():
     starts = 0.0
     for rows, solution in zip(result.partition.rows, result.solutions, strict=True):
         K = gram_matrix(X[rows], **KERNEL)
-        alone = maximise_quartic(K, box.take(rows), result.eta, tol=1e-10)
+        alone = interior_point(K, box.take(rows), result.eta, tol=1e-10)
         assert solution.objective == pytest.approx(alone.objective, rel=1e-7)
         np.testing.assert_allclose(result.dual_coef[rows], alone.dual_coef, atol=1e-4)
         if len(set(y[rows])) == 2:
@@ -105,7 +105,7 @@ def test_block_diagonal_kernel_gives_the_same_solution():
     )
     labels = result.partition.labels
     blocked = gram_matrix(X, **KERNEL) * (labels[:, None] == labels[None, :])
-    whole = maximise_quartic(blocked, box, 30.0, tol=1e-9)
+    whole = interior_point(blocked, box, 30.0, tol=1e-9)
     total = sum(solution.objective for solution in result.solutions)
     assert total == pytest.approx(whole.objective, rel=1e-8)
 
@@ -151,13 +151,13 @@ def test_clusters_of_one_class_of_one_row_and_of_copies():
     assert (values[:6] < 0).all()
 
 
-def test_all_clusters_of_one_class_fall_back_to_machines_without_a_bias():
+def test_all_clusters_of_one_class_fall_back_to_models_without_a_bias():
     X = np.concatenate([rings(30)[0], rings(30)[0] + 100])
     y = np.repeat([1.0, -1.0], 30)
     result = decompose(X, label_box(y, 2.0), SVC(C=2.0), KERNEL, n_clusters=2)
     assert len(result.partition.rows) == 2
     free = [
-        maximise_quartic(gram_matrix(X[r], **KERNEL), label_box(y[r], 2.0), np.inf)
+        interior_point(gram_matrix(X[r], **KERNEL), label_box(y[r], 2.0), np.inf)
         for r in result.partition.rows
     ]
     expected = sum((solution.dual_coef**2).sum() for solution in free)
@@ -312,10 +312,10 @@ def test_float32_predicts_as_float64_far_from_the_origin():
 
 
 def test_balanced_rows_start_from_zero():
-    """The dual variables of a machine with a bias, where h is zero at the start."""
+    """The dual variables of a model with a bias, where h is zero at the start."""
     X, _ = rings(60)
     box = tube_box(np.abs(X[:, 0]), 1.0, 0.1)
-    expected = maximise_quartic(
+    expected = interior_point(
         gram_matrix(X, **KERNEL), box, 5.0, balanced=True, tol=1e-9
     )
     solution = maximise_on_rows(

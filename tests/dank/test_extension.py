@@ -88,7 +88,7 @@ def test_training_rows_get_their_own_F(rule, tau):
     d[fitted.support_] = fitted.dual_coef_[0]
     scores = (learned_F(fitted) * rbf_kernel(X, gamma=0.5)) @ d
     expected = scores + fitted.intercept_[0]
-    # The optimality conditions of the machine hold on these values.
+    # The optimality conditions of the model hold on these values.
     assert_allclose(fitted.decision_function(X), expected, atol=1e-8)
     inside = (np.abs(d) > 1e-6) & (np.abs(d) < 2.0 - 1e-6)
     assert_allclose((Y * expected)[inside], 1.0, atol=1e-3)
@@ -109,7 +109,7 @@ def test_nystrom_formula():
 
 def test_hyperkernel_is_the_non_negative_least_squares_fit():
     fitted = fit("hyperkernel")
-    rule = fitted.machines_[0].extension
+    rule = fitted.models_[0].extension
     F, G = learned_F(fitted), np.column_stack([np.ones(60), rbf_kernel(X, gamma=0.5)])
     error = np.linalg.norm(rule.train_factor @ rule.train_factor.T - F)
     for beta in (np.eye(61)[0], np.full(61, 1 / 61)):
@@ -141,7 +141,7 @@ def test_blocks_do_not_change_the_answer(monkeypatch, rule):
         return (slice(i, i + 1) for i in range(n_rows))
 
     monkeypatch.setattr(extension, "row_blocks", single_rows)
-    monkeypatch.setattr("adakern.dank.machines.row_blocks", single_rows)
+    monkeypatch.setattr("adakern.dank.exact.row_blocks", single_rows)
     assert_allclose(fitted.decision_function(X_NEW), expected, atol=1e-10)
 
 

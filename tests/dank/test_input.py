@@ -7,12 +7,13 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC
 
 from adakern._utils import memory
-from adakern.dank import DANKClassifier, DANKRegressor
-from adakern.dank.checks import reserve
+from adakern.dank import DANKClassifier, DANKRegressor, exact
+from adakern.dank.exact import fit_exact
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(20, 2))
 Y = np.where(X[:, 0] > 0, 1, -1)
+OPTIONS = ("eta", "tau", "method", "extension", "tol", "max_iter")
 
 
 @pytest.mark.parametrize("name", ["eta", "tau"])
@@ -89,8 +90,8 @@ def test_two_rows():
     pair = np.array([[0.0], [1.0]])
     fitted = DANKClassifier(C=1e3, gamma=1.0, eta=1e9, tau=0.0, tol=1e-6)
     fitted.fit(pair, [0, 1])
-    machine = SVC(C=1e3, gamma=1.0, tol=1e-9).fit(pair, [0, 1])
-    expected = machine.decision_function(pair)
+    model = SVC(C=1e3, gamma=1.0, tol=1e-9).fit(pair, [0, 1])
+    expected = model.decision_function(pair)
     assert_allclose(fitted.decision_function(pair), expected, atol=1e-4)
 
 
@@ -110,7 +111,7 @@ def test_threshold_above_every_eigenvalue_gives_F_zero():
 def test_too_few_iterations_warn_with_the_gap():
     noisy = np.where(RNG.normal(size=20) > 0, 1, -1)
     hard = DANKClassifier(C=100.0, eta=0.01, method="nesterov", max_iter=3)
-    with pytest.warns(ConvergenceWarning, match="duality gap .* of the objective"):
+    with pytest.warns(ConvergenceWarning, match="relative duality gap"):
         hard.fit(X, noisy)
     assert not hard.converged_
 
@@ -118,12 +119,12 @@ def test_too_few_iterations_warn_with_the_gap():
 @pytest.mark.parametrize("n_rows", [10**6, 10**8, 10**10])
 def test_not_enough_memory_names_the_way_out(n_rows):
     with pytest.raises(MemoryError, match='strategy="decomposed"'):
-        reserve(n_rows)
+        fit_exact(range(n_rows), None, {}, **dict.fromkeys(OPTIONS))
 
 
 def test_memory_is_asked_for_before_the_kernel_is_computed(monkeypatch):
     monkeypatch.setattr(memory, "_physical_memory", lambda: 8 * 20**2 - 1)
-    monkeypatch.setattr(DANKClassifier, "_gram", None)
+    monkeypatch.setattr(exact, "gram_matrix", None)
     with pytest.raises(MemoryError, match="20 x 20 Gram matrix"):
         DANKClassifier().fit(X, Y)
 

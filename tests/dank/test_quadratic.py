@@ -3,8 +3,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from adakern.dank.hessian import StoredHessian
-from adakern.dank.quadratic import maximise_quadratic
+from adakern.dank.newton import maximise_quadratic
+from adakern.dank.objective import StoredHessian
 from adakern.svm.dual import classification_dual, regression_dual
 
 

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import check_grad
 
-from adakern.dank.interior_point import maximise_quartic
-from adakern.dank.projected_newton import climb
+from adakern.dank.interior_point import interior_point
+from adakern.dank.projected_newton import projected_newton
 from adakern.dank.quartic import objective, row_gaps
 from adakern.kernels import gram_matrix
 from adakern.svm.dual import Dual as Box
@@ -64,7 +64,7 @@ def test_saddle_point_of_the_semidefinite_program(C, eta):
         [(schur + schur.T) / 2 >> 0],
     )
     problem.solve(solver=cp.CLARABEL)
-    solution = maximise_quartic(K, box, eta, tol=1e-10)
+    solution = interior_point(K, box, eta, tol=1e-10)
     assert solution.converged
     assert solution.objective == pytest.approx(problem.value, rel=1e-6)
     d = solution.dual_coef
@@ -104,7 +104,7 @@ def test_optimum_of_the_conic_program(gamma, C, weight, balanced):
         regression(40, gamma, C, epsilon=0.0),
     ):
         for eta in (0.1 * C**2, 10 * C**2):
-            solution = maximise_quartic(
+            solution = interior_point(
                 K, box, eta, weight=weight, balanced=balanced, tol=1e-9
             )
             assert solution.converged
@@ -134,9 +134,9 @@ def test_newton_steps_climb_to_the_optimum_of_the_conic_program(C, weight, balan
             starts = [np.zeros(40), anywhere]
             if balanced:  # no step is sure to lead away from zero
                 other = replace(box, target=anywhere)
-                starts = [maximise_quartic(K, other, eta, balanced=True).dual_coef]
+                starts = [interior_point(K, other, eta, balanced=True).dual_coef]
             for start in starts:
-                d, gap = climb(
+                d, gap = projected_newton(
                     K,
                     box,
                     eta,
@@ -163,7 +163,7 @@ def test_newton_steps_out_of_products_have_climbed_and_say_how_far(max_products)
         regression(60, 0.01, 30.0, epsilon=0.1),
     ):
         start = np.random.default_rng(0).uniform(box.lower, box.upper)
-        d, gap = climb(
+        d, gap = projected_newton(
             K,
             box,
             50.0,
@@ -175,7 +175,7 @@ def test_newton_steps_out_of_products_have_climbed_and_say_how_far(max_products)
         now, least = (value(K, v, box, 50.0) for v in (d, start))
         assert (now > least) == (max_products > 0)
         assert ((box.lower <= d) & (d <= box.upper)).all()
-        best = maximise_quartic(K, box, 50.0, tol=1e-9).objective
+        best = interior_point(K, box, 50.0, tol=1e-9).objective
         assert gap >= best - now > 0
 
 
@@ -188,7 +188,7 @@ def test_infinite_eta_is_the_svm_without_a_bias():
         [d >= box.lower, d <= box.upper],
     )
     program.solve(solver=cp.CLARABEL)
-    solution = maximise_quartic(K, box, np.inf, tol=1e-10)
+    solution = interior_point(K, box, np.inf, tol=1e-10)
     assert solution.objective == pytest.approx(program.value, rel=1e-7)
 
 
@@ -208,7 +208,7 @@ def test_certificate_bounds_what_is_missing(seed, gamma, C, ratio, epsilon):
         regression(12, gamma, C, epsilon, seed),
     ):
         eta = ratio * C**2
-        solution = maximise_quartic(K, box, eta, tol=1e-8)
+        solution = interior_point(K, box, eta, tol=1e-8)
         assert solution.converged
         assert (solution.dual_coef >= box.lower).all()
         assert (solution.dual_coef <= box.upper).all()
@@ -252,15 +252,15 @@ def test_gradient_used_by_the_solver():
 
 def test_warm_start_leads_to_the_same_point():
     K, box = classification(60, gamma=1.0, C=5.0)
-    cold = maximise_quartic(K, box, 50.0, tol=1e-9)
-    warm = maximise_quartic(K, box, 50.0, start=cold.dual_coef, tol=1e-9)
+    cold = interior_point(K, box, 50.0, tol=1e-9)
+    warm = interior_point(K, box, 50.0, start=cold.dual_coef, tol=1e-9)
     assert warm.objective == pytest.approx(cold.objective, rel=1e-8)
     assert warm.n_iter < cold.n_iter
 
 
 def test_rows_that_are_no_support_vectors_are_exact_zeros():
     K, box = classification(80, gamma=0.5, C=1.0)
-    d = maximise_quartic(K, box, 10.0, tol=1e-8).dual_coef
+    d = interior_point(K, box, 10.0, tol=1e-8).dual_coef
     assert 0 < np.count_nonzero(d) < 80
     assert (np.abs(d[d != 0]) > 1e-6).all()
     assert (np.abs(d) == 1.0).any()
@@ -270,12 +270,12 @@ def test_duplicated_rows_and_a_single_row():
     K, box = classification(10, gamma=1.0, C=2.0)
     twice = np.tile(K, (2, 2))
     box2 = Box(*(np.tile(part, 2) for part in (box.target, box.lower, box.upper)))
-    solution = maximise_quartic(twice, box2, 8.0, tol=1e-9)
+    solution = interior_point(twice, box2, 8.0, tol=1e-9)
     assert solution.converged
     assert solution.objective == pytest.approx(
         conic_optimum(twice, box2, 8.0), rel=1e-5
     )
-    alone = maximise_quartic(np.ones((1, 1)), label_box(np.array([-1.0]), 0.5), 1.0)
+    alone = interior_point(np.ones((1, 1)), label_box(np.array([-1.0]), 0.5), 1.0)
     np.testing.assert_allclose(alone.dual_coef, [-0.5])
 
 
@@ -291,9 +291,9 @@ def test_array_libraries_agree(library):
         classification(30, gamma=1.0, C=5.0),
         regression(30, gamma=1.0, C=5.0, epsilon=0.1),
     ):
-        expected = maximise_quartic(K, box, 50.0, tol=1e-8)
+        expected = interior_point(K, box, 50.0, tol=1e-8)
         moved = in_library(xp, box)
-        solution = maximise_quartic(xp.asarray(K), moved, 50.0, tol=1e-8)
+        solution = interior_point(xp.asarray(K), moved, 50.0, tol=1e-8)
         assert solution.objective == pytest.approx(expected.objective, rel=1e-10)
         np.testing.assert_allclose(
             np.asarray(solution.dual_coef), expected.dual_coef, atol=1e-7
@@ -307,9 +307,9 @@ def test_newton_steps_agree_over_array_libraries(library):
         classification(30, gamma=30.0, C=5.0),
         regression(30, gamma=30.0, C=5.0, epsilon=0.1),
     ):
-        expected = maximise_quartic(K, box, 50.0, tol=1e-9).dual_coef
+        expected = interior_point(K, box, 50.0, tol=1e-9).dual_coef
         moved = in_library(xp, box)
-        d, gap = climb(
+        d, gap = projected_newton(
             xp.asarray(K),
             moved,
             50.0,
@@ -325,15 +325,15 @@ def test_newton_steps_agree_over_array_libraries(library):
 def test_float32_reaches_the_default_tolerance():
     K, box = classification(60, gamma=1.0, C=5.0)
     parts = (part.astype(np.float32) for part in (box.target, box.lower, box.upper))
-    solution = maximise_quartic(K.astype(np.float32), Box(*parts), 50.0, tol=1e-4)
+    solution = interior_point(K.astype(np.float32), Box(*parts), 50.0, tol=1e-4)
     assert solution.dual_coef.dtype == np.float32
     assert solution.converged
-    exact = maximise_quartic(K, box, 50.0, tol=1e-9)
+    exact = interior_point(K, box, 50.0, tol=1e-9)
     assert solution.objective == pytest.approx(exact.objective, rel=2e-4)
 
 
 def test_too_few_steps_are_reported():
     K, box = classification(60, gamma=1.0, C=5.0)
-    solution = maximise_quartic(K, box, 50.0, tol=1e-9, max_iter=1)
+    solution = interior_point(K, box, 50.0, tol=1e-9, max_iter=1)
     assert not solution.converged
     assert solution.gap > 1e-9 * solution.objective

@@ -11,7 +11,7 @@ from sklearn.svm import SVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from adakern.dank import DANKClassifier, DANKRegressor
-from adakern.dank.machines import adaptive_rank
+from adakern.dank.decomposed import adaptive_rank
 from adakern.kernels import gram_matrix
 
 
@@ -100,12 +100,12 @@ def test_rank_is_that_of_the_formed_blocks(gamma, full):
     model = DANKClassifier(
         C=5.0, gamma=gamma, strategy="decomposed", n_clusters=3, random_state=0
     ).fit(X, y)
-    machine = model.machines_[0]
+    pair = model.models_[0]
     ranks = []
-    for rows in machine.partition.rows:
-        d = machine.dual_coef[rows]
+    for rows in pair.partition.rows:
+        d = pair.dual_coef[rows]
         K = gram_matrix(X[rows], gamma=gamma)
-        F = 1 + np.outer(d, d) * K / (4 * machine.eta)
+        F = 1 + np.outer(d, d) * K / (4 * pair.eta)
         ranks.append(np.linalg.matrix_rank(F, hermitian=True))
     assert model.rank_ == pytest.approx(sum(ranks), abs=3)
     assert (model.rank_ > 0.95 * len(model.support_)) == full
@@ -158,7 +158,7 @@ def test_number_of_clusters_follows_from_the_budget(monkeypatch):
     X, y = tumours()
     monkeypatch.setattr("adakern.dank.base.clusters_for", lambda n: n // 100)
     model = DANKClassifier(C=5.0, gamma=1.0, strategy="decomposed", random_state=0)
-    assert len(model.fit(X, y).machines_[0].partition.rows) == 4
+    assert len(model.fit(X, y).models_[0].partition.rows) == 4
 
 
 def test_refining_over_larger_clusters_does_not_change_the_whole_problem():

@@ -5,8 +5,8 @@ import pytest
 from numpy.testing import assert_allclose
 from sklearn.cluster import KMeans
 
-from adakern.dank.exact import SOLVERS
-from adakern.dank.saddle import make_saddle
+from adakern.dank.exact import METHODS
+from adakern.dank.objective import make_objective
 from adakern.dank.theory import between_clusters, partition_bounds, screened_rows
 from adakern.kernels import gram_matrix
 from adakern.svm.dual import classification_dual
@@ -16,9 +16,9 @@ C, ETA = 2.0, 200.0
 
 def solve(K, y, eta=ETA):
     """Exact solution of problem 17 on K: dual variables, F and the saddle itself."""
-    saddle = make_saddle(K, classification_dual(y, C, False), eta, 0.0)
+    saddle = make_objective(K, classification_dual(y, C, False), eta, 0.0)
     start = np.zeros(len(y))
-    point = SOLVERS["newton"](saddle, start, tol=1e-8, max_iter=100).point
+    point = METHODS["newton"](saddle, start, tol=1e-8, max_iter=100).point
     return point, 1 + K * np.outer(point.d, point.d) / (4 * eta)
 
 

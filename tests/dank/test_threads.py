@@ -4,15 +4,15 @@ import numpy as np
 import pytest
 from threadpoolctl import ThreadpoolController, threadpool_limits
 
-from adakern.dank import DANKClassifier, base, working_set
+from adakern.dank import DANKClassifier, exact, working_set
 
 
 @pytest.mark.parametrize(
     ("strategy", "module", "name"),
     [
-        ("exact", base, "make_extension"),
-        ("exact", base, "check_kernel"),
-        ("whole", working_set, "maximise_from"),
+        ("exact", exact, "make_extension"),
+        ("exact", exact, "make_objective"),
+        ("whole", working_set, "maximise_quartic"),
         ("whole", working_set, "kernel_products"),
     ],
 )

@@ -10,7 +10,7 @@ from sklearn.datasets import load_wine
 
 from adakern_bench.data import DatasetEntry, DatasetError, Table, load_table
 from adakern_bench.data.infer import as_yaml, infer_entry
-from adakern_bench.stages.prepare import complete, prepare
+from adakern_bench.records.prepare import complete, prepare
 
 RNG = np.random.default_rng(0)
 N = 60

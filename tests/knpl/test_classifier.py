@@ -19,7 +19,7 @@ def moons():
 def test_training_rows_see_the_learned_kernel(moons):
     X, y, _ = moons
     model = KNPLClassifier(C=2.0, gamma=1.0, reg=10.0).fit(X, y)
-    saddle = model.machines_[0].saddle
+    saddle = model.models_[0].saddle
     learned = model.pairwise_layer_ * gram_matrix(X, gamma=1.0)
     np.testing.assert_allclose(
         model.decision_function(X), learned @ saddle.d + saddle.intercept, atol=1e-9
@@ -29,7 +29,7 @@ def test_training_rows_see_the_learned_kernel(moons):
 def test_new_rows_take_the_column_of_their_nearest_training_row(moons):
     X, y, X_new = moons
     model = KNPLClassifier(C=2.0, gamma=1.0, reg=10.0).fit(X, y)
-    saddle = model.machines_[0].saddle
+    saddle = model.models_[0].saddle
     for x, decision in zip(X_new, model.decision_function(X_new), strict=True):
         nearest = np.argmin(np.linalg.norm(X - x, axis=1))
         kernel = np.exp(-np.sum((X - x) ** 2, axis=1))
@@ -37,7 +37,7 @@ def test_new_rows_take_the_column_of_their_nearest_training_row(moons):
         assert decision == pytest.approx(by_hand, abs=1e-9)
 
 
-def test_precomputed_kernel_gives_the_same_machine(moons):
+def test_precomputed_kernel_gives_the_same_model(moons):
     X, y, X_new = moons
     plain = KNPLClassifier(C=2.0, gamma=1.0, reg=4.0).fit(X, y)
     precomputed = KNPLClassifier(C=2.0, kernel="precomputed", reg=4.0)

@@ -1,4 +1,4 @@
-"""Machines that need no fit are the machines that a fit finds."""
+"""Models that need no fit are the models that a fit finds."""
 
 import numpy as np
 import pytest
@@ -12,7 +12,7 @@ from sklearn.svm import SVC
 from adakern.svm.c_path import is_constant_above, saturated_classes, scaled_to
 
 
-def machine(K, y, C):
+def model(K, y, C):
     return SVC(kernel="precomputed", C=C, tol=1e-9).fit(K, y)
 
 
@@ -35,17 +35,17 @@ def objective(K, y, fitted, pair):
     ratio=st.floats(0.01, 1.0),
     gamma=st.sampled_from([0.01, 0.3, 3.0]),
 )
-def test_a_saturated_machine_is_proportional_to_C(seed, sizes, ratio, gamma):
+def test_a_saturated_model_is_proportional_to_C(seed, sizes, ratio, gamma):
     rng = np.random.default_rng(seed)
     y = np.repeat(np.arange(len(sizes)), sizes)
     X = rng.normal(size=(len(y), 2)) + 0.3 * y[:, None]
     K = rbf_kernel(X, gamma=gamma)
-    fitted = machine(K, y, C=0.5)
+    fitted = model(K, y, C=0.5)
     saturated = saturated_classes(fitted, np.array(sizes))
     assume(not np.isnan(saturated).any())
     scaled, expected = (
         scaled_to(fitted, 0.5 * ratio, saturated),
-        machine(K, y, 0.5 * ratio),
+        model(K, y, 0.5 * ratio),
     )
     n_pairs = len(saturated)
     for pair in zip(*np.triu_indices(len(sizes), 1), strict=True):
@@ -65,10 +65,10 @@ def test_decisions_of_many_classes_scale_too(load):
     X, y = load(return_X_y=True)
     X, y = StandardScaler().fit_transform(X)[3:], y[3:]  # classes of unequal size
     K = rbf_kernel(X, gamma=0.1)
-    fitted = machine(K, y, 0.01)
+    fitted = model(K, y, 0.01)
     saturated = saturated_classes(fitted, np.bincount(y))
     assert not np.isnan(saturated).any()
-    scaled, expected = scaled_to(fitted, 0.002, saturated), machine(K, y, 0.002)
+    scaled, expected = scaled_to(fitted, 0.002, saturated), model(K, y, 0.002)
     for fit in (scaled, expected):
         fit.decision_function_shape = "ovo"
     np.testing.assert_allclose(
@@ -79,17 +79,17 @@ def test_decisions_of_many_classes_scale_too(load):
 def test_which_class_is_saturated():
     K = np.eye(9)
     y = np.array([0] * 2 + [1] * 4 + [2] * 3)
-    signs = saturated_classes(machine(K, y, 0.01), np.array([2, 4, 3]))
+    signs = saturated_classes(model(K, y, 0.01), np.array([2, 4, 3]))
     np.testing.assert_array_equal(signs, [1, 1, -1])
-    both = saturated_classes(machine(np.eye(4), [0, 0, 1, 1], 0.01), np.array([2, 2]))
+    both = saturated_classes(model(np.eye(4), [0, 0, 1, 1], 0.01), np.array([2, 2]))
     np.testing.assert_array_equal(both, [0])
-    neither = saturated_classes(machine(K, y, 100.0), np.array([2, 4, 3]))
+    neither = saturated_classes(model(K, y, 100.0), np.array([2, 4, 3]))
     assert np.isnan(neither).all()
 
 
-def test_a_machine_without_active_bounds_stays():
+def test_a_model_without_active_bounds_stays():
     X, y = load_iris(return_X_y=True)
     K = rbf_kernel(X[:100], gamma=0.5)  # two classes that can be told apart
-    small, large, larger = (machine(K, y[:100], C) for C in (1e-3, 100.0, 1e4))
+    small, large, larger = (model(K, y[:100], C) for C in (1e-3, 100.0, 1e4))
     assert is_constant_above(large) and not is_constant_above(small)
     np.testing.assert_allclose(large.dual_coef_, larger.dual_coef_, atol=1e-6)

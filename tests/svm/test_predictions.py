@@ -31,10 +31,10 @@ def test_classes_are_those_of_libsvm(n_classes, C, monkeypatch):
         random_state=0,
     )
     K, K_new = halves(X)
-    machine = SVC(kernel="precomputed", C=C).fit(K, y[::2] * 3 - 5)
-    answer = predict_from_gram(machine, K_new)
-    np.testing.assert_array_equal(answer, machine.predict(K_new))
-    assert answer.dtype == machine.predict(K_new).dtype
+    model = SVC(kernel="precomputed", C=C).fit(K, y[::2] * 3 - 5)
+    answer = predict_from_gram(model, K_new)
+    np.testing.assert_array_equal(answer, model.predict(K_new))
+    assert answer.dtype == model.predict(K_new).dtype
 
 
 @pytest.mark.parametrize("load", [load_iris, load_digits])
@@ -42,16 +42,14 @@ def test_classes_with_names(load):
     X, y = load(return_X_y=True)
     names = np.array([f"class {number}" for number in range(10)])[y]
     K, K_new = halves(X)
-    machine = SVC(kernel="precomputed").fit(K, names[::2])
-    np.testing.assert_array_equal(
-        predict_from_gram(machine, K_new), machine.predict(K_new)
-    )
+    model = SVC(kernel="precomputed").fit(K, names[::2])
+    np.testing.assert_array_equal(predict_from_gram(model, K_new), model.predict(K_new))
 
 
 def test_values_are_those_of_libsvm():
     X, y = load_diabetes(return_X_y=True)
     K, K_new = halves(X)
-    machine = SVR(kernel="precomputed", C=100).fit(K, y[::2])
+    model = SVR(kernel="precomputed", C=100).fit(K, y[::2])
     np.testing.assert_allclose(
-        predict_from_gram(machine, K_new), machine.predict(K_new), rtol=1e-10
+        predict_from_gram(model, K_new), model.predict(K_new), rtol=1e-10
     )

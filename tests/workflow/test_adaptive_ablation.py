@@ -8,7 +8,7 @@ from sklearn.datasets import load_diabetes, load_iris
 import adaptive_ablation as script
 from adakern import AdaptiveKernelClassifier, AdaptiveKernelRegressor
 from adakern_bench.data import Table
-from adakern_bench.stages.prepare import prepare
+from adakern_bench.records.prepare import prepare
 
 MEMBERS = ["linear", "laplacian", "extra-trees", "boosting"]
 CASES = {
@@ -27,59 +27,66 @@ def prepared(task):
 
 @pytest.fixture(scope="module", params=CASES)
 def fitted(request):
-    data = prepared(request.param)
-    kept, public = script.TASKS[request.param][0], CASES[request.param][1]
-    model = kept(members=MEMBERS, random_state=0).fit(data.X_train, data.y_train)
-    return data, model, public
+    data, flagship = prepared(request.param), CASES[request.param][1]
+    learned = flagship(members=MEMBERS, random_state=0).learn(
+        data.X_train, data.y_train
+    )
+    return data, learned, flagship
 
 
-def values_of(model, data):
+def values_of(ensemble, learned, data):
+    predicted = ensemble.predict(learned.reader.transform(data.X_test))
+    if predicted.shape[1] == 1:
+        return predicted[:, 0] * ensemble.blend.unit
+    return predicted
+
+
+def values_of_fit(flagship, members, data):
+    model = flagship(members=members, random_state=0).fit(data.X_train, data.y_train)
     predict = getattr(model, "predict_proba", model.predict)
     return predict(data.X_test)
 
 
 @pytest.mark.parametrize("taken", ["boosting", "linear", None])
 def test_what_is_left_is_a_fit_that_never_had_the_part(fitted, taken):
-    data, model, public = fitted
+    data, learned, flagship = fitted
     left = [name for name in MEMBERS if name != taken]
-    expected = public(members=left, random_state=0).fit(data.X_train, data.y_train)
-    variant = dict(script.variants(model))[taken or script.WHOLE]
-    np.testing.assert_allclose(values_of(variant, data), values_of(expected, data))
+    variant = dict(script.variants(learned))[taken or script.WHOLE]
+    np.testing.assert_allclose(
+        values_of(variant, learned, data), values_of_fit(flagship, left, data)
+    )
 
 
 def test_without_blending_the_best_member_stands_alone(fitted):
-    data, model, public = fitted
-    best = max(model.members_, key=lambda member: member.score).name
-    expected = public(members=[best], random_state=0).fit(data.X_train, data.y_train)
-    variant = dict(script.variants(model))["blending"]
-    np.testing.assert_allclose(values_of(variant, data), values_of(expected, data))
+    data, learned, flagship = fitted
+    scores = learned.weigh(learned.members).scores
+    best = learned.members[int(np.argmax(scores))].name
+    variant = dict(script.variants(learned))["blending"]
+    np.testing.assert_allclose(
+        values_of(variant, learned, data), values_of_fit(flagship, [best], data)
+    )
 
 
 def test_without_the_refit_members_answer_by_the_mean_over_folds(fitted):
-    data, model, _ = fitted
-    variant = dict(script.variants(model))["refit on all rows"]
-    read = variant.reader_.transform(data.X_test)
-    folds = [fold.predict("laplacian", read) for fold in model.fold_models_]
-    np.testing.assert_allclose(variant._scores("laplacian", read), np.mean(folds, 0))
+    data, learned, _ = fitted
+    variant = dict(script.variants(learned))["refit on all rows"]
+    X = learned.reader.transform(data.X_test)
+    for member in variant.members:
+        folds = [member.predict_without(k, X) for k in range(5)]
+        np.testing.assert_allclose(member.predict(X), np.mean(folds, axis=0))
 
 
 def test_without_targets_of_equal_rows_the_blend_alone_answers():
     rng = np.random.default_rng(0)
     X = np.repeat(rng.normal(size=(60, 2)), 2, axis=0)
     y = np.repeat(rng.normal(size=60), 2)
-    model = script.KeptRegressor(members=["linear"], random_state=0).fit(X, y)
-    assert np.isfinite(model.equal_rows_.prior_rows_)
-    variant = dict(script.variants(model))["targets of equal rows"]
-    line = model.refit_.predict("linear", model.reader_.transform(X))[:, 0]
-    np.testing.assert_allclose(variant.predict(X), line * model._unit)
-    assert np.mean((model.predict(X) - y) ** 2) < np.mean((variant.predict(X) - y) ** 2)
-
-
-def test_variants_leave_the_model_as_it_was(fitted):
-    data, model, _ = fitted
-    before = values_of(model, data)
-    list(script.variants(model))
-    np.testing.assert_array_equal(values_of(model, data), before)
+    learned = AdaptiveKernelRegressor(members=["linear"], random_state=0).learn(X, y)
+    variants = dict(script.variants(learned))
+    assert np.isfinite(variants[script.WHOLE].equal_rows.prior_rows_)
+    alone = variants["targets of equal rows"]
+    line = learned.members[0].predict(X)
+    np.testing.assert_allclose(alone.predict(X), line)
+    assert np.var(variants[script.WHOLE].predict(X)[:, 0] - y) < np.var(line[:, 0] - y)
 
 
 def test_the_table_counts_pairs_and_the_figure_has_a_panel_for_each_metric():

@@ -5,9 +5,9 @@ import os
 import signal
 
 import pytest
+from adakern_bench.records.attempts import each_repeat
 
-from adakern_bench.runtime.attempts import each_repeat
-from adakern_bench.runtime.isolate import isolated
+from adakern_bench.records.process import isolated
 
 
 def suicide():

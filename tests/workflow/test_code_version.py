@@ -9,16 +9,17 @@ from types import SimpleNamespace
 import pytest
 
 import adakern
-from adakern_bench.runtime import code_version as module
+import adakern_bench
+from adakern_bench.config import code_version as module
+from adakern_bench.paths import SCRIPTS
 
-PACKAGE = Path(adakern.__file__).parent
+PACKAGES = {p.__name__: Path(p.__file__).parent for p in (adakern, adakern_bench)}
 KNPL = "adakern.KNPLClassifier"
 NYSTROM = "adakern.nystrom.NystromKernelSelector"
 UNIFORM = "adakern.baselines.uniform_mkl.UniformMKLClassifier"
 NETWORK = "adakern.baselines.ResNetRegressor"
 SVC = "sklearn.svm.SVC"
-SOLVE = "adakern_bench.stages.solve.run"
-SEARCH = "adakern_bench.stages.search.run"
+SOLVE, SEARCH = SCRIPTS / "solve.py", SCRIPTS / "search.py"
 NAMES = (KNPL, NYSTROM, UNIFORM, NETWORK, SVC, SOLVE, SEARCH)
 
 
@@ -34,16 +35,15 @@ def fresh():
 
 
 @pytest.fixture
-def package(tmp_path, monkeypatch):
-    """A copy of the package that a test may edit."""
-    copy = tmp_path / "adakern"
-    shutil.copytree(PACKAGE, copy, ignore=shutil.ignore_patterns("__pycache__"))
-    real = module.find_spec
-    spec = SimpleNamespace(origin=str(copy / "__init__.py"))
-    monkeypatch.setattr(
-        module, "find_spec", lambda name: spec if name == "adakern" else real(name)
-    )
-    return copy
+def packages(tmp_path, monkeypatch):
+    """The folder of copies of our packages that a test may edit."""
+    specs, real = {}, module.find_spec
+    for name, folder in PACKAGES.items():
+        copy = tmp_path / name
+        shutil.copytree(folder, copy, ignore=shutil.ignore_patterns("__pycache__"))
+        specs[name] = SimpleNamespace(origin=str(copy / "__init__.py"))
+    monkeypatch.setattr(module, "find_spec", lambda name: specs.get(name) or real(name))
+    return tmp_path
 
 
 def versions(names=NAMES):
@@ -71,21 +71,24 @@ def edit(path):
 @pytest.mark.parametrize(
     ("edited", "changed"),
     [
-        ("knpl/solver.py", {KNPL}),
-        ("kernels.py", {KNPL, NYSTROM, UNIFORM, SEARCH}),  # it shares Gram matrices
-        ("baselines/kernel_svm.py", set()),
-        ("baselines/easymkl.py", set()),
-        ("baselines/uniform_mkl.py", {UNIFORM}),
-        ("bench/config/validate.py", set()),
-        ("bench/report/page.py", set()),
-        ("bench/stages/prepare.py", {SOLVE, SEARCH}),
-        ("bench/tracking/log.py", set()),
-        ("evaluation/metrics.py", {SOLVE}),
-        ("_utils/files.py", {SOLVE, SEARCH}),
+        ("adakern/knpl/solver.py", {KNPL}),
+        (
+            "adakern/kernels.py",
+            {KNPL, NYSTROM, UNIFORM, SEARCH},
+        ),  # it shares Gram matrices
+        ("adakern/baselines/kernel_svm.py", set()),
+        ("adakern/baselines/easymkl.py", set()),
+        ("adakern/baselines/uniform_mkl.py", {UNIFORM}),
+        ("adakern_bench/config/validate.py", set()),
+        ("adakern_bench/report/page.py", set()),
+        ("adakern_bench/records/prepare.py", {SOLVE, SEARCH}),
+        ("adakern_bench/tracking/track.py", set()),
+        ("adakern/evaluation/metrics.py", {SOLVE}),
+        ("adakern/_utils/files.py", {SOLVE, SEARCH}),
     ],
 )
-def test_only_what_runs_the_edited_file_changes(package, edited, changed):
-    assert changed_by(lambda: edit(package / edited)) == changed
+def test_only_what_runs_the_edited_file_changes(packages, edited, changed):
+    assert changed_by(lambda: edit(packages / edited)) == changed
 
 
 @pytest.mark.parametrize(

@@ -10,10 +10,10 @@ import pytest
 from scipy import stats
 
 from adakern.evaluation import METRICS, RECORDED
+from adakern_bench.records.read import read_records, to_frame
 from adakern_bench.report.compare import compare, main
 from adakern_bench.report.console import print_table
 from adakern_bench.report.tables import comparison_grids, read_tables
-from adakern_bench.runtime.records import read_records, to_frame
 from adakern_bench.tracking.track import main as track
 from record_factory import demo_records, failed, make_record, write_records
 

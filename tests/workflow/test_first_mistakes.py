@@ -14,8 +14,8 @@ from adakern_bench.config.compose import CONF, ConfigError
 from adakern_bench.config.plan import load_plan
 from adakern_bench.data import DatasetEntry, ParseError, SourceFile, load_table
 from adakern_bench.data.describe import main as describe
-from adakern_bench.report.protocol import protocol_in_words
 from adakern_bench.report.compare import main as compare
+from adakern_bench.report.protocol import protocol_in_words
 from adakern_bench.tracking.track import main as track
 
 REPOSITORY = Path(__file__).parents[2]
@@ -119,8 +119,9 @@ def test_a_stage_by_hand_on_records_that_are_none(tmp_path, capsys):
 
 
 def test_a_python_that_there_is_not(tmp_path):
-    for name in ("Makefile", "pyproject.toml"):
-        shutil.copy(REPOSITORY / name, tmp_path)
+    (tmp_path / "workflow").mkdir()
+    for name in ("Makefile", "pyproject.toml", "workflow/pyproject.toml"):
+        shutil.copy(REPOSITORY / name, tmp_path / name)
     shutil.copytree(REPOSITORY / "requirements", tmp_path / "requirements")
     made = subprocess.run(
         ["make", "env", "PYTHON=python3.99"],

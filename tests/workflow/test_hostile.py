@@ -13,8 +13,8 @@ import pytest
 
 from adakern_bench.config.plan import plan_from_snakemake
 from adakern_bench.data import DatasetEntry, DatasetError, check_entry, load_table
+from adakern_bench.records.dotted import estimator_class
 from adakern_bench.report.wording import printable
-from adakern_bench.runtime.dotted import estimator_class
 from adakern_bench.tracking.track import lock
 
 COMMAND = "touch bomb"
@@ -69,7 +69,7 @@ def test_a_configuration_runs_no_command(project, place):
         "subprocess.Popen",
         "sklearn.datasets.load_files",
         "sklearn.utils.fixes.os.system",
-        "adakern_bench.runtime.dotted.resolve",
+        "adakern_bench.records.dotted.resolve",
         "shutil.rmtree",
         "",
         "SVC",

@@ -7,7 +7,7 @@ import time
 import numpy as np
 import pytest
 
-from adakern_bench.runtime.isolate import isolated
+from adakern_bench.records.process import isolated
 
 
 def succeed(a, b):

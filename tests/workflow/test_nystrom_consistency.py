@@ -9,10 +9,10 @@ from sklearn.datasets import make_moons
 import nystrom_consistency as script
 from adakern.nystrom import SelectedKernelRidgeClassifier
 from adakern_bench.data import Table
-from adakern_bench.runtime.records import to_frame
-from adakern_bench.stages.prepare import prepare
-from adakern_bench.stages.solve import fitted_facts
-from adakern_bench.stages.split import make_splits
+from adakern_bench.records.prepare import prepare
+from adakern_bench.records.read import to_frame
+from adakern_bench.records.solve import fitted_facts
+from adakern_bench.records.split import make_splits
 
 GAMMAS = [0.25, 1.0, 4.0]
 

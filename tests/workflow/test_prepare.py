@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
 from adakern_bench.data import Table
-from adakern_bench.stages.prepare import prepare
+from adakern_bench.records.prepare import prepare
 
 RNG = np.random.default_rng(0)
 TRAIN, TEST = np.arange(0, 60), np.arange(60, 90)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+import yaml
 from matplotlib.figure import Figure
 
 from adakern_bench.config.compose import load_config
@@ -371,6 +372,14 @@ def test_both_ways_of_tuning_are_told():
     words = " ".join(protocol_in_words(config))
     assert "twice: by 3-fold cross-validation on the training part alone" in words
     assert "and on the published tuning split" in words
+
+
+def test_no_description_says_how_often_a_run_repeats():
+    """Five repeats stood in the text of a run of one: the protocol says it."""
+    number = r"(one|two|three|four|five|ten|twenty|\d+) (repeats|splits)"
+    for path in (Path(__file__).parents[2] / "conf/experiment").glob("*.yaml"):
+        told = yaml.safe_load(path.read_text()).get("description", "")
+        assert not re.search(number, told, re.IGNORECASE), path.name
 
 
 @pytest.mark.parametrize("kind", CHOICES["kind"])

@@ -93,7 +93,7 @@ def finished(shared_project):
         "Metadata-Version: 2.1\nName: bought\nVersion: 1.0\n",
     )
     project.write("conf/dataset/mine.yaml", MINE)
-    project.write("workflow/scripts/spread.py", SPREAD)
+    project.write("workflow/special/spread.py", SPREAD)
     rows = np.random.default_rng(0).normal(size=(40, 3))
     np.savetxt(project.write("data/raw/mine/mine.csv", ""), rows, delimiter=",")
     at_home(project)
@@ -199,7 +199,7 @@ def test_planning_wording_templates_and_figures_are_no_results(project):
 
 def test_a_special_computation_its_figure_and_its_table(project):
     """(b) Each is a job: what shows the numbers does not compute them again."""
-    script = "workflow/scripts/spread.py"
+    script = "workflow/special/spread.py"
     edit(project, script, ('ax.bar(frame["dataset"], frame["spread"])', "ax.plot([1])"))
     assert set(dry_run(project).jobs) == {"figure", "report", "all"}
     edit(project, script, ("return frame", "return frame.head(1)"))

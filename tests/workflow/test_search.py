@@ -13,10 +13,10 @@ from sklearn.utils import resample
 from adakern._utils.files import read_json, write_json
 from adakern.datasets import make_clowns
 from adakern_bench.data import Table
-from adakern_bench.stages.estimators import expand_grid, make_estimator
-from adakern_bench.stages.prepare import prepare
-from adakern_bench.stages.search import run, search_grid
-from adakern_bench.stages.split import folds
+from adakern_bench.records.estimators import expand_grid, make_estimator
+from adakern_bench.records.prepare import prepare
+from adakern_bench.records.search import run, search_grid
+from adakern_bench.records.split import folds
 
 SVM = {"_target_": "sklearn.svm.SVC"}
 

@@ -16,7 +16,7 @@ from sklearn.svm import SVC, SVR
 from adakern._utils.files import read_json, write_json
 from adakern.datasets import make_clowns
 from adakern_bench.data import Table
-from adakern_bench.stages.solve import fitted_facts, run
+from adakern_bench.records.solve import fitted_facts, run
 
 IDENTITY = {
     "experiment": "small",

@@ -4,13 +4,13 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from adakern_bench.stages import table
 
 from adakern_bench.config import settings
 from adakern_bench.config.compose import ConfigError
 from adakern_bench.config.schema import Data
 from adakern_bench.config.sources import check_tables, placed_by_hand
 from adakern_bench.data import DatasetEntry
-from adakern_bench.stages import table
 
 
 @pytest.fixture

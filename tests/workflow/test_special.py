@@ -6,16 +6,16 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from adakern_bench.stages import special, split
 from sklearn.datasets import make_moons
 
 from adakern.datasets import make_clowns, make_covtype_like, make_sin_2x3, make_step_1d
 from adakern_bench.config import settings
 from adakern_bench.config.plan import load_plan
 from adakern_bench.data import Table
+from adakern_bench.records.prepare import prepare
+from adakern_bench.records.split import make_splits
 from adakern_bench.report.published import load_published
-from adakern_bench.stages import special, split
-from adakern_bench.stages.prepare import prepare
-from adakern_bench.stages.split import make_splits
 
 PUBLISHED = load_published(
     Path(__file__).parents[2] / "data/published/dank_synthetic_regression.csv"

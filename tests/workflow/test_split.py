@@ -6,7 +6,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from adakern_bench.data import Table
-from adakern_bench.stages.split import load_split, make_splits, run
+from adakern_bench.records.split import load_split, make_splits, run
 
 DEFAULTS = {
     "kind": "holdout",

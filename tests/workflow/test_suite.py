@@ -7,8 +7,8 @@ from adakern_bench.config import settings
 from adakern_bench.config.compose import ConfigError
 from adakern_bench.config.plan import load_plan
 from adakern_bench.data import Table
-from adakern_bench.stages.estimators import expand_grid
-from adakern_bench.stages.search import _published_tuning
+from adakern_bench.records.estimators import expand_grid
+from adakern_bench.records.search import _published_tuning
 
 BASE = ["suite=uci121", "dataset=[]", "protocol=published"]
 

@@ -20,8 +20,8 @@ from adakern_bench.config.sweeps import (
     expand_sweep,
 )
 from adakern_bench.data import Table
-from adakern_bench.stages.estimators import make_estimator
-from adakern_bench.stages.split import make_splits
+from adakern_bench.records.estimators import make_estimator
+from adakern_bench.records.split import make_splits
 
 NEIGHBOURS = {"knn": {"extension": "knn", "n_neighbors": 5}}
 RELATIVE = {"relative_to": "C", "power": 2, "values": ["svm", 0.1]}

@@ -6,18 +6,17 @@ rule configuration:
         config=f"{RESULTS}/config.yaml",
     localrule: True
     params:
-        stage="views.configuration",
         settings=settings.configuration(PLAN),
     message:
         "configuration: {output.config}"
     script:
-        STAGE
+        "../scripts/configuration.py"
 
 
 rule compare:
     input:
         records=records(PLAN.datasets),
-        published=PUBLISHED,
+        published=PUBLISHED_TABLE,
     output:
         records=f"{RESULTS}/records.parquet",
         summary=report(
@@ -34,9 +33,8 @@ rule compare:
         f"{RESULTS}/logs/compare.log",
     localrule: True
     params:
-        stage="compare",
         settings=settings.compare(PLAN),
     message:
         "compare: {output.summary}"
     script:
-        STAGE
+        "../scripts/compare.py"

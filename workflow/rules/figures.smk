@@ -21,18 +21,17 @@ rule figure:
         f"{RESULTS}/logs/figures/{{figure}}.log",
     localrule: True
     params:
-        stage="views.figure",
         settings=lambda w: settings.figure(PLAN, w.figure),
     message:
         "figure: {wildcards.figure}"
     script:
-        STAGE
+        "../scripts/figure.py"
 
 
 rule summary_table:
     input:
         frame=lambda w: seen_in(w.name),
-        published=PUBLISHED,
+        published=PUBLISHED_TABLE,
     output:
         table=report(
             f"{RESULTS}/tables/{{name}}.csv",
@@ -43,12 +42,11 @@ rule summary_table:
         f"{RESULTS}/logs/tables/{{name}}.log",
     localrule: True
     params:
-        stage="views.summary_table",
         settings=lambda w: settings.summary_table(PLAN, w.name),
     message:
         "summary_table: {wildcards.name}"
     script:
-        STAGE
+        "../scripts/summary_table.py"
 
 
 rule report:
@@ -66,9 +64,8 @@ rule report:
         f"{RESULTS}/logs/report.log",
     localrule: True
     params:
-        stage="report",
         settings=settings.report(PLAN),
     message:
         "report: {output.report}"
     script:
-        STAGE
+        "../scripts/report.py"

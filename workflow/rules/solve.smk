@@ -1,16 +1,6 @@
 # Fit, predict, time, record: a batch of repeats of one method on one data set.
 
 
-def records(datasets):
-    """Record files of all methods on these data sets."""
-    return [
-        f"{RESULTS}/records/{dataset}/{method}/{batch}.json"
-        for dataset, method in PLAN.cells
-        if dataset in datasets
-        for batch in PLAN.batches(dataset)
-    ]
-
-
 #: One folder of fitted models for each record file, where they are to be kept.
 MODELS = (
     {"models": directory(f"{RESULTS}/models/{{dataset}}/{{method}}/{{batch}}")}
@@ -35,10 +25,9 @@ rule solve:
         runtime=lambda w, attempt: job_minutes(w.batch) * attempt,
         attempt=lambda w, attempt: attempt,
     params:
-        stage="solve",
         settings=lambda w: settings.solve(PLAN, w.dataset, w.method),
-        aside=lambda w, output, resources: this_run("solve", w, resources),
+        limits=lambda w, resources: limits("solve", w, resources),
     message:
         "solve: {wildcards.dataset} / {wildcards.method} repeats {wildcards.batch}"
     script:
-        STAGE
+        "../scripts/solve.py"

@@ -1,4 +1,4 @@
-# What is no solve: a module of workflow/scripts/ computes it on the rows of the split.
+# What is no solve: a module of workflow/special/ computes it on the rows of the split.
 
 
 rule special:
@@ -14,9 +14,8 @@ rule special:
         mem_mb=lambda w, attempt: PLAN.config.jobs.memory_mb * attempt,
         runtime=job_minutes("0-0"),
     params:
-        stage="special",
         settings=lambda w: settings.special(PLAN, w.special),
     message:
         "special: {wildcards.special}"
     script:
-        STAGE
+        "../scripts/special.py"

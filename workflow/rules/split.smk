@@ -10,9 +10,8 @@ rule split:
         f"{RESULTS}/logs/split/{{dataset}}.log",
     localrule: True
     params:
-        stage="split",
         settings=lambda w: settings.split(PLAN, w.dataset),
     message:
         "split: {wildcards.dataset}"
     script:
-        STAGE
+        "../scripts/split.py"

@@ -1,5 +1,7 @@
 # The canonical table of a data set, from the cache, the mirror, its url or its generator.
 
+from adakern_bench.config.sources import placed_by_hand
+
 
 rule table:
     input:
@@ -11,11 +13,10 @@ rule table:
         f"{DATA}/tables/logs/{{dataset}}.log",
     localrule: True
     params:
-        stage="table",
         settings=lambda w: settings.table(PLAN, w.dataset),
-        # With `output` Snakemake takes it for no cause to run again.
-        aside=lambda w, output: settings.sources(PLAN, w.dataset),
+        # Derived from `output`, a parameter triggers no rerun: the place of a file.
+        source=lambda w, output: settings.source(PLAN, w.dataset),
     message:
         "table: {wildcards.dataset}"
     script:
-        STAGE
+        "../scripts/table.py"

@@ -23,12 +23,11 @@ rule track:
     resources:
         tracker=1,
     params:
-        stage="track",
         settings=settings.track(PLAN),
     message:
         "track: data sets {wildcards.datasets}"
     script:
-        STAGE
+        "../scripts/track.py"
 
 
 rule track_summary:
@@ -43,9 +42,8 @@ rule track_summary:
     resources:
         tracker=1,
     params:
-        stage="track",
         settings=settings.track(PLAN),
     message:
         "track: tables, figures and report"
     script:
-        STAGE
+        "../scripts/track_summary.py"

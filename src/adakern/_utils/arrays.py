@@ -47,19 +47,6 @@ def computing_where(X):
 
     In double precision, for PyTorch alone. On a device that has none, as Apple's, the
     work is NumPy's.
-
-    Parameters
-    ----------
-    X : array-like
-        Rows of a user; all but PyTorch's tensors stand for NumPy.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from adakern._utils.arrays import computing_where, placed
-    >>> with computing_where([[1.0]]):
-    ...     placed(np.ones(2))
-    array([1., 1.])
     """
     place = None
     if is_torch_array(X):
@@ -74,65 +61,31 @@ def computing_where(X):
 
 
 def placed(array):
-    """The array where the context computes; as it is outside of any.
-
-    Parameters
-    ----------
-    array : ndarray
-        Of floating-point numbers.
-    """
+    """The array where the context computes; as it is outside of any."""
     place = _PLACE.get()
     return array if place is None else asarray_like(array, place)
 
 
 def as_numpy(array):
-    """A NumPy copy or view of an array of any library, from any device.
-
-    Parameters
-    ----------
-    array : array
-        Of NumPy, PyTorch or another library.
-    """
+    """A NumPy copy or view of an array of any library, from any device."""
     if hasattr(array, "detach"):  # PyTorch, possibly on a GPU.
         array = array.detach().cpu()
     return np.asarray(array)
 
 
 def from_foreign(array):
-    """A tensor as a NumPy array; lists, tables and NumPy arrays as they are.
-
-    Parameters
-    ----------
-    array : array-like
-        What a user passed.
-    """
+    """A tensor as a NumPy array; lists, tables and NumPy arrays as they are."""
     return as_numpy(array) if _is_foreign(array) else array
 
 
 def as_index(index, like):
-    """The NumPy index array in the library and on the device of ``like``.
-
-    Parameters
-    ----------
-    index : ndarray of int
-        Row numbers.
-    like : array
-        Whose library and device are taken.
-    """
+    """The NumPy index array in the library and on the device of ``like``."""
     xp = array_namespace(like)
     return xp.asarray(index, dtype=xp.int64, device=device_of(like))
 
 
 def asarray_like(array, like):
-    """The array in the library, of the type and on the device of ``like``.
-
-    Parameters
-    ----------
-    array : array
-        Of NumPy, PyTorch or another library.
-    like : array
-        Whose library and device are taken.
-    """
+    """The array in the library, of the type and on the device of ``like``."""
     xp = array_namespace(like)
     if is_array_api_obj(array) and array_namespace(array) is not xp:
         array = as_numpy(array)
@@ -143,13 +96,6 @@ def answer_like(answer, X):
     """What an estimator answers on X: in X's library and on its device.
 
     Labels that are not numbers stay in NumPy.
-
-    Parameters
-    ----------
-    answer : ndarray
-        What was computed.
-    X : array
-        The rows that were asked about.
     """
     if not _is_foreign(X) or answer.dtype.kind in "OSU":
         return answer
@@ -157,23 +103,7 @@ def answer_like(answer, X):
 
 
 def validate_arrays(estimator, X, y="no_validation", *, y_numeric=False):
-    """Check X, and y when fitting, as scikit-learn does; other array kinds stay as is.
-
-    Parameters
-    ----------
-    estimator : estimator
-        Its ``n_features_in_`` is set when y is given and compared otherwise.
-    X : array-like of shape (n, d)
-    y : array-like of shape (n,), default="no_validation"
-        Left out when predicting.
-    y_numeric : bool, default=False
-        Whether y is to be numbers, in double precision, and not labels.
-
-    Returns
-    -------
-    array or (array, ndarray)
-        X of a floating type, and y.
-    """
+    """Check X, and y when fitting, as scikit-learn does; tensors stay tensors."""
     predicting = isinstance(y, str)
     if _is_foreign(X):
         X = _foreign_rows(estimator, X, reset=not predicting)

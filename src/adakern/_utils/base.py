@@ -33,13 +33,7 @@ def _shelf(room):
 
 
 def documentation():
-    """Address of the documentation: the one built here, else that of the package.
-
-    Returns
-    -------
-    str
-        Without a slash at its end; "" where there is neither.
-    """
+    """Address of the documentation: the one built here, else that of the package."""
     if (BUILT / "index.html").exists():
         return BUILT.as_uri()
     try:

@@ -15,59 +15,14 @@ TILE_BYTES = 8 * 2**20
 
 
 def row_blocks(n_rows, bytes_per_row, budget=BLOCK_BYTES):
-    """Cut ``range(n_rows)`` into slices that need at most ``budget`` bytes each.
-
-    Parameters
-    ----------
-    n_rows : int
-        Number of rows to go through.
-    bytes_per_row : int
-        Memory that one row takes in the computation.
-    budget : int, default=64 MiB
-        Bytes that one block may take; a block has at least one row.
-
-    Yields
-    ------
-    slice
-        Consecutive, non-overlapping, covering all rows.
-
-    Examples
-    --------
-    >>> from adakern._utils.blocks import row_blocks
-    >>> list(row_blocks(5, bytes_per_row=8, budget=16))
-    [slice(0, 2, None), slice(2, 4, None), slice(4, 5, None)]
-    """
+    """Cut ``range(n_rows)`` into slices that need at most ``budget`` bytes each."""
     size = max(1, int(budget // max(1, bytes_per_row)))
     for start in range(0, n_rows, size):
         yield slice(start, min(start + size, n_rows))
 
 
 def by_row_blocks(function, X, bytes_per_row, budget=BLOCK_BYTES):
-    """``function`` of all rows of X, computed block by block.
-
-    Parameters
-    ----------
-    function : callable
-        From rows of X to an array of as many rows.
-    X : array of shape (n, d)
-        At least one row.
-    bytes_per_row : int
-        Memory that one row takes in the computation.
-    budget : int, default=64 MiB
-        Bytes that one block may take.
-
-    Returns
-    -------
-    array of n rows
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from adakern._utils.blocks import by_row_blocks
-    >>> X = np.arange(3.0)[:, None]
-    >>> by_row_blocks(lambda rows: rows.sum(axis=1), X, bytes_per_row=8, budget=16)
-    array([0., 1., 2.])
-    """
+    """``function`` of all rows of X, computed block by block."""
     blocks = [
         function(X[rows, :]) for rows in row_blocks(X.shape[0], bytes_per_row, budget)
     ]

@@ -6,12 +6,6 @@ __all__ = ["resolve"]
 
 
 def resolve(dotted):
-    """The function or class of a dotted name such as ``package.module.name``.
-
-    Parameters
-    ----------
-    dotted : str
-        Path of a class or function.
-    """
+    """The function or class of a dotted name such as ``package.module.name``."""
     module, _, name = dotted.rpartition(".")
     return getattr(import_module(module), name)

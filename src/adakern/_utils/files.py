@@ -16,21 +16,6 @@ def atomic_path(path):
     A process that is killed, or a disk that fills up, leaves the old file (or none),
     never half a new one. The temporary file lies in the same folder, since a rename is
     atomic only within one file system; it keeps the suffix, since writers look at it.
-
-    Parameters
-    ----------
-    path : path-like
-        The file.
-
-    Examples
-    --------
-    >>> from adakern._utils.files import atomic_path
-    >>> import pathlib, tempfile
-    >>> target = pathlib.Path(tempfile.mkdtemp()) / "a" / "b.txt"
-    >>> with atomic_path(target) as path:
-    ...     _ = path.write_text("whole")
-    >>> target.read_text()
-    'whole'
     """
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -54,34 +39,13 @@ def _umask():
 
 
 def write_json(path, value):
-    """Write ``value`` as JSON, whole or not at all.
-
-    Parameters
-    ----------
-    path : path-like
-        The file.
-    value : object
-        What is written.
-    """
+    """Write ``value`` as JSON, whole or not at all."""
     with atomic_path(path) as temporary:
         temporary.write_text(json.dumps(value, indent=1, sort_keys=True) + "\n")
 
 
 def plain(value):
-    """A value as JSON and YAML can hold it; what they cannot becomes its text.
-
-    Parameters
-    ----------
-    value : object
-        What is written.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from adakern._utils.files import plain
-    >>> plain({1: np.float64(0.5), "kept": (np.arange(2), None)})
-    {'1': 0.5, 'kept': [[0, 1], None]}
-    """
+    """A value as JSON and YAML can hold it; what they cannot becomes its text."""
     if hasattr(value, "tolist"):  # of NumPy, without importing it
         value = value.tolist()
     if isinstance(value, dict):
@@ -94,13 +58,7 @@ def plain(value):
 
 
 def read_json(path):
-    """Read a JSON file; an error names the file.
-
-    Parameters
-    ----------
-    path : path-like
-        The file.
-    """
+    """Read a JSON file; an error names the file."""
     try:
         return json.loads(Path(path).read_text())
     except json.JSONDecodeError as error:

@@ -12,26 +12,6 @@ def require_memory(n_bytes, purpose, way_out):
 
     An operating system may grant memory that it does not have, so the machine's own
     memory is looked at too, where it can be.
-
-    Parameters
-    ----------
-    n_bytes : int
-    purpose : str
-        What needs them, the subject of the message.
-    way_out : str
-        What to do instead.
-
-    Raises
-    ------
-    MemoryError
-
-    Examples
-    --------
-    >>> from adakern._utils.memory import require_memory
-    >>> require_memory(10**18, "the Gram matrix", "use fewer rows")
-    Traceback (most recent call last):
-    ...
-    MemoryError: the Gram matrix needs 1000000000.0 GB, which this machine does not...
     """
     try:
         np.empty(n_bytes, dtype=np.uint8)

@@ -26,19 +26,7 @@ _MAPPING = Lock()
 
 
 def one_thread(kind=None):
-    """A context in which ``kind`` has one thread: "blas", "openmp", or both if None.
-
-    Parameters
-    ----------
-    kind : {"blas", "openmp"}, default=None
-        Which libraries; both when None.
-
-    Examples
-    --------
-    >>> from adakern._utils.threads import one_thread
-    >>> with one_thread("blas"):
-    ...     pass  # many small products
-    """
+    """A context in which ``kind`` has one thread: "blas", "openmp", or both if None."""
     return _libraries(os.getpid()).limit(limits=1, user_api=kind)
 
 
@@ -49,19 +37,6 @@ def one_blas_thread(size, largest=SMALL_SYSTEM):
     such step in microseconds and wait for each other, spinning, at its end; where
     another process has the processor of one of them, every step waits for the
     operating system to give it back, milliseconds later.
-
-    Parameters
-    ----------
-    size : int
-        Rows of the systems of the loop.
-    largest : int, default=SMALL_SYSTEM
-        Size up to which they are small.
-
-    Examples
-    --------
-    >>> from adakern._utils.threads import one_blas_thread
-    >>> with one_blas_thread(100):
-    ...     pass  # the loop
     """
     return nullcontext() if size > largest else one_thread("blas")
 
@@ -73,17 +48,6 @@ def one_scipy_thread(size):
     between NumPy's products and SciPy's factorisations, the waiting threads of one take
     the processor from the other: on two cores such fits took 2 to 7 times as long.
     Where both share one library, or the systems are large, nothing is changed.
-
-    Parameters
-    ----------
-    size : int
-        Rows of the systems that are factorised.
-
-    Examples
-    --------
-    >>> from adakern._utils.threads import one_scipy_thread
-    >>> with one_scipy_thread(100):
-    ...     pass  # the loop
     """
     if size > SMALL_SYSTEM:
         return nullcontext()
@@ -100,13 +64,6 @@ def blas_threads():
     """How many threads linear algebra has.
 
     What else can use several takes as many: whoever limits one limits all.
-
-    Examples
-    --------
-    >>> from adakern._utils.threads import blas_threads, one_thread
-    >>> with one_thread("blas"):
-    ...     blas_threads()
-    1
     """
     libraries = _libraries(os.getpid()).lib_controllers
     blas = [library for library in libraries if library.user_api == "blas"]
@@ -119,21 +76,6 @@ def map_in_threads(function, items):
     For functions that spend their time in NumPy outside linear algebra, whose loops let
     other threads run. Linear algebra has one thread meanwhile. While one such call is
     under way in this process, others do their items one after another.
-
-    Parameters
-    ----------
-    function : callable
-    items : list
-
-    Returns
-    -------
-    list
-
-    Examples
-    --------
-    >>> from adakern._utils.threads import map_in_threads
-    >>> map_in_threads(abs, [-1, 2])
-    [1, 2]
     """
     n_threads = blas_threads()
     # The limit is the whole process's. Of two that overlap, the second would find one

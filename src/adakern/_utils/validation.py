@@ -25,19 +25,6 @@ def validate_data(estimator, /, X="no_validation", y="no_validation", **options)
 
     A NumPy array comes back in row order, so that the sums of a fit, and with them its
     last digits, do not depend on how the memory of X is laid out.
-
-    Parameters
-    ----------
-    estimator : estimator
-    X, y, **options
-        As scikit-learn's function takes them.
-
-    Raises
-    ------
-    ValueError
-        As scikit-learn's; for values, or parameters of the estimator, whose powers
-        floating-point numbers cannot hold; for a precomputed kernel that is not
-        symmetric.
     """
     checked = sklearn.utils.validation.validate_data(
         estimator, X, y, **{"order": "C"} | options
@@ -107,25 +94,7 @@ def _check_symmetry(estimator, X):
 
 
 def encode_classes(estimator, y):
-    """The classes in their order, and the number of every row's class among them.
-
-    Parameters
-    ----------
-    estimator : estimator
-        Who asks; errors name it.
-    y : array-like of shape (n,)
-        Class labels.
-
-    Returns
-    -------
-    classes : ndarray of shape (n_classes,)
-    codes : ndarray of shape (n,)
-
-    Raises
-    ------
-    ValueError
-        If y is continuous or has one class only.
-    """
+    """The classes in their order, and the number of every row's class among them."""
     check_classification_targets(y)
     classes, codes = np.unique(y, return_inverse=True)
     if len(classes) < 2:
@@ -137,20 +106,7 @@ def encode_classes(estimator, y):
 
 
 def finite_answer(estimator, answer):
-    """The answer of a fitted estimator, if it is one.
-
-    Parameters
-    ----------
-    estimator : estimator
-        Its name is in the message.
-    answer : array
-        What it computed.
-
-    Raises
-    ------
-    ValueError
-        If it holds NaN or infinity.
-    """
+    """The answer of a fitted estimator, if it is one."""
     xp = array_namespace(answer)
     if not bool(xp.all(xp.isfinite(answer))):
         raise ValueError(

@@ -10,14 +10,7 @@ INNER = {"adakern", "sklearn", "joblib"}
 
 
 def warn_user(message, category=UserWarning):
-    """Warn at the nearest caller outside adakern, however deep the call is.
-
-    Parameters
-    ----------
-    message : str
-    category : type, default=UserWarning
-        Class of the warning.
-    """
+    """Warn at the nearest caller outside adakern, however deep the call is."""
     frame, level = sys._getframe(1), 2
     while frame and frame.f_globals.get("__name__", "").partition(".")[0] in INNER:
         frame, level = frame.f_back, level + 1

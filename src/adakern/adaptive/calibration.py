@@ -56,9 +56,9 @@ class Calibration:
 
         def objective(p):
             slope = np.exp(p[0])
-            log_chances = log_softmax(slope * scores + p[1:], axis=1)
-            value = -weights @ log_chances[hit]
-            slack = weights[:, None] * (np.exp(log_chances) - hit)
+            log_proba = log_softmax(slope * scores + p[1:], axis=1)
+            value = -weights @ log_proba[hit]
+            slack = weights[:, None] * (np.exp(log_proba) - hit)
             gradient = np.append(slope * np.sum(slack * scores), slack.sum(axis=0))
             off = p - start
             return value + ridge @ off**2 / 2, gradient + ridge * off
@@ -87,31 +87,31 @@ class Calibration:
         return log_softmax(self.slope_ * scores + self.shift_, axis=1)
 
 
-def mix(log_chances, weights):
+def mix(log_proba, weights):
     """Logarithm of the weighted mean of probabilities; members come first.
 
     Parameters
     ----------
-    log_chances : ndarray of shape (n_members, n, k)
+    log_proba : ndarray of shape (n_members, n, k)
         Logarithms of the members' probabilities.
     weights : ndarray of shape (n_members,)
         Of sum 1.
     """
     with np.errstate(divide="ignore"):
-        return logsumexp(log_chances + np.log(weights)[:, None, None], axis=0)
+        return logsumexp(log_proba + np.log(weights)[:, None, None], axis=0)
 
 
-def log_loss(log_chances, codes, weights):
+def log_loss(log_proba, codes, weights):
     """Weighted mean of minus the log probability of the class that came true.
 
     Parameters
     ----------
-    log_chances : ndarray of shape (n, k)
+    log_proba : ndarray of shape (n, k)
         Logarithms of probabilities.
     codes : ndarray of shape (n,)
         Number of the class of each row.
     weights : ndarray of shape (n,)
         Of the rows, positive.
     """
-    picked = log_chances[np.arange(len(codes)), codes]
+    picked = log_proba[np.arange(len(codes)), codes]
     return float(-np.average(picked, weights=weights))

@@ -1,4 +1,6 @@
-"""The adaptive classifier."""
+"""The adaptive classifier, and the blend of least log loss."""
+
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from sklearn.base import ClassifierMixin
@@ -6,17 +8,117 @@ from sklearn.metrics import accuracy_score
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight
 
-from adakern._utils.arrays import answer_like, computing_where, from_foreign
+from adakern._utils.arrays import answer_like, computing_where
 from adakern.adaptive.base import AdaptiveKernel
 from adakern.adaptive.calibration import Calibration, log_loss, mix
-from adakern.adaptive.weights import mixture_weights
+from adakern.adaptive.weights import drop_smallest, mixture_weights
 
 __all__ = ["AdaptiveKernelClassifier"]
 
 #: Evidence, in rows, that the members are equally good.
 PRIOR_ROWS = 10.0
+
+
+@dataclass
+class Mixture:
+    """The mixture of members' calibrated probabilities, calibrated once more.
+
+    The class frequencies where there are no members.
+    """
+
+    classify = True
+
+    weights: np.ndarray = field(default_factory=lambda: np.empty(0))
+    scores: list = field(default_factory=list)
+    calibrations: list = field(default_factory=list)
+    final: Calibration = None
+    log_prior: np.ndarray = None
+    classes: np.ndarray = None
+
+    def encode(self, y):
+        """Indicators (n, k) of the classes."""
+        return (y[:, None] == self.classes).astype(float)
+
+    def bounds(self, Y):
+        """Least and greatest value that members predict."""
+        return -np.inf, np.inf
+
+    def fit(self, values, slopes, table):
+        """The blend of least log loss of members that give these scores."""
+        codes, row_weights = table.Y.argmax(axis=1), table.weights
+        k = table.Y.shape[1]
+        # Laplace's rule: no class is impossible, the prior also where nothing is known.
+        counts = np.bincount(codes, row_weights, minlength=k)
+        log_prior = np.log((counts + 1 / k) / (counts.sum() + 1))
+        blend = replace(self, log_prior=log_prior)
+        mixed = np.tile(log_prior, (len(codes), 1))
+        if values:
+            calibrations = _calibrations(values, slopes, codes, row_weights)
+            log_proba = _log_proba(calibrations, values)
+            weights = drop_smallest(_weights(log_proba, codes, row_weights))
+            scores = _accuracies(log_proba, codes, row_weights)
+            blend = replace(
+                blend, weights=weights, scores=scores, calibrations=calibrations
+            )
+            mixed = mix(log_proba, weights)
+        return replace(blend, final=Calibration().fit(mixed, codes, row_weights))
+
+    def only(self, used):
+        """The blend of the members that are used."""
+        calibrations = [
+            c for c, counts in zip(self.calibrations, used, strict=True) if counts
+        ]
+        return replace(self, weights=self.weights[used], calibrations=calibrations)
+
+    def combine(self, values, X):
+        """Probabilities (n, k) for the rows X from the scores of each member."""
+        if len(values):
+            mixed = mix(_log_proba(self.calibrations, values), self.weights)
+        else:
+            mixed = np.tile(self.log_prior, (len(X), 1))
+        proba = np.exp(self.final.log_probabilities(mixed))
+        return proba / proba.sum(axis=1, keepdims=True)
+
+    def losses(self, predicted, Y):
+        """Log loss of each row."""
+        return -np.log(predicted[np.arange(len(Y)), Y.argmax(axis=1)])
+
+    def judge(self, values, slopes, table):
+        """The loss of a mixture of some members, and the accuracy of each."""
+        codes, row_weights = table.Y.argmax(axis=1), table.weights
+        calibrations = _calibrations(values, slopes, codes, row_weights)
+        log_proba = _log_proba(calibrations, values)
+
+        def loss_of(some):
+            weights = _weights(log_proba[some], codes, row_weights)
+            return log_loss(mix(log_proba[some], weights), codes, row_weights)
+
+        return loss_of, _accuracies(log_proba, codes, row_weights)
+
+
+def _calibrations(values, slopes, codes, row_weights):
+    return [
+        Calibration(slope).fit(scores, codes, row_weights)
+        for slope, scores in zip(slopes, values, strict=True)
+    ]
+
+
+def _log_proba(calibrations, values):
+    pairs = zip(calibrations, values, strict=True)
+    return np.array([c.log_probabilities(scores) for c, scores in pairs])
+
+
+def _weights(log_proba, codes, row_weights):
+    picked = log_proba[:, np.arange(len(codes)), codes]
+    return mixture_weights(np.exp(picked), row_weights, prior=PRIOR_ROWS)
+
+
+def _accuracies(log_proba, codes, row_weights):
+    return [
+        accuracy_score(codes, proba.argmax(axis=1), sample_weight=row_weights)
+        for proba in log_proba
+    ]
 
 
 class AdaptiveKernelClassifier(ClassifierMixin, AdaptiveKernel):
@@ -71,8 +173,8 @@ class AdaptiveKernelClassifier(ClassifierMixin, AdaptiveKernel):
     feature_importances_ : ndarray of shape (d,)
     equal_rows_ : EqualRows
         What targets of equal training rows say; ``prior_rows_`` is infinite if nothing.
-    fold_models_ : list
-        What was learned in each fold.
+    ensemble_ : Ensemble
+        The members that count, with their models of each fold and of all rows.
     n_features_in_ : int
     feature_names_in_ : ndarray of str
         Where X had names of type str.
@@ -87,8 +189,6 @@ class AdaptiveKernelClassifier(ClassifierMixin, AdaptiveKernel):
     >>> bool(model.oof_score_ > 0.93)
     True
     """
-
-    _classifies = True
 
     _parameter_constraints = {
         **AdaptiveKernel._parameter_constraints,
@@ -117,121 +217,32 @@ class AdaptiveKernelClassifier(ClassifierMixin, AdaptiveKernel):
         )
         self.class_weight = class_weight
 
-    def fit(self, X, y, sample_weight=None):
-        """Learn from a table.
-
-        Parameters
-        ----------
-        X : array-like or DataFrame of shape (n, d)
-            Numbers, words and gaps (None, NaN). On PyTorch tensors the kernel members
-            compute in PyTorch, on their device; all else is NumPy's. Answers are of the
-            kind of the rows that are asked about.
-        y : array-like of shape (n,)
-            Labels of two to some hundred classes. One class alone is predicted always.
-        sample_weight : array-like of shape (n,), default=None
-            A weight of 2 is a repeated row, a weight of 0 none.
-
-        Returns
-        -------
-        self
-        """
-        self._validate_params()
-        rows, y = self._validated(X, y)
+    def _unfitted_blend(self, y):
         check_classification_targets(y)
-        self.classes_, codes = np.unique(y, return_inverse=True)
-        sample_weight = from_foreign(sample_weight)
-        weights = _check_sample_weight(sample_weight, rows, dtype=np.float64)
-        class_weights = self._class_weights(y, weights)
-        with computing_where(X):
-            return self._fit(
-                rows, codes, weights, codes=codes, class_weights=class_weights
-            )
+        return Mixture(classes=np.unique(y))
 
-    def _class_weights(self, y, weights):
-        """Of each row; "balanced" counts a row as often as it weighs."""
+    def _row_weights(self, y, counts):
+        """Times those of classes; "balanced" counts a row as often as it weighs."""
         if self.class_weight != "balanced":
-            return compute_sample_weight(self.class_weight, y)
-        codes = np.searchsorted(self.classes_, y)
-        total = np.bincount(codes, weights, minlength=len(self.classes_))
+            return counts * compute_sample_weight(self.class_weight, y)
+        codes = np.unique(y, return_inverse=True)[1]
+        total = np.bincount(codes, counts)
         share = np.divide(
-            weights.sum(), total, out=np.zeros_like(total), where=total > 0
+            counts.sum(), total, out=np.zeros_like(total), where=total > 0
         )
-        return (share / np.count_nonzero(total))[codes]
+        return counts * (share / np.count_nonzero(total))[codes]
 
-    def _targets(self, codes):
-        return np.eye(len(self.classes_))[codes]
-
-    def _weigh(self, table, codes):
-        k, weights = table.Y.shape[1], table.weights
-        # Laplace's rule: no class is impossible, the prior also where nothing is known.
-        counts = np.bincount(codes, weights, minlength=k)
-        self._log_prior = np.log((counts + 1 / k) / (counts.sum() + 1))
-        self._calibrations = {
-            name: Calibration(self.fold_models_[0].models[name].slope).fit(
-                scores, codes, weights
-            )
-            for name, scores in self._oof.items()
-        }
-        log_chances = np.array(
-            [self._calibrations[n].log_probabilities(s) for n, s in self._oof.items()]
-        )
-        blend = np.empty(0)
-        if len(log_chances):
-            blend = _blend(log_chances, codes, weights)
-        accuracies = _accuracies(log_chances, codes, weights)
-        blend = self._set_members(blend, accuracies)
-        if len(log_chances):
-            mixed = mix(log_chances, blend)
-        else:
-            mixed = np.tile(self._log_prior, (len(codes), 1))
-        self._final = Calibration().fit(mixed, codes, weights)
-        mixed = self._final.log_probabilities(mixed)
-        self.oof_log_loss_ = log_loss(mixed, codes, weights)
-        self.oof_score_ = float(
-            accuracy_score(codes, mixed.argmax(axis=1), sample_weight=weights)
-        )
-        self._merged_oof = np.exp(mixed)
-
-    def _judged(self, models, values, Y, weights):
-        """The loss of a mixture of some members, and the accuracy of each."""
-        codes = Y.argmax(axis=1)
-        log_chances = np.array(
-            [
-                Calibration(model.slope).fit(s, codes, weights).log_probabilities(s)
-                for model, s in zip(models, values, strict=True)
-            ]
-        )
-
-        def loss_of(members):
-            blend = _blend(log_chances[members], codes, weights)
-            return log_loss(mix(log_chances[members], blend), codes, weights)
-
-        return loss_of, _accuracies(log_chances, codes, weights)
-
-    def _keep(self, table, codes, position, rng):
-        super()._keep(table, codes, position, rng)
+    def _set_out_of_fold(self, learned, blend):
+        table, position = learned.table, learned.position
+        proba, codes = learned.combine(blend, learned.members), table.Y.argmax(axis=1)
         used = position >= 0
-        self.oof_prediction_ = np.full((len(position), len(self.classes_)), np.nan)
-        self.oof_prediction_[used] = self._merged_oof[position[used]]
-        del self._merged_oof, self._position
-
-    def _losses(self, log_chances, codes):
-        return -log_chances[np.arange(len(codes)), codes]
-
-    def _fold_prediction(self, fold, X):
-        """Logarithms of the probabilities of one fold, shape (n, k)."""
-        return self._blended({name: fold.predict(name, X) for name in fold.models}, X)
-
-    def _blended(self, scores, X):
-        """Logarithm of the mixture of members' probabilities; the prior of none."""
-        if not scores:
-            return np.tile(self._log_prior, (len(X), 1))
-        log_chances = [
-            self._calibrations[name].log_probabilities(score)
-            for name, score in scores.items()
-        ]
-        blend = np.array([self.weights_[name] for name in scores])
-        return self._final.log_probabilities(mix(np.array(log_chances), blend))
+        self.classes_ = blend.classes
+        self.oof_prediction_ = np.full((len(position), proba.shape[1]), np.nan)
+        self.oof_prediction_[used] = proba[position[used]]
+        self.oof_log_loss_ = log_loss(np.log(proba), codes, table.weights)
+        self.oof_score_ = float(
+            accuracy_score(codes, proba.argmax(axis=1), sample_weight=table.weights)
+        )
 
     def predict_proba(self, X):
         """Calibrated probabilities of shape (n, n_classes) for the rows X (n, d).
@@ -240,15 +251,12 @@ class AdaptiveKernelClassifier(ClassifierMixin, AdaptiveKernel):
         ----------
         X : array-like or DataFrame of shape (n, d)
         """
-        return answer_like(self._chances(X), X)
+        return answer_like(self._proba(X), X)
 
-    def _chances(self, X):
+    def _proba(self, X):
         read = self._read(X)
         with computing_where(X):
-            scores = {name: self._scores(name, read) for name in self._used}
-        chances = np.exp(self._blended(scores, read))
-        chances /= chances.sum(axis=1, keepdims=True)
-        return self.equal_rows_.adjust(read, chances)
+            return self.ensemble_.predict(read)
 
     def predict(self, X):
         """The most probable class of each of the rows X (n, d).
@@ -257,18 +265,5 @@ class AdaptiveKernelClassifier(ClassifierMixin, AdaptiveKernel):
         ----------
         X : array-like or DataFrame of shape (n, d)
         """
-        codes = self._chances(X).argmax(axis=1)
+        codes = self._proba(X).argmax(axis=1)
         return answer_like(self.classes_[codes], X)
-
-
-def _blend(log_chances, codes, weights):
-    """Weights of the members' mixture."""
-    picked = log_chances[:, np.arange(len(codes)), codes]
-    return mixture_weights(np.exp(picked), weights, prior=PRIOR_ROWS)
-
-
-def _accuracies(log_chances, codes, weights):
-    return [
-        accuracy_score(codes, chances.argmax(axis=1), sample_weight=weights)
-        for chances in log_chances
-    ]

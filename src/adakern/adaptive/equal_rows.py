@@ -41,9 +41,11 @@ class EqualRows:
     --------
     >>> import numpy as np
     >>> from adakern.adaptive.equal_rows import EqualRows
+    >>> from adakern.adaptive.parts import Table
     >>> group = np.arange(20) // 2
     >>> X, Y = group[:, None] + 0.0, np.sin(9 * group)[:, None]
-    >>> equal = EqualRows().fit(X, Y, np.ones(20), group, np.zeros((20, 1)))
+    >>> table = Table(X, Y, np.ones(20), group, group, np.ones(20))
+    >>> equal = EqualRows().fit(table, np.zeros((20, 1)))
     >>> equal.prior_rows_
     0.01
     >>> equal.adjust(np.array([[0.5], [1.0]]), np.zeros((2, 1))).round(2)
@@ -51,26 +53,15 @@ class EqualRows:
            [0.41]])
     """
 
-    def fit(self, X, Y, counts, group, predicted):
-        """Learn what equal rows are worth.
+    prior_rows_ = np.inf
 
-        Parameters
-        ----------
-        X : ndarray of shape (m, d)
-            Rows; may hold NaN.
-        Y : ndarray of shape (m, k)
-        counts : ndarray of shape (m,)
-            How often each row occurs with that target; if these are no whole numbers
-            but weights, nothing is known of repetitions and the prior is infinite.
-        group : ndarray of shape (m,)
-            The same number for rows with the same features, rising from 0.
-        predicted : ndarray of shape (m, k)
-            By models that saw no row of the group.
+    def fit(self, table, predicted):
+        """Learn what equal rows are worth; no row's cell was seen by ``predicted``.
 
-        Returns
-        -------
-        self
+        If counts are no whole numbers but weights, nothing is known of repetitions and
+        the prior is infinite.
         """
+        X, Y, group, counts = table.X, table.Y, table.cell, table.counts
         n = np.bincount(group, counts)
         sums = np.array([np.bincount(group, counts * y) for y in Y.T]).T
         repeated = (n[group] > 1) & (counts % 1 == 0).all()
@@ -78,7 +69,6 @@ class EqualRows:
         gains = np.array([_gains(prior, sums, n, *data) for prior in PRIORS])
         totals = gains.sum(axis=1)
         best = totals.argmax()
-        self.prior_rows_ = np.inf
         if totals[best] > SURE * np.linalg.norm(gains[best]):
             self.prior_rows_ = float(PRIORS[best])
             first = np.unique(group, return_index=True)[1]
@@ -87,13 +77,7 @@ class EqualRows:
         return self
 
     def adjust(self, X, predicted):
-        """The predictions, those of rows that training holds replaced.
-
-        Parameters
-        ----------
-        X : ndarray of shape (n, d)
-        predicted : ndarray of shape (n, k)
-        """
+        """The predictions, those of rows that training holds replaced."""
         if np.isinf(self.prior_rows_):
             return predicted
         places = np.array([self._place.get(key, -1) for key in _keys(X)])

@@ -2,7 +2,28 @@
 
 import numpy as np
 
-__all__ = ["assign_folds", "merge_repetitions"]
+from adakern.adaptive.parts import Table
+
+__all__ = ["assign_folds", "make_table", "merge_repetitions"]
+
+
+def make_table(X, Y, weights, counts, n_folds, rng):
+    """The table of different rows in folds, and the place in it of each row of X."""
+    classify = Y.shape[1] > 1
+    y = Y.argmax(axis=1) if classify else Y[:, 0]
+    rows, total, position, group = merge_repetitions(X, y, weights)
+    n_folds = min(n_folds, group[-1] + 1)
+    fold = assign_folds(group, n_folds, rng, y[rows] if classify else None)
+    used = position >= 0
+    table = Table(
+        X[rows],
+        Y[rows],
+        total * len(total) / total.sum(),
+        fold,
+        group,
+        np.bincount(position[used], counts[used]),
+    )
+    return table, position
 
 
 def merge_repetitions(X, y, weights):

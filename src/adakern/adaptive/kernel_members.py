@@ -11,6 +11,7 @@ from adakern._utils.blocks import BLOCK_BYTES, row_blocks
 from adakern._utils.memory import require_memory
 from adakern._utils.threads import map_in_threads, one_blas_thread
 from adakern.adaptive.leave_one_out import leave_one_out, tune_scales
+from adakern.adaptive.parts import BaseMember, Fits, gather
 from adakern.kernels import gram_matrix, kernel_product
 from adakern.linalg import add_to_diagonal, factorised
 
@@ -27,7 +28,7 @@ PREDICTED_ROWS = 2000
 LARGER_RIDGES = 8
 
 
-class KernelRidgeMember:
+class KernelRidgeMember(BaseMember):
     """Kernel ridge regression with scales and ridge of least leave-one-out error.
 
     Equal rows become one row with their mean target and summed weight: no row is
@@ -50,6 +51,8 @@ class KernelRidgeMember:
         Rows of its last steps.
     fewest_rows : int, default=500
         Rows of its first steps.
+    fold_search : Search, default=None
+        How it looks for scales in a fold; as on all rows when None.
     random_state : int, RandomState instance or None, default=None
         Draws the rows of the search and the centres.
 
@@ -63,7 +66,6 @@ class KernelRidgeMember:
     intercept_ : ndarray of shape (k,)
     """
 
-    view = "kernel"
     refit = True
     slope = 5.0  # of a regression on indicators, with values in [0, 1]
 
@@ -76,6 +78,7 @@ class KernelRidgeMember:
         max_iter=10,
         most_rows=2000,
         fewest_rows=500,
+        fold_search=None,
         random_state=None,
     ):
         self.kernel = kernel
@@ -85,6 +88,7 @@ class KernelRidgeMember:
         self.max_iter = max_iter
         self.most_rows = most_rows
         self.fewest_rows = fewest_rows
+        self.fold_search = fold_search
         self.random_state = random_state
 
     def fit(self, X, Y, weights):
@@ -102,7 +106,8 @@ class KernelRidgeMember:
         self
         """
         if self.is_nystrom(len(X)):
-            return self.fit_folds(X, Y, weights, np.zeros(len(X), dtype=int))[-1]
+            fold = np.zeros(len(X), dtype=int)
+            return self.fit_nystrom_folds(X, Y, weights, fold)[-1]
         X, Y, weights, _ = merge_equal_rows(X, Y, weights)
         with one_blas_thread(len(X)):
             rng = check_random_state(self.random_state)
@@ -138,7 +143,40 @@ class KernelRidgeMember:
         )
         return Y, weights
 
-    def fit_folds(self, X, Y, weights, fold):
+    @property
+    def name(self):
+        """As in the list of all members."""
+        return self.kernel + "-ard" * self.per_feature
+
+    def found(self):
+        """Scales and ridge."""
+        return self.scales_, self.alpha_
+
+    def in_fold(self, whole, views, k):
+        """Itself for a fold: its search starts where one on all rows ended."""
+        search, member = self.fold_search, copy(self)
+        if search is None or whole is None:
+            return member
+        start = whole.found() if search.start == self.name else self.start
+        if start is not None:
+            start = views.whole.carry(start[0], views.folds[k]), start[1]
+        member.start, member.max_iter = start, search.max_iter
+        member.most_rows, member.fewest_rows = search.most_rows, search.fewest_rows
+        return member
+
+    def fit_folds(self, views, table, run):
+        """All folds in one pass where there are too many rows to be centres."""
+        if table.n_folds == 1 or not self.is_nystrom(len(table.X)):
+            return super().fit_folds(views, table, run)
+        X = views.whole.transform(table.X)
+        *models, whole = copy(self).fit_nystrom_folds(
+            X, table.Y, table.weights, table.fold
+        )
+        values = [m.predict(X[table.fold == k]) for k, m in enumerate(models)]
+        predicted = gather(values, table)
+        return Fits(models, predicted, predicted, whole)
+
+    def fit_nystrom_folds(self, X, Y, weights, fold):
         """The Nyström form without each fold, and without none, in one pass.
 
         Scales, ridge and centres are those of all rows; coefficients are of a fold.
@@ -202,7 +240,7 @@ class KernelRidgeMember:
                 self.alpha_ *= 10
         self.dual_coef_ = as_numpy(_solve(K, Y))
 
-    def left_out(self, X, Y, weights):
+    def predict_left_out(self, X, Y, weights):
         """What it would predict for each row if all others were known.
 
         Scales and ridge stay; coefficients are, in closed form, of all other rows. Rows

@@ -16,11 +16,12 @@ from sklearn.utils import check_random_state
 
 from adakern._utils.blocks import row_blocks
 from adakern._utils.threads import blas_threads, map_in_threads, one_thread
+from adakern.adaptive.parts import BaseMember
 
-__all__ = ["BoostingMember", "ConstantMember", "ForestMember", "LinearMember"]
+__all__ = ["BoostingMember", "ForestMember", "LinearMember"]
 
-#: HistGradientBoosting treats a column as one of words up to so many of them.
-MAX_WORDS = 255
+#: HistGradientBoosting treats a column as categorical up to so many categories.
+MAX_CATEGORIES = 255
 
 #: Where there are more rows a third of the trees do, and each of a random forest, which
 #: takes longer to grow than an extremely randomised one, draws so many.
@@ -38,45 +39,7 @@ ROWS_FOR_BOOSTING_THREADS = 50_000
 MAX_BOOSTED_TREES = 1500
 
 
-class ConstantMember:
-    """The mean target, where there is nothing to learn from.
-
-    Parameters
-    ----------
-    instead_of : member
-        Whose place it takes.
-    """
-
-    def __init__(self, instead_of):
-        self.view, self.slope = instead_of.view, instead_of.slope
-
-    def fit(self, X, Y, weights):
-        """Learn from X (n, d), Y (n, k) and positive weights (n,).
-
-        Parameters
-        ----------
-        X : array of shape (n, d)
-            Rows.
-        Y : ndarray of shape (n, k)
-            Targets, or indicators of the classes.
-        weights : ndarray of shape (n,)
-            Of the rows, positive.
-        """
-        self.mean_ = np.average(Y, axis=0, weights=weights)
-        return self
-
-    def predict(self, X):
-        """Values of shape (n, k).
-
-        Parameters
-        ----------
-        X : array of shape (n, d)
-            Rows.
-        """
-        return np.tile(self.mean_, (len(X), 1))
-
-
-class LinearMember:
+class LinearMember(BaseMember):
     """Ridge regression with closed-form leave-one-out, or logistic regression.
 
     Parameters
@@ -85,9 +48,7 @@ class LinearMember:
         Whether the targets are indicators of classes.
     """
 
-    view = "kernel"
     refit = True
-    slope = 1.0  # of logarithms of probabilities
 
     def __init__(self, classify):
         self.classify = classify
@@ -137,7 +98,7 @@ class LinearMember:
         return (X - self.centre_) @ self.coef_ + self.intercept_
 
 
-class ForestMember:
+class ForestMember(BaseMember):
     """Random forest or extra trees.
 
     Parameters
@@ -153,8 +114,6 @@ class ForestMember:
     """
 
     view = "tree"
-    refit = False
-    slope = 1.0
 
     def __init__(self, classify, extra, n_trees=60, random_state=None):
         self.classify = classify
@@ -213,28 +172,26 @@ class ForestMember:
     def _predict_block(self, X):
         if not self.classify:
             return self.model_.predict(X)[:, None]
-        chances = _all_classes(self.model_, X, self.n_classes_)
-        return _log((chances * self.n_trees_ + 0.5) / (self.n_trees_ + 1))
+        probabilities = _all_classes(self.model_, X, self.n_classes_)
+        return _log((probabilities * self.n_trees_ + 0.5) / (self.n_trees_ + 1))
 
 
-class BoostingMember:
-    """Gradient boosting on binned features, words by their own splits.
+class BoostingMember(BaseMember):
+    """Gradient boosting on binned features, categories by splits of their own.
 
     Parameters
     ----------
     classify : bool
-    is_words : ndarray of bool, shape (d,)
-        Columns that hold codes of words.
+    is_categorical : ndarray of bool, shape (d,)
+        Columns that hold codes of categories.
     random_state : int, RandomState instance or None, default=None
     """
 
     view = "tree"
-    refit = False
-    slope = 1.0
 
-    def __init__(self, classify, is_words, random_state=None):
+    def __init__(self, classify, is_categorical, random_state=None):
         self.classify = classify
-        self.is_words = is_words
+        self.is_categorical = is_categorical
         self.random_state = random_state
 
     def fit(self, X, Y, weights):
@@ -249,7 +206,7 @@ class BoostingMember:
         weights : ndarray of shape (n,)
             Of the rows, positive.
         """
-        few = np.array([len(np.unique(column)) < MAX_WORDS for column in X.T])
+        few = np.array([len(np.unique(column)) < MAX_CATEGORIES for column in X.T])
         n_rounds = 150 if len(X) < 2000 else 300
         target = Y[:, 0]
         if self.classify:
@@ -270,7 +227,7 @@ class BoostingMember:
             min_samples_leaf=min(8 if len(X) < 2000 else 20, max(1, len(X) // 10)),
             l2_regularization=1.0,
             early_stopping=False,
-            categorical_features=self.is_words & few,
+            categorical_features=self.is_categorical & few,
             random_state=rng.randint(2**31 - 1),
         )
         # Weights cost scikit-learn a sort for every edge of every bin, equal ones too.
@@ -297,10 +254,10 @@ class BoostingMember:
 
 def _all_classes(model, X, n_classes):
     """Probabilities with a column of zeros for each class the model never saw."""
-    chances = np.zeros((len(X), n_classes))
-    chances[:, model.classes_] = model.predict_proba(X)
-    return chances
+    probabilities = np.zeros((len(X), n_classes))
+    probabilities[:, model.classes_] = model.predict_proba(X)
+    return probabilities
 
 
-def _log(chances):
-    return np.log(np.maximum(chances, 1e-6))
+def _log(probabilities):
+    return np.log(np.maximum(probabilities, 1e-6))

@@ -1,10 +1,18 @@
-"""What a fit works on and leaves behind: rows, folds, the table of its members."""
+"""What a fit is made of: the table, how folds see it, and the protocol of members."""
 
-from dataclasses import dataclass, field
+from copy import copy
+from dataclasses import dataclass
 
 import numpy as np
+from joblib import delayed
 
-__all__ = ["Fold", "Member", "MemberTable", "Table"]
+from adakern._utils.arrays import computing_where, placed
+
+__all__ = ["BaseMember", "Fits", "FittedMember", "Member", "MemberTable", "Table"]
+
+#: From so many rows on four fifths of the rows predict nearly as well as all, and
+#: members are weighed by what they predict without a whole fold.
+ENOUGH_ROWS = 1000
 
 
 @dataclass
@@ -40,47 +48,180 @@ class MemberTable(list):
 
 @dataclass
 class Table:
-    """The rows that a model learns from, each different one once.
+    """Rows X (n, d), targets or class indicators Y (n, k), weights and folds (n,).
 
-    Attributes
-    ----------
-    X : ndarray of shape (n, d)
-        Numbers and codes of words.
-    Y : ndarray of shape (n, k)
-        Targets, or indicators of classes.
-    weights : ndarray of shape (n,)
-    fold : ndarray of shape (n,)
+    Rows of fold -1 are never left out. ``cell`` is the same number for rows with the
+    same features, ``counts`` how often each occurs with its target.
     """
 
     X: np.ndarray
     Y: np.ndarray
     weights: np.ndarray
     fold: np.ndarray
+    cell: np.ndarray
+    counts: np.ndarray
 
     @property
     def n_folds(self):
         """Number of folds, 1 if there are too few rows to leave any out."""
         return int(self.fold.max()) + 1
 
+    def take(self, rows):
+        """The table of these rows."""
+        return Table(*(values[rows] for values in vars(self).values()))
+
+    @property
+    def left_out(self):
+        """The rows that are in a fold, in order."""
+        return self.take(self.fold >= 0)
+
 
 @dataclass
-class Fold:
-    """What was learned without the rows of one fold; values stay within bounds."""
+class Views:
+    """How rows are seen for a model of all of them, and of all but those of a fold."""
 
-    views: dict
+    whole: object
+    folds: list
+
+
+@dataclass
+class Fits:
+    """A member fitted without each fold, and what it predicts for the rows left out.
+
+    ``predicted`` (n, k) is by the models of the folds, ``left_out`` as if all rows but
+    the one predicted were known, where that has a closed form. ``whole`` is fitted to
+    all rows; where it is None, the mean of ``models`` predicts.
+    """
+
+    models: list
+    predicted: np.ndarray
+    left_out: np.ndarray
+    whole: object = None
+
+
+@dataclass
+class FittedMember:
+    """The fits of one member with what they need to predict; values stay in bounds."""
+
+    name: str
+    views: Views
+    fits: Fits
     bounds: tuple
-    models: dict = field(default_factory=dict)
+    slope: float
+    seconds: float
 
-    def predict(self, name, X):
-        """Values (n, k) that the member ``name`` predicts for the read rows X.
+    def predict(self, X):
+        """Values (n, k) for read rows: refitted to all rows, or the mean over folds."""
+        if self.fits.whole is not None:
+            return self._values(self.fits.whole, self.views.whole, X)
+        folds = range(len(self.fits.models))
+        return np.mean([self.predict_without(k, X) for k in folds], axis=0)
 
-        Parameters
-        ----------
-        name : str
-            Of the member.
-        X : array of shape (n, d)
-            Rows.
-        """
-        model = self.models[name]
-        values = model.predict(self.views[model.view].transform(X))
-        return np.clip(values, *self.bounds)
+    def predict_without(self, k, X):
+        """Values (n, k) of the model that did not learn from fold k."""
+        return self._values(self.fits.models[k], self.views.folds[k], X)
+
+    def _values(self, model, view, X):
+        return np.clip(model.predict(view.transform(X)), *self.bounds)
+
+
+class BaseMember:
+    """The protocol of members, and how they are fitted in folds unless they say else.
+
+    A member has ``fit(X, Y, weights)`` and ``predict(X)`` of shape (n, k).
+    """
+
+    #: Which view of the rows it learns from, "kernel" or "tree".
+    view = "kernel"
+
+    #: Whether it predicts refitted to all rows instead of by the mean over folds.
+    refit = False
+
+    #: Where the slope of its calibration starts; 1 for logarithms of probabilities.
+    slope = 1.0
+
+    def found(self):
+        """What its search found, from where others may start; None if nothing."""
+
+    def in_fold(self, whole, views, k):
+        """Itself, unfitted, for the rows outside of fold k; ``whole`` is of all."""
+        return copy(self)
+
+    def predict_left_out(self, X, Y, weights):
+        """Values (n, k) as if all rows but each were known; None: no closed form."""
+
+    def fit_folds(self, views, table, run):
+        """Its :class:`Fits`, or None if ``run`` does not run all tasks in time."""
+        whole = None
+        if self.refit and table.n_folds > 1:
+            X = views.whole.transform(table.X)
+            whole = fit_or_mean(copy(self), X, table.Y, table.weights)
+        place = placed(np.empty(0))
+        results = run(
+            [
+                delayed(_fit_fold)(
+                    self.in_fold(whole, views, k), views.folds[k], table, k, place
+                )
+                for k in range(table.n_folds)
+            ]
+        )
+        if results is None:
+            return None
+        models, *values = zip(*results, strict=True)
+        predicted, left_out = (gather(parts, table) for parts in values)
+        return Fits(list(models), predicted, left_out, whole)
+
+
+def gather(parts, table):
+    """Values for the rows of each fold as one array, rows of no fold left out."""
+    values = np.empty(table.Y.shape)
+    for k, part in enumerate(parts):
+        values[table.fold == k] = part
+    return values[table.fold >= 0]
+
+
+class ConstantMember(BaseMember):
+    """The mean target, where there is nothing to learn from."""
+
+    def fit(self, X, Y, weights):
+        """Learn from Y (n, k) and positive weights (n,)."""
+        self.mean_ = np.average(Y, axis=0, weights=weights)
+        return self
+
+    def predict(self, X):
+        """Values of shape (n, k)."""
+        return np.tile(self.mean_, (len(X), 1))
+
+
+def varies(A):
+    """Whether any column of A holds two different values; a missing value is one."""
+    first = A[:1]
+    same = (first == A) | (np.isnan(first) & np.isnan(A))
+    return not same.all()
+
+
+def fit_or_mean(member, X, Y, weights):
+    """The member, or the mean where there is nothing to learn from, fitted."""
+    member = member if varies(X) and varies(Y) else ConstantMember()
+    return member.fit(X, Y, weights)
+
+
+def _fit_fold(member, view, table, k, place):
+    """The member without the rows of fold k, and two predictions for them.
+
+    The second is as if it knew all other rows: members that are refitted would count
+    for too little by what four fifths of few rows without noise predict. A worker
+    process knows by ``place`` alone where kernels are computed.
+    """
+    left_out = table.fold == k
+    train, X = ~left_out, view.transform(table.X)
+    with computing_where(place):
+        member = fit_or_mean(member, X[train], table.Y[train], table.weights[train])
+        predicted = values = member.predict(X[left_out])
+        if table.n_folds > 1 and len(X) < ENOUGH_ROWS:
+            try:
+                of_all = member.predict_left_out(X, table.Y, table.weights)
+            except np.linalg.LinAlgError:  # the ridge is too small for all rows
+                of_all = None
+            values = predicted if of_all is None else of_all[left_out]
+    return member, predicted, values

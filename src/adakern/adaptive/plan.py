@@ -3,6 +3,8 @@
 from functools import partial
 from typing import NamedTuple
 
+import numpy as np
+
 from adakern.adaptive.kernel_members import FULL_FACTOR, KernelRidgeMember
 from adakern.adaptive.leave_one_out import (
     EVALUATIONS,
@@ -10,15 +12,14 @@ from adakern.adaptive.leave_one_out import (
     rows_of_search,
 )
 from adakern.adaptive.other_members import BoostingMember, ForestMember, LinearMember
+from adakern.adaptive.parts import ENOUGH_ROWS
 
 __all__ = [
-    "ENOUGH_ROWS",
     "MEMBERS",
     "Search",
+    "Settings",
     "default_members",
     "make_member",
-    "race_search",
-    "search_after_race",
     "search_of",
     "seconds",
 ]
@@ -46,10 +47,6 @@ MANY_ROWS = 4000
 #: From so many rows a column on, scales per feature of all rows are where those of a
 #: fold start: what they know of the rows left out is then little.
 ROWS_PER_SCALE = 100
-
-#: From so many rows on, scales that a fold starts from are also where they end, and
-#: four fifths of the rows predict nearly as well as all.
-ENOUGH_ROWS = 1000
 
 #: Quasi-Newton evaluations for scales per feature; and in a fold, for one scale and for
 #: scales per feature, starting from scales of the same member on all rows.
@@ -131,64 +128,56 @@ def search_of(name, n, d, in_fold):
     return Search(tied, steps, MOST_ROWS_IN_FOLD if in_fold else MOST_ROWS)
 
 
-def race_search(name):
-    """The search of a kernel member in a race: without its most expensive round.
-
-    Parameters
-    ----------
-    name : str
-        Of the member.
-    """
+def screening_search(name):
+    """The search of a kernel member in a screening, without the dearest round."""
     return Search(name, EVALUATIONS_PER_FEATURE, MOST_ROWS_IN_FOLD)
 
 
-def search_after_race(name):
-    """The round that a race left out.
-
-    Parameters
-    ----------
-    name : str
-        Of the member.
-    """
+def search_after_screening(name):
+    """The round that a screening left out."""
     return Search(name, EVALUATIONS, MOST_ROWS, fewest_rows=MOST_ROWS)
 
 
-def make_member(
-    name, *, classify, is_words, max_support, random_state, search=None, start=None
-):
-    """An unfitted member of that name.
+class Settings(NamedTuple):
+    """What all members of a fit are made with; a seed for each name."""
 
-    Parameters
-    ----------
-    name : str
-        One of ``MEMBERS``.
-    classify : bool
-    is_words : ndarray of bool, shape (d,)
-    max_support : int
-    random_state : int
-    search : Search, default=None
-        How a kernel member looks for its scales.
-    start : pair of scales and ridge, default=None
-        Where it starts; on a grid when None.
+    classify: bool
+    is_categorical: np.ndarray
+    max_support: int
+    seeds: dict
+
+
+def make_member(name, settings, n, d, found, *, screening=False):
+    """An unfitted member for n rows and d columns.
+
+    ``found`` holds, by name, what searches of other members on all rows found, or one
+    of its own in a screening.
     """
+    classify, seed = settings.classify, settings.seeds[name]
     kernel = name.removesuffix("-ard")
     if kernel in KERNELS:
+        search = search_of(name, n, d, in_fold=False)
+        if screening:
+            search = screening_search(name)
+        elif name in found:
+            search = search_after_screening(name)
         return KernelRidgeMember(
             kernel,
-            start=start,
+            start=found.get(search.start),
             per_feature=name != kernel,
             max_iter=search.max_iter,
             most_rows=search.most_rows,
             fewest_rows=search.fewest_rows,
-            max_support=max_support,
-            random_state=random_state,
+            fold_search=search_of(name, n, d, in_fold=True),
+            max_support=settings.max_support,
+            random_state=seed,
         )
     others = {
         "linear": LinearMember,
-        "forest": partial(ForestMember, extra=False, random_state=random_state),
-        "extra-trees": partial(ForestMember, extra=True, random_state=random_state),
+        "forest": partial(ForestMember, extra=False, random_state=seed),
+        "extra-trees": partial(ForestMember, extra=True, random_state=seed),
         "boosting": partial(
-            BoostingMember, is_words=is_words, random_state=random_state
+            BoostingMember, is_categorical=settings.is_categorical, random_state=seed
         ),
     }
     return others[name](classify)

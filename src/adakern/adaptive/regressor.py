@@ -1,5 +1,6 @@
-"""The adaptive regressor."""
+"""The adaptive regressor, and the blend of least squared error."""
 
+from dataclasses import dataclass, field, replace
 from numbers import Real
 
 import numpy as np
@@ -8,15 +9,88 @@ from sklearn.metrics import r2_score
 from sklearn.utils._param_validation import Interval, validate_parameter_constraints
 from sklearn.utils.validation import check_is_fitted
 
-from adakern._utils.arrays import answer_like, computing_where, from_foreign
+from adakern._utils.arrays import answer_like, computing_where
 from adakern.adaptive.base import AdaptiveKernel
 from adakern.adaptive.intervals import cv_plus
-from adakern.adaptive.weights import squared_error_weights, without_outlying
+from adakern.adaptive.weights import (
+    drop_smallest,
+    squared_error_weights,
+    without_outlying,
+)
 
 __all__ = ["AdaptiveKernelRegressor"]
 
 #: Evidence, in rows, that the members are as good as they seem one by one.
 PRIOR_ROWS = 30.0
+
+#: How far predictions go beyond the range of the training targets, as a part of it:
+#: away from the rows a kernel of small ridge, or a line, would go anywhere.
+MARGIN = 0.5
+
+
+@dataclass
+class WeightedMean:
+    """The weighted mean of members; the mean target where there are none."""
+
+    classify = False
+
+    weights: np.ndarray = field(default_factory=lambda: np.empty(0))
+    scores: list = field(default_factory=list)
+    mean: float = 0.0
+    unit: float = 1.0
+
+    def encode(self, y):
+        """Targets (n, 1) in units of the fit."""
+        return y[:, None] / self.unit
+
+    def bounds(self, Y):
+        """Least and greatest value that members predict."""
+        margin = MARGIN * np.ptp(Y)
+        return Y.min() - margin, Y.max() + margin
+
+    def fit(self, values, slopes, table):
+        """The blend of least squared error of members that predict these values."""
+        y, row_weights = table.Y[:, 0], table.weights
+        mean = float(np.average(y, weights=row_weights))
+        if not values:
+            return replace(self, mean=mean)
+        predictions = np.array(values)[:, :, 0]
+        weights = squared_error_weights(predictions, y, row_weights, prior=PRIOR_ROWS)
+        scores = _scores(predictions, y, row_weights)
+        return replace(self, weights=drop_smallest(weights), scores=scores, mean=mean)
+
+    def only(self, used):
+        """The blend of the members that are used."""
+        return replace(self, weights=self.weights[used])
+
+    def combine(self, values, X):
+        """Predictions (n, 1) for the rows X from those of each member."""
+        total = np.zeros((len(X), 1))
+        for weight, value in zip(self.weights, values, strict=True):
+            total += weight * value
+        return total if len(values) else total + self.mean
+
+    def losses(self, predicted, Y):
+        """Squared error of each row."""
+        return ((predicted - Y) ** 2)[:, 0]
+
+    def judge(self, values, slopes, table):
+        """The loss of a blend of some members, and the R² of each."""
+        y, row_weights = table.Y[:, 0], table.weights
+        predictions = np.array(values)[:, :, 0]
+        errors = without_outlying(np.sqrt(row_weights) * (predictions - y))
+
+        def loss_of(some):
+            weights = squared_error_weights(
+                errors[some], np.zeros_like(y), prior=PRIOR_ROWS
+            )
+            return np.mean((weights @ errors[some]) ** 2)
+
+        return loss_of, _scores(predictions, y, row_weights)
+
+
+def _scores(predictions, y, weights):
+    return [r2_score(y, p, sample_weight=weights) for p in predictions]
 
 
 class AdaptiveKernelRegressor(RegressorMixin, AdaptiveKernel):
@@ -68,10 +142,8 @@ class AdaptiveKernelRegressor(RegressorMixin, AdaptiveKernel):
     feature_importances_ : ndarray of shape (d,)
     equal_rows_ : EqualRows
         What targets of equal training rows say; ``prior_rows_`` is infinite if nothing.
-    fold_models_ : list
-        What was learned in each fold.
-    refit_ : object
-        The members refitted on all rows.
+    ensemble_ : Ensemble
+        The members that count, with their models of each fold and of all rows.
     n_features_in_ : int
     feature_names_in_ : ndarray of str
         Where X had names of type str.
@@ -102,93 +174,26 @@ class AdaptiveKernelRegressor(RegressorMixin, AdaptiveKernel):
     True
     """
 
-    _classifies = False
+    _y_numeric = True
 
-    def fit(self, X, y, sample_weight=None):
-        """Learn from a table.
-
-        Parameters
-        ----------
-        X : array-like or DataFrame of shape (n, d)
-            Numbers, words and gaps (None, NaN). On PyTorch tensors the kernel members
-            compute in PyTorch, on their device; all else is NumPy's. Answers are of the
-            kind of the rows that are asked about.
-        y : array-like of shape (n,)
-        sample_weight : array-like of shape (n,), default=None
-            A weight of 2 is a repeated row, a weight of 0 none.
-
-        Returns
-        -------
-        self
-        """
-        self._validate_params()
-        rows, y = self._validated(X, y, y_numeric=True)
-        y = np.asarray(y, dtype=np.float64)
+    def _unfitted_blend(self, y):
         # A power of two changes no digit, and lets targets of 1e300 be squared.
         _, exponent = np.frexp(np.abs(y).max())
-        self._unit = float(np.ldexp(1.0, int(exponent)))
-        y = y / self._unit
-        with computing_where(X):
-            self._fit(rows, y, from_foreign(sample_weight))
-        self.oof_prediction_ = self.oof_prediction_ * self._unit
-        return self
+        return WeightedMean(unit=float(np.ldexp(1.0, int(exponent))))
 
-    def _targets(self, y):
-        return y[:, None]
-
-    def _weigh(self, table, y):
-        self.intercept_ = float(np.average(y, weights=table.weights))
-        predictions = np.array([oof[:, 0] for oof in self._oof.values()])
-        scores = [r2_score(y, p, sample_weight=table.weights) for p in predictions]
-        weights = np.empty(0)
-        if len(predictions):
-            weights = squared_error_weights(
-                predictions, y, table.weights, prior=PRIOR_ROWS
-            )
-        self._set_members(weights, scores)
-        self._merged_oof = oof = self._blended(self._oof, y)
-        self._residuals = np.abs(y - self._blended(self._of_folds, y))
-        self._fold_of_row = table.fold
-        self.oof_score_ = (
-            float(r2_score(y, oof, sample_weight=table.weights))
-            if len(y) > 1
-            else np.nan
-        )
-
-    def _judged(self, models, values, Y, weights):
-        """The loss of a blend of some members, and the R² of each."""
-        y, predictions = Y[:, 0], values[:, :, 0]
-        errors = without_outlying(np.sqrt(weights) * (predictions - y))
-
-        def loss_of(members):
-            some = errors[members]
-            blend = squared_error_weights(some, np.zeros_like(y), prior=PRIOR_ROWS)
-            return np.mean((blend @ some) ** 2)
-
-        return loss_of, [r2_score(y, p, sample_weight=weights) for p in predictions]
-
-    def _keep(self, table, y, position, rng):
-        super()._keep(table, y, position, rng)
-        used = position >= 0
+    def _set_out_of_fold(self, learned, blend):
+        table, position = learned.table, learned.position
+        predicted = learned.combine(blend, learned.members)[:, 0]
+        of_folds = learned.combine(blend, learned.members, "predicted")[:, 0]
+        used, at, y = position >= 0, position[position >= 0], table.Y[:, 0]
         self.oof_prediction_ = np.full(len(position), np.nan)
-        self.oof_prediction_[used] = self._merged_oof[position[used]]
-        self._residuals = self._residuals[position[used]]
-        self._fold_of_row = self._fold_of_row[position[used]]
-        del self._merged_oof, self._position
-
-    def _losses(self, predicted, y):
-        return (predicted - y) ** 2
-
-    def _fold_prediction(self, fold, X):
-        """What the members of one fold predict together, in units of the fit."""
-        return self._blended({name: fold.predict(name, X) for name in fold.models}, X)
-
-    def _blended(self, values, X):
-        """Weighted mean of members' values (n, 1); the training mean of none."""
-        total = np.zeros(len(X))
-        for name, value in values.items():
-            total += self.weights_[name] * value[:, 0]
-        return total if values else total + self.intercept_
+        self.oof_prediction_[used] = blend.unit * predicted[at]
+        self.oof_score_ = np.nan
+        if len(y) > 1:
+            score = r2_score(y, predicted, sample_weight=table.weights)
+            self.oof_score_ = float(score)
+        self._residuals = np.abs(y - of_folds)[at]
+        self._fold_of_row = table.fold[at]
 
     def predict(self, X):
         """Predictions of shape (n,) for the rows X (n, d).
@@ -199,12 +204,8 @@ class AdaptiveKernelRegressor(RegressorMixin, AdaptiveKernel):
         """
         read = self._read(X)
         with computing_where(X):
-            values = {name: self._scores(name, read) for name in self._used}
-        predicted = self._adjusted(read, self._blended(values, read))
-        return answer_like(predicted * self._unit, X)
-
-    def _adjusted(self, read, predicted):
-        return self.equal_rows_.adjust(read, predicted[:, None])[:, 0]
+            predicted = self.ensemble_.predict(read)[:, 0]
+        return answer_like(predicted * self.ensemble_.blend.unit, X)
 
     def predict_interval(self, X, coverage=0.9):
         """Intervals that hold new targets with a given probability.
@@ -231,11 +232,11 @@ class AdaptiveKernelRegressor(RegressorMixin, AdaptiveKernel):
         )
         read = self._read(X)
         with computing_where(X):
-            predictions = np.array(
-                [
-                    self._adjusted(read, self._fold_prediction(fold, read))
-                    for fold in self.fold_models_
-                ]
-            )
-        bounds = cv_plus(predictions, self._residuals, self._fold_of_row, coverage)
-        return answer_like(bounds * self._unit, X)
+            predictions = [
+                self.ensemble_.predict_without(k, read)[:, 0]
+                for k in range(self._fold_of_row.max() + 1)
+            ]
+        bounds = cv_plus(
+            np.array(predictions), self._residuals, self._fold_of_row, coverage
+        )
+        return answer_like(bounds * self.ensemble_.blend.unit, X)

@@ -33,7 +33,7 @@ class TableReader:
 
     Attributes
     ----------
-    words_ : list
+    categories_ : list
         For each column None (numbers) or the dictionary from word to code.
 
     Examples
@@ -54,19 +54,21 @@ class TableReader:
         X : array of shape (n, d)
             Rows.
         """
-        self.words_ = [None] * X.shape[1]
+        self.categories_ = [None] * X.shape[1]
         if X.dtype.kind in "OSU":
             for j in range(X.shape[1]):
                 column, missing = _without_gaps(X[:, j])
                 if _as_numbers(column, missing) is None:
                     words = sorted({str(value) for value in column[~missing]})
-                    self.words_[j] = {word: code for code, word in enumerate(words)}
+                    self.categories_[j] = {
+                        word: code for code, word in enumerate(words)
+                    }
         return self
 
     @property
-    def is_words(self):
+    def is_categorical(self):
         """Which columns hold words, boolean of shape (d,)."""
-        return np.array([words is not None for words in self.words_], dtype=bool)
+        return np.array([words is not None for words in self.categories_], dtype=bool)
 
     def transform(self, X):
         """X (n, d) as float64: numbers, codes of words, NaN for gaps and new words.
@@ -81,10 +83,10 @@ class TableReader:
         UserWarning
             Where a column of numbers holds words that it did not hold in training.
         """
-        if X.dtype.kind not in "OSU" and not any(self.is_words):
+        if X.dtype.kind not in "OSU" and not any(self.is_categorical):
             return np.asarray(X, dtype=np.float64)
         table = np.full(X.shape, np.nan)
-        for j, words in enumerate(self.words_):
+        for j, words in enumerate(self.categories_):
             column, missing = _without_gaps(X[:, j])
             if words is None:
                 table[:, j] = self._numbers(column, missing, j)
@@ -174,7 +176,7 @@ class KernelView:
 
     Parameters
     ----------
-    is_words : ndarray of bool, shape (d,)
+    is_categorical : ndarray of bool, shape (d,)
 
     Examples
     --------
@@ -185,8 +187,8 @@ class KernelView:
     (3, 2)
     """
 
-    def __init__(self, is_words):
-        self.is_words = is_words
+    def __init__(self, is_categorical):
+        self.is_categorical = is_categorical
 
     def fit(self, X):
         """Learn scales and words of the rows X (n, d).
@@ -196,10 +198,10 @@ class KernelView:
         X : array of shape (n, d)
             Rows.
         """
-        numbers = X[:, ~self.is_words]
+        numbers = X[:, ~self.is_categorical]
         self.centre_, self.scale_ = _centre_and_scale(numbers)
         self.has_gaps_ = np.isnan(numbers).any(axis=0)
-        self.levels_ = [_frequent(column) for column in X[:, self.is_words].T]
+        self.levels_ = [_frequent(column) for column in X[:, self.is_categorical].T]
         self.kept_ = slice(None)
         self.kept_ = _distinct_columns(self.transform(X))
         self.columns_ = [self._all_columns()[i] for i in self.kept_]
@@ -207,7 +209,10 @@ class KernelView:
 
     def _all_columns(self):
         """What the columns are, before some are left out: (feature, level or kind)."""
-        numbers, words = np.flatnonzero(~self.is_words), np.flatnonzero(self.is_words)
+        numbers, words = (
+            np.flatnonzero(~self.is_categorical),
+            np.flatnonzero(self.is_categorical),
+        )
         columns = [(j, "number") for j in numbers]
         columns += [(j, "gap") for j in numbers[self.has_gaps_]]
         for j, levels in zip(words, self.levels_, strict=True):
@@ -236,7 +241,7 @@ class KernelView:
         X : array of shape (n, d)
             Rows.
         """
-        numbers = X[:, ~self.is_words]
+        numbers = X[:, ~self.is_categorical]
         # Halved first: the difference of two numbers of 1e308 would overflow.
         with np.errstate(over="ignore"):  # a scale of 1e-300
             z = (numbers / 2 - self.centre_ / 2) / (self.scale_ / 2)
@@ -245,7 +250,9 @@ class KernelView:
         z = np.clip(z, -TAIL, TAIL) + np.sign(z) * np.log1p(beyond)
         gaps = np.isnan(numbers)
         parts = [np.where(gaps, 0.0, z), INDICATOR_SCALE * gaps[:, self.has_gaps_]]
-        for column, levels in zip(X[:, self.is_words].T, self.levels_, strict=True):
+        for column, levels in zip(
+            X[:, self.is_categorical].T, self.levels_, strict=True
+        ):
             same = column[:, None] == levels[None, :]
             other = ~same.any(axis=1, keepdims=True)
             parts.append(INDICATOR_SCALE * np.hstack([same, other]))
@@ -287,11 +294,11 @@ class TreeView:
 
     Parameters
     ----------
-    is_words : ndarray of bool, shape (d,)
+    is_categorical : ndarray of bool, shape (d,)
     """
 
-    def __init__(self, is_words):
-        self.is_words = is_words
+    def __init__(self, is_categorical):
+        self.is_categorical = is_categorical
 
     def fit(self, X):
         """Learn the frequencies of the words in the rows X (n, d).
@@ -302,7 +309,7 @@ class TreeView:
             Rows.
         """
         self.ranks_ = {}
-        for j in np.flatnonzero(self.is_words):
+        for j in np.flatnonzero(self.is_categorical):
             codes, counts = np.unique(X[~np.isnan(X[:, j]), j], return_counts=True)
             falling = codes[np.argsort(-counts, kind="stable")]
             self.ranks_[j] = {code: rank for rank, code in enumerate(falling)}

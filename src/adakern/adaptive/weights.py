@@ -4,11 +4,25 @@ import numpy as np
 
 from adakern.linalg import project_onto_simplex
 
-__all__ = ["mixture_weights", "squared_error_weights", "without_outlying"]
+__all__ = [
+    "drop_smallest",
+    "mixture_weights",
+    "squared_error_weights",
+    "without_outlying",
+]
+
+#: Members of less weight than this are dropped.
+SMALLEST_WEIGHT = 0.01
 
 #: A row that every member misses by more than so many times the best member's median
 #: error counts as if the nearest missed it by just that: one row decides nothing alone.
 OUTLYING = 5.0
+
+
+def drop_smallest(weights):
+    """The weights, those near zero set to zero."""
+    weights = np.where(weights < SMALLEST_WEIGHT, 0.0, weights)
+    return weights / weights.sum()
 
 
 def squared_error_weights(predictions, y, weights=None, *, prior=1.0, max_iter=1000):

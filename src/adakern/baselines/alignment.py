@@ -26,7 +26,7 @@ class RandomFeatureAlignment(ClassifierMixin, Estimator):
     Draws many features of the Gaussian kernel, then a distribution q over them that
     maximises the alignment ``sum_ij y_i y_j sum_m q_m phi_m(x_i) phi_m(x_j)`` of the
     kernel with the labels, within a chi-squared ball around the uniform distribution.
-    The solution is sparse, so that few features are left for the linear machine.
+    The solution is sparse, so that few features are left for the linear model.
 
     Parameters
     ----------
@@ -103,7 +103,7 @@ class RandomFeatureAlignment(ClassifierMixin, Estimator):
         self.random_state = random_state
 
     def fit(self, X, y):
-        """Learn the distribution over features, then the linear machine.
+        """Learn the distribution over features, then the linear model.
 
         Parameters
         ----------
@@ -177,19 +177,6 @@ def feature_alignments(X, y, classes, frequencies, phases):
 
     Y are the centred indicators of the classes; for two classes this is half of
     ``(sum_i y_i phi_m(x_i))^2`` with signs y.
-
-    Parameters
-    ----------
-    X : array of shape (n, d)
-        Rows; kernel values against the training rows for a precomputed kernel.
-    y : ndarray of shape (n,)
-        Labels.
-    classes : ndarray
-        The two labels.
-    frequencies : ndarray of shape (d, n_features)
-        Of the random features.
-    phases : ndarray of shape (n_features,)
-        Of the random features.
     """
     Y = label_binarize(y, classes=classes).astype(float)
     if len(classes) == 2:
@@ -206,16 +193,6 @@ def most_aligned(alignments, rho):
 
     Stationarity makes q the projection of ``s alignments`` onto the simplex for some
     s >= 0, and the divergence rises with s: one scalar equation.
-
-    Parameters
-    ----------
-    alignments : ndarray of shape (N,)
-        Not negative.
-    rho : float
-
-    Returns
-    -------
-    ndarray of shape (N,)
     """
     N = len(alignments)
     spread = np.ptp(alignments)

@@ -9,7 +9,7 @@ from sklearn.utils._param_validation import Interval
 
 from adakern._utils.threads import one_scipy_thread
 from adakern._utils.warn import warn_user
-from adakern.baselines.kernel_bank import BankClassifier, BankMachine, BankRegressor
+from adakern.baselines.kernel_bank import BankClassifier, BankModel, BankRegressor
 from adakern.baselines.variational import (
     FixedPrecision,
     GammaFactor,
@@ -58,7 +58,7 @@ class BayesianMKLClassifier(BankClassifier):
         Posterior means; may be negative.
     objective_ : float
         Lower bound reached, summed over the pairs of classes.
-    machines_ : list
+    models_ : list
         Each with its ``history["lower_bound"]``.
     support_ : ndarray
     n_iter_ : int
@@ -123,7 +123,7 @@ class BayesianMKLClassifier(BankClassifier):
                 self.scale,
             )
         history = _raise_bound(field, self.max_iter, self.tol)
-        return _machine(field, self.bank_, X, history)
+        return _model(field, self.bank_, X, history)
 
 
 class BayesianMKLRegressor(BankRegressor):
@@ -152,7 +152,7 @@ class BayesianMKLRegressor(BankRegressor):
     kernel_weights_ : ndarray of shape (n_kernels,)
     objective_ : float
         Lower bound reached.
-    machine_ : object
+    model_ : object
         With its ``history["lower_bound"]``.
     support_ : ndarray
     n_iter_ : int
@@ -212,10 +212,10 @@ class BayesianMKLRegressor(BankRegressor):
                 self.scale,
             )
         history = _raise_bound(field, self.max_iter, self.tol)
-        machine = _machine(field, self.bank_, X, history)
-        machine.dual_coef = size * machine.dual_coef
-        machine.intercept = mean + size * machine.intercept
-        return machine
+        model = _model(field, self.bank_, X, history)
+        model.dual_coef = size * model.dual_coef
+        model.intercept = mean + size * model.intercept
+        return model
 
 
 @contextmanager
@@ -250,10 +250,10 @@ def _raise_bound(field, max_iter, tol):
     return {"lower_bound": bounds}
 
 
-def _machine(field, bank, X, history):
+def _model(field, bank, X, history):
     """The posterior mean of the score: e'g(x) + b with g_m(x) = a'k_m(x)."""
     bounds = history["lower_bound"]
-    return BankMachine.expand(
+    return BankModel.expand(
         bank,
         field.be[1:],
         X,

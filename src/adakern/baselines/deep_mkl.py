@@ -50,7 +50,7 @@ class DeepMKL(BankClassifier):
         With a first axis for the pairs of classes where there are more than two.
     objective_ : float
         Span bound on the number of leave-one-out errors, summed over the pairs.
-    machines_ : list
+    models_ : list
     support_ : ndarray
     n_iter_ : int
         Gradient steps, over all pairs.
@@ -124,7 +124,7 @@ class DeepMKL(BankClassifier):
                 ConvergenceWarning,
             )
         support = best.support
-        return DeepMachine(
+        return DeepModel(
             self.bank_,
             best.weights,
             support,
@@ -141,13 +141,6 @@ def layer_kernels(bank, T):
 
     ``|x - y|^2 = 2 - 2 t`` for the Gaussian kernels; ``((1 + t) / 2)^degree`` for the
     normalised polynomial ones.
-
-    Parameters
-    ----------
-    bank : KernelBank
-        The kernels.
-    T : ndarray
-        Rows that the kernels are evaluated on.
     """
     for gamma in bank.gammas:
         yield np.exp(2 * gamma * (T - 1))
@@ -156,15 +149,7 @@ def layer_kernels(bank, T):
 
 
 def layer_slopes(bank, T):
-    """Derivatives of the kernels of :func:`layer_kernels` with respect to T.
-
-    Parameters
-    ----------
-    bank : KernelBank
-        The kernels.
-    T : ndarray
-        Rows that the kernels are evaluated on.
-    """
+    """Derivatives of the kernels of :func:`layer_kernels` with respect to T."""
     for gamma in bank.gammas:
         yield 2 * gamma * np.exp(2 * gamma * (T - 1))
     for degree in bank.degrees:
@@ -172,17 +157,7 @@ def layer_slopes(bank, T):
 
 
 def deepen(bank, weights, T):
-    """Send the combined first layer T through the others; the values of all.
-
-    Parameters
-    ----------
-    bank : KernelBank
-        The kernels.
-    weights : ndarray
-        Weight of each kernel, not negative.
-    T : ndarray
-        Rows that the kernels are evaluated on.
-    """
+    """Send the combined first layer T through the others; the values of all."""
     layers = [T]
     for layer_weights in weights[1:]:
         kernels = zip(layer_weights, layer_kernels(bank, layers[-1]), strict=True)
@@ -191,22 +166,7 @@ def deepen(bank, weights, T):
 
 
 def weight_gradient(bank, weights, grams, layers, gradient):
-    """Chain rule: from the gradient for the last layer's Gram matrix to the weights.
-
-    Parameters
-    ----------
-    bank : KernelBank
-    weights : ndarray of shape (L, P)
-    grams : ndarray of shape (P, s, s)
-        The bank on the data.
-    layers : list of L ndarrays of shape (s, s)
-        From :func:`deepen`.
-    gradient : ndarray of shape (s, s)
-
-    Returns
-    -------
-    ndarray of shape (L, P)
-    """
+    """Chain rule: from the gradient for the last layer's Gram matrix to the weights."""
     result = np.empty_like(weights)
     for level in range(len(weights) - 1, 0, -1):
         T = layers[level - 1]
@@ -252,7 +212,7 @@ def _descend(current, step, evaluate):
 
 
 @dataclass
-class DeepMachine:
+class DeepModel:
     """A fitted ``f(x) = sum_i dual_coef_i k(x, x_i) + intercept``, k a deep kernel."""
 
     bank: KernelBank
@@ -266,13 +226,7 @@ class DeepMachine:
     duality_gap: float | None = None
 
     def decision_function(self, X):
-        """Decision values of new rows, shape (m,).
-
-        Parameters
-        ----------
-        X : array of shape (n, d)
-            Rows; kernel values against the training rows for a precomputed kernel.
-        """
+        """Decision values of new rows, shape (m,)."""
         return by_row_blocks(self._decide, X, 5 * 8 * len(self.support))
 
     def _decide(self, X):

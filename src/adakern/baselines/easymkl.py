@@ -5,7 +5,7 @@ from numbers import Real
 import numpy as np
 from sklearn.utils._param_validation import Interval
 
-from adakern.baselines.kernel_bank import BankClassifier, BankMachine
+from adakern.baselines.kernel_bank import BankClassifier, BankModel
 from adakern.svm.libsvm import svm_dual
 
 __all__ = ["EasyMKL"]
@@ -39,9 +39,9 @@ class EasyMKL(BankClassifier):
     kernel_weights_ : ndarray of shape (n_kernels,) or (n_pairs, n_kernels)
     objective_ : float
         Value of the second problem, summed over the pairs of classes.
-    machines_ : list
+    models_ : list
     support_ : ndarray
-        Training rows with positive probability in some machine.
+        Training rows with positive probability in some model.
     n_iter_ : int
         Quadratic programs solved.
 
@@ -85,7 +85,7 @@ class EasyMKL(BankClassifier):
         f = K @ d
         objective = (1 - self.reg) * d @ f + self.reg * points @ points
         # The mean of f over both points is f at the middle between them.
-        return BankMachine.expand(
+        return BankModel.expand(
             self.bank_, weights, X, d, -0.5 * points @ f, n_iter=2, objective=objective
         )
 
@@ -98,21 +98,6 @@ def nearest_hull_points(K, y, reg, tol):
     ``a = s g`` its dual ``1'a - 1/2 a'YQYa`` is greatest at ``s = 2 / g'YQYg``, where
     it is ``2 / g'YQYg``. As ``g'YQYg >= reg (1/n_+ + 1/n_-)``, a finite bound on a is
     never active.
-
-    Parameters
-    ----------
-    K : ndarray of shape (n, n)
-    y : ndarray of shape (n,)
-        Signs.
-    reg : float
-        In (0, 1].
-    tol : float
-        Tolerance of the SVM.
-
-    Returns
-    -------
-    ndarray of shape (n,)
-        Non-negative, sums to 1 over each class.
     """
     positive = y > 0
     n_positive, n_negative = positive.sum(), (~positive).sum()

@@ -157,7 +157,7 @@ def _cosines(X, Y=None):
 
 
 @dataclass
-class BankMachine:
+class BankModel:
     """A fitted ``f(x) = sum_i dual_coef_i sum_m weights_m k_m(x, x_i) + intercept``."""
 
     bank: KernelBank
@@ -173,34 +173,12 @@ class BankMachine:
 
     @classmethod
     def expand(cls, bank, weights, X, d, intercept, **outcome):
-        """Keep the rows of X whose coefficient in d is not zero.
-
-        Parameters
-        ----------
-        bank : KernelBank
-            The kernels.
-        weights : ndarray
-            Weight of each kernel, not negative.
-        X : array of shape (n, d)
-            Rows; kernel values against the training rows for a precomputed kernel.
-        d : ndarray of shape (n,)
-            Coefficients of the decision function.
-        intercept : float
-            Of the decision function.
-        **outcome
-            What else the machine keeps.
-        """
+        """Keep the rows of X whose coefficient in d is not zero."""
         support = np.flatnonzero(d)
         return cls(bank, weights, support, X[support], d[support], intercept, **outcome)
 
     def decision_function(self, X):
-        """Decision values of new rows, shape (m,).
-
-        Parameters
-        ----------
-        X : array of shape (n, d)
-            Rows; kernel values against the training rows for a precomputed kernel.
-        """
+        """Decision values of new rows, shape (m,)."""
         # Distances, one kernel and the sum are in memory at a time.
         return by_row_blocks(self._decide, X, 3 * 8 * len(self.support))
 
@@ -223,19 +201,19 @@ class BankMixin:
 
 
 class BankClassifier(BankMixin, OneVsOneMixin, Estimator, ABC):
-    """Base of the classifiers on a bank: one ``BankMachine`` per pair of classes."""
+    """Base of the classifiers on a bank: one ``BankModel`` per pair of classes."""
 
     @abstractmethod
     def _fit_binary(self, X, y):
-        """The ``BankMachine`` that separates y = -1 from y = +1."""
+        """The ``BankModel`` that separates y = -1 from y = +1."""
 
     def _collect(self):
-        machines = self.machines_
+        models = self.models_
         self.support_ = self._support_rows()
-        self.n_iter_ = sum(machine.n_iter for machine in machines)
-        weights = np.array([machine.weights for machine in machines])
-        self.kernel_weights_ = weights[0] if len(machines) == 1 else weights
-        _collect_outcomes(self, machines)
+        self.n_iter_ = sum(model.n_iter for model in models)
+        weights = np.array([model.weights for model in models])
+        self.kernel_weights_ = weights[0] if len(models) == 1 else weights
+        _collect_outcomes(self, models)
 
 
 class BankRegressor(BankMixin, RegressorMixin, Estimator, ABC):
@@ -243,7 +221,7 @@ class BankRegressor(BankMixin, RegressorMixin, Estimator, ABC):
 
     @abstractmethod
     def _fit_function(self, X, y):
-        """The ``BankMachine`` that fits y."""
+        """The ``BankModel`` that fits y."""
 
     def fit(self, X, y):
         """Fit the combined kernel and the regression function.
@@ -260,11 +238,11 @@ class BankRegressor(BankMixin, RegressorMixin, Estimator, ABC):
         self._validate_params()
         X, y = validate_data(self, X, y, dtype=np.float64, y_numeric=True)
         self._prepare(X)
-        self.machine_ = self._fit_function(X, y)
-        self.support_ = self.machine_.support
-        self.n_iter_ = self.machine_.n_iter
-        self.kernel_weights_ = self.machine_.weights
-        _collect_outcomes(self, [self.machine_])
+        self.model_ = self._fit_function(X, y)
+        self.support_ = self.model_.support
+        self.n_iter_ = self.model_.n_iter
+        self.kernel_weights_ = self.model_.weights
+        _collect_outcomes(self, [self.model_])
         return self
 
     def predict(self, X):
@@ -275,14 +253,14 @@ class BankRegressor(BankMixin, RegressorMixin, Estimator, ABC):
         X : array of shape (n, d)
             Rows; kernel values against the training rows for a precomputed kernel.
         """
-        check_is_fitted(self, "machine_")
+        check_is_fitted(self, "model_")
         X = validate_data(self, X, reset=False, dtype=np.float64)
-        return finite_answer(self, self.machine_.decision_function(X))
+        return finite_answer(self, self.model_.decision_function(X))
 
 
-def _collect_outcomes(estimator, machines):
-    """Sum objectives and gaps over the machines, where the method has them."""
+def _collect_outcomes(estimator, models):
+    """Sum objectives and gaps over the models, where the method has them."""
     for name in ("objective", "duality_gap"):
-        values = [getattr(machine, name) for machine in machines]
+        values = [getattr(model, name) for model in models]
         if values[0] is not None:
             setattr(estimator, f"{name}_", float(sum(values)))

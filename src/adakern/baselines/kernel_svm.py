@@ -22,7 +22,7 @@ from adakern.svm.predictions import predict_from_gram
 __all__ = ["KernelSVC", "KernelSVR"]
 
 
-class _KernelMachine(KernelMixin, Estimator):
+class _KernelModel(KernelMixin, Estimator):
     """LIBSVM on the Gram matrix."""
 
     #: Read by :class:`adakern.model_selection.KernelSearchCV`.
@@ -36,7 +36,7 @@ class _KernelMachine(KernelMixin, Estimator):
 
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y):
-        """Fit the machine.
+        """Fit the model.
 
         Parameters
         ----------
@@ -49,12 +49,12 @@ class _KernelMachine(KernelMixin, Estimator):
         """
         X, y = validate_data(self, X, y, dtype=np.float64)
         self._resolve_kernel(X)
-        self.machine_ = fit_libsvm(self._machine(), self._gram(X), y)
+        self.model_ = fit_libsvm(self._model(), self._gram(X), y)
         self.support_, self.dual_coef_ = (
-            self.machine_.support_,
-            self.machine_.dual_coef_,
+            self.model_.support_,
+            self.model_.dual_coef_,
         )
-        self.intercept_, self.n_iter_ = self.machine_.intercept_, self.machine_.n_iter_
+        self.intercept_, self.n_iter_ = self.model_.intercept_, self.model_.n_iter_
         self._X = None if self.kernel == "precomputed" else X
         return self
 
@@ -70,7 +70,7 @@ class _KernelMachine(KernelMixin, Estimator):
         ndarray of shape (m,)
         """
         K = self._against_training(X)
-        answer = predict_from_gram(self.machine_, K)
+        answer = predict_from_gram(self.model_, K)
         return answer if is_classifier(self) else finite_answer(self, answer)
 
     def _against_training(self, X):
@@ -79,7 +79,7 @@ class _KernelMachine(KernelMixin, Estimator):
         return self._gram(X, self._X)
 
 
-class KernelSVC(ClassifierMixin, _KernelMachine):
+class KernelSVC(ClassifierMixin, _KernelModel):
     """Support vector classifier with every kernel of this library.
 
     scikit-learn's ``SVC`` on the Gram matrix: it knows neither of the Laplacian
@@ -120,13 +120,13 @@ class KernelSVC(ClassifierMixin, _KernelMachine):
         self.gamma = gamma
         self.tol = tol
 
-    def _machine(self):
+    def _model(self):
         return SVC(kernel="precomputed", C=self.C, tol=self.tol)
 
     @property
     def classes_(self):
         """Labels of the classes, sorted."""
-        return self.machine_.classes_
+        return self.model_.classes_
 
     def decision_function(self, X):
         """Decision values, as ``SVC.decision_function`` gives them.
@@ -140,10 +140,10 @@ class KernelSVC(ClassifierMixin, _KernelMachine):
         ndarray of shape (m,) or (m, n_classes)
         """
         K = self._against_training(X)
-        return finite_answer(self, self.machine_.decision_function(K))
+        return finite_answer(self, self.model_.decision_function(K))
 
 
-class KernelSVR(RegressorMixin, _KernelMachine):
+class KernelSVR(RegressorMixin, _KernelModel):
     """Support vector regression with every kernel of this library.
 
     Parameters
@@ -172,7 +172,7 @@ class KernelSVR(RegressorMixin, _KernelMachine):
     """
 
     _parameter_constraints = {
-        **_KernelMachine._parameter_constraints,
+        **_KernelModel._parameter_constraints,
         "epsilon": [Interval(Real, 0, None, closed="left")],
     }
 
@@ -183,5 +183,5 @@ class KernelSVR(RegressorMixin, _KernelMachine):
         self.gamma = gamma
         self.tol = tol
 
-    def _machine(self):
+    def _model(self):
         return SVR(kernel="precomputed", C=self.C, epsilon=self.epsilon, tol=self.tol)

@@ -64,7 +64,7 @@ class LogDetKernel(KernelMixin, OneVsOneMixin, Estimator):
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
-    machines_ : list
+    models_ : list
         One for each pair of classes, with the constrained ``pairs`` of rows and their
         ``multipliers``: the inverse of the learned kernel matrix is that of the given
         one plus ``sum_c multipliers_c (e_i - e_j)(e_i - e_j)'``.
@@ -147,7 +147,7 @@ class LogDetKernel(KernelMixin, OneVsOneMixin, Estimator):
     def _fit_binary(self, X, y):
         K = np.asarray(self._gram(X), dtype=np.float64)
         if self.kernel == "precomputed":
-            require_positive_semidefinite(K, "LogDetKernel")
+            require_positive_semidefinite(K, self.kernel, "LogDetKernel")
         rng = check_random_state(self.random_state)
         pairs = draw_pairs(y, self.n_constraints, rng)
         i, j = pairs.T
@@ -174,7 +174,7 @@ class LogDetKernel(KernelMixin, OneVsOneMixin, Estimator):
         np.subtract.at(coef, i, shift)
         np.add.at(coef, j, shift)
         rows = np.flatnonzero(coef)
-        return LogDetMachine(
+        return LogDetModel(
             self,
             rows,
             None if self.kernel == "precomputed" else X[rows],
@@ -196,11 +196,11 @@ class LogDetKernel(KernelMixin, OneVsOneMixin, Estimator):
 
     def _collect(self):
         self.support_ = self._support_rows()
-        self.n_iter_ = sum(machine.n_iter for machine in self.machines_)
+        self.n_iter_ = sum(model.n_iter for model in self.models_)
 
 
 @dataclass
-class LogDetMachine:
+class LogDetModel:
     """A pair of classes: ``f(x) = sum_i coef_i k(x, x_i) + intercept``."""
 
     estimator: LogDetKernel
@@ -213,13 +213,7 @@ class LogDetMachine:
     n_iter: int
 
     def decision_function(self, X):
-        """Decision values of new rows, shape (m,).
-
-        Parameters
-        ----------
-        X : array of shape (n, d)
-            Rows; kernel values against the training rows for a precomputed kernel.
-        """
+        """Decision values of new rows, shape (m,)."""
         return by_row_blocks(self._decide, X, 2 * 8 * len(self.support))
 
     def _decide(self, X):
@@ -229,20 +223,7 @@ class LogDetMachine:
 
 
 def draw_pairs(y, n_pairs, rng):
-    """Pairs of different rows, every other one within a class.
-
-    Parameters
-    ----------
-    y : ndarray of shape (n,)
-        Signs.
-    n_pairs : int
-    rng : RandomState
-
-    Returns
-    -------
-    ndarray of shape (n_pairs, 2)
-        Pairs within a class are left out where both classes have one row only.
-    """
+    """Pairs of different rows, every other one within a class."""
     pairs = []
     sides = [np.flatnonzero(y < 0), np.flatnonzero(y > 0)]
     large = [side for side in sides if len(side) > 1]
@@ -267,27 +248,6 @@ def project_cyclically(EKE, targets, similar, slack, max_iter, tol):
     The step is the root of both stationarity conditions, ``slack / (slack + 1)
     (1/p - 1/xi)``; the papers print ``(1/p - slack/xi) / 2``, which is the same at
     slack = 1 only.
-
-    Parameters
-    ----------
-    EKE : ndarray of shape (c, c)
-        The given kernel matrix on the differences of the pairs.
-    targets : ndarray of shape (c,)
-        Positive.
-    similar : ndarray of shape (c,)
-        Of bool.
-    slack : float
-    max_iter : int
-    tol : float
-        On the change of the multipliers in a round, relative to their norm.
-
-    Returns
-    -------
-    multipliers : ndarray of shape (c,)
-        ``K^-1 = K_0^-1 + sum_c multipliers_c e e'``; not negative for similar pairs,
-        not positive for the others.
-    n_iter : int
-    change : float
     """
     M, xi = EKE.copy(), targets.astype(float)
     signs = np.where(similar, 1.0, -1.0)
@@ -310,15 +270,7 @@ def project_cyclically(EKE, targets, similar, slack, max_iter, tol):
 
 
 def correction(EKE, multipliers):
-    """S with ``K_learned = K - KE S E'K``, by the Woodbury identity.
-
-    Parameters
-    ----------
-    EKE : ndarray of shape (m, m)
-        Inner products of the differences of pairs.
-    multipliers : ndarray of shape (m,)
-        One for each pair.
-    """
+    """S with ``K_learned = K - KE S E'K``, by the Woodbury identity."""
     scaled = multipliers[:, None] * EKE
     np.fill_diagonal(scaled, scaled.diagonal() + 1)
     return np.linalg.solve(scaled, np.diag(multipliers))

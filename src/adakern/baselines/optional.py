@@ -7,15 +7,7 @@ __all__ = ["require", "torch_seed"]
 
 
 def require(package, who):
-    """Import a package of the extra ``torch``, or say how to get it.
-
-    Parameters
-    ----------
-    package : str
-        Its name.
-    who : str
-        What needs it, for the message.
-    """
+    """Import a package of the extra ``torch``, or say how to get it."""
     try:
         return importlib.import_module(package)
     except ImportError as error:
@@ -27,15 +19,7 @@ def require(package, who):
 
 @contextlib.contextmanager
 def torch_seed(torch, rng):
-    """PyTorch's global generator seeded from ``rng`` inside, untouched outside.
-
-    Parameters
-    ----------
-    torch : module
-        PyTorch.
-    rng : RandomState
-        Where a seed is drawn.
-    """
+    """PyTorch's global generator seeded from ``rng`` inside, untouched outside."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(int(rng.randint(2**31)))
         yield

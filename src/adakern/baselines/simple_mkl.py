@@ -7,7 +7,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval
 
 from adakern._utils.warn import warn_user
-from adakern.baselines.kernel_bank import BankClassifier, BankMachine, BankRegressor
+from adakern.baselines.kernel_bank import BankClassifier, BankModel, BankRegressor
 from adakern.linalg import project_onto_simplex
 from adakern.svm.libsvm import svm_dual, svr_dual
 
@@ -15,7 +15,7 @@ __all__ = ["SimpleMKLClassifier", "SimpleMKLRegressor"]
 
 
 class SimpleMKLClassifier(BankClassifier):
-    """SVM on a convex combination of kernels, the weights learned with the machine.
+    """SVM on a convex combination of kernels, the weights learned with the model.
 
     Minimises ``J(w) = max_a 1'a - 1/2 a'Y (sum_m w_m K_m) Y a`` over the simplex. J is
     convex with the gradient ``-1/2 a'Y K_m Y a`` at the SVM's solution a. Where the
@@ -44,7 +44,7 @@ class SimpleMKLClassifier(BankClassifier):
         Non-negative, sum 1.
     objective_, duality_gap_ : float
         J and the gap reached, summed over the pairs of classes.
-    machines_ : list
+    models_ : list
     support_ : ndarray
     n_iter_ : int
         Gradient steps, over all pairs.
@@ -82,11 +82,11 @@ class SimpleMKLClassifier(BankClassifier):
         self.tol = tol
 
     def _fit_binary(self, X, y):
-        def machine(K):
+        def model(K):
             d, b = svm_dual(K, y, self.C)
             return d, b, y @ d
 
-        return fit_simple_mkl(self.bank_, X, machine, self.max_iter, self.tol)
+        return fit_simple_mkl(self.bank_, X, model, self.max_iter, self.tol)
 
 
 class SimpleMKLRegressor(BankRegressor):
@@ -162,49 +162,34 @@ class SimpleMKLRegressor(BankRegressor):
         self.tol = tol
 
     def _fit_function(self, X, y):
-        def machine(K):
+        def model(K):
             d, b = svr_dual(K, y, self.C, self.epsilon)
             return d, b, y @ d - self.epsilon * np.abs(d).sum()
 
-        return fit_simple_mkl(self.bank_, X, machine, self.max_iter, self.tol)
+        return fit_simple_mkl(self.bank_, X, model, self.max_iter, self.tol)
 
 
-class WeightedMachine:
-    """The machine trained for one weight vector w, and J(w) with its gradient."""
+class WeightedModel:
+    """The model trained for one weight vector w, and J(w) with its gradient."""
 
-    def __init__(self, weights, grams, machine):
+    def __init__(self, weights, grams, model):
         K = np.tensordot(weights, grams, axes=1)
         self.weights = weights
-        self.d, self.intercept, linear = machine(K)
+        self.d, self.intercept, linear = model(K)
         self.gradient = -0.5 * (grams @ self.d) @ self.d
         self.objective = linear + weights @ self.gradient
         # For fixed a the inner maximum bounds J from below at the best single kernel.
         self.gap = max(weights @ self.gradient - self.gradient.min(), 0.0)
 
 
-def fit_simple_mkl(bank, X, machine, max_iter, tol):
-    """Minimise J over the simplex by projected gradient steps, to a relative gap.
-
-    Parameters
-    ----------
-    bank : KernelBank
-    X : ndarray of shape (n, d)
-    machine : callable
-        ``K -> d, b, linear``: signed dual variables, bias, and the part of the dual
-        objective that is linear in the variables.
-    max_iter : int
-    tol : float
-
-    Returns
-    -------
-    BankMachine
-    """
+def fit_simple_mkl(bank, X, model, max_iter, tol):
+    """Minimise J over the simplex by projected gradient steps, to a relative gap."""
     grams = bank.stack(X)
-    current = WeightedMachine(np.full(len(bank), 1 / len(bank)), grams, machine)
+    current = WeightedModel(np.full(len(bank), 1 / len(bank)), grams, model)
     step, n_iter = 1 / np.abs(current.gradient).max(initial=1e-300), 0
     history = {"objective": [current.objective], "gap": [current.gap]}
     while current.gap > tol * abs(current.objective) and n_iter < max_iter:
-        following = _descend(current, step, grams, machine)
+        following = _descend(current, step, grams, model)
         if following is None:
             break
         move = following.weights - current.weights
@@ -220,7 +205,7 @@ def fit_simple_mkl(bank, X, machine, max_iter, tol):
             f"max_iter={max_iter} or tol={tol}",
             ConvergenceWarning,
         )
-    return BankMachine.expand(
+    return BankModel.expand(
         bank,
         current.weights,
         X,
@@ -233,14 +218,14 @@ def fit_simple_mkl(bank, X, machine, max_iter, tol):
     )
 
 
-def _descend(current, step, grams, machine):
+def _descend(current, step, grams, model):
     """The first of ever shorter steps that lowers J enough (Armijo), None if none."""
     direction = project_onto_simplex(current.weights - step * current.gradient)
     direction -= current.weights
     slope, length = current.gradient @ direction, 1.0
     while length > 1e-4:
         weights = current.weights + length * direction
-        trial = WeightedMachine(weights, grams, machine)
+        trial = WeightedModel(weights, grams, model)
         if trial.objective <= current.objective + 1e-4 * length * slope:
             return trial
         length /= 2

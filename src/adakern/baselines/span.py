@@ -25,23 +25,6 @@ def l2_svm_dual(K, y, C, tol=1e-4):
 
     As ``K + I/C`` is at least ``I/C``, no variable exceeds ``2 C n_+ n_- / n``: a box
     twice as large is never active.
-
-    Parameters
-    ----------
-    K : ndarray of shape (n, n)
-        Gram matrix.
-    y : ndarray of shape (n,)
-        Labels.
-    C : float
-        Weight of the squared slacks, positive.
-    tol : float, default=0.0001
-        Largest violation of the optimality conditions.
-
-    Returns
-    -------
-    d : ndarray of shape (n,)
-        Signed dual variables.
-    b : float
     """
     n_positive = (y > 0).sum()
     bound = 4 * C / (1 / n_positive + 1 / (len(y) - n_positive))
@@ -57,20 +40,6 @@ def span_bound(K, y, C):
     and ``D = diag(eta / a, 0)``, the squared span of row p is
     ``S_p^2 = 1/A_pp - D_pp`` for ``A = (K~ + D)^-1``, and row p is lost when left out
     if ``a_p S_p^2 > 1``: the bound is ``sum_p sigmoid(5 (a_p S_p^2 - 1))``.
-
-    Parameters
-    ----------
-    K : ndarray of shape (s, s)
-        Gram matrix of the support vectors.
-    y : ndarray of shape (s,)
-        Signs.
-    C : float
-
-    Returns
-    -------
-    value : float
-    gradient : ndarray of shape (s, s)
-        Symmetric. The set of support vectors is held fixed.
     """
     inverse = _bordered_inverse(K, 1 / C)
     signed = inverse @ y

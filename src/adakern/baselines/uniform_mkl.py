@@ -5,7 +5,7 @@ from numbers import Real
 import numpy as np
 from sklearn.utils._param_validation import Interval
 
-from adakern.baselines.kernel_bank import BankClassifier, BankMachine, BankRegressor
+from adakern.baselines.kernel_bank import BankClassifier, BankModel, BankRegressor
 from adakern.svm.libsvm import svm_dual, svr_dual
 
 __all__ = ["UniformMKLClassifier", "UniformMKLRegressor"]
@@ -33,10 +33,10 @@ class UniformMKLClassifier(BankClassifier):
     classes_ : ndarray of shape (n_classes,)
     bank_ : KernelBank
     kernel_weights_ : ndarray of shape (n_kernels,) or (n_pairs, n_kernels)
-    machines_ : list
-        One machine per pair of classes.
+    models_ : list
+        One model per pair of classes.
     support_ : ndarray
-        Training rows that are support vectors of some machine.
+        Training rows that are support vectors of some model.
     n_iter_ : int
         SVMs solved.
 
@@ -69,7 +69,7 @@ class UniformMKLClassifier(BankClassifier):
         weights = uniform_weights(self.bank_)
         K = self.bank_.combine(X, weights=weights)
         d, b = svm_dual(K, y, self.C, self.tol)
-        return BankMachine.expand(self.bank_, weights, X, d, b)
+        return BankModel.expand(self.bank_, weights, X, d, b)
 
 
 class UniformMKLRegressor(BankRegressor):
@@ -92,7 +92,7 @@ class UniformMKLRegressor(BankRegressor):
     kernel_weights_ : ndarray of shape (n_kernels,)
     support_ : ndarray
     n_iter_ : int
-        Machines solved: 1.
+        Models fitted: 1.
 
     References
     ----------
@@ -126,15 +126,9 @@ class UniformMKLRegressor(BankRegressor):
         weights = uniform_weights(self.bank_)
         K = self.bank_.combine(X, weights=weights)
         d, b = svr_dual(K, y, self.C, self.epsilon, self.tol)
-        return BankMachine.expand(self.bank_, weights, X, d, b)
+        return BankModel.expand(self.bank_, weights, X, d, b)
 
 
 def uniform_weights(bank):
-    """Equal weights that sum to 1, shape (n_kernels,).
-
-    Parameters
-    ----------
-    bank : KernelBank
-        The kernels.
-    """
+    """Equal weights that sum to 1, shape (n_kernels,)."""
     return np.full(len(bank), 1 / len(bank))

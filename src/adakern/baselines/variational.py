@@ -42,13 +42,7 @@ class GammaFactor:
         return digamma(self.shape) - np.log(self.rate)
 
     def update(self, squares):
-        """``squares``: expected sum of squares of the variables of each precision.
-
-        Parameters
-        ----------
-        squares : float or ndarray
-            Expected sum of squares of the variables of each precision.
-        """
+        """``squares``: expected sum of squares of the variables of each precision."""
         self.rate = self.prior_rate + np.atleast_1d(squares) / 2
 
     def divergence(self):
@@ -71,13 +65,7 @@ class FixedPrecision:
         self.mean_log = np.log(self.mean)
 
     def update(self, squares):
-        """A known precision stays as it is.
-
-        Parameters
-        ----------
-        squares : float or ndarray
-            Expected sum of squares of the variables of each precision.
-        """
+        """A known precision stays as it is."""
 
     def divergence(self):
         return 0.0
@@ -92,25 +80,11 @@ class GaussianTarget:
         self.noise = GammaFactor(shape, scale, count=len(y))
 
     def update(self, score, residual):
-        """``residual``: expected sum of squares of y - e'g - b.
-
-        Parameters
-        ----------
-        score : ndarray of shape (n,)
-            Mean of the decision function.
-        residual : float
-            Expected sum of squares of what the function leaves of the target.
-        """
+        """``residual``: expected sum of squares of y - e'g - b."""
         self.noise.update(residual)
 
     def bound(self, residual):
-        """Its part of the lower bound.
-
-        Parameters
-        ----------
-        residual : float
-            Expected sum of squares of what the function leaves of the target.
-        """
+        """Its part of the lower bound."""
         n, noise = len(self.mean), self.noise
         likelihood = n * (noise.mean_log - LOG_2PI) - noise.mean * residual
         return 0.5 * likelihood[0] - noise.divergence()
@@ -125,15 +99,7 @@ class TruncatedTarget:
         self.update(np.zeros(len(y)), 0.0)
 
     def update(self, score, residual):
-        """q(f_i) is N(score_i, 1) cut off at y_i f_i > margin.
-
-        Parameters
-        ----------
-        score : ndarray of shape (n,)
-            Mean of the decision function.
-        residual : float
-            Expected sum of squares of what the function leaves of the target.
-        """
+        """q(f_i) is N(score_i, 1) cut off at y_i f_i > margin."""
         self.score = score
         signed = self.y * score
         self.log_mass = log_ndtr(signed - self.margin)
@@ -144,31 +110,14 @@ class TruncatedTarget:
         self.second_moment = squares.sum()
 
     def bound(self, residual):
-        """Its part of the lower bound.
-
-        Parameters
-        ----------
-        residual : float
-            Expected sum of squares of what the function leaves of the target.
-        """
+        """Its part of the lower bound."""
         score = self.score
         expected = self.second_moment - 2 * score @ self.mean + score @ score
         return 0.5 * (expected - residual) + self.log_mass.sum()
 
 
 class MeanField:
-    """The factors of q and their updates, in the order of ``updates``.
-
-    Parameters
-    ----------
-    grams : ndarray of shape (P, n, n)
-        Symmetric Gram matrices.
-    target : GaussianTarget or TruncatedTarget
-    upsilon : GammaFactor or FixedPrecision
-        Precision of the intermediate outputs.
-    shape, scale : float
-        Of the Gamma priors of lambda, gamma and omega.
-    """
+    """The factors of q and their updates, in the order of ``updates``."""
 
     def __init__(self, grams, target, upsilon, shape, scale):
         P, n, _ = grams.shape

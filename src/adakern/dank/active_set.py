@@ -14,7 +14,7 @@ from adakern.dank.projected_newton import on_sides, sides
 from adakern.dank.quartic import best_intercept, gradient, hessian, products, row_gaps
 from adakern.linalg import add_to_diagonal, factorised, principal_submatrix
 
-__all__ = ["change_active_sets"]
+__all__ = ["primal_dual_active_set"]
 
 #: Linear systems after which the active sets are taken to repeat themselves.
 MAX_SYSTEMS = 25
@@ -24,34 +24,10 @@ MAX_SYSTEMS = 25
 SLACK = 1e-10
 
 
-def change_active_sets(K, dual, eta, *, weight=0.0, start, gap_goal, balanced=False):
-    """Maximise h from a start whose active set is nearly right.
-
-    Parameters
-    ----------
-    K : array of shape (n, n)
-        Positive semidefinite, up to rounding. For an infinite eta an operator will do:
-        one with ``@``, ``shape`` and ``block(rows)``.
-    dual : Dual
-        Targets and bounds.
-    eta : float
-        Positive; infinity for a quadratic program.
-    weight : array of shape (n,) or float
-        Weights of the diagonal quadratic term.
-    start : array of shape (n,)
-        Within the box.
-    gap_goal : float
-        Duality gap at which to stop; the solution of a quadratic program is exact.
-    balanced : bool, default=False
-        Hold the sum of d at that of ``start``.
-
-    Returns
-    -------
-    d : array of shape (n,)
-        On its bounds exactly where it is bound; the start where the sets cycled.
-    gap : float
-        Duality gap at d, infinite where the sets cycled.
-    """
+def primal_dual_active_set(
+    K, dual, eta, *, weight=0.0, start, gap_goal, balanced=False
+):
+    """Maximise h from a start whose active set is nearly right."""
     xp = array_namespace(start)
     is_quadratic = np.isinf(eta)
     weight = weight + xp.zeros_like(start)

@@ -1,28 +1,82 @@
 """DANK in the support vector classifier."""
 
+from typing import Any
+
 import numpy as np
 from sklearn.utils._param_validation import StrOptions
 
 from adakern._utils.base import Estimator
-from adakern.dank.base import DANKMixin, shares_parameters
+from adakern.dank.base import DANKMixin
 from adakern.svm.one_vs_one import OneVsOneMixin
 
 __all__ = ["DANKClassifier"]
 
 
-@shares_parameters
 class DANKClassifier(DANKMixin, OneVsOneMixin, Estimator):
     """Support vector classifier with a data-adaptive nonparametric kernel.
 
     The Gram matrix K of a support vector classifier is replaced by F∘K, where the
-    positive semidefinite matrix F is learned with the machine: the saddle point of
+    positive semidefinite matrix F is learned with the classifier: the saddle point of
     ``1'a - 1/2 d'(F∘K)d + eta ||F - 11'||_F^2 + tau eta ||F||_*`` [1]_, solved to a
     certified duality gap.
-    Several classes are told apart one against one, as in SVC.
+    Several classes are classified one-vs-one, as in SVC.
 
     Parameters
     ----------
-    <Parameters of DANKMixin>
+    C : float, default=1.0
+        Bound of the dual variables, positive.
+    kernel : {"rbf", "laplacian", "l2-laplacian", "tl1", "poly", "linear", \
+            "precomputed"}, default="rbf"
+        See :func:`adakern.kernels.gram_matrix`. It must be positive semidefinite, which
+        "tl1" is on some data only: fit checks it.
+    gamma : {"scale", "auto"} or float, default="scale"
+        Kernel coefficient, as in scikit-learn's SVC.
+    degree : int, default=3
+        Of the kernel "poly".
+    coef0 : float, default=1.0
+        Of the kernel "poly"; not negative.
+    eta : "svm" or float, default="svm"
+        Weight that holds F near the matrix of ones, positive. "svm" is the papers'
+        rule, the squared norm of the coefficients of the support vector machine; small
+        values (below C^2) let F adapt more.
+    tau : float, default=0.01
+        Weight of the nuclear norm of F, not negative: the larger, the lower the rank.
+        With 0, F is known in closed form.
+    extension : {"hyperkernel", "reciprocal", "knn", "nystrom", "none"}, \
+            default="hyperkernel"
+        F for new rows: non-negative regression on hyper-kernels; that of the best
+        reciprocal nearest neighbour, which is the papers' rule, and whose answer for a
+        row depends on the rows predicted with it; the mean over the nearest neighbours;
+        the Nyström extension of its eigenvectors; or F = 1.
+    n_neighbors : int, default=1
+        Of the extension "knn".
+    strategy : {"exact", "decomposed", "whole"}, default="exact"
+        "exact" stores the n x n Gram matrix. The others do not, for large data; they
+        have tau = 0 and F' = 1 for new rows. "decomposed" solves k-means clusters on
+        their own, without an intercept, and answers a row by its own cluster (section 4
+        of [1]_); "whole" solves all rows together, started from the clusters. These two
+        compute on tensors of PyTorch where they are.
+    method : {"newton", "accelerated", "nesterov", "projected-gradient"}, \
+            default="newton"
+        Of the strategy "exact". Rounds of a model of the problem, solved to optimality;
+        accelerated ascent with backtracking and restart; the papers' two methods with
+        fixed step lengths.
+    n_clusters : int, default=None
+        Of the strategies "decomposed" and "whole". When None, so many that a fit takes
+        about 1 GiB and ten minutes at most.
+    fit_intercept : bool, default=True
+        Whether the decision function has an intercept; "decomposed" has none.
+    tol : float, default=1e-4
+        Relative duality gap to reach: a share of the dual objective of the SVM with the
+        learned kernel.
+    max_iter : int, default=2000
+        Iterations of the method.
+    random_state : int, RandomState instance or None, default=None
+        Of the clusters and of the hyper-kernel's anchors, whose seed is fixed when
+        None.
+    n_jobs : int, default=None
+        Clusters solved at a time, by joblib, in threads unless
+        ``joblib.parallel_config`` says otherwise; it does not change the result.
     decision_function_shape : {"ovr", "ovo"}, default="ovr"
         Columns of ``decision_function`` for three classes or more: one for each class,
         or one for each pair.
@@ -32,11 +86,30 @@ class DANKClassifier(DANKMixin, OneVsOneMixin, Estimator):
     classes_ : ndarray of shape (n_classes,)
     support_ : ndarray of shape (n_support,)
         Indices of the support vectors.
-    dual_coef_ : ndarray of shape (n_machines, n_support)
+    dual_coef_ : ndarray of shape (n_pairs, n_support)
         Coefficients d of the decision function, one row for each pair of
         classes.
-    intercept_ : ndarray of shape (n_machines,)
-    <Attributes of DANKMixin>
+    intercept_ : ndarray of shape (n_pairs,)
+    gamma_ : float
+        The kernel coefficient that was used.
+    eta_ : float
+        The weight that was used; for three classes or more this and all below are
+        lists with one entry for each pair.
+    adaptive_factor_ : ndarray of shape (n, r)
+        Z with F = Z Z', None for "decomposed" and "whole".
+    rank_ : int
+        Of F; computed when it is first asked for.
+    objective_ : float
+        Value of the saddle function at the solution.
+    duality_gap_ : float
+        What the objective can still be below the optimum, at most.
+    n_iter_ : int
+    converged_ : bool
+        Whether the gap is below the tolerance.
+    history_ : dict of lists
+        Columns "objective", "gap", "step" and "seconds", one entry for each iteration;
+        "objective" and "gap" for "decomposed", as a list with a dict for each cluster,
+        and "whole".
 
     Raises
     ------
@@ -80,26 +153,60 @@ class DANKClassifier(DANKMixin, OneVsOneMixin, Estimator):
         "decision_function_shape": [StrOptions({"ovr", "ovo"})],
     }
 
-    def __init__(self, C=1.0, *, decision_function_shape="ovr", **shared):
-        super().__init__(C, **shared)
+    def __init__(
+        self,
+        C: float = 1.0,
+        *,
+        kernel: str = "rbf",
+        gamma: float | str = "scale",
+        degree: int = 3,
+        coef0: float = 1.0,
+        eta: float | str = "svm",
+        tau: float = 0.01,
+        extension: str = "hyperkernel",
+        n_neighbors: int = 1,
+        strategy: str = "exact",
+        method: str = "newton",
+        n_clusters: int | None = None,
+        fit_intercept: bool = True,
+        tol: float = 1e-4,
+        max_iter: int = 2000,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        decision_function_shape: str = "ovr",
+    ) -> None:
+        self.C = C
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.eta = eta
+        self.tau = tau
+        self.extension = extension
+        self.n_neighbors = n_neighbors
+        self.strategy = strategy
+        self.method = method
+        self.n_clusters = n_clusters
+        self.fit_intercept = fit_intercept
+        self.tol = tol
+        self.max_iter = max_iter
+        self.random_state = random_state
+        self.n_jobs = n_jobs
         self.decision_function_shape = decision_function_shape
 
     def _prepare(self, X):
         self._resolve_kernel(X)
 
-    def _fit_binary(self, X, y):
-        return self._fit_machine(X, y)
-
-    def _machines(self):
-        return self.machines_
+    def _models(self):
+        return self.models_
 
     def _collect(self):
         """Fitted attributes; one value for two classes, a list per pair for more."""
-        machines, rows = self.machines_, self.pair_rows_
-        coefficients = np.zeros((len(machines), 1 + max(part.max() for part in rows)))
-        for k, machine in enumerate(machines):
-            coefficients[k, rows[k]] = machine.dual_coef
+        models, rows = self.models_, self.pair_rows_
+        coefficients = np.zeros((len(models), 1 + max(part.max() for part in rows)))
+        for k, model in enumerate(models):
+            coefficients[k, rows[k]] = model.dual_coef
         self.support_ = np.flatnonzero(coefficients.any(axis=0))
         self.dual_coef_ = coefficients[:, self.support_]
-        self.intercept_ = np.array([machine.intercept for machine in machines])
-        self._publish(machines)
+        self.intercept_ = np.array([model.intercept for model in models])
+        self._publish(models)

@@ -1,10 +1,13 @@
-"""DANK cluster by cluster: the strategy "decomposed" (JMLR, section 4).
+"""The strategies "decomposed" (JMLR, section 4) and "whole", without a Gram matrix.
 
 The rows are cut into clusters by k-means; every cluster is a problem of its own, with
 ``tau = 0`` and without a bias, and F is block-diagonal. A new row is answered by the
 cluster it belongs to. It has no dual variable, so that the closed form
 ``F = 11' + diag(d) K diag(d) / (4 eta)`` gives it the factor 1: the decision value is
 ``sum_i d_i k(x_i, x)``.
+
+"whole" solves all rows together, without a stored Gram matrix, from the solutions of
+the clusters; its decision value is the same sum over all rows, plus the intercept.
 
 One number couples the clusters: eta. The paper solves all sub-problems with the eta of
 the whole problem, eta = ||alpha_svm||^2; here alpha_svm joins the dual variables of one
@@ -13,21 +16,35 @@ so that eta costs no SVM on all rows.
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from array_api_compat import array_namespace
 from joblib import Parallel, delayed, effective_n_jobs
 
-from adakern._utils.arrays import as_index
+from adakern._utils.arrays import as_index, as_numpy, asarray_like
 from adakern._utils.threads import one_thread
 from adakern.dank.partition import Partition, partition
 from adakern.dank.warm_start import svm_eta
 from adakern.dank.working_set import RowsSolution, maximise_on_rows
-from adakern.kernels import kernel_product
+from adakern.kernels import gram_matrix, kernel_product
+from adakern.linalg import numerical_rank
 from adakern.svm.libsvm import dual_on_rows
 
-__all__ = ["Decomposition", "cluster_decisions", "decompose", "for_each_cluster"]
+__all__ = [
+    "Decomposition",
+    "SparseModel",
+    "cluster_decisions",
+    "decompose",
+    "fit_decomposed",
+    "fit_whole",
+    "for_each_cluster",
+]
+
+#: With at least so many clusters, a partition into fewer and larger ones is solved
+#: before all rows are.
+FEWEST_TO_REFINE = 9
 
 #: Kernel values between a cluster's rows and its support vectors, up to which it is
 #: solved in milliseconds, most of them Python's: two threads then wait for each other.
@@ -36,22 +53,14 @@ FEW_KERNEL_VALUES = 1_000_000
 
 @dataclass(frozen=True)
 class Decomposition:
-    """DANK solved cluster by cluster.
-
-    Attributes
-    ----------
-    partition : Partition
-    dual_coef : array of shape (n,)
-        Signed dual variable d of all rows, in their order.
-    eta : float
-        The number that was used.
-    solutions : list of RowsSolution
-        One for each cluster.
-    """
+    """DANK solved cluster by cluster."""
 
     partition: Partition
+    #: Signed dual variable d of all rows, in their order, shape (n,).
     dual_coef: Any
+    #: The number that was used.
     eta: float
+    #: One for each cluster.
     solutions: list[RowsSolution]
 
 
@@ -71,40 +80,9 @@ def decompose(
 ):
     """Solve DANK without the nuclear norm and the bias, cluster by cluster.
 
-    Parameters
-    ----------
-    X : array of shape (n, d)
-    dual : Dual
-        Targets and bounds of the n rows.
-    svm : SVC or SVR
-        The unfitted machine that gives alpha_svm, with its C and epsilon.
-    kernel : dict
-        Keyword arguments of :func:`adakern.kernels.gram_matrix`.
-    eta : "svm" or float, default="svm"
-        One number for all clusters; see the module.
-    n_clusters : int, default=10
-    start : array of shape (n,), default=None
-        Dual variables of a decomposition into other clusters, for a given eta; those of
-        one SVM for each cluster when None.
-    tol : float, default=1e-4
-        Largest accepted duality gap of a cluster, as a fraction of its objective.
-    max_iter : int, default=200
-        Largest number of rounds in a cluster.
-    random_state : int, RandomState instance or None, default=None
-        Of k-means.
-    n_jobs : int, default=None
-        Clusters solved at a time, by joblib: under ``joblib.parallel_config`` a Dask
-        or Ray back end spreads them over machines. The result is the same for any
-        number.
-
-    Returns
-    -------
-    Decomposition
-
-    Raises
-    ------
-    RuntimeError
-        If a cluster cannot be solved or its worker dies; names the cluster.
+    ``svm`` is the unfitted SVC or SVR, with its C and epsilon, whose solutions on the
+    clusters are the start and give eta; ``start`` of shape (n,), for a given eta, takes
+    their place. ``tol`` is relative to the objective of a cluster.
     """
     with one_thread():  # k-means on a sample is over before its threads are awake
         cut = partition(X, n_clusters, random_state)
@@ -146,20 +124,6 @@ def for_each_cluster(function, tasks, n_jobs=None):
     """``[function(*task) for task in tasks]`` through joblib, one task per cluster.
 
     The cluster of the most rows starts first: begun last, it would run alone.
-
-    Parameters
-    ----------
-    function : callable
-        Of the members of a task.
-    tasks : list of tuples
-        One for each cluster; the first member has the cluster's rows.
-    n_jobs : int, default=None
-        Clusters at a time, as joblib takes it.
-
-    Raises
-    ------
-    RuntimeError
-        If the function raises, or a worker dies; the message names the cluster.
     """
     order = sorted(range(len(tasks)), key=lambda c: -tasks[c][0].shape[0])
     results = {}
@@ -207,17 +171,7 @@ def _numbered(function, cluster, task):
 
 
 def cluster_decisions(X, partition, supports, kernel):
-    """Decision value of each row of X by the machine of its own cluster, shape (n,).
-
-    Parameters
-    ----------
-    X : array of shape (n, d)
-    partition : Partition
-    supports : list of (array of shape (m, d), array of shape (m,))
-        Support vectors of each cluster and their signed dual variables.
-    kernel : dict
-        Keyword arguments of :func:`adakern.kernels.gram_matrix`.
-    """
+    """Decision value of each row of X by the model of its own cluster, shape (n,)."""
     xp = array_namespace(X)
     labels = partition.assign(X)
     rows = np.argsort(labels, kind="stable")
@@ -230,3 +184,100 @@ def cluster_decisions(X, partition, supports, kernel):
         values.append(kernel_product(part, vectors, dual_coef, **kernel))
     back = as_index(np.argsort(rows, kind="stable"), X)
     return xp.take(xp.concat(values), back)
+
+
+def fit_decomposed(X, dual, svm, kernel, **options):
+    """The :class:`SparseModel` of the clusters; see :func:`decompose`."""
+    result = decompose(X, dual, svm, kernel, **options)
+    return SparseModel(
+        X, kernel, result.eta, result.dual_coef, result.solutions, result.partition
+    )
+
+
+def fit_whole(X, dual, svm, kernel, *, eta, n_clusters, tol, max_iter, **options):
+    """The :class:`SparseModel` of all rows together, started from those of clusters.
+
+    Fewer, larger clusters are solved in between: most rows that are support vectors of
+    a small cluster only are recognised there, where that is cheap.
+    """
+    ends = {"tol": tol, "max_iter": max_iter}
+    cut = {**ends, **options}
+    fine = decompose(X, dual, svm, kernel, eta=eta, n_clusters=n_clusters, **cut)
+    start, eta = fine.dual_coef, fine.eta
+    if n_clusters >= FEWEST_TO_REFINE:
+        cut |= {"eta": eta, "start": start, "n_clusters": round(n_clusters**0.5)}
+        start = decompose(X, dual, svm, kernel, **cut).dual_coef
+    if dual.fit_intercept:
+        start = _balanced(start)
+    balance = {"start": start, "balanced": dual.fit_intercept}
+    solution = maximise_on_rows(X, dual, eta, kernel, **balance, **ends)
+    return SparseModel(X, kernel, eta, solution.dual_coef, [solution])
+
+
+def _balanced(d):
+    """d with its positive or its negative part scaled down, so that it sums to zero."""
+    xp = array_namespace(d)
+    size, total = float(xp.sum(xp.abs(d))), float(xp.sum(d))
+    positive, negative = (size + total) / 2, (size - total) / 2
+    least = min(positive, negative)
+    up, down = least / (positive or 1.0), least / (negative or 1.0)
+    return xp.where(d > 0, up * d, down * d)
+
+
+class SparseModel:
+    """Kernel expansions without F on new rows: one for each cluster, or one for all.
+
+    ``adaptive_factor`` is None: F follows from ``dual_coef`` and ``eta``. ``history``
+    is a list with one for each cluster, if there is a partition.
+    """
+
+    adaptive_factor = None
+
+    def __init__(self, X, kernel, eta, dual_coef, solutions, partition=None):
+        self.eta, self.partition, self._kernel = eta, partition, kernel
+        self.dual_coef = as_numpy(dual_coef)
+        clusters = partition.rows if partition else [np.arange(X.shape[0])]
+        self._sizes, self._supports = [len(rows) for rows in clusters], []
+        for rows in clusters:
+            support = as_index(rows[self.dual_coef[rows] != 0], X)
+            take = array_namespace(X).take
+            self._supports.append((take(X, support, axis=0), take(dual_coef, support)))
+        self.intercept = 0.0 if partition else solutions[0].intercept
+        self.objective = sum(solution.objective for solution in solutions)
+        self.duality_gap = sum(solution.gap for solution in solutions)
+        self.n_iter = max(solution.n_iter for solution in solutions)
+        self.converged = all(solution.converged for solution in solutions)
+        histories = [solution.history for solution in solutions]
+        self.history = histories if partition else histories[0]
+
+    @cached_property
+    def rank(self):
+        """Numerical rank of F, which is block-diagonal; computed when asked for."""
+        return sum(
+            adaptive_rank(vectors, d, n_rows, self.eta, self._kernel)
+            for n_rows, (vectors, d) in zip(self._sizes, self._supports, strict=True)
+        )
+
+    def decision_function(self, X):
+        """Decision values of new rows, each by its own cluster, shape (m,)."""
+        vectors, d = self._supports[0]
+        X = asarray_like(X, vectors)
+        if self.partition:
+            return cluster_decisions(X, self.partition, self._supports, self._kernel)
+        return kernel_product(X, vectors, d, **self._kernel) + self.intercept
+
+
+def adaptive_rank(vectors, d, n_rows, eta, kernel):
+    """Numerical rank of ``F = 11' + diag(d) K diag(d) / (4 eta)`` on n_rows rows.
+
+    All rows of F beyond the m support vectors are equal: they act as one, weighted by
+    the root of their number.
+    """
+    d = as_numpy(d).astype(float) / np.sqrt(4 * eta)
+    m = len(d)
+    A = np.zeros((m + 1, m + 1))
+    A[:m, :m] = d[:, None] * as_numpy(gram_matrix(vectors, **kernel)) * d if m else 0
+    weights = np.ones(m + 1)
+    weights[m] = np.sqrt(n_rows - m)
+    A += np.outer(weights, weights)
+    return numerical_rank(A, n_rows)

@@ -1,152 +1,92 @@
-"""DANK on one stored Gram matrix, solved to a certified duality gap.
-
-What is maximised is the h of :mod:`adakern.dank.saddle`. The methods are
-
-- "newton": rounds of a quadratic model of h, solved to optimality
-  (:mod:`adakern.dank.quadratic`), each with a line search; for many rows cheaper models
-  come first, and accelerated ascent takes what Newton's rounds leave;
-- "accelerated": accelerated ascent (:mod:`adakern.svm.ascent`) from the solution of the
-  support vector machine;
-- "nesterov" and "projected-gradient": the papers' (:mod:`adakern.dank.papers`).
-"""
+"""The strategy "exact": DANK on one stored Gram matrix, to a certified duality gap."""
 
 import numpy as np
 
-from adakern.dank.hessian import StoredHessian
+from adakern._utils.blocks import row_blocks
+from adakern._utils.memory import require_memory
+from adakern._utils.threads import one_blas_thread
+from adakern.dank import warm_start
+from adakern.dank.extension import make_extension
+from adakern.dank.newton import accelerated, newton
+from adakern.dank.objective import make_objective
 from adakern.dank.papers import nesterov, projected_gradient
-from adakern.dank.projected_newton import climb
-from adakern.dank.quadratic import maximise_quadratic, program_in_coefficients
-from adakern.dank.quartic_solver import ROWS_PER_PRODUCT, maximise_from
-from adakern.svm import ascent
+from adakern.kernels import gram_matrix
+from adakern.linalg import require_positive_semidefinite
 
-__all__ = ["SOLVERS", "maximise"]
+__all__ = ["METHODS", "ExactModel", "fit_exact"]
 
-#: The matrix of the quadratic model is stored for up to so many rows.
-DENSE_ROWS = 2000
-
-#: Matrix products that solving the machine for a fixed F may take; a problem that
-#: needs more goes to Newton's method.
-MACHINE_ITERATIONS = 100
-
-
-def maximise(saddle, start, *, method="newton", tol=1e-4, max_iter=2000):
-    """Maximise h from a feasible start.
-
-    Parameters
-    ----------
-    saddle : ThresholdedSaddle or QuarticSaddle
-    start : ndarray of shape (n_variables,)
-        Feasible variables u. The papers' methods start from zero.
-    method : str, default="newton"
-        A key of ``SOLVERS``.
-    tol : float, default=1e-4
-        Duality gap to reach, as a share of the machine's dual objective.
-    max_iter : int, default=2000
-        Largest number of iterations.
-
-    Returns
-    -------
-    adakern.svm.ascent.Solution
-        Its point is a :class:`adakern.svm.point.Point`.
-    """
-    return SOLVERS[method](saddle, start, tol=tol, max_iter=max_iter)
-
-
-def _cascade(saddle, start, *, tol, max_iter):
-    """The method "newton": one method after another, until the gap is reached.
-
-    Without a nuclear norm h itself is the model. With one, machines with F held come
-    first if there are many rows: they cost products with K alone, and suffice where F
-    hardly moves, as under the papers' rule for eta.
-    """
-    if saddle.tau == 0:
-        methods = [_quartic, _accelerated]
-    elif len(saddle.K) > DENSE_ROWS:
-        methods = [_best_responses, _newton, _accelerated]
-    else:
-        methods = [_newton, _accelerated]
-    solution = methods[0](saddle, start, tol=tol, max_iter=max_iter)
-    for method in methods[1:]:
-        left = max_iter - solution.n_iter
-        if solution.converged or left <= 0:
-            break
-        following = method(saddle, solution.point.u, tol=tol, max_iter=left)
-        solution = ascent.joined(solution, following)
-    return solution
-
-
-def _quartic(saddle, start, *, tol, max_iter):
-    """The solvers of the quartic, which h is without a nuclear norm."""
-    dual, n = saddle.dual, len(saddle.K)
-
-    def maximise_model(point):
-        d, _ = maximise_from(
-            point.d,
-            saddle.K,
-            dual,
-            saddle.eta,
-            gap_goal=tol / 2 * abs(point.svm_value),
-            balanced=dual.fit_intercept,
-            max_products=n // ROWS_PER_PRODUCT,
-        )
-        return dual.variables(d)
-
-    return ascent.rounds(saddle, start, maximise_model, tol=tol, max_iter=max_iter)
-
-
-def _newton(saddle, start, *, tol, max_iter):
-    """Rounds of the second-order model of h."""
-    dual, n = saddle.dual, len(saddle.K)
-
-    def maximise_model(point):
-        H = saddle.hessian(point)
-        if n <= DENSE_ROWS:
-            H = StoredHessian(H.block(np.arange(n)))
-        linear = point.gradient + dual.pull_back(H @ point.d)
-        accuracy = max(1e-2 * tol, 1e-12) * (abs(point.svm_value) + point.gap)
-        return maximise_quadratic(H, linear, dual, accuracy, start=point.u)
-
-    return ascent.rounds(saddle, start, maximise_model, tol=tol, max_iter=max_iter)
-
-
-def _best_responses(saddle, start, *, tol, max_iter):
-    """Rounds of the machine with F held, by products with F∘K alone.
-
-    They are left where F moves much or a machine needs many products, and what that
-    machine reached is dropped: its active set is that of no solution.
-    """
-    dual = saddle.dual
-    program = program_in_coefficients(dual.linear, dual)
-
-    def maximise_model(point):
-        goal = tol / 2 * abs(point.svm_value)
-        learned = saddle.learned_kernel(point)
-        d, gap = climb(
-            learned,
-            program,
-            np.inf,
-            start=point.d,
-            gap_goal=goal,
-            max_products=MACHINE_ITERATIONS,
-            balanced=dual.fit_intercept,
-            model=learned.leading(),
-        )
-        return dual.variables(d) if gap <= goal else None
-
-    return ascent.rounds(
-        saddle, start, maximise_model, tol=tol, max_iter=max_iter, progress=0.5
-    )
-
-
-def _accelerated(saddle, start, *, tol, max_iter):
-    return ascent.accelerated(
-        saddle, start, saddle.dual.project, tol=tol, max_iter=max_iter
-    )
-
-
-SOLVERS = {
-    "newton": _cascade,
-    "accelerated": _accelerated,
+METHODS = {
+    "newton": newton,
+    "accelerated": accelerated,
     "nesterov": nesterov,
     "projected-gradient": projected_gradient,
 }
+
+
+def fit_exact(X, dual, kernel, *, eta, tau, method, extension, tol, max_iter):
+    """The :class:`ExactModel` of the rows X, or of their Gram matrix if precomputed.
+
+    ``kernel`` has the arguments of :func:`adakern.kernels.gram_matrix`, ``extension``
+    those of :func:`adakern.dank.extension.make_extension` that a user chooses.
+    """
+    n = len(X)
+    require_memory(
+        8 * n**2,
+        f'strategy="exact" stores the {n} x {n} Gram matrix and',
+        'use strategy="decomposed" (or "whole" with tau=0) for data of this size',
+    )
+    with one_blas_thread(n):
+        X = np.asarray(X, dtype=np.float64)  # kernels of float32 lose the certificate
+        precomputed = kernel["kernel"] == "precomputed"
+        K = X if precomputed else gram_matrix(X, **kernel)
+        if not np.isfinite(K).all():
+            raise ValueError(f"kernel={kernel['kernel']!r} gives infinite values here")
+        if kernel["kernel"] in ("precomputed", "tl1", "poly"):
+            require_positive_semidefinite(K, kernel["kernel"], "DANK")
+        svm = warm_start.support_vector_machine(K, dual)
+        if eta == "svm":
+            d = dual.coefficients(svm)
+            eta = warm_start.svm_eta(
+                [d], dual.C, lambda: [warm_start.svm_without_intercept(K, dual, d)]
+            )
+        h = make_objective(K, dual, eta, tau, tol)
+        start = warm_start.best_multiple(K, dual, eta, svm, tol)
+        solution = METHODS[method](h, start, tol=tol, max_iter=max_iter)
+        Z, rows = h.factor(solution.point), None if precomputed else X
+        rule = make_extension(
+            Z, solution.point.d, K, rows, kernel, eta=eta, tau=tau, **extension
+        )
+        return ExactModel(rows, kernel, eta, Z, solution, rule)
+
+
+class ExactModel:
+    """A model with F on its training rows and a rule for F on new ones."""
+
+    def __init__(self, X, kernel, eta, adaptive_factor, solution, extension):
+        point = solution.point
+        self.dual_coef, self.intercept = point.d, point.intercept
+        self.eta, self.adaptive_factor = eta, adaptive_factor
+        self.rank = self.adaptive_factor.shape[1]
+        self.objective, self.duality_gap = point.value, max(point.gap, 0.0)
+        self.n_iter, self.converged = solution.n_iter, solution.converged
+        self.history = solution.history
+        self.extension = extension
+        self._rows, self._kernel = X, kernel
+        self._support = np.flatnonzero(point.d)
+
+    def decision_function(self, X):
+        """Decision values of new rows, or of their kernel values, block by block."""
+        support = self._support
+        if not len(support):
+            return np.full(len(X), self.intercept)
+        coefficients = self.dual_coef[support]
+        right = self.extension.train_factor[support] * coefficients[:, None]
+        left = self.extension.transform(X)
+        values = np.empty(len(X))
+        for rows in row_blocks(len(X), 8 * (3 * len(support) + left.shape[1])):
+            if self._rows is None:
+                K = X[rows][:, support]
+            else:
+                K = gram_matrix(X[rows], self._rows[support], **self._kernel)
+            values[rows] = np.einsum("ir,ir->i", left[rows], K @ right)
+        return values + self.intercept

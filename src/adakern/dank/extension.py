@@ -27,29 +27,10 @@ MAX_ANCHORS = 200
 LIST_LENGTH = 32
 
 
-def make_extension(
-    name, Z, d, K, X, kernel, *, eta, tau, n_neighbors=1, random_state=None
-):
-    """The rule of this name, for one fitted machine.
+def make_extension(Z, d, K, X, kernel, *, eta, tau, name, n_neighbors, random_state):
+    """The rule of this name for a fitted model with ``F = Z Z'`` and coefficients d.
 
-    Parameters
-    ----------
-    name : {"reciprocal", "knn", "nystrom", "hyperkernel", "none"}
-    Z : ndarray of shape (n, r)
-        ``F = Z Z'`` on the training rows.
-    d : ndarray of shape (n,)
-        Coefficients of the machine.
-    K : ndarray of shape (n, n)
-        Gram matrix of the training rows.
-    X : ndarray of shape (n, d) or None
-        Training rows; None where the kernel is precomputed.
-    kernel : dict
-        Keyword arguments of :func:`adakern.kernels.gram_matrix`.
-    eta, tau : float
-    n_neighbors : int, default=1
-        Of "knn".
-    random_state : int, RandomState instance or None, default=None
-        Of the anchors of "hyperkernel"; None is a fixed seed.
+    X, of shape (n, d), is None where the kernel K is precomputed.
     """
     if name == "none":
         return NoExtension(len(Z))
@@ -95,13 +76,7 @@ class Extension(ABC):
 
     @abstractmethod
     def transform(self, X):
-        """The factor of new rows, shape (m, q).
-
-        Parameters
-        ----------
-        X : ndarray of shape (m, d) or (m, n)
-            New rows, or their kernel values against the training rows.
-        """
+        """The factor of new rows, shape (m, q)."""
 
 
 class NoExtension(Extension):
@@ -226,17 +201,6 @@ def reciprocal_neighbours(X, n_train, distances):
     len(X) * n_train: lists of the k nearest on both sides hold every pair whose product
     is at most k, and the few rows without such a pair are looked at one block at a
     time.
-
-    Parameters
-    ----------
-    X : ndarray of shape (m, d) or (m, n_train)
-    n_train : int
-    distances : callable
-        ``distances(X, columns)``: to the training rows of these indices.
-
-    Returns
-    -------
-    ndarray of shape (m,)
     """
     n_new = len(X)
     S, last_s = _ranked_lists(lambda rows: distances(X[rows]), n_new, n_train)

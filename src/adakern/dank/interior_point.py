@@ -21,7 +21,7 @@ from adakern.dank.quartic import (
 )
 from adakern.linalg import add_to_diagonal, factorised
 
-__all__ = ["QuarticSolution", "maximise_quartic"]
+__all__ = ["QuarticSolution", "interior_point"]
 
 #: Distance that a warm start keeps from the bounds, in units of the problem.
 NEAR_BOUND = 0.1
@@ -48,7 +48,7 @@ class QuarticSolution:
     converged: bool
 
 
-def maximise_quartic(
+def interior_point(
     K,
     dual,
     eta,
@@ -62,51 +62,9 @@ def maximise_quartic(
 ):
     """Maximise h by a primal-dual interior-point method.
 
-    Parameters
-    ----------
-    K : array of shape (n, n)
-        Gram matrix, positive semidefinite; NumPy, PyTorch or any array-API library.
-    dual : Dual
-        Targets and bounds.
-    eta : float
-        Weight of |F - 11'|_F^2, positive; infinity gives the ordinary SVM or SVR
-        without a bias.
-    weight : array of shape (n,), default=0.0
-        Non-negative weights w of the diagonal quadratic term.
-    start : array of shape (n,), default=None
-        Where to start from, within the box; near zero when None.
-    balanced : bool, default=False
-        Hold the sum of d at that of ``start`` (zero when None), which is the constraint
-        of a machine with a bias.
-    tol : float, default=1e-6
-        Largest accepted duality gap, as a fraction of |h|.
-    gap_goal : float, default=0.0
-        Duality gap that is accepted in any case, in the units of h.
-    max_iter : int, default=100
-        Largest number of steps.
-
-    Returns
-    -------
-    QuarticSolution
-        ``dual_coef`` lies exactly at its bounds where it is bound, so that the rows
-        that are no support vectors are exact zeros; ``converged`` tells whether the gap
-        was reached.
-
-    Notes
-    -----
     Mehrotra's predictor-corrector method, with the Hessian of -h
     ``K + (diag(Qq) + 2 diag(d) Q diag(d)) / (4 eta) + 2 diag(w)``, Q = K o K.
     The certificate is that of the rounded point, never of the interior one.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> K, y = np.eye(2), np.array([1.0, -1.0])
-    >>> from adakern.svm.dual import classification_dual
-    >>> dual = classification_dual(y, C=10.0)
-    >>> solution = maximise_quartic(K, dual, eta=0.25, tol=1e-9)
-    >>> solution.dual_coef.round(4)  # the root of 1 - a - a^3
-    array([ 0.6823, -0.6823])
     """
     xp = array_namespace(K)
     total = (0.0 if start is None else float(xp.sum(start))) if balanced else None

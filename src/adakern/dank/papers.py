@@ -9,7 +9,6 @@ the nearest one.
 
 import numpy as np
 
-from adakern.dank.checks import extreme_eigenvalues
 from adakern.svm.ascent import History, Solution, is_certified
 
 __all__ = ["lipschitz_constant", "nesterov", "projected_gradient"]
@@ -23,17 +22,6 @@ def lipschitz_constant(K, dual, eta):
     steps of Algorithm 2 divide by, with ``L = 2 kappa (n + 9 n C^2 ||K||_F / (4 eta))``
     (JMLR, Theorem 10; the preprint's Theorem 11). kappa is the largest |k(x, x')|,
     which the preprint leaves out; it is above one for linear and polynomial kernels.
-
-    Parameters
-    ----------
-    K : ndarray of shape (n, n)
-    dual : adakern.svm.dual.Dual
-    eta : float
-        Positive.
-
-    Returns
-    -------
-    float
     """
     n, kappa = len(K), np.abs(K).max()
     norm = n * dual.C**2 * np.linalg.norm(K) / (4 * eta)
@@ -43,25 +31,7 @@ def lipschitz_constant(K, dual, eta):
 
 
 def nesterov(h, start, *, tol, max_iter, min_step=1e-4):
-    """Nesterov's method: JMLR, Algorithm 1 (classification) and 2 (regression).
-
-    Parameters
-    ----------
-    h : ThresholdedSaddle or QuarticSaddle
-    start : ndarray of shape (n_variables,)
-        Only its shape is used: the algorithms start from zero.
-    tol : float
-        Duality gap at which to stop, as a share of the machine's dual objective; the
-        papers have no such rule.
-    max_iter : int
-        t_max of the papers.
-    min_step : float, default=1e-4
-        Length of a step at which to stop, the papers' epsilon.
-
-    Returns
-    -------
-    adakern.svm.ascent.Solution
-    """
+    """Nesterov's method: JMLR, Algorithm 1 (classification) and 2 (regression)."""
     L, project = lipschitz_constant(h.K, h.dual, h.eta), h.dual.project
     origin = np.zeros_like(start)
     weighted_gradients = np.zeros_like(start)
@@ -84,22 +54,9 @@ def projected_gradient(h, start, *, tol, max_iter, min_step=1e-4):
     Its constant is ``kappa (n - tau/2 + n C^2 lambda_max(K) / (4 eta))``, the bound of
     lambda_max(F) that Lemma 1 gives; kappa, which the paper leaves out, carries it over
     to F∘K.
-
-    Parameters
-    ----------
-    h : ThresholdedSaddle or QuarticSaddle
-        The function to maximise.
-    start : ndarray of shape (n_variables,)
-        Only its shape is used.
-    tol : float
-        Duality gap at which to stop, as a share of the machine's dual objective.
-    max_iter : int
-        t_max of the papers.
-    min_step : float, default=1e-4
-        Length of a step at which to stop.
     """
     n, kappa = len(h.K), np.abs(h.K).max()
-    _, largest = extreme_eigenvalues(h.K)
+    largest = np.linalg.eigvalsh(h.K)[-1]
     bound = n - h.tau / 2 + n * h.dual.C**2 * largest / (4 * h.eta)
 
     def following(point, t):

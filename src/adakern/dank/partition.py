@@ -23,16 +23,11 @@ STEPS, FLOPS = 20, 1e10
 
 @dataclass(frozen=True)
 class Partition:
-    """Clusters of the training rows, and where a new row belongs.
+    """Clusters of the training rows, and where a new row belongs."""
 
-    Attributes
-    ----------
-    centres : array of shape (k, d)
-    labels : ndarray of shape (n,)
-        Cluster of each training row, 0 <= label < k; no cluster is empty.
-    """
-
+    #: Of shape (k, d).
     centres: Any
+    #: Cluster of each training row, 0 <= label < k; no cluster is empty, shape (n,).
     labels: np.ndarray
 
     @property
@@ -42,13 +37,7 @@ class Partition:
         return np.split(order, np.cumsum(np.bincount(self.labels))[:-1])
 
     def assign(self, X):
-        """Nearest centre of each row of X, an integer ndarray of shape (n,).
-
-        Parameters
-        ----------
-        X : array of shape (m, d)
-            New rows.
-        """
+        """Nearest centre of each row of X, an integer ndarray of shape (n,)."""
         return as_numpy(nearest_rows(X, self.centres))
 
 
@@ -58,25 +47,6 @@ def clusters_for(n_rows, *, memory=2**30, seconds=600.0):
     The model is the worst case: n/k rows in each cluster, all of them support vectors.
     One interior-point step then holds four matrices of (n/k)^2 doubles and factorises
     one of them, at 10 GFlop/s on one core, 20 steps in each cluster.
-
-    Parameters
-    ----------
-    n_rows : int
-    memory : int, default=1 GiB
-        Bytes for the solver of one cluster (times the number of workers).
-    seconds : float, default=600
-        Of one core, over all clusters.
-
-    Returns
-    -------
-    int
-        At least 1.
-
-    Examples
-    --------
-    >>> from adakern.dank.partition import clusters_for
-    >>> clusters_for(1000), clusters_for(50_000), clusters_for(50_000, seconds=60)
-    (1, 12, 38)
     """
     for_memory = n_rows / np.sqrt(memory / (4 * 8))
     for_seconds = np.sqrt(STEPS * n_rows**3 / (3 * FLOPS * seconds))
@@ -84,20 +54,7 @@ def clusters_for(n_rows, *, memory=2**30, seconds=600.0):
 
 
 def partition(X, n_clusters, random_state=None):
-    """k-means on a sample of the rows; every row joins its nearest centre.
-
-    Parameters
-    ----------
-    X : array of shape (n, d)
-    n_clusters : int
-        At most this many clusters: fewer where rows are duplicated or n is small, since
-        empty clusters are dropped.
-    random_state : int, RandomState instance or None, default=None
-
-    Returns
-    -------
-    Partition
-    """
+    """k-means on a sample of the rows; every row joins its nearest centre."""
     n = X.shape[0]
     xp = array_namespace(X)
     rng = check_random_state(random_state)

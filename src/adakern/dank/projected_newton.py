@@ -27,7 +27,7 @@ from adakern.dank.quartic import (
     row_gaps,
 )
 
-__all__ = ["climb"]
+__all__ = ["projected_newton"]
 
 #: Relative residual that conjugate gradients stop at.
 FORCING = 0.1
@@ -40,7 +40,7 @@ SLOW = 30
 SUFFICIENT, SHORTEST = 1e-4, 1e-3
 
 
-def climb(
+def projected_newton(
     K,
     dual,
     eta,
@@ -56,46 +56,6 @@ def climb(
 
     With a tube a step keeps the signs of d, as ``epsilon |d|`` is linear between them;
     a row that has come to zero may change its sign in the next.
-
-    Parameters
-    ----------
-    K : array of shape (n, n)
-        Gram matrix, positive semidefinite. For an infinite eta an operator will do: one
-        with ``@``, ``shape`` and ``diagonal()``.
-    dual : Dual
-        Targets and bounds.
-    eta : float
-        Positive; infinity for a quadratic program, such as the ordinary SVM or SVR.
-    weight : array of shape (n,) or float
-        Weights w of the diagonal quadratic term.
-    start : array of shape (n,)
-        Within the box.
-    gap_goal : float
-        Duality gap at which to stop.
-    max_products : int
-        Multiplications with K and K∘K after which no further step is begun.
-    balanced : bool, default=False
-        Hold the sum of d at that of ``start``.
-    model : operator of shape (n, n), default=None
-        A matrix near K, for an infinite eta, that is cheaper to multiply with: the
-        directions are found with it.
-
-    Returns
-    -------
-    d : array of shape (n,)
-        Within the box, and on its bounds exactly where it is bound.
-    gap : float
-        Duality gap at d, above ``gap_goal`` where the products did not suffice.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from adakern.svm.dual import classification_dual
-    >>> dual = classification_dual(np.array([1.0, -1.0]), C=10.0)
-    >>> ends = {"gap_goal": 1e-9, "max_products": 50}
-    >>> d, gap = climb(np.eye(2), dual, 0.25, start=np.zeros(2), **ends)
-    >>> d.round(4)  # the root of 1 - a - a^3
-    array([ 0.6823, -0.6823])
     """
     xp = array_namespace(start)
     total = float(xp.sum(start)) if balanced else None
@@ -165,15 +125,6 @@ def sides(d, slope, dual):
 
     With a tube ``epsilon |d|`` is linear on the rows' sides of zero. All are zero
     without one.
-
-    Parameters
-    ----------
-    d : array of shape (n,)
-        Coefficients of the decision function.
-    slope : array of shape (n,)
-        Gradient of the smooth part of h.
-    dual : Dual
-        Targets and bounds.
     """
     xp = array_namespace(d)
     if not dual.epsilon:
@@ -182,15 +133,7 @@ def sides(d, slope, dual):
 
 
 def on_sides(dual, side):
-    """The problem with the rows kept on these sides of zero, if there is a tube.
-
-    Parameters
-    ----------
-    dual : Dual
-        Targets and bounds.
-    side : array of shape (n,)
-        -1, 0 or 1.
-    """
+    """The problem with the rows kept on these sides of zero, if there is a tube."""
     if not dual.epsilon:
         return dual
     xp = array_namespace(side)

@@ -7,7 +7,7 @@ over the coefficients d needs no matrix F (JMLR, problem 18, which drops the int
     h(d) = t'd - epsilon |d|_1 - w'q - 1/2 d'K d - 1/(16 eta) q'(K∘K) q,    q = d∘d,
 
 over the bounds of an :class:`adakern.svm.dual.Dual` with the targets t. The multiplier
-b of the constraint ``1'd = 0`` of a machine with an intercept is that intercept. The
+b of the constraint ``1'd = 0`` of a model with an intercept is that intercept. The
 weights w are zero for a whole problem; where only some rows move, they carry the
 quartic's coupling to the rows held fixed. With eta infinite and the target replaced, h
 is any quadratic program over these bounds.
@@ -41,30 +41,12 @@ BISECTIONS = 64
 
 
 def squared_product(K, q):
-    """``(K∘K) q`` without a second matrix, shape (n,).
-
-    Parameters
-    ----------
-    K : array of shape (n, n)
-        Gram matrix.
-    q : array of shape (n,)
-        What to multiply with.
-    """
+    """``(K∘K) q`` without a second matrix, shape (n,)."""
     return by_row_blocks(lambda rows: (rows * rows) @ q, K, 8 * q.shape[0], TILE_BYTES)
 
 
 def products(K, d, eta):
-    """``K d`` and ``(K∘K) (d∘d)``, which all the functions below ask for.
-
-    Parameters
-    ----------
-    K : array of shape (n, n)
-        Gram matrix; for an infinite eta anything with ``@`` will do.
-    d : array of shape (n,)
-        Coefficients of the decision function.
-    eta : float
-        When infinite the second product has no weight and is zero.
-    """
+    """``K d`` and ``(K∘K) (d∘d)``, which all the functions below ask for."""
     Kd = K @ d
     if math.isinf(eta):
         return Kd, array_namespace(d).zeros_like(d)
@@ -72,23 +54,7 @@ def products(K, d, eta):
 
 
 def objective(d, Kd, Qq, dual, eta, weight=0.0):
-    """The value h(d), from the products ``Kd = K d`` and ``Qq = (K∘K)(d o d)``.
-
-    Parameters
-    ----------
-    d : array of shape (n,)
-        Coefficients of the decision function.
-    Kd : array of shape (n,)
-        ``K d``.
-    Qq : array of shape (n,)
-        ``(K∘K) (d∘d)``.
-    dual : Dual
-        Targets and bounds.
-    eta : float
-        Weight of |F - 11'|^2, positive; infinity leaves a quadratic program.
-    weight : array of shape (n,) or float, default=0.0
-        Weights w of the diagonal quadratic term.
-    """
+    """The value h(d), from the products ``Kd = K d`` and ``Qq = (K∘K)(d o d)``."""
     xp = array_namespace(d)
     rows = (
         d * (dual.target - 0.5 * Kd)
@@ -99,42 +65,12 @@ def objective(d, Kd, Qq, dual, eta, weight=0.0):
 
 
 def gradient(d, Kd, Qq, dual, eta, weight=0.0):
-    """Gradient of the smooth part of h, without epsilon |d|; shape (n,).
-
-    Parameters
-    ----------
-    d : array of shape (n,)
-        Coefficients of the decision function.
-    Kd : array of shape (n,)
-        ``K d``.
-    Qq : array of shape (n,)
-        ``(K∘K) (d∘d)``.
-    dual : Dual
-        Targets and bounds.
-    eta : float
-        Weight of |F - 11'|^2, positive; infinity leaves a quadratic program.
-    weight : array of shape (n,) or float, default=0.0
-        Weights w of the diagonal quadratic term.
-    """
+    """Gradient of the smooth part of h, without epsilon |d|; shape (n,)."""
     return dual.target - Kd - d * (Qq / (4 * eta) + 2 * weight)
 
 
 def hessian(K, d, Qq, eta, weight=0.0):
-    """Minus the second derivative of h, ``K + dd'∘K∘K / (2 eta) + diag(.)``, (n, n).
-
-    Parameters
-    ----------
-    K : array of shape (n, n)
-        Gram matrix.
-    d : array of shape (n,)
-        Coefficients of the decision function.
-    Qq : array of shape (n,)
-        ``(K∘K) (d∘d)``.
-    eta : float
-        Weight of |F - 11'|^2, positive; infinity leaves a quadratic program.
-    weight : array of shape (n,) or float, default=0.0
-        Weights w of the diagonal quadratic term.
-    """
+    """Minus the second derivative of h, ``K + dd'∘K∘K / (2 eta) + diag(.)``, (n, n)."""
     H, scaled = array_namespace(K).empty_like(K), (d / (2 * eta))[None, :]
     for rows in row_blocks(K.shape[0], 8 * K.shape[0], CACHE_BYTES):
         part = K[rows, :]
@@ -163,21 +99,6 @@ def best_intercept(d, Kd, Qq, dual, eta, weight=0.0):
 
     The gap (see :func:`row_gaps`) is convex in b; its slope is ``1'd`` less the sum of
     the best rows for b, which falls in b and is bisected.
-
-    Parameters
-    ----------
-    d : array of shape (n,)
-        Coefficients of the decision function.
-    Kd : array of shape (n,)
-        ``K d``.
-    Qq : array of shape (n,)
-        ``(K∘K) (d∘d)``.
-    dual : Dual
-        Targets and bounds.
-    eta : float
-        Weight of |F - 11'|^2, positive; infinity leaves a quadratic program.
-    weight : array of shape (n,) or float, default=0.0
-        Weights w of the diagonal quadratic term.
     """
     xp = array_namespace(d)
     residual, curvature = dual.target - Kd, weight + Qq / (8 * eta)
@@ -220,28 +141,6 @@ def row_gaps(d, Kd, Qq, dual, eta, weight=0.0, intercept=0.0):
     u in the box of row i, w_i its weight, and at the (w, v) of d primal minus dual is
     ``sum_i max_u m_i(u) - m_i(d_i)``: no term is negative. Under ``1'd = const`` the
     same holds with ``t - intercept`` in place of t, for any number.
-
-    Parameters
-    ----------
-    d : array of shape (n,)
-        Coefficients of the decision function.
-    Kd : array of shape (n,)
-        ``K d``.
-    Qq : array of shape (n,)
-        ``(K∘K) (d∘d)``.
-    dual : Dual
-        Targets and bounds.
-    eta : float
-        Weight of |F - 11'|^2, positive; infinity leaves a quadratic program.
-    weight : array of shape (n,) or float, default=0.0
-        Weights w of the diagonal quadratic term.
-    intercept : float, default=0.0
-        Multiplier of the constraint ``1'd = const``.
-
-    Returns
-    -------
-    array of shape (n,)
-        Non-negative; all zero exactly at the maximiser.
     """
     xp = array_namespace(d)
     residual = dual.target - intercept - Kd

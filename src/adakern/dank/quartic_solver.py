@@ -6,11 +6,11 @@ from a start that is near enough, and the interior-point method does what they l
 
 import numpy as np
 
-from adakern.dank.active_set import change_active_sets
-from adakern.dank.interior_point import maximise_quartic
-from adakern.dank.projected_newton import climb
+from adakern.dank.active_set import primal_dual_active_set
+from adakern.dank.interior_point import interior_point
+from adakern.dank.projected_newton import projected_newton
 
-__all__ = ["ROWS_PER_PRODUCT", "maximise_from"]
+__all__ = ["ROWS_PER_PRODUCT", "maximise_quartic"]
 
 #: One matrix product is allowed for so many rows before a matrix is factorised: all
 #: products together then take as long as about three factorisations.
@@ -21,46 +21,26 @@ ROWS_PER_PRODUCT = 16
 FEWEST_PRODUCTS = 20
 
 
-def maximise_from(
+def maximise_quartic(
     start, K, dual, eta, *, gap_goal, weight=0.0, balanced=False, max_products=0
 ):
-    """Maximise h, from a start whose active set is nearly right.
+    """Maximise h from a start whose active set is nearly right; d and the gap at d.
 
-    Parameters
-    ----------
-    start : array of shape (n,)
-        Within the bounds.
-    K : array of shape (n, n)
-        Positive semidefinite. For an infinite eta, a StoredHessian or another with
-        ``@``, ``block`` and ``shape`` will do.
-    dual : Dual
-        Targets and bounds.
-    eta : float
-        Positive; infinity for a quadratic program.
-    gap_goal : float
-        Duality gap to reach, in the units of h.
-    weight : array of shape (n,), default=0.0
-        Non-negative weights of the diagonal quadratic term.
-    balanced : bool, default=False
-        Hold the sum of d at that of ``start``.
-    max_products : int, default=0
-        Products that conjugate gradients may take.
-
-    Returns
-    -------
-    d : array of shape (n,)
-        On its bounds exactly where it is bound.
-    gap : float
-        Duality gap at d.
+    K is positive semidefinite. For an infinite eta, which leaves a quadratic program,
+    it may be an operator with ``@``, ``block`` and ``shape``. ``gap_goal`` is in the
+    units of h, ``weight`` of shape (n,); ``balanced`` holds the sum of d at that of
+    ``start``.
     """
     options = {"weight": weight, "balanced": balanced, "gap_goal": gap_goal}
     d, gap = start, np.inf
     if max_products >= FEWEST_PRODUCTS:
-        d, gap = climb(K, dual, eta, start=d, max_products=max_products, **options)
+        d, gap = projected_newton(
+            K, dual, eta, start=d, max_products=max_products, **options
+        )
     if gap > gap_goal:
-        d, gap = change_active_sets(K, dual, eta, start=d, **options)
+        d, gap = primal_dual_active_set(K, dual, eta, start=d, **options)
     if gap > gap_goal:
         stored = K.block(np.arange(K.shape[0])) if hasattr(K, "block") else K
-        best = maximise_quartic(stored, dual, eta, start=d, tol=0.0, **options)
+        best = interior_point(stored, dual, eta, start=d, tol=0.0, **options)
         d, gap = min((d, gap), (best.dual_coef, best.gap), key=lambda pair: pair[1])
     return d, gap

@@ -1,6 +1,7 @@
 """DANK in epsilon support vector regression."""
 
 from numbers import Real
+from typing import Any
 
 import numpy as np
 from sklearn.base import RegressorMixin
@@ -10,18 +11,17 @@ from sklearn.utils.validation import check_is_fitted
 from adakern._utils.arrays import answer_like, as_numpy, validate_arrays
 from adakern._utils.base import Estimator
 from adakern._utils.validation import finite_answer
-from adakern.dank.base import DANKMixin, shares_parameters
+from adakern.dank.base import DANKMixin
 from adakern.kernels import check_square
 
 __all__ = ["DANKRegressor"]
 
 
-@shares_parameters
 class DANKRegressor(DANKMixin, RegressorMixin, Estimator):
     """Epsilon support vector regression with a data-adaptive nonparametric kernel.
 
     The Gram matrix K of a support vector regression is replaced by F∘K, where the
-    positive semidefinite matrix F is learned with the machine: the saddle point of
+    positive semidefinite matrix F is learned with the regression: the saddle point of
     ``y'd - epsilon |d|_1 - 1/2 d'(F∘K)d + eta ||F - 11'||_F^2 + tau eta ||F||_*``
     [1]_, solved to a certified duality gap. The dual of a regression with an intercept
     has the constraint 1'd = 0; y'd = 0, as printed in the papers (problem 22), is a
@@ -29,7 +29,60 @@ class DANKRegressor(DANKMixin, RegressorMixin, Estimator):
 
     Parameters
     ----------
-    <Parameters of DANKMixin>
+    C : float, default=1.0
+        Bound of the dual variables, positive.
+    kernel : {"rbf", "laplacian", "l2-laplacian", "tl1", "poly", "linear", \
+            "precomputed"}, default="rbf"
+        See :func:`adakern.kernels.gram_matrix`. It must be positive semidefinite, which
+        "tl1" is on some data only: fit checks it.
+    gamma : {"scale", "auto"} or float, default="scale"
+        Kernel coefficient, as in scikit-learn's SVC.
+    degree : int, default=3
+        Of the kernel "poly".
+    coef0 : float, default=1.0
+        Of the kernel "poly"; not negative.
+    eta : "svm" or float, default="svm"
+        Weight that holds F near the matrix of ones, positive. "svm" is the papers'
+        rule, the squared norm of the coefficients of the support vector machine; small
+        values (below C^2) let F adapt more.
+    tau : float, default=0.01
+        Weight of the nuclear norm of F, not negative: the larger, the lower the rank.
+        With 0, F is known in closed form.
+    extension : {"hyperkernel", "reciprocal", "knn", "nystrom", "none"}, \
+            default="hyperkernel"
+        F for new rows: non-negative regression on hyper-kernels; that of the best
+        reciprocal nearest neighbour, which is the papers' rule, and whose answer for a
+        row depends on the rows predicted with it; the mean over the nearest neighbours;
+        the Nyström extension of its eigenvectors; or F = 1.
+    n_neighbors : int, default=1
+        Of the extension "knn".
+    strategy : {"exact", "decomposed", "whole"}, default="exact"
+        "exact" stores the n x n Gram matrix. The others do not, for large data; they
+        have tau = 0 and F' = 1 for new rows. "decomposed" solves k-means clusters on
+        their own, without an intercept, and answers a row by its own cluster (section 4
+        of [1]_); "whole" solves all rows together, started from the clusters. These two
+        compute on tensors of PyTorch where they are.
+    method : {"newton", "accelerated", "nesterov", "projected-gradient"}, \
+            default="newton"
+        Of the strategy "exact". Rounds of a model of the problem, solved to optimality;
+        accelerated ascent with backtracking and restart; the papers' two methods with
+        fixed step lengths.
+    n_clusters : int, default=None
+        Of the strategies "decomposed" and "whole". When None, so many that a fit takes
+        about 1 GiB and ten minutes at most.
+    fit_intercept : bool, default=True
+        Whether the decision function has an intercept; "decomposed" has none.
+    tol : float, default=1e-4
+        Relative duality gap to reach: a share of the dual objective of the SVM with the
+        learned kernel.
+    max_iter : int, default=2000
+        Iterations of the method.
+    random_state : int, RandomState instance or None, default=None
+        Of the clusters and of the hyper-kernel's anchors, whose seed is fixed when
+        None.
+    n_jobs : int, default=None
+        Clusters solved at a time, by joblib, in threads unless
+        ``joblib.parallel_config`` says otherwise; it does not change the result.
     epsilon : float, default=0.1
         Half width of the tube without loss, not negative, in units of y.
 
@@ -40,7 +93,25 @@ class DANKRegressor(DANKMixin, RegressorMixin, Estimator):
     dual_coef_ : ndarray of shape (1, n_support)
         Coefficients d of the decision function.
     intercept_ : ndarray of shape (1,)
-    <Attributes of DANKMixin>
+    gamma_ : float
+        The kernel coefficient that was used.
+    eta_ : float
+        The weight that was used.
+    adaptive_factor_ : ndarray of shape (n, r)
+        Z with F = Z Z', None for "decomposed" and "whole".
+    rank_ : int
+        Of F; computed when it is first asked for.
+    objective_ : float
+        Value of the saddle function at the solution.
+    duality_gap_ : float
+        What the objective can still be below the optimum, at most.
+    n_iter_ : int
+    converged_ : bool
+        Whether the gap is below the tolerance.
+    history_ : dict of lists
+        Columns "objective", "gap", "step" and "seconds", one entry for each iteration;
+        "objective" and "gap" for "decomposed", as a list with a dict for each cluster,
+        and "whole".
 
     Raises
     ------
@@ -70,8 +141,45 @@ class DANKRegressor(DANKMixin, RegressorMixin, Estimator):
         "epsilon": [Interval(Real, 0, None, closed="left")],
     }
 
-    def __init__(self, C=1.0, *, epsilon=0.1, **shared):
-        super().__init__(C, **shared)
+    def __init__(
+        self,
+        C: float = 1.0,
+        *,
+        kernel: str = "rbf",
+        gamma: float | str = "scale",
+        degree: int = 3,
+        coef0: float = 1.0,
+        eta: float | str = "svm",
+        tau: float = 0.01,
+        extension: str = "hyperkernel",
+        n_neighbors: int = 1,
+        strategy: str = "exact",
+        method: str = "newton",
+        n_clusters: int | None = None,
+        fit_intercept: bool = True,
+        tol: float = 1e-4,
+        max_iter: int = 2000,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        epsilon: float = 0.1,
+    ) -> None:
+        self.C = C
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.eta = eta
+        self.tau = tau
+        self.extension = extension
+        self.n_neighbors = n_neighbors
+        self.strategy = strategy
+        self.method = method
+        self.n_clusters = n_clusters
+        self.fit_intercept = fit_intercept
+        self.tol = tol
+        self.max_iter = max_iter
+        self.random_state = random_state
+        self.n_jobs = n_jobs
         self.epsilon = epsilon
 
     def fit(self, X, y):
@@ -94,11 +202,11 @@ class DANKRegressor(DANKMixin, RegressorMixin, Estimator):
         if self.kernel == "precomputed":
             check_square(X)
         self._resolve_kernel(X)
-        self.machine_ = self._fit_machine(X, y)
-        self.support_ = np.flatnonzero(self.machine_.dual_coef)
-        self.dual_coef_ = self.machine_.dual_coef[None, self.support_]
-        self.intercept_ = np.array([self.machine_.intercept])
-        self._publish([self.machine_])
+        self.model_ = self._fit_binary(X, y)
+        self.support_ = np.flatnonzero(self.model_.dual_coef)
+        self.dual_coef_ = self.model_.dual_coef[None, self.support_]
+        self.intercept_ = np.array([self.model_.intercept])
+        self._publish([self.model_])
         return self
 
     def predict(self, X):
@@ -109,10 +217,10 @@ class DANKRegressor(DANKMixin, RegressorMixin, Estimator):
         X : array-like of shape (n, d)
             Rows; kernel values against the training rows where it is precomputed.
         """
-        check_is_fitted(self, "machine_")
+        check_is_fitted(self, "model_")
         X = validate_arrays(self, X)
-        answer = self.machine_.decision_function(self._own_arrays(X))
+        answer = self.model_.decision_function(self._own_arrays(X))
         return answer_like(finite_answer(self, as_numpy(answer)), X)
 
-    def _machines(self):
-        return [self.machine_]
+    def _models(self):
+        return [self.model_]

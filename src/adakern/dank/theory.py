@@ -25,48 +25,25 @@ __all__ = [
 
 @dataclass(frozen=True)
 class PartitionBounds:
-    """What the bounds say for one partition.
+    """What the bounds say for one partition."""
 
-    Attributes
-    ----------
-    between : float
-        Q(pi) of JMLR, Theorem 6, the sum of |K_ij| over pairs of different clusters.
-    objective : float
-        Bound of ``|H(alpha*, F*) - H(alphabar, Fbar)|`` that holds: B2 C^2 Q / 2.
-    objective_printed : float
-        The bound as JMLR, Theorem 6 prints it, B C^2 Q / 2. Its proof bounds
-        ``(alpha_i alpha_j - abar_i abar_j) F_ij`` by B C^2 where only B2 C^2 holds, and
-        data break it.
-    coefficients_printed : float
-        Preprint, Theorem 7: of ``||alpha* - alphabar||_2^2``. Its proof takes the
-        Frobenius norm of a matrix for a lower bound of its quadratic form.
-    factor_printed : float
-        Preprint, Theorem 7: of ``||F* - Fbar||_F``, which rests on the former.
-    """
-
+    #: Q(pi) of JMLR, Theorem 6, the sum of |K_ij| over pairs of different clusters.
     between: float
+    #: Bound of ``|H(alpha*, F*) - H(alphabar, Fbar)|`` that holds: B2 C^2 Q / 2.
     objective: float
+    #: The bound as JMLR, Theorem 6 prints it, B C^2 Q / 2. Its proof bounds ``(alpha_i
+    #: alpha_j - abar_i abar_j) F_ij`` by B C^2 where only B2 C^2 holds, and data break
+    #: it.
     objective_printed: float
+    #: Preprint, Theorem 7: of ``||alpha* - alphabar||_2^2``. Its proof takes the
+    #: Frobenius norm of a matrix for a lower bound of its quadratic form.
     coefficients_printed: float
+    #: Preprint, Theorem 7: of ``||F* - Fbar||_F``, which rests on the former.
     factor_printed: float
 
 
 def between_clusters(K, clusters):
-    """Q(pi): the sum of |K_ij| over all pairs of different clusters.
-
-    Parameters
-    ----------
-    K : ndarray of shape (n, n)
-    clusters : array-like of shape (n,)
-        The cluster of each row.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from adakern.dank.theory import between_clusters
-    >>> between_clusters(np.ones((3, 3)), [0, 0, 1])
-    4.0
-    """
+    """Q(pi): the sum of |K_ij| over all pairs of different clusters."""
     clusters = np.asarray(clusters)
     return float(np.abs(K)[clusters[:, None] != clusters].sum())
 
@@ -75,20 +52,6 @@ def coupling(X, labels, kernel, *, n_sample=2000, random_state=None):
     """Q(pi) of JMLR, Theorem 6: the sum of |k(x_i, x_j)| between clusters.
 
     Estimated from all pairs of a random sample of the rows, scaled to all pairs.
-
-    Parameters
-    ----------
-    X : array of shape (n, d)
-    labels : ndarray of shape (n,)
-    kernel : dict
-        Keyword arguments of :func:`adakern.kernels.gram_matrix`.
-    n_sample : int, default=2000
-        All pairs are summed where n is not larger.
-    random_state : int, RandomState instance or None, default=None
-
-    Returns
-    -------
-    float
     """
     n = X.shape[0]
     rng = check_random_state(random_state)
@@ -99,28 +62,7 @@ def coupling(X, labels, kernel, *, n_sample=2000, random_state=None):
 
 
 def partition_bounds(K, clusters, C, eta, smallest, largest):
-    """The bounds of JMLR, Theorem 6 and of the preprint's Theorem 7.
-
-    Parameters
-    ----------
-    K : ndarray of shape (n, n)
-        Gram matrix.
-    clusters : array-like of shape (n,)
-    C, eta : float
-        Of the DANK model.
-    smallest, largest : float
-        Bounds of the entries of F* and Fbar; ``smallest`` positive, as the theorems
-        assume.
-
-    Returns
-    -------
-    PartitionBounds
-
-    Raises
-    ------
-    ValueError
-        If ``smallest`` is not positive.
-    """
+    """The bounds of JMLR, Theorem 6 and of the preprint's Theorem 7."""
     if not 0 < smallest <= largest:
         raise ValueError(
             f"the bounds hold for entries of F in a positive range, got smallest="
@@ -146,17 +88,6 @@ def screened_rows(gradient, K, C, smallest, largest):
     gradient of the partitioned problem at its solution. It is safe, and never met: the
     gradient is at least ``1 - B2 C ||Kbar_i||_1``, which is above the threshold. (The
     number that the papers report for it, 442.3, is positive.)
-
-    Parameters
-    ----------
-    gradient : ndarray of shape (n,)
-        ``1 - y∘((Fbar∘Kbar) (y∘alphabar))``.
-    K : ndarray of shape (n, n)
-    C, smallest, largest : float
-
-    Returns
-    -------
-    ndarray of bool, shape (n,)
     """
     columns = np.abs(K).sum(axis=0) + np.abs(K).max()
     return gradient <= -(2 * largest - smallest) * C * columns

@@ -4,7 +4,7 @@ import numpy as np
 from scipy.optimize import brentq
 
 from adakern.dank.quartic import squared_product
-from adakern.dank.quartic_solver import ROWS_PER_PRODUCT, maximise_from
+from adakern.dank.quartic_solver import ROWS_PER_PRODUCT, maximise_quartic
 from adakern.svm.libsvm import svm_dual, svr_dual
 
 __all__ = ["SVM_TOL", "best_multiple", "support_vector_machine", "svm_eta"]
@@ -15,24 +15,14 @@ __all__ = ["SVM_TOL", "best_multiple", "support_vector_machine", "svm_eta"]
 SVM_TOL = 1e-4
 
 
-def svm_eta(machines, C, without_intercept):
+def svm_eta(solutions, C, without_intercept):
     """The papers' rule ``eta = ||alpha_svm||_2^2`` (preprint, section 6; one for all).
 
-    Parameters
-    ----------
-    machines : list of arrays
-        Coefficients of the support vector machine, or of one for each cluster.
-    C : float
-        Bound of the coefficients: eta is never zero beside it.
-    without_intercept : callable
-        Gives the same list for the machines without an intercept, which are asked where
-        every machine is empty: on rows of one class, or in a tube that holds all rows.
-
-    Returns
-    -------
-    float
+    ``without_intercept()`` gives the coefficients of SVMs without an intercept, which
+    are asked for where all others are zero: on rows of one class, or in a tube that
+    holds all rows. Beside the bound C eta is never zero.
     """
-    eta = sum(map(_squared_norm, machines)) or sum(
+    eta = sum(map(_squared_norm, solutions)) or sum(
         map(_squared_norm, without_intercept())
     )
     return max(eta, np.finfo(float).eps * C**2)
@@ -47,40 +37,20 @@ def support_vector_machine(K, dual):
     """The solution of the same dual with F = 11'.
 
     LIBSVM's, which has no solver without an intercept: the quartic's solvers then.
-
-    Parameters
-    ----------
-    K : ndarray of shape (n, n)
-    dual : Dual
-
-    Returns
-    -------
-    ndarray of shape (n_variables,)
-        Feasible variables u.
     """
     if dual.is_regression:
         d, _ = svr_dual(K, dual.target, dual.C, dual.epsilon, tol=SVM_TOL)
     else:
         d, _ = svm_dual(K, dual.target, dual.C, tol=SVM_TOL)
     if not dual.fit_intercept:
-        d = machine_without_intercept(K, dual, np.clip(d, dual.lower, dual.upper))
+        d = svm_without_intercept(K, dual, np.clip(d, dual.lower, dual.upper))
     return dual.project(dual.variables(d))
 
 
-def machine_without_intercept(K, dual, start):
-    """Coefficients of the machine without an intercept, shape (n,).
-
-    Parameters
-    ----------
-    K : ndarray of shape (n, n)
-        Gram matrix.
-    dual : Dual
-        Targets and bounds.
-    start : ndarray of shape (n,)
-        Coefficients within the bounds.
-    """
+def svm_without_intercept(K, dual, start):
+    """Coefficients of the SVM without an intercept, from those of another."""
     goal = SVM_TOL**2 * max(abs(dual.linear @ dual.variables(start)), dual.C)
-    return maximise_from(
+    return maximise_quartic(
         start, K, dual, np.inf, gap_goal=goal, max_products=len(K) // ROWS_PER_PRODUCT
     )[0]
 
@@ -90,20 +60,7 @@ def best_multiple(K, dual, eta, u, tol):
 
     The support vector machine's variables are too large for a small eta, and Newton's
     method takes only a third off in each round while the quartic term rules. Where the
-    multiple gains less than the share tol the machine's own optimality is worth more.
-
-    Parameters
-    ----------
-    K : ndarray of shape (n, n)
-    dual : Dual
-    eta : float
-    u : ndarray of shape (n_variables,)
-        Feasible.
-    tol : float
-
-    Returns
-    -------
-    ndarray of shape (n_variables,)
+    multiple gains less than the share tol the SVM's own optimality is worth more.
     """
     d = dual.coefficients(u)
     linear, quadratic = max(dual.linear @ u, 0.0), d @ (K @ d)

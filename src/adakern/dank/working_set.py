@@ -19,7 +19,7 @@ from adakern.dank.quartic import (
     row_gaps,
     squared_product,
 )
-from adakern.dank.quartic_solver import ROWS_PER_PRODUCT, maximise_from
+from adakern.dank.quartic_solver import ROWS_PER_PRODUCT, maximise_quartic
 from adakern.kernels import gram_matrix, kernel_diagonal, kernel_products
 from adakern.linalg import principal_submatrix
 
@@ -45,32 +45,21 @@ FEW_ROWS, FEW_FEATURES = 4000, 100
 
 @dataclass(frozen=True)
 class RowsSolution:
-    """Maximiser over all rows, with its certificate.
+    """Maximiser over all rows, with its certificate."""
 
-    Attributes
-    ----------
-    dual_coef : array of shape (n,)
-        Signed; zero for the rows that are no support vectors.
-    intercept : float
-        Zero unless the problem is balanced.
-    objective, gap : float
-        h and the duality gap over all rows.
-    n_iter : int
-        Rounds.
-    n_screened : int
-        Rows that were proved to be no support vectors.
-    converged : bool
-    history : dict of lists
-        Columns "objective" and "gap", before each round and at the end.
-    """
-
+    #: Signed; zero for the rows that are no support vectors, shape (n,).
     dual_coef: Any
+    #: Zero unless the problem is balanced.
     intercept: float
+    #: h and the duality gap over all rows.
     objective: float
     gap: float
+    #: Rounds.
     n_iter: int
+    #: Rows that were proved to be no support vectors.
     n_screened: int
     converged: bool
+    #: Columns "objective" and "gap", before each round and at the end.
     history: dict
 
 
@@ -86,33 +75,7 @@ def maximise_on_rows(
     max_iter=200,
     max_working=6000,
 ):
-    """Maximise h over all rows of X by working sets.
-
-    Parameters
-    ----------
-    X : array of shape (n, d)
-    dual : Dual
-        Targets and bounds of the n rows.
-    eta : float
-        Positive; infinity for the ordinary SVM without a bias.
-    kernel : dict
-        Keyword arguments of :func:`adakern.kernels.gram_matrix`.
-    start : array of shape (n,), default=None
-        Starting point; zero when None.
-    balanced : bool, default=False
-        Hold the sum of d at that of ``start``, which is the constraint of a machine
-        with a bias.
-    tol : float, default=1e-4
-        Largest accepted duality gap, as a fraction of h.
-    max_iter : int, default=200
-        Largest number of rounds.
-    max_working : int, default=6000
-        Largest working set m; a round takes about five matrices of m^2 numbers.
-
-    Returns
-    -------
-    RowsSolution
-    """
+    """Maximise h over all rows of X by working sets."""
     xp = array_namespace(X)
     d = (
         xp.zeros_like(dual.target)
@@ -164,22 +127,6 @@ def never_support(d, Kd, diagonal, dual, gap):
     of its box, or into the tube, for all these values stays at zero (a safe rule in the
     sense of Ndiaye et al., JMLR 2017; JMLR, Theorem 7 asks for a slope below
     ``-(B + B_2) C (||K_i||_1 + kappa)``, which few rows reach).
-
-    Parameters
-    ----------
-    d, Kd : array of shape (n,)
-        Any point of the box, and K d.
-    diagonal : array of shape (n,)
-        k_ii.
-    dual : Dual
-        Without the balance constraint of a bias.
-    gap : float
-        Duality gap at d.
-
-    Returns
-    -------
-    array of bool of shape (n,)
-        Only rows that are at zero already.
     """
     xp = array_namespace(d)
     residual, reach = dual.target - Kd, xp.sqrt(2 * gap * diagonal)
@@ -254,7 +201,7 @@ def _best_change(gram, moving, d, Kd, Qq, dual, eta, balanced, gap_goal):
     # The fixed rows act through a shifted target and a diagonal weight.
     target = part.target - (xp.take(Kd, rows) - K @ now)
     weight = (xp.take(Qq, rows) - squared_product(K, now * now)) / (8 * eta)
-    best, _ = maximise_from(
+    best, _ = maximise_quartic(
         now,
         K,
         replace(part, target=target),

@@ -1,5 +1,6 @@
-"""Generators of data sets that are defined by a formula."""
+"""Generators of data sets, and the reading of a table from a file."""
 
+from adakern.datasets.read_table import TableFile, read_rows, read_table
 from adakern.datasets.synthetic import (
     make_cherkassky_2d,
     make_clowns,
@@ -9,8 +10,11 @@ from adakern.datasets.synthetic import (
     make_sin_2x3,
     make_step_1d,
 )
+from adakern.datasets.unpack import TableError
 
 __all__ = [
+    "TableError",
+    "TableFile",
     "make_cherkassky_2d",
     "make_clowns",
     "make_covtype_like",
@@ -18,4 +22,6 @@ __all__ = [
     "make_sandwich",
     "make_sin_2x3",
     "make_step_1d",
+    "read_rows",
+    "read_table",
 ]

@@ -79,6 +79,7 @@ QUANTITIES = {
     "fit_seconds": Quantity("Time to fit", "s", False, digits=None),
     "search_seconds": Quantity("Time to search", "s", False, digits=None),
     "predict_seconds": Quantity("Time to predict", "s", False, digits=None),
+    "run_seconds": Quantity("Time of the run with its start", "s", False, digits=None),
     "predictions_per_second": Quantity("Predictions a second", digits=0),
     "model_bytes": Quantity("Size of the model", "MB", None, 1e-6, None),
     "peak_memory_bytes": Quantity("Peak memory", "MB", None, 1e-6, 0),

@@ -79,7 +79,7 @@ class KNPLClassifier(KernelMixin, OneVsOneMixin, Estimator):
     history_ : dict or list of dict
         "objective" and "gap" of every step or round; "inner_residuals" of Algorithm 1.
     gamma_ : float
-    machines_, pair_rows_ : list
+    models_, pair_rows_ : list
 
     Warns
     -----
@@ -162,7 +162,7 @@ class KNPLClassifier(KernelMixin, OneVsOneMixin, Estimator):
         )
         K = np.asarray(self._gram(X), dtype=np.float64)
         if self.kernel == "precomputed":
-            require_positive_semidefinite(K, "KNPLClassifier")
+            require_positive_semidefinite(K, self.kernel, "KNPLClassifier")
         saddle = self._solve(K, y)
         if not saddle.converged:
             limit = "max_outer" if self.solver == "admm" else "max_iter"
@@ -172,7 +172,7 @@ class KNPLClassifier(KernelMixin, OneVsOneMixin, Estimator):
                 f"{limit} or tol, or raise reg for a smoother problem",
                 ConvergenceWarning,
             )
-        return KNPLMachine.collect(self, X, K, saddle)
+        return KNPLModel.collect(self, X, K, saddle)
 
     def _solve(self, K, y):
         if self.solver == "admm":
@@ -184,7 +184,7 @@ class KNPLClassifier(KernelMixin, OneVsOneMixin, Estimator):
         return solve_exact(K, y, self.C, self.reg, tol=self.tol, **limits)
 
     def _collect(self):
-        saddles = [machine.saddle for machine in self.machines_]
+        saddles = [model.saddle for model in self.models_]
         self.support_ = self._support_rows()
         self.objective_ = sum(saddle.objective for saddle in saddles)
         self.duality_gap_ = float(sum(saddle.gap for saddle in saddles))
@@ -197,10 +197,10 @@ class KNPLClassifier(KernelMixin, OneVsOneMixin, Estimator):
 
 
 @dataclass
-class KNPLMachine:
+class KNPLModel:
     """A pair of classes: ``f(x) = sum_i d_i G_ij K(x_i, x) + b`` with x_j nearest x."""
 
-    #: The kernel. Not the classifier itself, which holds this machine: no format but
+    #: The kernel. Not the classifier itself, which holds this model: no format but
     #: pickle can write a circle.
     gram: partial
     X: np.ndarray
@@ -210,32 +210,14 @@ class KNPLMachine:
 
     @classmethod
     def collect(cls, classifier, X, K, saddle):
-        """The machine of one pair.
-
-        Parameters
-        ----------
-        classifier : KNPLClassifier
-            With its parameters.
-        X : ndarray of shape (n, d)
-            The pair's rows.
-        K : ndarray of shape (n, n)
-            Their Gram matrix.
-        saddle : Saddle
-            What the solver found.
-        """
+        """The model of one pair."""
         support = np.flatnonzero(saddle.d)
         rows = None if classifier.kernel == "precomputed" else X
         gram = partial(gram_matrix, **classifier._kernel_params)
         return cls(gram, rows, np.diag(K).copy(), support, saddle)
 
     def decision_function(self, X):
-        """Decision values of new rows, shape (m,).
-
-        Parameters
-        ----------
-        X : ndarray of shape (m, d) or (m, n)
-            New rows, or their kernel values against the pair's rows.
-        """
+        """Decision values of new rows, shape (m,)."""
         return by_row_blocks(self._decide, X, 3 * 8 * len(self.kernel_diagonal))
 
     def _decide(self, X):

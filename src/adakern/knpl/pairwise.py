@@ -14,17 +14,7 @@ __all__ = ["admm", "exact_layer", "project_onto_affine"]
 
 
 def gamma_matrix(d, K, reg):
-    """``Gamma = diag(d) K diag(d) / (4 reg)``.
-
-    Parameters
-    ----------
-    d : array of shape (n,)
-        Coefficients of the decision function.
-    K : ndarray of shape (n, n)
-        Gram matrix.
-    reg : float
-        Weight of |G|^2, positive.
-    """
+    """``Gamma = diag(d) K diag(d) / (4 reg)``."""
     return (d[:, None] * K) * (d / (4 * reg))
 
 
@@ -34,11 +24,6 @@ def project_onto_affine(G):
     ``G1 = n1`` says that 1 is an eigenvector with eigenvalue n, so the set is
     ``{11' + P S P}`` with the centring matrix ``P = I - 11'/n`` and S symmetric, and
     the projection is ``11' + P G P``.
-
-    Parameters
-    ----------
-    G : ndarray of shape (n, n)
-        The matrix to project.
     """
     return 1 + _centre(G)
 
@@ -48,17 +33,6 @@ def exact_layer(Gamma, *, psd):
 
     Where Gamma is positive semidefinite so is ``P Gamma P``, and no eigenvalue has to
     be computed.
-
-    Parameters
-    ----------
-    Gamma : ndarray of shape (n, n)
-        Symmetric.
-    psd : bool
-        Whether Gamma is known to be positive semidefinite.
-
-    Returns
-    -------
-    ndarray of shape (n, n)
     """
     centred = _centre(Gamma)
     return 1 + (centred if psd else _positive_part(centred))
@@ -69,25 +43,6 @@ def admm(Gamma, *, max_iter=15, tol=1e-4, penalty=1.0, growth=1.1):
 
     KNPL, equations 16, 17, 21 and 22, from all-one matrices. The affine step is the
     plain projection, in place of the detour of equations 18 to 20.
-
-    Parameters
-    ----------
-    Gamma : ndarray of shape (n, n)
-        Symmetric.
-    max_iter : int, default=15
-    tol : float, default=1e-4
-        Stop where the larger Frobenius norm of the changes of Q and Z is below it.
-    penalty : float, default=1.0
-        First value of the penalty beta, which the paper leaves open.
-    growth : float, default=1.1
-        Factor by which beta grows, up to 1e8.
-
-    Returns
-    -------
-    G : ndarray of shape (n, n)
-        Positive semidefinite; its rows sum to n up to the accuracy reached.
-    residuals : list of float
-        "Diff" of every iteration.
     """
     Q, Z = np.ones_like(Gamma), np.ones_like(Gamma)
     beta, residuals = penalty, []

@@ -14,9 +14,8 @@ import numpy as np
 from adakern._utils.threads import one_blas_thread
 from adakern.knpl.pairwise import admm, exact_layer, gamma_matrix
 from adakern.svm.ascent import History, Solution, accelerated, is_certified
-from adakern.svm.dual import classification_dual
+from adakern.svm.dual import classification_dual, evaluate_dual
 from adakern.svm.libsvm import svm_dual
-from adakern.svm.point import point_of_machine
 
 __all__ = ["Saddle", "SaddleFunction", "solve_admm", "solve_exact"]
 
@@ -45,16 +44,6 @@ class SaddleFunction:
         |Gamma|^2 = q'(K∘K)q / (16 reg^2),    q = d∘d,
 
     so a value and a gradient cost three products of a matrix and a vector.
-
-    Parameters
-    ----------
-    K : ndarray of shape (n, n)
-    dual : adakern.svm.dual.Dual
-    reg : float
-        Positive.
-    psd : bool
-        Whether K is positive semidefinite; if not, every value takes an
-        eigendecomposition.
     """
 
     def __init__(self, K, dual, reg, *, psd):
@@ -63,30 +52,14 @@ class SaddleFunction:
         self._K_squared = K * K if psd else None
 
     def layer(self, d):
-        """The minimiser G for fixed d.
-
-        Parameters
-        ----------
-        d : array of shape (n,)
-            Coefficients of the decision function.
-        """
+        """The minimiser G for fixed d."""
         return exact_layer(gamma_matrix(d, self.K, self.reg), psd=self.psd)
 
     def __call__(self, u, near=None):
         return self._point(u, self.K @ self.dual.coefficients(u))
 
     def extrapolate(self, new, old, beta):
-        """The point that lies beyond ``new``, seen from ``old``.
-
-        Parameters
-        ----------
-        new : Point
-            The later point.
-        old : Point
-            The earlier point.
-        beta : float
-            Share of the step between them.
-        """
+        """The point that lies beyond ``new``, seen from ``old``."""
         f, old_f = new.parts["f"], old.parts["f"]
         return self._point(new.u + beta * (new.u - old.u), f + beta * (f - old_f))
 
@@ -95,7 +68,7 @@ class SaddleFunction:
         squared_norm, learned = self._matrix_free(d, f) if self.psd else self._dense(d)
         # d'(G∘K)d = d'Kd + 4 reg <Gamma, G - 11'> and <Gamma, G - 11'> = |G - 11'|^2.
         regulariser = self.reg * squared_norm
-        return point_of_machine(self.dual, u, learned, regulariser, f=f)
+        return evaluate_dual(self.dual, u, learned, regulariser, f=f)
 
     def _dense(self, d):
         """``|G - 11'|^2`` and ``(G∘K) d`` with the matrices."""
@@ -117,28 +90,10 @@ class SaddleFunction:
 
 
 def solve_exact(K, y, C, reg, *, psd, max_iter, tol):
-    """Maximise h by accelerated projected ascent, to a certified gap.
-
-    Parameters
-    ----------
-    K : ndarray of shape (n, n)
-    y : ndarray of shape (n,)
-        Signs.
-    C, reg : float
-        Positive.
-    psd : bool
-        Whether K is positive semidefinite.
-    max_iter : int
-    tol : float
-        Stop where the gap is below tol times the SVM part of the objective.
-
-    Returns
-    -------
-    Saddle
-    """
+    """Maximise h by accelerated projected ascent, to a certified gap."""
     dual = classification_dual(y, C)
     function = SaddleFunction(K, dual, reg, psd=psd)
-    start = dual.project(dual.pull_back(svm_dual(K, y, C)[0]))
+    start = dual.project(dual.adjoint(svm_dual(K, y, C)[0]))
     with one_blas_thread(len(K)):
         solution = accelerated(
             function, start, dual.project, tol=tol, max_iter=max_iter
@@ -152,33 +107,16 @@ def solve_admm(K, y, C, reg, *, max_outer, max_inner, tol):
 
     The alternation need not converge; ``Saddle.converged`` tells. Parameters as in
     :func:`solve_exact`, with ``max_inner`` iterations of Algorithm 1 in each round.
-
-    Parameters
-    ----------
-    K : ndarray of shape (n, n)
-        Gram matrix.
-    y : ndarray of shape (n,)
-        Signs.
-    C : float
-        Bound of the dual variables, positive.
-    reg : float
-        Weight of |G|^2, positive.
-    max_outer : int
-        Rounds of layer and machine.
-    max_inner : int
-        Iterations of Algorithm 1 in each.
-    tol : float
-        Gap to stop at, as a share of the machine's part of the objective.
     """
     dual, history, residuals = classification_dual(y, C), History(), []
     answer, _ = svm_dual(K, y, C)
     for _ in range(max_outer):
-        d, u = answer, dual.pull_back(answer)
+        d, u = answer, dual.adjoint(answer)
         G, diffs = admm(gamma_matrix(d, K, reg), max_iter=max_inner)
         residuals.append(diffs)
         regulariser = reg * (np.vdot(G, G) - len(y) ** 2)
         learned = G * K
-        point = point_of_machine(dual, u, learned @ d, regulariser)
+        point = evaluate_dual(dual, u, learned @ d, regulariser)
         answer, intercept = svm_dual(learned, y, C)
         point = replace(point, d=answer, intercept=intercept)
         history.add(point, np.linalg.norm(answer - d))

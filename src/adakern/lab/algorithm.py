@@ -27,18 +27,7 @@ LEAST_STEP = 0.1
 
 
 class BandwidthTraining:
-    """The training of one fit.
-
-    Parameters
-    ----------
-    settings : LABRBFRegressor
-        Its parameters.
-    data : TrainingData
-    rows, held_out : ndarrays of int
-        Rows to train on, and those that stop the rounds of training.
-    rng : numpy Generator
-    history : History
-    """
+    """The training of one fit."""
 
     def __init__(self, settings, data, rows, held_out, rng, history):
         self.settings, self.data = settings, data
@@ -50,15 +39,7 @@ class BandwidthTraining:
         self.n_iter, self.converged = 0, True
 
     def candidates(self):
-        """Support data and bandwidths, from the simplest to the most local.
-
-        Yields
-        ------
-        Candidate
-            First one bandwidth for all; then, where the training starts from it, one
-            trained vector that all support data share; then what Algorithm 1 has after
-            some of its rounds, and after the last.
-        """
+        """Support data and bandwidths, from the simplest to the most local."""
         settings, n_distinct = self.settings, len(self.distinct)
         budget = min(settings.max_support, n_distinct)
         spread = self._first_support(budget)

@@ -49,19 +49,7 @@ def lab_gram_matrix(T, X, bandwidths, profile="gaussian"):
 
 
 def unit_bandwidth(spreads, profile):
-    """The one bandwidth at which two rows of data have the distance 1, roughly.
-
-    Parameters
-    ----------
-    spreads : array of shape (d,)
-        Standard deviations of the features.
-    profile : {"gaussian", "laplacian", "l1-laplacian"}
-
-    Returns
-    -------
-    float
-        1 where all features are constant.
-    """
+    """The one bandwidth at which two rows of data have the distance 1, roughly."""
     xp = array_namespace(spreads)
     if profile == "l1-laplacian":  # 2 / sqrt(pi): |a - b| of two normal draws
         distance = 2 / np.pi**0.5 * float(xp.sum(spreads))
@@ -71,21 +59,7 @@ def unit_bandwidth(spreads, profile):
 
 
 def local_distances(X, profile):
-    """The distances D that a profile is a function of, to the support data X.
-
-    Parameters
-    ----------
-    X : array of shape (S, d)
-        Near the origin, as the rows they are compared with: centre the data first.
-    profile : {"gaussian", "laplacian", "l1-laplacian"}
-
-    Returns
-    -------
-    callable
-        ``distances(T, theta)`` gives D of shape (n, S), not negative, and
-        ``distances.gradient(T, theta, P)`` the derivative of sum over i, j of P_ij D_ij
-        with respect to theta, shape (S, d), for theta of shape (S, d) or (1, d).
-    """
+    """The distances D that a profile is a function of, to the support data X."""
     if profile == "l1-laplacian":
         return AbsoluteDistances(X)
     return SquaredDistances(X)
@@ -109,17 +83,7 @@ class SquaredDistances:
         return self.xp.where(D > 0, D, self.xp.zeros_like(D))
 
     def gradient(self, T, theta, P):
-        """Gradient in the bandwidths, shape (S, d).
-
-        Parameters
-        ----------
-        T : array of shape (n, d)
-            Rows.
-        theta : array of shape (S, d)
-            Bandwidths, before they are squared.
-        P : array of shape (n, S)
-            Slopes of the loss in the distances.
-        """
+        """Gradient in the bandwidths, shape (S, d)."""
         X, d = self.X, T.shape[1]
         PT = P.T @ self._with_squares(T)
         column_sums = self.xp.sum(P, axis=0)[:, None]
@@ -149,17 +113,7 @@ class AbsoluteDistances:
         return self.xp.concat(columns).T
 
     def gradient(self, T, theta, P):
-        """Gradient in the bandwidths, shape (S, d).
-
-        Parameters
-        ----------
-        T : array of shape (n, d)
-            Rows.
-        theta : array of shape (S, d)
-            Bandwidths, before they are squared.
-        P : array of shape (n, S)
-            Slopes of the loss in the distances.
-        """
+        """Gradient in the bandwidths, shape (S, d)."""
         slopes = [
             (differences @ P.T[tile, :, None])[:, :, 0]
             for tile, differences in self._differences(T)
@@ -174,15 +128,7 @@ class AbsoluteDistances:
 
 
 def profile_values(D, profile):
-    """K as a function of D.
-
-    Parameters
-    ----------
-    D : array of shape (n, S)
-        Distances; their memory is used.
-    profile : {"gaussian", "laplacian", "l1-laplacian"}
-        Of the kernel.
-    """
+    """K as a function of D."""
     xp = array_namespace(D)
     if profile == "laplacian":
         return xp.exp(-xp.sqrt(D))
@@ -198,13 +144,6 @@ def profile_values_and_slopes(D, profile):
 
     The slope is always multiplied by (t - x)^2, which is zero where D is: there the
     kernel is 1 whatever the bandwidths, so 0 is the exact derivative.
-
-    Parameters
-    ----------
-    D : array of shape (n, S)
-        Distances; their memory is used.
-    profile : {"gaussian", "laplacian", "l1-laplacian"}
-        Of the kernel.
     """
     xp = array_namespace(D)
     K = profile_values(D, profile)

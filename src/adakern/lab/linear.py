@@ -14,11 +14,6 @@ def solver(A):
 
     In double precision whatever the type of A, since A may be ill-conditioned. The
     solution is nan where A is singular.
-
-    Parameters
-    ----------
-    A : array of shape (S, S)
-        The matrix.
     """
     xp = array_namespace(A)
     if not is_numpy_array(A):

@@ -22,20 +22,7 @@ __all__ = ["InterpolationLoss"]
 
 
 class InterpolationLoss:
-    """Mean squared error of the interpolant of the support data, and its gradient.
-
-    Parameters
-    ----------
-    X_support, y_support : arrays of shapes (S, d) and (S,)
-        Centred; the floating type of the computation is theirs.
-    X, y : arrays of shapes (n, d) and (n,)
-        Training data that the error is taken over.
-    alpha : float
-        Ridge.
-    profile : {"gaussian", "laplacian", "l1-laplacian"}
-    coef_penalty : float, default=0.0
-        Weight of |a|^2 in ``value_and_gradient``.
-    """
+    """Mean squared error of the interpolant of the support data, and its gradient."""
 
     def __init__(self, X_support, y_support, X, y, *, alpha, profile, coef_penalty=0.0):
         self.xp = array_namespace(X_support, y_support, X, y)
@@ -65,25 +52,11 @@ class InterpolationLoss:
         return self.target.shape[0]
 
     def coefficients(self, theta):
-        """a = (K_ss + alpha I)^-1 (y_s - b), shape (S,).
-
-        Parameters
-        ----------
-        theta : array of shape (S, d)
-            Bandwidths, before they are squared.
-        """
+        """a = (K_ss + alpha I)^-1 (y_s - b), shape (S,)."""
         return self._interpolate(theta)[1]
 
     def predict(self, theta, T):
-        """f = K a + b at the rows of T, in blocks.
-
-        Parameters
-        ----------
-        theta : array of shape (S, d)
-            Bandwidths, before they are squared.
-        T : array of shape (n, d)
-            Rows.
-        """
+        """f = K a + b at the rows of T, in blocks."""
         coef = self.coefficients(theta)
         blocks = [
             profile_values(self.distances(T[rows, :], theta), self.profile) @ coef
@@ -92,17 +65,7 @@ class InterpolationLoss:
         return self.xp.concat(blocks) + self.bias
 
     def value(self, theta, X=None, y=None):
-        """Mean squared error at the bandwidths theta; inf where K_ss is singular.
-
-        Parameters
-        ----------
-        theta : array of shape (S, d)
-            Bandwidths, before they are squared.
-        X : array of shape (n, d), default=None
-            Rows.
-        y : array of shape (n,), default=None
-            Their targets.
-        """
+        """Mean squared error at the bandwidths theta; inf where K_ss is singular."""
         X = self.X if X is None else X
         y = self.y if y is None else y
         return _finite(self.xp.mean((self.predict(theta, X) - y) ** 2))
@@ -113,17 +76,6 @@ class InterpolationLoss:
         With r = 2 (f - y) / n, u = (K_ss + alpha I)^-T (K' r + 2 mu a) and
         P = [r a'; -u a'] * dK/dD over the stacked rows [X; X_s], the gradient is that
         of sum over i, j of P_ij D_ij.
-
-        Parameters
-        ----------
-        theta : array of shape (S, d), or (1, d) for bandwidths shared by all data
-        rows : integer array, default=None
-            Training rows of a mini-batch; all rows when None.
-
-        Returns
-        -------
-        float, array of the shape of theta
-            The loss is inf where K_ss + alpha I is singular.
         """
         xp = self.xp
         X, y = self.X, self.y
@@ -158,13 +110,7 @@ class InterpolationLoss:
         return solve, solve(self.target), slopes
 
     def blocks(self, n):
-        """Slices of n rows that fit into the working memory.
-
-        Parameters
-        ----------
-        n : int
-            Rows to go through.
-        """
+        """Slices of n rows that fit into the working memory."""
         # About five matrices of one block by S live at the same time.
         return row_blocks(n, 5 * 8 * self.X_support.shape[0])
 

@@ -16,26 +16,7 @@ RIDGES = np.logspace(-6, 3, 19)
 
 
 class RidgePath:
-    """The coefficients for all strengths of the ridge.
-
-    Parameters
-    ----------
-    blocks : callable
-        Gives an iterator over pairs of a slice of rows and their K, of shape
-        (rows, S); is called anew for every pass over the data.
-    y : array of shape (n,)
-        In double precision, as K.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from adakern.lab.refit import RidgePath
-    >>> K, y = np.array([[1.0], [2.0], [3.0]]), np.array([2.0, 4.0, 6.0])
-    >>> path = RidgePath(lambda: [(slice(0, 3), K)], y)
-    >>> coef, intercept = path.coefficients(1e-9)
-    >>> coef.round(3), round(intercept, 3) + 0.0
-    (array([2.]), 0.0)
-    """
+    """The coefficients for all strengths of the ridge."""
 
     def __init__(self, blocks, y):
         self.xp = xp = array_namespace(y)
@@ -55,26 +36,12 @@ class RidgePath:
         self.rotated = self.vectors.T @ by_target
 
     def coefficients(self, ridge):
-        """Coefficients of shape (S,) and the intercept, a float.
-
-        Parameters
-        ----------
-        ridge : float
-            Positive.
-        """
+        """Coefficients of shape (S,) and the intercept, a float."""
         coef = self.vectors @ (self.rotated / (self.values + ridge))
         return coef, float(self.y_mean - self.means @ coef)
 
     def predictions(self, K, ridges=RIDGES):
-        """What the columns K (m, S) of other rows predict, shape (m, len(ridges)).
-
-        Parameters
-        ----------
-        K : array of shape (n, S)
-            Kernel values of the rows against the support data.
-        ridges : ndarray, default=RIDGES
-            Strengths of the ridge.
-        """
+        """What the columns K (m, S) of other rows predict, shape (m, len(ridges))."""
         projected = (K - self.means) @ self.vectors
         coef = self.rotated[:, None] * self._shrinkage(ridges)
         return projected @ coef + self.y_mean
@@ -83,11 +50,6 @@ class RidgePath:
         """Mean squared leave-one-out error of each strength, in NumPy.
 
         In closed form: the error of a row divided by one minus its leverage.
-
-        Parameters
-        ----------
-        ridges : ndarray, default=RIDGES
-            Strengths of the ridge.
         """
         shrinkage = self._shrinkage(ridges)
         total = 0.0

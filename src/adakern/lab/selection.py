@@ -30,21 +30,7 @@ class Candidate(NamedTuple):
 
 
 def judge(data, candidate, rows, held_out, refit):
-    """The candidate with its errors on ``held_out``, having seen ``rows``.
-
-    Parameters
-    ----------
-    data : TrainingData
-    candidate : Candidate
-    rows, held_out : ndarrays of int
-    refit : bool
-        Whether the coefficients are those of the ridge regression of ``rows``, or
-        interpolate the support data.
-
-    Returns
-    -------
-    Candidate
-    """
+    """The candidate with its errors on ``held_out``, having seen ``rows``."""
     y = data.target[held_out]
     support, theta = candidate.support, candidate.theta
     if not refit:
@@ -63,11 +49,6 @@ def choose(candidates):
 
     Of each locality the best one; a richer one is taken where it lowers the error by
     more than one standard error of the difference on the same rows.
-
-    Parameters
-    ----------
-    candidates : list
-        In the order of training.
     """
     best = {}
     for candidate in candidates:

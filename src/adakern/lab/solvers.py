@@ -20,17 +20,6 @@ def lbfgs(loss, theta, *, tol, memory=10, **_):
     The loss already has the coefficients eliminated, so every step moves bandwidths and
     coefficients together. Ends where no step along the gradient lowers the loss, or ten
     steps lower it by less than ``tol`` relative to it.
-
-    Parameters
-    ----------
-    loss : InterpolationLoss
-        What is minimised.
-    theta : array of shape (S, d)
-        Bandwidths, before they are squared.
-    tol : float
-        Gradient at which to stop, as a share of its start.
-    memory : int, default=10
-        Pairs of steps and gradients that are kept.
     """
     xp = loss.xp
     value, gradient = loss.value_and_gradient(theta)
@@ -93,23 +82,6 @@ def annealed(
     quasi-Newton method; the falling step (half a cosine) then does without the many
     iterations that a constant one needs to average that noise away. With ``horizon``
     None, before the last round, the step stays.
-
-    Parameters
-    ----------
-    loss : InterpolationLoss
-        What is minimised.
-    theta : array of shape (S, d)
-        Bandwidths, before they are squared.
-    rng : RandomState
-        Draws the batches.
-    learning_rate : float
-        Step length.
-    batch_size : int
-        Rows of a batch.
-    max_grad_norm : float
-        Norm that gradients are clipped at.
-    horizon : int
-        Iterations over which the step falls.
     """
     if horizon is None:
         rates = repeat(learning_rate)
@@ -120,23 +92,7 @@ def annealed(
 
 
 def adam(loss, theta, *, rng, learning_rate, batch_size, max_grad_norm, **_):
-    """Adam with a constant step, as the authors of the paper run it.
-
-    Parameters
-    ----------
-    loss : InterpolationLoss
-        What is minimised.
-    theta : array of shape (S, d)
-        Bandwidths, before they are squared.
-    rng : RandomState
-        Draws the batches.
-    learning_rate : float
-        Step length.
-    batch_size : int
-        Rows of a batch.
-    max_grad_norm : float
-        Norm that gradients are clipped at.
-    """
+    """Adam with a constant step, as the authors of the paper run it."""
     rates = repeat(learning_rate)
     yield from _adam(loss, theta, rates, rng, batch_size, max_grad_norm)
 
@@ -156,23 +112,7 @@ def _adam(loss, theta, rates, rng, batch_size, max_grad_norm):
 
 
 def sgd(loss, theta, *, rng, learning_rate, batch_size, max_grad_norm, **_):
-    """Stochastic gradient descent, LAB RBF, Algorithm 1, with clipped gradients.
-
-    Parameters
-    ----------
-    loss : InterpolationLoss
-        What is minimised.
-    theta : array of shape (S, d)
-        Bandwidths, before they are squared.
-    rng : RandomState
-        Draws the batches.
-    learning_rate : float
-        Step length.
-    batch_size : int
-        Rows of a batch.
-    max_grad_norm : float
-        Norm that gradients are clipped at.
-    """
+    """Stochastic gradient descent, LAB RBF, Algorithm 1, with clipped gradients."""
     while True:
         value, gradient = _batch_gradient(loss, theta, rng, batch_size, max_grad_norm)
         theta = theta - learning_rate * gradient

@@ -16,20 +16,7 @@ ALPHAS = (1e-3, 1e-2, 1e-1, 1.0, 10.0)
 
 
 def global_start(loss, bandwidths, alphas):
-    """The bandwidth and the ridge whose interpolant has the least error on other rows.
-
-    Parameters
-    ----------
-    loss : InterpolationLoss
-        Of the support data and of the other rows.
-    bandwidths, alphas : sequences of float
-        Candidates. With one bandwidth the kernel matrix is symmetric: one
-        eigendecomposition serves all ridges.
-
-    Returns
-    -------
-    bandwidth, alpha : float
-    """
+    """Bandwidth and ridge whose interpolant has the least error on other rows."""
     best = np.inf, bandwidths[0], alphas[0]
     for bandwidth in bandwidths:
         errors = _errors(loss, float(bandwidth), alphas)

@@ -8,37 +8,13 @@ SUPPORT_RULES = ("ranks", "random", "kmeans")
 
 
 def distinct(X, rows):
-    """The entries of ``rows`` whose row of X occurs for the first time.
-
-    Parameters
-    ----------
-    X : array of shape (n, d)
-        Rows.
-    rows : ndarray of int
-        Row numbers.
-    """
+    """The entries of ``rows`` whose row of X occurs for the first time."""
     _, first = np.unique(X[rows], axis=0, return_index=True)
     return rows[np.sort(first)]
 
 
 def initial_support(X, y, rows, size, rule, rng):
-    """Choose ``size`` different entries of ``rows``.
-
-    Parameters
-    ----------
-    X, y : ndarrays of shapes (n, d) and (n,)
-    rows : ndarray of int
-        Rows to choose from; all of them when there are fewer than ``size``.
-    size : int
-    rule : {"ranks", "random", "kmeans"}
-        Evenly spread over the ranks of y; uniform; or the row nearest to each centre
-        of a k-means clustering (filled up at random where two centres share a row).
-    rng : numpy Generator
-
-    Returns
-    -------
-    ndarray of int
-    """
+    """Choose ``size`` different entries of ``rows``."""
     if size >= len(rows):
         return rows
     if rule == "random":
@@ -57,15 +33,5 @@ def initial_support(X, y, rows, size, rule, rng):
 
 
 def largest_errors(errors, rows, size):
-    """The ``size`` entries of ``rows`` with the largest errors, ties in row order.
-
-    Parameters
-    ----------
-    errors : array of shape (n,)
-        Error of each row.
-    rows : ndarray of int
-        Row numbers.
-    size : int
-        How many.
-    """
+    """The ``size`` entries of ``rows`` with the largest errors, ties in row order."""
     return rows[np.argsort(-errors, kind="stable")[:size]]

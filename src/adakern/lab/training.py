@@ -16,18 +16,7 @@ __all__ = ["History", "TrainingData", "Watch"]
 
 
 class TrainingData:
-    """Centred, perhaps scaled features and standardised target of one fit.
-
-    Parameters
-    ----------
-    X, y : arrays of shapes (n, d) and (n,)
-    precision : {"float32", "float64"}
-        Of the training.
-    standardize : bool
-        Whether each feature is divided by its standard deviation.
-    profile, coef_penalty :
-        Of the losses made here.
-    """
+    """Centred, perhaps scaled features and standardised target of one fit."""
 
     def __init__(self, X, y, *, precision, standardize, profile, coef_penalty):
         self.xp = xp = array_namespace(X)
@@ -55,48 +44,20 @@ class TrainingData:
         return self.X.shape
 
     def full(self, shape, value):
-        """An array of the kind of X, for bandwidths.
-
-        Parameters
-        ----------
-        shape : tuple of int
-            Of the array.
-        value : float
-            That it is filled with.
-        """
+        """An array of the kind of X, for bandwidths."""
         return self.xp.full(shape, value, dtype=self.dtype, device=device_of(self.X))
 
     def take(self, rows):
-        """Features and targets of some rows.
-
-        Parameters
-        ----------
-        rows : ndarray of int
-            Row numbers.
-        """
+        """Features and targets of some rows."""
         rows = as_index(rows, self.X)
         return self.xp.take(self.X, rows, axis=0), self.xp.take(self.y, rows, axis=0)
 
     def loss(self, support, rows):
-        """The loss of the bandwidths of ``support``, over ``rows``.
-
-        Parameters
-        ----------
-        support : ndarray of int
-            Rows that are support data.
-        rows : ndarray of int
-            Row numbers.
-        """
+        """The loss of the bandwidths of ``support``, over ``rows``."""
         return self._loss(*self.take(support), *self.take(rows))
 
     def final_loss(self, support):
-        """The same on the support data alone, in the type of X as it was given.
-
-        Parameters
-        ----------
-        support : ndarray of int
-            Rows that are support data.
-        """
+        """The same on the support data alone, in the type of X as it was given."""
         dtype = self.original.dtype
         X = self._scaled(self.original_rows(support), dtype)
         y = self._as_array(self.target[support], dtype)
@@ -111,47 +72,17 @@ class TrainingData:
         )
 
     def errors(self, loss, theta, rows):
-        """Absolute errors at some rows, in standard deviations of y, in NumPy.
-
-        Parameters
-        ----------
-        loss : InterpolationLoss
-            What is minimised.
-        theta : array of shape (S, d)
-            Bandwidths, before they are squared.
-        rows : ndarray of int
-            Row numbers.
-        """
+        """Absolute errors at some rows, in standard deviations of y, in NumPy."""
         X, y = self.take(rows)
         return np.abs(as_numpy(loss.predict(theta, X) - y))
 
     def regression(self, support, theta, rows):
-        """Kernel columns and target of some rows, for RidgePath.
-
-        Parameters
-        ----------
-        support : ndarray of int
-            Rows that are support data.
-        theta : array of shape (S, d)
-            Bandwidths, before they are squared.
-        rows : ndarray of int
-            Row numbers.
-        """
+        """Kernel columns and target of some rows, for RidgePath."""
         target = self._as_array(self.target[rows], self.xp.float64)
         return partial(self.kernel_blocks, support, theta, rows), target
 
     def kernel_blocks(self, support, theta, rows):
-        """Slices of ``rows`` with their kernel values, in double precision.
-
-        Parameters
-        ----------
-        support : ndarray of int
-            Rows that are support data.
-        theta : array of shape (S, d)
-            Bandwidths, before they are squared.
-        rows : ndarray of int
-            Row numbers.
-        """
+        """Slices of ``rows`` with their kernel values, in double precision."""
         double = self.xp.float64
         X_support = self._scaled(self.original_rows(support), double)
         distances = local_distances(X_support, self.profile)
@@ -161,13 +92,7 @@ class TrainingData:
             yield block, profile_values(distances(T, theta), self.profile)
 
     def original_rows(self, rows):
-        """These rows before they were scaled.
-
-        Parameters
-        ----------
-        rows : ndarray of int
-            Row numbers.
-        """
+        """These rows before they were scaled."""
         return self.xp.take(self.original, as_index(rows, self.X), axis=0)
 
     def _scaled(self, X, dtype):
@@ -186,18 +111,7 @@ def _spread(y):
 
 
 class Watch:
-    """Keeps the bandwidths that are best on the validation rows (all are, if none).
-
-    Parameters
-    ----------
-    loss : InterpolationLoss
-    X, y : arrays
-        Validation rows, possibly none.
-    theta : array
-        Where the solver starts.
-    patience : int
-        Looks without improvement after which it is ``stale``.
-    """
+    """Keeps the bandwidths that are best on the validation rows (all are, if none)."""
 
     def __init__(self, loss, X, y, theta, patience):
         self.loss = loss
@@ -208,13 +122,7 @@ class Watch:
         self.look(theta)
 
     def look(self, theta):
-        """Validation loss of theta; nan if there are no validation rows.
-
-        Parameters
-        ----------
-        theta : array of shape (S, d)
-            Bandwidths, before they are squared.
-        """
+        """Validation loss of theta; nan if there are no validation rows."""
         if not self.active:
             self.best = theta
             return float("nan")
@@ -239,19 +147,7 @@ class History:
         self._start = time.perf_counter()
 
     def append(self, iteration, n_support, loss, validation_loss):
-        """One more look.
-
-        Parameters
-        ----------
-        iteration : int
-            Iterations so far.
-        n_support : int
-            Support data so far.
-        loss : float
-            On the rows trained on.
-        validation_loss : float
-            On the rows held out.
-        """
+        """One more look."""
         seconds = time.perf_counter() - self._start
         entries = (iteration, n_support, loss, validation_loss, seconds)
         for name, entry in zip(self.NAMES, entries, strict=True):

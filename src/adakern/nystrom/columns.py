@@ -13,26 +13,7 @@ N_PROBES = 16
 
 
 class KernelColumns:
-    """The Gram matrix K of the rows of X, computed only where it is asked for.
-
-    Parameters
-    ----------
-    X : ndarray of shape (l, d)
-        Data; K itself, of shape (l, l), when ``kernel="precomputed"``.
-    kernel : str
-        One of ``adakern.kernels.KERNELS`` or "precomputed".
-    **kernel_params
-        ``gamma``, ``degree``, ``coef0`` of :func:`adakern.kernels.gram_matrix`.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from adakern.nystrom.columns import KernelColumns
-    >>> KernelColumns(np.array([[0.0], [1.0], [2.0]]), kernel="linear").columns([2])
-    array([[0.],
-           [2.],
-           [4.]])
-    """
+    """The Gram matrix K of the rows of X, computed only where it is asked for."""
 
     def __init__(self, X, kernel="rbf", **kernel_params):
         self.X = X
@@ -41,15 +22,7 @@ class KernelColumns:
         self._params = {"kernel": kernel, **kernel_params}
 
     def columns(self, indices, rows=slice(None)):
-        """K[rows, indices]; all rows by default.
-
-        Parameters
-        ----------
-        indices : ndarray of int
-            Numbers of the columns.
-        rows : slice or ndarray of int, default=None
-            Rows of the columns; all when None.
-        """
+        """K[rows, indices]; all rows by default."""
         if self.precomputed:
             return self.X[rows][:, indices]
         return gram_matrix(self.X[rows], self.X[indices], **self._params)
@@ -80,31 +53,7 @@ class Targets(NamedTuple):
 
 
 def encode_targets(y, task="auto"):
-    """Turn labels into :class:`Targets`.
-
-    Parameters
-    ----------
-    y : array-like of shape (l,) or (l, q)
-        Several columns are taken for regression targets.
-    task : {"auto", "classification", "regression"}, default="auto"
-        "auto" takes floating-point numbers that are not all whole for regression and
-        anything else for class labels.
-
-    Returns
-    -------
-    Targets
-
-    Raises
-    ------
-    ValueError
-        If there is one class only.
-
-    Examples
-    --------
-    >>> from adakern.nystrom.columns import encode_targets
-    >>> encode_targets(["a", "a", "b"]).weights
-    array([0.5, 0.5, 1. ])
-    """
+    """Turn labels into :class:`Targets`."""
     y = np.asarray(y)
     if y.ndim == 2 and y.shape[1] == 1:
         y = y[:, 0]
@@ -130,13 +79,6 @@ def random_targets(n_rows, rng):
 
     The criterion averaged over random signs is ``mu tr (K + mu l I)^-1``, so that a
     criterion-driven sampler then serves the kernel alone.
-
-    Parameters
-    ----------
-    n_rows : int
-        Rows of the kernel matrix.
-    rng : RandomState
-        Draws the columns.
     """
     signs = rng.choice([-1.0, 1.0], size=(n_rows, N_PROBES))
     return Targets(signs, np.ones(n_rows))

@@ -13,18 +13,6 @@ class LowRankKernel:
 
     One eigendecomposition ``V'V = Q S Q'`` serves every regularisation:
     ``(V V' + t I)^{-1} = (I - V Q (S + t I)^{-1} Q' V') / t``.
-
-    Parameters
-    ----------
-    V : ndarray of shape (l, k)
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from adakern.nystrom.factors import LowRankKernel
-    >>> LowRankKernel(np.array([[1.0], [0.0]])).solve(np.ones((2, 1)), shift=1.0)
-    array([[0.5],
-           [1. ]])
     """
 
     def __init__(self, V):
@@ -33,20 +21,7 @@ class LowRankKernel:
 
     @classmethod
     def from_columns(cls, C, chosen, weights=None, rank=None):
-        """The Nyström approximation ``C D_k^+ C'`` of K from its columns ``chosen``.
-
-        Parameters
-        ----------
-        C : ndarray of shape (l, c)
-            The chosen columns of K; ``D = C[chosen]``.
-        chosen : ndarray of int of shape (c,)
-        weights : ndarray of shape (c,), default=None
-            The sampler's weights w. They matter only below full rank, where
-            ``(C W) (W D W)_k^+ (C W)'`` keeps the k directions that count most for K
-            (Drineas and Mahoney 2005); at full rank they cancel.
-        rank : int, default=None
-            k; None for the full pseudo-inverse of D.
-        """
+        """The Nyström approximation ``C D_k^+ C'`` of K from its columns ``chosen``."""
         if rank is None:
             return cls(C @ inverse_square_root(C[chosen]))
         W = np.ones(len(chosen)) if weights is None else weights
@@ -56,51 +31,23 @@ class LowRankKernel:
 
     @classmethod
     def from_eigenpairs(cls, K, rank):
-        """The best approximation of K of the given rank, from its top eigenpairs.
-
-        Parameters
-        ----------
-        K : ndarray of shape (l, l)
-            Symmetric positive semidefinite.
-        rank : int
-            Of the approximation; None for full rank.
-        """
+        """The best approximation of K of the given rank, from its top eigenpairs."""
         top = [max(0, len(K) - rank), len(K) - 1]
         values, vectors = eigh(K, subset_by_index=top, check_finite=False)
         return cls(vectors * np.sqrt(np.maximum(values, 0)))
 
     def solve(self, Y, shift):
-        """``(K + shift I)^{-1} Y`` for Y of shape (l, q).
-
-        Parameters
-        ----------
-        Y : ndarray of shape (l, q)
-            Targets, one column for each output.
-        shift : float
-            What is added to the diagonal, positive.
-        """
+        """``(K + shift I)^{-1} Y`` for Y of shape (l, q)."""
         inner = self._Q.T @ (self.V.T @ Y) / (self._eigenvalues + shift)[:, None]
         return (Y - self.V @ (self._Q @ inner)) / shift
 
     def inverse_diagonal(self, shift):
-        """The diagonal of ``(K + shift I)^{-1}``, shape (l,).
-
-        Parameters
-        ----------
-        shift : float
-            What is added to the diagonal, positive.
-        """
+        """The diagonal of ``(K + shift I)^{-1}``, shape (l,)."""
         squares = (self.V @ self._Q) ** 2
         return (1 - squares @ (1 / (self._eigenvalues + shift))) / shift
 
     def multiply(self, Y):
-        """``K Y`` for Y of shape (l, q).
-
-        Parameters
-        ----------
-        Y : ndarray of shape (l, q)
-            Targets, one column for each output.
-        """
+        """``K Y`` for Y of shape (l, q)."""
         return self.V @ (self.V.T @ Y)
 
     def centred_norm(self):
@@ -110,13 +57,7 @@ class LowRankKernel:
 
 
 class DenseKernel:
-    """K itself, the reference: Cholesky factorisations of order l.
-
-    Parameters
-    ----------
-    K : ndarray of shape (l, l)
-        Symmetric positive semidefinite.
-    """
+    """K itself, the reference: Cholesky factorisations of order l."""
 
     def __init__(self, K):
         self.K = K
@@ -127,35 +68,15 @@ class DenseKernel:
         return cho_factor(regularised, lower=True, overwrite_a=True, check_finite=False)
 
     def solve(self, Y, shift):
-        """``(K + shift I)^{-1} Y`` for Y of shape (l, q).
-
-        Parameters
-        ----------
-        Y : ndarray of shape (l, q)
-            Targets, one column for each output.
-        shift : float
-            What is added to the diagonal, positive.
-        """
+        """``(K + shift I)^{-1} Y`` for Y of shape (l, q)."""
         return cho_solve(self._factor(shift), Y, check_finite=False)
 
     def inverse_diagonal(self, shift):
-        """The diagonal of ``(K + shift I)^{-1}``, shape (l,).
-
-        Parameters
-        ----------
-        shift : float
-            What is added to the diagonal, positive.
-        """
+        """The diagonal of ``(K + shift I)^{-1}``, shape (l,)."""
         return np.diagonal(self.solve(np.eye(len(self.K)), shift))
 
     def multiply(self, Y):
-        """``K Y`` for Y of shape (l, q).
-
-        Parameters
-        ----------
-        Y : ndarray of shape (l, q)
-            Targets, one column for each output.
-        """
+        """``K Y`` for Y of shape (l, q)."""
         return self.K @ Y
 
     def centred_norm(self):

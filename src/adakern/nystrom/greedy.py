@@ -18,17 +18,6 @@ def greedy_criterion(kernel, targets, plan, rng):
     with P the candidates, ``oversampling`` times as many as columns, drawn uniformly.
     So K is needed only in one pass over its (l, |P|) columns, and the rest is forward
     selection in matrices of order |P|: see :func:`forward_selection`.
-
-    Parameters
-    ----------
-    kernel : KernelColumns
-        The kernel matrix, column by column.
-    targets : Targets
-        Labels, for the samplers that look at them.
-    plan : Plan
-        Number of columns, rank and step.
-    rng : RandomState
-        Draws the columns.
     """
     l = kernel.n_rows
     pool = min(l, max(plan.n_columns, round(plan.oversampling * plan.n_columns)))
@@ -49,28 +38,6 @@ def forward_selection(M, b, size):
     An incremental Cholesky decomposition of M, pivoted on the gain: with the Schur
     complements ``d_j`` of the diagonal and ``r_j`` of b with respect to those chosen,
     choosing j gains exactly ``|r_j|^2 / d_j``. A step with k chosen costs O(k |P|).
-
-    Parameters
-    ----------
-    M : ndarray of shape (p, p)
-        Symmetric positive semidefinite.
-    b : ndarray of shape (p, q)
-    size : int
-        At most p.
-
-    Returns
-    -------
-    order : ndarray of int of shape (size,)
-    gains : ndarray of shape (size,)
-        Of each step; 0 for those that only fill up, once every candidate depends
-        numerically on the chosen ones.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from adakern.nystrom.greedy import forward_selection
-    >>> forward_selection(np.eye(3), np.array([[1.0], [3.0], [2.0]]), size=2)
-    (array([1, 2]), array([9., 4.]))
     """
     p = len(M)
     L = np.empty((size, p))  # rows are columns of the factor: contiguous products

@@ -51,15 +51,6 @@ def draw(rng, scores, size):
 
     Rows with score 0 are drawn, uniformly, only when no others are left; rows with a
     negative score never.
-
-    Parameters
-    ----------
-    rng : RandomState
-        Draws the columns.
-    scores : ndarray of shape (l,)
-        Not negative; negative ones mark columns that are taken.
-    size : int
-        How many columns to draw.
     """
     positive = np.flatnonzero(scores > 0)
     if len(positive) >= size:
@@ -86,36 +77,12 @@ def _unweighted(indices):
 
 
 def uniform(kernel, targets, plan, rng):
-    """Every column with the same probability.
-
-    Parameters
-    ----------
-    kernel : KernelColumns
-        The kernel matrix, column by column.
-    targets : Targets
-        Labels, for the samplers that look at them.
-    plan : Plan
-        Number of columns, rank and step.
-    rng : RandomState
-        Draws the columns.
-    """
+    """Every column with the same probability."""
     return _unweighted(rng.choice(kernel.n_rows, plan.n_columns, replace=False))
 
 
 def column_norm(kernel, targets, plan, rng):
-    """Probabilities proportional to squared column norms (Drineas, Mahoney 2005).
-
-    Parameters
-    ----------
-    kernel : KernelColumns
-        The kernel matrix, column by column.
-    targets : Targets
-        Labels, for the samplers that look at them.
-    plan : Plan
-        Number of columns, rank and step.
-    rng : RandomState
-        Draws the columns.
-    """
+    """Probabilities proportional to squared column norms (Drineas, Mahoney 2005)."""
     scores = np.empty(kernel.n_rows)
     for rows, K in _gram_rows(kernel, plan):
         scores[rows] = np.einsum("ij,ij->i", K, K)
@@ -129,33 +96,13 @@ def _gram_rows(kernel, plan):
 
 
 def leverage(kernel, targets, plan, rng):
-    """Exact rank-k leverage scores (Gittens, Mahoney 2013); k = c by default.
-
-    Parameters
-    ----------
-    kernel : KernelColumns
-        The kernel matrix, column by column.
-    targets : Targets
-        Labels, for the samplers that look at them.
-    plan : Plan
-        Number of columns, rank and step.
-    rng : RandomState
-        Draws the columns.
-    """
+    """Exact rank-k leverage scores (Gittens, Mahoney 2013); k = c by default."""
     scores = leverage_scores(kernel.full(), plan.rank or plan.n_columns)
     return _draw_weighted(rng, scores, plan.n_columns)
 
 
 def leverage_scores(K, rank):
-    """Squared row norms of the leading ``rank`` eigenvectors of K, shape (l,).
-
-    Parameters
-    ----------
-    K : ndarray of shape (l, l)
-        Symmetric positive semidefinite.
-    rank : int
-        Of the approximation; None for full rank.
-    """
+    """Squared row norms of the leading ``rank`` eigenvectors of K, shape (l,)."""
     top = [len(K) - rank, len(K) - 1]
     _, vectors = eigh(K, subset_by_index=top, check_finite=False)
     return np.einsum("ij,ij->i", vectors, vectors)
@@ -166,17 +113,6 @@ def ridge_leverage(kernel, targets, plan, rng):
 
     Nested uniform halves of the rows: the columns drawn from the smaller half give the
     scores by which those of the next larger one are drawn.
-
-    Parameters
-    ----------
-    kernel : KernelColumns
-        The kernel matrix, column by column.
-    targets : Targets
-        Labels, for the samplers that look at them.
-    plan : Plan
-        Number of columns, rank and step.
-    rng : RandomState
-        Draws the columns.
     """
     l, c = kernel.n_rows, plan.n_columns
     order = rng.permutation(l)
@@ -202,19 +138,6 @@ def ridge_leverage_scores(kernel, indices, weights, shift, rows):
     ``(K - K S (S'K S + shift I)^{-1} S'K)_ii / shift`` with S the columns scaled by
     their weights; ``(K (K + shift I)^{-1})_ii`` when these are all columns. Never zero,
     so that every row can be drawn.
-
-    Parameters
-    ----------
-    kernel : KernelColumns
-        The kernel matrix, column by column.
-    indices : ndarray of int
-        Numbers of the columns.
-    weights : ndarray
-        Weight of each column.
-    shift : float
-        What is added to the diagonal, positive.
-    rows : slice or ndarray of int
-        Rows of the columns; all when None.
     """
     D = kernel.columns(indices, indices)
     D[np.diag_indices_from(D)] += shift / weights**2
@@ -233,17 +156,6 @@ def rpcholesky(kernel, targets, plan, rng):
     Proposals are drawn from the diagonal of the residual at the start of a block, and
     each is kept with the ratio of its residual now to its residual then (Epperly et
     al. 2024): the same distribution as one pivot at a time, in matrix products.
-
-    Parameters
-    ----------
-    kernel : KernelColumns
-        The kernel matrix, column by column.
-    targets : Targets
-        Labels, for the samplers that look at them.
-    plan : Plan
-        Number of columns, rank and step.
-    rng : RandomState
-        Draws the columns.
     """
     diagonal = kernel.diagonal()
     F = np.zeros((plan.n_columns, kernel.n_rows))
@@ -284,17 +196,6 @@ def rejection_cholesky(residual, proposed, floor, rng):
 
     Returns the positions kept, in order, and the columns (b, kept) of their partial
     Cholesky factorisation of ``residual``.
-
-    Parameters
-    ----------
-    residual : ndarray
-        What is left of the diagonal.
-    proposed : ndarray of int
-        Candidates for pivots.
-    floor : float
-        What counts as zero.
-    rng : RandomState
-        Draws the columns.
     """
     H = residual.copy()
     kept, columns = [], []
@@ -312,17 +213,6 @@ def adaptive_deshpande(kernel, targets, plan, rng):
 
     Probabilities are the squared distances of the columns of K from the span of those
     drawn so far.
-
-    Parameters
-    ----------
-    kernel : KernelColumns
-        The kernel matrix, column by column.
-    targets : Targets
-        Labels, for the samplers that look at them.
-    plan : Plan
-        Number of columns, rank and step.
-    rng : RandomState
-        Draws the columns.
     """
 
     def scores(C, chosen):
@@ -332,17 +222,7 @@ def adaptive_deshpande(kernel, targets, plan, rng):
 
 
 def span_residuals(kernel, C, plan):
-    """``|K_i - Q Q'K_i|^2`` for every column i of K, Q a basis of the columns C.
-
-    Parameters
-    ----------
-    kernel : KernelColumns
-        The kernel matrix, column by column.
-    C : ndarray of shape (l, c)
-        Columns of the kernel matrix.
-    plan : Plan
-        Number of columns, rank and step.
-    """
+    """``|K_i - Q Q'K_i|^2`` for every column i of K, Q a basis of the columns C."""
     Q, _ = np.linalg.qr(C)
     scores = np.empty(kernel.n_rows)
     for rows, K in _gram_rows(kernel, plan):
@@ -354,19 +234,7 @@ def span_residuals(kernel, C, plan):
 
 
 def adaptive_kumar(kernel, targets, plan, rng):
-    """Adaptive partial sampling (Kumar, Mohri, Talwalkar 2012): labels play no part.
-
-    Parameters
-    ----------
-    kernel : KernelColumns
-        The kernel matrix, column by column.
-    targets : Targets
-        Labels, for the samplers that look at them.
-    plan : Plan
-        Number of columns, rank and step.
-    rng : RandomState
-        Draws the columns.
-    """
+    """Adaptive partial sampling (Kumar, Mohri, Talwalkar 2012): labels play no part."""
     ones = np.ones(kernel.n_rows)
 
     def scores(C, chosen):
@@ -376,19 +244,7 @@ def adaptive_kumar(kernel, targets, plan, rng):
 
 
 def adaptive_criterion(kernel, targets, plan, rng):
-    """Criterion-driven adaptive sampling: Algorithm 2 of Ding et al. (2019).
-
-    Parameters
-    ----------
-    kernel : KernelColumns
-        The kernel matrix, column by column.
-    targets : Targets
-        Labels, for the samplers that look at them.
-    plan : Plan
-        Number of columns, rank and step.
-    rng : RandomState
-        Draws the columns.
-    """
+    """Criterion-driven adaptive sampling: Algorithm 2 of Ding et al. (2019)."""
 
     def scores(C, chosen):
         return approximation_errors(C, chosen, targets.weights, plan.rank)
@@ -403,22 +259,6 @@ def approximation_errors(C, chosen, weights, rank=None):
     ``C U_k U_k'``, so that ``E = C U_r U_r'`` (times the labels) for the eigenvectors
     U_r that rank k leaves out, and the row norms are those of ``C U_r L`` with
     ``L L' = U_r' diag(y_nu)^2 U_r``: one product of l c (c - k) operations.
-
-    Parameters
-    ----------
-    C : ndarray of shape (l, c)
-        The columns drawn so far.
-    chosen : ndarray of int of shape (c,)
-    weights : ndarray of shape (l,)
-        The labels y.
-    rank : int, default=None
-        k; half of c by default. With k = c and D non-singular E is zero, because the
-        approximation reproduces the columns that it is made of.
-
-    Returns
-    -------
-    ndarray of shape (l,)
-        All zero where E vanishes up to rounding.
     """
     c = len(chosen)
     k = max(1, c // 2) if rank is None else rank

@@ -58,27 +58,7 @@ PARAMETER_CONSTRAINTS = {
 
 
 def make_plan(n_rows, n_columns, step=0.1, rank=None, ridge=0.005, oversampling=3.0):
-    """Resolve fractions and check sizes; see :func:`sample_columns`.
-
-    Parameters
-    ----------
-    n_rows : int
-        Rows of the kernel matrix.
-    n_columns : int or float
-        Number, or share of the rows.
-    step : int or float, default=0.1
-        Columns in a round, or their share.
-    rank : int, default=None
-        Of the approximation; None for full rank.
-    ridge : float, default=0.005
-        mu of the criterion, positive.
-    oversampling : float, default=3.0
-        Candidates for each column.
-
-    Returns
-    -------
-    samplers.Plan
-    """
+    """Resolve fractions and check sizes; see :func:`sample_columns`."""
     c = _count("n_columns", n_columns, n_rows, "rows")
     if rank is not None and rank > c:
         raise ValueError(

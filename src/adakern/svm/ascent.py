@@ -1,9 +1,9 @@
 """Ascent methods for a smooth concave function over a simple convex set.
 
 They know nothing of data or kernels: ``objective(u, near)`` returns a
-:class:`adakern.svm.point.Point`, where ``near`` is None or such a point nearby, and
-``project(u)`` the nearest feasible point. An objective that gets the point
-``new + beta (new - old)`` for less than an evaluation, as a quadratic does, offers
+:class:`adakern.svm.dual.DualEvaluation`, where ``near`` is None or such a point nearby,
+and ``project(u)`` the nearest feasible point. An objective that gets the point ``new +
+beta (new - old)`` for less than an evaluation, as a quadratic does, offers
 ``extrapolate(new, old, beta)``.
 """
 
@@ -46,15 +46,7 @@ class History:
         self._clock = perf_counter()
 
     def add(self, point, step):
-        """One more iteration.
-
-        Parameters
-        ----------
-        point : Point
-            Where it ended.
-        step : float
-            How far it went.
-        """
+        """One more iteration."""
         now = perf_counter()
         values = (point.value, point.gap, step, now - self._clock)
         for column, value in zip(self.rows.values(), values, strict=True):
@@ -63,15 +55,7 @@ class History:
 
 
 def joined(first, second):
-    """The second solution, which began where the first ended, with both histories.
-
-    Parameters
-    ----------
-    first : Solution
-        The one that came first.
-    second : Solution
-        The one that went on.
-    """
+    """The second solution, which began where the first ended, with both histories."""
     history = {
         name: first.history[name] + column[1:]
         for name, column in second.history.items()
@@ -80,15 +64,7 @@ def joined(first, second):
 
 
 def is_certified(point, tol):
-    """Whether the duality gap is below ``tol`` times the objective.
-
-    Parameters
-    ----------
-    point : Point
-        Where the ascent is.
-    tol : float
-        Duality gap to reach, as a share of the machine's dual value.
-    """
+    """Whether the duality gap is below ``tol`` times the objective."""
     return point.gap <= tol * abs(point.svm_value)
 
 
@@ -99,21 +75,6 @@ def rounds(objective, start, maximise_model, *, tol, max_iter, progress=np.inf):
     at the point: with the second-order model this is Newton's method. It ends early
     where that returns None, or when a round leaves more than the share ``progress`` of
     the gap.
-
-    Parameters
-    ----------
-    objective : callable
-        The function; see the module.
-    start : ndarray
-        Feasible.
-    maximise_model : callable
-        From a point to a feasible maximiser of its model, or None.
-    tol : float
-        Duality gap to reach, as a share of the machine's dual value.
-    max_iter : int
-        Largest number of iterations.
-    progress : float, default=inf
-        Share of the gap that a round may leave.
     """
     history, point = History(), objective(start, None)
     history.add(point, 0.0)
@@ -156,21 +117,6 @@ def accelerated(objective, start, project, *, tol, max_iter, lipschitz=1.0):
 
     The step 1/L follows the curvature that is met; the momentum is dropped whenever it
     points downhill (Beck and Teboulle 2009; O'Donoghue and Candes 2015).
-
-    Parameters
-    ----------
-    objective : callable
-        The function; see the module.
-    start : ndarray
-        Feasible.
-    project : callable
-        To the nearest feasible point.
-    tol : float
-        Duality gap to reach, as a share of the machine's dual value.
-    max_iter : int
-        Largest number of iterations.
-    lipschitz : float, default=1.0
-        First guess of the gradient's Lipschitz constant.
     """
     history, point = History(), objective(start, None)
     history.add(point, 0.0)

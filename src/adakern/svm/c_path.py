@@ -1,4 +1,4 @@
-"""Machines for other values of C that need no fit.
+"""Models for other values of C that need no fit.
 
 Along C the dual variables of a classifier follow a path that is linear piece by piece
 (Hastie, Rosset, Tibshirani and Zhu, The entire regularization path for the support
@@ -16,62 +16,26 @@ __all__ = ["is_constant_above", "saturated_classes", "scaled_to"]
 ROUNDING = 1e-9
 
 
-def is_constant_above(machine):
-    """Whether the machine is the solution for every greater C too.
+def is_constant_above(model):
+    """Whether the model is the solution for every greater C too.
 
     No dual variable is at its bound, so that a greater one changes nothing.
-
-    Parameters
-    ----------
-    machine : SVC or SVR
-        Fitted, with the same bound for all rows.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from sklearn.svm import SVC
-    >>> from adakern.svm.c_path import is_constant_above
-    >>> K, y = np.eye(4), [0, 0, 1, 1]
-    >>> [is_constant_above(SVC(kernel="precomputed", C=C).fit(K, y)) for C in (0.1, 3)]
-    [False, True]
     """
-    return not _at_bound(machine).any()
+    return not _at_bound(model).any()
 
 
-def saturated_classes(machine, n_rows):
+def saturated_classes(model, n_rows):
     """The class of each pair all rows of which are at their bound.
 
     The constraint ``sum(y alpha) = 0`` then leaves the sum of the variables of the
     other class no choice, so that the linear term of the dual is constant and a
     quadratic form remains. In a box that is smaller by a factor its minimum is smaller
     by that factor: where every pair has such a class, :func:`scaled_to` gives the
-    machines of all smaller C.
-
-    Parameters
-    ----------
-    machine : SVC
-        Fitted, with the same bound for all rows.
-    n_rows : ndarray of shape (n_classes,)
-        Training rows of each class.
-
-    Returns
-    -------
-    ndarray of shape (n_pairs,)
-        1 for the first class of the pair, -1 for the second, 0 for both, NaN for none.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from sklearn.svm import SVC
-    >>> from adakern.svm.c_path import saturated_classes
-    >>> K, y = np.eye(5), [0, 0, 1, 1, 1]
-    >>> machines = [SVC(kernel="precomputed", C=C).fit(K, y) for C in (0.1, 3)]
-    >>> [saturated_classes(machine, np.array([2, 3])) for machine in machines]
-    [array([1.]), array([nan])]
+    models of all smaller C.
     """
-    starts = np.cumsum(machine.n_support_) - machine.n_support_
+    starts = np.cumsum(model.n_support_) - model.n_support_
     # Of each class (columns) in its pairs with the others (rows).
-    n_bound = np.add.reduceat(_at_bound(machine), starts, axis=1, dtype=int)
+    n_bound = np.add.reduceat(_at_bound(model), starts, axis=1, dtype=int)
     first, second = np.triu_indices(len(n_rows), 1)
     all_first = n_bound[second - 1, first] == n_rows[first]
     all_second = n_bound[first, second] == n_rows[second]
@@ -79,45 +43,23 @@ def saturated_classes(machine, n_rows):
     return np.where(all_first | all_second, signs, np.nan)
 
 
-def scaled_to(machine, C, saturated):
-    """The machine of a smaller C, from one with a saturated class in every pair.
+def scaled_to(model, C, saturated):
+    """The model of a smaller C, from one with a saturated class in every pair.
 
     With f = g + b, g the kernel expansion, the margins of the other class stay on
     their side of one in r g + b', r the ratio of the two C and s the sign of the
     saturated class, for b' = r (b + s) - s; those of the saturated class stay below
     one. Where both are saturated b' = r b keeps LIBSVM's middle of what is allowed.
-
-    Parameters
-    ----------
-    machine : SVC
-        Fitted.
-    C : float
-        At most that of the machine.
-    saturated : ndarray of shape (n_pairs,)
-        By :func:`saturated_classes`, none of them NaN.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from sklearn.svm import SVC
-    >>> from adakern.svm.c_path import saturated_classes, scaled_to
-    >>> K, y = np.eye(5), [0, 0, 1, 1, 1]
-    >>> machine = SVC(kernel="precomputed", C=0.2).fit(K, y)
-    >>> smaller = scaled_to(machine, 0.1, saturated_classes(machine, np.array([2, 3])))
-    >>> fitted = SVC(kernel="precomputed", C=0.1).fit(K, y)
-    >>> difference = smaller.decision_function(K) - fitted.decision_function(K)
-    >>> bool(abs(difference).max() < fitted.tol)
-    True
     """
-    smaller, ratio = copy(machine).set_params(C=C), C / machine.C
+    smaller, ratio = copy(model).set_params(C=C), C / model.C
     # In LIBSVM the first class of a pair is the positive one, whatever SVC tells.
-    intercept = ratio * (machine._intercept_ + saturated) - saturated
+    intercept = ratio * (model._intercept_ + saturated) - saturated
     smaller._intercept_ = intercept
     smaller.intercept_ = -intercept if len(saturated) == 1 else intercept
-    smaller._dual_coef_ = ratio * machine._dual_coef_
-    smaller.dual_coef_ = ratio * machine.dual_coef_
+    smaller._dual_coef_ = ratio * model._dual_coef_
+    smaller.dual_coef_ = ratio * model.dual_coef_
     return smaller
 
 
-def _at_bound(machine):
-    return np.abs(machine.dual_coef_) >= machine.C * (1 - ROUNDING)
+def _at_bound(model):
+    return np.abs(model.dual_coef_) >= model.C * (1 - ROUNDING)

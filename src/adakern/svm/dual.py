@@ -1,6 +1,6 @@
 """The support vector machines whose kernel is learned, as one dual problem.
 
-In the coefficients d of the decision function both machines maximise
+In the coefficients d of the decision function both models maximise
 
     target'd - epsilon |d|_1 - 1/2 d'G d    over  lower <= d <= upper,
 
@@ -16,7 +16,7 @@ u = (alpha hat, alpha check): ``linear'u - 1/2 d'G d`` over ``0 <= u <= C`` and
 ascent methods work in it; the solvers that move single rows work in d.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -25,40 +25,32 @@ from array_api_compat import array_namespace
 
 from adakern.linalg import project_onto_feasible
 
-__all__ = ["Dual", "classification_dual", "regression_dual"]
+__all__ = [
+    "Dual",
+    "DualEvaluation",
+    "classification_dual",
+    "evaluate_dual",
+    "regression_dual",
+]
 
 
 @dataclass(frozen=True)
 class Dual:
-    """The dual problem of one machine, for a kernel that is still open.
+    """The dual problem of one model, for a kernel that is still open."""
 
-    Attributes
-    ----------
-    target : array of shape (n,)
-        Labels -1.0 and +1.0, or the targets of a regression.
-    lower, upper : array of shape (n,)
-        Bounds of the coefficients d.
-    epsilon : float
-        Half the width of the insensitive tube, 0 for classification. The bounds of a
-        problem with a tube contain zero.
-    fit_intercept : bool
-        Without an intercept the constraint ``1'd = 0`` falls away.
-    """
-
+    #: Labels -1.0 and +1.0, or the targets of a regression, shape (n,).
     target: Any
+    #: Bounds of the coefficients d, shape (n,).
     lower: Any
     upper: Any
+    #: Half the width of the insensitive tube, 0 for classification. The bounds of a
+    #: problem with a tube contain zero.
     epsilon: float = 0.0
+    #: Without an intercept the constraint ``1'd = 0`` falls away.
     fit_intercept: bool = True
 
     def take(self, rows):
-        """The problem of these rows alone.
-
-        Parameters
-        ----------
-        rows : array of int
-            Row numbers.
-        """
+        """The problem of these rows alone."""
         take = array_namespace(self.target).take
         parts = (take(part, rows) for part in (self.target, self.lower, self.upper))
         return Dual(*parts, self.epsilon, self.fit_intercept)
@@ -88,43 +80,19 @@ class Dual:
         return np.ones(len(self.target))
 
     def coefficients(self, u):
-        """The coefficients d of the decision function, shape (n,).
-
-        Parameters
-        ----------
-        u : ndarray of shape (n_variables,)
-            Variables of the dual problem.
-        """
+        """The coefficients d of the decision function, shape (n,)."""
         return (self.signs * u).reshape(-1, len(self.target)).sum(axis=0)
 
     def variables(self, d):
-        """The smallest variables u with the coefficients d, inside their bounds.
+        """The smallest variables u with the coefficients d, inside their bounds."""
+        return np.clip(self.adjoint(d), 0.0, self.C)
 
-        Parameters
-        ----------
-        d : ndarray of shape (n,)
-            Coefficients.
-        """
-        return np.clip(self.pull_back(d), 0.0, self.C)
-
-    def pull_back(self, row_values):
-        """Transpose of ``coefficients``: values for each row, spread over u.
-
-        Parameters
-        ----------
-        row_values : ndarray of shape (n,)
-            One value for each row.
-        """
+    def adjoint(self, row_values):
+        """Transpose of ``coefficients``: values for each row, spread over u."""
         return self.signs * np.tile(row_values, len(self.signs) // len(self.target))
 
     def project(self, u):
-        """The nearest feasible u.
-
-        Parameters
-        ----------
-        u : ndarray of shape (n_variables,)
-            Variables of the dual problem.
-        """
+        """The nearest feasible u."""
         if self.fit_intercept:
             return project_onto_feasible(u, self.signs, self.C)
         return np.clip(u, 0.0, self.C)
@@ -136,13 +104,8 @@ class Dual:
         in b; its slope rises by one at each breakpoint ``signs linear - f`` and starts
         from minus the number of positive signs, so the minimum lies between two
         neighbouring breakpoints.
-
-        Parameters
-        ----------
-        f : ndarray of shape (n,)
-            Decision values without an intercept.
         """
-        slack = self.linear - self.pull_back(f)
+        slack = self.linear - self.adjoint(f)
         intercept = 0.0
         if self.fit_intercept:
             positive = int((self.signs > 0).sum())
@@ -152,28 +115,7 @@ class Dual:
 
 
 def classification_dual(y, C, fit_intercept=True):
-    """The dual of the support vector classifier (JMLR, equation 2).
-
-    Parameters
-    ----------
-    y : array of shape (n,)
-        Labels -1.0 and +1.0.
-    C : float
-        Positive.
-    fit_intercept : bool, default=True
-
-    Returns
-    -------
-    Dual
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from adakern.svm.dual import classification_dual
-    >>> dual = classification_dual(np.array([1.0, -1.0]), C=2.0)
-    >>> dual.lower, dual.upper
-    (array([ 0., -2.]), array([2., 0.]))
-    """
+    """The dual of the support vector classifier (JMLR, equation 2)."""
     xp = array_namespace(y)
     zero = xp.zeros_like(y)
     lower, upper = xp.where(y > 0, zero, C * y), xp.where(y > 0, C * y, zero)
@@ -183,22 +125,52 @@ def classification_dual(y, C, fit_intercept=True):
 def regression_dual(y, C, epsilon, fit_intercept=True):
     """The dual of epsilon support vector regression (JMLR, problem 22).
 
-    The constraint of a machine with an intercept is 1'd = 0; d'y = 0, as printed in the
+    The constraint of a model with an intercept is 1'd = 0; d'y = 0, as printed in the
     papers, is a slip.
-
-    Parameters
-    ----------
-    y : array of shape (n,)
-        Targets.
-    C : float
-        Positive.
-    epsilon : float
-        Half the width of the tube without loss, not negative.
-    fit_intercept : bool, default=True
-
-    Returns
-    -------
-    Dual
     """
     bound = C * array_namespace(y).ones_like(y)
     return Dual(y, -bound, bound, epsilon, fit_intercept)
+
+
+@dataclass(frozen=True)
+class DualEvaluation:
+    """The function at one feasible u, with all that was computed on the way."""
+
+    #: Variables, and the coefficients that they give; see :mod:`adakern.svm.dual`.
+    u: np.ndarray
+    d: np.ndarray
+    #: ``G d`` with the learned Gram matrix G, such as DANK's F∘K, shape (n,).
+    scores: np.ndarray
+    #: The function, and the part of it that is the dual value of the model with G.
+    #: The duality gap is compared with that part; the rest is the regulariser of G.
+    value: float
+    svm_value: float
+    #: Of the function in u.
+    gradient: np.ndarray
+    #: Of the model.
+    intercept: float
+    #: Duality gap of the model with G, which bounds what the value can still gain.
+    gap: float
+    #: Of the learned factor, 0 where it is not computed.
+    rank: int = 0
+    #: What else the function knows here, for its Hessian or a point nearby.
+    parts: dict = field(repr=False, default_factory=dict)
+
+
+def evaluate_dual(dual, u, scores, regulariser, rank=0, **parts):
+    """The point u of the model's dual value plus a regulariser."""
+    d = dual.coefficients(u)
+    linear, quadratic = dual.linear @ u, d @ scores
+    loss, intercept = dual.loss(scores)
+    return DualEvaluation(
+        u=u,
+        d=d,
+        scores=scores,
+        value=linear - quadratic / 2 + regulariser,
+        svm_value=linear - quadratic / 2,
+        gradient=dual.linear - dual.adjoint(scores),
+        intercept=intercept,
+        gap=max(quadratic + loss - linear, 0.0),
+        rank=rank,
+        parts=parts,
+    )

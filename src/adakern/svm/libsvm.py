@@ -1,7 +1,7 @@
 """The support vector machine, as the kernel learners need it.
 
 LIBSVM through scikit-learn, with the dual variables at full length, so that a method
-that re-trains the machine for kernel after kernel reads like its paper.
+that re-trains the model for kernel after kernel reads like its paper.
 """
 
 import numpy as np
@@ -22,122 +22,54 @@ FINEST_TOL = 1e-12
 STEPS_PER_ROW = 20_000
 
 
-def fit_libsvm(machine, X, y):
+def fit_libsvm(model, X, y):
     """Fit an SVC or SVR, which ends, without NumPy's global random state.
 
     They draw a seed, for probability estimates alone, and SVR has no parameter for it.
     Left to themselves they go on for ever where the tolerance cannot be reached.
-
-    Parameters
-    ----------
-    machine : SVC or SVR
-        Unfitted.
-    X : ndarray of shape (n, d) or (n, n)
-        Rows, or their Gram matrix.
-    y : ndarray of shape (n,)
-        Labels or targets.
     """
-    machine.random_state = 0
-    machine.tol = max(machine.tol, FINEST_TOL)
-    if machine.max_iter < 0:
-        machine.max_iter = max(1_000_000, STEPS_PER_ROW * len(y))
+    model.random_state = 0
+    model.tol = max(model.tol, FINEST_TOL)
+    if model.max_iter < 0:
+        model.max_iter = max(1_000_000, STEPS_PER_ROW * len(y))
     # Our estimators have checked the parameters that they hand on.
     with config_context(skip_parameter_validation=True):
-        return machine.fit(X, y)
+        return model.fit(X, y)
 
 
 def svm_dual(K, y, C, tol=1e-4):
-    """Solve the dual of the soft-margin SVM on the Gram matrix K.
-
-    Parameters
-    ----------
-    K : ndarray of shape (n, n)
-        Symmetric positive semidefinite.
-    y : ndarray of shape (n,)
-        Signs, -1.0 and +1.0, both present.
-    C : float
-        Upper bound of the dual variables, positive.
-    tol : float, default=1e-4
-        Largest violation of the optimality conditions.
-
-    Returns
-    -------
-    d : ndarray of shape (n,)
-        Signed dual variables ``y * alpha``; the machine is ``f = K d + b``.
-    b : float
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from adakern.svm.libsvm import svm_dual
-    >>> d, b = svm_dual(np.diag([1.0, 1.0]), np.array([-1.0, 1.0]), C=10.0)
-    >>> d.round(6)
-    array([-1.,  1.])
-    """
-    machine = SVC(kernel="precomputed", C=C, tol=tol, cache_size=500)
-    return _full_length(fit_libsvm(machine, K, y), len(y))
+    """Solve the dual of the soft-margin SVM on the Gram matrix K."""
+    model = SVC(kernel="precomputed", C=C, tol=tol, cache_size=500)
+    return _full_length(fit_libsvm(model, K, y), len(y))
 
 
 def svr_dual(K, y, C, epsilon, tol=1e-4):
-    """Solve the dual of epsilon support vector regression on the Gram matrix K.
-
-    Parameters
-    ----------
-    K : ndarray of shape (n, n)
-        Symmetric positive semidefinite.
-    y : ndarray of shape (n,)
-        Targets.
-    C : float
-        Upper bound of the dual variables, positive.
-    epsilon : float
-        Half the width of the tube, in units of y.
-    tol : float, default=1e-4
-        Largest violation of the optimality conditions.
-
-    Returns
-    -------
-    d : ndarray of shape (n,)
-        Differences of the dual variables; the machine is ``f = K d + b``.
-    b : float
-    """
-    machine = SVR(kernel="precomputed", C=C, epsilon=epsilon, tol=tol, cache_size=500)
-    return _full_length(fit_libsvm(machine, K, y), len(y))
+    """Solve the dual of epsilon support vector regression on the Gram matrix K."""
+    model = SVR(kernel="precomputed", C=C, epsilon=epsilon, tol=tol, cache_size=500)
+    return _full_length(fit_libsvm(model, K, y), len(y))
 
 
-def dual_on_rows(X, dual, machine, kernel):
-    """Coefficients of LIBSVM's machine on rows of features, in the library of X.
+def dual_on_rows(X, dual, model, kernel):
+    """Coefficients of LIBSVM's model on rows of features, in the library of X.
 
-    Zero where the machine needs none: for a classifier on rows of one class. The number
+    Zero where the model needs none: for a classifier on rows of one class. The number
     of LIBSVM's steps is bounded, since as a start a rough solution costs little and an
     endless one all.
-
-    Parameters
-    ----------
-    X : array of shape (n, d)
-    dual : adakern.svm.dual.Dual
-    machine : SVC or SVR
-        Unfitted, with its C, epsilon and tol.
-    kernel : dict
-        Keyword arguments of :func:`adakern.kernels.gram_matrix`.
-
-    Returns
-    -------
-    array of shape (n,)
     """
     target = as_numpy(dual.target).astype(float)
-    if is_classifier(machine) and np.ptp(target) == 0:
+    if is_classifier(model) and np.ptp(target) == 0:
         return asarray_like(np.zeros(len(target)), X)
     named = kernel["kernel"] in ("rbf", "poly", "linear")
-    machine = clone(machine).set_params(
+    model = clone(model).set_params(
         **(kernel if named else {"kernel": "precomputed"}),
         max_iter=max(10_000, 100 * len(target)),
     )
     rows = as_numpy(X if named else gram_matrix(X, **kernel))
-    d, _ = _full_length(fit_libsvm(machine, rows, target), len(target))
+    d, _ = _full_length(fit_libsvm(model, rows, target), len(target))
     return asarray_like(d, X)
 
 
-def _full_length(machine, n):
+def _full_length(model, n):
     d = np.zeros(n)
-    d[machine.support_] = machine.dual_coef_[0]
-    return d, float(machine.intercept_[0])
+    d[model.support_] = model.dual_coef_[0]
+    return d, float(model.intercept_[0])

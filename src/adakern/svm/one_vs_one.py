@@ -16,7 +16,7 @@ __all__ = ["OneVsOneMixin"]
 
 
 class OneVsOneMixin(ClassifierMixin):
-    """A classifier built of binary machines, one for each pair of classes.
+    """A classifier built of binary models, one for each pair of classes.
 
     A subclass defines ``_fit_binary(X, y)`` with y in {-1.0, +1.0}; it returns an
     object with ``decision_function(X) -> (n,)`` that is positive for +1. With a
@@ -24,12 +24,12 @@ class OneVsOneMixin(ClassifierMixin):
     the kernel values against those rows. The second class of a pair is the positive
     one, so that a binary decision function is positive for ``classes_[1]``, as in SVC.
 
-    Fitted attributes: ``classes_``, ``machines_`` (one per pair, in the order of
+    Fitted attributes: ``classes_``, ``models_`` (one per pair, in the order of
     ``itertools.combinations``) and ``pair_rows_`` (the training rows of each).
     """
 
     def fit(self, X, y):
-        """Fit one binary machine for each pair of classes.
+        """Fit one binary model for each pair of classes.
 
         Parameters
         ----------
@@ -55,25 +55,25 @@ class OneVsOneMixin(ClassifierMixin):
         if pairwise:
             check_square(X)
         self._prepare(X)
-        self.machines_, self.pair_rows_ = [], []
+        self.models_, self.pair_rows_ = [], []
         for first, second in combinations(range(len(self.classes_)), 2):
             rows = np.flatnonzero((codes == first) | (codes == second))
             signs = np.where(codes[rows] == second, 1.0, -1.0)
             part = _take(X, rows, pairwise)
-            self.machines_.append(self._fit_binary(part, signs))
+            self.models_.append(self._fit_binary(part, signs))
             self.pair_rows_.append(rows)
         self._collect()
         return self
 
     def _prepare(self, X):
-        """Fix what depends on all rows, such as gamma; called before the machines."""
+        """Fix what depends on all rows, such as gamma; called before the models."""
 
     def _collect(self):
-        """Set fitted attributes from ``machines_``; called after they are fitted."""
+        """Set fitted attributes from ``models_``; called after they are fitted."""
 
     def _support_rows(self):
-        """Training rows among the ``support`` of any machine, sorted."""
-        pairs = zip(self.pair_rows_, self.machines_, strict=True)
+        """Training rows among the ``support`` of any model, sorted."""
+        pairs = zip(self.pair_rows_, self.models_, strict=True)
         return np.unique(np.concatenate([rows[m.support] for rows, m in pairs]))
 
     def _own_arrays(self, X):
@@ -82,12 +82,12 @@ class OneVsOneMixin(ClassifierMixin):
 
     def _pair_decisions(self, X):
         """Decision values of every pair, an ndarray (n, number of pairs)."""
-        check_is_fitted(self, "machines_")
+        check_is_fitted(self, "models_")
         X = self._own_arrays(validate_arrays(self, X))
         pairwise = self.__sklearn_tags__().input_tags.pairwise
         decisions = [
-            as_numpy(machine.decision_function(X[:, rows] if pairwise else X))
-            for machine, rows in zip(self.machines_, self.pair_rows_, strict=True)
+            as_numpy(model.decision_function(X[:, rows] if pairwise else X))
+            for model, rows in zip(self.models_, self.pair_rows_, strict=True)
         ]
         return finite_answer(self, np.column_stack(decisions))
 

@@ -1,4 +1,4 @@
-"""What a machine of LIBSVM answers to kernel values, by products of matrices.
+"""What a model of LIBSVM answers to kernel values, by products of matrices.
 
 LIBSVM goes through the support vectors of each row one by one, and through those of
 each pair of classes again.
@@ -14,62 +14,39 @@ __all__ = ["predict_from_gram"]
 VALUES_AT_ONCE = 2**22
 
 
-def predict_from_gram(machine, K):
-    """The classes or values that the machine predicts.
-
-    Parameters
-    ----------
-    machine : SVC or SVR
-        Fitted with ``kernel="precomputed"``; an SVC breaks no ties.
-    K : ndarray of shape (m, n)
-        Kernel values between new rows and all training rows.
-
-    Returns
-    -------
-    ndarray of shape (m,)
-        As ``machine.predict(K)``, but for rounding.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from sklearn.svm import SVC
-    >>> from adakern.svm.predictions import predict_from_gram
-    >>> K = np.eye(3)
-    >>> machine = SVC(kernel="precomputed").fit(K, ["a", "b", "c"])
-    >>> predict_from_gram(machine, K)
-    array(['a', 'b', 'c'], dtype='<U1')
-    """
-    if not is_classifier(machine) or len(machine.classes_) == 2:
+def predict_from_gram(model, K):
+    """The classes or values that the model predicts."""
+    if not is_classifier(model) or len(model.classes_) == 2:
         coef = np.zeros(K.shape[1])
-        coef[machine.support_] = machine.dual_coef_[0]
-        answer = K @ coef + machine.intercept_[0]
-        if is_classifier(machine):
-            return machine.classes_[(answer >= 0).astype(int)]
+        coef[model.support_] = model.dual_coef_[0]
+        answer = K @ coef + model.intercept_[0]
+        if is_classifier(model):
+            return model.classes_[(answer >= 0).astype(int)]
         return answer
-    per_row = len(machine.classes_) ** 2 + len(machine.support_)
+    per_row = len(model.classes_) ** 2 + len(model.support_)
     size = max(1, VALUES_AT_ONCE // per_row)
-    votes = [_votes(machine, K[rows]) for rows in gen_batches(len(K), size)]
-    return machine.classes_[np.hstack(votes).argmax(axis=0)]
+    votes = [_votes(model, K[rows]) for rows in gen_batches(len(K), size)]
+    return model.classes_[np.hstack(votes).argmax(axis=0)]
 
 
-def _votes(machine, K):
+def _votes(model, K):
     """Pairs of classes that each class wins, (number of classes, m).
 
     The rows of ``dual_coef_`` are the other classes: for a support vector of class i
     row j - 1 has its coefficient in the pair (i, j), i < j, and row i that of a support
     vector of class j.
     """
-    n_classes = len(machine.classes_)
-    K = K[:, machine.support_].T
+    n_classes = len(model.classes_)
+    K = K[:, model.support_].T
     parts, start = np.empty((n_classes, n_classes - 1, K.shape[1])), 0
-    for part, n_support in zip(parts, machine.n_support_, strict=True):
+    for part, n_support in zip(parts, model.n_support_, strict=True):
         rows = slice(start, start + n_support)
-        np.matmul(machine.dual_coef_[:, rows], K[rows], out=part)
+        np.matmul(model.dual_coef_[:, rows], K[rows], out=part)
         start += n_support
     votes = np.zeros((n_classes, K.shape[1]), dtype=np.int32)
     start = 0
     for first in range(n_classes - 1):
-        intercepts = machine.intercept_[start : start + n_classes - 1 - first, None]
+        intercepts = model.intercept_[start : start + n_classes - 1 - first, None]
         start += len(intercepts)
         won = parts[first, first:] + parts[first + 1 :, first] > -intercepts
         votes[first] += np.count_nonzero(won, axis=0)

@@ -6,8 +6,10 @@ import re
 import sys
 from importlib import import_module
 
-from adakern_bench.config.compose import CONF, ConfigError
+from adakern_bench.config.compose import ConfigError
 from adakern_bench.data import DatasetError
+from adakern_bench.paths import CONF
+from adakern_bench.records.dotted import ALLOW_OUTSIDE
 
 __all__ = ["main"]
 
@@ -36,7 +38,8 @@ def main(argv=None):
         return _pass_on(argv[0], argv[1:])
     parser = _parser()
     # Settings may stand anywhere; argparse wants positional arguments together.
-    overrides = [word for word in argv if re.match(r"[+~]{0,2}[A-Za-z_][^/]*=", word)]
+    setting = re.compile(rf"[+~]{{0,2}}[A-Za-z_][^/]*=|{ALLOW_OUTSIDE}$")
+    overrides = [word for word in argv if setting.match(word)]
     arguments = parser.parse_args([word for word in argv if word not in overrides])
     arguments.overrides = [*overrides, *getattr(arguments, "overrides", [])]
     if not hasattr(arguments, "handle"):
@@ -89,6 +92,11 @@ def _parser():
     for command in (compare, run, show, board):
         command.add_argument(
             "overrides", nargs="*", help="settings, such as protocol.repeats=3"
+        )
+        command.add_argument(  # read with the settings
+            ALLOW_OUTSIDE,
+            action="store_true",
+            help="let results and data lie outside the project",
         )
     for command in (compare, run):
         command.add_argument("--cores", type=int, help="all by default")

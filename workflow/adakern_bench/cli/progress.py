@@ -15,9 +15,9 @@ from typing import IO, cast
 
 from adakern._utils.files import read_json
 from adakern.evaluation import GREATER_IS_BETTER, MAIN_METRIC
+from adakern_bench.paths import repeats_of
+from adakern_bench.records.estimators import expand_grid
 from adakern_bench.report.wording import duration
-from adakern_bench.runtime.attempts import repeats_of
-from adakern_bench.stages.estimators import expand_grid
 
 __all__ = ["Work", "follow"]
 

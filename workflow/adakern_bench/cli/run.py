@@ -9,7 +9,8 @@ import sys
 import time
 from pathlib import Path
 
-from adakern_bench.config.compose import CONF
+from adakern_bench.paths import CONF
+from adakern_bench.records.dotted import ALLOW_OUTSIDE
 from adakern_bench.report.origin import in_one
 
 __all__ = ["run", "snakemake_command", "start"]
@@ -32,7 +33,10 @@ def snakemake_command(overrides, cores):
     names = [o for o in overrides if o.startswith("experiment=")] or [
         "experiment=quickstart"
     ]
-    others = [o for o in overrides if not o.startswith("experiment=")]
+    said = ["allow_outside=true"] if ALLOW_OUTSIDE in overrides else []
+    others = [
+        o for o in overrides if not o.startswith("experiment=") and o != ALLOW_OUTSIDE
+    ]
     beside = Path(sys.executable).with_name("snakemake")
     program = str(beside) if beside.exists() else shutil.which("snakemake")
     return [
@@ -41,6 +45,7 @@ def snakemake_command(overrides, cores):
         str(cores or os.cpu_count()),
         "--config",
         names[-1],
+        *said,
         f"overrides={in_one([re.sub(r', +', ',', o) for o in others])}",
     ]
 

@@ -1,7 +1,6 @@
 """Hydra: from the YAML files in ``conf/`` and overrides to one checked ``Config``."""
 
 import re
-import sys
 from dataclasses import fields, is_dataclass
 from pathlib import Path
 
@@ -10,23 +9,18 @@ from hydra.core.config_store import ConfigStore
 from hydra.core.global_hydra import GlobalHydra
 from hydra.errors import HydraException
 from omegaconf import OmegaConf
-from omegaconf.errors import OmegaConfBaseException
+from omegaconf.errors import GrammarParseError, OmegaConfBaseException
 
 from adakern._utils.hints import did_you_mean
 from adakern_bench.config import schema
 from adakern_bench.config.schema import Config, View
 from adakern_bench.data.suite import expand_suite, suite_sets
+from adakern_bench.paths import CONF
+from adakern_bench.records.dotted import use_own_resolvers
 
-__all__ = ["CONF", "SCRIPTS", "ConfigError", "available", "load_config", "nearest"]
+__all__ = ["ConfigError", "available", "load_config", "nearest"]
 
-#: The configuration folder of this repository.
-CONF = Path(__file__).resolve().parents[3] / "conf"
-
-#: Its modules are special computations, figures and tables of the experiments.
-SCRIPTS = CONF.parent / "workflow" / "scripts"
-if str(SCRIPTS) not in sys.path:
-    sys.path.append(str(SCRIPTS))
-
+ESCAPE = "${name} stands for a setting; for the characters themselves write \\${"
 GROUPS = ("suite", "dataset", "method", "protocol", "experiment", "tracking")
 
 
@@ -43,12 +37,6 @@ def _powers(base, first, last, step=1):
 def _sigmas(base, low, high, step=1):
     """Values of gamma = 1 / (2 sigma^2) for sigma = base^low .. base^high."""
     return [1 / (2 * sigma**2) for sigma in _powers(base, low, high, step)]
-
-
-def _register():
-    OmegaConf.register_new_resolver("powers", _powers, replace=True)
-    OmegaConf.register_new_resolver("sigmas", _sigmas, replace=True)
-    ConfigStore.instance().store("schema", Config)
 
 
 def available(group, conf=CONF):
@@ -88,7 +76,7 @@ def load_config(overrides=(), conf=CONF):
         For an unknown data set, method, protocol, experiment or key, or a value of a
         wrong type; it names the nearest valid name.
     """
-    _register()
+    ConfigStore.instance().store("schema", Config)
     overrides = list(overrides)
     config = _compose(overrides, conf)
     selected = {"dataset": list(config.dataset), "method": list(config.method)}
@@ -108,6 +96,8 @@ def load_config(overrides=(), conf=CONF):
 
 def _suite_entries(suite, conf):
     try:
+        if Path(suite.sets).name != suite.sets:
+            raise OSError("it is the name of a file beside the suite's own")
         entries = expand_suite(suite, Path(conf) / "suite")
     except KeyError as error:
         (name,) = error.args
@@ -138,6 +128,8 @@ def _compose(overrides, conf):
     GlobalHydra.instance().clear()
     try:
         with initialize_config_dir(str(Path(conf).resolve()), version_base="1.3"):
+            use_own_resolvers(powers=_powers, sigmas=_sigmas)  # and none of Hydra's
+            _read_only_here(GlobalHydra.instance().config_loader().repository)
             config = OmegaConf.to_object(compose("config", overrides))
     except (HydraException, OmegaConfBaseException) as error:
         raise ConfigError(_explain(error, conf)) from None
@@ -152,6 +144,21 @@ def _compose(overrides, conf):
         made = {name: _view(f"{kind}.{name}", view) for name, view in views}
         setattr(config, kind, made)
     return config
+
+
+def _read_only_here(repository):
+    """A list of defaults names files of the configuration's folder, and no others."""
+    load = repository.load_config
+
+    def load_inside(config_path):
+        if ".." in Path(config_path).parts:
+            raise ConfigError(f"{config_path}: a list of defaults stays inside conf/")
+        try:
+            return load(config_path)
+        except GrammarParseError as error:
+            raise ConfigError(f"{config_path}.yaml: {error}. {ESCAPE}") from None
+
+    repository.load_config = load_inside
 
 
 def _view(where, stated):
@@ -260,6 +267,8 @@ def _explain(error, conf):
             key, owner = match.groups()
             siblings = _siblings(key, getattr(schema, owner, None))
             return f"{key!r} is not a setting{_where(candidate)}. {siblings}"
+    if match := re.search(r"missing mandatory value: (\S+)", text):
+        return f"{match[1]} is ???, which stands for no value: give it one"
     why = cause.partition("\n")[0]
     if match := re.search(r"Could not override '([^']+)'", text):
         return (
@@ -270,8 +279,8 @@ def _explain(error, conf):
     if match := re.search(r"Error merging override (\S+)", text):
         if "dict is not a subclass" in why:
             why = "the selection (dataset=[...], method=[...]) holds no such name"
-        return f"{match.group(1)} cannot be: {why}"
-    return text.strip()
+        return f"{match.group(1)} cannot be: {why}" + f". {ESCAPE}" * ("${" in why)
+    return f"{text.strip()}. {ESCAPE}" if "${" in text else text.strip()
 
 
 def _where(text):

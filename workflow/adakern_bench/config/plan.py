@@ -6,9 +6,8 @@ given in ``settings.py``.
 
 import shlex
 from functools import cache
-from pathlib import Path
 
-from adakern_bench.config.compose import CONF, ConfigError, load_config, nearest
+from adakern_bench.config.compose import ConfigError, load_config, nearest
 from adakern_bench.config.sweeps import (
     Variant,
     base_name,
@@ -17,6 +16,8 @@ from adakern_bench.config.sweeps import (
 )
 from adakern_bench.config.validate import validate
 from adakern_bench.config.variant import as_variant
+from adakern_bench.paths import CONF, results_of
+from adakern_bench.records.dotted import ALLOW_OUTSIDE
 
 __all__ = ["Plan", "load_plan", "plan_from_snakemake"]
 
@@ -36,26 +37,32 @@ def load_plan(overrides=(), conf=CONF):
     conf : Path, default=CONF
         Folder of all configurations.
     """
-    config, selected = load_config(overrides, conf)
-    plan = Plan(as_variant(config, overrides), selected)
-    validate(plan, conf)
+    settings = [override for override in overrides if override != ALLOW_OUTSIDE]
+    config, selected = load_config(settings, conf)
+    plan = Plan(as_variant(config, settings), selected)
+    allow_outside = ALLOW_OUTSIDE in overrides
+    validate(plan, conf, allow_outside)
+    if allow_outside:
+        plan.config.overrides.append(ALLOW_OUTSIDE)
     return plan
 
 
-def plan_from_snakemake(config):
+def plan_from_snakemake(config, typed=()):
     """The plan of ``snakemake --config experiment=... overrides="..."``.
 
     Parameters
     ----------
     config : mapping
         The configuration.
+    typed : mapping
+        What of it the command line said, and no file.
 
     Raises
     ------
     ConfigError
         With one message that names the setting, the value and the way out.
     """
-    known = ("experiment", "overrides")
+    known = ("experiment", "overrides", "allow_outside")
     for key in config:
         if key not in known:
             raise ConfigError(
@@ -76,6 +83,9 @@ def plan_from_snakemake(config):
             f"overrides={overrides!r}: Snakemake takes a blank after a colon for YAML; "
             "leave it out"
         )
+    overrides = [override for override in overrides if override != ALLOW_OUTSIDE]
+    if "allow_outside" in typed and typed["allow_outside"] is True:
+        overrides.append(ALLOW_OUTSIDE)
     if "experiment" in config:
         overrides = [f"experiment={config['experiment']}", *overrides]
     return load_plan(overrides)
@@ -95,7 +105,7 @@ class Plan:
 
     def __init__(self, config, selected):
         self.config = config
-        self.results = Path(config.results) / config.name
+        self.results = results_of(config)
         self.methods = selected["method"]
         self.table_names = list(config.dataset)
         self.dataset_variants = expand_datasets(selected["dataset"], config.protocol)
@@ -246,28 +256,18 @@ class Plan:
             and self.entry(dataset).has_published_split
         )
 
-    def batches(self, dataset):
+    def batches(self, dataset, solved=()):
         """Names of the batches of repeats that one job solves, such as "0-9".
 
         A data set that does not state its size counts as small. What was solved in jobs
         of the other size stays as it is: a size that is stated later, or another
         ``jobs.batch_rows``, solves nothing again.
-
-        Parameters
-        ----------
-        dataset : str
-            Name of the data set.
         """
         last = self.n_repeats(dataset) - 1
         layouts = [[f"0-{last}"], [f"{k}-{k}" for k in range(last + 1)]]
         if (self.entry(dataset).n or 0) > self.config.jobs.batch_rows:
             layouts.reverse()
-        solved = self._solved_batches(dataset)
-        return next((names for names in layouts if solved & {*names}), layouts[0])
-
-    @cache  # noqa: B019 - one plan lives as long as the process
-    def _solved_batches(self, dataset):
-        return {path.stem for path in self.results.glob(f"records/{dataset}/*/*.json")}
+        return next((names for names in layouts if {*solved} & {*names}), layouts[0])
 
     def figures(self):
         """Names of the own figures, of the records and of special computations."""

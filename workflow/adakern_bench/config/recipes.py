@@ -5,8 +5,8 @@ from inspect import Parameter, signature
 from sklearn.base import is_classifier, is_regressor
 
 from adakern_bench.config.compose import ConfigError, nearest
-from adakern_bench.runtime.dotted import estimator_class, targets
-from adakern_bench.stages.estimators import (
+from adakern_bench.records.dotted import estimator_class, targets
+from adakern_bench.records.estimators import (
     DISTRIBUTIONS,
     expand_grid,
     is_distribution,

@@ -149,7 +149,7 @@ class View:
 
     #: Dotted name of ``function(records, **params)``, which gives a matplotlib Figure
     #: or a DataFrame; a table's with a parameter ``published`` gets the published
-    #: numbers too. Modules of ``workflow/scripts/`` go by their own name.
+    #: numbers too. Modules of ``workflow/special/`` go by their own name.
     function: str = ""
     params: dict[str, Any] = field(default_factory=dict)
 
@@ -183,7 +183,7 @@ class Config:
     #: Name -> :class:`View`.
     figures: dict[str, Any] = field(default_factory=dict)
     tables: dict[str, Any] = field(default_factory=dict)
-    #: Script of ``workflow/scripts/`` -> parameters of its ``compute``: what is no
+    #: Module of ``workflow/special/`` -> parameters of its ``compute``: what is no
     #: solve, but takes its rows from the same split. It gives a figure and a table.
     special: dict[str, dict[str, Any]] = field(default_factory=dict)
     results: str = "results"

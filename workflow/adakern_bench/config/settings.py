@@ -12,10 +12,11 @@ from dataclasses import asdict
 from pathlib import Path
 
 import adakern_bench.report
+from adakern_bench.config.code_version import code_version
 from adakern_bench.config.sweeps import base_name
 from adakern_bench.data.parsers import PARSERS, format_of
-from adakern_bench.runtime.code_version import code_version
-from adakern_bench.runtime.dotted import targets
+from adakern_bench.paths import SCRIPTS
+from adakern_bench.records.dotted import targets
 
 #: What an entry says for the reader, checks, or tells a later stage.
 NOT_IN_TABLE = (
@@ -57,7 +58,7 @@ def _makers_of(entry):
     )
 
 
-def sources(plan, dataset):
+def source(plan, dataset):
     """Where a table may come from, and how its content is checked.
 
     Parameters
@@ -103,7 +104,7 @@ def split(plan, dataset):
         "train_rows": plan.dataset_variants[dataset].swept.get("train_rows"),
         "test_rows": protocol.test_rows,
         "published": plan.uses_published_split(dataset),
-        "code": code_version("adakern_bench.stages.split.run"),
+        "code": code_version(SCRIPTS / "split.py"),
     }
 
 
@@ -169,9 +170,7 @@ def _cell(plan, dataset, method, stage):
         "estimator": recipe["estimator"],
         "fixed": recipe["fixed"],
         "threads": plan.config.jobs.threads,
-        "code": code_version(
-            f"adakern_bench.stages.{stage}.run", *targets(recipe["estimator"])
-        ),
+        "code": code_version(SCRIPTS / f"{stage}.py", *targets(recipe["estimator"])),
     }
 
 
@@ -214,19 +213,8 @@ def special(plan, name):
         "preparation": {d: _preparation(plan, d) for d in plan.datasets},
         "seed": plan.config.protocol.seed,
         "threads": plan.config.jobs.threads,
-        "code": code_version("adakern_bench.stages.special.run", function),
+        "code": code_version(SCRIPTS / "special.py", function),
     }
-
-
-def limits(plan):
-    """Of one solve or search. A finished one stands, whatever the limit was.
-
-    Parameters
-    ----------
-    plan : Plan
-        The whole experiment.
-    """
-    return {"time_limit": plan.config.jobs.time_limit}
 
 
 def configuration(plan):
@@ -248,7 +236,7 @@ def compare(plan):
     plan : Plan
         The whole experiment.
     """
-    return {"code": code_version("adakern_bench.stages.compare.run")}
+    return {"code": code_version(SCRIPTS / "compare.py")}
 
 
 def figure(plan, name):
@@ -277,10 +265,10 @@ def summary_table(plan, name):
     return _view(plan.config.tables.get(name), "summary_table", f"{name}.table")
 
 
-def _view(view, stage, of_special):
+def _view(view, rule, of_special):
     """The view that the configuration names, or that of a special computation."""
     shown = asdict(view) if view else {"function": of_special, "params": {}}
-    code = code_version(f"adakern_bench.stages.views.{stage}", shown["function"])
+    code = code_version(SCRIPTS / f"{rule}.py", shown["function"])
     return shown | {"code": code}
 
 
@@ -294,7 +282,7 @@ def report(plan):
     """
     templates = Path(adakern_bench.report.__path__[0]) / "templates"
     files = sorted(path for path in templates.rglob("*") if path.is_file())
-    return {"code": code_version("adakern_bench.stages.report.run", files=tuple(files))}
+    return {"code": code_version(SCRIPTS / "report.py", files=tuple(files))}
 
 
 def track(plan):
@@ -306,5 +294,5 @@ def track(plan):
         The whole experiment.
     """
     uri = os.environ.get("MLFLOW_TRACKING_URI") or plan.config.tracking.uri
-    code = code_version("adakern_bench.stages.track.run")
+    code = code_version(SCRIPTS / "track.py", SCRIPTS / "track_summary.py")
     return {"tracking_uri": uri, "code": code}

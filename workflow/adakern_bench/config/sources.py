@@ -72,7 +72,7 @@ def _provenance(path):
 
 def _check_statements(plan, dataset, path):
     provenance = _provenance(path)
-    if provenance.get("made_by") != settings.sources(plan, dataset)["made_by"]:
+    if provenance.get("made_by") != settings.source(plan, dataset)["made_by"]:
         return  # it will be made again, and checked then
     for key, found in provenance["content"].items():
         stated = getattr(plan.entry(dataset), key)

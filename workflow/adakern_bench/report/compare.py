@@ -22,10 +22,10 @@ from adakern.evaluation import (
     rank_methods,
     wins,
 )
+from adakern_bench.records.read import find_records, read_records, to_frame
 from adakern_bench.report.console import print_table
 from adakern_bench.report.leaderboard import by_dataset
 from adakern_bench.report.published import beside_measured, load_published
-from adakern_bench.runtime.records import find_records, read_records, to_frame
 
 __all__ = ["compare", "compare_pairs", "main", "rank", "summarise"]
 

@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from adakern_bench.runtime.attempts import repeats_of
+from adakern_bench.paths import repeats_of
 
 __all__ = ["read_search", "search_curves"]
 

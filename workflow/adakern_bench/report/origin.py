@@ -2,15 +2,11 @@
 
 import re
 import shlex
-import subprocess
 from datetime import UTC, datetime
 
-from adakern_bench.runtime.machine import machine
+from adakern_bench.records.machine import commit, machine
 
-__all__ = ["CODE", "commit", "git", "in_one", "make_command", "origin"]
-
-#: What numbers depend on.
-CODE = ("Snakefile", "workflow", "src", "conf", "requirements")
+__all__ = ["in_one", "make_command", "origin"]
 
 
 def origin(config):
@@ -24,14 +20,6 @@ def origin(config):
             config.get("experiment") or config["name"], config.get("overrides") or []
         ),
     }
-
-
-def commit():
-    """The commit that runs, and whether there are changes that it does not hold."""
-    name = git("rev-parse", "HEAD")
-    if name and git("status", "--porcelain", "--", *CODE):
-        name += " with uncommitted changes"
-    return name or "unknown"
 
 
 def make_command(experiment, overrides):
@@ -52,14 +40,3 @@ def in_one(overrides):
     )
     # Snakemake takes a quotation mark at the end for one around the value.
     return f"{text} " if text.endswith("'") else text
-
-
-def git(*arguments):
-    """Output of a git command; None where it fails or there is no git."""
-    try:
-        done = subprocess.run(
-            ["git", *arguments], capture_output=True, text=True, check=False
-        )
-    except FileNotFoundError:
-        return None
-    return None if done.returncode else done.stdout.rstrip("\n")

@@ -25,9 +25,10 @@ import pandas as pd
 from adakern._utils.files import atomic_path, write_json
 from adakern_bench.config.compose import ConfigError
 from adakern_bench.config.plan import load_plan
-from adakern_bench.report.origin import commit, in_one, make_command
+from adakern_bench.records.dotted import ALLOW_OUTSIDE
+from adakern_bench.records.machine import commit, machine, package_versions
+from adakern_bench.report.origin import in_one, make_command
 from adakern_bench.report.wording import count
-from adakern_bench.runtime.machine import machine, package_versions
 
 __all__ = ["PublishError", "log_run", "main", "publish"]
 
@@ -127,7 +128,11 @@ def _failed(records):
 
 def _selection(plan):
     chosen = ["--config", f"experiment={plan.config.experiment}"]
-    overrides = in_one(plan.config.overrides)
+    said = list(plan.config.overrides)
+    if ALLOW_OUTSIDE in said:
+        said.remove(ALLOW_OUTSIDE)
+        chosen.append("allow_outside=true")
+    overrides = in_one(said)
     return [*chosen, f"overrides={overrides}"] if overrides else chosen
 
 

@@ -1,8 +1,10 @@
 """The papers' tables in one shape, to be put beside what was measured."""
 
+from inspect import signature
+
 import pandas as pd
 
-__all__ = ["COLUMNS", "beside_measured", "load_published"]
+__all__ = ["COLUMNS", "beside_measured", "condensed", "load_published"]
 
 COLUMNS = ["dataset", "method", "setting", "split", "metric", "mean", "std"]
 
@@ -98,3 +100,12 @@ def beside_measured(summary, published):
     ).astype({"n": "Int64"})
     both["difference"] = both["mean_measured"] - both["mean_published"]
     return both
+
+
+def condensed(function, frame, published, params):
+    """A table that a function makes of records.
+
+    One with a parameter ``published`` gets the numbers of the experiment's file.
+    """
+    asks = "published" in signature(function).parameters
+    return function(frame, *map(load_published, published if asks else []), **params)

@@ -5,8 +5,9 @@ import sys
 from pathlib import Path
 
 from adakern._utils.files import read_json
-from adakern_bench.config.compose import CONF, ConfigError
+from adakern_bench.config.compose import ConfigError
 from adakern_bench.config.plan import load_plan
+from adakern_bench.paths import CONF
 from adakern_bench.report.console import print_table
 
 __all__ = ["main", "runs_page", "show"]

@@ -37,11 +37,11 @@ from adakern.evaluation import (
     ranks_by_dataset,
 )
 from adakern_bench.config.sweeps import base_name
+from adakern_bench.records.machine import git
+from adakern_bench.records.models import kept_models
+from adakern_bench.records.read import find_records, read_file
 from adakern_bench.report.curves import read_search, search_curves
-from adakern_bench.report.origin import git
 from adakern_bench.report.palette import families_of
-from adakern_bench.runtime.models import kept_models
-from adakern_bench.runtime.records import find_records, read_file
 
 __all__ = [
     *("DEFAULT_URI", "Logged", "experiment_id", "lock", "log_records"),

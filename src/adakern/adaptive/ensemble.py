@@ -1,0 +1,102 @@
+"""Fitted models as values: all that a fit made, and what of it predicts."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from adakern.adaptive.equal_rows import EqualRows
+from adakern.adaptive.parts import Member, MemberTable, Table
+
+__all__ = ["Ensemble", "Learned"]
+
+
+@dataclass
+class Ensemble:
+    """Members that count, in the order of the blend, and some of the training rows."""
+
+    members: list
+    blend: object
+    equal_rows: EqualRows
+    probe: Table
+
+    def predict(self, X):
+        """What the blend predicts for read rows."""
+        return self._blended(X, lambda member: member.predict(X))
+
+    def predict_without(self, k, X):
+        """The same by the models that did not learn from fold k."""
+        return self._blended(X, lambda member: member.predict_without(k, X))
+
+    def _blended(self, X, predict):
+        predicted = self.blend.combine([predict(member) for member in self.members], X)
+        return self.equal_rows.adjust(X, predicted)
+
+    def importances(self):
+        """Rise of the loss where each column is permuted; no fold knows its rows."""
+        table, rng = self.probe, np.random.default_rng(0)
+        new = replace(self, equal_rows=EqualRows())
+        rises = np.zeros(table.X.shape[1])
+        for k in range(table.n_folds):
+            part = table.take(table.fold == k)
+            if not len(part.X):
+                continue
+            copies = np.repeat(part.X[None], len(rises) + 1, axis=0)
+            for j in range(len(rises)):
+                copies[j, :, j] = rng.permutation(part.X[:, j])
+            predicted = new.predict_without(k, copies.reshape(-1, len(rises)))
+            Y = np.tile(part.Y, (len(copies), 1))
+            losses = self.blend.losses(predicted, Y)
+            losses = losses.reshape(len(copies), -1).sum(axis=1)
+            rises += losses[:-1] - losses[-1]
+        rises = np.maximum(rises, 0)
+        return rises / rises.sum() if rises.sum() > 0 else rises
+
+
+@dataclass
+class Learned:
+    """All that a fit made: the table as read, and every member with its fits.
+
+    ``position`` is the place of each row in the table, -1 for weight zero; ``blend`` is
+    not yet fitted; ``dropped`` are the members that a screening dropped.
+    """
+
+    reader: object
+    table: Table
+    position: np.ndarray
+    members: list
+    dropped: list
+    blend: object
+    probe: Table
+
+    def weigh(self, members, by="left_out"):
+        """The blend of some of the members, by what they predict for rows left out."""
+        values = [getattr(member.fits, by) for member in members]
+        return self.blend.fit(values, [m.slope for m in members], self.table)
+
+    def combine(self, blend, members, values="left_out"):
+        """What the blend predicts for the rows left out."""
+        values = [getattr(member.fits, values) for member in members]
+        return blend.combine(values, self.table.X)
+
+    def ensemble(self, members, blend):
+        """What predicts: the members that count, and what targets of equal rows say."""
+        equal_rows = EqualRows().fit(self.table, self.combine(blend, members))
+        used = blend.weights > 0
+        members = [
+            replace(m, fits=replace(m.fits, predicted=None, left_out=None))
+            for m, counts in zip(members, used, strict=True)
+            if counts
+        ]
+        return Ensemble(members, blend.only(used), equal_rows, self.probe)
+
+    def members_table(self, blend):
+        """The members: those that count most first, those dropped last."""
+        members = MemberTable(
+            Member(m.name, float(weight), float(score), m.seconds)
+            for m, weight, score in zip(
+                self.members, blend.weights, blend.scores, strict=True
+            )
+        )
+        members.sort(key=lambda member: -member.weight)
+        members.extend(self.dropped)
+        return members

@@ -1,0 +1,201 @@
+"""From the cells of a column, as they are written, to numbers, dates or categories."""
+
+import re
+
+import numpy as np
+
+from adakern.datasets.unpack import TableError
+
+__all__ = ["decimal_mark", "read_column"]
+
+#: Marks of a missing value in every column but the target, where they may be classes.
+MISSING = {"", "na", "n/a", "#n/a", "nan", "null", "?"}
+#: Marks that are a missing value beside numbers; beside categories they are one.
+NO_NUMBER = MISSING | {"n.a.", "n. a.", "n.d.", "none", "-", "--", ".", "...", "*"}
+NO_NUMBER |= {"missing", "unknown", "#div/0!", "#value!", "#ref!", "<na>"}
+#: Numbers of at most so many values may be codes, and so is a text beside them.
+FEW_NUMBERS = 10
+
+_CURRENCY = r"(?:[$€£¥₹]|CHF|EUR|USD|GBP)?"
+_SPACE = "'’\u00a0\u202f "
+_DATE_FORMATS = [
+    form.replace("/", mark)
+    for mark in "./-"
+    for form in ("%d/%m/%Y", "%d/%m/%y", "%m/%d/%Y", "%m/%d/%y", "%Y/%m/%d", "%d/%b/%Y")
+]
+_DATE_FORMATS += ["%d %b %Y", "%d %B %Y", "%b %d, %Y", "%B %d, %Y", "%b %Y", "%B %Y"]
+
+
+def decimal_mark(fields, separator):
+    """The decimal mark of a file, from some of its fields."""
+    sure, either = {}, {}  # "1,234" may be a thousand, "1,5" may not
+    for mark in ",.":
+        thousands = re.compile(rf"[-+]?[1-9]\d{{0,2}}(\{mark}\d{{3}})+")
+        number = re.compile(rf"[-+]?[\d.,{_SPACE}]*\{mark}\d+(e[-+]?\d+)?", re.I)
+        either[mark] = sum(bool(thousands.fullmatch(cell)) for cell in fields)
+        sure[mark] = sum(bool(number.fullmatch(cell)) for cell in fields) - either[mark]
+    if sure[","] or sure["."]:
+        return "," if sure[","] > sure["."] else "."
+    return "," if separator == ";" and either[","] > either["."] else "."
+
+
+def read_column(column, decimal, *, is_target=False, kind=None, form=None):
+    """One column: its values, its kind, the form of its dates, sentences about it.
+
+    The kind is "numeric", "date" (days since 1970) or "categorical" (text, or None
+    where missing); it is found out where None. A column is numeric if all cells but the
+    marks of missing values and at most one in twenty others are numbers. In a target
+    that is not, empty cells alone are missing.
+    """
+    import pandas as pd
+
+    name, is_typed = column.name, pd.api.types
+    if is_typed.is_datetime64_any_dtype(column.dtype):
+        return _days(pd.to_datetime(column, utc=True)), "date", None, []
+    if kind != "categorical" and is_typed.is_numeric_dtype(column.dtype):
+        if column.dtype.kind in "iuf":
+            has_gaps = column.isna().any()
+            return column.astype(float) if has_gaps else column, "numeric", None, []
+        if column.dtype.kind == "c":
+            raise TableError(f"the column {name!r} holds complex numbers.")
+    cells = _texts(column)
+    low = cells.str.casefold()
+    if kind in (None, "numeric"):
+        values, notes = _numeric(cells, low, decimal, is_target, kind)
+        if values is not None:
+            return values, "numeric", None, notes
+    missing = low.isin(MISSING)
+    if kind in (None, "date"):
+        days, form = _as_days(cells.where(~missing, ""), form)
+        if days is not None:
+            order = f" ({form}: the day comes first)" if form[:2] == "%d" else ""
+            return days, "date", form, [f"dates: {name!r}, as days since 1970{order}"]
+        if kind == "date":
+            raise TableError(f"the column {name!r} holds cells that are no dates.")
+    notes = []
+    if is_target:
+        missing = cells == ""
+        if kept := sorted(set(cells[low.isin(NO_NUMBER) & ~missing])):
+            notes = [
+                f"classes of {name!r}: {', '.join(kept)}; empty cells alone are missing"
+            ]
+    return cells.where(~missing, None), "categorical", None, notes
+
+
+def _texts(column):
+    """The cells as text without blanks around it, "" where missing."""
+    first = column.dropna().head(1)
+    if len(first) and isinstance(first.iloc[0], list | dict | tuple | np.ndarray):
+        raise TableError(
+            f"the column {column.name!r} holds lists; give each value its own column."
+        )
+    cells = column.map(str, na_action="ignore").astype(object).fillna("").str.strip()
+    if (damaged := cells.str.contains("\0", regex=False)).any():
+        raise TableError(
+            f"the column {column.name!r} holds a NUL character (row "
+            f"{np.flatnonzero(damaged)[0]} from 0): save the file anew."
+        )
+    return cells
+
+
+def _numeric(cells, low, decimal, is_target, kind):
+    """(numbers, sentences), or (None, []) where the column is not one of numbers."""
+    marks = low.isin(MISSING if is_target else NO_NUMBER)
+    known = set(low[~marks])
+    if not is_target and known <= {"true", "false"} and (len(known) == 2 or kind):
+        return (low == "true").astype(float).where(~marks), []
+    numbers, example = _numbers(cells.where(~marks, ""), decimal)
+    strays = cells[numbers.isna() & ~marks]
+    shown = ", ".join(map(repr, strays.unique()[:4])) + ", ..." * (strays.nunique() > 4)
+    n_numbers = int(numbers.count())
+    if kind and len(strays) and not n_numbers:
+        raise TableError(
+            f"the column {cells.name!r} holds {shown}; the model was fitted on numbers."
+        )
+    if not kind:
+        few = n_numbers >= 5 and len(strays) <= max(1, 0.05 * (n_numbers + len(strays)))
+        no_code = strays.str.casefold().isin(NO_NUMBER).all()
+        is_code = numbers.nunique() <= FEW_NUMBERS and not no_code
+        if n_numbers == 0 or (len(strays) and (is_code or not few)):
+            return None, []
+    notes = []
+    if example:
+        notes.append(f"{cells.name!r}: {example[0]!r} is read as {example[1]:g}")
+    if len(strays):
+        cells_are = "1 cell is" if len(strays) == 1 else f"{len(strays)} cells are"
+        notes.append(
+            f"{cells.name!r} is numeric: {cells_are} no number, thus missing ({shown})"
+        )
+    return numbers, notes
+
+
+def _numbers(cells, decimal):
+    """Numbers of text cells, NaN where a cell is none; and one that needed reading."""
+    import pandas as pd
+
+    plain = cells.where(cells != "")
+    if decimal == ",":
+        has_point = plain.str.contains(".", regex=False, na=False)
+        plain = plain.where(~has_point).str.replace(",", ".", regex=False)
+    numbers = pd.to_numeric(plain, errors="coerce")
+    rest = cells[numbers.isna() & (cells != "")]
+    amounts = {text: _amount(text, decimal) for text in rest.unique()}
+    amounts = {text: value for text, value in amounts.items() if value is not None}
+    if amounts:
+        numbers = numbers.astype(float).fillna(rest.map(amounts))
+    return numbers, next(iter(amounts.items()), None)
+
+
+def _amount(text, decimal):
+    """The number in ``$45,123``, ``33%``, ``1'234.5`` or ``(1,200)``, or None."""
+    mark = "." if decimal == "," else ","
+    match = re.fullmatch(
+        rf"(?P<sign>[-+−(]?)\s*{_CURRENCY}\s*(?P<second>[-+−]?)"
+        rf"(?P<number>(?:\d{{1,3}}(?:[{mark}{_SPACE}]\d{{3}})+|\d+)?(?:\{decimal}\d*)?)"
+        rf"\s*(?:%|{_CURRENCY})\s*\)?",
+        text,
+        re.IGNORECASE,
+    )
+    if not match or not re.search(r"\d", match["number"]):
+        return None
+    number = re.sub(f"[{mark}{_SPACE}]", "", match["number"]).replace(decimal, ".")
+    negative = {match["sign"], match["second"]} & {"-", "−", "("}
+    return -float(number) if negative else float(number)
+
+
+def _as_days(cells, form=None):
+    """Dates as days since 1970 and their form; (None, None) where one is no date.
+
+    All cells have one form, so that day and month never change their places from row to
+    row; where both may come first it is the day.
+    """
+    import pandas as pd
+
+    kinds = [text for text in cells.unique() if text]
+    if not kinds or not all(re.search(r"\d", text) for text in kinds):
+        return None, None
+    kinds = bare = pd.Series(kinds, index=kinds, dtype=object)
+    forms, hours = [form], 0.0
+    if form is None and kinds.str.match(r"\d{4}-\d{2}").all():
+        forms = ["ISO8601"]
+    if forms != ["ISO8601"]:
+        forms = _DATE_FORMATS if form is None else forms
+        clock = r"[T ]+(\d{1,2}:\d{2}(?::\d{2}(?:\.\d+)?)?)$"
+        hours, bare = (
+            kinds.str.extract(clock)[0],
+            kinds.str.replace(clock, "", regex=True),
+        )
+        hours = hours.where(hours.isna() | (hours.str.count(":") == 2), hours + ":00")
+        hours = (pd.to_timedelta(hours) / pd.Timedelta(days=1)).fillna(0.0)
+    for form in forms:
+        dates = pd.to_datetime(bare, errors="coerce", utc=True, format=form)
+        if not dates.isna().any():
+            days = (hours + _days(dates)).to_dict()
+            return cells.map(days).astype(float), form
+    return None, None
+
+
+def _days(dates):
+    import pandas as pd
+
+    return (dates - pd.Timestamp(0, tz="UTC")) / pd.Timedelta(days=1)

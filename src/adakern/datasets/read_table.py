@@ -1,0 +1,581 @@
+"""A table read from a file: its columns, and what they are, without being told."""
+
+import csv
+import io
+import re
+from collections import Counter
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from adakern._utils.hints import did_you_mean
+from adakern.datasets.cells import decimal_mark, read_column
+from adakern.datasets.unpack import TableError, unpack
+
+__all__ = ["Layout", "TableFile", "read_columns", "read_rows", "read_table"]
+
+_SEPARATORS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar", " ": "blank"}
+#: Whole numbers with at most so many values are taken for classes.
+_MOST_CLASSES = 10
+#: Categories of more kinds than this, most of them rare, are names of rows.
+_MOST_CATEGORIES = 50
+#: An identifier with fewer values than this is a category.
+_FEWEST_GROUPS = 10
+_WHO = "patient|subject|person|participant|respondent|household|customer|player|user"
+_IDENTIFIER = re.compile(
+    rf"(.*[\W_])?(?i:ids?|index|key|uuid|row|nr|{_WHO})|.*[a-z](Id|ID|Nr)"
+)
+_TIME = re.compile(r"(?i)(.*[\W_])?(year|date|time|timestamp|month|week|day|period)")
+_TOTAL = re.compile(r"(?i)((grand|sub)[ -]?)?totals?|sum|summe|gesamt|insgesamt")
+_NOT_READ = {
+    "an Excel file of before 2007": b"\xd0\xcf\x11\xe0",
+    "a database of SQLite": b"SQLite f",
+    "an HDF5 file": b"\x89HDF",
+    "a Feather file": b"ARROW1",
+    "an SPSS file": b"$FL2",
+    "a Stata file": b"<stata_dta>",
+    "a web page": b"<!DOCTYPE",
+}
+
+
+@dataclass
+class Layout:
+    """How a text file is written; what is None is found out."""
+
+    separator: str | None = None
+    decimal: str | None = None
+    encoding: str | None = None
+    header: bool | None = None
+
+
+@dataclass
+class TableFile:
+    """A table read from a file, as :func:`read_table` gives it.
+
+    Attributes
+    ----------
+    X : DataFrame
+        The features of the rows that have a target: numbers (NaN where missing), text
+        (None where missing) and dates as days since 1970.
+    y : Series
+        The target: numbers, or text for classes that are no numbers.
+    task : {"classification", "regression"}
+    kinds : dict of str to str
+        Feature -> "numeric", "categorical" or "date".
+    date_formats : dict of str to str
+        Feature -> how its dates are written, as in ``strptime``.
+    dropped : dict of str to str
+        Column that is no feature -> why.
+    groups, times : Series or None
+        The columns that say which rows belong together and when they were observed.
+    notes : list of str
+        What was seen and done, a sentence each.
+    layout : Layout
+        How the text file is written.
+    """
+
+    X: Any
+    y: Any
+    task: str
+    kinds: dict[str, str]
+    date_formats: dict[str, str]
+    dropped: dict[str, str]
+    groups: Any = None
+    times: Any = None
+    notes: list[str] = field(default_factory=list)
+    layout: Layout = field(default_factory=Layout)
+
+
+def read_table(path, target, *, task=None, drop=(), group=None, time=None):
+    """Read a table from a file, and find out what its columns are.
+
+    Separated values (.csv, .tsv, .txt: comma, semicolon, tab, bar or blanks; decimal
+    points or commas; UTF-8, UTF-16 or code page 1252), Parquet and Excel (.xlsx, which
+    needs openpyxl), packed (.gz, .bz2, .xz, .zip) or not. Needs pandas.
+
+    A column is numeric if its cells are numbers, up to one in twenty that are none and
+    become missing values; ``$45,123`` and ``33%`` are numbers. NA, N/A, NaN, null, ?
+    and empty cells are missing values, beside numbers also none, n.a., - and the like.
+    In a categorical target empty cells alone are missing: NA and none are classes.
+    Rows without a target are left out, and so is a last row of totals.
+
+    Parameters
+    ----------
+    path : path-like
+    target : str or int
+        Name of the column to predict, or its position (0 the first, -1 the last).
+    task : {"classification", "regression"}, default=None
+        What the target is; None looks at its values.
+    drop : sequence of str, default=()
+        Columns that are no features, beside those that are found to be none.
+    group : str or False, default=None
+        The column that says which rows belong together; it is no feature. None takes an
+        identifier whose values repeat, False takes none.
+    time : str, default=None
+        The column that says when a row was observed, dates or numbers.
+
+    Returns
+    -------
+    TableFile
+
+    Raises
+    ------
+    TableError
+        If the file is no table of rows, has no such column, or nothing to learn from.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> from adakern.datasets import read_table
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = os.path.join(folder, "prices.csv")
+    ...     with open(path, "w") as file:
+    ...         _ = file.write("area;city;price\\n1,5;A;$1.200\\n2,5;B;$9\\n4;A;$8\\n")
+    ...     found = read_table(path, "price")
+    >>> found.kinds, found.task, found.y.tolist()
+    ({'area': 'numeric', 'city': 'categorical'}, 'regression', [1200.0, 9.0, 8.0])
+    """
+    path = Path(path)
+    try:
+        return _found(path, target, task, drop, group, time)
+    except TableError as error:
+        named = path.name in str(error)
+        raise TableError(str(error) if named else f"{path.name}: {error}") from None
+
+
+def read_rows(path, kinds, date_formats=None):
+    """Rows of a file for a model that was fitted on columns of these kinds.
+
+    Parameters
+    ----------
+    path : path-like
+    kinds, date_formats : dict of str to str
+        As :func:`read_table` found them. Other columns of the file are left out.
+
+    Returns
+    -------
+    DataFrame
+
+    Raises
+    ------
+    TableError
+        If a column is missing, or holds something else than its kind.
+    """
+    path = Path(path)
+    raw, layout, _ = read_columns(path.read_bytes(), path.name, next(iter(kinds)))
+    try:
+        frame = raw[[_column(raw, name) for name in kinds]].copy()
+        for name, kind in kinds.items():
+            form = (date_formats or {}).get(name)
+            frame[name] = read_column(raw[name], layout.decimal, kind=kind, form=form)[
+                0
+            ]
+    except TableError as error:
+        raise TableError(f"{path.name}: {error}") from None
+    return frame
+
+
+def _found(path, target, task, drop, group, time):
+    import pandas as pd
+
+    raw, layout, notes = read_columns(path.read_bytes(), path.name, target)
+    target, *drop = (_column(raw, name) for name in (target, *drop))
+    group, time = (name and _column(raw, name) for name in (group, time))
+    columns, kinds, forms = {}, {}, {}
+    for name in raw.columns:
+        columns[name], kinds[name], forms[name], said = read_column(
+            raw[name], layout.decimal, is_target=name == target
+        )
+        notes += said
+    frame = _with_target(pd.DataFrame(columns), target, notes)
+    task = _checked_task(frame[target], kinds[target], task, notes)
+    _check_roles(frame, kinds, target, group, time)
+    if group is None:
+        group = _repeated_identifier(frame, kinds, {target, time, *drop}, notes)
+    dropped = dict.fromkeys(drop, "as asked for")
+    if group:
+        dropped.setdefault(group, "it says which rows belong together")
+    for i, name in enumerate(frame.columns):
+        if name in (target, time, *dropped):
+            continue
+        if why := _why_no_feature(frame[name], kinds[name], i):
+            dropped[name] = why
+            notes.append(f"dropped {name!r}: {why}")
+    X = frame.drop(columns=[target, *dropped])
+    if not X.shape[1]:
+        raise TableError("no column is left to learn from.")
+    kinds = {name: kinds[name] for name in X.columns}
+    notes += _about(X, kinds, time)
+    notes.insert(0, f"{len(X)} rows, {X.shape[1]} features, {task} of {target!r}")
+    return TableFile(
+        X=X,
+        y=frame[target],
+        task=task,
+        kinds=kinds,
+        date_formats={name: forms[name] for name in kinds if forms[name]},
+        dropped=dropped,
+        groups=frame[group] if group else None,
+        times=frame[time] if time else None,
+        notes=notes,
+        layout=layout,
+    )
+
+
+def read_columns(data, name, target=None, layout=None):
+    """The columns of a file as it has them: (frame, layout, sentences).
+
+    The cells of a text file stay text, the columns of others have their types.
+    """
+    import pandas as pd
+
+    notes, data = [], unpack(data, name)
+    for kind, start in _NOT_READ.items():
+        if data.startswith(start):
+            raise TableError(
+                f"{name} is {kind}, which is not read; save it as CSV, Parquet or xlsx."
+            )
+    if data.startswith(b"PAR1"):
+        frame, layout = _by_pandas(pd.read_parquet, data, name), Layout(decimal=".")
+        if frame.index.names != [None]:
+            frame = frame.reset_index()
+        header = frame.columns
+    elif data.startswith(b"PK\x03\x04"):
+        sheets = _by_pandas(
+            pd.read_excel, data, name, sheet_name=None, header=None, dtype=object
+        )
+        sheet, frame = next(iter(sheets.items()))
+        if len(sheets) > 1:
+            notes.append(f"{sheet!r} is read, the first of {len(sheets)} sheets")
+        frame, layout = frame.dropna(how="all"), Layout(decimal=".")
+        header, frame = frame.iloc[:1].fillna("").to_numpy().ravel(), frame.iloc[1:]
+    else:
+        frame, header, layout = _text(data, name, target, layout or Layout(), notes)
+    if not len(frame):
+        raise TableError(f"{name} holds no rows.")
+    frame = frame.reset_index(drop=True)
+    frame.columns = _names(header, target, notes)
+    return frame, layout, notes
+
+
+def _by_pandas(reader, data, name, **settings):
+    try:
+        return reader(io.BytesIO(data), **settings)
+    except ImportError as error:
+        raise TableError(f"{name}: {error} Or save it as CSV.") from None
+    except Exception as error:
+        raise TableError(f"{name} cannot be read: {error}.") from error
+
+
+def _text(data, name, target, layout, notes):
+    """(cells, header, layout) of separated values."""
+    import pandas as pd
+
+    encoding = layout.encoding or _encoding(data)
+    try:
+        text = data.decode(encoding)
+    except (LookupError, UnicodeError) as error:
+        raise TableError(f"{name} is no text in {encoding}: {error}.") from None
+    if encoding != "utf-8-sig":
+        notes.append(f"encoding: {encoding}")
+    if "\0" in text:
+        line = text[: text.index("\0")].count("\n") + 1
+        raise TableError(
+            f"{name} holds a NUL character in line {line}: save the file anew."
+        )
+    if given := re.match(r"sep=(.)\r?\n", text):  # Excel's own hint
+        text = text[given.end() :]
+    n_lines = sum(1 for line in islice(io.StringIO(text), 1000) if line.strip())
+    if n_lines < 2:
+        raise TableError(f"{name} holds {n_lines} lines; a table needs more.")
+    separator = layout.separator or (given and given[1])
+    separator = separator or _separator(text, name, target, notes)
+    head = [row for _, row in islice(_records(text, separator), 1000)]
+    decimal = layout.decimal
+    if decimal is None:
+        decimal = decimal_mark([cell for row in head for cell in row], separator)
+        notes += ["decimal comma"] * (decimal == ",")
+    header = layout.header
+    if header is None:
+        header = target in head[0] or not any(_is_number(c, decimal) for c in head[0])
+        notes += ["no header: the columns are x0, x1, ..."] * (not header)
+    width, widest = _width(text, separator, name, header, notes)
+    frame = _by_pandas(
+        pd.read_csv,
+        text.encode(errors="replace"),
+        name,
+        sep=separator,
+        header=None,
+        names=range(widest),
+        dtype=str,
+        keep_default_na=False,
+        skipinitialspace=True,
+        index_col=False,
+    ).fillna("")
+    frame = frame[(frame != "").any(axis=1)]
+    names = [f"x{i}" for i in range(widest)]
+    if header:
+        frame, names = frame.iloc[1:], head[0]
+    if header and widest > width:
+        if (frame[width].str.strip() == "").all():
+            frame = frame.drop(columns=width)
+            notes.append("the separator that ends the rows is left out")
+        else:
+            names = ["", *names]
+            notes.append("the first field of each row has no name: it names the row")
+    return (
+        _without_totals(frame, notes),
+        names,
+        Layout(separator, decimal, encoding, header),
+    )
+
+
+def _encoding(data):
+    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return "utf-32" if data.startswith(b"\xff\xfe\0\0") else "utf-16"
+    for name in ("utf-8-sig", "cp1252"):
+        try:
+            data.decode(name)
+        except UnicodeDecodeError:
+            continue
+        return name
+    return "latin-1"
+
+
+def _records(text, separator):
+    """(line, its fields) of every line that is not empty."""
+    lines = io.StringIO(text, newline="")
+    reader = csv.reader(lines, delimiter=separator, skipinitialspace=True)
+    for row in reader:
+        row = [cell.strip() for cell in row]
+        if any(row):
+            yield reader.line_num, row
+
+
+def _width(text, separator, name, header, notes):
+    """Fields of the first line or, without a header, of most lines; the most fields."""
+    widths, first_line = Counter(), {}
+    try:
+        for line, row in _records(text, separator):
+            widths[len(row)] += 1
+            first_line.setdefault(len(row), line)
+    except csv.Error as error:
+        raise TableError(f"{name} cannot be read: {error}.") from None
+    width = next(iter(widths)) if header else widths.most_common(1)[0][0]
+    widest = max(widths)
+    if widest > width + header:
+        raise TableError(
+            f"{name}: line {first_line[widest]} has {widest} fields, others {width}; "
+            "is a text with a separator in it without quotation marks?"
+        )
+    short = [n for n in widths if n < width]
+    if short:
+        notes.append(
+            f"{sum(widths[n] for n in short)} lines have fewer than {width} fields, "
+            f"first line {min(first_line[n] for n in short)}: others are missing"
+        )
+    return width, widest
+
+
+def _separator(text, name, target, notes):
+    """The separator that yields the target and gives all lines as many fields."""
+    scores = {}
+    for separator in _SEPARATORS:
+        try:
+            rows = [row for _, row in islice(_records(text, separator), 500)]
+        except csv.Error:
+            continue
+        widths = Counter(map(len, rows[1:] or rows))
+        usual, count = widths.most_common(1)[0] if widths else (0, 0)
+        share = count / max(1, len(rows) - 1)
+        if usual < 2 or share < 0.9:
+            continue
+        cells = [cell for row in rows for cell in row]
+        others = set(_SEPARATORS) - {separator, " "}
+        whole = [
+            _is_number(cell, ".") or _is_number(cell, ",") or not others & set(cell)
+            for cell in cells
+        ]
+        scores[separator] = (
+            target in rows[0],
+            len(rows[0]) in (usual, usual - 1),
+            separator != " ",
+            share == 1,
+            sum(whole) / len(cells),
+            usual,
+        )
+    if not scores:
+        raise TableError(
+            f"{name} is no table separated by a comma, semicolon, tab or bar: no "
+            "separator gives all lines the same number of fields, two or more."
+            + " Is a quotation mark not closed?"
+            * (text.count('"') % 2)
+        )
+    best = max(scores, key=scores.get)
+    notes += [f"separator: {_SEPARATORS[best]}"] * (best != ",")
+    return best
+
+
+def _is_number(cell, decimal):
+    try:
+        float(cell.replace(decimal, "."))
+    except ValueError:
+        return False
+    return True
+
+
+def _names(header, target, notes):
+    """Names of columns, every one once."""
+    names = []
+    for i, cell in enumerate(header):
+        name = str(cell).strip() or f"Unnamed: {i}"
+        if name in names and name == target:
+            raise TableError(f"two columns are called {target!r}, the target.")
+        if name in names:
+            notes.append(f"another column is called {name!r} too, here '{name}.{i}'")
+            name = f"{name}.{i}"
+        names.append(name)
+    return names
+
+
+def _without_totals(frame, notes):
+    """The frame without a last row such as "Total", a cell that no other row has."""
+    last = frame.iloc[-1] if len(frame) > 2 else {}
+    for column, cell in last.items():
+        if _TOTAL.fullmatch(cell.strip()) and (frame[column] == cell).sum() == 1:
+            notes.append(f"left out: the last row, {cell!r}")
+            return frame.iloc[:-1]
+    return frame
+
+
+def _column(frame, key):
+    """The column of this name, or at this position."""
+    columns = list(frame.columns)
+    if key in columns:
+        return key
+    if re.fullmatch(r"-?\d+", str(key)) and -len(columns) <= int(key) < len(columns):
+        return columns[int(key)]
+    shown = ", ".join(columns[:20]) + ", ..." * (len(columns) > 20)
+    raise TableError(
+        f"there is no column {key!r}.{did_you_mean(key, columns)} Columns: {shown}."
+    )
+
+
+def _with_target(frame, target, notes):
+    given = frame[target].notna()
+    if not given.any():
+        raise TableError(f"the target {target!r} is missing in every row.")
+    if not given.all():
+        notes.append(f"left out: {_rows((~given).sum())} without a target")
+    return frame[given].reset_index(drop=True)
+
+
+def _rows(n):
+    return "1 row" if n == 1 else f"{n} rows"
+
+
+def _is_whole(values):
+    return bool((values == np.rint(values)).all())
+
+
+def _checked_task(y, kind, task, notes):
+    if kind == "date":
+        raise TableError(
+            f"the target {y.name!r} holds dates, which are not predicted; give a "
+            "number, such as the days since a start."
+        )
+    if task == "regression" and kind != "numeric":
+        raise TableError(
+            f"the target {y.name!r} holds categories such as {y.iloc[0]!r}, which is "
+            "no regression; leave out --task."
+        )
+    n_kinds = y.nunique()
+    if n_kinds < 2:
+        raise TableError(f"the target {y.name!r} is the same in every row.")
+    if kind == "categorical" and n_kinds > max(2, len(y) // 2):
+        raise TableError(
+            f"the target {y.name!r} holds {n_kinds} different categories in {len(y)} "
+            "rows; as classes they have too few rows each."
+        )
+    if task or kind == "categorical" or n_kinds == 2:
+        return task or "classification"
+    if _is_whole(y) and n_kinds <= _MOST_CLASSES and n_kinds <= len(y) / 5:
+        notes.append(
+            f"the {n_kinds} whole numbers of {y.name!r} are taken for classes "
+            "(--task regression where they are amounts)"
+        )
+        return "classification"
+    return "regression"
+
+
+def _check_roles(frame, kinds, target, group, time):
+    for name in filter(None, (group, time)):
+        if name == target:
+            raise TableError(f"the target {target!r} cannot be group or time too.")
+        if n_missing := frame[name].isna().sum():
+            raise TableError(f"{name!r} is missing in {_rows(n_missing)}.")
+    if time and kinds[time] == "categorical":
+        raise TableError(f"the time {time!r} holds neither dates nor numbers.")
+
+
+def _repeated_identifier(frame, kinds, others, notes):
+    """The identifier whose values repeat, to be kept on one side of every split."""
+    found = {
+        name: frame[name].nunique()
+        for name in frame.columns
+        if name not in others
+        and _IDENTIFIER.fullmatch(name)
+        and kinds[name] != "date"
+        and not frame[name].isna().any()
+        and (kinds[name] != "numeric" or _is_whole(frame[name]))
+    }
+    found = {name: n for name, n in found.items() if _FEWEST_GROUPS <= n < len(frame)}
+    if not found:
+        return None
+    # A patient has visits: rows of the coarser identifier belong together.
+    name = min(found, key=found.get)
+    notes.append(
+        f"groups: {name!r} has {found[name]} values in {len(frame)} rows; rows of one "
+        "stay together (--group none: they need not)"
+    )
+    return name
+
+
+def _why_no_feature(values, kind, position):
+    n, values, name = len(values), values.dropna(), values.name
+    n_kinds, nameless = values.nunique(), name.startswith("Unnamed: ")
+    identifies = nameless or _IDENTIFIER.fullmatch(name)
+    if n_kinds == 0:
+        return "empty in every row"
+    if n_kinds == 1:
+        return f"{values.iloc[0]!r} in every row"
+    if kind == "numeric" and _is_whole(values):
+        if (values.diff().dropna() == 1).all() and len(values) == n:
+            return "it numbers the rows" if position == 0 or identifies else ""
+        return "an identifier, another in every row" * bool(n_kinds == n and identifies)
+    if kind == "categorical":
+        if n_kinds > _MOST_CATEGORIES and n_kinds > 0.5 * len(values):
+            return f"an identifier or free text, {n_kinds} different values"
+        return "an identifier, another in every row" * (n_kinds == n > 20)
+    return ""
+
+
+def _about(X, kinds, time):
+    """Sentences about categories, missing values and a column that may be the time."""
+    for name, kind in kinds.items():
+        if kind == "categorical":
+            known = X[name].dropna().unique()
+            shown = ", ".join(known[:4]) + ", ..." * (len(known) > 4)
+            yield f"categories: {name!r} has {len(known)} ({shown})"
+    if n_missing := X.isna().sum().sum():
+        yield f"missing values: {n_missing} in {_rows(X.isna().any(axis=1).sum())}"
+    for name, kind in kinds.items():
+        named = _TIME.fullmatch(name) and kind == "numeric"
+        if not time and (kind == "date" or (named and _is_whole(X[name].dropna()))):
+            yield (
+                f"time: --time {name} would test on later rows than it trains on, as a "
+                "forecast is used"
+            )
+            return

@@ -1,0 +1,91 @@
+"""Packed files and archives, of which no more is unpacked than a table can be."""
+
+import bz2
+import gzip
+import io
+import lzma
+import tarfile
+import zipfile
+from pathlib import PurePosixPath
+
+__all__ = ["TableError", "check_zip", "unpack"]
+
+_PACKED = ((b"\x1f\x8b", gzip.open), (b"BZh", bz2.open), (b"\xfd7zXZ\0", lzma.open))
+#: A table may shrink to a hundredth, small ones further; what unpacks to more is taken
+#: for an attack, or for a mistake that would cost the machine its memory.
+_MOST_TIMES_LARGER, _FREE_BYTES = 100, 64 * 2**20
+
+
+class TableError(ValueError):
+    """A file that cannot be read as a table; the message says what to change."""
+
+
+def unpack(data, name, member=None):
+    """The content of a packed file, or of one member of an archive; others as they are.
+
+    The packing is seen from the first bytes: a copy may be packed and another not.
+    """
+    try:
+        for start, reader in _PACKED:
+            if data.startswith(start):
+                with reader(io.BytesIO(data)) as packed:
+                    content = packed.read(_most_bytes(data) + 1)
+                _check_size(len(content), data, name)
+                return unpack(content, name, member)
+        if data[:4] == b"PK\x03\x04":
+            with zipfile.ZipFile(io.BytesIO(data)) as archive:
+                sizes = {m.filename: m.file_size for m in archive.infolist()}
+                if "[Content_Types].xml" in sizes or "mimetype" in sizes:
+                    check_zip(data, name)
+                    return data  # a document that is a zip archive, such as xlsx
+                return _member(sizes, archive.read, data, name, member)
+        if data[257:262] == b"ustar":
+            with tarfile.open(fileobj=io.BytesIO(data)) as archive:
+                sizes = {m.name: m.size for m in archive if m.isfile()}
+                read = lambda chosen: archive.extractfile(chosen).read()  # noqa: E731
+                return _member(sizes, read, data, name, member)
+    except TableError:
+        raise
+    except (
+        *(OSError, EOFError, ValueError, RuntimeError, NotImplementedError),
+        *(lzma.LZMAError, zipfile.BadZipFile, tarfile.TarError, zipfile.zlib.error),
+    ) as error:
+        raise TableError(f"{name} cannot be unpacked: {error}.") from error
+    return data
+
+
+def check_zip(data, name):
+    """Refuse a zip archive whose members together are larger than any table is."""
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        _check_size(sum(m.file_size for m in archive.infolist()), data, name)
+
+
+def _member(sizes, read, data, name, member):
+    sizes = {path: size for path, size in sizes.items() if not path.endswith("/")}
+    file_name = PurePosixPath(name).name
+    for wanted in (member, file_name, PurePosixPath(file_name).stem):
+        found = [path for path in sizes if wanted in (path, PurePosixPath(path).name)]
+        if len(found) == 1:
+            break
+    else:
+        found = list(sizes)
+    if len(found) != 1:
+        raise TableError(
+            f"{name}: the archive holds {', '.join(sizes) or 'no file'}; set member to "
+            "one of them, or unpack it."
+        )
+    _check_size(sizes[found[0]], data, name)
+    return unpack(read(found[0]), name, member)
+
+
+def _most_bytes(packed):
+    return _FREE_BYTES + _MOST_TIMES_LARGER * len(packed)
+
+
+def _check_size(n_bytes, packed, name):
+    if n_bytes > _most_bytes(packed):
+        raise TableError(
+            f"{name} unpacks to more than {_most_bytes(packed) / 1e6:.0f} MB from "
+            f"{len(packed) / 1e6:.1f} MB, which no table does; if it is one, unpack it "
+            "and put the plain file in its place."
+        )

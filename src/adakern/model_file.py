@@ -1,0 +1,219 @@
+"""A fitted pipeline in one file, and the pipeline from a table with named columns.
+
+The file is skops': known types are rebuilt from plain data, where unpickling would run
+whatever the file says. ``card.json`` in the same archive says what the model is.
+"""
+
+import hashlib
+import json
+import re
+import warnings
+import zipfile
+from importlib.metadata import version
+from pathlib import Path
+
+from sklearn.compose import make_column_transformer
+from sklearn.exceptions import InconsistentVersionWarning
+from sklearn.impute import SimpleImputer
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler
+from sklearn.utils.metaestimators import available_if
+
+from adakern._utils.files import atomic_path
+from adakern._utils.hints import did_you_mean
+from adakern._utils.warn import warn_user
+from adakern.datasets.cells import read_column
+
+__all__ = [
+    "ModelFileError",
+    "TableModel",
+    "as_columns",
+    "load_model",
+    "make_card",
+    "new_categories",
+    "save_model",
+    "table_pipeline",
+]
+
+CARD = "card.json"
+
+#: What a model may be made of, beside the types that skops trusts: parts of adakern's
+#: and scikit-learn's estimators. None of them touches files, processes or a network.
+KNOWN = re.compile(
+    r"functools\.partial|numpy\.dtype|adakern\.model_file\.(as_columns|TableModel)|sklearn\.metrics\._dist_metrics"
+    r"\..*|(adakern\.(adaptive|baselines|dank|kernels|knpl|lab|nystrom|svm)|sklearn\."
+    r"(_loss|calibration|compose|ensemble|gaussian_process|neighbors|neural_network"
+    r"|tree))\..*"
+)
+
+#: Categories of a column that the card lists at most, to find new ones.
+MOST_CATEGORIES = 1000
+
+
+class ModelFileError(ValueError):
+    """A model file that cannot be used, or a table that the model cannot predict."""
+
+
+def as_columns(frame, kinds):
+    """The columns that a model learned from, by name, as numbers or categories.
+
+    ``kinds`` are those of :func:`adakern.datasets.read_table`; dates become days since
+    1970. Other columns are left out.
+    """
+    import pandas as pd
+
+    if not hasattr(frame, "columns"):
+        raise ModelFileError(
+            f"the model needs a table with named columns, not {type(frame).__name__}"
+        )
+    given = {str(name): column for name, column in frame.items()}
+    missing = [name for name in kinds if name not in given]
+    if missing:
+        hint = did_you_mean(missing[0], given.keys() - kinds.keys())
+        raise ModelFileError(
+            f"the table has no column {', '.join(map(repr, missing))}, which the model "
+            f"learned from.{hint}"
+        )
+    if frame.empty:
+        raise ModelFileError("the table has no rows")
+    columns = {}
+    for name, kind in kinds.items():
+        columns[name], _, notes = read_column(given[name], ".", kind=kind)
+        if (
+            kind == "numeric"
+            and columns[name].isna().all()
+            and given[name].notna().any()
+        ):
+            raise ModelFileError(
+                f"column {name!r} held numbers where the model was fitted; now it "
+                f"holds {given[name].dropna().iloc[0]!r}"
+            )
+        for note in notes:
+            warn_user(note)
+    return pd.DataFrame(columns, index=frame.index)
+
+
+class TableModel(Pipeline):
+    """scikit-learn's pipeline, with intervals where its last step has them."""
+
+    @available_if(lambda self: hasattr(self[-1], "predict_interval"))
+    def predict_interval(self, X, coverage=0.9):
+        """Lower and upper bounds (n, 2) of new targets."""
+        return self[-1].predict_interval(self[:-1].transform(X), coverage)
+
+
+def table_pipeline(estimator, kinds, raw):
+    """A pipeline from a table with named columns to the estimator, its step "model".
+
+    ``raw``: the estimator takes categories and missing values itself. Otherwise numbers
+    are standardised, their missing values replaced by the median and marked, and
+    categories become indicators.
+    """
+    read = FunctionTransformer(as_columns, kw_args={"kinds": kinds})
+    if raw:
+        return TableModel([("columns", read), ("model", estimator)])
+    categories = [name for name, kind in kinds.items() if kind == "categorical"]
+    numbers = make_pipeline(
+        SimpleImputer(strategy="median", add_indicator=True), StandardScaler()
+    )
+    encode = make_column_transformer(
+        (numbers, [name for name in kinds if name not in categories]),
+        (OneHotEncoder(handle_unknown="ignore", max_categories=30), categories),
+        sparse_threshold=0,
+    )
+    return TableModel([("columns", read), ("encoding", encode), ("model", estimator)])
+
+
+def make_card(table, target, **facts):
+    """What there is to know of a model of a :class:`adakern.datasets.TableFile`."""
+    import pandas as pd
+
+    columns = [{"name": name, "kind": kind} for name, kind in table.kinds.items()]
+    for column in columns:
+        if column["kind"] == "categorical":
+            levels = table.X[column["name"]].dropna().unique()
+            column["categories"] = sorted(levels)[:MOST_CATEGORIES]
+    rows = pd.util.hash_pandas_object(
+        pd.concat([table.X, table.y], axis=1), index=False
+    )
+    return {
+        "target": target,
+        "task": table.task,
+        "columns": columns,
+        "dropped": table.dropped,
+        "rows": len(table.X),
+        "data_fingerprint": hashlib.sha256(rows.to_numpy().tobytes()).hexdigest()[:32],
+        "versions": versions(),
+        **facts,
+    }
+
+
+def new_categories(frame, card):
+    """A sentence for each column with categories that the model has not seen."""
+    for column in card["columns"]:
+        known = column.get("categories", [])
+        if column["name"] in frame and 0 < len(known) < MOST_CATEGORIES:
+            values = frame[column["name"]].dropna().map(str)
+            new = values[~values.isin(known)]
+            if len(new):
+                yield (
+                    f"{column['name']}: the model does not know {len(new)} of "
+                    f"{len(frame)} categories, such as {new.iloc[0]!r}"
+                )
+
+
+def versions():
+    """Of the packages that a model's file depends on."""
+    return {name: version(name) for name in ("adakern", "scikit-learn", "numpy")}
+
+
+def save_model(pipeline, path, card):
+    """Write a fitted pipeline and its card, whole or not at all."""
+    import skops.io
+
+    with atomic_path(path) as temporary:
+        skops.io.dump(pipeline, temporary, compression=zipfile.ZIP_DEFLATED)
+        with zipfile.ZipFile(temporary, "a") as archive:
+            archive.writestr(CARD, json.dumps(card, indent=1, default=str))
+
+
+def load_model(path, trust=()):
+    """The pipeline and the card of a file that `save_model` wrote.
+
+    Nothing in the file is run. A file that holds a type which is neither part of
+    adakern's or scikit-learn's estimators nor named in ``trust`` is refused.
+    """
+    import skops.io
+
+    path = Path(path)
+    if not path.is_file():
+        raise ModelFileError(f"there is no file {path}")
+    try:
+        with zipfile.ZipFile(path) as archive:
+            card = json.loads(archive.read(CARD))
+            broken = archive.testzip()
+        types = skops.io.get_untrusted_types(file=path)
+    except (zipfile.BadZipFile, KeyError, ValueError, TypeError, EOFError) as error:
+        broken, card = error, {}
+    if broken or "versions" not in card:
+        raise ModelFileError(
+            f"{path} is no model that `adakern fit` wrote, or not all of it"
+        )
+    unknown = [name for name in types if not KNOWN.fullmatch(name)]
+    if unsafe := sorted(set(unknown) - set(trust)):
+        raise ModelFileError(
+            f"{path} holds types that adakern does not load unasked; if you know who "
+            f"wrote it: --trust {' '.join(unsafe)}"
+        )
+    here, there = versions(), card["versions"]
+    if here["adakern"] != there.get("adakern"):
+        raise ModelFileError(
+            f"{path} was written by adakern {there.get('adakern')}, this is "
+            f"{here['adakern']}: install that version, or fit the model again"
+        )
+    if here != there:
+        was = ", ".join(f"{name} {there.get(name)}" for name in here)
+        warn_user(f"{path.name} was written with {was}; here they are {here}")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", InconsistentVersionWarning)  # said above
+        return skops.io.load(path, trusted=types), card

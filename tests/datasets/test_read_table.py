@@ -1,0 +1,399 @@
+"""Tables as people have them, read without being told how."""
+
+import bz2
+import gzip
+import io
+import lzma
+import subprocess
+import sys
+import zipfile
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from adakern.datasets import TableError, read_rows, read_table
+
+RNG = np.random.default_rng(0)
+N = 60
+
+
+def read(tmp_path, content, target="y", name="my.csv", **settings):
+    path = tmp_path / name
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return read_table(path, target, **settings)
+
+
+def lines(header, rows, separator=","):
+    cells = [header, *rows] if header else rows
+    return "\n".join(separator.join(map(str, row)) for row in cells) + "\n"
+
+
+def column(cells, n=40):
+    """A table of a number, these cells over and over, and a target of numbers."""
+    rows = [(f"{k * 0.37:.2f}", cells[k % len(cells)], k * k / 7) for k in range(n)]
+    return lines(("a", "x", "y"), [[a, f'"{x}"', f"{y:.3f}"] for a, x, y in rows])
+
+
+# What the column x of a file holds: its kind, its first values, a word of the notes.
+COLUMNS = {
+    "currency": (["$45,123", "$1,234.50"], "numeric", [45123, 1234.5], "read as 45123"),
+    "percent": (["33%", "4.5 %"], "numeric", [33, 4.5], "read as 33"),
+    "thousands": (["1,234", "56,789"], "numeric", [1234, 56789], "read as 1234"),
+    "apostrophes": (["1'234.5", "6"], "numeric", [1234.5, 6], "read as 1234.5"),
+    "accounts": (["(1,200)", "€ 7"], "numeric", [-1200, 7], "read as -1200"),
+    "missing": (
+        ["1.5", "N/A", "-", "none", "2"],
+        "numeric",
+        [1.5, None, None],
+        "24 in",
+    ),
+    "codes": (["1", "2", "3", "3a"], "categorical", ["1", "2", "3", "3a"], "has 4"),
+    "none": (["none", "mild", "severe"], "categorical", ["none", "mild"], "has 3"),
+    "None": (["None", "Grvl"], "categorical", ["None", "Grvl"], "has 2"),
+    "signs": (["+", "-", "+/-"], "categorical", ["+", "-", "+/-"], "has 3"),
+    "NA": (["NA", "EU", "AS"], "categorical", [None, "EU", "AS"], "missing values: 14"),
+    "booleans": (["True", "FALSE"], "numeric", [1, 0], ""),
+    "quarters": (["Q1", "Q2", "Q3"], "categorical", ["Q1", "Q2"], "has 3"),
+    "ISO dates": (["1970-01-02", "1970-02-01"], "date", [1, 31], "dates: 'x'"),
+    "times": (["1970-01-02T12:00", "1970-01-03"], "date", [1.5, 2], "dates: 'x'"),
+    "days first": (["02.01.1970", "31.01.1970"], "date", [1, 30], "dates: 'x'"),
+    "months first": (["01/02/1970", "01/31/1970"], "date", [1, 30], "dates: 'x'"),
+    "either first": (
+        ["02/01/1970", "03/01/1970"],
+        "date",
+        [1, 2],
+        "the day comes first",
+    ),
+    "months": (["1970-01", "1970-02"], "date", [0, 31], "dates: 'x'"),
+    "words": (["2 Jan 1970", "1 Feb 1970"], "date", [1, 31], "dates: 'x'"),
+}
+
+
+@pytest.mark.parametrize("case", COLUMNS)
+def test_what_a_column_holds(tmp_path, case):
+    cells, kind, values, note = COLUMNS[case]
+    found = read(tmp_path, column(cells))
+    assert found.kinds == {"a": "numeric", "x": kind} and found.task == "regression"
+    seen = [None if pd.isna(v) else v for v in found.X["x"][: len(values)]]
+    assert seen == values
+    assert note in "\n".join(found.notes)
+    rows = read_rows(tmp_path / "my.csv", found.kinds, found.date_formats)
+    pd.testing.assert_frame_equal(rows, found.X, check_dtype=False)
+
+
+@pytest.mark.parametrize("stray", ["n.a.", "-", "#DIV/0!", "see note", "*"])
+def test_a_stray_cell_leaves_a_column_numeric(tmp_path, stray):
+    x = [f"{k * 1.7:.2f}" for k in range(N)]
+    y = [f"{k / 3:.3f}" for k in range(N)]
+    x[5], y[9] = stray, stray
+    found = read(tmp_path, lines("xzy", zip(x, y[::-1], y, strict=True)))
+    assert found.kinds == {"x": "numeric", "z": "numeric"}
+    assert found.task == "regression" and len(found.y) == N - 1
+    assert np.isnan(found.X["x"]).sum() == 1
+    said = "\n".join(found.notes)
+    assert "left out: 1 row without a target" in said
+    assert stray == "-" or f"thus missing ({stray!r})" in said
+
+
+@pytest.mark.parametrize(
+    "classes",
+    [
+        "none mild severe",
+        "NA EU AS",
+        "None some",
+        "+ - +/-",
+        "? !",
+        "null one",
+        "nan b",
+    ],
+)
+def test_no_class_vanishes(tmp_path, classes):
+    classes = classes.split()
+    y = [classes[k % len(classes)] for k in range(N)]
+    y[4] = ""
+    rows = zip(np.arange(N) * 1.7, range(N), y, strict=True)
+    found = read(tmp_path, lines("xzy", rows))
+    assert found.task == "classification"
+    assert set(found.y) == set(classes) and len(found.y) == N - 1
+    assert "'y'" in found.notes[0] and "empty cells alone" in "\n".join(found.notes)
+
+
+def frame():
+    return pd.DataFrame(
+        {
+            "height": RNG.normal(size=N).round(3),
+            "weight": RNG.normal(70, 9, size=N).round(2),
+            "city": RNG.choice(["Zürich, ZH", "Genève", 'the "B"'], size=N),
+            "y": RNG.choice(["ill", "well"], size=N),
+        }
+    )
+
+
+def excel(table):
+    pytest.importorskip("openpyxl")
+    out = io.BytesIO()
+    table.astype(str).to_excel(out, index=False)
+    return out.getvalue()
+
+
+def zipped(content):
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as archive:
+        archive.writestr("inner/my.csv", content)
+    return out.getvalue()
+
+
+WAYS = {
+    "comma": {},
+    "semicolon": {"sep": ";"},
+    "tab": {"sep": "\t"},
+    "bar": {"sep": "|"},
+    "decimal comma": {"sep": ";", "decimal": ","},
+    "tab and decimal comma": {"sep": "\t", "decimal": ","},
+    "comma and decimal comma": {"decimal": ","},
+    "index": {"index": True},
+    "utf-8-sig": {"encoding": "utf-8-sig"},
+    "cp1252": {"encoding": "cp1252"},
+    "utf-16": {"encoding": "utf-16"},
+    "utf-32": {"encoding": "utf-32"},
+    "windows": {"lineterminator": "\r\n"},
+}
+PACKED = {
+    "gzip": gzip.compress,
+    "bz2": bz2.compress,
+    "xz": lzma.compress,
+    "zip": zipped,
+}
+
+
+def content_of(table, way):
+    if way == "parquet":
+        return table.to_parquet(index=False)
+    if way == "parquet of text":
+        return table.astype(str).to_parquet(index=False)
+    if way == "excel":
+        return excel(table)
+    if way in PACKED:
+        return PACKED[way](table.to_csv(index=False).encode())
+    settings = {"index": False, "encoding": "utf-8"} | WAYS[way]
+    return table.to_csv(**settings | {"encoding": None}).encode(settings["encoding"])
+
+
+@pytest.mark.parametrize("way", [*WAYS, *PACKED, "parquet", "parquet of text", "excel"])
+def test_the_same_table_in_many_ways(tmp_path, way):
+    original = frame()
+    found = read(tmp_path, content_of(original, way))
+    assert found.task == "classification"
+    kinds = {"height": "numeric", "weight": "numeric", "city": "categorical"}
+    assert found.kinds == kinds
+    assert found.X["city"].tolist() == original["city"].tolist()
+    assert found.y.tolist() == original["y"].tolist()
+    np.testing.assert_allclose(found.X[["height", "weight"]], original.iloc[:, :2])
+
+
+# Files whose fields are easily cut or shifted: the content, the target, what is seen.
+SHAPES = {
+    "a separator ends the rows": (
+        "y,a,b\n" + "".join(f"{k},{k * 2}.5,{k % 7},\n" for k in range(20)),
+        "y",
+        {"a": [0.5, 2.5], "b": [0, 1]},
+    ),
+    "the rows have names": (
+        '"a" "y"\n' + "".join(f'"r{k}" {k}.5 {k * k}.25\n' for k in range(30)),
+        "y",
+        {"a": [0.5, 1.5]},
+    ),
+    "commas everywhere": (
+        "a;b;y\n" + "".join(f"{k},5;{k % 7},25;{k * k},125\n" for k in range(20)),
+        "y",
+        {"a": [0.5, 1.5], "b": [0.25, 1.25]},
+    ),
+    "commas everywhere and no header": (
+        "".join(f"{k},5;{k % 7},25;{k * k},125\n" for k in range(20)),
+        "-1",
+        {"x0": [0.5, 1.5], "x1": [0.25, 1.25]},
+    ),
+    "texts with commas between tabs": (
+        "".join(f"Doe, {'JA'[k % 2]}\t{k}.5\t{k * k}.5\n" for k in range(20)),
+        "-1",
+        {"x0": ["Doe, J", "Doe, A"], "x1": [0.5, 1.5]},
+    ),
+    "blanks": (
+        "a   y\n" + "".join(f" {k}.5   {k * k}.5\n" for k in range(20)),
+        "y",
+        {"a": [0.5, 1.5]},
+    ),
+    "Excel's hint": (
+        "sep=;\na;y\n" + "".join(f"{k}.5;{k * k}.5\n" for k in range(20)),
+        "y",
+        {"a": [0.5, 1.5]},
+    ),
+    "a row of totals": (
+        "x,a,y\n"
+        + "".join(f"{'uv'[k % 2]},{k}.5,{k}.25\n" for k in range(20))
+        + "Total,190.0,195\n",
+        "y",
+        {"x": ["u", "v"], "a": [0.5, 1.5]},
+    ),
+    "line breaks in a text": (
+        "x,a,y\n" + "".join(f'"u\n{k % 2}",{k}.5,{k}.25\n' for k in range(20)),
+        "y",
+        {"x": ["u\n0", "u\n1"], "a": [0.5, 1.5]},
+    ),
+    "empty lines at the end": (
+        "a,y\n" + "".join(f"{k}.5,{k}.25\n" for k in range(20)) + ",\n\n,\n",
+        "y",
+        {"a": [0.5, 1.5]},
+    ),
+    "one name twice": (
+        "a,a,y\n" + "".join(f"{k}.5,{k % 7},{k}.25\n" for k in range(20)),
+        "y",
+        {"a": [0.5, 1.5], "a.1": [0, 1]},
+    ),
+}
+
+
+@pytest.mark.parametrize("case", SHAPES)
+def test_no_field_is_cut_or_shifted(tmp_path, case):
+    content, target, columns = SHAPES[case]
+    found = read(tmp_path, content, target)
+    assert {name: found.X[name][:2].tolist() for name in found.X} == columns
+    assert found.task == "regression" and len(found.y) in (20, 30)
+
+
+@pytest.mark.parametrize(
+    ("content", "settings", "message"),
+    [
+        (b"a,b\n1,2\n3,4\n", {"target": "outcom"}, "my.csv: .*no column 'outcom'"),
+        (frame().to_csv(), {"target": "heigt"}, "Did you mean 'height'"),
+        (b"a\n1\n2\n", {"target": "a"}, "no separator gives all lines"),
+        (b"", {}, "0 lines"),
+        (b"a,y\n", {}, "1 lines"),
+        (b"y,b\n1,2\n1,3\n", {}, "same in every row"),
+        (b"b,y\n1,p\n2,q\n3,r\n4,s\n", {}, "4 different categories in 4 rows"),
+        (b"y,y,a\n1,2,3\n4,5,6\n", {}, "two columns are called 'y'"),
+        (column(["1", "2"]).replace("y", "when").encode(), {}, "no column 'y'"),
+        (column(["2024-01-02", "2024-01-03"]), {"target": "x"}, "holds dates"),
+        (column(["u", "v"]), {"target": "x", "task": "regression"}, "holds categories"),
+        (column(["u", "v"]), {"drop": ["z"]}, "no column 'z'"),
+        (column(["u", "v"]), {"drop": ["a", "x"]}, "no column is left"),
+        (column(["u", ""]), {"group": "x"}, "'x' is missing in 20 rows"),
+        (column(["u", "v"]), {"time": "x"}, "neither dates nor numbers"),
+        (column(["u", "v"]), {"group": "y"}, "group or time too"),
+        (b"a,y\n1,2\n3,\x004\n5,6\n", {}, "NUL character in line 3"),
+        (b"a,y\n1,2\n3,4,5,6\n" + b"5,6\n" * 30, {}, "line 3 has 4 fields"),
+        (b'a,y\n1,2\n"3,4\n' + b"5,6\n" * 40000, {}, "quotation mark"),
+        (b"\xff\xfea", {}, "no text in utf-16"),
+        (b"PAR1 and no more", {}, "my.csv cannot be read"),
+        (b"\xd0\xcf\x11\xe0\xa1\xb1", {}, "an Excel file of before 2007, which is not"),
+        (b"SQLite format 3\0", {}, "a database of SQLite"),
+        (b"<!DOCTYPE html>\n<p>a,b</p>", {}, "a web page"),
+        (gzip.compress(b"a,y\n1,2\n" * 99)[:-9], {}, "cannot be unpacked"),
+    ],
+)
+def test_what_cannot_be_read_is_said_in_a_sentence(
+    tmp_path, content, settings, message
+):
+    with pytest.raises(TableError, match=message) as caught:
+        read(tmp_path, content, **settings)
+    assert "my.csv" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "content", [b"\x81abc,\x81", "ąę".encode("iso8859-2"), b"\xe9\x8d"]
+)
+def test_bytes_of_any_code_page_are_read(tmp_path, content):
+    rows = b"".join(b'%d,"%s%d",%d.5\n' % (k, content, k % 2, k) for k in range(1, 30))
+    found = read(tmp_path, b"a,x,y\n" + rows)
+    assert found.X["x"].nunique() == 2 and "encoding" in "\n".join(found.notes)
+
+
+def test_a_parquet_file_with_a_nul_or_lists_is_refused(tmp_path):
+    for cell, message in (("a\0b", "NUL"), ([1, 2], "lists")):
+        table = pd.DataFrame({"x": [cell] * 9, "y": np.arange(9.0)})
+        with pytest.raises(TableError, match=message):
+            read(tmp_path, table.to_parquet())
+
+
+def panel(n_people=15, n_years=4):
+    people = np.repeat(np.arange(n_people) + 700, n_years)
+    return pd.DataFrame(
+        {
+            "nr": people,
+            "year": np.tile(np.arange(n_years) + 1980, n_people),
+            "hours": RNG.normal(size=len(people)).round(3),
+            "y": RNG.normal(size=len(people)).round(3),
+        }
+    )
+
+
+def test_a_repeated_identifier_is_taken_for_groups_and_a_date_is_proposed(tmp_path):
+    text = panel().to_csv(index=False)
+    found = read(tmp_path, text)
+    assert found.groups.nunique() == 15 and "nr" in found.dropped
+    assert found.times is None
+    said = "\n".join(found.notes)
+    assert "'nr' has 15 values in 60 rows" in said and "--time year" in said
+    found = read(tmp_path, text, group=False)
+    assert found.groups is None and "nr" in found.kinds
+    found = read(tmp_path, text, group="year", time="hours")
+    assert found.groups.nunique() == 4 and "year" not in found.kinds
+    assert found.times.tolist() == panel_hours(text)
+
+
+def panel_hours(text):
+    return pd.read_csv(io.StringIO(text))["hours"].tolist()
+
+
+@pytest.mark.parametrize(
+    "name", ["patient", "subject_id", "PatientID", "user id", "ID"]
+)
+def test_identifiers_by_their_names(tmp_path, name):
+    found = read(tmp_path, panel().rename(columns={"nr": name}).to_csv(index=False))
+    assert name in found.dropped and found.groups is not None
+
+
+@pytest.mark.parametrize("name", ["valid", "paid", "humid", "number"])
+def test_words_that_end_like_an_identifier_are_none(tmp_path, name):
+    found = read(tmp_path, panel().rename(columns={"nr": name}).to_csv(index=False))
+    assert name in found.kinds and found.groups is None
+
+
+def test_what_is_no_feature_goes_with_a_reason(tmp_path):
+    table = frame()
+    table.insert(0, "patient_id", RNG.permutation(N) + 1000)
+    table.insert(1, "name", [f"person {k}" for k in range(N)])
+    table["country"], table["empty"] = "CH", np.nan
+    found = read(tmp_path, table.to_csv())
+    assert list(found.kinds) == ["height", "weight", "city"]
+    assert set(found.dropped) == {
+        "Unnamed: 0",
+        "patient_id",
+        "name",
+        "country",
+        "empty",
+    }
+    assert len(found.notes) == 6 + 1
+
+
+def test_new_rows_need_the_columns_of_the_model(tmp_path):
+    kinds = {"height": "numeric", "city": "categorical"}
+    path = tmp_path / "new.csv"
+    path.write_text("city,height,more\n7,1.5,x\nnew,n.a.,y\n")
+    rows = read_rows(path, kinds)
+    assert rows["city"].tolist() == ["7", "new"] and list(rows) == ["height", "city"]
+    assert rows["height"][0] == 1.5 and np.isnan(rows["height"][1])
+    for text, message in (
+        ("city,heigth\na,1\n", r"no column 'height'.* Did you mean 'heigth'"),
+        ("city,height\na,tall\n", "holds 'tall'; the model was fitted on numbers"),
+        ("city,height\n", "1 lines"),
+    ):
+        path.write_text(text)
+        with pytest.raises(TableError, match=message):
+            read_rows(path, kinds)
+
+
+def test_the_package_imports_no_pandas():
+    code = "import sys, adakern.datasets; assert 'pandas' not in sys.modules"
+    subprocess.run([sys.executable, "-c", code], check=True)

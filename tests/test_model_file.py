@@ -1,0 +1,170 @@
+"""From a table in a file to a model in a file to predictions, as a new user does it."""
+
+import json
+import os
+import shutil
+import zipfile
+
+import numpy as np
+import pandas as pd
+import pytest
+import skops.io
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
+
+from adakern import cli
+from adakern.model_file import CARD, ModelFileError, load_model, save_model, versions
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A table with categories, dates and missing values, and rows to predict."""
+    folder = tmp_path_factory.mktemp("user")
+    rng = np.random.default_rng(0)
+    n = 90
+    frame = pd.DataFrame(
+        {
+            "dose": rng.normal(size=n).round(3),
+            "ward": rng.choice(["north", "south"], n),
+            "admitted": pd.date_range("2025-01-01", periods=n).strftime("%Y-%m-%d"),
+            "patient_id": rng.integers(0, 20, n),
+        }
+    )
+    effect = 2 * frame["dose"] + 1.5 * (frame["ward"] == "north")
+    frame["cost"] = (effect + 0.2 * rng.normal(size=n)).round(3)
+    frame["outcome"] = np.where(effect > 0, "ill", "well")
+    frame.loc[3, "dose"], frame.loc[5, "ward"] = np.nan, None
+    frame.to_csv(folder / "my.csv", index=False, sep=";", decimal=",")
+    new = frame.drop(columns=["cost", "outcome"]).head(6)
+    new.to_csv(folder / "new.csv", index=False, sep=";", decimal=",")
+    return folder
+
+
+@pytest.fixture
+def run(folder, monkeypatch, capsys):
+    """Run the command in the folder; returns what it prints."""
+    monkeypatch.chdir(folder)
+
+    def run(line):
+        capsys.readouterr()
+        assert cli.main(line.split()) == 0
+        return capsys.readouterr()
+
+    return run
+
+
+@pytest.fixture
+def ridge(run):
+    """A model that is fitted quickly."""
+    run("fit my.csv --target cost --drop outcome --method sklearn.linear_model.Ridge")
+    return "my.skops"
+
+
+def predictions(printed):
+    from io import StringIO
+
+    return pd.read_csv(StringIO(printed.out))
+
+
+def test_a_regression_from_csv_to_intervals_and_after_a_move(run, folder, tmp_path):
+    said = run("fit my.csv --target cost --drop outcome --group none --output a.skops")
+    for words in (
+        "R² on rows left out: 0.9",
+        "member ",
+        "Importance",
+        "a.skops new.csv",
+    ):
+        assert words in said.out
+    said = run("predict a.skops new.csv --interval 0.9")
+    found = predictions(said)
+    assert list(found) == ["cost", "cost_low", "cost_high"]
+    assert (found["cost_low"] <= found["cost_high"]).all() and len(found) == 6
+    moved = shutil.move(folder / "a.skops", tmp_path / "b.skops")
+    model, card = load_model(moved)
+    rows = pd.read_csv(folder / "new.csv", sep=";", decimal=",")
+    np.testing.assert_allclose(model.predict(rows), found["cost"], rtol=1e-12)
+    low, high = model.predict_interval(rows[rows.columns[::-1]], 0.9).T
+    np.testing.assert_allclose([low, high], found[["cost_low", "cost_high"]].T)
+    assert card["score"]["r2"] > 0.9 and card["versions"] == versions()
+    kinds = {column["name"]: column["kind"] for column in card["columns"]}
+    assert kinds["dose"] == "numeric" and kinds["admitted"] == "date"
+
+
+def test_a_classification_with_probabilities_by_another_method(run):
+    method = "--method sklearn.ensemble.RandomForestClassifier"
+    said = run(f"fit my.csv --target outcome --drop cost --time admitted {method}")
+    assert "on the latest 18 rows" in said.out and "largest class" in said.out
+    found = predictions(run("predict my.skops new.csv --proba"))
+    assert set(found["outcome"]) <= {"ill", "well"}
+    np.testing.assert_allclose(found[["outcome=ill", "outcome=well"]].sum(axis=1), 1)
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("fit my.csv --target cost --minutes 0", "0 is no time above 0"),
+        ("fit my.csv --target cst", "Did you mean 'cost'?"),
+        ("fit my.csv --target admitted", "holds dates"),
+        ("fit my.csv --target cost --method sklearn.svm.SVC", "no estimator for reg"),
+        ("fit my.csv --target cost --method sklearn.svm.SVX", "no attribute 'SVX'"),
+        ("fit none.csv --target cost", "none.csv"),
+        ("predict none.skops new.csv", "no file none.skops"),
+        ("predict my.csv new.csv", "no model that `adakern fit` wrote"),
+        ("predict my.skops new.csv --proba", "for classifiers; this model is Ridge"),
+        ("predict my.skops new.csv --interval 0.9", "by the flagship"),
+    ],
+)
+def test_a_mistake_ends_in_a_sentence(ridge, line, words, capsys):
+    with pytest.raises(SystemExit) as stopped:
+        cli.main(line.split())
+    assert words in str(stopped.value.code) + capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda rows: rows.rename(columns={"dose": "doses"}), "Did you mean 'doses'?"),
+        (lambda rows: rows.head(0), "no rows"),
+        (lambda rows: rows.assign(dose="much"), "held numbers"),
+        (lambda rows: rows.to_numpy(), "named columns, not ndarray"),
+    ],
+)
+def test_new_rows_that_do_not_fit_the_model(ridge, folder, change, words):
+    rows = pd.read_csv(folder / "new.csv", sep=";", decimal=",")
+    with pytest.raises(ModelFileError, match=words.replace("?", r"\?")):
+        load_model(ridge)[0].predict(change(rows))
+
+
+def test_unknown_categories_are_told_and_predicted(ridge, run, folder):
+    rows = pd.read_csv(folder / "new.csv", sep=";", decimal=",").assign(ward="west")
+    rows.to_csv(folder / "west.csv", index=False)
+    said = run(f"predict {ridge} west.csv")
+    assert "ward: the model does not know 6 of 6" in said.err
+    assert predictions(said)["cost"].notna().all()
+
+
+def test_a_file_is_checked_before_it_is_loaded(ridge, tmp_path):
+    model, card = load_model(ridge)
+    unsafe = make_pipeline(FunctionTransformer(os.system))
+    save_model(unsafe, tmp_path / "unsafe.skops", card)
+    with pytest.raises(ModelFileError, match=f"--trust {os.name}.system"):
+        load_model(tmp_path / "unsafe.skops")
+    other = {"versions": versions() | {"adakern": "9.0"}}
+    save_model(model, tmp_path / "other.skops", card | other)
+    with pytest.raises(ModelFileError, match=r"written by adakern 9\.0"):
+        load_model(tmp_path / "other.skops")
+    skops.io.dump(model, tmp_path / "foreign.skops")
+    whole = (tmp_path / "other.skops").read_bytes()
+    (tmp_path / "cut.skops").write_bytes(whole[: len(whole) // 2])
+    damaged = bytearray(whole)
+    damaged[len(whole) // 3] ^= 255
+    (tmp_path / "damaged.skops").write_bytes(damaged)
+    for name in ("foreign", "cut", "damaged"):
+        with pytest.raises(ModelFileError, match="no model that"):
+            load_model(tmp_path / f"{name}.skops")
+    newer = card["versions"] | {"numpy": "1.0"}
+    save_model(model, tmp_path / "newer.skops", card | {"versions": newer})
+    with pytest.warns(UserWarning, match=r"numpy 1\.0"):
+        load_model(tmp_path / "newer.skops")
+    with zipfile.ZipFile(ridge) as archive:
+        assert json.loads(archive.read(CARD)) == card

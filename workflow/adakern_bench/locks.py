@@ -1,0 +1,63 @@
+"""Runs that share a folder: one at a time of each experiment, one that makes tables.
+
+Snakemake's own lock stays behind when Snakemake is killed, and holds every table that a
+run has made until that run ends; so the profiles switch it off (``nolock``). These
+locks belong to a process and end with it.
+"""
+
+import fcntl
+import os
+import sys
+import threading
+import time
+from pathlib import Path
+from urllib.parse import quote
+
+__all__ = ["RunningAlready", "claim", "release_when_made"]
+
+FOLDER = Path(".snakemake/running")
+#: Seconds that a table has been there before others may count on it: Snakemake still
+#: writes down how it was made.
+SETTLED = 5.0
+
+
+class RunningAlready(RuntimeError):
+    """Another run of the same experiment works in this folder."""
+
+
+def claim(path, wait):
+    """A lock on a path until this process ends, or the lock is closed."""
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    lock = (FOLDER / f"{quote(str(path), safe='')}.lock").open("a+")
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        lock.seek(0)
+        who = lock.read() or "another run"
+        if not wait:
+            raise RunningAlready(
+                f"{path} belongs to {who}, which is still at work. Wait until it is "
+                "done, or stop it (Ctrl-C there), then give the same command again"
+            ) from None
+        print(f"Waiting for {path}, which {who} makes", file=sys.stderr, flush=True)
+        fcntl.flock(lock, fcntl.LOCK_EX)
+    lock.truncate(0)
+    lock.write(f"process {os.getpid()} on {os.uname().nodename}")
+    lock.flush()
+    return lock
+
+
+def release_when_made(lock, tables):
+    """Close the lock as soon as all tables have been made from now on."""
+    since = time.time()
+
+    def is_made(table):
+        made_at = Path(table).stat().st_mtime if Path(table).exists() else 0
+        return since < made_at < time.time() - SETTLED
+
+    def watch():
+        while not all(map(is_made, tables)):
+            time.sleep(1)
+        lock.close()
+
+    threading.Thread(target=watch, daemon=True).start()

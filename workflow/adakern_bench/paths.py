@@ -1,0 +1,45 @@
+"""Where things lie: the parts of the repository, and the files of an experiment.
+
+What a rule reads and writes stands in the rule; here is what other code looks for.
+"""
+
+import sys
+from pathlib import Path
+
+__all__ = [
+    *("CONF", "PUBLISHED", "ROOT", "SCRIPTS", "SPECIAL"),
+    *("repeats_of", "results_of", "solved_batches"),
+]
+
+#: The repository: the Snakefile, ``conf/`` and ``methods/`` belong together.
+ROOT = Path(__file__).resolve().parents[2]
+CONF = ROOT / "conf"
+SCRIPTS = ROOT / "workflow" / "scripts"
+#: Special computations, figures and tables of the experiments, each a module.
+SPECIAL = ROOT / "workflow" / "special"
+#: Tables of published numbers.
+PUBLISHED = Path("data/published")
+
+# YAML files name modules of these two: methods.mine.Mine, dank_boundary.plot.
+sys.path += [path for path in (str(ROOT), str(SPECIAL)) if path not in sys.path]
+
+
+def results_of(config):
+    """The folder of one experiment's results."""
+    return Path(config.results) / config.name
+
+
+def solved_batches(results, dataset):
+    """Names of the batches of repeats, such as "0-9", that some method has solved."""
+    return {path.stem for path in results.glob(f"records/{dataset}/*/*.json")}
+
+
+def repeats_of(path):
+    """The repeats that a file named after its batch holds.
+
+    >>> from adakern_bench.paths import repeats_of
+    >>> list(repeats_of("results/quickstart/records/heart/svm-cv/2-4.json"))
+    [2, 3, 4]
+    """
+    first, last = Path(path).stem.split("-")
+    return range(int(first), int(last) + 1)

@@ -1,0 +1,142 @@
+"""From the ``_target_`` form of a YAML file to a scikit-learn estimator."""
+
+import numpy as np
+from scipy import stats
+
+from adakern_bench.records.dotted import instantiate
+
+__all__ = [
+    "DISTRIBUTIONS",
+    "expand_grid",
+    "is_distribution",
+    "is_relative",
+    "make_estimator",
+]
+
+
+class LogIntegers:
+    """Whole numbers from low to high, equally likely on a logarithmic scale."""
+
+    def __init__(self, low, high):
+        self.exact = stats.loguniform(low - 0.5, high + 0.5)
+
+    def rvs(self, random_state=None):
+        """One of them.
+
+        Parameters
+        ----------
+        random_state : int or RandomState, default=None
+            Source of chance.
+        """
+        return int(np.rint(self.exact.rvs(random_state=random_state)))
+
+
+#: Axes of a random search: (low, high) -> what scikit-learn's sampler draws from.
+DISTRIBUTIONS = {
+    "uniform": lambda low, high: stats.uniform(low, high - low),
+    "log_uniform": stats.loguniform,
+    "integers": lambda low, high: stats.randint(low, high + 1),
+    "log_integers": LogIntegers,
+}
+
+
+def make_estimator(recipe, params=None, *, seed=None, threads=1):
+    """Instantiate an estimator.
+
+    Parameters
+    ----------
+    recipe : dict
+        ``_target_`` and fixed parameters; nested estimators have a ``_target_`` too.
+        A key such as ``select__sampling`` is a parameter of a nested one. A number in
+        units of another parameter, whose value a search may give, is
+        ``{relative_to: C, power: 2, value: 0.1}``.
+    params : dict, default=None
+        Parameters set over the fixed ones.
+    seed : int, default=None
+        For ``random_state``, where there is one and the recipe leaves it open.
+    threads : int, default=1
+        For ``n_jobs``, likewise.
+
+    Returns
+    -------
+    estimator
+    """
+    relative = {k: v for k, v in recipe.items() if is_relative(v)}
+    nested = {k: v for k, v in recipe.items() if "__" in k and k not in relative}
+    later = relative.keys() | nested.keys()
+    estimator = instantiate({k: v for k, v in recipe.items() if k not in later})
+    estimator.set_params(**nested)
+    known = estimator.get_params()
+    open_params = {"random_state": seed, "n_jobs": threads}
+    defaults = {k: v for k, v in open_params.items() if k in known and k not in recipe}
+    estimator.set_params(**defaults, **(params or {}))
+    known = estimator.get_params()
+    absolute = {k: _in_units(v["value"], v, known) for k, v in relative.items()}
+    return estimator.set_params(**absolute)
+
+
+def is_relative(value):
+    """Whether a parameter or an axis is given in units of another parameter.
+
+    Parameters
+    ----------
+    value : object
+        What is looked at.
+    """
+    return isinstance(value, dict) and "relative_to" in value
+
+
+def _in_units(value, unit, params):
+    """A number times the unit's power; what is no number, as it is."""
+    if not _is_number(value):
+        return value
+    return value * params[unit["relative_to"]] ** unit.get("power", 1)
+
+
+def expand_grid(grid, fixed, step=1):
+    """Values of each grid axis, thinned, with relative axes made absolute.
+
+    Parameters
+    ----------
+    grid : dict
+        Parameter -> list, or ``{relative_to: C, power: 2, values: [...]}``, whose
+        numbers are multiplied by the value of another parameter raised to a power, or
+        one of ``DISTRIBUTIONS`` with its ends, such as ``{uniform: [0, 1]}``.
+    fixed : dict
+        Parameters that relative axes may refer to.
+    step : int, default=1
+        Keep every step-th point of an axis of numbers longer than 3.
+
+    Returns
+    -------
+    dict
+        Parameter -> list, or distribution.
+    """
+    expanded = {}
+    for name, axis in grid.items():
+        if is_distribution(axis):
+            ((kind, ends),) = axis.items()
+            expanded[name] = DISTRIBUTIONS[kind](*ends)
+            continue
+        values = list(axis["values"] if is_relative(axis) else axis)
+        if step > 1 and len(values) > 3 and all(_is_number(v) for v in values):
+            values = values[::step]
+        if is_relative(axis):
+            values = [_in_units(value, axis, fixed) for value in values]
+        expanded[name] = values
+    return expanded
+
+
+def is_distribution(axis):
+    """Whether an axis of a grid is a distribution.
+
+    Parameters
+    ----------
+    axis : object
+        Values of a parameter, as a file has them.
+    """
+    return isinstance(axis, dict) and len(axis) == 1 and set(axis) <= set(DISTRIBUTIONS)
+
+
+def _is_number(value):
+    return isinstance(value, int | float) and not isinstance(value, bool)

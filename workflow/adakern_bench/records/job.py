@@ -1,0 +1,73 @@
+"""What every rule's script does first and last: its log, its errors, its end."""
+
+import errno
+import os
+import threading
+from contextlib import contextmanager
+from pathlib import Path
+
+import psutil
+
+from adakern_bench import paths  # noqa: F401 - finds the modules that YAML files name
+from adakern_bench.report.wording import printable
+
+__all__ = ["job"]
+
+
+@contextmanager
+def job(snakemake):
+    """The block of a rule's script; gives a function that writes to the terminal.
+
+    The rule's log gets all that the job and its children print; an error is shown on
+    the terminal as well, in one line, before Snakemake's own account of it.
+    """
+    _end_with_snakemake()
+    terminal = os.dup(2)
+
+    def say(text):
+        os.write(terminal, printable(f"\n{text}\n").encode())
+
+    try:
+        if snakemake.log:
+            flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
+            os.dup2(os.open(snakemake.log[0], flags), 2)
+        yield say
+    except Exception as error:
+        say(f"{_explain(error, snakemake)}\n")
+        raise
+
+
+def _explain(error, snakemake):
+    """The error in one line; a full disk with the way out, which it does not say."""
+    message = f"{type(error).__name__} in {snakemake.rule}: {error}"
+    if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
+        message += (
+            f". The disk that holds {snakemake.output[0]} is full. "
+            "Free some space and run the same command again: what is finished is kept"
+        )
+    return message
+
+
+def _end_with_snakemake():
+    """End this process when the outermost Snakemake above it is gone.
+
+    Between the two stands a second Snakemake, which would go on with the job and write
+    the same files as the run that is started next.
+    """
+    above = list(filter(_is_snakemake, psutil.Process().parents()))
+    if above:
+        threading.Thread(target=_end_after, args=above[-1:], daemon=True).start()
+
+
+def _is_snakemake(process):
+    """Whether it is "python bin/snakemake ..." or "python -m snakemake ..."."""
+    try:
+        words = process.cmdline()[1:3]
+    except psutil.Error:
+        return False
+    return any(Path(word).name == "snakemake" for word in words)
+
+
+def _end_after(process):
+    process.wait()
+    os._exit(1)

@@ -1,0 +1,59 @@
+"""What a result was measured on: machine, commit and versions of the packages."""
+
+import os
+import platform
+import subprocess
+from functools import cache
+from importlib.metadata import version
+from pathlib import Path
+
+__all__ = ["commit", "git", "machine", "package_versions"]
+
+#: What numbers depend on.
+CODE = ("Snakefile", "workflow", "src", "conf", "requirements")
+PACKAGES = ("adakern", "numpy", "scipy", "scikit-learn")
+
+
+def package_versions():
+    """Name -> version, of Python and the packages that compute."""
+    installed = {name: version(name) for name in PACKAGES}
+    return {"python": platform.python_version()} | installed
+
+
+@cache
+def machine():
+    """System, processor and number of cores; nothing that names the computer."""
+    return {
+        "system": f"{platform.system()} {platform.machine()}",
+        "processor": _processor(),
+        "cores": os.cpu_count(),
+    }
+
+
+def _processor():
+    information = Path("/proc/cpuinfo")
+    if information.is_file():
+        for line in information.read_text().splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    return platform.processor() or "unknown"
+
+
+@cache
+def commit():
+    """The commit that runs, and whether there are changes that it does not hold."""
+    name = git("rev-parse", "HEAD")
+    if name and git("status", "--porcelain", "--", *CODE):
+        name += " with uncommitted changes"
+    return name or "unknown"
+
+
+def git(*arguments):
+    """Output of a git command; None where it fails or there is no git."""
+    try:
+        done = subprocess.run(
+            ["git", *arguments], capture_output=True, text=True, check=False
+        )
+    except FileNotFoundError:
+        return None
+    return None if done.returncode else done.stdout.rstrip("\n")

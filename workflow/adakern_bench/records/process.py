@@ -1,0 +1,199 @@
+"""The fits of a job: each in a process of its own, over all attempts of the job.
+
+A fit can loop inside compiled code, where no Python exception reaches it, crash, or be
+killed for memory. In a child process each of these is an outcome that can be written
+down, and the peak memory is that of this fit alone. The job itself may be lost too (out
+of time, out of memory, its node down): its journal keeps what is finished, and what
+took the job down twice becomes an outcome with the reason.
+"""
+
+import ctypes
+import json
+import multiprocessing
+import os
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import time
+import traceback
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+__all__ = ["Outcome", "isolated", "run_each"]
+
+#: A scheduler's second chance is the last: with more memory and more time.
+MOST_LOST = 2
+KILLED = "the process was killed by "
+
+
+@dataclass
+class Outcome:
+    """How a fit ended: ``status`` is "ok", "failed" or "timeout"."""
+
+    status: str
+    value: Any = None
+    reason: str | None = None
+    peak_memory_bytes: int | None = None
+    started_at: float | None = None
+    seconds: float = 0.0
+
+
+def run_each(tasks, *, time_limit, attempt, journal):
+    """Repeat -> :class:`Outcome` of its task, a callable whose value JSON can hold.
+
+    A first attempt starts a new journal, so that nothing of an older run is taken over.
+    A fit whose process was killed is tried again by a later attempt, which has more
+    memory.
+    """
+    journal = Path(journal)
+    journal.parent.mkdir(parents=True, exist_ok=True)
+    if attempt <= 1:
+        journal.unlink(missing_ok=True)
+    outcomes, lost = _read(journal)
+    _write(journal, {"begun": _this_job()})
+    for repeat, task in tasks.items():
+        if repeat in outcomes:
+            continue
+        if len(lost) >= MOST_LOST:
+            how = ", then ".join(map(_how_it_ended, lost))
+            reason = f"its job was lost {len(lost)} times: {how}"
+            outcomes[repeat] = Outcome("failed", reason=reason)
+        else:
+            outcomes[repeat] = isolated(task, time_limit=time_limit)
+        outcome = outcomes[repeat]
+        _write(journal, {"repeat": repeat, "outcome": asdict(outcome)})
+        ending = outcome.reason or f"{outcome.seconds:.3g} s"
+        print(f"repeat {repeat}: {outcome.status}, {ending}", file=sys.stderr)
+    return outcomes
+
+
+def _write(journal, entry):
+    with journal.open("a") as file:
+        file.write("\n" + json.dumps(entry))  # the line before may be half a one
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _read(journal):
+    """({repeat: outcome}, [job, ...]) of the attempts so far."""
+    outcomes, begun = {}, []
+    text = journal.read_text() if journal.exists() else ""
+    for line in filter(None, text.splitlines()):
+        try:
+            entry = json.loads(line)
+        except json.JSONDecodeError:  # the line at which a job was lost
+            continue
+        if "begun" in entry:
+            begun.append(entry["begun"])
+        else:
+            outcomes[entry["repeat"]] = Outcome(**entry["outcome"])
+    was_killed = f"{KILLED}SIGKILL"
+    return {
+        repeat: outcome
+        for repeat, outcome in outcomes.items()
+        if not (outcome.reason or "").startswith(was_killed)
+    }, begun
+
+
+def _this_job():
+    job = {"node": os.uname().nodename}
+    if "SLURM_JOB_ID" in os.environ:
+        job["slurm"] = os.environ["SLURM_JOB_ID"]
+        job["node"] = os.environ.get("SLURMD_NODENAME", job["node"])
+    return job
+
+
+def _how_it_ended(job):
+    """In the scheduler's word, where it can be asked."""
+    if "slurm" not in job:
+        return f"on {job['node']}"
+    state = "lost"
+    if shutil.which("sacct"):
+        command = ["sacct", "-XnP", "--format=State", f"--jobs={job['slurm']}"]
+        answer = subprocess.run(command, capture_output=True, text=True)
+        state = answer.stdout.split("\n")[0].strip() or state
+    return f"{state} (SLURM job {job['slurm']} on {job['node']})"
+
+
+def isolated(function, *args, time_limit):
+    """The :class:`Outcome` of ``function(*args)`` in a child process.
+
+    A process that the kernel or somebody kills says nothing of the function and is
+    started once more; one that is killed twice does. Where the calling process has used
+    OpenMP (scikit-learn, PyTorch), the function must keep to one thread
+    (``threadpool_limits``): OpenMP's pool does not survive a fork. The peak memory is
+    the growth over the child's start.
+    """
+    started_at, start = time.time(), time.perf_counter()
+    for _ in range(2):
+        outcome, exitcode = _run(function, args, time_limit)
+        if exitcode != -signal.SIGKILL:
+            break
+    outcome.started_at, outcome.seconds = started_at, time.perf_counter() - start
+    return outcome
+
+
+def _run(function, args, time_limit):
+    """(Outcome, how a child ended that did not say so itself)."""
+    # A fork shares what is already imported, which saves the second that a new
+    # interpreter takes to import scikit-learn; only Linux forks reliably.
+    method = "fork" if sys.platform == "linux" else "spawn"
+    context: Any = multiprocessing.get_context(method)
+    receiver, sender = context.Pipe(duplex=False)
+    child = context.Process(target=_call, args=(sender, function, args))
+    child.start()
+    sender.close()
+    try:
+        if not receiver.poll(time_limit):
+            limit = f"exceeded the limit of {time_limit} s"
+            return Outcome("timeout", reason=limit), None
+        return receiver.recv(), None
+    except EOFError:
+        child.join()
+        reason = _exit_reason(child.exitcode)
+        return Outcome("failed", reason=reason), child.exitcode
+    finally:
+        if child.is_alive():
+            child.kill()
+        child.join()
+        receiver.close()
+
+
+def _call(sender, function, args):
+    _die_with_parent()
+    before = _peak_memory()
+    try:
+        outcome = Outcome("ok", function(*args))
+    except MemoryError as error:
+        outcome = Outcome("failed", reason=f"MemoryError: {error}")
+    except Exception as error:
+        traceback.print_exc()
+        outcome = Outcome("failed", reason=f"{type(error).__name__}: {error}")
+    outcome.peak_memory_bytes = max(0, _peak_memory() - before)
+    sender.send(outcome)
+    sender.close()
+
+
+def _die_with_parent():
+    """Ask the kernel to kill this process when the job dies, so that no orphan runs."""
+    if sys.platform == "linux":
+        parent_death_signal = 1  # PR_SET_PDEATHSIG
+        ctypes.CDLL(None).prctl(parent_death_signal, signal.SIGKILL)
+        if os.getppid() == 1:
+            os._exit(1)
+
+
+def _peak_memory():
+    scale = 1 if sys.platform == "darwin" else 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * scale
+
+
+def _exit_reason(exitcode):
+    if exitcode is not None and exitcode < 0:
+        name = signal.Signals(-exitcode).name
+        hint = " (out of memory?)" if name == "SIGKILL" else ""
+        return f"{KILLED}{name}{hint}"
+    return f"the process ended with exit code {exitcode} and no result"

@@ -1,0 +1,179 @@
+"""The records of solves: read from their files, made into one table."""
+
+import json
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from adakern._utils.files import read_json
+from adakern.evaluation import MAIN_METRIC
+from adakern_bench.paths import repeats_of
+
+__all__ = ["find_records", "read_file", "read_records", "to_frame"]
+
+# Nested parts of a record and the prefix of their columns.
+_PREFIXES = {
+    "params": "param_",
+    "best_params": "best_",
+    "versions": "version_",
+    "extra": "extra_",
+    "machine": "machine_",
+    "preparation": "preparation_",
+    "protocol": "protocol_",
+    "search": "search_",
+    "sweep": "sweep_",
+}
+_KEY = ["dataset", "method", "repeat"]
+_NEEDED = {
+    *_KEY,
+    *("experiment", "task", "status"),
+    *("machine", "preparation", "protocol", "search"),
+}
+
+
+def find_records(results):
+    """Record files of one experiment's folder, sorted.
+
+    A folder that was filled with several numbers of repeats holds some solves twice
+    ("0-2" and "0-9"); the newer file counts.
+
+    Parameters
+    ----------
+    results : Path
+        Folder of the results.
+    """
+    found, taken = [], set()
+    files = Path(results).glob("records/*/*/*.json")
+    for path in sorted(files, key=lambda p: p.stat().st_mtime, reverse=True):
+        solves = {(path.parent, repeat) for repeat in repeats_of(path)}
+        if not solves & taken:
+            found.append(path)
+            taken |= solves
+    return sorted(found)
+
+
+def read_records(paths):
+    """All records of the files, sorted by data set, method and repeat.
+
+    A record that says "ok" without a finite main score on the test part becomes a
+    failure with that as its reason, so that no NaN enters a mean.
+
+    Parameters
+    ----------
+    paths : iterable of Path
+        Files of records.
+
+    Raises
+    ------
+    ValueError
+        If there is no record, a file is not valid JSON or lacks a key, two records are
+        of the same solve, or the records are of several experiments.
+    """
+    records, origin = [], {}
+    for path in paths:
+        for record in read_file(path):
+            key = tuple(record[name] for name in _KEY)
+            if key in origin:
+                raise ValueError(
+                    f"{path} and {origin[key]} both hold a record of {key}; delete the "
+                    "older file and run again."
+                )
+            origin[key] = path
+            records.append(_checked(record))
+    if not records:
+        raise ValueError("There are no records: solve something first.")
+    experiments = Counter(record["experiment"] for record in records)
+    if len(experiments) > 1:
+        raise ValueError(
+            f"The records are of several experiments, {dict(experiments)}; compare one "
+            "experiment at a time."
+        )
+    return sorted(records, key=lambda record: [record[name] for name in _KEY])
+
+
+def read_file(path):
+    """The records of one file, each with the keys that every record has.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    """
+    content = read_json(path)
+    records = content if isinstance(content, list) else [content]
+    for record in records:
+        missing = _NEEDED - set(record)
+        if missing:
+            raise ValueError(
+                f"{path} is no record of a solve, or one of an older version: it lacks "
+                f"{', '.join(sorted(missing))}. Remove its folder and run again."
+            )
+    return records
+
+
+def _checked(record):
+    if record["status"] != "ok":
+        return record
+    metric = MAIN_METRIC[record["task"]]
+    value = record["metrics"]["test"].get(metric)
+    if value is not None and np.isfinite(value):
+        return record
+    return record | {
+        "status": "failed",
+        "reason": f"the test {metric} is {value}, not a finite number",
+    }
+
+
+def to_frame(records):
+    """One row per solve; nested parts become columns (`test_accuracy`, `param_C`, ...).
+
+    A column whose values are numbers stays numeric; one of mixed kinds holds text
+    (strings as they are, anything else as JSON), so that every reader takes it.
+
+    Parameters
+    ----------
+    records : DataFrame or list of dict
+        Of the solves.
+    """
+    frame = pd.DataFrame([_flat(record) for record in records])
+    fixed = [name for name in frame.columns if "_" not in name or name in records[0]]
+    nested = sorted(set(frame.columns) - set(fixed))
+    frame = frame[[*fixed, *nested]]
+    return frame.apply(_uniform)
+
+
+def _flat(record):
+    row = {}
+    for name, value in record.items():
+        if name == "metrics":
+            for split, scores in (value or {}).items():
+                row |= {f"{split}_{metric}": v for metric, v in (scores or {}).items()}
+        elif name in _PREFIXES:
+            row |= {f"{_PREFIXES[name]}{k}": v for k, v in (value or {}).items()}
+        else:
+            row[name] = value
+    return row
+
+
+def _uniform(column):
+    values = [None if _is_missing(value) else value for value in column]
+    present = [value for value in values if value is not None]
+    if all(isinstance(value, bool) for value in present):
+        kind = "boolean" if present else "object"
+        return pd.Series(values, column.index, dtype=kind)
+    if all(isinstance(value, int) and not isinstance(value, bool) for value in present):
+        return pd.Series(values, column.index, dtype="Int64")
+    if all(isinstance(v, (int, float)) and not isinstance(v, bool) for v in present):
+        return pd.Series(values, column.index, dtype="float64")
+    text = [v if v is None or isinstance(v, str) else _json(v) for v in values]
+    return pd.Series(text, column.index, dtype="object")
+
+
+def _is_missing(value):
+    return value is None or (isinstance(value, float) and np.isnan(value))
+
+
+def _json(value):
+    return json.dumps(value, sort_keys=True)

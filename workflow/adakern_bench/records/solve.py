@@ -1,0 +1,240 @@
+"""One fit: its estimator, its scores, its times, and the record that tells them."""
+
+import pickle
+import shutil
+import time
+import warnings
+
+import numpy as np
+from sklearn.base import is_classifier
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.pipeline import Pipeline
+from threadpoolctl import threadpool_limits
+
+from adakern._utils.files import plain
+from adakern.evaluation import (
+    OPTIONAL_METRICS,
+    RECORDED,
+    area_under_curve,
+    interval_scores,
+    probability_scores,
+    quantile_crps,
+    score,
+)
+from adakern_bench.data import Table
+from adakern_bench.records.estimators import make_estimator
+from adakern_bench.records.machine import commit, machine, package_versions
+from adakern_bench.records.models import save_model
+from adakern_bench.records.prepare import prepare
+from adakern_bench.records.split import load_split
+
+__all__ = ["fitted_facts", "record_of", "solve_one"]
+
+#: Of the intervals that regressors are asked for.
+COVERAGE = 0.9
+#: Of the quantiles that they are asked for.
+LEVELS = np.arange(0.05, 1.0, 0.05)
+
+
+def record_of(settings, repeat, found, outcome):
+    """The record of one repeat, whatever became of it; `found` is from its search."""
+    return (
+        EMPTY
+        | settings["identity"]
+        | {
+            "repeat": repeat,
+            "seed": settings["seed"] + repeat,
+            "threads": settings["threads"],
+            "best_params": found["best_params"],
+            "search_seconds": found.get("search_seconds"),
+            "code_version": settings["code"],
+            "commit": commit(),
+            "versions": package_versions(),
+            "machine": machine(),
+            "started_at": outcome.started_at,
+            "estimator": settings["estimator"]["_target_"],
+            "preparation": settings["preparation"],
+            **settings["described"],
+        }
+        | (outcome.value or {})
+        | {
+            "status": outcome.status,
+            "reason": outcome.reason,
+            "peak_memory_bytes": outcome.peak_memory_bytes,
+            "run_seconds": outcome.seconds,
+        }
+    )
+
+
+#: What a record holds where a run did not get far enough to say.
+EMPTY = dict.fromkeys(
+    (
+        *RECORDED,
+        *("params", "converged", "n_train", "n_test", "n_features"),
+        *("data_fingerprint", "data_sha256"),
+    )
+) | {"metrics": {"train": {}, "test": {}}, "warnings": [], "extra": {}}
+
+
+def solve_one(table_path, split_path, params, best_params, repeat, keep=None):
+    """Fit one estimator on one split and measure it.
+
+    The fitted model is saved in the folder `keep`, where one is named.
+
+    Parameters
+    ----------
+    table_path : path-like
+        Of the table.
+    split_path : path-like
+        Of the split.
+    params : dict
+        Settings of the stage.
+    best_params : dict
+        What the search found.
+    repeat : int
+        Number of the repeat.
+    keep : path-like, default=None
+        Where the fitted model is kept; nowhere when None.
+
+    Returns
+    -------
+    dict
+        The part of the record that the solve itself knows.
+    """
+    table = Table.load(table_path)
+    train, test = load_split(split_path, repeat)
+    data = prepare(table, train, test, **params["preparation"])
+    free = {k: v for k, v in best_params.items() if k not in params["fixed"]}
+    estimator = make_estimator(
+        params["estimator"],
+        free,
+        seed=params["seed"] + repeat,
+        threads=params["threads"],
+    )
+    with (
+        threadpool_limits(params["threads"]),
+        warnings.catch_warnings(record=True) as w,
+    ):
+        warnings.simplefilter("always")
+        start = time.perf_counter()
+        estimator.fit(data.X_train, data.y_fit)
+        fitted = time.perf_counter()
+        on_test = data.restore(estimator.predict(data.X_test))
+        predicted = time.perf_counter()
+        on_train = data.restore(estimator.predict(data.X_train))
+        size = model_bytes(estimator)
+        beyond = beyond_predictions(estimator, data)
+        if keep is not None:
+            _keep(estimator, data, keep, params["preparation"])
+    # Of the whole table: a part that lacks a class must not turn F1 into another one.
+    labels = np.unique(table.y) if table.task == "classification" else None
+    return {
+        "params": {k: plain(v) for k, v in estimator.get_params().items()},
+        "metrics": {
+            "train": score(table.task, data.y_train, on_train, labels),
+            "test": score(table.task, data.y_test, on_test, labels) | beyond,
+        },
+        "fit_seconds": fitted - start,
+        "predict_seconds": predicted - fitted,
+        "predictions_per_second": len(test) / max(predicted - fitted, 1e-9),
+        "model_bytes": size,
+        "converged": not any(issubclass(x.category, ConvergenceWarning) for x in w),
+        "warnings": sorted({f"{x.category.__name__}: {x.message}" for x in w}),
+        "n_train": len(train),
+        "n_test": len(test),
+        "n_features": table.X.shape[1],
+        "data_fingerprint": table.provenance.get("fingerprint"),
+        "data_sha256": table.provenance.get("sha256"),
+        **fitted_facts(estimator),
+    }
+
+
+def _keep(estimator, data, folder, preparation):
+    """Save the model; one that skops cannot write is a warning in the record."""
+    rows = data.X_test[:5]
+    try:
+        save_model(estimator, rows, estimator.predict(rows), folder, preparation)
+    except Exception as error:  # whatever a third-party model raises
+        shutil.rmtree(folder, ignore_errors=True)
+        warnings.warn(f"the model was not kept: {error}", stacklevel=1)
+
+
+def model_bytes(estimator):
+    """Size of the pickled model; None where it cannot be pickled.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Fitted.
+    """
+    try:
+        return len(pickle.dumps(estimator))
+    except Exception:  # whatever a third-party model raises
+        return None
+
+
+def beyond_predictions(estimator, data):
+    """Scores of probabilities or intervals on the test part; None without them.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Fitted.
+    data : Prepared
+        Training and test part.
+    """
+    X, y = data.X_test, data.y_test
+    if hasattr(estimator, "predict_proba"):
+        found = probability_scores(y, estimator.predict_proba(X), estimator.classes_)
+    elif hasattr(estimator, "decision_function"):
+        values = estimator.decision_function(X)
+        found = {"auc": area_under_curve(y, values, estimator.classes_)}
+    elif hasattr(estimator, "predict_interval"):
+        low, high = np.asarray(estimator.predict_interval(X, COVERAGE)).T
+        found = interval_scores(y, data.restore(low), data.restore(high), COVERAGE)
+    else:
+        found = {}
+    if hasattr(estimator, "predict_quantiles"):
+        quantiles = data.restore(np.asarray(estimator.predict_quantiles(X, LEVELS)))
+        found["crps"] = quantile_crps(y, quantiles, LEVELS)
+    finite = {k: v for k, v in found.items() if v is not None and np.isfinite(v)}
+    task = "classification" if is_classifier(estimator) else "regression"
+    return dict.fromkeys(OPTIONAL_METRICS[task]) | finite
+
+
+def fitted_facts(estimator):
+    """Rank, support, iterations and certificate of a fitted estimator; null if none.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Fitted.
+    """
+    if isinstance(estimator, Pipeline):
+        estimator = estimator[-1]
+    support = getattr(estimator, "support_", None)
+    return {
+        "rank": _total(getattr(estimator, "rank_", None), max),
+        "n_support": None if support is None else _n_indices(support),
+        "n_iter": _total(getattr(estimator, "n_iter_", None), max),
+        "objective": _total(getattr(estimator, "objective_", None), sum),
+        "duality_gap": _total(getattr(estimator, "duality_gap_", None), max),
+        "extra": {k: plain(v) for k, v in getattr(estimator, "record_", {}).items()},
+    }
+
+
+def _n_indices(support):
+    """Support vectors in all; one-vs-one machines count each row once."""
+    parts = support if isinstance(support, list | tuple) else [support]
+    return len(np.unique(np.concatenate([np.ravel(part) for part in parts])))
+
+
+def _total(value, combine):
+    """One number out of a scalar or of one value for each binary machine.
+
+    None for what is no number: LightGBM's ``objective_`` is the name of a loss.
+    """
+    values = np.ravel(value)
+    if not values.size or not np.issubdtype(values.dtype, np.number):
+        return None
+    return plain(combine(values))

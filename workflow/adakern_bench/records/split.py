@@ -1,0 +1,182 @@
+"""Which rows of a data set train and which test, for every repeat."""
+
+import numpy as np
+from sklearn.model_selection import (
+    GroupShuffleSplit,
+    KFold,
+    RepeatedKFold,
+    RepeatedStratifiedKFold,
+    ShuffleSplit,
+    StratifiedShuffleSplit,
+    TimeSeriesSplit,
+)
+
+from adakern._utils.files import atomic_path
+
+__all__ = ["folds", "load_split", "make_splits", "save_splits"]
+
+
+def make_splits(
+    table,
+    *,
+    kind,
+    repeats,
+    test_size,
+    n_splits,
+    stratify,
+    seed,
+    published,
+    train_rows=None,
+    test_rows=None,
+    max_splits=None,
+):
+    """Index arrays of training and test rows.
+
+    Parameters
+    ----------
+    table : adakern_bench.data.Table
+    kind : {"holdout", "kfold", "group-holdout", "time"}
+        Of a drawn split.
+    repeats, test_size, n_splits, stratify, seed
+        See ``adakern_bench.config.schema.Protocol``.
+    published : bool
+        Take the data set's own splits, each once.
+    train_rows : int, default=None
+        Rows drawn from the training part; a larger number holds the rows of a smaller.
+    test_rows : int, default=None
+        Test rows at most, drawn likewise.
+    max_splits : int, default=None
+        Only the first so many of them.
+
+    Returns
+    -------
+    list of (ndarray, ndarray)
+        Row indices (train, test) of each repeat: test rows sorted, training rows in
+        random order, or in that of time. Files are often sorted by class, and some
+        methods take of equally near neighbours the first.
+
+    Raises
+    ------
+    ValueError
+        If a training part has one class only or fewer rows than asked for, or the
+        protocol does not fit the data.
+    """
+    if published:
+        splits = _published(table)[:max_splits]
+    else:
+        splitter = _splitter(table, kind, repeats, test_size, n_splits, stratify, seed)
+        target = table.y if table.task == "classification" else None
+        groups = table.groups if kind == "group-holdout" else None
+        splits = splitter.split(table.X, target, groups)
+    splits = [
+        _drawn(table, kind, train, test, train_rows, test_rows, [seed, repeat])
+        for repeat, (train, test) in enumerate(splits)
+    ]
+    for repeat, (train, _) in enumerate(splits):
+        if table.task == "classification" and len(np.unique(table.y[train])) < 2:
+            raise ValueError(
+                f"data set {table.name}: the training part of repeat {repeat} holds "
+                f"one class only ({table.y[train][0]}). Set protocol.stratify=true, "
+                "a smaller protocol.test_size, or another protocol.seed"
+            )
+    return splits
+
+
+def _drawn(table, kind, train, test, train_rows, test_rows, seed):
+    """Both parts, in their order, of the sizes that are asked for."""
+    if train_rows is not None and train_rows > len(train):
+        raise ValueError(
+            f"data set {table.name} has {len(train)} training rows in this protocol, "
+            f"and protocol.train_rows asks for {train_rows}; ask for fewer"
+        )
+    train = np.random.default_rng(seed).permutation(np.sort(train))[:train_rows]
+    test = np.random.default_rng(seed).permutation(np.sort(test))[:test_rows]
+    return np.sort(train) if kind == "time" else train, np.sort(test)
+
+
+def _published(table):
+    rows = np.arange(len(table.y))
+    if table.published_splits is None:
+        return [(np.setdiff1d(rows, table.test_rows), table.test_rows)]
+    return [(rows[~test], rows[test]) for test in table.published_splits]
+
+
+def _splitter(table, kind, repeats, test_size, n_splits, stratify, seed):
+    stratified = stratify and table.task == "classification" and kind != "time"
+    if stratified:
+        _check_class_sizes(table, n_splits if kind == "kfold" else 2)
+    if kind == "kfold":
+        splitter = RepeatedStratifiedKFold if stratified else RepeatedKFold
+        return splitter(n_splits=n_splits, n_repeats=repeats, random_state=seed)
+    if kind == "time":
+        if not table.in_order_of_time:
+            raise ValueError(
+                f"data set {table.name} has no time; protocol.kind=time needs it: name "
+                "the column as 'time' in its entry, or use holdout"
+            )
+        return TimeSeriesSplit(n_splits=repeats)
+    if kind == "group-holdout":
+        if table.groups is None:
+            raise ValueError(
+                f"data set {table.name} has no groups; protocol.kind=group-holdout "
+                "needs them: name the column as 'groups' in its entry, or use holdout"
+            )
+        splitter = GroupShuffleSplit
+    else:
+        splitter = StratifiedShuffleSplit if stratified else ShuffleSplit
+    return splitter(n_splits=repeats, test_size=test_size, random_state=seed)
+
+
+def _check_class_sizes(table, smallest):
+    classes, counts = np.unique(table.y, return_counts=True)
+    if counts.min() < smallest:
+        raise ValueError(
+            f"data set {table.name}: class {classes[counts.argmin()]} has "
+            f"{counts.min()} row(s), and a stratified split needs {smallest}. Set "
+            "protocol.stratify=false or merge the class in the data set's entry"
+        )
+
+
+def folds(task, n_splits, seed):
+    """The cross-validation that the search uses inside a training part.
+
+    Parameters
+    ----------
+    task : {"classification", "regression"}
+        Whose solves are shown.
+    n_splits : int
+        Number of folds.
+    seed : int
+        Of the shuffle.
+    """
+    from sklearn.model_selection import StratifiedKFold
+
+    if n_splits == 1:
+        splitter = StratifiedShuffleSplit if task == "classification" else ShuffleSplit
+        return splitter(n_splits=1, test_size=0.2, random_state=seed)
+    splitter = StratifiedKFold if task == "classification" else KFold
+    return splitter(n_splits=n_splits, shuffle=True, random_state=seed)
+
+
+def save_splits(path, splits):
+    """Write the index arrays of every repeat."""
+    arrays = {}
+    for repeat, (train, test) in enumerate(splits):
+        arrays[f"train_{repeat}"] = train.astype(np.int32)
+        arrays[f"test_{repeat}"] = test.astype(np.int32)
+    with atomic_path(path) as temporary:
+        np.savez_compressed(temporary, **arrays)
+
+
+def load_split(path, repeat):
+    """Training and test rows of one repeat.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    repeat : int
+        Number of the repeat.
+    """
+    with np.load(path) as arrays:
+        return arrays[f"train_{repeat}"], arrays[f"test_{repeat}"]

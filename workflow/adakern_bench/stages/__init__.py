@@ -1,1 +1,0 @@
-"""What the rules of the workflow do, one module per rule."""

@@ -1,0 +1,55 @@
+# What several rules use: folders, files of other rules, what a job is told.
+
+import re
+
+from adakern_bench.config.sweeps import base_name
+from adakern_bench.paths import PUBLISHED, solved_batches
+
+RESULTS = str(PLAN.results)
+DATA = PLAN.config.data.cache
+PUBLISHED_TABLE = [str(PUBLISHED / f"{PLAN.config.published}.csv")] * bool(
+    PLAN.config.published
+)
+
+
+def one_of(names):
+    """What a wildcard may be: one of the names, nothing where there are none."""
+    return "|".join(map(re.escape, names)) or r"(?!)"
+
+
+def table_of(dataset):
+    """The table of a data set, whatever part of its rows is taken."""
+    return f"{DATA}/tables/{base_name(dataset)}.npz"
+
+
+def search_of(method, w):
+    """The search of another method on the same repeats, if there is such a method."""
+    return [f"{RESULTS}/search/{w.dataset}/{method}/{w.batch}.json"] if method else []
+
+
+def records(datasets):
+    """Record files of all methods on these data sets."""
+    return [
+        f"{RESULTS}/records/{dataset}/{method}/{batch}.json"
+        for dataset, method in PLAN.cells
+        if dataset in datasets
+        for batch in PLAN.batches(dataset, solved_batches(PLAN.results, dataset))
+    ]
+
+
+def job_minutes(batch):
+    """Time that a job asks for on a cluster: its fits at their limit."""
+    first, last = map(int, batch.split("-"))
+    return 5 + (last - first + 1) * PLAN.config.jobs.time_limit // 60
+
+
+def limits(rule, w, resources):
+    """Of the fits of a job, with the journal of its attempts: no result depends on it.
+
+    A parameter that is derived from `resources` triggers no rerun.
+    """
+    return {
+        "time_limit": PLAN.config.jobs.time_limit,
+        "attempt": resources.attempt,
+        "journal": f"{RESULTS}/logs/{rule}/{w.dataset}/{w.method}/{w.batch}.jsonl",
+    }

@@ -1,0 +1,31 @@
+"""One self-contained HTML file that tells what an experiment found."""
+
+from pathlib import Path
+
+import numpy as np
+import yaml
+
+from adakern_bench.data import Table
+from adakern_bench.records.job import job
+from adakern_bench.report.origin import origin
+from adakern_bench.report.page import report
+
+files = snakemake.input
+
+with job(snakemake):
+    tables = [Table.load(path) for path in files.tables]
+    config = yaml.safe_load(Path(files.config).read_text(encoding="utf-8"))
+    classes = {t.name: t.y for t in tables if t.task == "classification"}
+    shares = {
+        n: np.unique(y, return_counts=True)[1] / len(y) for n, y in classes.items()
+    }
+    report(
+        Path(snakemake.output.report).parent,
+        config,
+        figures=[Path(path) for path in files.figures],
+        summaries=[Path(path) for path in files.summaries],
+        provenance={table.name: table.provenance for table in tables},
+        origin=origin(config),
+        rare={name for name, share in shares.items() if share.min() < 0.1},
+        path=snakemake.output.report,
+    )

@@ -1,0 +1,56 @@
+"""Hyper-parameters of every repeat of a batch; a failure is kept, with its reason."""
+
+import csv
+from functools import partial
+
+from adakern._utils.files import atomic_path, write_json
+from adakern_bench.paths import repeats_of
+from adakern_bench.records.job import job
+from adakern_bench.records.process import run_each
+from adakern_bench.records.search import NOT_SEARCHED, by_repeat, search_repeat
+
+files, settings = snakemake.input, snakemake.params.settings
+
+with job(snakemake):
+    repeats = repeats_of(snakemake.output.search)
+    handed_over = by_repeat(files.handed_over)
+    before = {repeat: handed_over.get(repeat, NOT_SEARCHED) for repeat in repeats}
+    tasks = {
+        repeat: partial(
+            search_repeat,
+            files.table,
+            files.split,
+            settings,
+            before[repeat]["best_params"],
+            repeat,
+        )
+        for repeat in repeats
+        if before[repeat]["status"] == "ok"
+    }
+    if settings["tuning"] == "published" and not handed_over:
+        tasks = {repeats[0]: tasks[repeats[0]]}  # one tuning split for all repeats
+    outcomes = run_each(tasks, **snakemake.params.limits)
+    searches, points = [], []
+    for repeat in repeats:
+        if repeat in outcomes:
+            outcome = outcomes[repeat]
+            best, rows = outcome.value or (None, [])
+            points += [{"repeat": repeat} | row for row in rows]
+            found = {
+                "status": outcome.status,
+                "reason": outcome.reason,
+                "best_params": best,
+                "search_seconds": outcome.seconds,
+            }
+        elif handed_over:
+            found = before[repeat]
+        else:
+            found = searches[0] | {"search_seconds": 0.0}
+        searches.append(found | {"repeat": repeat})
+    columns = list(dict.fromkeys(key for point in points for key in point))
+    table = snakemake.output.cv_table
+    with atomic_path(table) as path, open(path, "w", newline="") as file:
+        writer = csv.DictWriter(file, columns)
+        writer.writeheader()
+        writer.writerows(points)
+    write_json(snakemake.output.search, searches)

@@ -1,0 +1,39 @@
+"""Fit, predict, time, and write down what happened: every repeat of a batch."""
+
+from functools import partial
+from pathlib import Path
+
+from adakern._utils.files import write_json
+from adakern_bench.paths import repeats_of
+from adakern_bench.records.job import job
+from adakern_bench.records.models import import_formats
+from adakern_bench.records.process import Outcome, run_each
+from adakern_bench.records.search import NOT_SEARCHED, by_repeat
+from adakern_bench.records.solve import record_of, solve_one
+
+files, settings = snakemake.input, snakemake.params.settings
+models = snakemake.output.get("models")
+
+with job(snakemake):
+    if models:
+        Path(models).mkdir(parents=True, exist_ok=True)
+        import_formats()
+    searched = by_repeat(files.search)
+    outcomes, tasks = {}, {}
+    for repeat in repeats_of(snakemake.output.record):
+        found = searched.setdefault(repeat, NOT_SEARCHED)
+        if found["status"] != "ok":
+            reason = f"search: {found['reason']}"
+            outcomes[repeat] = Outcome(found["status"], reason=reason)
+            continue
+        keep = Path(models, str(repeat)) if models else None
+        best = found["best_params"]
+        tasks[repeat] = partial(
+            solve_one, files.table, files.split, settings, best, repeat, keep
+        )
+    outcomes |= run_each(tasks, **snakemake.params.limits)
+    records = [
+        record_of(settings, repeat, searched[repeat], outcomes[repeat])
+        for repeat in sorted(outcomes)
+    ]
+    write_json(snakemake.output.record, records)

@@ -1,0 +1,38 @@
+"""What is no fit of a method, on the rows of the split, for all data sets.
+
+Such as the convergence of a solver or the entries of a learned matrix. It is a module
+of ``workflow/special/`` with three functions:
+
+- ``compute(data, seed, **params)`` gives a DataFrame for one data set; ``data`` is its
+  split, prepared as for a fit;
+- ``plot(frame)`` gives the figure and ``table(frame)`` the table of all data sets; the
+  column ``dataset`` tells which. They are drawn as those of records are (the rules
+  `figure` and `summary_table`), so that another figure computes nothing again.
+"""
+
+from pathlib import Path
+
+import pandas as pd
+from threadpoolctl import threadpool_limits
+
+from adakern._utils.dotted import resolve
+from adakern._utils.files import atomic_path
+from adakern_bench.data import Table
+from adakern_bench.records.job import job
+from adakern_bench.records.prepare import prepare
+from adakern_bench.records.split import load_split
+
+settings = snakemake.params.settings
+tables, splits = snakemake.input.tables, snakemake.input.splits
+
+with job(snakemake), threadpool_limits(settings["threads"]):
+    compute = resolve(settings["function"])
+    frames = []
+    for table, split in zip(tables, splits, strict=True):
+        dataset = Path(split).stem
+        preparation = settings["preparation"][dataset]
+        data = prepare(Table.load(table), *load_split(split, 0), **preparation)
+        frame = compute(data, settings["seed"], **settings["params"])
+        frames.append(frame.assign(dataset=dataset))
+    with atomic_path(snakemake.output.frame) as path:
+        pd.concat(frames, ignore_index=True).to_parquet(path, index=False)

@@ -1,0 +1,28 @@
+"""The canonical table of a data set, from the first source that has it, checked."""
+
+from pathlib import Path
+
+from adakern_bench.data import DatasetEntry, load_table
+from adakern_bench.records.job import job
+
+source = snakemake.params.source
+
+with job(snakemake):
+    target = Path(snakemake.output.table)
+    table = load_table(
+        source["name"],
+        DatasetEntry(**source["entry"]),
+        cache_dir=target.parents[1] / "raw",
+        mirror=source["mirror"],
+        timeout=source["timeout"],
+        retries=source["retries"],
+    )
+    table.provenance["content"] = {
+        "n": len(table.X),
+        "d": table.X.shape[1],
+        "n_test": 0 if table.test_rows is None else len(table.test_rows),
+        "classes": {str(label): n for label, n in table.class_counts.items()},
+        "fingerprint": table.provenance["fingerprint"],
+    }
+    table.provenance["made_by"] = source["made_by"]
+    table.save(target)

@@ -1,0 +1,145 @@
+"""What each part of the flagship is worth: taken away in turn, from one fit."""
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+from scipy.stats import wilcoxon
+from sklearn.metrics import accuracy_score, root_mean_squared_error
+
+from adakern import AdaptiveKernelClassifier, AdaptiveKernelRegressor
+from adakern.adaptive import MEMBERS
+from adakern.adaptive.equal_rows import EqualRows
+from adakern.evaluation import GREATER_IS_BETTER, probability_scores
+from shared import axes_grid
+
+#: The flagship as it is; the other variants lack something.
+WHOLE = "nothing"
+
+#: What members have in common that can be taken away at once.
+GROUPS = {
+    "scales per feature": [name for name in MEMBERS if name.endswith("-ard")],
+    "one scale for all": ["laplacian", "l2-laplacian", "rbf"],
+    "trees": ["forest", "extra-trees", "boosting"],
+}
+
+
+def compute(data, seed, *, task):
+    """Test losses of the flagship and of what is left without one part of it.
+
+    The members are fitted once; for each subset of them the blend is found again.
+    Returns a DataFrame with the columns without, metric and value.
+    """
+    flagship, losses = TASKS[task]
+    learned = flagship(random_state=seed).learn(data.X_train, data.y_train)
+    X = learned.reader.transform(data.X_test)
+    return pd.DataFrame(
+        [
+            {"without": without, "metric": metric, "value": value}
+            for without, ensemble in variants(learned)
+            for metric, value in losses(ensemble, X, data.y_test).items()
+        ]
+    )
+
+
+def variants(learned):
+    """The name of each part, and what predicts without it."""
+    members = {member.name: member for member in learned.members}
+    everyone = list(members.values())
+    blend = learned.weigh(everyone)
+    whole = learned.ensemble(everyone, blend)
+    best = max(zip(blend.scores, members, strict=True))[1]
+    taken = {name: [name] for name in members} | GROUPS
+    taken["blending"] = [name for name in members if name != best]
+    yield WHOLE, whole
+    for without, names in taken.items():
+        left = [member for name, member in members.items() if name not in names]
+        if left and len(left) < len(members):
+            yield without, learned.ensemble(left, learned.weigh(left))
+    by_folds = learned.weigh(everyone, by="predicted")
+    yield "closed-form weights", learned.ensemble(everyone, by_folds)
+    folds_alone = [_with_fits(member, whole=None) for member in everyone]
+    yield "refit on all rows", learned.ensemble(folds_alone, by_folds)
+    one_fold = [_with_fits(m, models=m.fits.models[:1]) for m in everyone]
+    yield "mean over folds", learned.ensemble(one_fold, blend)
+    yield "targets of equal rows", replace(whole, equal_rows=EqualRows())
+
+
+def _with_fits(member, **changes):
+    return replace(member, fits=replace(member.fits, **changes))
+
+
+def _class_losses(ensemble, X, y):
+    proba, classes = ensemble.predict(X), ensemble.blend.classes
+    return {
+        "accuracy": accuracy_score(y, classes[proba.argmax(axis=1)]),
+        "log_loss": probability_scores(y, proba, classes)["log_loss"],
+    }
+
+
+def _regression_losses(ensemble, X, y):
+    predicted = ensemble.predict(X)[:, 0] * ensemble.blend.unit
+    return {"rmse": root_mean_squared_error(y, predicted) / np.std(y)}
+
+
+TASKS = {
+    "classification": (AdaptiveKernelClassifier, _class_losses),
+    "regression": (AdaptiveKernelRegressor, _regression_losses),
+}
+
+
+def table(frame):
+    """How much worse the rest is, over the data sets where the part can be taken away.
+
+    One row for each metric and part: ``whole`` and ``rest``, the means (geometric for
+    errors over the spread of the target, ``rmse``) of the flagship and of what is left;
+    on how many sets the rest is ``better`` or ``worse``; and the two-sided ``p_value``
+    of Wilcoxon's signed-rank test, NaN where no set differs.
+    """
+    rows = []
+    for metric, part in frame.groupby("metric"):
+        values = part.pivot(index="dataset", columns="without", values="value")
+        for without in part["without"].unique():
+            if without != WHOLE:
+                pairs = values[[WHOLE, without]].dropna()
+                rows.append(
+                    {"metric": metric, "without": without} | _row(metric, pairs)
+                )
+    return pd.DataFrame(rows)
+
+
+def _row(metric, pairs):
+    values = np.log(pairs) if metric == "rmse" else pairs
+    whole, rest = values.to_numpy().T
+    gain = rest - whole if GREATER_IS_BETTER[metric] else whole - rest
+    means = np.exp(values.mean()) if metric == "rmse" else values.mean()
+    return {
+        "n_datasets": len(pairs),
+        "whole": means.iloc[0],
+        "rest": means.iloc[1],
+        "better": int((gain > 0).sum()),
+        "worse": int((gain < 0).sum()),
+        "p_value": wilcoxon(gain).pvalue if gain.any() else np.nan,
+    }
+
+
+def plot(frame):
+    """The loss of the rest less that of the whole, a dot for each part and a panel for
+    each metric.
+    """
+    rows = table(frame)
+    metrics = list(rows["metric"].unique())
+    figure, axes = axes_grid(1, len(metrics), width=5.5, height=5.0)
+    for ax, metric in zip(np.atleast_1d(axes), metrics, strict=True):
+        part = rows[rows["metric"] == metric]
+        sign = -1 if GREATER_IS_BETTER[metric] else 1
+        worse = (sign * (part["rest"] - part["whole"])).to_numpy()
+        places, clear = np.arange(len(part)), part["p_value"].to_numpy() < 0.05
+        ax.axvline(0, color="0.7")
+        ax.scatter(worse[clear], places[clear], color="C3", label="p < 0.05")
+        ax.scatter(worse[~clear], places[~clear], color="0.5", label="else")
+        ax.set_yticks(places, part["without"])
+        ax.invert_yaxis()
+        ax.set_title(f"{metric}: worse without, by")
+    np.atleast_1d(axes)[0].legend(fontsize=8)
+    return figure

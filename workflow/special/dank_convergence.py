@@ -1,0 +1,90 @@
+"""Figure 4 of Liu et al. (JMLR 2020): how fast each method reaches the optimum."""
+
+import numpy as np
+import pandas as pd
+from sklearn.svm import SVC
+
+from adakern.dank import DANKClassifier
+from shared import axes_grid, fit_quietly, tuned
+
+METHODS = ("newton", "accelerated", "nesterov", "projected-gradient")
+
+
+def compute(data, seed, *, methods=METHODS, max_iter=2000, tau=0.01, tol=1e-6):
+    """Objective, gap and step length of each method, by iteration.
+
+    Parameters
+    ----------
+    data : adakern_bench.records.prepare.Prepared
+    seed : int
+        Unused: nothing here is random.
+    methods : sequence of str
+        Values of ``DANKClassifier.method``.
+    max_iter : int, default=2000
+    tau, tol : float
+
+    Returns
+    -------
+    pandas.DataFrame
+        Columns: method, iteration, seconds (since the start), objective, gap (relative
+        to the objective), step.
+    """
+    X, y = data.X_train, data.y_train
+    svm = tuned(SVC(), X, y)
+    frames = []
+    for method in methods:
+        model = DANKClassifier(
+            C=svm.C, gamma=svm.gamma, method=method, max_iter=max_iter, tau=tau, tol=tol
+        )
+        frame = pd.DataFrame(fit_quietly(model, X, y).history_)
+        frame["seconds"] = frame["seconds"].cumsum()
+        frame["gap"] /= frame["objective"].abs()
+        frame.insert(0, "method", method)
+        frame.insert(1, "iteration", np.arange(len(frame)))
+        frames.append(frame)
+    return pd.concat(frames, ignore_index=True)
+
+
+def plot(frame):
+    """Distance to the best objective, relative gap and step length by iteration."""
+    figure, axes = axes_grid(1, 3, width=4.2)
+    best = frame.groupby("dataset")["objective"].transform("max")
+    frame = frame.assign(distance=(best - frame["objective"]) / best.abs())
+    titles = {
+        "distance": "Below the best objective, relative",
+        "gap": "Duality gap / objective",
+        "step": "Length of the step",
+    }
+    for ax, (quantity, title) in zip(axes, titles.items(), strict=True):
+        for method, curve in frame.groupby("method", sort=False):
+            positive = curve[curve[quantity] > 0]
+            x = positive["iteration"] + 1
+            ax.loglog(x, positive[quantity], ".-", ms=3, label=method)
+        ax.set(title=title, xlabel="iteration")
+    axes[0].legend(fontsize=8)
+    figure.suptitle(", ".join(frame["dataset"].unique()))
+    return figure
+
+
+def table(frame, *, near=1e-4):
+    """What each method reached, and when it was within `near` of the best objective."""
+    rows = []
+    for dataset, part in frame.groupby("dataset", sort=False):
+        best = part["objective"].max()
+        for method, curve in part.groupby("method", sort=False):
+            close = curve[best - curve["objective"] <= near * abs(best)]
+            first = close.iloc[0] if len(close) else {}
+            rows.append(
+                {
+                    "dataset": dataset,
+                    "method": method,
+                    "iterations": len(curve),
+                    "seconds": curve["seconds"].iloc[-1],
+                    "objective": curve["objective"].iloc[-1],
+                    "relative_gap": curve["gap"].iloc[-1],
+                    "iterations_to_near": first.get("iteration"),
+                    "seconds_to_near": first.get("seconds"),
+                    "near": near,
+                }
+            )
+    return pd.DataFrame(rows)

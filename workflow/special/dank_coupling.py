@@ -1,0 +1,49 @@
+"""How much of the kernel a partition cuts: Q(pi) against the number of clusters."""
+
+import numpy as np
+import pandas as pd
+
+from adakern.dank.partition import partition
+from adakern.dank.theory import coupling
+from shared import axes_grid
+
+
+def compute(data, seed, *, clusters, gamma):
+    """Q(pi) of k-means clusters, as a share of the sum of all |K_ij|.
+
+    Parameters
+    ----------
+    data : adakern_bench.records.prepare.Prepared
+    seed : int
+        Of the clusters.
+    clusters : sequence of int
+    gamma : float
+        Of the Gaussian kernel.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Columns: clusters, coupling.
+    """
+    X, kernel = data.X_train, {"kernel": "rbf", "gamma": gamma}
+    of_all_rows = coupling(X, np.arange(len(X)), kernel, random_state=seed)
+    cut = [
+        coupling(X, partition(X, v, seed).labels, kernel, random_state=seed)
+        for v in clusters
+    ]
+    return pd.DataFrame({"clusters": clusters, "coupling": np.array(cut) / of_all_rows})
+
+
+def plot(frame):
+    """One line for each data set."""
+    figure, axis = axes_grid(1, 1)
+    for dataset, part in frame.groupby("dataset", sort=False):
+        axis.semilogx(part["clusters"], part["coupling"], "o-", label=dataset)
+    axis.set(xlabel="clusters", ylabel="Q(π), share of all pairs")
+    axis.legend(fontsize=8)
+    return figure
+
+
+def table(frame):
+    """As measured."""
+    return frame[["dataset", "clusters", "coupling"]]

@@ -1,0 +1,78 @@
+"""Figure 2 of Liu et al. (AAAI 2018): what the pairwise layer does to the boundary."""
+
+import numpy as np
+import pandas as pd
+from sklearn.model_selection import GridSearchCV
+from sklearn.svm import SVC
+
+from adakern.knpl import KNPLClassifier
+from plane import (
+    accuracies,
+    decision_values,
+    draw_boundaries,
+    draw_matrix,
+    matrix_entries,
+)
+from shared import axes_grid, fit_quietly, tuned
+
+STYLES = {"svm": "--", "knpl": "-"}
+
+
+def compute(data, seed, *, multiples=(0.1, 1.0, 10.0, 100.0, 1000.0), n_grid=80):
+    """Decision values of the tuned SVM and of KNPL over the plane, and the layer G.
+
+    Parameters
+    ----------
+    data : adakern_bench.records.prepare.Prepared
+        Two features, two classes.
+    seed : int
+        Unused: nothing here is random.
+    multiples : sequence of float
+        Values of reg, in units of C^2, of which cross-validation takes one.
+    n_grid : int, default=80
+
+    Returns
+    -------
+    pandas.DataFrame
+        Columns: kind ("train", "test", "grid" or "layer"), x, y, label, svm, knpl. For
+        "layer", x and y are training rows sorted by class and knpl is the entry of G.
+    """
+    X, y = data.X_train, data.y_train
+    svm = tuned(SVC(), X, y)
+    grid = {"reg": [multiple * svm.C**2 for multiple in multiples]}
+    search = GridSearchCV(KNPLClassifier(C=svm.C, gamma=svm.gamma), grid, cv=5)
+    knpl = fit_quietly(search, X, y).best_estimator_
+    return pd.concat(
+        [
+            decision_values({"svm": svm, "knpl": knpl}, data, n_grid),
+            matrix_entries(knpl.pairwise_layer_, y, kind="layer", model="knpl"),
+        ],
+        ignore_index=True,
+    )
+
+
+def plot(frame):
+    """Both boundaries over the training rows, and the entries of G."""
+    groups = frame.groupby("dataset", sort=False)
+    figure, axes = axes_grid(len(groups), 2)
+    for (plane, heat), (dataset, part) in zip(np.atleast_2d(axes), groups, strict=True):
+        draw_boundaries(plane, part, STYLES)
+        shares = accuracies(part, STYLES)
+        plane.set_title(
+            f"{dataset}: test accuracy {shares['test_svm']:.1%} (-- SVM), "
+            f"{shares['test_knpl']:.1%} (— KNPL)",
+            fontsize=9,
+        )
+        draw_matrix(figure, heat, part, kind="layer", model="knpl")
+        heat.set_title("Pairwise layer G, training rows by class")
+    return figure
+
+
+def table(frame):
+    """Accuracies of both machines."""
+    return pd.DataFrame(
+        [
+            {"dataset": dataset} | accuracies(part, STYLES)
+            for dataset, part in frame.groupby("dataset", sort=False)
+        ]
+    )
