@@ -112,12 +112,7 @@ def _run(arguments, root):
     from adakern_bench.cli.run import run
 
     os.chdir(root)
-    return run(
-        _overrides(arguments),
-        arguments.cores,
-        dry_run=arguments.dry_run,
-        conf=root / "conf",
-    )
+    return run(_overrides(arguments), arguments.cores, dry_run=arguments.dry_run)
 
 
 def _show(arguments, root):
@@ -166,12 +161,8 @@ def _compare(arguments, root):
         again=arguments.again,
     )
     os.chdir(root)
-    return run(
-        [*overrides, *arguments.overrides],
-        arguments.cores,
-        dry_run=arguments.dry_run,
-        conf=root / "conf",
-    )
+    overrides += arguments.overrides
+    return run(overrides, arguments.cores, dry_run=arguments.dry_run)
 
 
 def _pass_on(command, argv):
