@@ -1,9 +1,15 @@
 """Snakemake's events as one live line: ``snakemake --logger adakern ...``."""
 
+import re
 from logging import WARNING
 
 from snakemake_interface_logger_plugins.base import LogHandlerBase
 from snakemake_interface_logger_plugins.common import LogEvent
+
+#: Where in a file an error arose, beside its message.
+WHERE = re.compile(
+    r"^(WorkflowError in file|  File |RuleException|Called|Command ).*\n?"
+)
 
 
 class LogHandler(LogHandlerBase):
@@ -30,11 +36,11 @@ class LogHandler(LogHandlerBase):
             self.line.finish(record.job_id)
         elif event == LogEvent.JOB_ERROR:
             self.job_failed = True
-            self.line.say(f"Failed: {record.rule_msg}\n  Its log: {record.log[0]}")
+            self.line.fail(record.jobid, record.log)
         elif record.levelno >= WARNING and not self.job_failed:
-            self.line.say(
-                record.getMessage()
-            )  # after a failed job it only says so again
+            lines = record.getMessage().splitlines()
+            if told := "\n".join(line for line in lines if not WHERE.match(line)):
+                self.line.say(told)
 
     def close(self):
         """Snakemake is done."""

@@ -87,14 +87,14 @@ class Line:
 
     def begin(self, job, label, output):
         """A job starts that says what it does and writes these files."""
-        self.started[job] = time.monotonic(), output or []
         self.label = label or ""
+        self.started[job] = time.monotonic(), self.label, output or []
         self.show()
 
     def finish(self, job):
         """A job is done; the records it wrote tell who is ahead."""
         now = time.monotonic()
-        started, output = self.started.pop(job, (now, []))
+        started, _, output = self.started.pop(job, (now, "", []))
         for path in output:
             if "/records/" in path and path.endswith(".json"):
                 self._read(Path(path))
@@ -102,6 +102,13 @@ class Line:
         if share := self.work.share:
             self.end_at = now + (now - self.start) * (1 - share) / share
         self.show()
+
+    def fail(self, job, logs):
+        """A job failed; most have said why."""
+        _, label, _ = self.started.pop(job, (0, f"job {job}", []))
+        self.say(
+            "\n".join([f"Failed: {label}", *(f"  Its log: {log}" for log in logs)])
+        )
 
     def _read(self, path):
         for record in json.loads(path.read_text()) if path.exists() else []:
