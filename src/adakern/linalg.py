@@ -575,7 +575,7 @@ def leave_one_out(K, Y, ridge, weights=None):
 
 
 def leave_one_out_low_rank(V, Y, ridges, weights=None):
-    """:func:`leave_one_out` for ``K = V V'``, and the coefficients of the columns of V.
+    """:func:`leave_one_out` for ``K = V V'``, with the coefficients of V's columns.
 
     In O(n m^2) for V of shape (n, m): linear regression, or the Nyström form, for which
     V is the kernel with the centres times an inverse square root of theirs.
@@ -584,36 +584,39 @@ def leave_one_out_low_rank(V, Y, ridges, weights=None):
     ----------
     V : ndarray of shape (n, m)
     Y : ndarray of shape (n, k)
-    ridges : ndarray of shape (r,)
+    ridges : iterable of float
         Positive.
     weights : ndarray of shape (n,), default=None
 
-    Returns
-    -------
-    left_out : ndarray of shape (r, n, k)
-    coef : ndarray of shape (r, m, k)
-        Of the fits to all rows.
+    Yields
+    ------
+    left_out : ndarray of shape (n, k)
+        Predictions without the row that is predicted, for each ridge in turn.
+    coef : ndarray of shape (m, k)
+        Of the fit to all rows.
 
     Examples
     --------
     >>> import numpy as np
     >>> from adakern.linalg import leave_one_out_low_rank
     >>> V, Y = np.ones((2, 1)), np.array([[1.0], [3.0]])
-    >>> leave_one_out_low_rank(V, Y, np.array([1.0]))[0]
-    array([[[1.5],
-            [0.5]]])
+    >>> [left_out for left_out, _ in leave_one_out_low_rank(V, Y, [1.0])]
+    [array([[1.5],
+           [0.5]])]
     """
     root = np.ones((len(V), 1)) if weights is None else np.sqrt(weights)[:, None]
     U, s, Wt = np.linalg.svd(root * V, full_matrices=False)
-    target = root * Y
-    rotated, shrink = U.T @ target, s[:, None] ** 2 / (s[:, None] ** 2 + ridges)
-    left_out, coef = [], []
-    for kept, ridge, free in zip(shrink.T, ridges, (1 - U**2 @ shrink).T, strict=True):
-        fitted = U @ (kept[:, None] * rotated)
-        # ridge R = I - U diag(kept) U', so that the ridge cancels in the quotient.
-        left_out.append(Y - left_out_residuals(target - fitted, free) / root)
-        coef.append(Wt.T @ ((s / (s**2 + ridge))[:, None] * rotated))
-    return np.stack(left_out), np.stack(coef)
+    target, leverages = root * Y, U**2
+    rotated = U.T @ target
+    for ridge in ridges:
+        shrink = s**2 / (s**2 + ridge)
+        # ridge R = I - U diag(shrink) U', so that the ridge cancels in the quotient.
+        dual, diagonal = (
+            target - U @ (shrink[:, None] * rotated),
+            1 - leverages @ shrink,
+        )
+        coef = Wt.T @ ((s / (s**2 + ridge))[:, None] * rotated)
+        yield Y - left_out_residuals(dual, diagonal) / root, coef
 
 
 def invert_definite(A):

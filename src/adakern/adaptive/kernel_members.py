@@ -146,7 +146,9 @@ class KernelRidgeMember(BaseMember):
         Z = X * self.scales_
         self.support_ = Z[np.sort(rng.permutation(len(Z))[: self.max_support])]
         sums = [
-            self._normal_equations(Z[fold_of == k], Y[fold_of == k], weights[fold_of == k])
+            self._normal_equations(
+                Z[fold_of == k], Y[fold_of == k], weights[fold_of == k]
+            )
             for k in range(fold.max() + 1)
         ]
         normal = self.alpha_ * self._gram(self.support_) + sum(A for A, _ in sums)
@@ -248,7 +250,9 @@ class MarginMember(BaseMember):
             for C in MARGIN_COSTS:
                 scores = np.zeros(table.Y.shape)
                 for k in range(table.n_folds):
-                    train, rest = map(np.flatnonzero, (table.fold != k, table.fold == k))
+                    train, rest = map(
+                        np.flatnonzero, (table.fold != k, table.fold == k)
+                    )
                     model = _fit_svc(
                         K[np.ix_(train, train)], codes[train], table.weights[train], C
                     )
