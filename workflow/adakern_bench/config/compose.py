@@ -161,7 +161,8 @@ def _read_only_here(repository):
         try:
             return load(config_path)
         except GrammarParseError as error:
-            raise ConfigError(f"{config_path}.yaml: {error}. {ESCAPE}") from None
+            what = str(error).partition("\n")[0] + _where(str(error))
+            raise ConfigError(f"{config_path}.yaml: {what}. {ESCAPE}") from None
 
     repository.load_config = load_inside
 
