@@ -16,7 +16,11 @@ from adakern.dank import (
 from adakern.dank.objective import (
     StoredHessian,
     ThresholdedHessian,
+    best_factor,
+    duality_gap,
     make_objective,
+    saddle_gradient,
+    saddle_value,
 )
 from adakern.kernels import gram_matrix
 from adakern.svm.dual import classification_dual, regression_dual

@@ -1,9 +1,8 @@
 """Solvers of the bandwidths: each a generator of iterates, (theta, loss) at a time.
 
 All have one signature, so that the estimator's loop (early stopping, history, limits)
-is written once: ``solver(loss, theta, rng=, tol=, learning_rate=, batch_size=,
-max_grad_norm=, horizon=)``; each takes what concerns it. One that ends by itself has
-converged.
+is written once: ``solver(loss, theta, rng=, learning_rate=, batch_size=, horizon=)``;
+each takes what concerns it. One that ends by itself has converged.
 """
 
 import math
@@ -11,20 +10,26 @@ from collections import deque
 from itertools import repeat
 from typing import NamedTuple
 
-__all__ = ["SCHEDULES", "SOLVERS", "Schedule", "adam", "annealed", "lbfgs", "sgd"]
+__all__ = ["SCHEDULES", "SOLVERS", "Schedule", "adam", "annealed", "lbfgs"]
+
+#: "lbfgs" ends when ten iterations lower the loss by less than this part of it.
+TOL = 1e-3
+
+#: Norm at which the gradients of batches are clipped, the authors'.
+LONGEST = 10.0
 
 
-def lbfgs(loss, theta, *, tol, memory=10, **_):
+def lbfgs(loss, theta, *, memory=10, **_):
     """Limited-memory quasi-Newton on all rows, with a backtracking line search.
 
     The loss already has the coefficients eliminated, so every step moves bandwidths and
     coefficients together. Ends where no step along the gradient lowers the loss, or ten
-    steps lower it by less than ``tol`` relative to it.
+    steps lower it by less than TOL relative to it.
     """
     xp = loss.xp
     value, gradient = loss.value_and_gradient(theta)
     pairs, values = deque(maxlen=memory), deque([value], maxlen=11)
-    while len(values) < 11 or values[0] - value > tol * values[0]:
+    while len(values) < 11 or values[0] - value > TOL * values[0]:
         direction = -_inverse_hessian_product(gradient, pairs, xp)
         slope = float(xp.sum(direction * gradient))
         if slope >= 0 and pairs:  # lost to rounding: restart with the gradient
@@ -73,9 +78,7 @@ def _inverse_hessian_product(vector, pairs, xp):
     return vector
 
 
-def annealed(
-    loss, theta, *, rng, learning_rate, batch_size, max_grad_norm, horizon, **_
-):
+def annealed(loss, theta, *, rng, learning_rate, batch_size, horizon):
     """Adam on large batches, its step falling to zero over ``horizon`` iterations.
 
     The noise of the batches finds bandwidths that generalise better than those of a
@@ -88,22 +91,22 @@ def annealed(
     else:
         phases = (math.pi * k / horizon for k in range(horizon))
         rates = (learning_rate * (1 + math.cos(phase)) / 2 for phase in phases)
-    yield from _adam(loss, theta, rates, rng, batch_size, max_grad_norm)
+    yield from _adam(loss, theta, rates, rng, batch_size)
 
 
-def adam(loss, theta, *, rng, learning_rate, batch_size, max_grad_norm, **_):
+def adam(loss, theta, *, rng, learning_rate, batch_size, **_):
     """Adam with a constant step, as the authors of the paper run it."""
     rates = repeat(learning_rate)
-    yield from _adam(loss, theta, rates, rng, batch_size, max_grad_norm)
+    yield from _adam(loss, theta, rates, rng, batch_size)
 
 
-def _adam(loss, theta, rates, rng, batch_size, max_grad_norm):
+def _adam(loss, theta, rates, rng, batch_size):
     """Adam on batches drawn with replacement, the gradient's norm clipped."""
     xp = loss.xp
     mean, square = xp.zeros_like(theta), xp.zeros_like(theta)
     decay_mean, decay_square = 0.9, 0.999
     for count, rate in enumerate(rates, start=1):
-        value, gradient = _batch_gradient(loss, theta, rng, batch_size, max_grad_norm)
+        value, gradient = _batch_gradient(loss, theta, rng, batch_size)
         mean = decay_mean * mean + (1 - decay_mean) * gradient
         square = decay_square * square + (1 - decay_square) * gradient * gradient
         root = xp.sqrt(square / (1 - decay_square**count))
@@ -111,15 +114,7 @@ def _adam(loss, theta, rates, rng, batch_size, max_grad_norm):
         yield theta, value
 
 
-def sgd(loss, theta, *, rng, learning_rate, batch_size, max_grad_norm, **_):
-    """Stochastic gradient descent, LAB RBF, Algorithm 1, with clipped gradients."""
-    while True:
-        value, gradient = _batch_gradient(loss, theta, rng, batch_size, max_grad_norm)
-        theta = theta - learning_rate * gradient
-        yield theta, value
-
-
-def _batch_gradient(loss, theta, rng, batch_size, max_grad_norm):
+def _batch_gradient(loss, theta, rng, batch_size):
     xp = loss.xp
     rows = rng.integers(0, loss.n_rows, min(batch_size, loss.n_rows))
     rows = xp.asarray(rows, device=getattr(theta, "device", None))
@@ -127,20 +122,20 @@ def _batch_gradient(loss, theta, rng, batch_size, max_grad_norm):
     norm = float(_norm(gradient, xp))
     if not norm < float("inf"):  # K_ss singular for these bandwidths: let them be
         return value, xp.zeros_like(gradient)
-    return value, gradient * min(1.0, max_grad_norm / max(norm, 1e-300))
+    return value, gradient * min(1.0, LONGEST / max(norm, 1e-300))
 
 
 def _norm(array, xp):
     return xp.sqrt(xp.sum(array * array))
 
 
-SOLVERS = {"annealed": annealed, "lbfgs": lbfgs, "adam": adam, "sgd": sgd}
+SOLVERS = {"annealed": annealed, "lbfgs": lbfgs, "adam": adam}
 
 
 class Schedule(NamedTuple):
     """What a solver runs with unless told otherwise."""
 
-    #: For the bandwidths that all support data share at first.
+    #: For the bandwidths that all support points share at first.
     shared_iter: int
     growth_iter: int
     max_iter: int
@@ -148,16 +143,14 @@ class Schedule(NamedTuple):
     look_every: int
     batch_size: int | None = None
     learning_rate: float | None = None
-    #: Whether the learning rate counts in the unit bandwidth of the data.
-    relative_step: bool = False
-    #: Then the learning rate from a trained start on, in the unit of that start.
+    #: The learning rate from a trained start on, in the unit of that start; with it
+    #: ``learning_rate`` counts in the unit bandwidth of the data.
     local_rate: float | None = None
 
 
 #: Those of "adam" are the authors'.
 SCHEDULES = {
-    "annealed": Schedule(300, 30, 300, 30, 512, 0.06, True, 0.03),
+    "annealed": Schedule(300, 30, 300, 30, 512, 0.06, 0.03),
     "adam": Schedule(1000, 500, 5000, 50, 128, 0.01),
-    "sgd": Schedule(1000, 500, 5000, 50, 128, 0.01),
     "lbfgs": Schedule(100, 30, 600, 10),
 }
