@@ -100,10 +100,6 @@ class KernelSearchCV(GridSearchCV):
         y : array-like of shape (n,)
         **params
             As of ``GridSearchCV.fit``; with any of them no Gram matrix is shared.
-
-        Returns
-        -------
-        self
         """
         candidates = list(ParameterGrid(self.param_grid))
         self.shared_ = not params and self._can_share(X, candidates)

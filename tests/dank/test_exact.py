@@ -6,13 +6,7 @@ from numpy.testing import assert_allclose
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.svm import SVC, SVR
 
-from adakern.dank import (
-    DANKClassifier,
-    DANKRegressor,
-    newton,
-    quartic,
-    warm_start,
-)
+from adakern.dank import DANKClassifier, DANKRegressor, newton, quartic, warm_start
 from adakern.dank.objective import (
     StoredHessian,
     ThresholdedHessian,

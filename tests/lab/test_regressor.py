@@ -233,7 +233,7 @@ class TestHardData:
         X, y = data[0][:n], data[1][:n]
         model = quick().fit(X, y)
         assert len(model.support_) == min(n, 30)
-        # Theorem 3: the errors on the support points are alpha times their coefficients.
+        # Theorem 3: on support points the errors are alpha times their coefficients.
         errors = (y - model.predict(X))[model.support_]
         assert_allclose(errors, 1e-3 * model.dual_coef_, atol=1e-6)
         assert n == 1 or model.score(X, y) > 0.9

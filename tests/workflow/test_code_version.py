@@ -14,7 +14,7 @@ from adakern_bench.runtime import code_version as module
 PACKAGE = Path(adakern.__file__).parent
 KNPL = "adakern.KNPLClassifier"
 NYSTROM = "adakern.nystrom.NystromKernelSelector"
-UNIFORM = "adakern.baselines.uniform_mkl.UniformMKLClassifier"
+UNIFORM = "adakern.baselines.mkl.UniformMKLClassifier"
 NETWORK = "adakern.baselines.ResNetRegressor"
 SVC = "sklearn.svm.SVC"
 SOLVE = "adakern_bench.stages.solve.run"
@@ -74,8 +74,8 @@ def edit(path):
         ("knpl/solver.py", {KNPL}),
         ("kernels.py", {KNPL, NYSTROM, UNIFORM, SEARCH}),  # it shares Gram matrices
         ("baselines/kernel_svm.py", set()),
-        ("baselines/easymkl.py", set()),
-        ("baselines/uniform_mkl.py", {UNIFORM}),
+        ("baselines/logdet.py", set()),
+        ("baselines/mkl.py", {UNIFORM}),
         ("bench/config/validate.py", set()),
         ("bench/report/page.py", set()),
         ("bench/stages/prepare.py", {SOLVE, SEARCH}),

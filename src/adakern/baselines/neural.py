@@ -48,12 +48,6 @@ class ResNetRegressor(RegressorMixin, Estimator):
         Weights and offsets of the layers.
     n_iter_ : int
         Epochs.
-    n_features_in_ : int
-
-    Raises
-    ------
-    ImportError
-        In ``fit``, if PyTorch is not installed.
 
     References
     ----------
@@ -102,10 +96,6 @@ class ResNetRegressor(RegressorMixin, Estimator):
         ----------
         X : array-like of shape (n, d)
         y : array-like of shape (n,)
-
-        Returns
-        -------
-        self
         """
         self._validate_params()
         torch = require("torch", type(self).__name__)

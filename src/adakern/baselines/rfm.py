@@ -141,15 +141,6 @@ class RFMRegressor(RegressorMixin, _FeatureMachine):
     ----------
     model_ : xrfm.RFM
     n_iter_ : int
-    n_features_in_ : int
-
-    Raises
-    ------
-    ImportError
-        In ``fit``, if xrfm is not installed.
-
-    MemoryError
-        In ``fit``, where the kernel matrix of the training rows does not fit.
 
     Warns
     -----
@@ -170,10 +161,6 @@ class RFMRegressor(RegressorMixin, _FeatureMachine):
         ----------
         X : array-like of shape (n, d)
         y : array-like of shape (n,)
-
-        Returns
-        -------
-        self
         """
         self._validate_params()
         X, y = validate_data(self, X, y, dtype=np.float64, y_numeric=True)
@@ -212,15 +199,6 @@ class RFMClassifier(ClassifierMixin, _FeatureMachine):
     classes_ : ndarray of shape (n_classes,)
     model_ : xrfm.RFM
     n_iter_ : int
-    n_features_in_ : int
-
-    Raises
-    ------
-    ImportError
-        In ``fit``, if xrfm is not installed.
-
-    MemoryError
-        In ``fit``, where the kernel matrix of the training rows does not fit.
 
     Warns
     -----
@@ -241,10 +219,6 @@ class RFMClassifier(ClassifierMixin, _FeatureMachine):
         X : array-like of shape (n, d)
         y : array-like of shape (n,)
             Classes, two or more.
-
-        Returns
-        -------
-        self
         """
         self._validate_params()
         X, y = validate_data(self, X, y, dtype=np.float64)

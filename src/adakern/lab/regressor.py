@@ -125,7 +125,6 @@ class LABRBFRegressor(RegressorMixin, Estimator):
         part) and "time" (seconds since the start of fit).
     record_ : dict
         Profile, locality and ridge, for the experiment's records.
-    n_features_in_ : int
 
     Raises
     ------
@@ -227,10 +226,6 @@ class LABRBFRegressor(RegressorMixin, Estimator):
         ----------
         X : array-like of shape (n, d)
         y : array-like of shape (n,)
-
-        Returns
-        -------
-        self
         """
         self._validate_params()
         X, y = validate_arrays(self, X, y, y_numeric=True)
@@ -333,7 +328,7 @@ class LABRBFRegressor(RegressorMixin, Estimator):
             warn_user(
                 f"LABRBFRegressor predicts the {len(target)} rows held out no better "
                 f"than their mean (R2 = {self.validation_score_:.3g}): there may be "
-                "nothing to learn; else try another profile, or more rows",
+                "nothing to learn; else try another profile, or more rows"
             )
 
     def _finish(self, data, chosen):
