@@ -68,7 +68,7 @@ class KernelSearchCV(GridSearchCV):
     ----------
     estimator : estimator
     param_grid : dict or list of dict
-    **kwargs
+    scoring, n_jobs, refit, cv, verbose, pre_dispatch, error_score, return_train_score
         As of ``GridSearchCV``; ``n_jobs`` counts threads.
 
     Attributes

@@ -135,8 +135,7 @@ class RandomFeatureAlignment(ClassifierMixin, Estimator):
 
         Parameters
         ----------
-        X : array of shape (n, d)
-            Rows; kernel values against the training rows for a precomputed kernel.
+        X : array-like of shape (n, d)
         """
         check_is_fitted(self, "linear_")
         X = validate_data(self, X, reset=False, dtype=np.float64)
@@ -151,8 +150,7 @@ class RandomFeatureAlignment(ClassifierMixin, Estimator):
 
         Parameters
         ----------
-        X : array of shape (n, d)
-            Rows; kernel values against the training rows for a precomputed kernel.
+        X : array-like of shape (n, d)
         """
         decisions = self.decision_function(X)
         if decisions.ndim == 1:

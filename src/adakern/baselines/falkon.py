@@ -25,15 +25,11 @@ class KernelExpansionMixin(KernelMixin):
     """Prediction from ``support_vectors_``, ``dual_coef_`` and ``intercept_``."""
 
     def predict(self, X):
-        """Predict, in blocks of rows.
+        """Predicted targets, in blocks of rows, shape (n,).
 
         Parameters
         ----------
         X : array-like of shape (n, d)
-
-        Returns
-        -------
-        ndarray of shape (n,)
         """
         check_is_fitted(self)
         X = validate_data(self, X, reset=False, dtype=np.float64)

@@ -67,8 +67,7 @@ class KernelBank:
 
         Parameters
         ----------
-        X : array of shape (n, d)
-            Rows; kernel values against the training rows for a precomputed kernel.
+        X : array-like of shape (n, d)
         Y : array of shape (m, d), default=None
             The other rows; X itself when None.
         """
@@ -87,8 +86,7 @@ class KernelBank:
 
         Parameters
         ----------
-        X : array of shape (n, d)
-            Rows; kernel values against the training rows for a precomputed kernel.
+        X : array-like of shape (n, d)
         Y : array of shape (m, d), default=None
             The other rows; X itself when None.
         """
@@ -122,8 +120,7 @@ class KernelBank:
 
         Parameters
         ----------
-        X : array of shape (n, d)
-            Rows; kernel values against the training rows for a precomputed kernel.
+        X : array-like of shape (n, d)
         Y : array of shape (m, d), default=None
             The other rows; X itself when None.
         weights : ndarray
@@ -235,8 +232,7 @@ class BankRegressor(BankMixin, RegressorMixin, Estimator, ABC):
 
         Parameters
         ----------
-        X : array of shape (n, d)
-            Rows; kernel values against the training rows for a precomputed kernel.
+        X : array-like of shape (n, d)
         """
         check_is_fitted(self, "model_")
         X = validate_data(self, X, reset=False, dtype=np.float64)

@@ -52,10 +52,6 @@ class _KernelModel(KernelMixin, Estimator):
         Parameters
         ----------
         X : array-like of shape (m, d), or (m, n) if precomputed
-
-        Returns
-        -------
-        ndarray of shape (m,)
         """
         K = self._against_training(X)
         answer = predict_from_gram(self.model_, K)
@@ -114,10 +110,6 @@ class KernelSVC(ClassifierMixin, _KernelModel):
         Parameters
         ----------
         X : array-like of shape (m, d), or (m, n) if precomputed
-
-        Returns
-        -------
-        ndarray of shape (m,) or (m, n_classes)
         """
         K = self._against_training(X)
         return finite_answer(self, self.model_.decision_function(K))

@@ -119,15 +119,11 @@ class ResNetRegressor(RegressorMixin, Estimator):
         return self
 
     def predict(self, X):
-        """Predict.
+        """Predicted targets, shape (n,).
 
         Parameters
         ----------
         X : array-like of shape (n, d)
-
-        Returns
-        -------
-        ndarray of shape (n,)
         """
         check_is_fitted(self)
         X = validate_data(self, X, reset=False, dtype=np.float64)

@@ -168,15 +168,11 @@ class RFMRegressor(RegressorMixin, _FeatureMachine):
         return self._learn(X, (y[:, None] - self._y_mean) / self._y_scale)
 
     def predict(self, X):
-        """Predict.
+        """Predicted targets, shape (n,).
 
         Parameters
         ----------
         X : array-like of shape (n, d)
-
-        Returns
-        -------
-        ndarray of shape (n,)
         """
         values = self._values(X)
         return finite_answer(self, values[:, 0] * self._y_scale + self._y_mean)
@@ -243,15 +239,11 @@ class RFMClassifier(ClassifierMixin, _FeatureMachine):
         return values
 
     def predict(self, X):
-        """The class of the largest answer.
+        """Classes of the largest answers, shape (n,).
 
         Parameters
         ----------
         X : array-like of shape (n, d)
-
-        Returns
-        -------
-        ndarray of shape (n,)
         """
         values = self._values(X)
         return self.classes_[values.argmax(axis=1)]

@@ -10,9 +10,9 @@ from sklearn.exceptions import ConvergenceWarning
 
 from adakern._utils.arrays import as_numpy
 from adakern._utils.warn import warn_user
+from adakern.lab.adam import SCHEDULES, adam
 from adakern.lab.kernel import local_distances, profile_values
 from adakern.lab.selection import Candidate
-from adakern.lab.solvers import SCHEDULES, SOLVERS
 from adakern.lab.training import TrainingData
 
 __all__ = ["BandwidthTraining", "distinct", "largest_errors", "spread_over_ranks"]
@@ -157,7 +157,8 @@ class BandwidthTraining:
         """One round of the solver; the bandwidths best on the rows held out."""
         loss = self.data.loss(support, np.setdiff1d(self.rows, support))
         watch = Watch(loss, *self.data.take(self.held_out), theta)
-        iterates = SOLVERS[self.solver](
+        anneal = anneal and self.solver == "annealed"
+        iterates = adam(
             loss,
             theta,
             rng=self.rng,
@@ -175,7 +176,7 @@ class BandwidthTraining:
                     break
         watch.look(theta)
         # An annealed step has fallen to zero at the limit.
-        self.converged = count < limit or watch.stale or self.solver == "annealed"
+        self.converged = watch.stale or self.solver == "annealed"
         self.last_loss = value
         return watch.best
 

@@ -15,11 +15,11 @@ from adakern._utils.blocks import row_blocks
 from adakern._utils.threads import one_blas_thread
 from adakern._utils.validation import finite_answer
 from adakern._utils.warn import warn_user
+from adakern.lab.adam import SCHEDULES
 from adakern.lab.algorithm import BandwidthTraining
 from adakern.lab.kernel import PROFILES, lab_gram_matrix
 from adakern.lab.refit import RIDGES, RidgePath
 from adakern.lab.selection import LOCALITIES, choose, judge
-from adakern.lab.solvers import SOLVERS
 from adakern.lab.training import TrainingData
 
 __all__ = ["LABRBFRegressor"]
@@ -84,13 +84,12 @@ class LABRBFRegressor(RegressorMixin, Estimator):
         The share of ``max_support`` to start with, in (0, 1].
     growth : int, default=None
         Support points added at a time; max(10, a tenth of those there are) when None.
-    solver : {"annealed", "adam", "lbfgs"}, default="annealed"
+    solver : {"annealed", "adam"}, default="annealed"
         "annealed" is Adam on large batches with a step that falls to zero in the last
-        round; "adam" has a constant step and small batches, as the authors run it;
-        "lbfgs" is a quasi-Newton method on all rows, without chance.
+        round; "adam" has a constant step and small batches, as the authors run it.
     growth_iter, max_iter : int, default=None
         Iterations before each growth and after the last one; when None (30, 300) for
-        "annealed", (30, 600) for "lbfgs", (500, 5000) for "adam".
+        "annealed", (500, 5000) for "adam".
     early_stopping : bool, default=True
         Hold rows out of the training of the bandwidths, to choose on them what the
         other parameters leave open; of fewer than 50 rows none are. When False the
@@ -174,7 +173,7 @@ class LABRBFRegressor(RegressorMixin, Estimator):
         "locality": [StrOptions({"auto", *LOCALITIES})],
         "initial_support": [Interval(Real, 0, 1, closed="right")],
         "growth": [None, Interval(Integral, 1, None, closed="left")],
-        "solver": [StrOptions(set(SOLVERS))],
+        "solver": [StrOptions(set(SCHEDULES))],
         "growth_iter": [None, Interval(Integral, 0, None, closed="left")],
         "max_iter": [None, Interval(Integral, 0, None, closed="left")],
         "early_stopping": ["boolean"],

@@ -99,11 +99,6 @@ class SelectedKernelRidgeClassifier(ClassifierMixin, Estimator):
         ----------
         X : array-like of shape (l, d)
         y : array-like of shape (l,)
-
-        Raises
-        ------
-        ValueError
-            If y has one class only, or as :meth:`NystromKernelSelector.fit`.
         """
         self._validate_params()
         X, y = validate_data(self, X, y, dtype=np.float64)

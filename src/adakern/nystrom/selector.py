@@ -214,13 +214,6 @@ class NystromKernelSelector(NystromFeaturesMixin, Estimator):
         y : array-like of shape (l,)
             Class labels or numbers.
 
-        Raises
-        ------
-        ValueError
-            If a candidate has an unknown key or a value that is not allowed, there are
-            more columns than rows, ``rank`` is above the columns, y has one class
-            only, or every candidate overflows.
-
         Warns
         -----
         UserWarning
@@ -308,11 +301,6 @@ class NystromKernelSelector(NystromFeaturesMixin, Estimator):
         ----------
         X : array-like of shape (n, d)
             Rows; kernel values (n, l) for a precomputed kernel.
-
-        Raises
-        ------
-        ValueError
-            If ``sampling`` is one of the references, which choose no columns.
         """
         check_is_fitted(self, "best_params_")
         if self.columns_ is None:

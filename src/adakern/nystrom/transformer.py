@@ -176,12 +176,6 @@ class CriterionNystroem(NystromFeaturesMixin, KernelMixin, Estimator):
             Training rows; the square Gram matrix when the kernel is precomputed.
         y : array-like of shape (l,) or (l, q), default=None
             Labels, for the criterion-driven selections; several columns are numbers.
-
-        Raises
-        ------
-        ValueError
-            If a precomputed kernel is not square, ``rank`` is above ``n_components``,
-            or a criterion-driven selection is given one class only.
         """
         self._validate_params()
         if y is None or self.selection not in CRITERION_DRIVEN:
