@@ -39,6 +39,7 @@ except ConfigError as error:
 for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(name, str(PLAN.config.jobs.threads))
 
+
 include: "workflow/rules/common.smk"
 
 
@@ -63,12 +64,17 @@ include: "workflow/rules/track.smk"
 
 
 onstart:
-    jobs = [job for job in workflow.dag.needrun_jobs() if job.rule.name == "table"]
-    release_when_made(TABLES_LOCK, [job.output.table for job in jobs])
+    jobs = list(workflow.dag.needrun_jobs())
+    tables = [job.output.table for job in jobs if job.rule.name == "table"]
+    release_when_made(TABLES_LOCK, tables)
     try:
         RESULTS_LOCK = claim(RESULTS, wait=False)
     except RunningAlready as error:
         raise WorkflowError(str(error)) from None
+    # For the line of progress (snakemake_logger_plugin_adakern).
+    logger.info(
+        "", extra={"planned": {workflow.dag.jobid(j): work_of(j) for j in jobs}}
+    )
 
 
 # Time spent on an experiment, over all the calls that it took; `make publish` tells it.

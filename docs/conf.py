@@ -63,8 +63,7 @@ html_theme_options = {
     "logo": {"text": html_title},
     "navbar_align": "left",
     "header_links_before_dropdown": 8,
-    # Tables of results need the whole width.
-    "secondary_sidebar_items": {"**": ["page-toc"], "published/*": []},
+    "secondary_sidebar_items": ["page-toc"],
     "footer_end": [],
     "show_prev_next": False,
 }
@@ -73,9 +72,9 @@ html_show_sourcelink = False
 
 def setup(app):
     """Cells of results stay on one line; elsewhere tables wrap and fit the page."""
-    app.connect(
-        "html-page-context",
-        lambda app, page, *_: (
-            page.startswith("published/") and app.add_css_file("results.css")
-        ),
-    )
+
+    def add_style(app, page, *_):
+        if page.startswith("published/"):
+            app.add_css_file("results.css")
+
+    app.connect("html-page-context", add_style)

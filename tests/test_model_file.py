@@ -69,9 +69,9 @@ def predictions(printed):
 def test_a_regression_from_csv_to_intervals_and_after_a_move(run, folder, tmp_path):
     said = run("fit my.csv --target cost --drop outcome --group none --output a.skops")
     for words in (
-        "R² on rows left out: 0.9",
+        "On rows left out: R² 0.9",
         "member ",
-        "Importance",
+        "Share of each column",
         "a.skops new.csv",
     ):
         assert words in said.out
@@ -86,14 +86,14 @@ def test_a_regression_from_csv_to_intervals_and_after_a_move(run, folder, tmp_pa
     low, high = model.predict_interval(rows[rows.columns[::-1]], 0.9).T
     np.testing.assert_allclose([low, high], found[["cost_low", "cost_high"]].T)
     assert card["score"]["r2"] > 0.9 and card["versions"] == versions()
-    kinds = {column["name"]: column["kind"] for column in card["columns"]}
-    assert kinds["dose"] == "numeric" and kinds["admitted"] == "date"
+    assert card["kinds"]["dose"] == "numeric" and card["kinds"]["admitted"] == "date"
+    assert card["categories"] == {"ward": ["north", "south"]}
 
 
 def test_a_classification_with_probabilities_by_another_method(run):
     method = "--method sklearn.ensemble.RandomForestClassifier"
     said = run(f"fit my.csv --target outcome --drop cost --time admitted {method}")
-    assert "on the latest 18 rows" in said.out and "largest class" in said.out
+    assert "On the 18 latest rows: accuracy" in said.out and "largest class" in said.out
     found = predictions(run("predict my.skops new.csv --proba"))
     assert set(found["outcome"]) <= {"ill", "well"}
     np.testing.assert_allclose(found[["outcome=ill", "outcome=well"]].sum(axis=1), 1)
@@ -110,7 +110,7 @@ def test_a_classification_with_probabilities_by_another_method(run):
         ("fit none.csv --target cost", "none.csv"),
         ("predict none.skops new.csv", "no file none.skops"),
         ("predict my.csv new.csv", "no model that `adakern fit` wrote"),
-        ("predict my.skops new.csv --proba", "for classifiers; this model is Ridge"),
+        ("predict my.skops new.csv --proba", "Ridge has no predict_proba"),
         ("predict my.skops new.csv --interval 0.9", "by the flagship"),
     ],
 )
@@ -125,8 +125,7 @@ def test_a_mistake_ends_in_a_sentence(ridge, line, words, capsys):
     [
         (lambda rows: rows.rename(columns={"dose": "doses"}), "Did you mean 'doses'?"),
         (lambda rows: rows.head(0), "no rows"),
-        (lambda rows: rows.assign(dose="much"), "held numbers"),
-        (lambda rows: rows.to_numpy(), "named columns, not ndarray"),
+        (lambda rows: rows.to_numpy(), "no column named 'dose', 'ward'"),
     ],
 )
 def test_new_rows_that_do_not_fit_the_model(ridge, folder, change, words):
@@ -135,11 +134,21 @@ def test_new_rows_that_do_not_fit_the_model(ridge, folder, change, words):
         load_model(ridge)[0].predict(change(rows))
 
 
+def test_other_types_are_refused_or_told(ridge, folder):
+    rows = pd.read_csv(folder / "new.csv", sep=";", decimal=",")
+    rows.assign(dose="much").to_csv(folder / "text.csv", index=False)
+    with pytest.raises(SystemExit, match="fitted on numbers"):
+        cli.main(["predict", ridge, "text.csv"])
+    rows["dose"] = rows["dose"].astype(str).where(rows.index > 0, "much")
+    with pytest.warns(UserWarning, match="thus missing"):
+        load_model(ridge)[0].predict(rows)
+
+
 def test_unknown_categories_are_told_and_predicted(ridge, run, folder):
     rows = pd.read_csv(folder / "new.csv", sep=";", decimal=",").assign(ward="west")
     rows.to_csv(folder / "west.csv", index=False)
     said = run(f"predict {ridge} west.csv")
-    assert "ward: the model does not know 6 of 6" in said.err
+    assert "ward: the model does not know the category of 6 of 6" in said.err
     assert predictions(said)["cost"].notna().all()
 
 

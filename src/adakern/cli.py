@@ -1,7 +1,6 @@
-"""The console command ``adakern``: fit, predict, and what the workflow brings."""
+"""The console command ``adakern``: fit, predict, and what the workflow adds to them."""
 
 import argparse
-import math
 import sys
 import time
 import warnings
@@ -12,7 +11,7 @@ from adakern._version import __version__
 
 __all__ = ["add_commands", "main"]
 
-#: Part of the rows, the latest, that a model of ordered rows is judged by.
+#: Part of the rows, the latest ones, that a model of ordered rows is judged by.
 LATEST = 0.2
 
 
@@ -24,78 +23,54 @@ def main(argv=None):
     )
     parser.add_argument("--version", action="version", version=__version__)
     own = add_commands(parser.add_subparsers(title="commands", metavar="COMMAND"))
-    workflow = entry_points(group="adakern.commands")
-    if workflow and not (argv and argv[0] in {*own, "--version"}):
-        return next(iter(workflow)).load()(argv)
-    if not workflow:
+    if not (argv and argv[0] in {*own, "--version"}):
+        for workflow in entry_points(group="adakern.commands"):
+            return workflow.load()(argv)
         parser.epilog = (
             "The commands that compare methods belong to the workflow: clone the "
             "repository and run `make env` there."
         )
-    if not argv:
-        parser.print_help()
-        return 0
-    arguments = parser.parse_args(argv)
+    arguments = parser.parse_args(argv or ["--help"])
     try:
         with warnings.catch_warnings():
             warnings.showwarning = _note
             return arguments.handle(arguments)
     except ModuleNotFoundError as error:
-        sys.exit(
-            f"adakern {argv[0]} needs the package {error.name}: "
-            'pip install "adakern[table]"'
-        )
+        extra = 'pandas and skops come with pip install "adakern[table]"'
+        sys.exit(f"adakern {argv[0]}: there is no package {error.name}; {extra}")
     except (ValueError, OSError) as error:
         sys.exit(f"adakern {argv[0]}: {error}")
 
 
 def add_commands(commands):
-    """Add ``fit`` and ``predict`` to argparse's subparsers; returns their names."""
+    """Add ``fit`` and ``predict`` to argparse's subparsers; returns all commands."""
     fit = commands.add_parser("fit", help="learn a model from all rows of a table")
-    fit.add_argument("file", type=Path, help="a table, such as my.csv")
-    fit.add_argument("--target", required=True, help="the column to predict")
-    fit.add_argument("--output", type=Path, help="the model; my.skops by default")
-    fit.add_argument(
-        "--minutes", type=_positive, metavar="M", help="at most, about; no limit else"
-    )
-    fit.add_argument("--preset", choices=("best", "fast"), default="best")
-    fit.add_argument(
-        "--task", choices=("classification", "regression"), help="seen from the target"
-    )
-    fit.add_argument("--drop", default="", help="columns to leave out, with commas")
-    fit.add_argument(
-        "--group",
-        metavar="COLUMN",
-        help="whose rows belong together, such as patient; none: each row by itself",
-    )
-    fit.add_argument(
-        "--time", metavar="COLUMN", help="a date: the score is for the latest rows"
-    )
-    fit.add_argument(
-        "--method", metavar="CLASS", help="another estimator, by its dotted name"
-    )
+    option = fit.add_argument
+    option("file", type=Path, help="a table, such as my.csv")
+    option("--target", required=True, help="the column to predict")
+    option("--output", type=Path, help="the model; by default my.skops for my.csv")
+    option("--minutes", type=_positive, help="about how long the fit may take")
+    option("--task", choices=("classification", "regression"))
+    option("--drop", default="", help="columns to leave out, separated by commas")
+    option("--group", help="column of what rows share, such as patient; or none")
+    option("--time", help="column of dates: judged by predicting the latest rows")
+    option("--method", metavar="CLASS", help="dotted name of another estimator")
     fit.set_defaults(handle=_fit)
     predict = commands.add_parser("predict", help="predict the rows of another table")
-    predict.add_argument("model", type=Path, help="a file that `adakern fit` wrote")
-    predict.add_argument("file", type=Path, help="a table with the same columns")
-    predict.add_argument(
-        "--interval", type=float, metavar="P", help="intervals of this coverage, as 0.9"
-    )
-    predict.add_argument(
-        "--proba", action="store_true", help="the probability of each class"
-    )
-    predict.add_argument(
-        "--trust", nargs="+", default=(), metavar="TYPE", help="types of other packages"
-    )
+    option = predict.add_argument
+    option("model", type=Path, help="a file that `adakern fit` wrote")
+    option("file", type=Path, help="a table with the same columns")
+    option("--interval", type=float, help="add intervals of this coverage, such as 0.9")
+    option("--proba", action="store_true", help="add the probability of each class")
+    option("--trust", nargs="+", default=(), help="types of other packages to load")
     predict.set_defaults(handle=_predict)
     return commands.choices
 
 
 def _positive(text):
-    value = float(text)
-    if not 0 < value < math.inf:
+    if not 0 < float(text) < float("inf"):
         raise argparse.ArgumentTypeError(f"{text} is no time above 0")
-    return value
+    return float(text)
 
 
 def _note(message, *_, **__):
@@ -104,7 +79,6 @@ def _note(message, *_, **__):
 
 def _fit(arguments):
     import skops.io  # noqa: F401  (if it is missing, say so before the work)
-    from sklearn.base import clone
 
     from adakern.datasets import read_table
     from adakern.model_file import make_card, save_model, table_pipeline
@@ -120,129 +94,96 @@ def _fit(arguments):
     )
     print("\n  ".join([f"{arguments.file.name}: {table.notes[0]}", *table.notes[1:]]))
     estimator, is_flagship = _estimator(arguments, table.task)
-    pipeline = table_pipeline(estimator, table.kinds, raw=is_flagship)
+    pipeline = table_pipeline(estimator, table, raw=is_flagship)
     if arguments.minutes and is_flagship:
         left = 60 * arguments.minutes - (time.perf_counter() - started)
         # With --time a first model is fitted to be judged.
         pipeline.set_params(model__time_limit=left / 2 if arguments.time else left)
     print(f"\nFitting {type(estimator).__name__}", flush=True)
-    judged = None
-    if table.times is not None or not is_flagship:
-        judged = _judge(clone(pipeline), table)
-    routed = {}
-    if is_flagship and table.groups is not None:
-        routed["model__groups"] = table.groups
-    pipeline.fit(table.X, table.y, **routed)
-    model = pipeline[-1]
-    score = _score(table, *(judged or _left_out(model, table)))
-    _print_result(model, table.kinds, score)
+    grouped = is_flagship and table.groups is not None
+    groups = {"model__groups": table.groups} if grouped else {}
+    pipeline.fit(table.X, table.y, **groups)
+    score = _score(table, *_held_out(pipeline, table))
+    _print_result(pipeline[-1], table.kinds, score)
     output = arguments.output or Path(f"{arguments.file.name.partition('.')[0]}.skops")
-    today = time.strftime("%Y-%m-%d")
-    save_model(
-        pipeline, output, make_card(table, table.y.name, score=score, date=today)
-    )
-    print(
-        f"\nWritten to {output} ({output.stat().st_size / 1e6:.1f} MB) after "
-        f"{time.perf_counter() - started:.0f} s. For new rows:\n"
-        f"  adakern predict {output} new.csv > predicted.csv"
-    )
+    card = make_card(table, score=score, date=time.strftime("%Y-%m-%d"))
+    save_model(pipeline, output, card)
+    size, took = output.stat().st_size / 1e6, time.perf_counter() - started
+    print(f"\nWritten to {output} ({size:.1f} MB) after {took:.0f} s. For new rows:")
+    print(f"  adakern predict {output} new.csv > predicted.csv")
     return 0
 
 
 def _estimator(arguments, task):
     """An unfitted estimator, and whether it is the flagship: it takes raw columns."""
-    from sklearn.base import is_classifier, is_regressor
+    from sklearn.base import is_classifier
 
     from adakern import AdaptiveKernelClassifier, AdaptiveKernelRegressor
     from adakern._utils.dotted import resolve
 
+    classifies = task == "classification"
     if not arguments.method:
-        is_class = task == "classification"
-        chosen = AdaptiveKernelClassifier if is_class else AdaptiveKernelRegressor
-        return chosen(random_state=0, verbose=1), True
+        flagship = AdaptiveKernelClassifier if classifies else AdaptiveKernelRegressor
+        return flagship(random_state=0, verbose=1), True
     try:
         estimator = resolve(arguments.method)()
     except (ImportError, AttributeError, TypeError, ValueError) as error:
-        raise ValueError(
-            f"--method {arguments.method}: {error}; name a class whose parameters have "
-            "defaults, such as sklearn.ensemble.RandomForestClassifier"
-        ) from error
-    fits = is_classifier if task == "classification" else is_regressor
-    if not fits(estimator):
+        raise ValueError(f"--method {arguments.method}: {error}") from error
+    if is_classifier(estimator) != classifies:
         raise ValueError(f"--method {arguments.method} is no estimator for {task}")
     if "random_state" in estimator.get_params():
         estimator.set_params(random_state=0)
-    flagships = AdaptiveKernelClassifier, AdaptiveKernelRegressor
-    return estimator, isinstance(estimator, flagships)
+    return estimator, False
 
 
-def _judge(pipeline, table):
-    """What rows are judged on, and predictions for them by models that had others."""
+def _held_out(pipeline, table):
+    """Positions of rows, and what models that did not learn from them predict."""
     import numpy as np
-    from sklearn.model_selection import (
-        GroupKFold,
-        KFold,
-        StratifiedKFold,
-        cross_val_predict,
-    )
+    from sklearn.base import clone
+    from sklearn.model_selection import GroupKFold, cross_val_predict
 
+    rows, model = np.arange(len(table.y)), pipeline[-1]
     if table.times is not None:
-        order = np.argsort(table.times.to_numpy(), kind="stable")
-        early, late = np.split(order, [round(len(order) * (1 - LATEST))])
-        pipeline.fit(table.X.iloc[early], table.y.iloc[early])
-        predicted = pipeline.predict(table.X.iloc[late])
-        return f"the latest {len(late)} rows", late, predicted
-    if table.groups is not None:
-        folds = GroupKFold(5)
-    else:
-        kind = StratifiedKFold if table.task == "classification" else KFold
-        folds = kind(5, shuffle=True, random_state=0)
-    predicted = cross_val_predict(
-        pipeline, table.X, table.y, groups=table.groups, cv=folds
-    )
-    return _rows_left_out(table), slice(None), predicted
+        rows = np.argsort(table.times.to_numpy(), kind="stable")
+        early, late = np.split(rows, [round(len(rows) * (1 - LATEST))])
+        first = clone(pipeline).fit(table.X.iloc[early], table.y.iloc[early])
+        return late, first.predict(table.X.iloc[late])
+    if not hasattr(model, "oof_prediction_"):
+        groups = rows if table.groups is None else table.groups
+        folds = GroupKFold(5, shuffle=True, random_state=0)
+        found = cross_val_predict(pipeline, table.X, table.y, groups=groups, cv=folds)
+        return rows, found
+    found = model.oof_prediction_
+    return rows, found if found.ndim == 1 else model.classes_[found.argmax(axis=1)]
 
 
-def _left_out(model, table):
-    """The same of the flagship, whose fit has it already."""
-    predicted = model.oof_prediction_
-    if table.task == "classification":
-        predicted = model.classes_[predicted.argmax(axis=1)]
-    return _rows_left_out(table), slice(None), predicted
-
-
-def _rows_left_out(table):
-    return "rows left out" if table.groups is None else "groups left out"
-
-
-def _score(table, text, rows, predicted):
-    """Scores, and what rows they are of."""
-    import numpy as np
-
+def _score(table, rows, predicted):
     from adakern.evaluation import score
 
-    y = table.y.to_numpy()[rows]
-    found = {"on": text, **score(table.task, y, predicted)}
+    of = (
+        "rows left out" if len(rows) == len(table.y) else f"the {len(rows)} latest rows"
+    )
+    y = table.y.iloc[rows]
+    found = {"of": of, **score(table.task, y, predicted)}
     if table.task == "classification":
-        largest = np.unique(y, return_counts=True)[1].max()
-        found["largest_class"] = float(largest / len(y))
+        found["largest_class"] = float(y.value_counts(normalize=True).iloc[0])
     return found
 
 
 def _print_result(model, kinds, score):
     if "accuracy" in score:
         print(
-            f"\nAccuracy on {score['on']}: {score['accuracy']:.1%} (always the largest "
-            f"class: {score['largest_class']:.1%}), balanced "
+            f"\nOn {score['of']}: accuracy {score['accuracy']:.1%} (always the largest "
+            f"class: {score['largest_class']:.1%}), balanced accuracy "
             f"{score['balanced_accuracy']:.1%}"
         )
     else:
         print(
-            f"\nR² on {score['on']}: {score['r2']:.4g} (always the mean: 0); root mean "
+            f"\nOn {score['of']}: R² {score['r2']:.4g} (always the mean: 0), root mean "
             f"squared error {score['rmse']:.4g}"
         )
     if hasattr(model, "members_"):
-        print(f"\n{model.members_}\n\nImportance of the columns:")
+        print(f"\n{model.members_}\n\nShare of each column in what the model knows:")
         shares = zip(model.feature_importances_, kinds, strict=True)
         for share, name in sorted(shares, reverse=True)[:20]:
             print(f"  {share:6.1%}  {name}")
@@ -255,27 +196,26 @@ def _predict(arguments):
     from adakern.model_file import load_model, new_categories
 
     model, card = load_model(arguments.model, trust=arguments.trust)
-    name, P = card["target"], arguments.interval
-    if P is not None and not hasattr(model, "predict_interval"):
-        raise ValueError(
-            "--interval is for regression by the flagship; this model is "
-            f"{type(model[-1]).__name__}"
-        )
-    if P is not None and not 0 < P < 1:
-        raise ValueError(f"--interval {P}: use a coverage between 0 and 1, such as 0.9")
-    if arguments.proba and not hasattr(model, "predict_proba"):
-        raise ValueError(
-            f"--proba is for classifiers; this model is {type(model[-1]).__name__}"
-        )
-    kinds = {column["name"]: column["kind"] for column in card["columns"]}
-    frame = read_rows(arguments.file, kinds)
-    for note in new_categories(frame, card):
+    for asked, method, of in (
+        (
+            arguments.interval is not None,
+            "predict_interval",
+            "regression by the flagship",
+        ),
+        (arguments.proba, "predict_proba", "classifiers that give probabilities"),
+    ):
+        if asked and not hasattr(model, method):
+            name = type(model[-1]).__name__
+            raise ValueError(f"{name} has no {method}; it is for {of}")
+    rows = read_rows(arguments.file, card["kinds"], card["date_formats"])
+    for note in new_categories(rows, card):
         _note(note)
-    out = pd.DataFrame({name: model.predict(frame)})
-    if P is not None:
-        out[[f"{name}_low", f"{name}_high"]] = model.predict_interval(frame, P)
+    name = card["target"]
+    out = pd.DataFrame({name: model.predict(rows)})
+    if arguments.interval is not None:
+        bounds = model.predict_interval(rows, arguments.interval)
+        out[[f"{name}_low", f"{name}_high"]] = bounds
     if arguments.proba:
-        columns = [f"{name}={label}" for label in model.classes_]
-        out[columns] = model.predict_proba(frame)
+        out[[f"{name}={label}" for label in model.classes_]] = model.predict_proba(rows)
     out.to_csv(sys.stdout, index=False)
     return 0

@@ -54,42 +54,31 @@ class ModelFileError(ValueError):
     """A model file that cannot be used, or a table that the model cannot predict."""
 
 
-def as_columns(frame, kinds):
+def as_columns(frame, kinds, date_formats):
     """The columns that a model learned from, by name, as numbers or categories.
 
-    ``kinds`` are those of :func:`adakern.datasets.read_table`; dates become days since
-    1970. Other columns are left out.
+    Kinds and formats are those that :func:`adakern.datasets.read_table` found; dates
+    become days since 1970. Other columns are left out.
     """
     import pandas as pd
 
-    if not hasattr(frame, "columns"):
-        raise ModelFileError(
-            f"the model needs a table with named columns, not {type(frame).__name__}"
-        )
-    given = {str(name): column for name, column in frame.items()}
+    given = {str(name): column for name, column in getattr(frame, "items", tuple)()}
     missing = [name for name in kinds if name not in given]
     if missing:
         hint = did_you_mean(missing[0], given.keys() - kinds.keys())
         raise ModelFileError(
-            f"the table has no column {', '.join(map(repr, missing))}, which the model "
-            f"learned from.{hint}"
+            "the rows have no column named "
+            f"{', '.join(map(repr, missing))}, which the model learned from.{hint}"
         )
     if frame.empty:
-        raise ModelFileError("the table has no rows")
+        raise ModelFileError("there are no rows to predict")
     columns = {}
     for name, kind in kinds.items():
-        columns[name], _, notes = read_column(given[name], ".", kind=kind)
-        if (
-            kind == "numeric"
-            and columns[name].isna().all()
-            and given[name].notna().any()
-        ):
-            raise ModelFileError(
-                f"column {name!r} held numbers where the model was fitted; now it "
-                f"holds {given[name].dropna().iloc[0]!r}"
-            )
+        form = date_formats.get(name)
+        columns[name], *_, notes = read_column(given[name], ".", kind=kind, form=form)
         for note in notes:
-            warn_user(note)
+            if kind == "numeric":
+                warn_user(note)
     return pd.DataFrame(columns, index=frame.index)
 
 
@@ -102,14 +91,16 @@ class TableModel(Pipeline):
         return self[-1].predict_interval(self[:-1].transform(X), coverage)
 
 
-def table_pipeline(estimator, kinds, raw):
+def table_pipeline(estimator, table, raw):
     """A pipeline from a table with named columns to the estimator, its step "model".
 
     ``raw``: the estimator takes categories and missing values itself. Otherwise numbers
     are standardised, their missing values replaced by the median and marked, and
     categories become indicators.
     """
-    read = FunctionTransformer(as_columns, kw_args={"kinds": kinds})
+    kinds = table.kinds
+    known = {"kinds": kinds, "date_formats": table.date_formats}
+    read = FunctionTransformer(as_columns, kw_args=known)
     if raw:
         return TableModel([("columns", read), ("model", estimator)])
     categories = [name for name, kind in kinds.items() if kind == "categorical"]
@@ -124,22 +115,19 @@ def table_pipeline(estimator, kinds, raw):
     return TableModel([("columns", read), ("encoding", encode), ("model", estimator)])
 
 
-def make_card(table, target, **facts):
+def make_card(table, **facts):
     """What there is to know of a model of a :class:`adakern.datasets.TableFile`."""
     import pandas as pd
 
-    columns = [{"name": name, "kind": kind} for name, kind in table.kinds.items()]
-    for column in columns:
-        if column["kind"] == "categorical":
-            levels = table.X[column["name"]].dropna().unique()
-            column["categories"] = sorted(levels)[:MOST_CATEGORIES]
-    rows = pd.util.hash_pandas_object(
-        pd.concat([table.X, table.y], axis=1), index=False
-    )
+    names = [name for name, kind in table.kinds.items() if kind == "categorical"]
+    found = {name: sorted(table.X[name].dropna().unique()) for name in names}
+    rows = pd.util.hash_pandas_object(pd.concat([table.X, table.y], axis=1))
     return {
-        "target": target,
+        "target": table.y.name,
         "task": table.task,
-        "columns": columns,
+        "kinds": table.kinds,
+        "date_formats": table.date_formats,
+        "categories": {n: c for n, c in found.items() if len(c) <= MOST_CATEGORIES},
         "dropped": table.dropped,
         "rows": len(table.X),
         "data_fingerprint": hashlib.sha256(rows.to_numpy().tobytes()).hexdigest()[:32],
@@ -148,18 +136,15 @@ def make_card(table, target, **facts):
     }
 
 
-def new_categories(frame, card):
+def new_categories(rows, card):
     """A sentence for each column with categories that the model has not seen."""
-    for column in card["columns"]:
-        known = column.get("categories", [])
-        if column["name"] in frame and 0 < len(known) < MOST_CATEGORIES:
-            values = frame[column["name"]].dropna().map(str)
-            new = values[~values.isin(known)]
-            if len(new):
-                yield (
-                    f"{column['name']}: the model does not know {len(new)} of "
-                    f"{len(frame)} categories, such as {new.iloc[0]!r}"
-                )
+    for name, known in card["categories"].items():
+        new = rows[name].dropna()[lambda values, known=known: ~values.isin(known)]
+        if len(new):
+            yield (
+                f"{name}: the model does not know the category of {len(new)} of "
+                f"{len(rows)} rows, such as {new.iloc[0]!r}"
+            )
 
 
 def versions():
@@ -178,10 +163,29 @@ def save_model(pipeline, path, card):
 
 
 def load_model(path, trust=()):
-    """The pipeline and the card of a file that `save_model` wrote.
+    """The pipeline and the card of a file that `adakern fit` wrote.
 
     Nothing in the file is run. A file that holds a type which is neither part of
     adakern's or scikit-learn's estimators nor named in ``trust`` is refused.
+
+    Parameters
+    ----------
+    path : path-like
+    trust : sequence of str, default=()
+        Dotted names of types of other packages, such as those of a ``--method``.
+
+    Returns
+    -------
+    pipeline : TableModel
+        scikit-learn's pipeline, with ``predict_interval`` where its model has it. It
+        predicts DataFrames with the columns that it was fitted on, in any order.
+    card : dict
+        Target, task, columns with their kinds, versions, fingerprint of the data, score.
+
+    Raises
+    ------
+    ModelFileError
+        If the file is no model of this version, or not safe to load.
     """
     import skops.io
 

@@ -6,6 +6,7 @@ import re
 import sys
 from importlib import import_module
 
+from adakern.cli import add_commands
 from adakern_bench.config.compose import ConfigError
 from adakern_bench.data import DatasetError
 from adakern_bench.paths import CONF
@@ -64,6 +65,7 @@ def _parser():
         description="Compare kernel methods, on your own table or in an experiment.",
     )
     commands = parser.add_subparsers(title="commands", metavar="COMMAND")
+    add_commands(commands)  # fit and predict, which the library runs
     compare = commands.add_parser("compare", help="compare methods on your own table")
     compare.add_argument("file", help="a .csv (or .tsv, .txt) file, packed or not")
     compare.add_argument("--target", required=True, help="the column to predict")
@@ -112,12 +114,7 @@ def _run(arguments, root):
     from adakern_bench.cli.run import run
 
     os.chdir(root)
-    return run(
-        _overrides(arguments),
-        arguments.cores,
-        dry_run=arguments.dry_run,
-        conf=root / "conf",
-    )
+    return run(_overrides(arguments), arguments.cores, dry_run=arguments.dry_run)
 
 
 def _show(arguments, root):
@@ -166,12 +163,8 @@ def _compare(arguments, root):
         again=arguments.again,
     )
     os.chdir(root)
-    return run(
-        [*overrides, *arguments.overrides],
-        arguments.cores,
-        dry_run=arguments.dry_run,
-        conf=root / "conf",
-    )
+    overrides += arguments.overrides
+    return run(overrides, arguments.cores, dry_run=arguments.dry_run)
 
 
 def _pass_on(command, argv):

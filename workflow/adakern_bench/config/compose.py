@@ -7,13 +7,14 @@ from pathlib import Path
 from hydra import compose, initialize_config_dir
 from hydra.core.config_store import ConfigStore
 from hydra.core.global_hydra import GlobalHydra
+from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.errors import HydraException
 from omegaconf import OmegaConf
 from omegaconf.errors import GrammarParseError, OmegaConfBaseException
 
 from adakern._utils.hints import did_you_mean
 from adakern_bench.config import schema
-from adakern_bench.config.schema import Config, View
+from adakern_bench.config.schema import Config, Method, View
 from adakern_bench.data.suite import expand_suite, suite_sets
 from adakern_bench.paths import CONF
 from adakern_bench.records.dotted import use_own_resolvers
@@ -125,6 +126,8 @@ def _missing_tuners(config):
 def _compose(overrides, conf):
     for override in overrides:
         _check_selection(override, conf)
+    shorthand = [o for o in overrides if _SHORTHAND.match(o)]
+    overrides = [o for o in overrides if o not in shorthand]
     GlobalHydra.instance().clear()
     try:
         with initialize_config_dir(str(Path(conf).resolve()), version_base="1.3"):
@@ -139,6 +142,8 @@ def _compose(overrides, conf):
         )
     for group in ("dataset", "method"):
         _check_packages(group, getattr(config, group), conf)
+    for override in shorthand:
+        _apply(override, config)
     for kind in ("figures", "tables"):
         views = getattr(config, kind).items()
         made = {name: _view(f"{kind}.{name}", view) for name, view in views}
@@ -156,9 +161,43 @@ def _read_only_here(repository):
         try:
             return load(config_path)
         except GrammarParseError as error:
-            raise ConfigError(f"{config_path}.yaml: {error}. {ESCAPE}") from None
+            what = str(error).partition("\n")[0] + _where(str(error))
+            raise ConfigError(f"{config_path}.yaml: {what}. {ESCAPE}") from None
 
     repository.load_config = load_inside
+
+
+#: Short for what the tree of settings holds deeper: ``method.dank.eta=0.5`` fixes a
+#: parameter for both tasks, ``sweep.dank.eta=[0.1,1]`` sweeps it; neither is known to
+#: Hydra, since a method's parameters are free.
+_SHORTHAND = re.compile(
+    r"\+{0,2}(sweep(\.[\w-]+\.\w+)?|method\.[\w-]+\.(?!"
+    + "|".join(f"{field.name}=" for field in fields(Method))
+    + r")\w+)="
+)
+
+
+def _apply(override, config):
+    parsed = OverridesParser.create().parse_override(override)
+    (group, *where), value = parsed.key_or_group.split("."), parsed.value()
+    if not where:
+        if not isinstance(value, dict):
+            raise ConfigError(f"{override}: a sweep maps methods to axes: sweep={{}}")
+        config.sweep = value
+        return
+    name, parameter = where
+    if name not in config.method:
+        raise ConfigError(
+            f"the override {override!r} is of a method that is not selected. "
+            f"{nearest(name, config.method)}"
+        )
+    if group == "sweep":
+        config.sweep.setdefault(name, {})[parameter] = value
+        return
+    method = config.method[name]
+    for recipe in filter(None, (method.classifier, method.regressor)):
+        recipe.estimator[parameter] = value
+        recipe.grid.pop(parameter, None)
 
 
 def _view(where, stated):

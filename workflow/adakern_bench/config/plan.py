@@ -5,7 +5,7 @@ given in ``settings.py``.
 """
 
 import shlex
-from functools import cache
+from functools import cache, lru_cache
 
 from adakern_bench.config.compose import ConfigError, load_config, nearest
 from adakern_bench.config.sweeps import (
@@ -88,7 +88,11 @@ def plan_from_snakemake(config, typed=()):
         overrides.append(ALLOW_OUTSIDE)
     if "experiment" in config:
         overrides = [f"experiment={config['experiment']}", *overrides]
-    return load_plan(overrides)
+    return _composed_once(tuple(overrides))
+
+
+#: The command line asks for the plan that the Snakefile has composed.
+_composed_once = lru_cache(maxsize=1)(load_plan)
 
 
 class Plan:

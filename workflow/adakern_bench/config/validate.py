@@ -248,14 +248,16 @@ def _places(config):
         folders["data.mirror"] = [Path(mirror)]
     local = re.match(r"http://(127\.0\.0\.1|localhost)(:\d+)?(/|$)", uri)
     if "tracking.uri" not in typed and not local:
-        folders["tracking.uri"] = [Path(re.sub("^sqlite:///", "", uri))]
-        if not uri.startswith("sqlite:///"):
-            folders["tracking.uri"] = [Path(uri, "..", "..")]
+        file = uri.startswith("sqlite:///")
+        folders["tracking.uri"] = [
+            Path(uri.removeprefix("sqlite:///") if file else "/")
+        ]
     for setting, used in folders.items():
         if not all(map(is_inside, used)):
+            shown = uri if setting == "tracking.uri" else used[0]
             yield (
-                f"{setting}={used[0]} leaves the project, or lies among its code or in "
-                f"a hidden folder. Name one inside {Path.cwd()}, or type "
+                f"{setting}={shown} leaves the project, or lies among its code or in a "
+                f"hidden folder. Name a place inside {Path.cwd()}, or type "
                 "--allow-outside (with snakemake: --config allow_outside=true)"
             )
 

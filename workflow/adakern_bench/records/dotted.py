@@ -12,6 +12,7 @@ from importlib.metadata import packages_distributions
 from pathlib import Path
 
 from adakern._utils.dotted import resolve
+from adakern_bench.paths import ROOT
 
 __all__ = [
     "ALLOW_OUTSIDE",
@@ -25,8 +26,6 @@ __all__ = [
     "targets",
     "use_own_resolvers",
 ]
-
-ROOT = Path(__file__).resolve().parents[3]
 
 #: Typed beside the overrides, it lets results and data lie outside the project.
 ALLOW_OUTSIDE = "--allow-outside"
