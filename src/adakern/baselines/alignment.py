@@ -1,8 +1,10 @@
 """Random features re-weighted for their alignment with the labels."""
 
 from numbers import Integral, Real
+from typing import Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.optimize import brentq
 from sklearn.base import ClassifierMixin
 from sklearn.preprocessing import label_binarize
@@ -79,14 +81,14 @@ class RandomFeatureAlignment(ClassifierMixin, Estimator):
 
     def __init__(
         self,
-        C=1.0,
+        C: float = 1.0,
         *,
-        gamma="scale",
-        n_candidates=2000,
-        rho=10.0,
-        n_components=None,
-        random_state=None,
-    ):
+        gamma: float | str = "scale",
+        n_candidates: int = 2000,
+        rho: float = 10.0,
+        n_components: int | None = None,
+        random_state: Any = None,
+    ) -> None:
         self.C = C
         self.gamma = gamma
         self.n_candidates = n_candidates
@@ -94,7 +96,7 @@ class RandomFeatureAlignment(ClassifierMixin, Estimator):
         self.n_components = n_components
         self.random_state = random_state
 
-    def fit(self, X, y):
+    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Learn the distribution over features, then the linear model.
 
         Parameters
@@ -130,7 +132,7 @@ class RandomFeatureAlignment(ClassifierMixin, Estimator):
     def _features(self, X):
         return self.scales_ * np.cos(X @ self.frequencies_ + self.phases_)
 
-    def decision_function(self, X):
+    def decision_function(self, X: ArrayLike) -> np.ndarray:
         """Signed distances: (n,) for two classes, (n, n_classes) for more.
 
         Parameters
@@ -145,7 +147,7 @@ class RandomFeatureAlignment(ClassifierMixin, Estimator):
         decisions = self.linear_.decision_function(self._features(X))
         return finite_answer(self, decisions)
 
-    def predict(self, X):
+    def predict(self, X: ArrayLike) -> np.ndarray:
         """The class of each row of X, shape (n,).
 
         Parameters

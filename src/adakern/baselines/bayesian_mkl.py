@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from numbers import Integral, Real
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.linalg import cho_solve, cholesky
 from scipy.linalg.lapack import dtrtri
 from scipy.special import digamma, gammaln, log_ndtr
@@ -95,15 +96,15 @@ class BayesianMKLClassifier(BankClassifier):
     def __init__(
         self,
         *,
-        gammas=None,
-        degrees=(),
-        shape=1.0,
-        scale=1.0,
-        output_scale=0.1,
-        margin=1.0,
-        max_iter=200,
-        tol=1e-3,
-    ):
+        gammas: ArrayLike | None = None,
+        degrees: ArrayLike = (),
+        shape: float = 1.0,
+        scale: float = 1.0,
+        output_scale: float = 0.1,
+        margin: float = 1.0,
+        max_iter: int = 200,
+        tol: float = 1e-3,
+    ) -> None:
         self.gammas = gammas
         self.degrees = degrees
         self.shape = shape
@@ -176,8 +177,15 @@ class BayesianMKLRegressor(BankRegressor):
     }
 
     def __init__(
-        self, *, gammas=None, degrees=(), shape=1.0, scale=1.0, max_iter=200, tol=1e-3
-    ):
+        self,
+        *,
+        gammas: ArrayLike | None = None,
+        degrees: ArrayLike = (),
+        shape: float = 1.0,
+        scale: float = 1.0,
+        max_iter: int = 200,
+        tol: float = 1e-3,
+    ) -> None:
         self.gammas = gammas
         self.degrees = degrees
         self.shape = shape

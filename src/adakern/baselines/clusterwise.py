@@ -1,8 +1,10 @@
 """A classifier for every cluster of the data: the papers' way to large sets."""
 
 from numbers import Integral
+from typing import Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import ClassifierMixin, clone
 from sklearn.cluster import KMeans
 from sklearn.svm import SVC
@@ -44,12 +46,14 @@ class ClusterwiseClassifier(ClassifierMixin, Estimator):
         "random_state": ["random_state"],
     }
 
-    def __init__(self, estimator=None, *, n_clusters=5, random_state=None):
+    def __init__(
+        self, estimator: Any = None, *, n_clusters: int = 5, random_state: Any = None
+    ) -> None:
         self.estimator = estimator
         self.n_clusters = n_clusters
         self.random_state = random_state
 
-    def fit(self, X, y):
+    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Cut the rows into clusters and fit a classifier on each.
 
         Parameters
@@ -78,7 +82,7 @@ class ClusterwiseClassifier(ClassifierMixin, Estimator):
             )
         return self
 
-    def predict(self, X):
+    def predict(self, X: ArrayLike) -> np.ndarray:
         """The class that the row's own cluster gives it, shape (n,).
 
         Parameters

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from numbers import Integral, Real
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval
 
@@ -76,8 +77,15 @@ class DeepMKL(BankClassifier):
     }
 
     def __init__(
-        self, C=1.0, *, n_layers=3, gammas=(1.0,), degrees=(1, 2), max_iter=30, tol=1e-3
-    ):
+        self,
+        C: float = 1.0,
+        *,
+        n_layers: int = 3,
+        gammas: ArrayLike | None = (1.0,),
+        degrees: ArrayLike = (1, 2),
+        max_iter: int = 30,
+        tol: float = 1e-3,
+    ) -> None:
         self.C = C
         self.n_layers = n_layers
         self.gammas = gammas

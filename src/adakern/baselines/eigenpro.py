@@ -1,8 +1,10 @@
 """EigenPro: kernel interpolation by preconditioned stochastic gradient descent."""
 
 from numbers import Integral
+from typing import Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.linalg import eigh
 from sklearn.base import RegressorMixin
 from sklearn.utils import check_random_state
@@ -70,13 +72,13 @@ class EigenProRegressor(KernelExpansionMixin, RegressorMixin, Estimator):
 
     def __init__(
         self,
-        kernel="laplacian",
-        gamma="scale",
-        n_epochs=20,
-        n_subsample=2000,
-        n_components=100,
-        random_state=None,
-    ):
+        kernel: str = "laplacian",
+        gamma: float | str = "scale",
+        n_epochs: int = 20,
+        n_subsample: int = 2000,
+        n_components: int = 100,
+        random_state: Any = None,
+    ) -> None:
         self.kernel = kernel
         self.gamma = gamma
         self.n_epochs = n_epochs
@@ -84,7 +86,7 @@ class EigenProRegressor(KernelExpansionMixin, RegressorMixin, Estimator):
         self.n_components = n_components
         self.random_state = random_state
 
-    def fit(self, X, y):
+    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Run the epochs.
 
         Parameters

@@ -1,8 +1,10 @@
 """Falkon: Nyström kernel ridge regression by preconditioned conjugate gradients."""
 
 from numbers import Integral, Real
+from typing import Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.linalg import cholesky, solve_triangular
 from scipy.sparse.linalg import LinearOperator, cg
 from sklearn.base import RegressorMixin
@@ -24,7 +26,7 @@ __all__ = ["FalkonRegressor", "KernelExpansionMixin"]
 class KernelExpansionMixin(KernelMixin):
     """Prediction from ``support_vectors_``, ``dual_coef_`` and ``intercept_``."""
 
-    def predict(self, X):
+    def predict(self, X: ArrayLike) -> np.ndarray:
         """Predicted targets, in blocks of rows, shape (n,).
 
         Parameters
@@ -100,14 +102,14 @@ class FalkonRegressor(KernelExpansionMixin, RegressorMixin, Estimator):
 
     def __init__(
         self,
-        kernel="rbf",
-        gamma="scale",
-        alpha=1e-6,
-        n_centers=100,
-        max_iter=100,
-        tol=1e-5,
-        random_state=None,
-    ):
+        kernel: str = "rbf",
+        gamma: float | str = "scale",
+        alpha: float = 1e-6,
+        n_centers: int = 100,
+        max_iter: int = 100,
+        tol: float = 1e-5,
+        random_state: Any = None,
+    ) -> None:
         self.kernel = kernel
         self.gamma = gamma
         self.alpha = alpha
@@ -116,7 +118,7 @@ class FalkonRegressor(KernelExpansionMixin, RegressorMixin, Estimator):
         self.tol = tol
         self.random_state = random_state
 
-    def fit(self, X, y):
+    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Draw the centres and solve for their coefficients.
 
         Parameters

@@ -1,8 +1,10 @@
 """Support vector machines with every kernel of this library."""
 
 from numbers import Real
+from typing import Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import ClassifierMixin, RegressorMixin, _fit_context, is_classifier
 from sklearn.svm import SVC, SVR
 from sklearn.utils._param_validation import Interval
@@ -30,7 +32,7 @@ class _KernelModel(KernelMixin, Estimator):
     }
 
     @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X, y):
+    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Fit the model.
 
         Parameters
@@ -46,7 +48,7 @@ class _KernelModel(KernelMixin, Estimator):
         self._X = None if self.kernel == "precomputed" else X
         return self
 
-    def predict(self, X):
+    def predict(self, X: ArrayLike) -> np.ndarray:
         """Predict for the rows of X.
 
         Parameters
@@ -90,7 +92,14 @@ class KernelSVC(ClassifierMixin, _KernelModel):
         As of ``SVC``.
     """
 
-    def __init__(self, C=1.0, *, kernel="rbf", gamma="scale", tol=1e-3):
+    def __init__(
+        self,
+        C: float = 1.0,
+        *,
+        kernel: str = "rbf",
+        gamma: float | str = "scale",
+        tol: float = 1e-3,
+    ) -> None:
         self.C = C
         self.kernel = kernel
         self.gamma = gamma
@@ -100,11 +109,11 @@ class KernelSVC(ClassifierMixin, _KernelModel):
         return SVC(kernel="precomputed", C=self.C, tol=self.tol)
 
     @property
-    def classes_(self):
+    def classes_(self) -> np.ndarray:
         """Labels of the classes, sorted."""
         return self.model_.classes_
 
-    def decision_function(self, X):
+    def decision_function(self, X: ArrayLike) -> np.ndarray:
         """Decision values, as ``SVC.decision_function`` gives them.
 
         Parameters
@@ -140,7 +149,15 @@ class KernelSVR(RegressorMixin, _KernelModel):
         "epsilon": [Interval(Real, 0, None, closed="left")],
     }
 
-    def __init__(self, C=1.0, *, epsilon=0.1, kernel="rbf", gamma="scale", tol=1e-3):
+    def __init__(
+        self,
+        C: float = 1.0,
+        *,
+        epsilon: float = 0.1,
+        kernel: str = "rbf",
+        gamma: float | str = "scale",
+        tol: float = 1e-3,
+    ) -> None:
         self.C = C
         self.epsilon = epsilon
         self.kernel = kernel

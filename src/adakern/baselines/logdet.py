@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from numbers import Integral, Real
+from typing import Any
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -102,19 +103,19 @@ class LogDetKernel(KernelMixin, OneVsOneMixin, Estimator):
 
     def __init__(
         self,
-        C=1.0,
+        C: float = 1.0,
         *,
-        kernel="rbf",
-        gamma="scale",
-        degree=3,
-        coef0=1.0,
-        slack=1.0,
-        n_constraints=80,
-        percentiles=(5, 95),
-        max_iter=1000,
-        tol=1e-3,
-        random_state=None,
-    ):
+        kernel: str = "rbf",
+        gamma: float | str = "scale",
+        degree: int = 3,
+        coef0: float = 1.0,
+        slack: float = 1.0,
+        n_constraints: int = 80,
+        percentiles: tuple[float, float] = (5, 95),
+        max_iter: int = 1000,
+        tol: float = 1e-3,
+        random_state: Any = None,
+    ) -> None:
         self.C = C
         self.kernel = kernel
         self.gamma = gamma

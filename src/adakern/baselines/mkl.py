@@ -3,6 +3,7 @@
 from numbers import Integral, Real
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval
 
@@ -57,7 +58,14 @@ class UniformMKLClassifier(BankClassifier):
         "tol": [Interval(Real, 0, None, closed="neither")],
     }
 
-    def __init__(self, C=1.0, *, gammas=None, degrees=(), tol=1e-3):
+    def __init__(
+        self,
+        C: float = 1.0,
+        *,
+        gammas: ArrayLike | None = None,
+        degrees: ArrayLike = (),
+        tol: float = 1e-3,
+    ) -> None:
         self.C = C
         self.gammas = gammas
         self.degrees = degrees
@@ -97,7 +105,15 @@ class UniformMKLRegressor(BankRegressor):
         "epsilon": [Interval(Real, 0, None, closed="left")],
     }
 
-    def __init__(self, C=1.0, *, epsilon=0.1, gammas=None, degrees=(), tol=1e-3):
+    def __init__(
+        self,
+        C: float = 1.0,
+        *,
+        epsilon: float = 0.1,
+        gammas: ArrayLike | None = None,
+        degrees: ArrayLike = (),
+        tol: float = 1e-3,
+    ) -> None:
         self.C = C
         self.epsilon = epsilon
         self.gammas = gammas
@@ -166,7 +182,15 @@ class SimpleMKLClassifier(BankClassifier):
         "max_iter": [Interval(Integral, 1, None, closed="left")],
     }
 
-    def __init__(self, C=1.0, *, gammas=None, degrees=(), max_iter=100, tol=1e-2):
+    def __init__(
+        self,
+        C: float = 1.0,
+        *,
+        gammas: ArrayLike | None = None,
+        degrees: ArrayLike = (),
+        max_iter: int = 100,
+        tol: float = 1e-2,
+    ) -> None:
         self.C = C
         self.gammas = gammas
         self.degrees = degrees
@@ -225,8 +249,15 @@ class SimpleMKLRegressor(BankRegressor):
     }
 
     def __init__(
-        self, C=1.0, *, epsilon=0.1, gammas=None, degrees=(), max_iter=100, tol=1e-2
-    ):
+        self,
+        C: float = 1.0,
+        *,
+        epsilon: float = 0.1,
+        gammas: ArrayLike | None = None,
+        degrees: ArrayLike = (),
+        max_iter: int = 100,
+        tol: float = 1e-2,
+    ) -> None:
         self.C = C
         self.epsilon = epsilon
         self.gammas = gammas
@@ -351,7 +382,14 @@ class EasyMKL(BankClassifier):
         "tol": [Interval(Real, 0, None, closed="neither")],
     }
 
-    def __init__(self, reg=0.1, *, gammas=None, degrees=(), tol=1e-4):
+    def __init__(
+        self,
+        reg: float = 0.1,
+        *,
+        gammas: ArrayLike | None = None,
+        degrees: ArrayLike = (),
+        tol: float = 1e-4,
+    ) -> None:
         self.reg = reg
         self.gammas = gammas
         self.degrees = degrees

@@ -1,8 +1,10 @@
 """Nadaraya-Watson regression with a local metric from a Gaussian model of the data."""
 
 from numbers import Real
+from typing import Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import RegressorMixin
 from sklearn.covariance import ledoit_wolf
 from sklearn.utils._param_validation import Interval, StrOptions
@@ -66,12 +68,18 @@ class MetricNadarayaWatson(RegressorMixin, Estimator):
         "bandwidth": [StrOptions({"loo"}), Interval(Real, 0, None, closed="neither")],
     }
 
-    def __init__(self, *, metric="generative", reg=0.1, bandwidth="loo"):
+    def __init__(
+        self,
+        *,
+        metric: str = "generative",
+        reg: float = 0.1,
+        bandwidth: float | str = "loo",
+    ) -> None:
         self.metric = metric
         self.reg = reg
         self.bandwidth = bandwidth
 
-    def fit(self, X, y):
+    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Estimate the Gaussian model and choose the bandwidth.
 
         Parameters
@@ -94,7 +102,7 @@ class MetricNadarayaWatson(RegressorMixin, Estimator):
             self.bandwidth_, self.loo_errors_ = float(self.bandwidth), {}
         return self
 
-    def predict(self, X):
+    def predict(self, X: ArrayLike) -> np.ndarray:
         """The weighted mean of the training targets at each row of X, shape (n,).
 
         Parameters
@@ -113,7 +121,7 @@ class MetricNadarayaWatson(RegressorMixin, Estimator):
         weights = np.exp(-D / (2 * self.bandwidth_**2))
         return weights @ self.y_ / weights.sum(axis=1)
 
-    def local_metric(self, x):
+    def local_metric(self, x: Any) -> np.ndarray:
         """The matrix A at one point x, with determinant 1, shape (d, d).
 
         Parameters

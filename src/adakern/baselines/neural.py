@@ -5,8 +5,10 @@ tensors and arrays, so that a fitted model predicts and pickles without PyTorch.
 """
 
 from numbers import Integral, Real
+from typing import Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import RegressorMixin
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
@@ -71,15 +73,15 @@ class ResNetRegressor(RegressorMixin, Estimator):
 
     def __init__(
         self,
-        width=64,
-        n_blocks=3,
-        learning_rate=1e-3,
-        batch_size=64,
-        max_epochs=200,
-        patience=20,
-        validation_fraction=0.1,
-        random_state=None,
-    ):
+        width: int = 64,
+        n_blocks: int = 3,
+        learning_rate: float = 1e-3,
+        batch_size: int = 64,
+        max_epochs: int = 200,
+        patience: int = 20,
+        validation_fraction: float = 0.1,
+        random_state: Any = None,
+    ) -> None:
         self.width = width
         self.n_blocks = n_blocks
         self.learning_rate = learning_rate
@@ -89,7 +91,7 @@ class ResNetRegressor(RegressorMixin, Estimator):
         self.validation_fraction = validation_fraction
         self.random_state = random_state
 
-    def fit(self, X, y):
+    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Train the network.
 
         Parameters
@@ -111,14 +113,14 @@ class ResNetRegressor(RegressorMixin, Estimator):
         layers = [
             [
                 torch.tensor(a).float().requires_grad_()
-                for a in _initial_layer(*shape, rng)
+                for a in _initial_layer(n_in, n_out, rng)
             ]
-            for shape in self._shapes(X.shape[1])
+            for n_in, n_out in self._shapes(X.shape[1])
         ]
         self._train(torch, layers, inputs, targets, order[size:], order[:size], rng)
         return self
 
-    def predict(self, X):
+    def predict(self, X: ArrayLike) -> np.ndarray:
         """Predicted targets, shape (n,).
 
         Parameters

@@ -3,8 +3,10 @@
 import contextlib
 import io
 from numbers import Integral, Real
+from typing import Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
@@ -41,14 +43,14 @@ class _FeatureMachine(Estimator):
 
     def __init__(
         self,
-        kernel="l2",
-        bandwidth=10.0,
-        alpha=1e-3,
-        diagonal=False,
-        max_iter=5,
-        validation_fraction=0.2,
-        random_state=None,
-    ):
+        kernel: str = "l2",
+        bandwidth: float = 10.0,
+        alpha: float = 1e-3,
+        diagonal: bool = False,
+        max_iter: int = 5,
+        validation_fraction: float = 0.2,
+        random_state: Any = None,
+    ) -> None:
         self.kernel = kernel
         self.bandwidth = bandwidth
         self.alpha = alpha
@@ -154,7 +156,7 @@ class RFMRegressor(RegressorMixin, _FeatureMachine):
     networks and backpropagation-free machine learning models. Science 383, 2024.
     """
 
-    def fit(self, X, y):
+    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Alternate ridge regression and metric updates.
 
         Parameters
@@ -167,7 +169,7 @@ class RFMRegressor(RegressorMixin, _FeatureMachine):
         self._y_mean, self._y_scale = y.mean(), y.std() or 1.0
         return self._learn(X, (y[:, None] - self._y_mean) / self._y_scale)
 
-    def predict(self, X):
+    def predict(self, X: ArrayLike) -> np.ndarray:
         """Predicted targets, shape (n,).
 
         Parameters
@@ -207,7 +209,7 @@ class RFMClassifier(ClassifierMixin, _FeatureMachine):
     networks and backpropagation-free machine learning models. Science 383, 2024.
     """
 
-    def fit(self, X, y):
+    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Alternate ridge regressions and metric updates.
 
         Parameters
@@ -221,7 +223,7 @@ class RFMClassifier(ClassifierMixin, _FeatureMachine):
         self.classes_, codes = encode_classes(self, y)
         return self._learn(X, np.eye(len(self.classes_))[codes])
 
-    def decision_function(self, X):
+    def decision_function(self, X: ArrayLike) -> np.ndarray:
         """The answers of the regressions.
 
         Parameters
@@ -238,7 +240,7 @@ class RFMClassifier(ClassifierMixin, _FeatureMachine):
             return (values[:, 1] - values[:, 0]) / 2
         return values
 
-    def predict(self, X):
+    def predict(self, X: ArrayLike) -> np.ndarray:
         """Classes of the largest answers, shape (n,).
 
         Parameters

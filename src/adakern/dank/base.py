@@ -8,6 +8,7 @@ without a nuclear norm h is the :mod:`quartic <adakern.dank.quartic>`. The strat
 """
 
 from numbers import Integral, Real
+from typing import Any
 
 from sklearn.base import is_regressor
 from sklearn.exceptions import ConvergenceWarning
@@ -116,7 +117,7 @@ class DANKMixin(KernelMixin):
             setattr(self, f"{name}_", _one_or_list(models, name))
 
     @property
-    def rank_(self):
+    def rank_(self) -> Any:
         """Rank of F, for three classes or more a list with one for each pair."""
         return _one_or_list(self._models(), "rank")
 

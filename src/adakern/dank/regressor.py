@@ -1,9 +1,10 @@
 """DANK in epsilon support vector regression."""
 
 from numbers import Real
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import RegressorMixin
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
@@ -182,7 +183,7 @@ class DANKRegressor(DANKMixin, RegressorMixin, Estimator):
         self.n_jobs = n_jobs
         self.epsilon = epsilon
 
-    def fit(self, X, y):
+    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Fit the regression; see the class for the parameters.
 
         Parameters
@@ -205,7 +206,7 @@ class DANKRegressor(DANKMixin, RegressorMixin, Estimator):
         self._publish([self.model_])
         return self
 
-    def predict(self, X):
+    def predict(self, X: ArrayLike) -> Any:
         """Predicted targets of the rows of X, shape (n,).
 
         Parameters

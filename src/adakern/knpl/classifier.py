@@ -123,19 +123,19 @@ class KNPLClassifier(KernelMixin, OneVsOneMixin, Estimator):
 
     def __init__(
         self,
-        C=1.0,
+        C: float = 1.0,
         *,
-        kernel="rbf",
-        gamma="scale",
-        degree=3,
-        coef0=1.0,
-        reg=1.0,
-        solver="exact",
-        max_outer=10,
-        max_inner=15,
-        max_iter=5000,
-        tol=1e-3,
-    ):
+        kernel: str = "rbf",
+        gamma: float | str = "scale",
+        degree: int = 3,
+        coef0: float = 1.0,
+        reg: float = 1.0,
+        solver: str = "exact",
+        max_outer: int = 10,
+        max_inner: int = 15,
+        max_iter: int = 5000,
+        tol: float = 1e-3,
+    ) -> None:
         self.C = C
         self.kernel = kernel
         self.gamma = gamma

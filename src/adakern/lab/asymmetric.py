@@ -1,8 +1,11 @@
 """Kernel ridge regression with a kernel that need not be symmetric."""
 
+from collections.abc import Callable
 from numbers import Real
+from typing import Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
@@ -90,14 +93,21 @@ class AsymmetricKernelRidge(KernelMixin, MultiOutputMixin, RegressorMixin, Estim
         "coef0": [Interval(Real, None, None, closed="neither")],
     }
 
-    def __init__(self, kernel="rbf", alpha=1.0, gamma="scale", degree=3, coef0=1.0):
+    def __init__(
+        self,
+        kernel: str | Callable = "rbf",
+        alpha: float = 1.0,
+        gamma: float | str = "scale",
+        degree: int = 3,
+        coef0: float = 1.0,
+    ) -> None:
         self.kernel = kernel
         self.alpha = alpha
         self.gamma = gamma
         self.degree = degree
         self.coef0 = coef0
 
-    def fit(self, X, y):
+    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Solve for both regressors.
 
         Parameters
@@ -135,7 +145,7 @@ class AsymmetricKernelRidge(KernelMixin, MultiOutputMixin, RegressorMixin, Estim
             )
         return self
 
-    def predict(self, X, side="left"):
+    def predict(self, X: ArrayLike, side: str = "left") -> np.ndarray:
         """Predict by one of the two regressors.
 
         Parameters

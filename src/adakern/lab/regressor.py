@@ -1,9 +1,11 @@
 """Regression with a radial basis function kernel of locally adaptive bandwidths."""
 
 from numbers import Integral, Real
+from typing import Any, Self
 
 import numpy as np
 from array_api_compat import array_namespace
+from numpy.typing import ArrayLike
 from sklearn.base import RegressorMixin
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
@@ -183,24 +185,24 @@ class LABRBFRegressor(RegressorMixin, Estimator):
 
     def __init__(
         self,
-        profile="gaussian",
-        alpha="auto",
-        max_support=100,
-        bandwidth="shared",
+        profile: str = "gaussian",
+        alpha: float | str = "auto",
+        max_support: int = 100,
+        bandwidth: float | str = "shared",
         *,
-        refit=True,
-        standardize=True,
-        coef_penalty=0.0,
-        locality="auto",
-        initial_support=1 / 3,
-        growth=None,
-        solver="annealed",
-        growth_iter=None,
-        max_iter=None,
-        early_stopping=True,
-        precision="float32",
-        random_state=None,
-    ):
+        refit: bool = True,
+        standardize: bool = True,
+        coef_penalty: float = 0.0,
+        locality: str = "auto",
+        initial_support: float = 1 / 3,
+        growth: int | None = None,
+        solver: str = "annealed",
+        growth_iter: int | None = None,
+        max_iter: int | None = None,
+        early_stopping: bool = True,
+        precision: str = "float32",
+        random_state: Any = None,
+    ) -> None:
         self.profile = profile
         self.alpha = alpha
         self.max_support = max_support
@@ -218,7 +220,7 @@ class LABRBFRegressor(RegressorMixin, Estimator):
         self.precision = precision
         self.random_state = random_state
 
-    def fit(self, X, y):
+    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Choose support points and train their bandwidths.
 
         Parameters
@@ -262,7 +264,7 @@ class LABRBFRegressor(RegressorMixin, Estimator):
         self.history_ = training.history.lists
         return self
 
-    def predict(self, X):
+    def predict(self, X: ArrayLike) -> Any:
         """Predict, in blocks of rows.
 
         Parameters

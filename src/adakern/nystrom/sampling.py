@@ -1,8 +1,10 @@
 """The samplers by name, and the one call that runs any of them."""
 
 from numbers import Integral, Real
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.utils import check_array, check_consistent_length, check_random_state
 from sklearn.utils._param_validation import (
     Interval,
@@ -98,22 +100,22 @@ def _count(name, value, total, unit):
     prefer_skip_nested_validation=True,
 )
 def sample_columns(
-    X,
-    n_columns,
-    y=None,
+    X: ArrayLike,
+    n_columns: float,
+    y: ArrayLike | None = None,
     *,
-    selection="greedy-criterion",
-    kernel="rbf",
-    gamma=1.0,
-    degree=3,
-    coef0=1.0,
-    task="auto",
-    ridge=0.005,
-    step=0.1,
-    rank=None,
-    oversampling=3.0,
-    random_state=None,
-):
+    selection: str = "greedy-criterion",
+    kernel: str = "rbf",
+    gamma: float = 1.0,
+    degree: int = 3,
+    coef0: float = 1.0,
+    task: str = "auto",
+    ridge: float = 0.005,
+    step: float = 0.1,
+    rank: int | None = None,
+    oversampling: float = 3.0,
+    random_state: Any = None,
+) -> samplers.Sample:
     """Choose columns of a kernel matrix for its Nyström approximation.
 
     Parameters

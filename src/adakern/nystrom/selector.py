@@ -1,8 +1,11 @@
 """Approximate kernel selection: Algorithm 1 of Ding et al. (2019)."""
 
+from collections.abc import Callable
 from numbers import Real
+from typing import Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.model_selection import ParameterGrid
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
@@ -169,22 +172,22 @@ class NystromKernelSelector(NystromFeaturesMixin, Estimator):
 
     def __init__(
         self,
-        kernel="rbf",
-        param_grid=None,
+        kernel: str = "rbf",
+        param_grid: dict | list | None = None,
         *,
-        gamma="scale",
-        degree=3,
-        coef0=1.0,
-        criterion="ridge-risk",
-        ridge=0.005,
-        n_columns=0.2,
-        step=0.1,
-        rank=None,
-        sampling="adaptive-criterion",
-        oversampling=3.0,
-        task="auto",
-        random_state=None,
-    ):
+        gamma: float | str = "scale",
+        degree: int = 3,
+        coef0: float = 1.0,
+        criterion: str | Callable = "ridge-risk",
+        ridge: float = 0.005,
+        n_columns: float = 0.2,
+        step: float = 0.1,
+        rank: int | None = None,
+        sampling: str = "adaptive-criterion",
+        oversampling: float = 3.0,
+        task: str = "auto",
+        random_state: Any = None,
+    ) -> None:
         self.kernel = kernel
         self.param_grid = param_grid
         self.gamma = gamma
@@ -205,7 +208,7 @@ class NystromKernelSelector(NystromFeaturesMixin, Estimator):
         tags.target_tags.required = True
         return tags
 
-    def fit(self, X, y):
+    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Compute the criterion of every candidate.
 
         Parameters
@@ -294,7 +297,7 @@ class NystromKernelSelector(NystromFeaturesMixin, Estimator):
             groups.setdefault(tuple(params.items()), (params, []))[1].append(i)
         return groups.values()
 
-    def transform(self, X):
+    def transform(self, X: ArrayLike) -> np.ndarray:
         """Nyström features of the best kernel; see :class:`CriterionNystroem`.
 
         Parameters
