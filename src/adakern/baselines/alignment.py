@@ -1,7 +1,6 @@
 """Random features re-weighted for their alignment with the labels."""
 
-from numbers import Integral, Real
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -10,11 +9,11 @@ from sklearn.base import ClassifierMixin
 from sklearn.preprocessing import label_binarize
 from sklearn.svm import LinearSVC
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from adakern._utils.base import Estimator
 from adakern._utils.blocks import by_row_blocks, row_blocks
+from adakern._utils.constraints import AT_LEAST_ONE, GAMMA, NOT_NEGATIVE, POSITIVE
 from adakern._utils.validation import encode_classes, finite_answer, validate_data
 from adakern.kernels import resolve_gamma
 from adakern.linalg import project_onto_simplex
@@ -68,27 +67,24 @@ class RandomFeatureAlignment(ClassifierMixin, Estimator):
     """
 
     _parameter_constraints = {
-        "C": [Interval(Real, 0, None, closed="neither")],
-        "gamma": [
-            StrOptions({"scale", "auto"}),
-            Interval(Real, 0, None, closed="neither"),
-        ],
-        "n_candidates": [Interval(Integral, 1, None, closed="left")],
-        "rho": [Interval(Real, 0, None, closed="left")],
-        "n_components": [Interval(Integral, 1, None, closed="left"), None],
+        "C": POSITIVE,
+        "gamma": GAMMA,
+        "n_candidates": AT_LEAST_ONE,
+        "rho": NOT_NEGATIVE,
+        "n_components": [*AT_LEAST_ONE, None],
         "random_state": ["random_state"],
     }
 
     def __init__(
         self,
-        C: float = 1.0,
+        C=1.0,
         *,
-        gamma: float | str = "scale",
-        n_candidates: int = 2000,
-        rho: float = 10.0,
-        n_components: int | None = None,
-        random_state: Any = None,
-    ) -> None:
+        gamma="scale",
+        n_candidates=2000,
+        rho=10.0,
+        n_components=None,
+        random_state=None,
+    ):
         self.C = C
         self.gamma = gamma
         self.n_candidates = n_candidates

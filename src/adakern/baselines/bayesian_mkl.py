@@ -12,16 +12,16 @@ and each update raises the lower bound of the evidence.
 """
 
 from contextlib import contextmanager
-from numbers import Integral, Real
+from numbers import Real
 
 import numpy as np
-from numpy.typing import ArrayLike
 from scipy.linalg import cho_solve, cholesky
 from scipy.linalg.lapack import dtrtri
 from scipy.special import digamma, gammaln, log_ndtr
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval
 
+from adakern._utils.constraints import AT_LEAST_ONE, NOT_NEGATIVE, POSITIVE
 from adakern._utils.threads import one_scipy_thread
 from adakern._utils.warn import warn_user
 from adakern.baselines.kernel_bank import BankClassifier, BankModel, BankRegressor
@@ -85,26 +85,26 @@ class BayesianMKLClassifier(BankClassifier):
 
     _parameter_constraints = {
         **BankClassifier._bank_constraints,
-        "shape": [_POSITIVE],
-        "scale": [_POSITIVE],
-        "output_scale": [_POSITIVE],
-        "margin": [Interval(Real, 0, None, closed="left")],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "tol": [_POSITIVE],
+        "shape": POSITIVE,
+        "scale": POSITIVE,
+        "output_scale": POSITIVE,
+        "margin": NOT_NEGATIVE,
+        "max_iter": AT_LEAST_ONE,
+        "tol": POSITIVE,
     }
 
     def __init__(
         self,
         *,
-        gammas: ArrayLike | None = None,
-        degrees: ArrayLike = (),
-        shape: float = 1.0,
-        scale: float = 1.0,
-        output_scale: float = 0.1,
-        margin: float = 1.0,
-        max_iter: int = 200,
-        tol: float = 1e-3,
-    ) -> None:
+        gammas=None,
+        degrees=(),
+        shape=1.0,
+        scale=1.0,
+        output_scale=0.1,
+        margin=1.0,
+        max_iter=200,
+        tol=1e-3,
+    ):
         self.gammas = gammas
         self.degrees = degrees
         self.shape = shape
@@ -170,22 +170,15 @@ class BayesianMKLRegressor(BankRegressor):
 
     _parameter_constraints = {
         **BankRegressor._bank_constraints,
-        "shape": [_POSITIVE],
-        "scale": [_POSITIVE],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "tol": [_POSITIVE],
+        "shape": POSITIVE,
+        "scale": POSITIVE,
+        "max_iter": AT_LEAST_ONE,
+        "tol": POSITIVE,
     }
 
     def __init__(
-        self,
-        *,
-        gammas: ArrayLike | None = None,
-        degrees: ArrayLike = (),
-        shape: float = 1.0,
-        scale: float = 1.0,
-        max_iter: int = 200,
-        tol: float = 1e-3,
-    ) -> None:
+        self, *, gammas=None, degrees=(), shape=1.0, scale=1.0, max_iter=200, tol=1e-3
+    ):
         self.gammas = gammas
         self.degrees = degrees
         self.shape = shape

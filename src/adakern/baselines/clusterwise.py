@@ -1,7 +1,6 @@
 """A classifier for every cluster of the data: the papers' way to large sets."""
 
-from numbers import Integral
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -9,10 +8,11 @@ from sklearn.base import ClassifierMixin, clone
 from sklearn.cluster import KMeans
 from sklearn.svm import SVC
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import HasMethods, Interval
+from sklearn.utils._param_validation import HasMethods
 from sklearn.utils.validation import check_is_fitted
 
 from adakern._utils.base import Estimator
+from adakern._utils.constraints import AT_LEAST_ONE
 from adakern._utils.validation import encode_classes, validate_data
 
 __all__ = ["ClusterwiseClassifier"]
@@ -42,13 +42,11 @@ class ClusterwiseClassifier(ClassifierMixin, Estimator):
 
     _parameter_constraints = {
         "estimator": [HasMethods(["fit", "predict"]), None],
-        "n_clusters": [Interval(Integral, 1, None, closed="left")],
+        "n_clusters": AT_LEAST_ONE,
         "random_state": ["random_state"],
     }
 
-    def __init__(
-        self, estimator: Any = None, *, n_clusters: int = 5, random_state: Any = None
-    ) -> None:
+    def __init__(self, estimator=None, *, n_clusters=5, random_state=None):
         self.estimator = estimator
         self.n_clusters = n_clusters
         self.random_state = random_state

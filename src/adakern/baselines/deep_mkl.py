@@ -1,14 +1,12 @@
 """Deep multiple kernel learning: layers of combined kernels."""
 
 from dataclasses import dataclass
-from numbers import Integral, Real
 
 import numpy as np
-from numpy.typing import ArrayLike
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils._param_validation import Interval
 
 from adakern._utils.blocks import by_row_blocks
+from adakern._utils.constraints import AT_LEAST_ONE, POSITIVE
 from adakern._utils.threads import one_scipy_thread
 from adakern._utils.warn import warn_user
 from adakern.baselines.kernel_bank import BankClassifier, KernelBank
@@ -69,23 +67,16 @@ class DeepMKL(BankClassifier):
     """
 
     _parameter_constraints = {
-        "C": [Interval(Real, 0, None, closed="neither")],
-        "n_layers": [Interval(Integral, 1, None, closed="left")],
+        "C": POSITIVE,
+        "n_layers": AT_LEAST_ONE,
         **BankClassifier._bank_constraints,
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "tol": [Interval(Real, 0, None, closed="neither")],
+        "max_iter": AT_LEAST_ONE,
+        "tol": POSITIVE,
     }
 
     def __init__(
-        self,
-        C: float = 1.0,
-        *,
-        n_layers: int = 3,
-        gammas: ArrayLike | None = (1.0,),
-        degrees: ArrayLike = (1, 2),
-        max_iter: int = 30,
-        tol: float = 1e-3,
-    ) -> None:
+        self, C=1.0, *, n_layers=3, gammas=(1.0,), degrees=(1, 2), max_iter=30, tol=1e-3
+    ):
         self.C = C
         self.n_layers = n_layers
         self.gammas = gammas

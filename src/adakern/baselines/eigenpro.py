@@ -1,17 +1,17 @@
 """EigenPro: kernel interpolation by preconditioned stochastic gradient descent."""
 
-from numbers import Integral
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.linalg import eigh
 from sklearn.base import RegressorMixin
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import StrOptions
 
 from adakern._utils.base import Estimator
 from adakern._utils.blocks import row_blocks
+from adakern._utils.constraints import AT_LEAST_ONE
 from adakern._utils.validation import validate_data
 from adakern.baselines.falkon import KernelExpansionMixin
 from adakern.kernels import kernel_diagonal
@@ -64,21 +64,21 @@ class EigenProRegressor(KernelExpansionMixin, RegressorMixin, Estimator):
     _parameter_constraints = {
         **KernelExpansionMixin._kernel_constraints,
         "kernel": [StrOptions({"rbf", "laplacian"})],
-        "n_epochs": [Interval(Integral, 1, None, closed="left")],
-        "n_subsample": [Interval(Integral, 1, None, closed="left")],
-        "n_components": [Interval(Integral, 1, None, closed="left")],
+        "n_epochs": AT_LEAST_ONE,
+        "n_subsample": AT_LEAST_ONE,
+        "n_components": AT_LEAST_ONE,
         "random_state": ["random_state"],
     }
 
     def __init__(
         self,
-        kernel: str = "laplacian",
-        gamma: float | str = "scale",
-        n_epochs: int = 20,
-        n_subsample: int = 2000,
-        n_components: int = 100,
-        random_state: Any = None,
-    ) -> None:
+        kernel="laplacian",
+        gamma="scale",
+        n_epochs=20,
+        n_subsample=2000,
+        n_components=100,
+        random_state=None,
+    ):
         self.kernel = kernel
         self.gamma = gamma
         self.n_epochs = n_epochs

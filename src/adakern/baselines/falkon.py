@@ -1,7 +1,6 @@
 """Falkon: Nyström kernel ridge regression by preconditioned conjugate gradients."""
 
-from numbers import Integral, Real
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -10,11 +9,12 @@ from scipy.sparse.linalg import LinearOperator, cg
 from sklearn.base import RegressorMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from adakern._utils.base import Estimator
 from adakern._utils.blocks import row_blocks
+from adakern._utils.constraints import AT_LEAST_ONE, NOT_NEGATIVE, POSITIVE
 from adakern._utils.threads import one_scipy_thread
 from adakern._utils.validation import finite_answer, validate_data
 from adakern._utils.warn import warn_user
@@ -93,23 +93,23 @@ class FalkonRegressor(KernelExpansionMixin, RegressorMixin, Estimator):
     _parameter_constraints = {
         **KernelExpansionMixin._kernel_constraints,
         "kernel": [StrOptions(set(KERNELS))],
-        "alpha": [Interval(Real, 0, None, closed="neither")],
-        "n_centers": [Interval(Integral, 1, None, closed="left")],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "tol": [Interval(Real, 0, None, closed="left")],
+        "alpha": POSITIVE,
+        "n_centers": AT_LEAST_ONE,
+        "max_iter": AT_LEAST_ONE,
+        "tol": NOT_NEGATIVE,
         "random_state": ["random_state"],
     }
 
     def __init__(
         self,
-        kernel: str = "rbf",
-        gamma: float | str = "scale",
-        alpha: float = 1e-6,
-        n_centers: int = 100,
-        max_iter: int = 100,
-        tol: float = 1e-5,
-        random_state: Any = None,
-    ) -> None:
+        kernel="rbf",
+        gamma="scale",
+        alpha=1e-6,
+        n_centers=100,
+        max_iter=100,
+        tol=1e-5,
+        random_state=None,
+    ):
         self.kernel = kernel
         self.gamma = gamma
         self.alpha = alpha

@@ -1,16 +1,15 @@
 """Support vector machines with every kernel of this library."""
 
-from numbers import Real
 from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import ClassifierMixin, RegressorMixin, _fit_context, is_classifier
 from sklearn.svm import SVC, SVR
-from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
 from adakern._utils.base import Estimator
+from adakern._utils.constraints import NOT_NEGATIVE, POSITIVE
 from adakern._utils.validation import finite_answer, validate_data
 from adakern.kernels import KernelMixin
 from adakern.svm.libsvm import fit_libsvm
@@ -26,9 +25,9 @@ class _KernelModel(KernelMixin, Estimator):
     _takes_shared_gram_matrix = True
 
     _parameter_constraints = {
-        "C": [Interval(Real, 0, None, closed="neither")],
+        "C": POSITIVE,
         **KernelMixin._kernel_constraints,
-        "tol": [Interval(Real, 0, None, closed="neither")],
+        "tol": POSITIVE,
     }
 
     @_fit_context(prefer_skip_nested_validation=True)
@@ -92,14 +91,7 @@ class KernelSVC(ClassifierMixin, _KernelModel):
         As of ``SVC``.
     """
 
-    def __init__(
-        self,
-        C: float = 1.0,
-        *,
-        kernel: str = "rbf",
-        gamma: float | str = "scale",
-        tol: float = 1e-3,
-    ) -> None:
+    def __init__(self, C=1.0, *, kernel="rbf", gamma="scale", tol=1e-3):
         self.C = C
         self.kernel = kernel
         self.gamma = gamma
@@ -146,18 +138,10 @@ class KernelSVR(RegressorMixin, _KernelModel):
 
     _parameter_constraints = {
         **_KernelModel._parameter_constraints,
-        "epsilon": [Interval(Real, 0, None, closed="left")],
+        "epsilon": NOT_NEGATIVE,
     }
 
-    def __init__(
-        self,
-        C: float = 1.0,
-        *,
-        epsilon: float = 0.1,
-        kernel: str = "rbf",
-        gamma: float | str = "scale",
-        tol: float = 1e-3,
-    ) -> None:
+    def __init__(self, C=1.0, *, epsilon=0.1, kernel="rbf", gamma="scale", tol=1e-3):
         self.C = C
         self.epsilon = epsilon
         self.kernel = kernel

@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from adakern._utils.base import Estimator
 from adakern._utils.blocks import by_row_blocks, row_blocks
+from adakern._utils.constraints import POSITIVE
 from adakern._utils.validation import finite_answer, validate_data
 from adakern.kernels import squared_distances
 
@@ -64,17 +65,11 @@ class MetricNadarayaWatson(RegressorMixin, Estimator):
 
     _parameter_constraints = {
         "metric": [StrOptions({"generative", "euclidean"})],
-        "reg": [Interval(Real, 0, None, closed="neither")],
+        "reg": POSITIVE,
         "bandwidth": [StrOptions({"loo"}), Interval(Real, 0, None, closed="neither")],
     }
 
-    def __init__(
-        self,
-        *,
-        metric: str = "generative",
-        reg: float = 0.1,
-        bandwidth: float | str = "loo",
-    ) -> None:
+    def __init__(self, *, metric="generative", reg=0.1, bandwidth="loo"):
         self.metric = metric
         self.reg = reg
         self.bandwidth = bandwidth

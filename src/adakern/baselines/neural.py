@@ -4,8 +4,8 @@ PyTorch trains it. A network is a list of (weights, offsets) and one ``_forward`
 tensors and arrays, so that a fitted model predicts and pickles without PyTorch.
 """
 
-from numbers import Integral, Real
-from typing import Any, Self
+from numbers import Real
+from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,6 +15,7 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
 from adakern._utils.base import Estimator
+from adakern._utils.constraints import AT_LEAST_ONE
 from adakern._utils.validation import finite_answer, validate_data
 from adakern.baselines.optional import require
 
@@ -60,28 +61,28 @@ class ResNetRegressor(RegressorMixin, Estimator):
     _required_packages = ("torch",)
 
     _parameter_constraints = {
-        "width": [Interval(Integral, 1, None, closed="left")],
-        "n_blocks": [Interval(Integral, 1, None, closed="left")],
+        "width": AT_LEAST_ONE,
+        "n_blocks": AT_LEAST_ONE,
         # Training is in single precision.
         "learning_rate": [Interval(Real, 0, LARGEST_SINGLE, closed="neither")],
-        "batch_size": [Interval(Integral, 1, None, closed="left")],
-        "max_epochs": [Interval(Integral, 1, None, closed="left")],
-        "patience": [Interval(Integral, 1, None, closed="left")],
+        "batch_size": AT_LEAST_ONE,
+        "max_epochs": AT_LEAST_ONE,
+        "patience": AT_LEAST_ONE,
         "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
         "random_state": ["random_state"],
     }
 
     def __init__(
         self,
-        width: int = 64,
-        n_blocks: int = 3,
-        learning_rate: float = 1e-3,
-        batch_size: int = 64,
-        max_epochs: int = 200,
-        patience: int = 20,
-        validation_fraction: float = 0.1,
-        random_state: Any = None,
-    ) -> None:
+        width=64,
+        n_blocks=3,
+        learning_rate=1e-3,
+        batch_size=64,
+        max_epochs=200,
+        patience=20,
+        validation_fraction=0.1,
+        random_state=None,
+    ):
         self.width = width
         self.n_blocks = n_blocks
         self.learning_rate = learning_rate

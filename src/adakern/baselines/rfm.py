@@ -2,8 +2,8 @@
 
 import contextlib
 import io
-from numbers import Integral, Real
-from typing import Any, Self
+from numbers import Real
+from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,6 +13,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from adakern._utils.base import Estimator
+from adakern._utils.constraints import AT_LEAST_ONE, POSITIVE
 from adakern._utils.validation import encode_classes, finite_answer, validate_data
 from adakern._utils.warn import warn_user
 from adakern.baselines.optional import require, torch_seed
@@ -33,24 +34,24 @@ class _FeatureMachine(Estimator):
 
     _parameter_constraints = {
         "kernel": [StrOptions({"l2", "l1_kermac", "lpq_kermac"})],
-        "bandwidth": [Interval(Real, 0, None, closed="neither")],
-        "alpha": [Interval(Real, 0, None, closed="neither")],
+        "bandwidth": POSITIVE,
+        "alpha": POSITIVE,
         "diagonal": ["boolean"],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "max_iter": AT_LEAST_ONE,
         "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
         "random_state": ["random_state"],
     }
 
     def __init__(
         self,
-        kernel: str = "l2",
-        bandwidth: float = 10.0,
-        alpha: float = 1e-3,
-        diagonal: bool = False,
-        max_iter: int = 5,
-        validation_fraction: float = 0.2,
-        random_state: Any = None,
-    ) -> None:
+        kernel="l2",
+        bandwidth=10.0,
+        alpha=1e-3,
+        diagonal=False,
+        max_iter=5,
+        validation_fraction=0.2,
+        random_state=None,
+    ):
         self.kernel = kernel
         self.bandwidth = bandwidth
         self.alpha = alpha

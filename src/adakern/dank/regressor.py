@@ -1,16 +1,15 @@
 """DANK in epsilon support vector regression."""
 
-from numbers import Real
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import RegressorMixin
-from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
 from adakern._utils.arrays import answer_like, as_numpy, validate_arrays
 from adakern._utils.base import Estimator
+from adakern._utils.constraints import NOT_NEGATIVE
 from adakern._utils.validation import finite_answer
 from adakern.dank.base import DANKMixin
 from adakern.kernels import check_square
@@ -139,7 +138,7 @@ class DANKRegressor(DANKMixin, RegressorMixin, Estimator):
 
     _parameter_constraints = {
         **DANKMixin._parameter_constraints,
-        "epsilon": [Interval(Real, 0, None, closed="left")],
+        "epsilon": NOT_NEGATIVE,
     }
 
     def __init__(

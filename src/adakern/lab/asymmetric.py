@@ -1,16 +1,15 @@
 """Kernel ridge regression with a kernel that need not be symmetric."""
 
 from collections.abc import Callable
-from numbers import Real
 from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import MultiOutputMixin, RegressorMixin
-from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
 from adakern._utils.base import Estimator
+from adakern._utils.constraints import FINITE, NOT_NEGATIVE
 from adakern._utils.threads import one_scipy_thread
 from adakern._utils.validation import finite_answer, validate_data
 from adakern.kernels import KernelMixin
@@ -88,9 +87,9 @@ class AsymmetricKernelRidge(KernelMixin, MultiOutputMixin, RegressorMixin, Estim
     _parameter_constraints = {
         **KernelMixin._kernel_constraints,
         "kernel": [*KernelMixin._kernel_constraints["kernel"], callable],
-        "alpha": [Interval(Real, 0, None, closed="left")],
-        "degree": [Interval(Real, 0, None, closed="left")],
-        "coef0": [Interval(Real, None, None, closed="neither")],
+        "alpha": NOT_NEGATIVE,
+        "degree": NOT_NEGATIVE,
+        "coef0": FINITE,
     }
 
     def __init__(

@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from adakern._utils.arrays import asarray_like, validate_arrays
 from adakern._utils.base import Estimator
 from adakern._utils.blocks import row_blocks
+from adakern._utils.constraints import AT_LEAST_ONE, NOT_NEGATIVE
 from adakern._utils.threads import one_blas_thread
 from adakern._utils.validation import finite_answer
 from adakern._utils.warn import warn_user
@@ -164,17 +165,17 @@ class LABRBFRegressor(RegressorMixin, Estimator):
     _parameter_constraints = {
         "profile": [StrOptions(set(PROFILES))],
         "alpha": [StrOptions({"auto"}), Interval(Real, 0, None, closed="left")],
-        "max_support": [Interval(Integral, 1, None, closed="left")],
+        "max_support": AT_LEAST_ONE,
         "bandwidth": [
             StrOptions({"shared", "global"}),
             Interval(Real, 0, None, closed="neither"),
         ],
         "refit": ["boolean"],
         "standardize": ["boolean"],
-        "coef_penalty": [Interval(Real, 0, None, closed="left")],
+        "coef_penalty": NOT_NEGATIVE,
         "locality": [StrOptions({"auto", *LOCALITIES})],
         "initial_support": [Interval(Real, 0, 1, closed="right")],
-        "growth": [None, Interval(Integral, 1, None, closed="left")],
+        "growth": [*AT_LEAST_ONE, None],
         "solver": [StrOptions(set(SCHEDULES))],
         "growth_iter": [None, Interval(Integral, 0, None, closed="left")],
         "max_iter": [None, Interval(Integral, 0, None, closed="left")],

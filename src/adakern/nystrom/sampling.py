@@ -13,6 +13,7 @@ from sklearn.utils._param_validation import (
     validate_params,
 )
 
+from adakern._utils.constraints import AT_LEAST_ONE, FINITE, POSITIVE
 from adakern._utils.memory import require_memory
 from adakern._utils.threads import one_blas_thread
 from adakern.nystrom import samplers
@@ -47,12 +48,12 @@ COUNT_OR_FRACTION = [
 
 #: Constraints of the parameters that this function and the estimators share.
 PARAMETER_CONSTRAINTS = {
-    "degree": [Interval(Integral, 1, None, closed="left")],
-    "coef0": [Interval(Real, None, None, closed="neither")],
+    "degree": AT_LEAST_ONE,
+    "coef0": FINITE,
     "task": [StrOptions({"auto", "classification", "regression"})],
-    "ridge": [Interval(Real, 0, None, closed="neither")],
+    "ridge": POSITIVE,
     "step": COUNT_OR_FRACTION,
-    "rank": [Interval(Integral, 1, None, closed="left"), None],
+    "rank": [*AT_LEAST_ONE, None],
     "oversampling": [Interval(Real, 1, None, closed="left")],
     "random_state": ["random_state"],
 }
@@ -95,7 +96,7 @@ def _count(name, value, total, unit):
         "y": ["array-like", None],
         "selection": [StrOptions(set(SAMPLERS))],
         "kernel": [StrOptions({*NYSTROM_KERNELS, "precomputed"})],
-        "gamma": [Interval(Real, 0, None, closed="neither")],
+        "gamma": POSITIVE,
     },
     prefer_skip_nested_validation=True,
 )

@@ -8,10 +8,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.model_selection import ParameterGrid
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from adakern._utils.base import Estimator
+from adakern._utils.constraints import GAMMA
 from adakern._utils.hints import did_you_mean
 from adakern._utils.threads import one_blas_thread
 from adakern._utils.validation import validate_data
@@ -161,10 +162,7 @@ class NystromKernelSelector(NystromFeaturesMixin, Estimator):
         **PARAMETER_CONSTRAINTS,
         "kernel": [StrOptions(set(NYSTROM_KERNELS))],
         "param_grid": [dict, list, None],
-        "gamma": [
-            StrOptions({"scale", "auto"}),
-            Interval(Real, 0, None, closed="neither"),
-        ],
+        "gamma": GAMMA,
         "criterion": [StrOptions(set(CRITERIA)), callable],
         "n_columns": COUNT_OR_FRACTION,
         "sampling": [StrOptions({*SAMPLERS, *REFERENCES})],
