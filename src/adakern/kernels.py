@@ -4,7 +4,6 @@ Every kernel is written once, against the Python array API, so that NumPy arrays
 PyTorch tensors and any other conforming array go through the same lines.
 """
 
-
 import numpy as np
 from array_api_compat import array_namespace, is_numpy_array
 from scipy.spatial.distance import cdist

@@ -55,8 +55,8 @@ class _KernelModel(KernelMixin, Estimator):
         X : array-like of shape (m, d), or (m, n) if precomputed
         """
         K = self._against_training(X)
-        answer = predict_from_gram(self.model_, K)
-        return answer if is_classifier(self) else finite_answer(self, answer)
+        predicted = predict_from_gram(self.model_, K)
+        return predicted if is_classifier(self) else finite_answer(self, predicted)
 
     def _against_training(self, X):
         check_is_fitted(self)

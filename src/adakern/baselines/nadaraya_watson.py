@@ -106,8 +106,8 @@ class MetricNadarayaWatson(RegressorMixin, Estimator):
         """
         check_is_fitted(self, "bandwidth_")
         X = validate_data(self, X, reset=False, dtype=np.float64)
-        answer = by_row_blocks(self._weighted_means, X, 4 * 8 * len(self.X_))
-        return finite_answer(self, answer)
+        predicted = by_row_blocks(self._weighted_means, X, 4 * 8 * len(self.X_))
+        return finite_answer(self, predicted)
 
     def _weighted_means(self, X):
         D = self._distances(X)

@@ -98,7 +98,7 @@ class _FeatureMachine(Estimator):
         return self
 
     def _values(self, X):
-        """What the regressions answer, shape (n, k)."""
+        """Predictions of the regressions, shape (n, k)."""
         check_is_fitted(self)
         torch = require("torch", type(self).__name__)
         X = validate_data(self, X, reset=False, dtype=np.float64)

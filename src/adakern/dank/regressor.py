@@ -51,7 +51,7 @@ class DANKRegressor(DANKMixin, RegressorMixin, Estimator):
     extension : {"hyperkernel", "reciprocal", "knn", "nystrom", "none"}, \
             default="hyperkernel"
         F for new rows: non-negative regression on hyper-kernels; that of the best
-        reciprocal nearest neighbour, which is the papers' rule, and whose answer for a
+        reciprocal nearest neighbour, which is the papers' rule, and whose value for a
         row depends on the rows predicted with it; the mean over the nearest neighbours;
         the Nyström extension of its eigenvectors; or F = 1.
     n_neighbors : int, default=1
@@ -59,9 +59,9 @@ class DANKRegressor(DANKMixin, RegressorMixin, Estimator):
     strategy : {"exact", "decomposed", "whole"}, default="exact"
         "exact" stores the n x n Gram matrix. The others do not, for large data; they
         have tau = 0 and F' = 1 for new rows. "decomposed" solves k-means clusters on
-        their own, without an intercept, and answers a row by its own cluster (section 4
-        of [1]_); "whole" solves all rows together, started from the clusters. These two
-        compute on tensors of PyTorch where they are.
+        their own, without an intercept, and predicts a row by its own cluster (section
+        4 of [1]_); "whole" solves all rows together, started from the clusters. These
+        two compute on tensors of PyTorch where they are.
     method : {"newton", "accelerated", "nesterov", "projected-gradient"}, \
             default="newton"
         Of the strategy "exact". Rounds of a model of the problem, solved to optimality;
@@ -215,8 +215,8 @@ class DANKRegressor(DANKMixin, RegressorMixin, Estimator):
         """
         check_is_fitted(self, "model_")
         X = validate_arrays(self, X)
-        answer = self.model_.decision_function(self._own_arrays(X))
-        return answer_like(finite_answer(self, as_numpy(answer)), X)
+        predicted = self.model_.decision_function(self._own_arrays(X))
+        return answer_like(finite_answer(self, as_numpy(predicted)), X)
 
     def _models(self):
         return [self.model_]

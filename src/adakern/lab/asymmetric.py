@@ -163,12 +163,12 @@ class AsymmetricKernelRidge(KernelMixin, MultiOutputMixin, RegressorMixin, Estim
             raise ValueError(f"side={side!r} is unknown; use 'left' or 'right'")
         X = validate_data(self, X, reset=False, dtype=[np.float64, np.float32])
         if side == "left":
-            answer = self._kernel_matrix(X, self.X_fit_) @ self.dual_coef_
+            predicted = self._kernel_matrix(X, self.X_fit_) @ self.dual_coef_
         elif self.kernel == "precomputed":
-            answer = X @ self.right_dual_coef_
+            predicted = X @ self.right_dual_coef_
         else:
-            answer = self._kernel_matrix(self.X_fit_, X).T @ self.right_dual_coef_
-        return finite_answer(self, answer)
+            predicted = self._kernel_matrix(self.X_fit_, X).T @ self.right_dual_coef_
+        return finite_answer(self, predicted)
 
     def _kernel_matrix(self, X, T):
         return self.kernel(X, T) if callable(self.kernel) else self._gram(X, T)

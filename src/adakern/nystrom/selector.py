@@ -47,7 +47,7 @@ def _is_positive(value):
     return _is_number(value) and value > 0
 
 
-#: Keys of a candidate: a test of the value, and what it allows in words.
+#: Keys of a candidate: a test of the value, and a description of what is allowed.
 CANDIDATE_KEYS = {
     "kernel": (lambda v: v in NYSTROM_KERNELS, f"one of {', '.join(NYSTROM_KERNELS)}"),
     "gamma": (
@@ -73,7 +73,7 @@ class NystromKernelSelector(NystromFeaturesMixin, Estimator):
 
     As in Algorithm 1 of the paper, columns are sampled anew for each candidate kernel.
     All candidates share one stream of random numbers, so that they differ by their
-    kernels and not by their luck. Candidates that differ in ``ridge`` alone share their
+    kernels and not by the draw. Candidates that differ in ``ridge`` alone share their
     columns and factorisation.
 
     Parameters
