@@ -21,7 +21,7 @@ def predict_from_gram(model, K):
         coef[model.support_] = model.dual_coef_[0]
         predicted = K @ coef + model.intercept_[0]
         if is_classifier(model):
-            return model.classes_[(answer >= 0).astype(int)]
+            return model.classes_[(predicted >= 0).astype(int)]
         return predicted
     per_row = len(model.classes_) ** 2 + len(model.support_)
     size = max(1, VALUES_AT_ONCE // per_row)
