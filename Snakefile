@@ -26,7 +26,7 @@ from adakern_bench.report.publish import log_run
 STARTED = time.time()
 
 try:
-    PLAN = plan_from_snakemake(config)
+    PLAN = plan_from_snakemake(config, workflow.config_settings.config)
     # Where another run is making tables, this one is planned when they are there.
     if workflow.is_main_process:
         TABLES_LOCK = claim(f"{PLAN.config.data.cache}/tables", wait=True)
@@ -38,6 +38,7 @@ except ConfigError as error:
 # Several jobs at a time, each with threads of its own, would slow each other down.
 for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(name, str(PLAN.config.jobs.threads))
+
 
 include: "workflow/rules/common.smk"
 
@@ -63,12 +64,17 @@ include: "workflow/rules/track.smk"
 
 
 onstart:
-    jobs = [job for job in workflow.dag.needrun_jobs() if job.rule.name == "table"]
-    release_when_made(TABLES_LOCK, [job.output.table for job in jobs])
+    jobs = list(workflow.dag.needrun_jobs())
+    tables = [job.output.table for job in jobs if job.rule.name == "table"]
+    release_when_made(TABLES_LOCK, tables)
     try:
         RESULTS_LOCK = claim(RESULTS, wait=False)
     except RunningAlready as error:
         raise WorkflowError(str(error)) from None
+    # For the line of progress (snakemake_logger_plugin_adakern).
+    logger.info(
+        "", extra={"planned": {workflow.dag.jobid(j): work_of(j) for j in jobs}}
+    )
 
 
 # Time spent on an experiment, over all the calls that it took; `make publish` tells it.

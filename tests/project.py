@@ -14,6 +14,7 @@ __all__ = ["Project", "Run", "without_measured"]
 REPOSITORY = Path(__file__).resolve().parents[1]
 PARTS = (
     "Snakefile",
+    "pyproject.toml",
     "workflow",
     "methods",
     "conf",

@@ -24,10 +24,7 @@ def points():
     [
         ("rbf", lambda X, Y: pairwise.rbf_kernel(X, Y, gamma=0.7)),
         ("laplacian", lambda X, Y: pairwise.laplacian_kernel(X, Y, gamma=0.7)),
-        (
-            "l2-laplacian",
-            lambda X, Y: np.exp(-0.7 * pairwise.pairwise_distances(X, Y)),
-        ),
+        ("l2-laplacian", lambda X, Y: np.exp(-0.7 * pairwise.pairwise_distances(X, Y))),
         ("poly", lambda X, Y: pairwise.polynomial_kernel(X, Y, gamma=0.7)),
         ("linear", lambda X, Y: pairwise.linear_kernel(X, Y)),
         (

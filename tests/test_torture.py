@@ -29,11 +29,7 @@ CHOSEN_OF_THE_SLOW = {
     ("new rows", "1e+300"),
     ("parameters", "learning_rate=1e+70"),
 }
-SLOW = {
-    "ResNetRegressor",
-    "SimpleBlendClassifier",
-    "SimpleBlendRegressor",
-}
+SLOW = {"ResNetRegressor", "SimpleBlendClassifier", "SimpleBlendRegressor"}
 #: Made of many fits each; their members are here themselves.
 MADE_OF_OTHERS = {"AdaptiveKernelClassifier", "AdaptiveKernelRegressor"}
 

@@ -2,36 +2,25 @@
 
 from importlib import import_module
 from importlib.util import find_spec
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from adakern._utils.warn import warn_user
 from adakern._version import __version__ as __version__
 
 # A family is imported when one of its names is first used: what plans a thousand jobs,
 # or solves with one family, does without the others.
 if TYPE_CHECKING:
-    from adakern.adaptive import AdaptiveKernelClassifier, AdaptiveKernelRegressor
-    from adakern.dank import DANKClassifier, DANKRegressor
-    from adakern.knpl import KNPLClassifier
-    from adakern.lab import AsymmetricKernelRidge, LABRBFRegressor
+    from adakern.adaptive import AdaptiveKernelClassifier as AdaptiveKernelClassifier
+    from adakern.adaptive import AdaptiveKernelRegressor as AdaptiveKernelRegressor
+    from adakern.dank import DANKClassifier as DANKClassifier
+    from adakern.dank import DANKRegressor as DANKRegressor
+    from adakern.knpl import KNPLClassifier as KNPLClassifier
+    from adakern.lab import AsymmetricKernelRidge as AsymmetricKernelRidge
+    from adakern.lab import LABRBFRegressor as LABRBFRegressor
+    from adakern.nystrom import CriterionNystroem as CriterionNystroem
+    from adakern.nystrom import NystromKernelSelector as NystromKernelSelector
     from adakern.nystrom import (
-        CriterionNystroem,
-        NystromKernelSelector,
-        SelectedKernelRidgeClassifier,
+        SelectedKernelRidgeClassifier as SelectedKernelRidgeClassifier,
     )
-
-__all__ = [
-    "AdaptiveKernelClassifier",
-    "AdaptiveKernelRegressor",
-    "AsymmetricKernelRidge",
-    "CriterionNystroem",
-    "DANKClassifier",
-    "DANKRegressor",
-    "KNPLClassifier",
-    "LABRBFRegressor",
-    "NystromKernelSelector",
-    "SelectedKernelRidgeClassifier",
-]
 
 _FAMILIES = {
     "AdaptiveKernelClassifier": "adaptive",
@@ -46,25 +35,19 @@ _FAMILIES = {
     "SelectedKernelRidgeClassifier": "nystrom",
 }
 
+__all__ = list(_FAMILIES)
 
-def __getattr__(name):
-    """A public name, a room, or a baseline at its place of version 0.1."""
+
+def __getattr__(name: str) -> Any:
+    """A public name, or a room."""
     if name in _FAMILIES:
         value = getattr(import_module(f"adakern.{_FAMILIES[name]}"), name)
         globals()[name] = value  # asked for once
         return value
     if find_spec(f"adakern.{name}"):
         return import_module(f"adakern.{name}")
-    baselines = import_module("adakern.baselines")
-    if name in baselines.__all__:
-        warn_user(
-            f"adakern.{name} is deprecated and will be gone in version 0.3; "
-            f"use adakern.baselines.{name}",
-            FutureWarning,
-        )
-        return getattr(baselines, name)
     raise AttributeError(f"module 'adakern' has no attribute {name!r}")
 
 
-def __dir__():
-    return sorted({*globals(), *__all__})
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_FAMILIES})

@@ -4,7 +4,7 @@ import numpy as np
 from array_api_compat import array_namespace, is_numpy_array, is_torch_array
 from scipy.linalg import eigh
 from scipy.linalg.blas import dsymv
-from scipy.linalg.lapack import dpotrf, dpotrs, dpstrf, spotrf, spotrs
+from scipy.linalg.lapack import dpotrf, dpotri, dpotrs, dpstrf, spotrf, spotrs
 
 from adakern._utils.blocks import CACHE_BYTES, row_blocks
 
@@ -12,14 +12,20 @@ __all__ = [
     "add_to_diagonal",
     "factorised",
     "inverse_square_root",
+    "invert_definite",
     "is_positive_semidefinite",
     "leading_eigenpairs",
+    "leave_one_out",
+    "leave_one_out_low_rank",
+    "left_out_residuals",
     "numerical_rank",
     "principal_submatrix",
     "project_onto_feasible",
     "project_onto_simplex",
     "ranked_eigh",
     "require_positive_semidefinite",
+    "ridge_inverse",
+    "ridge_solution",
     "symmetric_product",
 ]
 
@@ -279,3 +285,190 @@ def _orthonormal(X, against=None):
             X = X - against @ (against.T @ X)
     Q, R = np.linalg.qr(X)
     return Q[:, np.abs(np.diag(R)) > 1e-12 * scale]
+
+
+def left_out_residuals(dual, inverse_diagonal):
+    """Residuals of ridge regression at rows left out of it, in closed form.
+
+    With ``R = (K + ridge I)^-1`` the residual of row i, of the fit to all other rows,
+    is ``(R Y)_i / R_ii``. Every leave-one-out error of the library is this quotient.
+
+    Parameters
+    ----------
+    dual : array of shape (n, k)
+        ``R Y``.
+    inverse_diagonal : array of shape (n,)
+        The diagonal of R.
+
+    References
+    ----------
+    Allen. The relationship between variable selection and data augmentation and a
+    method for prediction. Technometrics 16 (1974).
+
+    Rifkin and Lippert. Notes on regularized least squares. MIT-CSAIL-TR-2007-025.
+    """
+    return dual / inverse_diagonal[:, None]
+
+
+def leave_one_out(K, Y, ridge, weights=None):
+    """What kernel ridge regression predicts for each row without that row.
+
+    Parameters
+    ----------
+    K : ndarray of shape (n, n)
+        Positive semidefinite; where rounding made it indefinite, the ridge is as much
+        larger as :func:`ridge_solution` says.
+    Y : ndarray of shape (n, k)
+        One regression a column, all with the same kernel.
+    ridge : float or ndarray of shape (r,)
+        Positive. One costs a Cholesky factorisation, any number of them one
+        eigendecomposition.
+    weights : ndarray of shape (n,), default=None
+        Positive weights of the rows; all 1 when None.
+
+    Returns
+    -------
+    ndarray of shape (n, k), or (r, n, k)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from adakern.linalg import leave_one_out
+    >>> leave_one_out(np.ones((2, 2)), np.array([[1.0], [3.0]]), ridge=1.0)
+    array([[1.5],
+           [0.5]])
+    """
+    root = np.ones((len(K), 1)) if weights is None else np.sqrt(weights)[:, None]
+    K, target = root * K * root.T, root * Y
+    if np.ndim(ridge) == 0:
+        R = ridge_inverse(K, ridge)
+        return Y - left_out_residuals(R @ target, np.diag(R)) / root
+    values, vectors = np.linalg.eigh(K)
+    shrink = 1 / (np.maximum(values, 0)[:, None] + ridge)
+    diagonals, rotated = vectors**2 @ shrink, vectors.T @ target
+    return np.stack(
+        [
+            Y - left_out_residuals(vectors @ (s[:, None] * rotated), diagonal) / root
+            for s, diagonal in zip(shrink.T, diagonals.T, strict=True)
+        ]
+    )
+
+
+def leave_one_out_low_rank(V, Y, ridges, weights=None):
+    """:func:`leave_one_out` for ``K = V V'``, with the coefficients of V's columns.
+
+    In O(n m^2) for V of shape (n, m): linear regression, or the Nyström form, for which
+    V is the kernel with the centres times an inverse square root of theirs.
+
+    Parameters
+    ----------
+    V : ndarray of shape (n, m)
+    Y : ndarray of shape (n, k)
+    ridges : iterable of float
+        Positive.
+    weights : ndarray of shape (n,), default=None
+
+    Yields
+    ------
+    left_out : ndarray of shape (n, k)
+        Predictions without the row that is predicted, for each ridge in turn.
+    coef : ndarray of shape (m, k)
+        Of the fit to all rows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from adakern.linalg import leave_one_out_low_rank
+    >>> V, Y = np.ones((2, 1)), np.array([[1.0], [3.0]])
+    >>> [left_out for left_out, _ in leave_one_out_low_rank(V, Y, [1.0])]
+    [array([[1.5],
+           [0.5]])]
+    """
+    root = np.ones((len(V), 1)) if weights is None else np.sqrt(weights)[:, None]
+    U, s, Wt = np.linalg.svd(root * V, full_matrices=False)
+    target, leverages = root * Y, U**2
+    rotated = U.T @ target
+    for ridge in ridges:
+        shrink = s**2 / (s**2 + ridge)
+        # ridge R = I - U diag(shrink) U', so that the ridge cancels in the quotient.
+        dual, diagonal = (
+            target - U @ (shrink[:, None] * rotated),
+            1 - leverages @ shrink,
+        )
+        coef = Wt.T @ ((s / (s**2 + ridge))[:, None] * rotated)
+        yield Y - left_out_residuals(dual, diagonal) / root, coef
+
+
+def invert_definite(A):
+    """The inverse of a symmetric positive definite matrix, in the memory of A.
+
+    LinAlgError where A is not positive definite; A is then as it was.
+    """
+    if not is_numpy_array(A):
+        xp = array_namespace(A)
+        try:
+            return xp.cholesky_inverse(xp.linalg.cholesky(A))
+        except RuntimeError as error:  # PyTorch's
+            raise np.linalg.LinAlgError(str(error)) from None
+    diagonal = A.diagonal().copy()
+    # The transpose of a symmetric matrix is in the order of memory that LAPACK wants.
+    _, failed = dpotrf(A.T, lower=1, overwrite_a=1)
+    if not failed:
+        _, failed = dpotri(A.T, lower=1, overwrite_c=1)
+    if failed:
+        _copy_upper_triangle(A.T)
+        np.fill_diagonal(A, diagonal)
+        raise np.linalg.LinAlgError("kernel matrix plus ridge is not positive definite")
+    _copy_upper_triangle(A)
+    return A
+
+
+def _copy_upper_triangle(A):
+    """Make A symmetric by what is above its diagonal, block by block."""
+    for rows in row_blocks(len(A), A.itemsize * len(A), CACHE_BYTES):
+        A[rows, : rows.start] = A[: rows.start, rows].T
+        square = A[rows, rows]
+        square[:] = np.triu(square) + np.triu(square, 1).T
+
+
+def definite_shift(A):
+    """What makes a symmetric matrix definite, added to its diagonal.
+
+    Twice the most negative eigenvalue, which is taken for the size of what rounding did
+    to all of them.
+    """
+    xp = array_namespace(A)
+    largest = float(xp.max(xp.abs(A)))
+    if not np.isfinite(largest):
+        raise ValueError(f"a matrix of shape {tuple(A.shape)} is not finite")
+    smallest = float(xp.min(xp.linalg.eigvalsh(A)))
+    rounding = float(xp.finfo(A.dtype).eps) * largest * A.shape[0]
+    return 2 * max(-smallest, rounding)
+
+
+def ridge_inverse(K, ridge):
+    """``(K + ridge I)^-1`` in the memory of K, the ridge as in :func:`ridge_solution`."""
+    A = add_to_diagonal(K, np.full(len(K), float(ridge)))
+    try:
+        return invert_definite(A)
+    except np.linalg.LinAlgError:
+        return invert_definite(add_to_diagonal(A, np.full(len(A), definite_shift(A))))
+
+
+def ridge_solution(K, Y, ridge=0.0):
+    """``(K + ridge I)^-1 Y`` and the ridge, a larger one where K is indefinite.
+
+    Rounding makes positive semidefinite matrices indefinite: the kernel values of rows
+    that differ in features of next to no scale alone are less than 1 by the root of a
+    rounding error. The ridge is then raised by :func:`definite_shift`. K is
+    overwritten.
+    """
+    xp = array_namespace(K)
+    K = add_to_diagonal(K, ridge * xp.ones_like(K[0, :]))
+    try:
+        solve = factorised(K)
+    except ValueError:
+        shift = definite_shift(K)
+        ridge += shift
+        solve = factorised(add_to_diagonal(K, shift * xp.ones_like(K[0, :])))
+    return xp.stack([solve(column) for column in Y.T], axis=1), ridge

@@ -68,7 +68,7 @@ class KernelSearchCV(GridSearchCV):
     ----------
     estimator : estimator
     param_grid : dict or list of dict
-    **kwargs
+    scoring, n_jobs, refit, cv, verbose, pre_dispatch, error_score, return_train_score
         As of ``GridSearchCV``; ``n_jobs`` counts threads.
 
     Attributes
@@ -100,10 +100,6 @@ class KernelSearchCV(GridSearchCV):
         y : array-like of shape (n,)
         **params
             As of ``GridSearchCV.fit``; with any of them no Gram matrix is shared.
-
-        Returns
-        -------
-        self
         """
         candidates = list(ParameterGrid(self.param_grid))
         self.shared_ = not params and self._can_share(X, candidates)

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from adakern import AdaptiveKernelClassifier, AdaptiveKernelRegressor
 from adakern.adaptive.equal_rows import PRIORS, EqualRows
+from adakern.adaptive.folds import make_table
 
 
 def kinds(n_kinds, between, within, seed=0):
@@ -18,10 +19,19 @@ def kinds(n_kinds, between, within, seed=0):
     return group[:, None] / 3, Y[:, None], group
 
 
+def learned(X, Y, predicted, weights=None):
+    """EqualRows of rows and of what was predicted for each."""
+    weights = np.ones(len(X)) if weights is None else weights
+    table, place = make_table(X, Y, weights, 5, np.random.RandomState(0))
+    merged = np.zeros(table.Y.shape)
+    merged[place] = predicted
+    return EqualRows().fit(table, merged)
+
+
 @pytest.mark.parametrize(("between", "within"), [(1.0, 1.0), (1.0, 0.3), (0.3, 1.0)])
 def test_the_prior_is_the_ratio_of_variances(between, within):
-    X, Y, group = kinds(2000, between, within)
-    equal = EqualRows().fit(X, Y, np.ones(len(Y)), group, np.zeros(Y.shape))
+    X, Y, _ = kinds(2000, between, within)
+    equal = learned(X, Y, np.zeros(Y.shape))
     assert 0.5 < equal.prior_rows_ / (within / between) ** 2 < 2
 
 
@@ -39,31 +49,28 @@ def test_the_prior_is_that_of_leaving_out_each_row(seed):
             total += (Y[i, 0] - estimate) ** 2
         return total
 
-    equal = EqualRows().fit(X, Y, np.ones(len(Y)), group, predicted)
+    equal = learned(X, Y, predicted)
     best = min(PRIORS, key=error)
     assert equal.prior_rows_ in (best, np.inf)
 
 
-def test_counts_are_repetitions():
+def test_weights_are_no_repetitions_and_their_scale_does_not_matter():
     X, Y, group = kinds(40, 1.0, 0.3)
-    counts = np.random.default_rng(0).integers(1, 4, len(Y)).astype(float)
-    index = np.repeat(np.arange(len(Y)), counts.astype(int))
     zeros = np.zeros(Y.shape)
-    counted = EqualRows().fit(X, Y, counts, group, zeros)
-    copied = EqualRows().fit(
-        X[index], Y[index], np.ones(len(index)), group[index], zeros[index]
-    )
-    assert counted.prior_rows_ == copied.prior_rows_ < np.inf
-    np.testing.assert_allclose(counted.adjust(X, zeros), copied.adjust(X, zeros))
-    weighted = EqualRows().fit(X, Y, counts / 2, group, zeros)
+    alone = np.unique(group, return_index=True)[1]
+    weights = np.random.default_rng(0).integers(1, 5, len(Y)).astype(float)
+    weighted = learned(X[alone], Y[alone], zeros[alone], weights[alone])
     assert weighted.prior_rows_ == np.inf
+    once, twice = (learned(X, Y, zeros, f * weights) for f in (1, 1e300))
+    assert once.prior_rows_ == twice.prior_rows_ < np.inf
+    np.testing.assert_allclose(once.adjust(X, zeros), twice.adjust(X, zeros))
 
 
-def test_rows_with_gaps_and_negative_zeros_are_equal():
+def test_rows_with_missing_values_and_negative_zeros_are_equal():
     group = np.arange(20) // 2
     X = np.column_stack([np.zeros(20), np.full(20, np.nan), group])
     Y = np.where(group % 2, 5.0, -5.0)[:, None]
-    equal = EqualRows().fit(X, Y, np.ones(20), group, np.zeros((20, 1)))
+    equal = learned(X, Y, np.zeros(Y.shape))
     new = np.array([[-0.0, np.nan, 1.0], [0.0, np.nan, 1.5]])
     assert equal.adjust(new, np.zeros((2, 1)))[:, 0] == pytest.approx([5, 0], abs=0.1)
 

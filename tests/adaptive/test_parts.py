@@ -7,10 +7,9 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 
 from adakern.adaptive.calibration import Calibration, log_loss, mix
-from adakern.adaptive.folds import assign_folds, merge_repetitions
+from adakern.adaptive.folds import FULL_CELL, assign_folds, make_table
 from adakern.adaptive.intervals import cv_plus
 from adakern.adaptive.other_members import ROWS_PER_TREE, ForestMember
-from adakern.adaptive.parts import Table
 from adakern.adaptive.screening import (
     JUDGES,
     LEARNERS,
@@ -23,34 +22,86 @@ from adakern.adaptive.weights import mixture_weights, squared_error_weights
 integers = st.lists(st.integers(0, 3), min_size=1, max_size=40)
 
 
-@settings(max_examples=25)
-@given(integers, st.integers(0, 10**6))
-def test_repetitions_are_merged_and_none_is_lost(values, seed):
+def made(values, seed, largest_weight=1):
+    """Rows of few values, with repetitions and missing values, as a table in folds."""
     rng = np.random.default_rng(seed)
     X = np.column_stack([values, rng.integers(0, 2, len(values))]).astype(float)
     X[X == 3] = np.nan
-    y = rng.integers(0, 2, len(values)).astype(float)
-    weights = rng.integers(0, 3, len(values)).astype(float)
+    Y = rng.integers(0, 2, (len(values), 1)).astype(float)
+    weights = rng.integers(0, largest_weight + 1, len(values)).astype(float)
     weights[0] = 1.0
-    rows, total, position, group = merge_repetitions(X, y, weights)
-    assert total.sum() == weights.sum()
-    used = position >= 0
+    table, place = make_table(X, Y, weights, 3, np.random.RandomState(seed))
+    return X, Y, weights, table, place
+
+
+@settings(max_examples=25)
+@given(integers, st.integers(0, 10**6))
+def test_repetitions_are_merged_and_none_is_lost(values, seed):
+    X, Y, weights, table, place = made(values, seed, largest_weight=3)
+    used = place >= 0
     np.testing.assert_array_equal(used, weights > 0)
-    np.testing.assert_array_equal(X[used], X[rows[position[used]]])
-    np.testing.assert_array_equal(y[used], y[rows[position[used]]])
-    different = {tuple(row) for row in np.nan_to_num(X[rows], nan=-1.0)}
-    assert len(different) == group[-1] + 1
+    np.testing.assert_array_equal(X[used], table.X[place[used]])
+    np.testing.assert_array_equal(Y[used], table.Y[place[used]])
+    np.testing.assert_array_equal(table.counts, np.bincount(place[used]))
+    total = np.bincount(place[used], weights[used])
+    np.testing.assert_allclose(table.weights / table.weights.sum(), total / total.sum())
+    different = {tuple(row) for row in np.nan_to_num(table.X, nan=-1.0)}
+    assert len(different) == table.cell[-1] + 1
+
+
+@settings(max_examples=25)
+@given(integers, st.integers(0, 10**6))
+def test_cells_of_few_rows_lie_in_one_fold_and_full_ones_in_all(values, seed):
+    *_, table, _ = made(values, seed)
+    for cell in range(table.cell[-1] + 1):
+        rows = table.cell == cell
+        if table.counts[rows].sum() < FULL_CELL:
+            assert len(set(table.fold[rows])) == 1
+            assert table.alone[rows].all()
+        else:
+            sizes = np.bincount(table.fold[rows], table.counts[rows], table.n_folds)
+            assert not table.alone[rows].any()
+            if len(set(table.cell)) == 1:
+                assert sizes.max() - sizes.min() <= 1
+
+
+def test_rows_count_by_what_they_are_worth():
+    X, ones = np.arange(30.0)[:, None], np.ones(30)
+
+    def sizes(X, weights):
+        table, _ = make_table(X, X, weights, 3, np.random.RandomState(0))
+        return table.weights.sum(), table.mass.sum()
+
+    assert sizes(X, ones) == sizes(X, 1e300 * ones) == (30, 30)
+    heavy = np.append(ones[:-1], 1e12)
+    np.testing.assert_allclose(sizes(X, heavy), 1, rtol=1e-6)
+    np.testing.assert_allclose(sizes(np.zeros_like(X), ones), 30)
+    twice = np.repeat(np.arange(15.0), 2)[:, None]
+    np.testing.assert_allclose(sizes(twice, ones), (15, 30))
 
 
 def test_what_is_merged_does_not_depend_on_the_order():
     rng = np.random.default_rng(0)
-    X, y = rng.integers(0, 3, (30, 2)).astype(float), rng.integers(0, 2, 30)
-    shuffled = rng.permutation(30)
-    first, total, *_ = merge_repetitions(X, y, np.ones(30))
-    second, same, *_ = merge_repetitions(X[shuffled], y[shuffled], np.ones(30))
-    np.testing.assert_array_equal(X[first], X[shuffled][second])
-    np.testing.assert_array_equal(y[first], y[shuffled][second])
-    np.testing.assert_array_equal(total, same)
+    X, Y = rng.integers(0, 3, (90, 2)).astype(float), rng.integers(0, 2, (90, 1)) + 0.0
+    shuffled = rng.permutation(90)
+    first, second = (
+        make_table(X[rows], Y[rows], np.ones(90), 5, np.random.RandomState(0))[0]
+        for rows in (np.arange(90), shuffled)
+    )
+    for name, values in vars(first).items():
+        np.testing.assert_array_equal(values, vars(second)[name], err_msg=name)
+
+
+def test_groups_and_rows_of_validation_are_folds():
+    rng = np.random.default_rng(0)
+    X, Y, ones = rng.integers(0, 9, (60, 1)) + 0.0, np.zeros((60, 1)), np.ones(60)
+    groups = np.arange(60) // 5
+    table, place = make_table(X, Y, ones, 4, np.random.RandomState(0), groups=groups)
+    assert table.n_folds == 4
+    assert all(len(set(table.fold[place[groups == g]])) == 1 for g in range(12))
+    new = np.arange(60) >= 45
+    table, place = make_table(X, Y, ones, 4, np.random.RandomState(0), validation=new)
+    np.testing.assert_array_equal(table.fold[place], np.where(new, 0, -1))
 
 
 @settings(max_examples=25)
@@ -188,9 +239,8 @@ def test_on_many_rows_extra_trees_see_all_of_them_and_a_forest_draws():
 
 @pytest.mark.parametrize("n", [9000, 30_000])
 def test_a_screening_draws_rows_of_both_sides_of_the_first_fold(n):
-    rng = np.random.default_rng(0)
     X = np.arange(n, dtype=float)[:, None]
-    table = Table(X, 2 * X, X[:, 0] + 1, rng.integers(0, 5, n))
+    table, _ = make_table(X, 2 * X, X[:, 0] + 1, 5, np.random.RandomState(0))
     part = subsample(table, np.random.RandomState(0))
     drawn = part.X[:, 0].astype(int)
     assert len(set(drawn)) == len(drawn)

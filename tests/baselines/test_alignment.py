@@ -20,10 +20,7 @@ def test_weights_solve_the_convex_program(rho):
     np.testing.assert_allclose(most_aligned(v, rho), q.value, atol=1e-5)
 
 
-@given(
-    st.lists(st.floats(0, 100), min_size=1, max_size=40),
-    st.floats(0, 60),
-)
+@given(st.lists(st.floats(0, 100), min_size=1, max_size=40), st.floats(0, 60))
 def test_weights_are_a_distribution_within_the_ball(values, rho):
     v = np.array(values)
     q = most_aligned(v, rho)

@@ -7,7 +7,7 @@ from sklearn.datasets import load_diabetes, make_moons
 from sklearn.exceptions import ConvergenceWarning
 
 from adakern.baselines import BayesianMKLClassifier, BayesianMKLRegressor, KernelBank
-from adakern.baselines.variational import (
+from adakern.baselines.bayesian_mkl import (
     FixedPrecision,
     GammaFactor,
     GaussianTarget,
@@ -47,11 +47,7 @@ def test_every_single_update_raises_the_lower_bound(make):
 @pytest.mark.parametrize("make", [classification_field, regression_field])
 @pytest.mark.parametrize(
     ("update", "name"),
-    [
-        ("update_weights", "a"),
-        ("update_outputs", "G"),
-        ("update_combination", "be"),
-    ],
+    [("update_weights", "a"), ("update_outputs", "G"), ("update_combination", "be")],
 )
 def test_an_update_is_the_maximum_over_its_factor(make, update, name):
     field = make()

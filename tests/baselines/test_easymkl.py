@@ -4,7 +4,7 @@ import pytest
 from sklearn.datasets import make_moons
 
 from adakern.baselines import EasyMKL, KernelBank
-from adakern.baselines.easymkl import nearest_hull_points
+from adakern.baselines.mkl import nearest_hull_points
 
 
 def hull_points_by_cvxpy(K, y, reg):

@@ -16,8 +16,8 @@ from adakern.baselines import (
     SimpleBlendClassifier,
     SimpleBlendRegressor,
 )
-from adakern.baselines.loo_ridge import leave_one_out
 from adakern.baselines.simple_blend import greedy_weights
+from adakern.linalg import leave_one_out
 
 
 def test_leave_one_out_is_leaving_one_out():

@@ -5,11 +5,7 @@ from sklearn.metrics.pairwise import polynomial_kernel, rbf_kernel
 from sklearn.svm import SVC, SVR
 
 from adakern._utils import memory
-from adakern.baselines import (
-    KernelBank,
-    UniformMKLClassifier,
-    UniformMKLRegressor,
-)
+from adakern.baselines import KernelBank, UniformMKLClassifier, UniformMKLRegressor
 
 
 def random_rows(n=30, d=4, seed=0):

@@ -227,10 +227,7 @@ def test_dask_workers_give_the_same_result():
     alone = decompose(X, label_box(y, 2.0), SVC(C=2.0), KERNEL, **options)
     with (
         distributed.Client(
-            n_workers=1,
-            threads_per_worker=2,
-            processes=False,
-            dashboard_address=None,
+            n_workers=1, threads_per_worker=2, processes=False, dashboard_address=None
         ),
         joblib.parallel_config("dask"),
     ):

@@ -6,17 +6,15 @@ from numpy.testing import assert_allclose
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.svm import SVC, SVR
 
-from adakern.dank import (
-    DANKClassifier,
-    DANKRegressor,
-    newton,
-    quartic,
-    warm_start,
-)
+from adakern.dank import DANKClassifier, DANKRegressor, newton, quartic, warm_start
 from adakern.dank.objective import (
     StoredHessian,
     ThresholdedHessian,
+    best_factor,
+    duality_gap,
     make_objective,
+    saddle_gradient,
+    saddle_value,
 )
 from adakern.kernels import gram_matrix
 from adakern.svm.dual import classification_dual, regression_dual

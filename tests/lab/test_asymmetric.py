@@ -79,8 +79,7 @@ def test_precomputed_equals_callable(problem):
     precomputed = AsymmetricKernelRidge("precomputed").fit(kernel(X, X), y)
     assert_allclose(precomputed.predict(kernel(T, X)), ours.predict(T))
     assert_allclose(
-        precomputed.predict(kernel(X, T).T, side="right"),
-        ours.predict(T, side="right"),
+        precomputed.predict(kernel(X, T).T, side="right"), ours.predict(T, side="right")
     )
 
 

@@ -73,7 +73,7 @@ def test_equal_bandwidths_give_the_global_kernel(profile, kernel, power):
 @pytest.mark.parametrize("profile", PROFILES)
 def test_gradient_against_finite_differences(profile, shared, penalty):
     X_s, y_s, X, y, theta = make(shared=shared)
-    # Points that coincide: a training row on a support datum, two equal rows.
+    # Points that coincide: a training row on a support point, two equal rows.
     X[3], X[5] = X_s[2], X[4]
     theta[0, 0] *= -1  # a step of a solver may leave a bandwidth negative
     loss = InterpolationLoss(

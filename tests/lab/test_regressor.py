@@ -9,8 +9,8 @@ from sklearn.kernel_ridge import KernelRidge
 from sklearn.metrics import r2_score
 
 from adakern.lab import AsymmetricKernelRidge, LABRBFRegressor, lab_gram_matrix
+from adakern.lab.algorithm import largest_errors, spread_over_ranks
 from adakern.lab.kernel import PROFILES
-from adakern.lab.support import initial_support, largest_errors
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
@@ -74,16 +74,10 @@ def penalty_on_collinear_rows(seed):
     return [1 - model.score(X[60:], y[60:]) for model in (free, penalized)]
 
 
-@pytest.mark.parametrize("solver", ["annealed", "lbfgs", "adam", "sgd"])
+@pytest.mark.parametrize("solver", ["annealed", "adam"])
 def test_every_solver_lowers_the_loss(data, solver):
-    rate = 0.3 if solver == "sgd" else None
     model = quick(
-        solver=solver,
-        initial_support=1.0,
-        max_iter=300,
-        learning_rate=rate,
-        early_stopping=True,
-        validation_fraction=0.1,
+        solver=solver, initial_support=1.0, max_iter=300, early_stopping=True
     ).fit(*data)
     loss = model.history_["validation_loss"]
     assert len(loss) > 1
@@ -121,7 +115,7 @@ def test_support_grows_by_the_largest_errors_and_never_repeats(data):
     assert len(grown) == len(set(grown)) == 20
     ranks = np.argsort(y)[np.linspace(0, 299, 10).round().astype(int)]
     assert_array_equal(grown[:10], ranks)
-    # The first growth, by hand: the model of ten support data and its worst rows.
+    # The first growth, by hand: the model of ten support points and its worst rows.
     # (growth_iter=0 leaves the bandwidths at their start, a number.)
     parameters = {
         "bandwidth": 2.0,
@@ -138,33 +132,20 @@ def test_support_grows_by_the_largest_errors_and_never_repeats(data):
     assert_array_equal(largest_errors(np.array([1.0, 3, 3]), np.arange(3), 2), [1, 2])
 
 
-def test_growth_stops_at_the_error_tolerance(data):
-    model = quick(error_tol=10.0).fit(*data)
-    assert len(model.support_) == 10
-
-
-@pytest.mark.parametrize("rule", ["ranks", "random", "kmeans"])
-def test_initial_support_has_no_repetition(data, rule):
-    X, y = data
-    X = np.repeat(X[:50], 6, axis=0)  # k-means centres meet on equal rows
-    rng = np.random.default_rng(0)
+def test_initial_support_has_no_repetition(data):
     rows = np.arange(10, 300)
-    chosen = initial_support(X, y, rows, 60, rule, rng)
+    chosen = spread_over_ranks(data[1], rows, 60)
     assert len(set(chosen)) == 60
     assert set(chosen) <= set(rows)
-    again = initial_support(X, y, rows, 60, rule, np.random.default_rng(0))
-    assert_array_equal(chosen, again)
-    quick(support=rule, max_support=10, max_iter=5).fit(X, y)
 
 
-@pytest.mark.parametrize("solver", ["annealed", "lbfgs", "adam"])
+@pytest.mark.parametrize("solver", ["annealed", "adam"])
 def test_same_seed_same_model(data, solver):
     X, y = data
-    one = quick(solver=solver, support="random").fit(X, y)
-    two = quick(solver=solver, support="random").fit(X, y)
+    one, two = (quick(solver=solver, early_stopping=True).fit(X, y) for _ in range(2))
     assert_array_equal(one.bandwidths_, two.bandwidths_)
     assert_array_equal(one.predict(X), two.predict(X))
-    other = quick(solver=solver, support="random", random_state=1).fit(X, y)
+    other = quick(solver=solver, early_stopping=True, random_state=1).fit(X, y)
     assert not np.array_equal(one.support_, other.support_)
 
 
@@ -252,7 +233,7 @@ class TestHardData:
         X, y = data[0][:n], data[1][:n]
         model = quick().fit(X, y)
         assert len(model.support_) == min(n, 30)
-        # Theorem 3: the errors on the support data are alpha times their coefficients.
+        # Theorem 3: on support points the errors are alpha times their coefficients.
         errors = (y - model.predict(X))[model.support_]
         assert_allclose(errors, 1e-3 * model.dual_coef_, atol=1e-6)
         assert n == 1 or model.score(X, y) > 0.9
@@ -272,9 +253,10 @@ class TestHardData:
             assert_allclose(far.score(X + 1e6, y), score, atol=2e-2)
 
 
-def test_early_stopping_keeps_the_best_on_the_rows_set_aside(data):
+def test_early_stopping_keeps_the_best_on_the_rows_set_aside(data, monkeypatch):
     X, y = data
-    model = quick(early_stopping=True, max_iter=3000, patience=2).fit(X, y)
+    monkeypatch.setattr("adakern.lab.algorithm.PATIENCE", 2)
+    model = quick(early_stopping=True, max_iter=3000).fit(X, y)
     assert model.n_iter_ < 3000
     assert model.converged_
     losses = np.array(model.history_["validation_loss"])
@@ -289,7 +271,7 @@ def test_a_cut_off_training_says_so(data):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         with pytest.raises(UserWarning, match=r"max_iter=3 .* raise max_iter"):
-            quick(solver="lbfgs", max_iter=3, early_stopping=False).fit(*data)
+            quick(solver="adam", max_iter=3, early_stopping=False).fit(*data)
 
 
 def test_prediction_in_blocks(data, monkeypatch):

@@ -9,7 +9,7 @@ from adakern.kernels import gram_matrix
 from adakern.nystrom import sample_columns
 from adakern.nystrom.criteria import CRITERIA
 from adakern.nystrom.factors import LowRankKernel
-from adakern.nystrom.greedy import forward_selection
+from adakern.nystrom.samplers import forward_selection
 
 RIDGE = 0.005
 

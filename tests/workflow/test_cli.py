@@ -80,6 +80,7 @@ def test_sizes_follow_the_grid_and_the_rows(tmp_path):
             "dataset=[sk-wine,sk-breast-cancer]",
             "method=[svm-cv,dank]",
             f"results={tmp_path}",
+            "--allow-outside",
         ]
     )
     sizes = sizes_of(plan)
@@ -216,10 +217,13 @@ def test_a_leaderboard_of_what_was_run(tmp_path, capsys):
     results = tmp_path / "quickstart"
     records = [record | {"search_seconds": 1.0} for record in demo_records()]
     compare(write_records(results, records), results)
-    assert main(["leaderboard", "quickstart", f"results={tmp_path}"]) == 0
+    assert (
+        main(["leaderboard", "quickstart", f"results={tmp_path}", "--allow-outside"])
+        == 0
+    )
     shown = capsys.readouterr().out
     assert "Classification" in shown and "Regression" in shown
     for method in ("svm-cv", "krr-cv", "dank"):
         assert shown.count(method) == 2
     with pytest.raises(SystemExit, match=r"no results in .* yet"):
-        main(["leaderboard", "dank_uci", f"results={tmp_path}"])
+        main(["leaderboard", "dank_uci", f"results={tmp_path}", "--allow-outside"])

@@ -16,7 +16,7 @@ from adakern_bench.paths import SCRIPTS
 PACKAGES = {p.__name__: Path(p.__file__).parent for p in (adakern, adakern_bench)}
 KNPL = "adakern.KNPLClassifier"
 NYSTROM = "adakern.nystrom.NystromKernelSelector"
-UNIFORM = "adakern.baselines.uniform_mkl.UniformMKLClassifier"
+UNIFORM = "adakern.baselines.mkl.UniformMKLClassifier"
 NETWORK = "adakern.baselines.ResNetRegressor"
 SVC = "sklearn.svm.SVC"
 SOLVE, SEARCH = SCRIPTS / "solve.py", SCRIPTS / "search.py"
@@ -72,13 +72,11 @@ def edit(path):
     ("edited", "changed"),
     [
         ("adakern/knpl/solver.py", {KNPL}),
-        (
-            "adakern/kernels.py",
-            {KNPL, NYSTROM, UNIFORM, SEARCH},
-        ),  # it shares Gram matrices
+        # The search shares Gram matrices.
+        ("adakern/kernels.py", {KNPL, NYSTROM, UNIFORM, SEARCH}),
         ("adakern/baselines/kernel_svm.py", set()),
-        ("adakern/baselines/easymkl.py", set()),
-        ("adakern/baselines/uniform_mkl.py", {UNIFORM}),
+        ("adakern/baselines/logdet.py", set()),
+        ("adakern/baselines/mkl.py", {UNIFORM}),
         ("adakern_bench/config/validate.py", set()),
         ("adakern_bench/report/page.py", set()),
         ("adakern_bench/records/prepare.py", {SOLVE, SEARCH}),

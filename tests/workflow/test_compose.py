@@ -53,7 +53,7 @@ def test_a_figure_is_added_on_the_command_line(conf):
 
 
 def test_a_recipe_that_was_in_order_is_not_looked_at_again(conf, tmp_path):
-    overrides = ["experiment=small", f"data.cache={tmp_path}"]
+    overrides = ["experiment=small", f"data.cache={tmp_path}", "--allow-outside"]
     load_plan(overrides, conf)
     code = (
         "import sys; from adakern_bench.config.plan import load_plan;"

@@ -1,113 +1,305 @@
-"""Configurations, names and places that somebody else has chosen."""
+"""Configurations, names and places that somebody else has chosen.
+
+Each name of a case stands on the page docs/security.md, beside what it shows.
+"""
 
 import os
+import re
+import shutil
 import signal
 import stat
 import subprocess
 import sys
+import threading
 import time
 from contextlib import suppress
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 
 import psutil
 import pytest
+import yaml
 
-from adakern_bench.config.plan import plan_from_snakemake
-from adakern_bench.data import DatasetEntry, DatasetError, check_entry, load_table
-from adakern_bench.records.dotted import estimator_class
+from adakern_bench.config.compose import ConfigError
+from adakern_bench.config.plan import load_plan, plan_from_snakemake
+from adakern_bench.data import DatasetEntry, DatasetError, load_table
+from adakern_bench.data.registry import read_entry
+from adakern_bench.paths import CONF
 from adakern_bench.report.wording import printable
 from adakern_bench.tracking.store import lock
 
-COMMAND = "touch bomb"
-HOSTILE = {
-    "estimator": (
-        "conf/method/evil.yaml",
-        "# @package method.evil\n"
-        f"classifier: {{estimator: {{_target_: os.system, command: {COMMAND}}}}}\n",
-        "method=[evil]",
+PAGE = Path(__file__).parents[2] / "docs" / "security.md"
+
+
+def method(target, **params):
+    return {"method.classifier": {"estimator": {"_target_": target, **params}}}
+
+
+def nested(**estimator):
+    return method("sklearn.ensemble.BaggingClassifier", estimator=estimator)
+
+
+def drawn(function, name="bomb"):
+    return {"figures": {name: {"function": function}}}
+
+
+NO_PACKAGE, NO_CLASS, NO_MODULE = "neither a package", "no estimator cl", "no module"
+LEAVES, IS_PATH, NO_FILE = "leaves the project", "is a path that leaves", "name a file"
+MEMORY = {"steps": [["a", "passthrough"]], "memory": "/tmp"}
+#: Case -> what the file of an experiment or its method adds, and what is said of it.
+#: Text is an override; None means that nothing is said.
+SETTINGS = {
+    "declared-package": (method("lightgbm.LGBMClassifier"), None),
+    "folder-inside": ("results=elsewhere", None),
+    "time-limit": ("jobs.time_limit=0", "out of range"),
+    "command": (method("os.system", command="touch bomb"), NO_PACKAGE),
+    "nested-command": (nested(_target_="subprocess.getoutput", cmd="x"), NO_PACKAGE),
+    "program": (method("mlflow.__main__.X"), "is private"),
+    "test-module": (method("sklearn.conftest.X"), "is private, or a test"),
+    "undeclared-package": (method("requests.Session"), NO_PACKAGE),
+    "no-estimator": (method("sklearn.utils.Bunch"), NO_CLASS),
+    "memory": (method("sklearn.pipeline.Pipeline", **MEMORY), IS_PATH),
+    "memory-in-grid": ("+method.plain.classifier.grid.memory=[../x]", IS_PATH),
+    "memory-among-code": ("++method.plain.classifier.estimator.memory=src", IS_PATH),
+    "special-path": ({"special": {"dank_bounds": {"clusters": "/etc/x"}}}, IS_PATH),
+    "figure-command": (drawn("os.system"), "no module 'os'"),
+    "figure-program": (drawn("adakern_bench.report.publish.publish"), NO_MODULE),
+    "figure-private": (drawn("adakern_bench.report.sweep._label"), "names no function"),
+    "results-above": ("results=../x", LEAVES),
+    "results-anywhere": ({"results": "/tmp/x"}, LEAVES),
+    "results-among-code": ("results=methods", LEAVES),
+    "cache-site": ({"data": {"cache": ".venv/lib/site-packages"}}, LEAVES),
+    "allow-in-file": ({"allow_outside": True, "results": "/tmp/x"}, "not a setting"),
+    "name-above": ("name=../../../x", "name of a folder below results"),
+    "name-hidden": ("name=.hidden", "name of a folder below results"),
+    "figure-name": (drawn("adakern_bench.report.leak.leak", "../../x"), NO_FILE),
+    "sweep-value": ({"sweep": {"plain": {"kernel": ["/x"]}}}, NO_FILE),
+    "mirror": ({"data": {"mirror": "/etc"}}, LEAVES),
+    "suite-table": ({"suite": {"name": "a", "sets": "../../x.csv"}}, "beside the suit"),
+    "published": ("published=../x", "data/published"),
+    "defaults": ({"defaults": ["small", "../../x@settings"]}, "stays inside conf"),
+    "tracker": ({"tracking": {"uri": "http://example.org"}}, LEAVES),
+    "tracker-file": ({"tracking": {"uri": "sqlite:////tmp/x.db"}}, LEAVES),
+    "readable-variable": ({"title": "${oc.env:ADAKERN_TITLE}"}, None),
+    "secret-title": ({"title": "${oc.env:SECRET}"}, "may read ADAKERN_"),
+    "secret-override": ("title=${oc.env:SECRET}", "may read ADAKERN_"),
+    "secret-in-defaults": (
+        {"defaults": ["small", {"override /protocol": "${oc.env:SECRET}"}]},
+        "interpolation",
     ),
-    "nested estimator": (
-        "conf/method/evil.yaml",
-        "# @package method.evil\n"
-        "classifier:\n  estimator:\n    _target_: sklearn.ensemble.BaggingClassifier\n"
-        f"    estimator: {{_target_: subprocess.getoutput, cmd: {COMMAND}}}\n",
-        "method=[evil]",
+    "other-resolver": ({"title": "${now:%Y}"}, "Unsupported interpolation"),
+    "half-interpolation": ({"title": "cost ${"}, r"evil.yaml.*write \\\$\{"),
+    "half-in-override": ("title='cost ${'", r"write \\\$\{"),
+    "no-value": ("title=???", r"title is \?\?\?"),
+}
+#: Case -> the entry of a data set, and what is said before anything is read.
+ENTRIES = {
+    "embedded-set": ({"loader": {"_target_": "sklearn.datasets.load_wine"}}, None),
+    "loader-command": (
+        {"loader": {"_target_": "os.system", "command": "x"}},
+        "none of",
     ),
-    "loader": (
-        "conf/dataset/evil.yaml",
-        "# @package dataset.evil\ntask: classification\n"
-        f"loader: {{_target_: os.system, command: {COMMAND}}}\n",
-        "dataset=[evil]",
+    "loader-download": (
+        {
+            "loader": {
+                "_target_": "sklearn.datasets.fetch_file",
+                "url": "http://127.0.0.1/evil.py",
+                "folder": "methods",
+            }
+        },
+        "none of the functions",
     ),
-    "figure": (
-        "conf/experiment/evil.yaml",
-        "# @package _global_\ndefaults: [small]\n"
-        f"figures: {{bomb: {{function: os.system, params: {{command: {COMMAND}}}}}}}\n",
-        "experiment=evil",
+    "loader-pickle": (
+        {
+            "loader": {
+                "_target_": "sklearn.datasets.fetch_california_housing",
+                "data_home": "x",
+                "download_if_missing": False,
+            }
+        },
+        "none of the functions",
+    ),
+    "loader-reads": (
+        {"loader": {"_target_": "sklearn.datasets.load_files", "container_path": "/"}},
+        "none of the functions",
+    ),
+    "loader-svmlight": (
+        {
+            "loader": {
+                "_target_": "sklearn.datasets.load_svmlight_file",
+                "f": "/etc/passwd",
+            }
+        },
+        "none of the functions",
+    ),
+    "loader-missing": ({"loader": {"_target_": "methods.evil.load_x"}}, "none of"),
+    "data-py": ({"files": [{"path": "a/evil.py"}]}, "the name of data ends in"),
+    "data-pth": ({"files": [{"path": "a/evil.pth"}]}, "the name of data ends in"),
+    "data-library": ({"files": [{"path": "a/evil.SO"}]}, "the name of data ends in"),
+    "data-nul": ({"files": [{"path": "a/e\0vil.csv"}]}, "no control characters"),
+    "data-above": ({"files": [{"path": "../a.csv"}]}, "inside the data folder"),
+    "homepage": (
+        {"files": [{"path": "a.csv"}], "homepage": "javascript:alert(1)"},
+        "http:// or https://",
     ),
 }
 
 
-@pytest.mark.parametrize("place", HOSTILE)
-def test_a_configuration_runs_no_command(project, place):
-    path, text, override = HOSTILE[place]
-    project.write(path, text)
-    run = project.run("-n", overrides=override)
-    if place == "loader":  # what is no data is found out when the table is made
-        run = project.run(overrides=override)
+@pytest.fixture
+def conf(tmp_path, monkeypatch):
+    """A configuration of its own, in a project that holds nothing else."""
+    shutil.copytree(CONF, tmp_path / "conf")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("SECRET", "hunter2")
+    monkeypatch.setenv("ADAKERN_TITLE", "fine")
+    write(tmp_path / "conf/method/plain.yaml", "# @package method.plain", SVM)
+    write(tmp_path / "conf/experiment/small.yaml", "# @package _global_", SMALL)
+    write(tmp_path / "x.yaml", "# @package _global_", {"password": "hunter2"})
+    return tmp_path / "conf"
+
+
+SVM = {"classifier": {"estimator": {"_target_": "sklearn.svm.SVC"}}}
+SMALL = {
+    "defaults": [{"override /dataset": ["clowns"]}, {"override /method": ["plain"]}],
+    "name": "small",
+}
+
+
+def write(path, header, content):
+    path.write_text(f"{header}\n{yaml.safe_dump(content)}")
+
+
+def plan_of(conf, given):
+    """The plan under an override, or with a file of somebody else."""
+    if isinstance(given, str):
+        return load_plan(["experiment=small", "name=small", given], conf)
+    given = dict(given)
+    if "method.classifier" in given:
+        recipe = {"classifier": given.pop("method.classifier")}
+        write(conf / "method/plain.yaml", "# @package method.plain", recipe)
+    content = {"defaults": ["small"], "name": "evil"} | given
+    write(conf / "experiment/evil.yaml", "# @package _global_", content)
+    return load_plan(["experiment=evil"], conf)
+
+
+@pytest.mark.parametrize("case", SETTINGS)
+def test_attack_by_a_setting(conf, case):
+    given, message = SETTINGS[case]
+    if message is None:
+        assert plan_of(conf, given).cells
+        return
+    with pytest.raises(ConfigError, match=message) as refused:
+        plan_of(conf, given)
+    assert "hunter2" not in str(refused.value)
+    assert "omegaconf" not in str(refused.value).lower()
+
+
+@pytest.mark.parametrize("case", ENTRIES)
+def test_attack_by_an_entry(conf, case):
+    stated, message = ENTRIES[case]
+    entry = DatasetEntry(task="classification", **stated)
+    if message is None:
+        assert load_table("evil", entry, cache_dir=conf).task == "classification"
+        return
+    with pytest.raises(DatasetError, match=message) as refused:
+        load_table("evil", entry, cache_dir=conf)
+    assert "root:" not in str(refused.value)
+
+
+def results_link(conf):
+    """A link in the project that leads out of it."""
+    (conf.parent / "results").symlink_to("/tmp")
+    with pytest.raises(ConfigError, match=LEAVES):
+        plan_of(conf, {})
+
+
+def allow_typed(conf):
+    """What a file may not say, the command line may."""
+    overrides = ["experiment=small", "results=/tmp/x"]
+    assert load_plan([*overrides, "--allow-outside"], conf).cells
+    said = {"experiment": "quickstart", "overrides": "results=/tmp/x"}
+    said["allow_outside"] = True
+    with pytest.raises(ConfigError, match=LEAVES):  # in a --configfile
+        plan_from_snakemake(said, typed={})
+    assert plan_from_snakemake(said, typed=said).cells
+
+
+def secret_url(conf):
+    url = "http://127.0.0.1/${oc.env:SECRET}"
+    entry = {"task": "regression", "files": [{"path": "a.csv", "urls": [url]}]}
+    write(conf / "dataset/evil.yaml", "# @package dataset.evil", entry)
+    with pytest.raises(ConfigError, match="may read ADAKERN_"):
+        load_plan(["experiment=small", "dataset=[evil]"], conf)
+
+
+def describe_secret(conf):
+    entry = {"task": "regression", "files": [{"path": "a.csv"}]}
+    path = conf / "dataset/evil.yaml"
+    write(path, "# @package dataset.evil", entry | {"title": "${oc.env:SECRET}"})
+    with pytest.raises(DatasetError, match="may read ADAKERN_"):
+        read_entry(path)
+
+
+def redirect(conf):
+    class Elsewhere(BaseHTTPRequestHandler):
+        def do_GET(self):
+            asked.append(self.path)
+            self.send_response(302)
+            self.send_header("Location", f"http://localhost:{port}/inside")
+            self.end_headers()
+
+    asked = []
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Elsewhere)
+    port = server.server_port
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    urls = [f"http://127.0.0.1:{port}/a.csv"]
+    entry = DatasetEntry(task="regression", files=[{"path": "a.csv", "urls": urls}])
+    with pytest.raises(DatasetError, match="a host that the entry does not name"):
+        load_table("evil", entry, cache_dir=conf, mirror=conf, retries=1)
+    server.shutdown()
+    assert asked == ["/a.csv"]
+
+
+OTHERS = {
+    "results-link": results_link,
+    "allow-typed": allow_typed,
+    "secret-url": secret_url,
+    "describe-secret": describe_secret,
+    "redirect": redirect,
+}
+
+
+@pytest.mark.parametrize("case", OTHERS)
+def test_attack_by_other_ways(conf, case):
+    OTHERS[case](conf)
+
+
+def test_each_line_of_the_page_is_tested():
+    text = PAGE.read_text(encoding="utf-8")
+    lines = re.findall(r"^- .*?(?=^- |^#|\Z)", text, re.MULTILINE | re.DOTALL)
+    cases = [re.findall(r"<!-- cases: (.*?) -->", line, re.DOTALL) for line in lines]
+    assert lines and all(len(named) == 1 for named in cases)
+    named = {case for line in cases for case in line[0].split(", ")}
+    words = {"half-interpolation", "half-in-override", "no-value"}  # errors, no doors
+    assert named == {*SETTINGS, *ENTRIES, *OTHERS} - words
+
+
+def test_an_experiment_with_a_hostile_loader_ends(project):
+    project.write(
+        "conf/dataset/evil.yaml",
+        "# @package dataset.evil\ntask: classification\n"
+        "loader: {_target_: os.system, command: touch bomb}\n",
+    )
+    run = project.run(overrides="dataset=[evil]")
     assert run.returncode != 0
-    named = ("'os.system'", "'subprocess.getoutput'", "no module 'os'")
-    assert any(name in run.output for name in named)
-    assert "Traceback" not in run.output
+    assert "'os.system'" in run.output and "Traceback" not in run.output
     assert not list(project.root.rglob("bomb"))
 
 
-@pytest.mark.parametrize(
-    "target",
-    [
-        "os.system",
-        "builtins.eval",
-        "subprocess.Popen",
-        "sklearn.datasets.load_files",
-        "sklearn.utils.fixes.os.system",
-        "adakern_bench.records.dotted.resolve",
-        "shutil.rmtree",
-        "",
-        "SVC",
-    ],
-)
-def test_a_target_is_an_estimator_class(target):
-    with pytest.raises((ValueError, ImportError, AttributeError)):
-        estimator_class(target)
-
-
-def test_a_loader_is_a_function_of_data(tmp_path):
-    for target in ("os.system", "sklearn.datasets.dump_svmlight_file", "pandas.eval"):
-        entry = DatasetEntry(task="regression", loader={"_target_": target})
-        with pytest.raises(DatasetError, match="cannot be used"):
-            load_table("evil", entry, cache_dir=tmp_path)
-
-
-@pytest.mark.parametrize(
-    ("overrides", "message"),
-    [
-        ("name=../../../x", "name of a folder below results"),
-        ("name=/tmp/x", "name of a folder below results"),
-        ("name=.hidden", "name of a folder below results"),
-        ("title='half", "come in pairs"),
-        ('title="', "come in pairs"),
-    ],
-)
-def test_names_and_quotation_marks(overrides, message):
-    with pytest.raises(ValueError, match=message):
+@pytest.mark.parametrize("overrides", ["title='half", 'title="'])
+def test_quotation_marks_come_in_pairs(overrides):
+    with pytest.raises(ConfigError, match="come in pairs"):
         plan_from_snakemake({"experiment": "quickstart", "overrides": overrides})
-
-
-def test_a_homepage_is_a_page():
-    entry = DatasetEntry(
-        task="regression", files=[{"path": "a.csv"}], homepage="javascript:alert(1)"
-    )
-    (problem,) = check_entry("evil", entry)
-    assert "http:// or https://" in problem
 
 
 def test_no_text_commands_a_terminal():

@@ -43,6 +43,18 @@ def job_minutes(batch):
     return 5 + (last - first + 1) * PLAN.config.jobs.time_limit // 60
 
 
+def work_of(job):
+    """(kind, size) of a job: those of a kind take time by their size."""
+    w = job.wildcards_dict
+    if "batch" not in w:
+        return job.rule.name, 1.0
+    first, last = map(int, w["batch"].split("-"))
+    n = PLAN.entry(w["dataset"]).n or 1000
+    # Between linear and cubic; the start of a process and of a fit counts too.
+    size = (last - first + 1) * (0.2 + (n / 1000) ** 1.5)
+    return (job.rule.name, w["method"]), size
+
+
 def limits(rule, w, resources):
     """Of the fits of a job, with the journal of its attempts: no result depends on it.
 

@@ -4,7 +4,13 @@ import time
 from numbers import Integral, Real
 
 import numpy as np
-from sklearn.utils import check_random_state
+from sklearn.utils import (
+    check_array,
+    check_consistent_length,
+    check_random_state,
+    check_X_y,
+    column_or_1d,
+)
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import (
     _check_sample_weight,
@@ -15,16 +21,25 @@ from sklearn.utils.validation import (
 from adakern._utils.arrays import computing_where, from_foreign
 from adakern._utils.base import Estimator
 from adakern._utils.threads import one_blas_thread
+from adakern.adaptive.columns import (
+    TableReader,
+    as_columns,
+    declared_categorical,
+    in_order_of,
+    without_double_names,
+)
 from adakern.adaptive.ensemble import Learned
 from adakern.adaptive.fitting import Schedule, fit_members
 from adakern.adaptive.folds import make_table
 from adakern.adaptive.plan import MEMBERS, Settings, default_members
-from adakern.adaptive.table import TableReader, without_double_names
 
 __all__ = ["AdaptiveKernel"]
 
-#: Rows kept to measure the importance of features on.
-PROBE_ROWS = 500
+#: Rows kept to measure the importance of features on; fewer of more columns.
+PROBE_ROWS, PROBE_CELLS = 500, 50_000
+
+#: Members of the preset "fast".
+FAST = ("linear", "laplacian", "extra-trees", "rbf")
 
 
 class AdaptiveKernel(Estimator):
@@ -34,6 +49,8 @@ class AdaptiveKernel(Estimator):
         "n_folds": [Interval(Integral, 2, None, closed="left")],
         "max_support": [Interval(Integral, 1, None, closed="left")],
         "members": [StrOptions({"auto"}), "array-like"],
+        "preset": [StrOptions({"best", "fast"})],
+        "categorical_features": ["array-like", None],
         "time_limit": [Interval(Real, 0, None, closed="neither"), None],
         "n_jobs": [Integral, None],
         "verbose": ["verbose"],
@@ -45,6 +62,8 @@ class AdaptiveKernel(Estimator):
         n_folds=5,
         max_support=3000,
         members="auto",
+        preset="best",
+        categorical_features=None,
         time_limit=None,
         n_jobs=None,
         verbose=0,
@@ -53,6 +72,8 @@ class AdaptiveKernel(Estimator):
         self.n_folds = n_folds
         self.max_support = max_support
         self.members = members
+        self.preset = preset
+        self.categorical_features = categorical_features
         self.time_limit = time_limit
         self.n_jobs = n_jobs
         self.verbose = verbose
@@ -72,7 +93,10 @@ class AdaptiveKernel(Estimator):
 
     def _member_names(self, n):
         if isinstance(self.members, str):
-            return list(default_members(n))
+            names = default_members(n)
+            if self.preset == "fast":
+                names = [name for name in names if name in FAST] or names
+            return list(names)
         unknown = [name for name in self.members if name not in MEMBERS]
         if unknown or not len(self.members):
             raise ValueError(
@@ -80,37 +104,60 @@ class AdaptiveKernel(Estimator):
             )
         return list(dict.fromkeys(self.members))
 
-    def _validated(self, X, *y):
-        """Rows X (n, d), and y (n,) when fitting, checked; tensors as NumPy arrays."""
-        return validate_data(
-            self,
-            without_double_names(from_foreign(X)),
-            *map(from_foreign, y),
-            dtype=None,
-            ensure_all_finite="allow-nan",
-            reset=bool(y),
-            **({"y_numeric": self._y_numeric} if y else {}),
-        )
+    def __sklearn_is_fitted__(self):
+        return hasattr(self, "ensemble_")
 
-    def fit(self, X, y, sample_weight=None):
+    def _validated(self, X, *y):
+        """Rows X (n, d), y (n,) when fitting, and X's columns of a categorical type.
+
+        All checked; tensors are NumPy arrays.
+        """
+        X, y = without_double_names(from_foreign(X)), [from_foreign(v) for v in y]
+        if not y and hasattr(self, "feature_names_in_") and hasattr(X, "columns"):
+            X = in_order_of(self.feature_names_in_, X)
+        rows, categorical = as_columns(X)
+        options = {"dtype": None, "ensure_all_finite": "allow-nan"}
+        if y:
+            options["y_numeric"] = self._y_numeric
+            _refuse_missing_labels(y[0])
+        try:
+            if categorical is None:
+                checked = validate_data(self, X, *y, reset=bool(y), **options)
+            else:
+                validate_data(self, X, reset=bool(y), skip_check_array=True)
+                check = check_X_y if y else check_array
+                checked = check(rows, *y, estimator=self, **options)
+        except OverflowError:
+            raise ValueError("y holds a number beyond 1.8e308; rescale it") from None
+        return (*checked, categorical) if y else checked
+
+    def fit(self, X, y, sample_weight=None, groups=None, X_val=None, y_val=None):
         """Learn from a table.
 
         Parameters
         ----------
         X : array-like or DataFrame of shape (n, d)
-            Numbers, categories and missing values (None, NaN). On PyTorch tensors the
-            kernel members compute in PyTorch, on their device; all else is NumPy's.
-            Answers are of the kind of the rows that are asked about.
+            Numbers, categories, dates and missing values (None, NaN). On PyTorch
+            tensors the kernel members compute in PyTorch, on their device; all else is
+            NumPy's. Answers are of the kind of the rows that are asked about.
         y : array-like of shape (n,)
             Targets, or labels of two to some hundred classes.
         sample_weight : array-like of shape (n,), default=None
-            A weight of 2 is a repeated row, a weight of 0 none.
+            How much each row counts, 0 for not at all. A common factor changes nothing.
+        groups : array-like of shape (n,), default=None
+            Rows of one group lie in one fold: for tables with several rows of a patient
+            or a day, where new rows will be of new ones.
+        X_val, y_val : array-like, default=None
+            Rows that no member learns from, on which the members are weighed instead of
+            in folds. ``oof_prediction_`` is of these rows then.
 
         Returns
         -------
         self
         """
-        learned = self.learn(X, y, sample_weight)
+        for name in [name for name in vars(self) if name.endswith("_")]:
+            delattr(self, name)  # a fit that is interrupted leaves no other's half
+        learned = self.learn(X, y, sample_weight, groups, X_val, y_val)
         blend = learned.weigh(learned.members)
         ensemble = learned.ensemble(learned.members, blend)
         self._set_out_of_fold(learned, blend)
@@ -120,14 +167,15 @@ class AdaptiveKernel(Estimator):
         self.weights_ = {member.name: member.weight for member in self.members_}
         return self
 
-    def learn(self, X, y, sample_weight=None):
+    def learn(self, X, y, sample_weight=None, groups=None, X_val=None, y_val=None):
         """Fit all members, and return what was made as a value; ``fit`` starts here.
 
         Parameters
         ----------
         X : array-like or DataFrame of shape (n, d)
         y : array-like of shape (n,)
-        sample_weight : array-like of shape (n,), default=None
+        sample_weight, groups : array-like of shape (n,), default=None
+        X_val, y_val : array-like, default=None
 
         Returns
         -------
@@ -135,19 +183,36 @@ class AdaptiveKernel(Estimator):
         """
         started = time.perf_counter()
         self._validate_params()
-        rows, y = self._validated(X, y)
-        names = self._member_names(len(y))
+        rows, y, categorical = self._validated(X, y)
         rng = check_random_state(self.random_state)
-        counts = _check_sample_weight(from_foreign(sample_weight), rows, dtype=float)
+        weights = _check_sample_weight(from_foreign(sample_weight), rows, dtype=float)
         blend = self._unfitted_blend(y)
-        weights = self._row_weights(y, counts)
+        weights = self._row_weights(y, weights)
         if (weights < 0).any():
             raise ValueError("sample_weight holds negative weights")
         if not (weights > 0).any():
             raise ValueError("sample_weight is zero for every row")
-        reader = TableReader().fit(rows)
+        feature_names = getattr(self, "feature_names_in_", None)
+        declared = declared_categorical(
+            self.categorical_features, rows.shape[1], feature_names
+        )
+        if categorical is not None:
+            declared |= categorical
+        reader = TableReader(feature_names, declared).fit(rows)
+        rows, Y, held_out = reader.transform(rows), blend.encode(y), None
+        if X_val is not None:
+            new, Y_val = self._validation_rows(X_val, y_val, groups, reader, blend)
+            held_out = np.repeat([False, True], [len(rows), len(new)])
+            rows, Y = np.vstack([rows, new]), np.vstack([Y, Y_val])
+            weights = np.append(weights, np.full(len(new), weights.max()))
+        elif groups is not None:
+            groups = np.unique(column_or_1d(groups), return_inverse=True)[1]
+            check_consistent_length(rows, groups)
         table, position = make_table(
-            reader.transform(rows), blend.encode(y), weights, counts, self.n_folds, rng
+            rows, Y, weights, self.n_folds, rng, groups=groups, validation=held_out
+        )
+        names = self._member_names(
+            np.sum(table.fold != 0) if held_out is not None else len(rows)
         )
         seeds = {name: rng.randint(2**31 - 1) for name in MEMBERS}
         settings = Settings(
@@ -158,10 +223,31 @@ class AdaptiveKernel(Estimator):
         schedule = Schedule(names, may_screen, started, limit, self.n_jobs, self._tell)
         with computing_where(X), one_blas_thread(len(table.X)):
             members, dropped = fit_members(table, settings, schedule, blend, rng)
-        probe = np.sort(rng.permutation(len(table.X))[:PROBE_ROWS])
+        judged = table.left_out
+        n_probe = max(50, min(PROBE_ROWS, PROBE_CELLS // rows.shape[1]))
+        probe = judged.take(np.sort(rng.permutation(len(judged.X))[:n_probe]))
+        position = np.where(position < 0, -1, np.cumsum(table.fold >= 0)[position] - 1)
         return Learned(
-            reader, table, position, members, dropped, blend, table.take(probe)
+            reader,
+            table,
+            position if held_out is None else position[held_out],
+            members,
+            dropped,
+            blend,
+            probe,
+            ungrouped=groups is None and held_out is None,
         )
+
+    def _validation_rows(self, X_val, y_val, groups, reader, blend):
+        """X_val as read and y_val as encoded."""
+        if y_val is None:
+            raise ValueError("X_val needs its targets: pass y_val as well")
+        if groups is not None:
+            raise ValueError("pass groups or X_val, not both: rows of X_val are a fold")
+        new = reader.transform(self._validated(X_val))
+        y_val = column_or_1d(from_foreign(y_val))
+        check_consistent_length(new, y_val)
+        return new, blend.encode(y_val)
 
     def _tell(self, message):
         if self.verbose:
@@ -181,4 +267,15 @@ class AdaptiveKernel(Estimator):
         log loss), not below zero, is divided by the sum over the features.
         """
         check_is_fitted(self)
-        return self.ensemble_.importances()
+        return self.ensemble_.importances(self.reader_.source_)
+
+
+def _refuse_missing_labels(y):
+    y = np.asarray(y)
+    if y.dtype == object and y.ndim == 1:
+        missing = [value is None or value != value for value in y]
+        if any(missing):
+            row = missing.index(True)
+            raise ValueError(
+                f"y[{row}] is {y[row]}: Input contains NaN or None; drop those rows"
+            )

@@ -38,6 +38,11 @@ class Mixture:
 
     def encode(self, y):
         """Indicators (n, k) of the classes."""
+        unknown = sorted({str(label) for label in y[~np.isin(y, self.classes)]})
+        if unknown:
+            raise ValueError(
+                f"y_val holds labels that y does not: {', '.join(unknown)}"
+            )
         return (y[:, None] == self.classes).astype(float)
 
     def bounds(self, Y):
@@ -142,9 +147,14 @@ class AdaptiveKernelClassifier(ClassifierMixin, AdaptiveKernel):
         every fold.
     members : "auto" or list of str, default="auto"
         Names from ``adakern.adaptive.MEMBERS``; "auto" takes all. On more rows than
-        three times ``max_support``, and than 8,000, a race on 8,000 of them decides
-        which learn from all: those without which the loss would be more than 0.2 %
-        greater, and trees that so many more rows may bring up to the others.
+        three times ``max_support``, and than 8,000, they are screened on 8,000 of them:
+        those are kept without which the loss would be more than 0.2 % greater, and
+        trees that so many more rows may bring up to the others.
+    preset : {"best", "fast"}, default="best"
+        "fast" has the members that matter most, in a fraction of the time.
+    categorical_features : array-like of str, int or bool, default=None
+        Columns of numbers that are codes of categories. Columns of strings, and of a
+        data frame's categorical type, are categorical anyway.
     time_limit : float or None, default=None
         Seconds for ``fit``; members that would exceed it are left out, with a warning.
     class_weight : dict, "balanced" or None, default=None
@@ -161,7 +171,7 @@ class AdaptiveKernelClassifier(ClassifierMixin, AdaptiveKernel):
     classes_ : ndarray of shape (n_classes,)
     members_ : list of Member
         Name, weight, out-of-fold accuracy and seconds of each; prints as a table.
-        Those that a race left behind come last, with their score there and an even
+        Those that a screening dropped come last, with their score there and an even
         share of its time.
     weights_ : dict
         Weight of each member by name.
@@ -200,6 +210,8 @@ class AdaptiveKernelClassifier(ClassifierMixin, AdaptiveKernel):
         n_folds=5,
         max_support=3000,
         members="auto",
+        preset="best",
+        categorical_features=None,
         time_limit=None,
         class_weight=None,
         n_jobs=None,
@@ -210,6 +222,8 @@ class AdaptiveKernelClassifier(ClassifierMixin, AdaptiveKernel):
             n_folds=n_folds,
             max_support=max_support,
             members=members,
+            preset=preset,
+            categorical_features=categorical_features,
             time_limit=time_limit,
             n_jobs=n_jobs,
             verbose=verbose,
@@ -219,7 +233,13 @@ class AdaptiveKernelClassifier(ClassifierMixin, AdaptiveKernel):
 
     def _unfitted_blend(self, y):
         check_classification_targets(y)
-        return Mixture(classes=np.unique(y))
+        try:
+            return Mixture(classes=np.unique(y))
+        except TypeError:
+            kinds = sorted({type(label).__name__ for label in y})
+            raise ValueError(
+                f"y holds labels of the types {', '.join(kinds)}; make them one type"
+            ) from None
 
     def _row_weights(self, y, counts):
         """Times those of classes; "balanced" counts a row as often as it weighs."""
@@ -233,7 +253,7 @@ class AdaptiveKernelClassifier(ClassifierMixin, AdaptiveKernel):
         return counts * (share / np.count_nonzero(total))[codes]
 
     def _set_out_of_fold(self, learned, blend):
-        table, position = learned.table, learned.position
+        table, position = learned.table.left_out, learned.position
         proba, codes = learned.combine(blend, learned.members), table.Y.argmax(axis=1)
         used = position >= 0
         self.classes_ = blend.classes

@@ -4,6 +4,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from adakern._utils.blocks import row_blocks
 from adakern.adaptive.equal_rows import EqualRows
 from adakern.adaptive.parts import Member, MemberTable, Table
 
@@ -31,23 +32,30 @@ class Ensemble:
         predicted = self.blend.combine([predict(member) for member in self.members], X)
         return self.equal_rows.adjust(X, predicted)
 
-    def importances(self):
-        """Rise of the loss where each column is permuted; no fold knows its rows."""
+    def importances(self, source):
+        """Rise of the loss where each feature is permuted; no fold knows its rows.
+
+        ``source`` is the feature from which each column comes.
+        """
         table, rng = self.probe, np.random.default_rng(0)
         new = replace(self, equal_rows=EqualRows())
-        rises = np.zeros(table.X.shape[1])
+        rises = np.zeros(source[-1] + 1)
         for k in range(table.n_folds):
             part = table.take(table.fold == k)
             if not len(part.X):
                 continue
-            copies = np.repeat(part.X[None], len(rises) + 1, axis=0)
-            for j in range(len(rises)):
-                copies[j, :, j] = rng.permutation(part.X[:, j])
-            predicted = new.predict_without(k, copies.reshape(-1, len(rises)))
-            Y = np.tile(part.Y, (len(copies), 1))
-            losses = self.blend.losses(predicted, Y)
-            losses = losses.reshape(len(copies), -1).sum(axis=1)
-            rises += losses[:-1] - losses[-1]
+            orders = [rng.permutation(len(part.X)) for _ in rises]
+            loss = self.blend.losses(new.predict_without(k, part.X), part.Y).sum()
+            for block in row_blocks(len(rises), part.X.nbytes):
+                features = range(len(rises))[block]
+                copies = np.repeat(part.X[None], len(features), axis=0)
+                for copy, j in zip(copies, features, strict=True):
+                    copy[:, source == j] = part.X[orders[j]][:, source == j]
+                rows = copies.reshape(-1, part.X.shape[1])
+                losses = self.blend.losses(
+                    new.predict_without(k, rows), np.tile(part.Y, (len(features), 1))
+                )
+                rises[block] += losses.reshape(len(features), -1).sum(axis=1) - loss
         rises = np.maximum(rises, 0)
         return rises / rises.sum() if rises.sum() > 0 else rises
 
@@ -56,8 +64,9 @@ class Ensemble:
 class Learned:
     """All that a fit made: the table as read, and every member with its fits.
 
-    ``position`` is the place of each row in the table, -1 for weight zero; ``blend`` is
-    not yet fitted; ``dropped`` are the members that a screening dropped.
+    ``position`` is the place of each row among those of the table that are in a fold,
+    -1 for weight zero (rows of X_val where these are given); ``blend`` is not yet
+    fitted; ``dropped`` are the members that a screening dropped.
     """
 
     reader: object
@@ -67,20 +76,23 @@ class Learned:
     dropped: list
     blend: object
     probe: Table
+    ungrouped: bool = True
 
     def weigh(self, members, by="left_out"):
         """The blend of some of the members, by what they predict for rows left out."""
         values = [getattr(member.fits, by) for member in members]
-        return self.blend.fit(values, [m.slope for m in members], self.table)
+        return self.blend.fit(values, [m.slope for m in members], self.table.left_out)
 
     def combine(self, blend, members, values="left_out"):
         """What the blend predicts for the rows left out."""
         values = [getattr(member.fits, values) for member in members]
-        return blend.combine(values, self.table.X)
+        return blend.combine(values, self.table.left_out.X)
 
     def ensemble(self, members, blend):
         """What predicts: the members that count, and what targets of equal rows say."""
-        equal_rows = EqualRows().fit(self.table, self.combine(blend, members))
+        equal_rows = EqualRows()
+        if self.ungrouped:
+            equal_rows.fit(self.table, self.combine(blend, members))
         used = blend.weights > 0
         members = [
             replace(m, fits=replace(m.fits, predicted=None, left_out=None))

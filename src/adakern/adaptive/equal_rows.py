@@ -10,23 +10,25 @@ PRIORS = np.logspace(-2, 2, 17)
 #: Standard errors by which equal rows have to help before they are listened to.
 SURE = 2.0
 
+#: Fewer repeated rows than this prove nothing.
+FEWEST_REPEATED = 20
+
 
 class EqualRows:
     """Predictions for rows that training holds, from the targets it holds for them.
 
     Rows with the same features may be one case entered twice, or features that leave
     nothing open: then their targets are equal, and a new row of that kind has the same
-    target again. Or they are different cases for which the table has the same words:
-    then each says little of the next. The table itself tells. With q predicted for such
-    rows by models that saw none of them, and targets ``y_1, ..., y_n``, the prediction
-    is
+    target again. Or they are different cases that look alike in this table: then each
+    says little of the next. The table itself tells. With q predicted for such rows by
+    models that did not see them, and targets y_i of weights w_i, the prediction is
 
-        (prior q + y_1 + ... + y_n) / (prior + n),
+        (prior q + sum_i w_i y_i) / (prior + sum_i w_i),
 
     the posterior mean of a random effect (of a Dirichlet distribution for indicators of
-    classes). The prior has the least squared error where each row of a group is
-    predicted from the others of its group. If that is not better than q by twice the
-    standard error over groups, q stands: the prior is infinite.
+    classes). The prior has the least squared error where each row of a cell is
+    predicted from the others of its cell. If that is not better than q by twice the
+    standard error, q stands: the prior is infinite.
 
     Attributes
     ----------
@@ -41,39 +43,39 @@ class EqualRows:
     --------
     >>> import numpy as np
     >>> from adakern.adaptive.equal_rows import EqualRows
-    >>> from adakern.adaptive.parts import Table
-    >>> group = np.arange(20) // 2
-    >>> X, Y = group[:, None] + 0.0, np.sin(9 * group)[:, None]
-    >>> table = Table(X, Y, np.ones(20), group, group, np.ones(20))
-    >>> equal = EqualRows().fit(table, np.zeros((20, 1)))
+    >>> from adakern.adaptive.folds import make_table
+    >>> X, Y = np.repeat(np.arange(10.0), 2)[:, None], np.arange(20.0)[:, None] // 2
+    >>> table, _ = make_table(X, Y, np.ones(20), 5, np.random.RandomState(0))
+    >>> equal = EqualRows().fit(table, np.zeros((10, 1)))
     >>> equal.prior_rows_
     0.01
     >>> equal.adjust(np.array([[0.5], [1.0]]), np.zeros((2, 1))).round(2)
     array([[0.  ],
-           [0.41]])
+           [1.  ]])
     """
 
     prior_rows_ = np.inf
 
     def fit(self, table, predicted):
-        """Learn what equal rows are worth; no row's cell was seen by ``predicted``.
-
-        If counts are no whole numbers but weights, nothing is known of repetitions and
-        the prior is infinite.
-        """
-        X, Y, group, counts = table.X, table.Y, table.cell, table.counts
-        n = np.bincount(group, counts)
-        sums = np.array([np.bincount(group, counts * y) for y in Y.T]).T
-        repeated = (n[group] > 1) & (counts % 1 == 0).all()
-        data = Y[repeated], counts[repeated], group[repeated], predicted[repeated]
-        gains = np.array([_gains(prior, sums, n, *data) for prior in PRIORS])
-        totals = gains.sum(axis=1)
-        best = totals.argmax()
-        if totals[best] > SURE * np.linalg.norm(gains[best]):
+        """Learn what equal rows are worth beside the out-of-fold predictions (m, k)."""
+        n = np.bincount(table.cell, table.counts)
+        mass = np.bincount(table.cell, table.mass)
+        sums = np.array([np.bincount(table.cell, table.mass * y) for y in table.Y.T]).T
+        repeated = n[table.cell] > 1
+        if table.counts[repeated].sum() < FEWEST_REPEATED:
+            return self
+        data = table.take(repeated), predicted[repeated]
+        gains = [_gains(prior, sums, mass, n, *data) for prior in PRIORS]
+        best = int(np.argmax([gain for gain, _ in gains]))
+        gain, error = gains[best]
+        if gain > SURE * error:
             self.prior_rows_ = float(PRIORS[best])
-            first = np.unique(group, return_index=True)[1]
-            self._place = {key: i for i, key in enumerate(_keys(X[first]))}
-            self._values = _posterior(self.prior_rows_, predicted[first], sums, n)
+            first = np.unique(table.cell, return_index=True)[1]
+            self._place = {key: i for i, key in enumerate(_keys(table.X[first]))}
+            q = np.array(
+                [np.bincount(table.cell, table.counts * p) / n for p in predicted.T]
+            ).T
+            self._values = _posterior(self.prior_rows_, q, sums, mass)
         return self
 
     def adjust(self, X, predicted):
@@ -87,21 +89,30 @@ class EqualRows:
         return adjusted
 
 
-def _posterior(prior, predicted, sums, n):
-    return (prior * predicted + sums) / (prior + n)[:, None]
+def _posterior(prior, predicted, sums, mass):
+    return (prior * predicted + sums) / (prior + mass)[:, None]
 
 
-def _gains(prior, sums, n, Y, counts, group, predicted):
-    """By how much each group's squared error falls, each row predicted from the others.
+def _gains(prior, sums, mass, n, table, predicted):
+    """By how much the squared error falls, each row predicted from its cell's others.
 
-    Of rows Y in groups of n rows that sum to ``sums``; zero for groups of one row.
+    And the standard error of that. In a cell of few rows, which may be one case entered
+    again, the rows are one piece of evidence, in others each is one.
     """
-    others = _posterior(prior, predicted, sums[group] - Y, n[group] - 1)
-    fall = np.sum((Y - predicted) ** 2 - (Y - others) ** 2, axis=1)
-    return np.bincount(group, counts * fall, minlength=len(n))
+    cell, own = table.cell, table.mass / table.counts
+    others = _posterior(
+        prior, predicted, sums[cell] - own[:, None] * table.Y, mass[cell] - own
+    )
+    fall = np.sum((table.Y - predicted) ** 2 - (table.Y - others) ** 2, axis=1) * own
+    total = np.bincount(cell, table.counts * fall, minlength=len(n))
+    squares = np.bincount(cell, table.counts * fall**2, minlength=len(n))
+    alone = np.bincount(cell, table.alone, minlength=len(n)) > 0
+    spread = np.maximum(squares - total**2 / n, 0) * n / np.maximum(n - 1, 1)
+    variance = np.where(alone, total**2, spread)
+    return total.sum(), np.sqrt(variance.sum())
 
 
 def _keys(X):
-    """One value for each row, the same for equal rows: gaps are equal, so are zeros."""
+    """One value for each row; missing values are equal, and so are zeros."""
     X = np.where(np.isnan(X), np.nan, X + 0.0)
     return [row.tobytes() for row in X]

@@ -18,7 +18,7 @@ from adakern.adaptive.screening import (
     candidates_kept,
     subsample,
 )
-from adakern.adaptive.table import KernelView, TreeView
+from adakern.adaptive.views import KernelView, TreeView
 
 __all__ = ["Schedule", "fit_members"]
 

@@ -1,100 +1,83 @@
-"""Rows in an order of their own, their repetitions merged, and folds of them."""
+"""The table that a fit learns from: rows in an order of their own, merged, in folds."""
 
 import numpy as np
 
 from adakern.adaptive.parts import Table
 
-__all__ = ["assign_folds", "make_table", "merge_repetitions"]
+__all__ = ["assign_folds", "make_table", "same_rows"]
+
+#: A cell (rows with the same features) of so many rows is full: its rows are no case
+#: entered again, but cases of one kind, of which every fold should have some.
+FULL_CELL = 10
 
 
-def make_table(X, Y, weights, counts, n_folds, rng):
-    """The table of different rows in folds, and the place in it of each row of X."""
+def make_table(X, Y, weights, n_folds, rng, *, groups=None, validation=None):
+    """The table of the rows X (n, d), and the place in it of each of them.
+
+    A row and its target that occur several times become one row, and all rows of a
+    cell lie in one fold: what is learned depends neither on the order of the rows nor
+    on how often each was entered. Where a cell is full its rows count each for itself
+    and are dealt out over the folds, so that none lacks the cell.
+
+    Rows of weight zero are left out; their place is -1. With ``groups`` (codes from 0)
+    a group lies in one fold. Rows of ``validation`` (boolean) are the only fold, the
+    others are learned from.
+    """
     classify = Y.shape[1] > 1
     y = Y.argmax(axis=1) if classify else Y[:, 0]
-    rows, total, position, group = merge_repetitions(X, y, weights)
-    n_folds = min(n_folds, group[-1] + 1)
-    fold = assign_folds(group, n_folds, rng, y[rows] if classify else None)
-    used = position >= 0
+    given = groups if groups is not None else validation
+    given = np.zeros(len(X), dtype=int) if given is None else given.astype(int)
+    used = np.flatnonzero(weights > 0)
+    order = used[np.lexsort((y[used], *X[used].T[::-1], given[used]))]
+    X, Y, y, given, w = X[order], Y[order], y[order], given[order], weights[order]
+    w = w / w.max()  # whose squares can be summed up
+    new_cell = np.append(True, ~same_rows(X[:-1], X[1:]) | (given[:-1] != given[1:]))
+    new_pair = new_cell.copy()
+    new_pair[1:] |= y[1:] != y[:-1]
+    cell, pair = np.cumsum(new_cell) - 1, np.cumsum(new_pair) - 1
+    full = np.bincount(cell)[cell] >= max(FULL_CELL, 2 * n_folds)
+    if validation is not None:
+        full[:], fold = False, np.where(given, 0, -1)
+    else:
+        unit = cell
+        if groups is not None:
+            full[:], unit = False, np.unique(given, return_inverse=True)[1]
+        elif full.any():
+            unit = np.cumsum(new_cell | np.append(False, full[1:])) - 1
+        n_folds = min(n_folds, unit.max() + 1)
+        fold = assign_folds(unit, n_folds, rng, y if classify else None)
+    # Rows of one pair in different folds stay apart.
+    _, first, place = np.unique(
+        pair * (n_folds + 1) + fold, return_index=True, return_inverse=True
+    )
+    total, counts = np.bincount(place, w), np.bincount(place)
+    squares = np.where(full[first], np.bincount(place, w**2), total**2)
+    position = np.full(len(weights), -1)
+    position[order] = place
     table = Table(
-        X[rows],
-        Y[rows],
-        total * len(total) / total.sum(),
-        fold,
-        group,
-        np.bincount(position[used], counts[used]),
+        X[first],
+        Y[first],
+        # As many rows as they are worth by Kish: equal weights are all 1.
+        total * (total.sum() / squares.sum()),
+        fold[first],
+        cell[first],
+        counts,
+        total * (w.sum() / np.sum(w**2)),
+        ~full[first] & (groups is None),
     )
     return table, position
 
 
-def merge_repetitions(X, y, weights):
-    """Each different pair of a row and its target once, in a fixed order.
-
-    What is learned then depends neither on the order of the rows nor on whether a row
-    is repeated or has a larger weight. Rows of weight zero are left out.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n, d)
-        May hold NaN.
-    y : ndarray of shape (n,)
-    weights : ndarray of shape (n,)
-
-    Returns
-    -------
-    rows : ndarray of shape (m,)
-        Indices into X of the rows that stay.
-    total : ndarray of shape (m,)
-        Their summed weights.
-    position : ndarray of shape (n,)
-        For each row of X the place in ``rows`` of its equal; -1 for weight zero.
-    group : ndarray of shape (m,)
-        Equal for rows that differ in the target alone.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from adakern.adaptive.folds import merge_repetitions
-    >>> X, y = np.array([[2.0], [1.0], [2.0]]), np.array([5.0, 5.0, 5.0])
-    >>> rows, total, position, group = merge_repetitions(X, y, np.ones(3))
-    >>> total, position
-    (array([1., 2.]), array([1, 0, 1]))
-    """
-    used = np.flatnonzero(weights > 0)
-    order = used[np.lexsort((y[used], *X[used].T[::-1]))]
-    before, after = X[order[:-1]], X[order[1:]]
-    same = (before == after) | (np.isnan(before) & np.isnan(after))
-    new_group = np.append(True, ~same.all(axis=1))
-    new_row = new_group.copy()
-    new_row[1:] |= y[order[1:]] != y[order[:-1]]
-    place = np.cumsum(new_row) - 1
-    position = np.full(len(X), -1)
-    position[order] = place
-    return (
-        order[new_row],
-        np.bincount(place, weights[order]),
-        position,
-        (np.cumsum(new_group) - 1)[new_row],
-    )
+def same_rows(A, B):
+    """Whether the rows of A and B are equal, one by one; missing values are equal."""
+    return ((A == B) | (np.isnan(A) & np.isnan(B))).all(axis=1)
 
 
-def assign_folds(group, n_folds, rng, stratum=None):
-    """The fold of each row; a group lies in one fold.
+def assign_folds(unit, n_folds, rng, stratum=None):
+    """The fold of each row, those of a unit (numbers rising from 0) in one fold.
 
-    Groups are shuffled and dealt out like cards, within a stratum after another.
-
-    Parameters
-    ----------
-    group : ndarray of shape (n,)
-        Rising from 0 without gaps.
-    n_folds : int
-    rng : numpy.random.RandomState
-    stratum : ndarray of shape (n,), default=None
-        Codes of classes, to be dealt evenly; a group belongs to that of its first row.
-
-    Returns
-    -------
-    ndarray of shape (n,)
-        Values in 0, ..., n_folds - 1.
+    Units are shuffled and dealt out like cards; with ``stratum``, codes of classes,
+    one class after another, where a unit belongs to that of its first row.
 
     Examples
     --------
@@ -104,10 +87,10 @@ def assign_folds(group, n_folds, rng, stratum=None):
     >>> bool(fold[0] == fold[1]), sorted(set(fold.tolist()))
     (True, [0, 1, 2])
     """
-    _, first = np.unique(group, return_index=True)
+    _, first = np.unique(unit, return_index=True)
     shuffled = rng.permutation(len(first))
     if stratum is not None:
         shuffled = shuffled[np.argsort(stratum[first[shuffled]], kind="stable")]
-    fold_of_group = np.empty(len(first), dtype=int)
-    fold_of_group[shuffled] = np.arange(len(first)) % n_folds
-    return fold_of_group[group]
+    fold_of_unit = np.empty(len(first), dtype=int)
+    fold_of_unit[shuffled] = np.arange(len(first)) % n_folds
+    return fold_of_unit[unit]

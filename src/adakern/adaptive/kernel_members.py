@@ -1,21 +1,24 @@
-"""Members that are kernel ridge regression, full or on a random set of centres."""
+"""Members that stand on kernels: ridge regression, and machines with a margin."""
 
 from copy import copy
+from itertools import product
 
 import numpy as np
-from array_api_compat import array_namespace, is_numpy_array
+from array_api_compat import is_numpy_array
+from sklearn.svm import SVC
 from sklearn.utils import check_random_state
 
 from adakern._utils.arrays import as_numpy, placed
 from adakern._utils.blocks import BLOCK_BYTES, row_blocks
 from adakern._utils.memory import require_memory
 from adakern._utils.threads import map_in_threads, one_blas_thread
-from adakern.adaptive.leave_one_out import leave_one_out, tune_scales
+from adakern.adaptive.calibration import Calibration, log_loss
+from adakern.adaptive.leave_one_out import Search, tune_scales
 from adakern.adaptive.parts import BaseMember, Fits, gather
 from adakern.kernels import gram_matrix, kernel_product
-from adakern.linalg import add_to_diagonal, factorised
+from adakern.linalg import leave_one_out, ridge_solution
 
-__all__ = ["KernelRidgeMember"]
+__all__ = ["FULL_FACTOR", "KernelRidgeMember", "MarginMember"]
 
 #: Up to so many times the centres all rows are centres: it takes no longer.
 FULL_FACTOR = 3
@@ -23,47 +26,24 @@ FULL_FACTOR = 3
 #: Rows of a block of predictions; blocks are shared out among threads.
 PREDICTED_ROWS = 2000
 
-#: Ridges that are tried, each ten times the one before, where rounding makes the kernel
-#: matrix indefinite.
-LARGER_RIDGES = 8
+#: What support vector machines are chosen among: kernels, factors of the scale that
+#: ridge regression found, and costs.
+MARGIN_KERNELS = ("rbf", "laplacian")
+MARGIN_FACTORS = (0.6, 1.7)
+MARGIN_COSTS = (0.3, 3.0, 30.0)
 
 
 class KernelRidgeMember(BaseMember):
     """Kernel ridge regression with scales and ridge of least leave-one-out error.
 
-    Equal rows become one row with their mean target and summed weight: no row is
-    predicted from its copy. Kernels are computed where the context says
-    (:func:`adakern._utils.arrays.computing_where`); what is learned is NumPy's.
-
-    Parameters
-    ----------
-    kernel : {"laplacian", "l2-laplacian", "rbf"}
-    per_feature : bool, default=False
-        One scale per feature instead of one for all.
-    max_support : int, default=3000
-        Centres of the Nyström form, taken for tables of more than three times as many
-        rows.
-    start : pair of scales and ridge, default=None
-        Where the search starts; found on a grid when None.
-    max_iter : int, default=10
-        Quasi-Newton evaluations of the search on its first rows.
-    most_rows : int, default=2000
-        Rows of its last steps.
-    fewest_rows : int, default=500
-        Rows of its first steps.
-    fold_search : Search, default=None
-        How it looks for scales in a fold; as on all rows when None.
-    random_state : int, RandomState instance or None, default=None
-        Draws the rows of the search and the centres.
-
-    Attributes
-    ----------
-    scales_ : ndarray of shape (d,)
-    alpha_ : float
-    support_ : ndarray of shape (m, d)
-        The centres, scaled.
-    dual_coef_ : ndarray of shape (m, k)
-    intercept_ : ndarray of shape (k,)
+    ``search`` says how it looks for scales on all rows and ``fold_search`` how in a
+    fold, from ``start`` on, a pair of scales and ridge. On more than three times
+    ``max_support`` rows so many are centres, the Nyström form. Equal rows become one
+    row with their mean target and summed weight: no row is predicted from its copy.
+    Kernels are computed where the context says
+    (:func:`adakern._utils.arrays.computing_where`); what is learned is NumPy's:
+    ``scales_``, ``alpha_``, the scaled centres ``support_``, ``dual_coef_`` and
+    ``intercept_``.
     """
 
     refit = True
@@ -73,38 +53,22 @@ class KernelRidgeMember(BaseMember):
         self,
         kernel,
         per_feature=False,
-        max_support=3000,
-        start=None,
-        max_iter=10,
-        most_rows=2000,
-        fewest_rows=500,
+        search=Search(),  # noqa: B008 (immutable)
         fold_search=None,
+        start=None,
+        max_support=3000,
         random_state=None,
     ):
         self.kernel = kernel
         self.per_feature = per_feature
-        self.max_support = max_support
-        self.start = start
-        self.max_iter = max_iter
-        self.most_rows = most_rows
-        self.fewest_rows = fewest_rows
+        self.search = search
         self.fold_search = fold_search
+        self.start = start
+        self.max_support = max_support
         self.random_state = random_state
 
     def fit(self, X, Y, weights):
-        """Learn scales, ridge and coefficients.
-
-        Parameters
-        ----------
-        X : ndarray of shape (n, d)
-        Y : ndarray of shape (n, k)
-        weights : ndarray of shape (n,)
-            Positive.
-
-        Returns
-        -------
-        self
-        """
+        """Learn scales, ridge and coefficients."""
         if self.is_nystrom(len(X)):
             fold = np.zeros(len(X), dtype=int)
             return self.fit_nystrom_folds(X, Y, weights, fold)[-1]
@@ -116,13 +80,7 @@ class KernelRidgeMember(BaseMember):
         return self
 
     def is_nystrom(self, n):
-        """Whether n rows are too many to be centres all of them.
-
-        Parameters
-        ----------
-        n : int
-            Training rows.
-        """
+        """Whether n rows are too many to be centres all of them."""
         return n > FULL_FACTOR * self.max_support
 
     def _tune(self, X, Y, weights, rng):
@@ -137,9 +95,7 @@ class KernelRidgeMember(BaseMember):
             rng,
             start=self.start,
             per_feature=self.per_feature,
-            max_iter=self.max_iter,
-            most_rows=self.most_rows,
-            fewest_rows=self.fewest_rows,
+            search=self.search,
         )
         return Y, weights
 
@@ -160,8 +116,7 @@ class KernelRidgeMember(BaseMember):
         start = whole.found() if search.start == self.name else self.start
         if start is not None:
             start = views.whole.carry(start[0], views.folds[k]), start[1]
-        member.start, member.max_iter = start, search.max_iter
-        member.most_rows, member.fewest_rows = search.most_rows, search.fewest_rows
+        member.start, member.search = start, search
         return member
 
     def fit_folds(self, views, table, run):
@@ -177,32 +132,23 @@ class KernelRidgeMember(BaseMember):
         return Fits(models, predicted, predicted, whole)
 
     def fit_nystrom_folds(self, X, Y, weights, fold):
-        """The Nyström form without each fold, and without none, in one pass.
+        """The Nyström form without each fold, if there are several, and of all rows.
 
         Scales, ridge and centres are those of all rows; coefficients are of a fold.
         Least squares over the span of the centres' kernels needs sums over rows, and
-        without a fold these are the sums less that fold's.
-
-        Parameters
-        ----------
-        X : ndarray of shape (n, d)
-        Y : ndarray of shape (n, k)
-        weights : ndarray of shape (n,)
-        fold : ndarray of shape (n,)
-            Values in 0, ..., n_folds - 1.
-
-        Returns
-        -------
-        list of fitted members
-            One without each fold, if there are several; the last, this one itself, of
-            all rows.
+        without a fold these are the sums less that fold's. Equal rows lie in one fold.
         """
+        X, Y, weights, place = merge_equal_rows(X, Y, weights)
+        fold_of = np.empty(len(X), dtype=int)
+        fold_of[place] = fold
         rng = check_random_state(self.random_state)
         Y, weights = self._tune(X, Y, weights, rng)
         Z = X * self.scales_
         self.support_ = Z[np.sort(rng.permutation(len(Z))[: self.max_support])]
         sums = [
-            self._normal_equations(Z[fold == k], Y[fold == k], weights[fold == k])
+            self._normal_equations(
+                Z[fold_of == k], Y[fold_of == k], weights[fold_of == k]
+            )
             for k in range(fold.max() + 1)
         ]
         normal = self.alpha_ * self._gram(self.support_) + sum(A for A, _ in sums)
@@ -210,8 +156,8 @@ class KernelRidgeMember(BaseMember):
         members = []
         for A, B in sums if len(sums) > 1 else ():
             members.append(copy(self))
-            members[-1].dual_coef_ = as_numpy(_solve(normal - A, right - B))
-        self.dual_coef_ = as_numpy(_solve(normal, right))
+            members[-1].dual_coef_ = as_numpy(ridge_solution(normal - A, right - B)[0])
+        self.dual_coef_ = as_numpy(ridge_solution(normal, right)[0])
         return [*members, self]
 
     def _normal_equations(self, Z, Y, weights):
@@ -226,36 +172,18 @@ class KernelRidgeMember(BaseMember):
 
     def _solve_in_full(self, Z, Y, weights):
         require_memory(8 * len(Z) ** 2, "the Gram matrix", "lower max_support")
-        # (K + alpha W^-1) a = Y, the weighted problem without roots of weights.
-        K, Y = add_to_diagonal(self._gram(Z), placed(self.alpha_ / weights)), placed(Y)
-        self.support_ = Z
-        for _ in range(LARGER_RIDGES):
-            try:
-                self.dual_coef_ = as_numpy(_solve(K, Y))
-                return
-            except ValueError:
-                # Distances of rows that differ in features of no weight alone are roots
-                # of rounding errors, and their kernel values less than 1 by 1e-8.
-                K = add_to_diagonal(K, placed(9 * self.alpha_ / weights))
-                self.alpha_ *= 10
-        self.dual_coef_ = as_numpy(_solve(K, Y))
+        root = placed(np.sqrt(weights)[:, None])
+        K = self._gram(Z)
+        K *= root
+        K *= root[:, 0]
+        dual, self.alpha_ = ridge_solution(K, placed(Y) * root, self.alpha_)
+        self.support_, self.dual_coef_ = Z, as_numpy(dual * root)
 
     def predict_left_out(self, X, Y, weights):
         """What it would predict for each row if all others were known.
 
         Scales and ridge stay; coefficients are, in closed form, of all other rows. Rows
         equal to the one that is predicted are left out with it.
-
-        Parameters
-        ----------
-        X : ndarray of shape (n, d)
-        Y : ndarray of shape (n, k)
-        weights : ndarray of shape (n,)
-            Positive.
-
-        Returns
-        -------
-        ndarray of shape (n, k)
         """
         X, Y, weights, place = merge_equal_rows(X, Y, weights)
         with one_blas_thread(len(X)):
@@ -272,13 +200,7 @@ class KernelRidgeMember(BaseMember):
         return gram_matrix(placed(A), B, kernel=self.kernel, gamma=1.0)
 
     def predict(self, X):
-        """Values of shape (n, k) for the rows X (n, d).
-
-        Parameters
-        ----------
-        X : array of shape (n, d)
-            Rows.
-        """
+        """Values of shape (n, k)."""
         if not is_numpy_array(placed(np.empty(0))):
             return self._values(X)
         blocks = row_blocks(len(X), 1, PREDICTED_ROWS)
@@ -297,32 +219,116 @@ class KernelRidgeMember(BaseMember):
         return as_numpy(product) + self.intercept_
 
 
-def _solve(A, B):
-    solve = factorised(A)
-    return array_namespace(A).stack([solve(b) for b in B.T], axis=1)
+class MarginMember(BaseMember):
+    """Support vector machines, one-vs-one, on the scales that ridge regression found.
+
+    ``starts`` are pairs of scales and ridge by kernel; missing ones are searched for.
+    Kernel, factor of the scales and C are those whose decision values for the rows left
+    out of the folds have the least log loss, calibrated.
+    """
+
+    refit = True
+
+    def __init__(self, starts, random_state=None):
+        self.starts = starts
+        self.random_state = random_state
+
+    def fit_folds(self, views, table, run):
+        """Choose among the candidates by all folds; then each fold has its own view."""
+        chosen = copy(self)
+        X = views.whole.transform(table.X)
+        with one_blas_thread(len(X)):
+            chosen.kernel, chosen.scales, chosen.C = self._choose(X, table)
+        return super(MarginMember, chosen).fit_folds(views, table, run)
+
+    def _choose(self, X, table):
+        judged, codes = table.fold >= 0, table.Y.argmax(axis=1)
+        least, best = np.inf, None
+        for kernel, factor in product(MARGIN_KERNELS, MARGIN_FACTORS):
+            scales = factor * self._scales(kernel, X, table)
+            K = gram_matrix(X * scales, kernel=kernel, gamma=1.0)
+            for C in MARGIN_COSTS:
+                scores = np.zeros(table.Y.shape)
+                for k in range(table.n_folds):
+                    train, rest = map(
+                        np.flatnonzero, (table.fold != k, table.fold == k)
+                    )
+                    model = _fit_svc(
+                        K[np.ix_(train, train)], codes[train], table.weights[train], C
+                    )
+                    scores[rest] = _scores(
+                        model, K[np.ix_(rest, train)], table.Y.shape[1]
+                    )
+                part = scores[judged], codes[judged], table.weights[judged]
+                calibrated = Calibration().fit(*part).log_probabilities(part[0])
+                if (loss := log_loss(calibrated, *part[1:])) < least:
+                    least, best = loss, (kernel, scales, C)
+        return best
+
+    def _scales(self, kernel, X, table):
+        if kernel not in self.starts:
+            Y = table.Y - np.average(table.Y, axis=0, weights=table.weights)
+            rng = check_random_state(self.random_state)
+            self.starts[kernel] = tune_scales(X, Y, table.weights, kernel, rng)
+        return self.starts[kernel][0]
+
+    def in_fold(self, whole, views, k):
+        """Itself with the scales of the columns that the fold has."""
+        member = copy(self)
+        member.scales = views.whole.carry(self.scales, views.folds[k])
+        return member
+
+    def fit(self, X, Y, weights):
+        """Learn the machines of all pairs of classes."""
+        self.rows_, self.n_classes_ = X * self.scales, Y.shape[1]
+        K = gram_matrix(self.rows_, kernel=self.kernel, gamma=1.0)
+        self.model_ = _fit_svc(K, Y.argmax(axis=1), weights, self.C)
+        return self
+
+    def predict(self, X):
+        """Scores of shape (n, k)."""
+        Z = X * self.scales
+        K = gram_matrix(Z, self.rows_, kernel=self.kernel, gamma=1.0)
+        return _scores(self.model_, K, self.n_classes_)
+
+
+def _fit_svc(K, codes, weights, C):
+    """Machines that end: noise at a large C would take them any time."""
+    model = SVC(
+        C=C,
+        kernel="precomputed",
+        decision_function_shape="ovo",
+        tol=1e-2,
+        max_iter=10_000 + 100 * len(K),
+        cache_size=500,
+    )
+    return model.fit(K, codes, sample_weight=weights)
+
+
+def _scores(model, K, n_classes):
+    """Log odds of pairs coupled: mean logarithms of a class winning against each other.
+
+    For two classes their difference is twice the decision value. A class that the model
+    never saw is a little less likely than all others.
+    """
+    present, decision = model.classes_, model.decision_function(K)
+    if decision.ndim == 1:
+        decision = -decision[:, None]  # of two classes the second is the positive one
+    scores = np.zeros((len(K), len(present)))
+    for f, i, j in zip(decision.T, *np.triu_indices(len(present), 1), strict=True):
+        scores[:, i] -= np.logaddexp(0, -2 * f)
+        scores[:, j] -= np.logaddexp(0, 2 * f)
+    scores *= 2 / len(present)
+    every = np.tile(scores.min(axis=1, keepdims=True) - 1, n_classes)
+    every[:, present] = scores
+    return every
 
 
 def merge_equal_rows(X, Y, weights):
     """Each different row of X once, with its mean target and its summed weight.
 
-    Ridge regression on the merged rows has the same solution.
-
-    Parameters
-    ----------
-    X : array of shape (n, d)
-        Rows.
-    Y : ndarray of shape (n, k)
-        Targets.
-    weights : ndarray of shape (n,)
-        Positive.
-
-    Returns
-    -------
-    rows : ndarray of shape (m, d)
-    means : ndarray of shape (m, k)
-    total : ndarray of shape (m,)
-    place : ndarray of shape (n,)
-        For each row of X the place of its equal.
+    Ridge regression on the merged rows has the same solution. Also returned is, for
+    each row of X, the place of its equal.
 
     Examples
     --------
@@ -331,10 +337,12 @@ def merge_equal_rows(X, Y, weights):
     >>> merge_equal_rows(np.zeros((2, 1)), np.array([[1.0], [3.0]]), np.ones(2))
     (array([[0.]]), array([[2.]]), array([2.]), array([0, 0]))
     """
-    rows, place = np.unique(X, axis=0, return_inverse=True)
-    if len(rows) == len(X):
+    order = np.lexsort(X.T)
+    new = np.append(True, (X[order[1:]] != X[order[:-1]]).any(axis=1))
+    if new.all():
         return X, Y, weights, np.arange(len(X))
-    place = place.ravel()
+    place = np.empty(len(X), dtype=int)
+    place[order] = np.cumsum(new) - 1
     total = np.bincount(place, weights)
     sums = [np.bincount(place, weights * y) for y in Y.T]
-    return rows, np.column_stack(sums) / total[:, None], total, place
+    return X[order[new]], np.column_stack(sums) / total[:, None], total, place

@@ -1,19 +1,26 @@
 """The leave-one-out error of kernel ridge regression, its gradient, its minimum."""
 
+from typing import NamedTuple
+
 import numpy as np
-from array_api_compat import array_namespace, is_numpy_array
-from scipy.linalg.lapack import dpotrf, dpotri
+from array_api_compat import array_namespace
 from scipy.optimize import minimize
 from scipy.spatial.distance import pdist
 
 from adakern._utils.arrays import as_index, as_numpy, placed
-from adakern.kernels import gram_matrix
+from adakern.kernels import gram_matrix, kernel_distances, squared_distances
+from adakern.linalg import (
+    add_to_diagonal,
+    invert_definite,
+    leave_one_out,
+    left_out_residuals,
+)
 
 __all__ = [
     "EVALUATIONS",
     "FEWEST_ROWS",
     "LeaveOneOutError",
-    "leave_one_out",
+    "Search",
     "rows_of_search",
     "tune_scales",
 ]
@@ -41,157 +48,137 @@ LEAST_GAIN = 3e-4
 PAIRS_BYTES = 256 * 2**20
 
 
-def leave_one_out(K, Y, alpha, weights=None):
-    """What kernel ridge regression predicts for each row without that row.
-
-    In closed form, from one factorisation: with ``R = (W^½ K W^½ + alpha I)^-1`` the
-    residual left out is ``(R W^½ Y)_i / R_ii``, divided by ``w_i^½``.
-
-    Parameters
-    ----------
-    K : ndarray of shape (n, n)
-        Positive semidefinite.
-    Y : ndarray of shape (n, k)
-        One regression a column, all with the same kernel.
-    alpha : float
-        Ridge, positive.
-    weights : ndarray of shape (n,), default=None
-        Positive weights of the rows; all 1 when None.
-
-    Returns
-    -------
-    ndarray of shape (n, k)
-
-    References
-    ----------
-    Allen. The relationship between variable selection and data augmentation and a
-    method for prediction. Technometrics 16 (1974).
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from adakern.adaptive.leave_one_out import leave_one_out
-    >>> leave_one_out(np.ones((2, 2)), np.array([[1.0], [3.0]]), alpha=1.0)
-    array([[1.5],
-           [0.5]])
-    """
-    root = np.ones((len(K), 1)) if weights is None else np.sqrt(weights)[:, None]
-    R = _inverse(root * K * root.T, alpha)
-    return Y - (R @ (root * Y)) / np.diag(R)[:, None] / root
-
-
-def _inverse(K, alpha):
-    """(K + alpha I)^-1; LinAlgError if rounding makes it indefinite."""
-    A = np.array(K, order="C")
-    A[np.diag_indices_from(A)] += alpha
-    _invert_upper(A)
-    A = np.triu(A)
-    return A + np.triu(A, 1).T
-
-
-def _invert_upper(A):
-    """Overwrite the upper triangle of A, positive definite, with that of its inverse.
-
-    By Cholesky; what is below the diagonal is neither read nor of any use afterwards.
-    """
-    _, failed = dpotrf(A.T, lower=1, overwrite_a=1)
-    if not failed:
-        _, failed = dpotri(A.T, lower=1, overwrite_c=1)
-    if failed:
-        raise np.linalg.LinAlgError("kernel matrix plus ridge is not positive definite")
-
-
 class LeaveOneOutError:
     """Mean squared leave-one-out error as a function of scales and ridge.
 
     The kernel is ``exp(-sum_m s_m |t_m - x_m|)`` ("laplacian"),
     ``exp(-(sum_m s_m^2 (t_m - x_m)^2)^½)`` ("l2-laplacian") or
-    ``exp(-sum_m s_m^2 (t_m - x_m)^2)`` ("rbf"). Computed where the context says
+    ``exp(-sum_m s_m^2 (t_m - x_m)^2)`` ("rbf"); with ``tied`` there is one scale for
+    all features. Computed where the context says
     (:func:`adakern._utils.arrays.computing_where`).
-
-    Parameters
-    ----------
-    X : ndarray of shape (n, d)
-    Y : ndarray of shape (n, k)
-        Centred.
-    weights : ndarray of shape (n,)
-    kernel : {"laplacian", "l2-laplacian", "rbf"}
-    tied : bool, default=False
-        One scale for all features.
     """
 
     def __init__(self, X, Y, weights, kernel, *, tied=False):
-        n, root = len(X), np.sqrt(weights)
-        first, second = np.triu_indices(n, 1)
-        self.kernel, self.total_weight = kernel, weights.sum()
-        self.weights = placed(weights)
-        self._target = placed(root[:, None] * Y)
-        self._pair_weights = placed(root[first] * root[second])
-        self._above = as_index(first * n + second, self.weights)
-        self._below = as_index(second * n + first, self.weights)
-        # What a scale multiplies in the exponent, for each pair of rows: (d, pairs).
-        metric = "cityblock" if kernel == "laplacian" else "sqeuclidean"
-        columns = [X] if tied else [column[:, None] for column in X.T]
-        differences = np.empty((len(columns), len(first)))
-        for column, of_pairs in zip(columns, differences, strict=True):
-            pdist(column, metric, out=of_pairs)
-        self._differences = placed(differences)
+        root = np.sqrt(weights)
+        self.total_weight, self._root = weights.sum(), placed(root)
+        self._weights, self._target = placed(weights), placed(root[:, None] * Y)
+        forms = {"laplacian": _L1Exponents, "l2-laplacian": _L2Exponents}
+        form = _TiedExponents if tied else forms.get(kernel, _SquaredExponents)
+        self._exponents = form(X, kernel)
 
     def __call__(self, scales, alpha):
         """The error and its gradient in log scales and log alpha.
 
         With ``r`` the residuals left out, ``dE = sum_jk M_jk dK_jk`` for
         ``M = 2/n (R diag(r²/R_ii) R - sym(R (r/R_ii) (R Y)'))``.
-
-        Parameters
-        ----------
-        scales : ndarray of shape (d,), or (1,) if tied
-        alpha : float
-
-        Returns
-        -------
-        error : float
-        gradient_scales : ndarray like scales
-        gradient_alpha : float
         """
-        xp, total = array_namespace(self._differences), self.total_weight
-        factors = scales if self.kernel == "laplacian" else scales**2
-        exponents = placed(factors) @ self._differences
-        if self.kernel == "l2-laplacian":
-            exponents = xp.sqrt(exponents)
-        pairs = self._pair_weights * xp.exp(-exponents)
-        R = self._inverse(pairs, alpha)
-        dual, diagonal = R @ self._target, xp.linalg.diagonal(R)[:, None]
-        residuals = dual / diagonal
+        xp, total = array_namespace(self._target), self.total_weight
+        K = xp.exp(-self._exponents(scales)) * self._root[:, None] * self._root
+        ridge = alpha * xp.ones_like(self._root)
+        R = invert_definite(add_to_diagonal(xp.asarray(K, copy=True), ridge))
+        dual, diagonal = R @ self._target, xp.linalg.diagonal(R)
+        residuals = left_out_residuals(dual, diagonal)
         error = float(xp.sum(residuals**2)) / total
-        half = R * xp.sqrt(2 / total * xp.sum(residuals**2 / diagonal, axis=1))
-        M = half @ half.T
-        outer = R @ (residuals / diagonal) / total
+        half = R * xp.sqrt(2 / total * xp.sum(residuals**2, axis=1) / diagonal)
+        outer = R @ (residuals / diagonal[:, None]) / total
+        M = half @ half.T  # recognised as symmetric: half the work
         M -= xp.concat([outer, dual], axis=1) @ xp.concat([dual, outer], axis=1).T
-        by_pair = 2 * xp.reshape(M, (-1,))[self._above] * pairs
-        if self.kernel == "l2-laplacian":
-            # Where rows are equal all differences are 0: any factor but infinity.
-            by_pair /= xp.where(exponents > 0, exponents, xp.ones_like(exponents))
-        powers = 2 if self.kernel == "rbf" else 1
-        gradient = -powers * factors * as_numpy(self._differences @ by_pair)
-        return error, gradient, alpha * float(xp.linalg.trace(M))
+        by_alpha = alpha * float(xp.linalg.trace(M))
+        M *= K
+        return error, -self._exponents.gradient(M), by_alpha
 
-    def _inverse(self, pairs, alpha):
-        """(K + alpha I)^-1 for the weighted kernel K with these entries above."""
-        xp, n = array_namespace(pairs), self.weights.shape[0]
-        A = xp.empty((n, n), dtype=pairs.dtype, device=getattr(pairs, "device", None))
-        flat = xp.reshape(A, (-1,))
+
+class _TiedExponents:
+    """What the kernel is exp(-...) of, for one scale of all features."""
+
+    def __init__(self, X, kernel):
+        self._power = 2 if kernel == "rbf" else 1
+        self._distances = kernel_distances(placed(X), kernel=kernel)
+
+    def __call__(self, scales):
+        self._last = float(scales[0]) ** self._power * self._distances
+        return self._last
+
+    def gradient(self, M):
+        """Sums of M times derivatives in the log scales, at the last scales."""
+        total = array_namespace(M).sum(M * self._last)
+        return np.array([self._power * float(total)])
+
+
+class _SquaredExponents:
+    """Of the Gaussian kernel with scales per feature: matrix products alone."""
+
+    def __init__(self, X, kernel):
+        self._X = placed(X - X.mean(axis=0))
+
+    def __call__(self, scales):
+        self._Z = self._X * placed(scales)
+        return squared_distances(self._Z)
+
+    def gradient(self, M):
+        """Sums of M times derivatives in the log scales, at the last scales."""
+        # sum_jk M_jk (z_j - z_k)^2, the squares multiplied out.
+        xp, Z = array_namespace(M), self._Z
+        sums = xp.sum(M, axis=1) @ Z**2 - xp.sum(Z * (M @ Z), axis=0)
+        return 4 * as_numpy(sums)
+
+
+class _L2Exponents(_SquaredExponents):
+    def __call__(self, scales):
+        self._last = array_namespace(self._X).sqrt(super().__call__(scales))
+        return self._last
+
+    def gradient(self, M):
+        """Sums of M times derivatives in the log scales, at the last scales."""
+        xp, D = array_namespace(M), self._last
+        # Where rows are equal all differences are 0: any divisor but 0.
+        return super().gradient(M / xp.where(D > 0, D, xp.ones_like(D))) / 2
+
+
+class _L1Exponents:
+    """Of the L1 Laplacian kernel: differences of all pairs of rows are kept."""
+
+    def __init__(self, X, kernel):
+        n = len(X)
+        differences = np.empty((X.shape[1], n * (n - 1) // 2))
+        for column, of_pairs in zip(X.T, differences, strict=True):
+            pdist(column[:, None], "cityblock", out=of_pairs)
+        self._differences = placed(differences)
+        first, second = np.triu_indices(n, 1)
+        self._shape = n, n
+        self._above = as_index(first * n + second, self._differences)
+        self._below = as_index(second * n + first, self._differences)
+
+    def __call__(self, scales):
+        xp = array_namespace(self._differences)
+        self._scales, pairs = scales, placed(scales) @ self._differences
+        flat = xp.zeros(
+            self._shape[0] ** 2,
+            dtype=pairs.dtype,
+            device=getattr(pairs, "device", None),
+        )
         flat[self._above] = pairs
-        flat[:: n + 1] = self.weights + alpha
-        if is_numpy_array(A):
-            _invert_upper(A)
-            flat[self._below] = flat[self._above]
-            return A
         flat[self._below] = pairs
-        try:
-            return xp.cholesky_inverse(xp.linalg.cholesky(A))
-        except RuntimeError as error:  # PyTorch's
-            raise np.linalg.LinAlgError(str(error)) from None
+        return xp.reshape(flat, self._shape)
+
+    def gradient(self, M):
+        """Sums of M times derivatives in the log scales, at the last scales."""
+        by_pair = array_namespace(M).reshape(M, (-1,))[self._above]
+        return 2 * self._scales * as_numpy(self._differences @ by_pair)
+
+
+class Search(NamedTuple):
+    """How scales are looked for: quasi-Newton evaluations on few rows, then on more.
+
+    ``start`` names the member whose scales on all rows it starts from, if there are
+    any; ``max_iter`` evaluations are made on ``fewest_rows`` rows (0: the start is
+    taken as it is), then ten on twice as many, up to ``most_rows``.
+    """
+
+    start: str = ""
+    max_iter: int = 10
+    most_rows: int = 2000
+    fewest_rows: int = FEWEST_ROWS
 
 
 def tune_scales(
@@ -204,49 +191,24 @@ def tune_scales(
     start=None,
     per_feature=False,
     penalty=1.0,
-    max_iter=10,
-    most_rows=2000,
-    fewest_rows=FEWEST_ROWS,
+    search=Search(),  # noqa: B008 (immutable)
 ):
-    """Scales and ridge of least leave-one-out error.
+    """Scales (d,) and ridge of least leave-one-out error; Y is centred.
 
-    A grid on 500 rows finds the region for one scale of all features; quasi-Newton
-    steps refine it on these, then a few on twice as many, up to ``most_rows``: what is
-    best for few rows is not for many (power-plant with 5,000 rows: an error of 0.200
+    A grid on 500 rows finds the region for one scale of all features where there is no
+    ``start``; quasi-Newton steps refine it on these, then a few on twice as many: what
+    is best for few rows is not for many (power-plant with 5,000 rows: an error of 0.200
     with scales found on 500, 0.176 on 1,000, 0.173 on 2,000). With ``per_feature``
     there is a scale for each, and ``penalty`` / n times the squared deviation of the
     log scales from their mean is added to the log error: without it, many scales fit
     small tables' noise.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n, d)
-    Y : ndarray of shape (n, k)
-        Centred.
-    weights : ndarray of shape (n,)
-    kernel : {"laplacian", "l2-laplacian", "rbf"}
-    rng : numpy.random.RandomState
-        Draws the rows.
-    start : pair of scales and alpha, default=None
-        Where to start; what one scale of all features leads to when None.
-    per_feature : bool, default=False
-    penalty : float, default=1.0
-    max_iter : int, default=10
-        Quasi-Newton evaluations of the first round; 0 returns the start.
-    most_rows, fewest_rows : int, default=2000, 500
-        Rows of the last and of the first round.
-
-    Returns
-    -------
-    scales : ndarray of shape (d,)
-    alpha : float
 
     References
     ----------
     Cawley and Talbot. Preventing over-fitting during model selection via Bayesian
     regularisation of the hyper-parameters. JMLR 8 (2007).
     """
-    if not max_iter:
+    if not search.max_iter:
         return start
     order = rng.permutation(len(X))
 
@@ -259,39 +221,29 @@ def tune_scales(
         if per_feature:
             start = _descend(*first(FEWEST_ROWS), *start, None, EVALUATIONS)
     found, penalty = start, penalty if per_feature else None
-    for m in rows_of_search(*X.shape, per_feature, most_rows, fewest_rows):
+    max_iter = search.max_iter
+    n_kept = X.shape[1] if per_feature and kernel == "laplacian" else 1
+    for m in rows_of_search(len(X), n_kept, search):
         found = _descend(*first(m), *found, penalty, max_iter)
         max_iter = EVALUATIONS
     return found
 
 
-def rows_of_search(n, d, per_feature, most_rows, fewest_rows=FEWEST_ROWS):
+def rows_of_search(n, n_kept, search):
     """How many rows each round of quasi-Newton steps takes: each twice the one before.
 
-    Parameters
-    ----------
-    n, d : int
-        Rows and columns there are.
-    per_feature : bool
-        Whether differences of pairs of rows are kept for each feature.
-    most_rows, fewest_rows : int
-        Of the last and of the first round.
-
-    Returns
-    -------
-    list of int
+    ``n_kept`` differences of each pair of the n rows have to fit into memory.
 
     Examples
     --------
-    >>> from adakern.adaptive.leave_one_out import rows_of_search
-    >>> rows_of_search(n=1500, d=10, per_feature=True, most_rows=2000)
+    >>> from adakern.adaptive.leave_one_out import Search, rows_of_search
+    >>> rows_of_search(n=1500, n_kept=10, search=Search())
     [500, 1000, 1500]
-    >>> rows_of_search(n=1500, d=100, per_feature=True, most_rows=2000)
+    >>> rows_of_search(n=1500, n_kept=100, search=Search())
     [500, 819]
     """
-    fit = int(np.sqrt(PAIRS_BYTES / (4 * (d if per_feature else 1))))
-    last = min(n, most_rows, fit)
-    rows = [min(fewest_rows, last)]
+    last = min(n, search.most_rows, int(np.sqrt(PAIRS_BYTES / (4 * n_kept))))
+    rows = [min(search.fewest_rows, last)]
     while rows[-1] < last:
         rows.append(min(2 * rows[-1], last))
     return rows
@@ -318,15 +270,8 @@ def _best_of_grid(X, Y, weights, kernel):
 
 def _errors_of_ridges(K, Y, weights):
     """Sum of squared leave-one-out residuals for each ridge, shape (n_ridges,)."""
-    root = np.sqrt(weights)[:, None]
-    values, vectors = np.linalg.eigh(root * K * root.T)
-    inverse = 1 / (np.maximum(values, 0)[:, None] + RIDGES)
-    diagonal = vectors**2 @ inverse
-    errors = np.zeros(len(RIDGES))
-    for target in (vectors.T @ (root * Y)).T:
-        dual = vectors @ (inverse * target[:, None])
-        errors += np.sum((dual / diagonal) ** 2, axis=0)
-    return errors
+    left_out = leave_one_out(K, Y, RIDGES, weights)
+    return np.einsum("rnk,n->r", (left_out - Y) ** 2, weights)
 
 
 def _reach(X):

@@ -17,6 +17,7 @@ from sklearn.utils import check_random_state
 from adakern._utils.blocks import row_blocks
 from adakern._utils.threads import blas_threads, map_in_threads, one_thread
 from adakern.adaptive.parts import BaseMember
+from adakern.linalg import leave_one_out_low_rank
 
 __all__ = ["BoostingMember", "ForestMember", "LinearMember"]
 
@@ -38,15 +39,28 @@ ROWS_FOR_BOOSTING_THREADS = 50_000
 #: Most trees of a boosting with many classes, over all of them.
 MAX_BOOSTED_TREES = 1500
 
+#: Below so many rows boosting is small and forests have half of their trees: the other
+#: half took a sixth of the time of a fit, and the blend was none the better for it.
+FEW_ROWS = 2000
+FEW = {
+    "max_iter": 80,
+    "learning_rate": 0.1,
+    "max_leaf_nodes": 8,
+    "min_samples_leaf": 8,
+    "l2_regularization": 5.0,
+    "max_features": 0.4,
+}
+MANY = {
+    "max_iter": 300,
+    "learning_rate": 0.04,
+    "max_leaf_nodes": 31,
+    "min_samples_leaf": 20,
+    "l2_regularization": 1.0,
+}
+
 
 class LinearMember(BaseMember):
-    """Ridge regression with closed-form leave-one-out, or logistic regression.
-
-    Parameters
-    ----------
-    classify : bool
-        Whether the targets are indicators of classes.
-    """
+    """Ridge regression with closed-form leave-one-out, or logistic regression."""
 
     refit = True
 
@@ -54,17 +68,7 @@ class LinearMember(BaseMember):
         self.classify = classify
 
     def fit(self, X, Y, weights):
-        """Learn from X (n, d), Y (n, k) and positive weights (n,).
-
-        Parameters
-        ----------
-        X : array of shape (n, d)
-            Rows.
-        Y : ndarray of shape (n, k)
-            Targets, or indicators of the classes.
-        weights : ndarray of shape (n,)
-            Of the rows, positive.
-        """
+        """Learn from X (n, d), Y (n, k) and positive weights (n,)."""
         if self.classify:
             self.model_ = LogisticRegression(max_iter=300)
             self.n_classes_ = Y.shape[1]
@@ -72,83 +76,57 @@ class LinearMember(BaseMember):
             return self
         self.intercept_ = np.average(Y, axis=0, weights=weights)
         self.centre_ = np.average(X, axis=0, weights=weights)
-        root = np.sqrt(weights)[:, None]
-        A, B = root * (X - self.centre_), root * (Y - self.intercept_)
-        U, s, Vt = np.linalg.svd(A, full_matrices=False)
-        target, leverage = U.T @ B, U**2
-        best = np.inf
-        for alpha in np.logspace(-4, 4, 17) * len(X) / 100:
-            shrink = (s**2 / (s**2 + alpha))[:, None]
-            left_out = (B - U @ (shrink * target)) / (1 - leverage @ shrink)
-            if np.sum(left_out**2) < best:
-                best = np.sum(left_out**2)
-                self.coef_ = Vt.T @ ((s / (s**2 + alpha))[:, None] * target)
+        X, Y = X - self.centre_, Y - self.intercept_
+        ridges, least = np.logspace(-4, 4, 17) * len(X) / 100, np.inf
+        for left_out, coef in leave_one_out_low_rank(X, Y, ridges, weights):
+            error = weights @ np.sum((left_out - Y) ** 2, axis=1)
+            if error < least:
+                least, self.coef_ = error, coef
         return self
 
     def predict(self, X):
-        """Values of shape (n, k): predictions, or the logarithms of probabilities.
-
-        Parameters
-        ----------
-        X : array of shape (n, d)
-            Rows.
-        """
+        """Values of shape (n, k): predictions, or the logarithms of probabilities."""
         if self.classify:
             return _log(_all_classes(self.model_, X, self.n_classes_))
         return (X - self.centre_) @ self.coef_ + self.intercept_
 
 
 class ForestMember(BaseMember):
-    """Random forest or extra trees.
+    """Random forest or, if ``extra``, extremely randomised trees grown on all rows.
 
-    Parameters
-    ----------
-    classify : bool
-    extra : bool
-        Extremely randomised trees, grown on all rows, instead of bagged ones.
-    n_trees : int, default=60
-        In each fold, so that five folds have 300; a third of them on tables of fewer
-        than 60 rows, whose trees have few splits to average over, and on tables of more
-        than 20,000, of which each tree of a random forest then draws so many.
-    random_state : int, RandomState instance or None, default=None
+    Sixty trees in each fold, so that five folds have 300; half as many on tables of
+    less than 2,000 rows and a third on more than 20,000, of which each tree of a random
+    forest then draws so many.
     """
 
     view = "tree"
 
-    def __init__(self, classify, extra, n_trees=60, random_state=None):
+    def __init__(self, classify, extra, random_state=None):
         self.classify = classify
         self.extra = extra
-        self.n_trees = n_trees
         self.random_state = random_state
 
     def fit(self, X, Y, weights):
-        """Learn from X (n, d), Y (n, k) and positive weights (n,).
-
-        Parameters
-        ----------
-        X : array of shape (n, d)
-            Rows.
-        Y : ndarray of shape (n, k)
-            Targets, or indicators of the classes.
-        weights : ndarray of shape (n,)
-            Of the rows, positive.
-        """
+        """Learn from X (n, d), Y (n, k) and positive weights (n,)."""
         forests = {
             (False, False): RandomForestRegressor,
             (False, True): ExtraTreesRegressor,
             (True, False): RandomForestClassifier,
             (True, True): ExtraTreesClassifier,
         }
-        make = forests[self.classify, self.extra]
-        usual = 60 <= len(X) <= ROWS_PER_TREE
-        self.n_trees_ = self.n_trees if usual else (self.n_trees + 2) // 3
+        make, n = forests[self.classify, self.extra], len(X)
+        self.n_trees_ = 30 if n < FEW_ROWS else 60 if n <= ROWS_PER_TREE else 20
         drawn = {"bootstrap": True, "max_samples": ROWS_PER_TREE}
+        features = (
+            {} if self.classify else {"max_features": 0.5 if self.extra else 1 / 3}
+        )
         self.model_ = make(
             self.n_trees_,
             min_samples_leaf=1 if self.classify else 2,
             random_state=self.random_state,
-            n_jobs=blas_threads() if len(X) >= ROWS_FOR_THREADS else None,
-            **({} if self.extra or len(X) <= ROWS_PER_TREE else drawn),
+            n_jobs=blas_threads() if n >= ROWS_FOR_THREADS else None,
+            **({} if self.extra or n <= ROWS_PER_TREE else drawn),
+            **(features if n < FEW_ROWS else {}),
         )
         self.n_classes_ = Y.shape[1]
         target = Y.argmax(axis=1) if self.classify else Y[:, 0]
@@ -158,13 +136,7 @@ class ForestMember(BaseMember):
         return self
 
     def predict(self, X):
-        """Values of shape (n, k): predictions, or the logarithms of probabilities.
-
-        Parameters
-        ----------
-        X : array of shape (n, d)
-            Rows.
-        """
+        """Values of shape (n, k): predictions, or the logarithms of probabilities."""
         blocks = row_blocks(len(X), 1, ROWS_FOR_THREADS)
         parts = map_in_threads(self._predict_block, [X[rows] for rows in blocks])
         return np.concatenate(parts)
@@ -179,12 +151,7 @@ class ForestMember(BaseMember):
 class BoostingMember(BaseMember):
     """Gradient boosting on binned features, categories by splits of their own.
 
-    Parameters
-    ----------
-    classify : bool
-    is_categorical : ndarray of bool, shape (d,)
-        Columns that hold codes of categories.
-    random_state : int, RandomState instance or None, default=None
+    ``is_categorical`` (d,) are the columns that hold codes of categories.
     """
 
     view = "tree"
@@ -195,25 +162,22 @@ class BoostingMember(BaseMember):
         self.random_state = random_state
 
     def fit(self, X, Y, weights):
-        """Learn from X (n, d), Y (n, k) and positive weights (n,).
-
-        Parameters
-        ----------
-        X : array of shape (n, d)
-            Rows.
-        Y : ndarray of shape (n, k)
-            Targets, or indicators of the classes.
-        weights : ndarray of shape (n,)
-            Of the rows, positive.
-        """
+        """Learn from X (n, d), Y (n, k) and positive weights (n,)."""
         few = np.array([len(np.unique(column)) < MAX_CATEGORIES for column in X.T])
-        n_rounds = 150 if len(X) < 2000 else 300
+        options = dict(FEW if len(X) < FEW_ROWS else MANY)
         target = Y[:, 0]
         if self.classify:
             target = Y.argmax(axis=1)
             self.n_classes_ = Y.shape[1]
-            per_round = Y.shape[1] if Y.shape[1] > 2 else 1
-            n_rounds = max(15, min(n_rounds, MAX_BOOSTED_TREES // per_round))
+            most = MAX_BOOSTED_TREES // (Y.shape[1] if Y.shape[1] > 2 else 1)
+            slower = max(15, most) / options["max_iter"]
+            if slower < 1:
+                options["max_iter"] = max(15, most)
+                rate = options["learning_rate"] / slower
+                options["learning_rate"] = min(0.3, rate)
+        options["min_samples_leaf"] = min(
+            options["min_samples_leaf"], max(1, len(X) // 10)
+        )
         make = (
             HistGradientBoostingClassifier
             if self.classify
@@ -221,11 +185,7 @@ class BoostingMember(BaseMember):
         )
         rng = check_random_state(self.random_state)
         self.model_ = make(
-            max_iter=n_rounds,
-            learning_rate=min(0.3, 12 / n_rounds),
-            max_leaf_nodes=15 if len(X) < 2000 else 31,
-            min_samples_leaf=min(8 if len(X) < 2000 else 20, max(1, len(X) // 10)),
-            l2_regularization=1.0,
+            **options,
             early_stopping=False,
             categorical_features=self.is_categorical & few,
             random_state=rng.randint(2**31 - 1),
@@ -238,13 +198,7 @@ class BoostingMember(BaseMember):
         return self
 
     def predict(self, X):
-        """Values of shape (n, k): predictions, or the logarithms of probabilities.
-
-        Parameters
-        ----------
-        X : array of shape (n, d)
-            Rows.
-        """
+        """Values of shape (n, k): predictions, or the logarithms of probabilities."""
         few_rows = len(X) < ROWS_FOR_THREADS
         with one_thread("openmp") if few_rows else nullcontext():
             if not self.classify:

@@ -51,7 +51,9 @@ class Table:
     """Rows X (n, d), targets or class indicators Y (n, k), weights and folds (n,).
 
     Rows of fold -1 are never left out. ``cell`` is the same number for rows with the
-    same features, ``counts`` how often each occurs with its target.
+    same features, ``counts`` and ``mass`` are how often each occurs with its target and
+    the weight of these together; ``alone`` says whether what is predicted for a row
+    without its cell tells what is predicted for new rows.
     """
 
     X: np.ndarray
@@ -60,6 +62,8 @@ class Table:
     fold: np.ndarray
     cell: np.ndarray
     counts: np.ndarray
+    mass: np.ndarray
+    alone: np.ndarray
 
     @property
     def n_folds(self):
@@ -218,10 +222,13 @@ def _fit_fold(member, view, table, k, place):
     with computing_where(place):
         member = fit_or_mean(member, X[train], table.Y[train], table.weights[train])
         predicted = values = member.predict(X[left_out])
-        if table.n_folds > 1 and len(X) < ENOUGH_ROWS:
+        alone = table.alone & left_out
+        if table.n_folds > 1 and alone.any() and len(X) < ENOUGH_ROWS:
             try:
                 of_all = member.predict_left_out(X, table.Y, table.weights)
             except np.linalg.LinAlgError:  # the ridge is too small for all rows
                 of_all = None
-            values = predicted if of_all is None else of_all[left_out]
+            if of_all is not None:
+                alone = alone[left_out, None]
+                values = np.where(alone, of_all[left_out], predicted)
     return member, predicted, values

@@ -115,9 +115,14 @@ class AdaptiveKernelRegressor(RegressorMixin, AdaptiveKernel):
         every fold.
     members : "auto" or list of str, default="auto"
         Names from ``adakern.adaptive.MEMBERS``; "auto" takes all. On more rows than
-        three times ``max_support``, and than 8,000, a race on 8,000 of them decides
-        which learn from all: those without which the loss would be more than 0.2 %
-        greater, and trees that so many more rows may bring up to the others.
+        three times ``max_support``, and than 8,000, they are screened on 8,000 of them:
+        those are kept without which the loss would be more than 0.2 % greater, and
+        trees that so many more rows may bring up to the others.
+    preset : {"best", "fast"}, default="best"
+        "fast" has the members that matter most, in a fraction of the time.
+    categorical_features : array-like of str, int or bool, default=None
+        Columns of numbers that are codes of categories. Columns of strings, and of a
+        data frame's categorical type, are categorical anyway.
     time_limit : float or None, default=None
         Seconds for ``fit``; members that would exceed it are left out, with a warning.
     n_jobs : int or None, default=None
@@ -131,8 +136,8 @@ class AdaptiveKernelRegressor(RegressorMixin, AdaptiveKernel):
     ----------
     members_ : list of Member
         Name, weight, out-of-fold R² and seconds of each; prints as a table. Those
-        that a race left behind come last, with their score there and an even share
-        of its time.
+        that a screening dropped come last, with their score there and an even share of
+        its time.
     weights_ : dict
         Weight of each member by name.
     oof_prediction_ : ndarray of shape (n,)
@@ -182,7 +187,7 @@ class AdaptiveKernelRegressor(RegressorMixin, AdaptiveKernel):
         return WeightedMean(unit=float(np.ldexp(1.0, int(exponent))))
 
     def _set_out_of_fold(self, learned, blend):
-        table, position = learned.table, learned.position
+        table, position = learned.table.left_out, learned.position
         predicted = learned.combine(blend, learned.members)[:, 0]
         of_folds = learned.combine(blend, learned.members, "predicted")[:, 0]
         used, at, y = position >= 0, position[position >= 0], table.Y[:, 0]
@@ -234,7 +239,7 @@ class AdaptiveKernelRegressor(RegressorMixin, AdaptiveKernel):
         with computing_where(X):
             predictions = [
                 self.ensemble_.predict_without(k, read)[:, 0]
-                for k in range(self._fold_of_row.max() + 1)
+                for k in range(max(self._fold_of_row) + 1)
             ]
         bounds = cv_plus(
             np.array(predictions), self._residuals, self._fold_of_row, coverage

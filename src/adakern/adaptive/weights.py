@@ -72,7 +72,7 @@ def squared_error_weights(predictions, y, weights=None, *, prior=1.0, max_iter=1
         return perfect / perfect.sum()
     b0 = (least / np.diag(H)) ** 2
     b0 /= b0.sum()
-    ridge = prior * least / len(y)
+    ridge = prior * least / (len(y) if weights is None else weights.sum())
     H += ridge * np.eye(m)
     largest = np.linalg.eigvalsh(H)[-1]
     b = previous = b0

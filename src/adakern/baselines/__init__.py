@@ -1,13 +1,9 @@
 """The methods that the papers compare with."""
 
 from adakern.baselines.alignment import RandomFeatureAlignment
-from adakern.baselines.bayesian_mkl import (
-    BayesianMKLClassifier,
-    BayesianMKLRegressor,
-)
+from adakern.baselines.bayesian_mkl import BayesianMKLClassifier, BayesianMKLRegressor
 from adakern.baselines.clusterwise import ClusterwiseClassifier
 from adakern.baselines.deep_mkl import DeepMKL
-from adakern.baselines.easymkl import EasyMKL
 from adakern.baselines.eigenpro import EigenProRegressor
 from adakern.baselines.falkon import FalkonRegressor
 from adakern.baselines.kernel_bank import KernelBank
@@ -17,15 +13,17 @@ from adakern.baselines.loo_ridge import (
     LOOKernelRidgeClassifier,
     LOOKernelRidgeRegressor,
 )
+from adakern.baselines.mkl import (
+    EasyMKL,
+    SimpleMKLClassifier,
+    SimpleMKLRegressor,
+    UniformMKLClassifier,
+    UniformMKLRegressor,
+)
 from adakern.baselines.nadaraya_watson import MetricNadarayaWatson
 from adakern.baselines.neural import ResNetRegressor
 from adakern.baselines.rfm import RFMClassifier, RFMRegressor
-from adakern.baselines.simple_blend import (
-    SimpleBlendClassifier,
-    SimpleBlendRegressor,
-)
-from adakern.baselines.simple_mkl import SimpleMKLClassifier, SimpleMKLRegressor
-from adakern.baselines.uniform_mkl import UniformMKLClassifier, UniformMKLRegressor
+from adakern.baselines.simple_blend import SimpleBlendClassifier, SimpleBlendRegressor
 
 __all__ = [
     "BayesianMKLClassifier",

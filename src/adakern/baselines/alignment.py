@@ -63,14 +63,6 @@ class RandomFeatureAlignment(ClassifierMixin, Estimator):
     References
     ----------
     Sinha and Duchi, Learning kernels with random features, NIPS 2016.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_iris
-    >>> from adakern.baselines import RandomFeatureAlignment
-    >>> X, y = load_iris(return_X_y=True)
-    >>> RandomFeatureAlignment(C=10, random_state=0).fit(X, y).score(X, y) > 0.95
-    True
     """
 
     _parameter_constraints = {
@@ -110,10 +102,6 @@ class RandomFeatureAlignment(ClassifierMixin, Estimator):
         X : array-like of shape (n, d)
         y : array-like of shape (n,)
             Class labels, two classes or more.
-
-        Returns
-        -------
-        self
         """
         self._validate_params()
         X, y = validate_data(self, X, y, dtype=np.float64)
@@ -147,8 +135,7 @@ class RandomFeatureAlignment(ClassifierMixin, Estimator):
 
         Parameters
         ----------
-        X : array of shape (n, d)
-            Rows; kernel values against the training rows for a precomputed kernel.
+        X : array-like of shape (n, d)
         """
         check_is_fitted(self, "linear_")
         X = validate_data(self, X, reset=False, dtype=np.float64)
@@ -163,8 +150,7 @@ class RandomFeatureAlignment(ClassifierMixin, Estimator):
 
         Parameters
         ----------
-        X : array of shape (n, d)
-            Rows; kernel values against the training rows for a precomputed kernel.
+        X : array-like of shape (n, d)
         """
         decisions = self.decision_function(X)
         if decisions.ndim == 1:

@@ -36,14 +36,6 @@ class ClusterwiseClassifier(ClassifierMixin, Estimator):
     kmeans_ : KMeans
     estimators_ : list
         One a cluster; the class itself for a cluster that holds one class only.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_iris
-    >>> from adakern.baselines import ClusterwiseClassifier
-    >>> X, y = load_iris(return_X_y=True)
-    >>> ClusterwiseClassifier(n_clusters=2, random_state=0).fit(X, y).score(X, y) > 0.95
-    True
     """
 
     _parameter_constraints = {
@@ -65,10 +57,6 @@ class ClusterwiseClassifier(ClassifierMixin, Estimator):
         X : array-like of shape (n, d)
         y : array-like of shape (n,)
             Class labels, two classes or more.
-
-        Returns
-        -------
-        self
         """
         self._validate_params()
         X, y = validate_data(self, X, y, dtype=np.float64)
@@ -95,8 +83,7 @@ class ClusterwiseClassifier(ClassifierMixin, Estimator):
 
         Parameters
         ----------
-        X : array of shape (n, d)
-            Rows; kernel values against the training rows for a precomputed kernel.
+        X : array-like of shape (n, d)
         """
         check_is_fitted(self, "estimators_")
         X = validate_data(self, X, reset=False, dtype=np.float64)

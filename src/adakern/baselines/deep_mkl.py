@@ -65,14 +65,6 @@ class DeepMKL(BankClassifier):
     Strobl and Visweswaran, Deep multiple kernel learning, ICMLA 2013.
     Chapelle, Vapnik, Bousquet and Mukherjee, Choosing multiple parameters for support
     vector machines, Machine Learning 46 (2002), 131-159.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_iris
-    >>> from adakern.baselines import DeepMKL
-    >>> X, y = load_iris(return_X_y=True)
-    >>> DeepMKL(C=10).fit(X, y).score(X, y) > 0.95
-    True
     """
 
     _parameter_constraints = {
@@ -84,14 +76,7 @@ class DeepMKL(BankClassifier):
     }
 
     def __init__(
-        self,
-        C=1.0,
-        *,
-        n_layers=3,
-        gammas=(1.0,),
-        degrees=(1, 2),
-        max_iter=30,
-        tol=1e-3,
+        self, C=1.0, *, n_layers=3, gammas=(1.0,), degrees=(1, 2), max_iter=30, tol=1e-3
     ):
         self.C = C
         self.n_layers = n_layers

@@ -9,15 +9,38 @@ from sklearn.base import RegressorMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
 
 from adakern._utils.base import Estimator
+from adakern._utils.blocks import row_blocks
 from adakern._utils.threads import one_scipy_thread
-from adakern._utils.validation import validate_data
+from adakern._utils.validation import finite_answer, validate_data
 from adakern._utils.warn import warn_user
-from adakern.baselines.expansion import KernelExpansionMixin
-from adakern.kernels import KERNELS
+from adakern.kernels import KERNELS, KernelMixin
 
-__all__ = ["FalkonRegressor"]
+__all__ = ["FalkonRegressor", "KernelExpansionMixin"]
+
+
+class KernelExpansionMixin(KernelMixin):
+    """Prediction from ``support_vectors_``, ``dual_coef_`` and ``intercept_``."""
+
+    def predict(self, X):
+        """Predicted targets, in blocks of rows, shape (n,).
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+        """
+        check_is_fitted(self)
+        X = validate_data(self, X, reset=False, dtype=np.float64)
+        blocks = [
+            self._gram(X[rows], self.support_vectors_) @ self.dual_coef_
+            for rows in self._blocks(len(X))
+        ]
+        return finite_answer(self, np.concatenate(blocks) + self.intercept_)
+
+    def _blocks(self, n):
+        return row_blocks(n, 3 * 8 * len(self.support_))
 
 
 class FalkonRegressor(KernelExpansionMixin, RegressorMixin, Estimator):
@@ -54,7 +77,6 @@ class FalkonRegressor(KernelExpansionMixin, RegressorMixin, Estimator):
         Mean of y.
     n_iter_ : int
     gamma_ : float
-    n_features_in_ : int
 
     Warns
     -----
@@ -64,15 +86,6 @@ class FalkonRegressor(KernelExpansionMixin, RegressorMixin, Estimator):
     References
     ----------
     Rudi, Carratino, Rosasco. FALKON: An Optimal Large Scale Kernel Method. NIPS 2017.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from adakern.baselines import FalkonRegressor
-    >>> X = np.linspace(0, 3, 300)[:, None]
-    >>> model = FalkonRegressor(n_centers=10, random_state=0).fit(X, np.sin(X[:, 0]))
-    >>> bool(model.score(X, np.sin(X[:, 0])) > 0.999)
-    True
     """
 
     _parameter_constraints = {
@@ -110,10 +123,6 @@ class FalkonRegressor(KernelExpansionMixin, RegressorMixin, Estimator):
         ----------
         X : array-like of shape (n, d)
         y : array-like of shape (n,)
-
-        Returns
-        -------
-        self
         """
         self._validate_params()
         X, y = validate_data(self, X, y, dtype=np.float64, y_numeric=True)

@@ -35,14 +35,6 @@ class KernelBank:
     degrees : tuple of int, default=()
         Of ``cos(x, y)^degree`` with ``cos = (x'y + 1) / sqrt((x'x + 1)(y'y + 1))``, the
         inhomogeneous polynomial kernel scaled to 1 on the diagonal; at least 1.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from adakern.baselines import KernelBank
-    >>> bank = KernelBank(gammas=(0.5, 2.0), degrees=(1,))
-    >>> bank.stack(np.array([[0.0], [1.0]])).round(3)[:, 0, 1]
-    array([0.607, 0.135, 0.707])
     """
 
     gammas: tuple
@@ -75,8 +67,7 @@ class KernelBank:
 
         Parameters
         ----------
-        X : array of shape (n, d)
-            Rows; kernel values against the training rows for a precomputed kernel.
+        X : array-like of shape (n, d)
         Y : array of shape (m, d), default=None
             The other rows; X itself when None.
         """
@@ -95,8 +86,7 @@ class KernelBank:
 
         Parameters
         ----------
-        X : array of shape (n, d)
-            Rows; kernel values against the training rows for a precomputed kernel.
+        X : array-like of shape (n, d)
         Y : array of shape (m, d), default=None
             The other rows; X itself when None.
         """
@@ -130,8 +120,7 @@ class KernelBank:
 
         Parameters
         ----------
-        X : array of shape (n, d)
-            Rows; kernel values against the training rows for a precomputed kernel.
+        X : array-like of shape (n, d)
         Y : array of shape (m, d), default=None
             The other rows; X itself when None.
         weights : ndarray
@@ -190,10 +179,7 @@ class BankModel:
 class BankMixin:
     """The parameters ``gammas`` and ``degrees`` of an estimator, and what follows."""
 
-    _bank_constraints = {
-        "gammas": ["array-like", None],
-        "degrees": ["array-like"],
-    }
+    _bank_constraints = {"gammas": ["array-like", None], "degrees": ["array-like"]}
 
     def _prepare(self, X):
         gammas = PAPER_GAMMAS if self.gammas is None else tuple(self.gammas)
@@ -230,10 +216,6 @@ class BankRegressor(BankMixin, RegressorMixin, Estimator, ABC):
         ----------
         X : array-like of shape (n, d)
         y : array-like of shape (n,)
-
-        Returns
-        -------
-        self
         """
         self._validate_params()
         X, y = validate_data(self, X, y, dtype=np.float64, y_numeric=True)
@@ -250,8 +232,7 @@ class BankRegressor(BankMixin, RegressorMixin, Estimator, ABC):
 
         Parameters
         ----------
-        X : array of shape (n, d)
-            Rows; kernel values against the training rows for a precomputed kernel.
+        X : array-like of shape (n, d)
         """
         check_is_fitted(self, "model_")
         X = validate_data(self, X, reset=False, dtype=np.float64)

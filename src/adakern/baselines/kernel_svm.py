@@ -3,12 +3,7 @@
 from numbers import Real
 
 import numpy as np
-from sklearn.base import (
-    ClassifierMixin,
-    RegressorMixin,
-    _fit_context,
-    is_classifier,
-)
+from sklearn.base import ClassifierMixin, RegressorMixin, _fit_context, is_classifier
 from sklearn.svm import SVC, SVR
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
@@ -42,18 +37,11 @@ class _KernelModel(KernelMixin, Estimator):
         ----------
         X : array-like of shape (n, d), or (n, n) if precomputed
         y : array-like of shape (n,)
-
-        Returns
-        -------
-        self
         """
         X, y = validate_data(self, X, y, dtype=np.float64)
         self._resolve_kernel(X)
         self.model_ = fit_libsvm(self._model(), self._gram(X), y)
-        self.support_, self.dual_coef_ = (
-            self.model_.support_,
-            self.model_.dual_coef_,
-        )
+        self.support_, self.dual_coef_ = (self.model_.support_, self.model_.dual_coef_)
         self.intercept_, self.n_iter_ = self.model_.intercept_, self.model_.n_iter_
         self._X = None if self.kernel == "precomputed" else X
         return self
@@ -64,10 +52,6 @@ class _KernelModel(KernelMixin, Estimator):
         Parameters
         ----------
         X : array-like of shape (m, d), or (m, n) if precomputed
-
-        Returns
-        -------
-        ndarray of shape (m,)
         """
         K = self._against_training(X)
         answer = predict_from_gram(self.model_, K)
@@ -104,14 +88,6 @@ class KernelSVC(ClassifierMixin, _KernelModel):
         Rows that are support vectors.
     dual_coef_, intercept_, n_iter_ :
         As of ``SVC``.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_iris
-    >>> from adakern.baselines import KernelSVC
-    >>> X, y = load_iris(return_X_y=True)
-    >>> KernelSVC(kernel="laplacian", gamma=0.1).fit(X, y).score(X, y) > 0.95
-    True
     """
 
     def __init__(self, C=1.0, *, kernel="rbf", gamma="scale", tol=1e-3):
@@ -134,10 +110,6 @@ class KernelSVC(ClassifierMixin, _KernelModel):
         Parameters
         ----------
         X : array-like of shape (m, d), or (m, n) if precomputed
-
-        Returns
-        -------
-        ndarray of shape (m,) or (m, n_classes)
         """
         K = self._against_training(X)
         return finite_answer(self, self.model_.decision_function(K))
@@ -161,14 +133,6 @@ class KernelSVR(RegressorMixin, _KernelModel):
         Rows that are support vectors.
     dual_coef_, intercept_, n_iter_ :
         As of ``SVR``.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from adakern.baselines import KernelSVR
-    >>> X = np.linspace(0, 3, 30)[:, None]
-    >>> KernelSVR(kernel="laplacian", C=10).fit(X, np.sin(X[:, 0])).predict([[1.5]])
-    array([0.89...])
     """
 
     _parameter_constraints = {

@@ -85,14 +85,6 @@ class LogDetKernel(KernelMixin, OneVsOneMixin, Estimator):
     transformation, JMLR 13 (2012), 519-547.
     Davis, Kulis, Jain, Sra and Dhillon, Information-theoretic metric learning, ICML
     2007.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_iris
-    >>> from adakern.baselines import LogDetKernel
-    >>> X, y = load_iris(return_X_y=True)
-    >>> LogDetKernel(random_state=0).fit(X, y).score(X, y) > 0.95
-    True
     """
 
     _parameter_constraints = {

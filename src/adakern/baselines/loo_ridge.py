@@ -3,8 +3,6 @@
 from numbers import Integral
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve, eigh
-from scipy.linalg.lapack import dpotri
 from sklearn.base import ClassifierMixin, RegressorMixin, _fit_context
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
@@ -18,44 +16,15 @@ from adakern.kernels import (
     kernel_distances,
     require_gram_memory,
 )
-from adakern.linalg import add_to_diagonal
+from adakern.linalg import leave_one_out, left_out_residuals, ridge_inverse
 
-__all__ = ["LOOKernelRidgeClassifier", "LOOKernelRidgeRegressor", "leave_one_out"]
+__all__ = ["LOOKernelRidgeClassifier", "LOOKernelRidgeRegressor"]
 
 #: Ridges that are tried; the kernels are 1 on the diagonal.
 ALPHAS = np.geomspace(1e-7, 10.0, 17)
 
 #: Powers of two, over the median distance, that gamma is looked for among.
 POWERS = range(-8, 7)
-
-
-def leave_one_out(K, y, alphas):
-    """Leave-one-out predictions of kernel ridge regression, for many ridges at once.
-
-    Without row i the prediction there is ``y_i - c_i / ((K + alpha I)^-1)_ii``, where
-    ``c = (K + alpha I)^-1 y``: one eigendecomposition of K serves all ridges.
-
-    Parameters
-    ----------
-    K : ndarray of shape (n, n)
-    y : ndarray of shape (n, r)
-    alphas : ndarray of shape (k,)
-        Positive.
-
-    Returns
-    -------
-    ndarray of shape (k, n, r)
-
-    References
-    ----------
-    R. Rifkin and R. Lippert, Notes on regularized least squares, MIT-CSAIL-TR-2007-025.
-    """
-    values, vectors = eigh(K, check_finite=False)
-    shrink = 1.0 / (np.maximum(values, 0.0)[:, None] + alphas)
-    diagonals = (vectors * vectors) @ shrink
-    rotated = vectors.T @ y
-    coefficients = np.stack([vectors @ (rotated * s[:, None]) for s in shrink.T])
-    return y - coefficients / diagonals.T[:, :, None]
 
 
 class _LOOKernelRidge(Estimator):
@@ -85,16 +54,9 @@ class _LOOKernelRidge(Estimator):
         self.gamma_, self.alpha_ = _choose(D, T[rows])
         if n > self.search_rows:
             D = kernel_distances(X, kernel=self.kernel)
-        K = exponential_decay(D, self.gamma_)
-        factor = cho_factor(
-            add_to_diagonal(K, np.full(n, self.alpha_)),
-            lower=True,
-            overwrite_a=True,
-            check_finite=False,
-        )
-        self.dual_coef_ = cho_solve(factor, T, check_finite=False)
-        inverse, _ = dpotri(factor[0], lower=True)
-        left_out = T - self.dual_coef_ / inverse.diagonal()[:, None]
+        R = ridge_inverse(exponential_decay(D, self.gamma_), self.alpha_)
+        self.dual_coef_ = R @ T
+        left_out = T - left_out_residuals(self.dual_coef_, R.diagonal())
         self._left_out = left_out + self._centre
         return self
 

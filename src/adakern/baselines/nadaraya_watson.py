@@ -58,23 +58,12 @@ class MetricNadarayaWatson(RegressorMixin, Estimator):
     ----------
     Noh, Sugiyama, Kim, Park and Lee, Generative local metric learning for kernel
     regression, NIPS 2017.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from adakern.baselines import MetricNadarayaWatson
-    >>> X = np.random.default_rng(0).normal(size=(200, 3))
-    >>> MetricNadarayaWatson().fit(X, X[:, 0]).score(X, X[:, 0]) > 0.9
-    True
     """
 
     _parameter_constraints = {
         "metric": [StrOptions({"generative", "euclidean"})],
         "reg": [Interval(Real, 0, None, closed="neither")],
-        "bandwidth": [
-            StrOptions({"loo"}),
-            Interval(Real, 0, None, closed="neither"),
-        ],
+        "bandwidth": [StrOptions({"loo"}), Interval(Real, 0, None, closed="neither")],
     }
 
     def __init__(self, *, metric="generative", reg=0.1, bandwidth="loo"):
@@ -89,10 +78,6 @@ class MetricNadarayaWatson(RegressorMixin, Estimator):
         ----------
         X : array-like of shape (n, d)
         y : array-like of shape (n,)
-
-        Returns
-        -------
-        self
         """
         self._validate_params()
         X, y = validate_data(self, X, y, dtype=np.float64, y_numeric=True)
@@ -114,8 +99,7 @@ class MetricNadarayaWatson(RegressorMixin, Estimator):
 
         Parameters
         ----------
-        X : array of shape (n, d)
-            Rows; kernel values against the training rows for a precomputed kernel.
+        X : array-like of shape (n, d)
         """
         check_is_fitted(self, "bandwidth_")
         X = validate_data(self, X, reset=False, dtype=np.float64)

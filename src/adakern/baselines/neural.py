@@ -48,12 +48,6 @@ class ResNetRegressor(RegressorMixin, Estimator):
         Weights and offsets of the layers.
     n_iter_ : int
         Epochs.
-    n_features_in_ : int
-
-    Raises
-    ------
-    ImportError
-        In ``fit``, if PyTorch is not installed.
 
     References
     ----------
@@ -102,10 +96,6 @@ class ResNetRegressor(RegressorMixin, Estimator):
         ----------
         X : array-like of shape (n, d)
         y : array-like of shape (n,)
-
-        Returns
-        -------
-        self
         """
         self._validate_params()
         torch = require("torch", type(self).__name__)
@@ -129,15 +119,11 @@ class ResNetRegressor(RegressorMixin, Estimator):
         return self
 
     def predict(self, X):
-        """Predict.
+        """Predicted targets, shape (n,).
 
         Parameters
         ----------
         X : array-like of shape (n, d)
-
-        Returns
-        -------
-        ndarray of shape (n,)
         """
         check_is_fitted(self)
         X = validate_data(self, X, reset=False, dtype=np.float64)

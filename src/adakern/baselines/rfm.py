@@ -141,15 +141,6 @@ class RFMRegressor(RegressorMixin, _FeatureMachine):
     ----------
     model_ : xrfm.RFM
     n_iter_ : int
-    n_features_in_ : int
-
-    Raises
-    ------
-    ImportError
-        In ``fit``, if xrfm is not installed.
-
-    MemoryError
-        In ``fit``, where the kernel matrix of the training rows does not fit.
 
     Warns
     -----
@@ -170,10 +161,6 @@ class RFMRegressor(RegressorMixin, _FeatureMachine):
         ----------
         X : array-like of shape (n, d)
         y : array-like of shape (n,)
-
-        Returns
-        -------
-        self
         """
         self._validate_params()
         X, y = validate_data(self, X, y, dtype=np.float64, y_numeric=True)
@@ -181,15 +168,11 @@ class RFMRegressor(RegressorMixin, _FeatureMachine):
         return self._learn(X, (y[:, None] - self._y_mean) / self._y_scale)
 
     def predict(self, X):
-        """Predict.
+        """Predicted targets, shape (n,).
 
         Parameters
         ----------
         X : array-like of shape (n, d)
-
-        Returns
-        -------
-        ndarray of shape (n,)
         """
         values = self._values(X)
         return finite_answer(self, values[:, 0] * self._y_scale + self._y_mean)
@@ -212,15 +195,6 @@ class RFMClassifier(ClassifierMixin, _FeatureMachine):
     classes_ : ndarray of shape (n_classes,)
     model_ : xrfm.RFM
     n_iter_ : int
-    n_features_in_ : int
-
-    Raises
-    ------
-    ImportError
-        In ``fit``, if xrfm is not installed.
-
-    MemoryError
-        In ``fit``, where the kernel matrix of the training rows does not fit.
 
     Warns
     -----
@@ -241,10 +215,6 @@ class RFMClassifier(ClassifierMixin, _FeatureMachine):
         X : array-like of shape (n, d)
         y : array-like of shape (n,)
             Classes, two or more.
-
-        Returns
-        -------
-        self
         """
         self._validate_params()
         X, y = validate_data(self, X, y, dtype=np.float64)
@@ -269,15 +239,11 @@ class RFMClassifier(ClassifierMixin, _FeatureMachine):
         return values
 
     def predict(self, X):
-        """The class of the largest answer.
+        """Classes of the largest answers, shape (n,).
 
         Parameters
         ----------
         X : array-like of shape (n, d)
-
-        Returns
-        -------
-        ndarray of shape (n,)
         """
         values = self._values(X)
         return self.classes_[values.argmax(axis=1)]

@@ -128,10 +128,7 @@ def for_each_cluster(function, tasks, n_jobs=None):
     order = sorted(range(len(tasks)), key=lambda c: -tasks[c][0].shape[0])
     results = {}
     parallel = Parallel(
-        n_jobs=n_jobs,
-        prefer="threads",
-        batch_size=1,
-        return_as="generator_unordered",
+        n_jobs=n_jobs, prefer="threads", batch_size=1, return_as="generator_unordered"
     )
     calls = (delayed(_numbered)(function, c, tasks[c]) for c in order)
     try:

@@ -191,10 +191,6 @@ class DANKRegressor(DANKMixin, RegressorMixin, Estimator):
             Training rows; the (n, n) Gram matrix when ``kernel="precomputed"``.
         y : array-like of shape (n,)
             Targets.
-
-        Returns
-        -------
-        self
         """
         self._validate_params()
         X, y = validate_arrays(self, X, y, y_numeric=True)

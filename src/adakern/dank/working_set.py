@@ -13,12 +13,7 @@ from typing import Any
 from array_api_compat import array_namespace
 
 from adakern._utils.threads import one_blas_thread
-from adakern.dank.quartic import (
-    best_intercept,
-    objective,
-    row_gaps,
-    squared_product,
-)
+from adakern.dank.quartic import best_intercept, objective, row_gaps, squared_product
 from adakern.dank.quartic_solver import ROWS_PER_PRODUCT, maximise_quartic
 from adakern.kernels import gram_matrix, kernel_diagonal, kernel_products
 from adakern.linalg import principal_submatrix

@@ -14,10 +14,7 @@ from adakern._utils.memory import require_memory
 from adakern._utils.warn import warn_user
 from adakern.kernels import KernelMixin, gram_matrix, nearest_rows
 from adakern.knpl.solver import solve_admm, solve_exact
-from adakern.linalg import (
-    is_positive_semidefinite,
-    require_positive_semidefinite,
-)
+from adakern.linalg import is_positive_semidefinite, require_positive_semidefinite
 from adakern.svm.one_vs_one import OneVsOneMixin
 
 __all__ = ["KNPLClassifier"]

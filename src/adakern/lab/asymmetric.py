@@ -58,7 +58,6 @@ class AsymmetricKernelRidge(KernelMixin, MultiOutputMixin, RegressorMixin, Estim
         The training data, or K(X, X) when precomputed.
     gamma_ : float
         The number that ``gamma`` stood for.
-    n_features_in_ : int
 
     Raises
     ------
@@ -106,10 +105,6 @@ class AsymmetricKernelRidge(KernelMixin, MultiOutputMixin, RegressorMixin, Estim
         X : array-like of shape (n, d)
             Or (n, n), K(X, X), when the kernel is precomputed.
         y : array-like of shape (n,) or (n, n_targets)
-
-        Returns
-        -------
-        self
         """
         self._validate_params()
         X, y = validate_data(

@@ -1,4 +1,4 @@
-"""The LAB RBF kernel: every support datum has its own bandwidth vector."""
+"""The LAB RBF kernel: every support point has its own bandwidth vector."""
 
 import numpy as np
 from array_api_compat import array_namespace, is_numpy_array
@@ -24,7 +24,7 @@ def lab_gram_matrix(T, X, bandwidths, profile="gaussian"):
     ----------
     T : array of shape (n, d)
     X : array of shape (S, d)
-        Support data.
+        Support points.
     bandwidths : array of shape (S, d) or (1, d)
         Inverse lengths, theta in the paper: larger is narrower. The sign is ignored.
     profile : {"gaussian", "laplacian", "l1-laplacian"}, default="gaussian"
@@ -59,7 +59,7 @@ def unit_bandwidth(spreads, profile):
 
 
 def local_distances(X, profile):
-    """The distances D that a profile is a function of, to the support data X."""
+    """The distances D that a profile is a function of, to the support points X."""
     if profile == "l1-laplacian":
         return AbsoluteDistances(X)
     return SquaredDistances(X)
@@ -96,8 +96,8 @@ class SquaredDistances:
 class AbsoluteDistances:
     """D_ij = sum over m of |theta_jm| |t_im - x_jm|.
 
-    No matrix product: the absolute differences are made in tiles of a few support data
-    that stay in the cache, used at once, and made again for the gradient.
+    No matrix product: the absolute differences are made in tiles of a few support
+    points that stay in the cache, used at once, and made again for the gradient.
     """
 
     def __init__(self, X):
@@ -121,7 +121,7 @@ class AbsoluteDistances:
         return self.xp.sign(theta) * self.xp.concat(slopes)
 
     def _differences(self, T):
-        """|t_im - x_jm| in tiles of shape (support data, d, n)."""
+        """|t_im - x_jm| in tiles of shape (support points, d, n)."""
         bytes_each = T.shape[0] * T.shape[1] * self.xp.finfo(T.dtype).bits // 8
         for tile in row_blocks(self.X.shape[0], bytes_each, TILE_BYTES // 8):
             yield tile, self.xp.abs(T.T[None, :, :] - self.X[tile, :, None])

@@ -15,31 +15,33 @@ from adakern._utils.blocks import row_blocks
 from adakern._utils.threads import one_blas_thread
 from adakern._utils.validation import finite_answer
 from adakern._utils.warn import warn_user
+from adakern.lab.adam import SCHEDULES
 from adakern.lab.algorithm import BandwidthTraining
 from adakern.lab.kernel import PROFILES, lab_gram_matrix
 from adakern.lab.refit import RIDGES, RidgePath
 from adakern.lab.selection import LOCALITIES, choose, judge
-from adakern.lab.solvers import SOLVERS
-from adakern.lab.support import SUPPORT_RULES
-from adakern.lab.training import History, TrainingData
+from adakern.lab.training import TrainingData
 
 __all__ = ["LABRBFRegressor"]
 
+#: Share of the rows that are held out to choose on; none where that are too few.
+HELD_OUT, FEWEST_HELD_OUT = 0.2, 10
+
 
 class LABRBFRegressor(RegressorMixin, Estimator):
-    """Kernel regression whose support data have a trained bandwidth vector each.
+    """Kernel regression whose support points have a trained bandwidth vector each.
 
-    The kernel is K(t, x_j) = exp(-D) or exp(-sqrt(D)), with
-    D = sum over m of (theta_jm (t_m - x_jm))^2, or exp(-D) with
-    D = sum over m of theta_jm abs(t_m - x_jm). A few training rows are support data: f
-    interpolates them by asymmetric kernel ridge regression, and the bandwidths theta
-    are trained so that f fits all the other rows (LAB RBF, Algorithm 1). Rows with
-    the largest error join the support data until there are ``max_support``.
+    The kernel is K(t, x_j) = exp(-D) or exp(-sqrt(D)), with D = sum over m of (theta_jm
+    (t_m - x_jm))^2, or exp(-D) with D = sum over m of theta_jm abs(t_m - x_jm). A few
+    training rows are support points: f interpolates them by asymmetric kernel ridge
+    regression, and the bandwidths theta are trained so that f fits all the other rows
+    (LAB RBF, Algorithm 1). Rows with the largest error join the support points until
+    there are ``max_support``.
 
     What the paper leaves open is decided on rows held out: the strength of the ridge,
-    the number of support data, when to stop, and whether bandwidths of their own pay at
-    all. In the end the coefficients are fitted to all rows (``refit``). The paper's own
-    method is ``refit=False, early_stopping=False, standardize=False,
+    the number of support points, when to stop, and whether bandwidths of their own pay
+    at all. In the end the coefficients are fitted to all rows (``refit``). The paper's
+    own method is ``refit=False, early_stopping=False, standardize=False,
     bandwidth="global"``.
 
     Parameters
@@ -51,20 +53,20 @@ class LABRBFRegressor(RegressorMixin, Estimator):
         and takes longer. (The global kernels of :mod:`adakern.kernels` call the last
         two "l2-laplacian" and, as scikit-learn does, "laplacian".)
     alpha : "auto" or float, default="auto"
-        Ridge on the support data while the bandwidths are trained; not negative. The
+        Ridge on the support points while the bandwidths are trained; not negative. The
         best one on the training data when "auto"; 1e-3 is the authors'.
     max_support : int, default=100
-        Number of support data to end with, at most; equal rows count once.
+        Number of support points to end with, at most; equal rows count once.
     bandwidth : "shared", "global" or float, default="shared"
         Where the bandwidths start: one number for all, either given (an inverse length
         in the unit of the features, or of the standardised ones) or the best one on the
         training data ("global"); from there "shared" first trains one vector for all
-        support data, which takes few iterations and saves many later.
+        support points, which takes few iterations and saves many later.
     refit : bool, default=True
         Fit the coefficients to all rows by ridge regression on the kernel columns of
-        the support data. Its strength is the best on the rows held out where support
+        the support points. Its strength is the best on the rows held out where support
         data have bandwidths of their own, and that of least leave-one-out error
-        otherwise. False interpolates the support data, as the paper does.
+        otherwise. False interpolates the support points, as the paper does.
     standardize : bool, default=True
         Divide the features by their standard deviations first, so that their units do
         not matter. (The target's never does.)
@@ -73,58 +75,35 @@ class LABRBFRegressor(RegressorMixin, Estimator):
         the loss of the bandwidths; not negative. For rows too few for the number of
         bandwidths, which then are fitted by large coefficients that cancel.
     locality : {"auto", "global", "shared", "local"}, default="auto"
-        "local" trains a bandwidth vector for each of the support data, "shared" one for
-        all (the anisotropic kernel, automatic relevance determination, which is
+        "local" trains a bandwidth vector for each of the support points, "shared" one
+        for all (the anisotropic kernel, automatic relevance determination, which is
         symmetric), "global" leaves it at one number. "auto" takes the more local one
         where its squared error on the rows held out is lower by more than a standard
         error; it is "local" without early stopping.
-    support : {"ranks", "random", "kmeans"}, default="ranks"
-        The first support data: evenly spread over the ranks of y, uniform, or the rows
-        nearest to the centres of a k-means clustering.
     initial_support : float, default=1/3
         The share of ``max_support`` to start with, in (0, 1].
     growth : int, default=None
-        Support data added at a time; max(10, a tenth of those there are) when None.
-    error_tol : float, default=0.0
-        No more support data once the largest absolute error is below this many standard
-        deviations of y.
-    solver : {"annealed", "adam", "sgd", "lbfgs"}, default="annealed"
+        Support points added at a time; max(10, a tenth of those there are) when None.
+    solver : {"annealed", "adam"}, default="annealed"
         "annealed" is Adam on large batches with a step that falls to zero in the last
-        round; "adam" has a constant step and small batches, as the authors run it;
-        "lbfgs" is a quasi-Newton method on all rows, without chance.
+        round; "adam" has a constant step and small batches, as the authors run it.
     growth_iter, max_iter : int, default=None
         Iterations before each growth and after the last one; when None (30, 300) for
-        "annealed", (30, 600) for "lbfgs", (500, 5000) for the others.
-    tol : float, default=1e-3
-        "lbfgs" ends when ten iterations lower the loss by less than this part of it.
-    learning_rate : float, default=None
-        Step of all solvers but "lbfgs", in the unit of the bandwidths. When None, 0.01,
-        and for "annealed" 0.06 of the bandwidth at which two rows have the distance 1;
-        after a "shared" start 0.03 of what the feature's shared bandwidth is.
-    batch_size : int, default=None
-        Rows of one step, drawn with replacement; when None 512 for "annealed", 128 for
-        "adam" and "sgd".
-    max_grad_norm : float, default=10.0
-        Norm at which the gradient is clipped (not by "lbfgs").
+        "annealed", (500, 5000) for "adam".
     early_stopping : bool, default=True
         Hold rows out of the training of the bandwidths, to choose on them what the
         other parameters leave open; of fewer than 50 rows none are. When False the
         result of the last iteration is taken.
-    validation_fraction : float, default=0.2
-        Share of the rows held out, in (0, 1).
-    patience : int, default=10
-        Looks at the rows held out without improvement after which a round of training
-        ends, 50 iterations apart (10 of "lbfgs").
     precision : {"float32", "float64"}, default="float32"
         Of the training. Linear systems are solved in double precision in any case, and
         the final coefficients are computed in the type of X.
     random_state : int, RandomState instance or None, default=None
-        Draws the rows held out, support data and mini-batches.
+        Draws the rows held out, support points and mini-batches.
 
     Attributes
     ----------
     support_ : ndarray of shape (S,)
-        Row indices of the support data, without repetition, in the order they came.
+        Row indices of the support points, without repetition, in the order they came.
     support_vectors_ : array of shape (S, d)
     bandwidths_ : array of shape (S, d)
         Not negative.
@@ -145,13 +124,12 @@ class LABRBFRegressor(RegressorMixin, Estimator):
         part) and "time" (seconds since the start of fit).
     record_ : dict
         Profile, locality and ridge, for the experiment's records.
-    n_features_in_ : int
 
     Raises
     ------
     ValueError
-        If the kernel matrix of the support data is singular, which ``alpha > 0`` nearly
-        always prevents.
+        If the kernel matrix of the support points is singular, which ``alpha > 0``
+        nearly always prevents.
 
     Warns
     -----
@@ -193,20 +171,12 @@ class LABRBFRegressor(RegressorMixin, Estimator):
         "standardize": ["boolean"],
         "coef_penalty": [Interval(Real, 0, None, closed="left")],
         "locality": [StrOptions({"auto", *LOCALITIES})],
-        "support": [StrOptions(set(SUPPORT_RULES))],
         "initial_support": [Interval(Real, 0, 1, closed="right")],
         "growth": [None, Interval(Integral, 1, None, closed="left")],
-        "error_tol": [Interval(Real, 0, None, closed="left")],
-        "solver": [StrOptions(set(SOLVERS))],
+        "solver": [StrOptions(set(SCHEDULES))],
         "growth_iter": [None, Interval(Integral, 0, None, closed="left")],
         "max_iter": [None, Interval(Integral, 0, None, closed="left")],
-        "tol": [Interval(Real, 0, None, closed="left")],
-        "learning_rate": [None, Interval(Real, 0, None, closed="neither")],
-        "batch_size": [None, Interval(Integral, 1, None, closed="left")],
-        "max_grad_norm": [Interval(Real, 0, None, closed="neither")],
         "early_stopping": ["boolean"],
-        "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
-        "patience": [Interval(Integral, 1, None, closed="left")],
         "precision": [StrOptions({"float32", "float64"})],
         "random_state": ["random_state"],
     }
@@ -222,20 +192,12 @@ class LABRBFRegressor(RegressorMixin, Estimator):
         standardize=True,
         coef_penalty=0.0,
         locality="auto",
-        support="ranks",
         initial_support=1 / 3,
         growth=None,
-        error_tol=0.0,
         solver="annealed",
         growth_iter=None,
         max_iter=None,
-        tol=1e-3,
-        learning_rate=None,
-        batch_size=None,
-        max_grad_norm=10.0,
         early_stopping=True,
-        validation_fraction=0.2,
-        patience=10,
         precision="float32",
         random_state=None,
     ):
@@ -247,39 +209,27 @@ class LABRBFRegressor(RegressorMixin, Estimator):
         self.standardize = standardize
         self.coef_penalty = coef_penalty
         self.locality = locality
-        self.support = support
         self.initial_support = initial_support
         self.growth = growth
-        self.error_tol = error_tol
         self.solver = solver
         self.growth_iter = growth_iter
         self.max_iter = max_iter
-        self.tol = tol
-        self.learning_rate = learning_rate
-        self.batch_size = batch_size
-        self.max_grad_norm = max_grad_norm
         self.early_stopping = early_stopping
-        self.validation_fraction = validation_fraction
-        self.patience = patience
         self.precision = precision
         self.random_state = random_state
 
     def fit(self, X, y):
-        """Choose support data and train their bandwidths.
+        """Choose support points and train their bandwidths.
 
         Parameters
         ----------
         X : array-like of shape (n, d)
         y : array-like of shape (n,)
-
-        Returns
-        -------
-        self
         """
         self._validate_params()
         X, y = validate_arrays(self, X, y, y_numeric=True)
         seed = check_random_state(self.random_state).randint(2**31)
-        rng, history = np.random.default_rng(seed), History()
+        rng = np.random.default_rng(seed)
         data = TrainingData(
             X,
             y,
@@ -289,13 +239,27 @@ class LABRBFRegressor(RegressorMixin, Estimator):
             coef_penalty=self.coef_penalty,
         )
         rows, held_out = self._hold_out(len(y), rng)
-        training = BandwidthTraining(self, data, rows, held_out, rng, history)
+        training = BandwidthTraining(
+            data,
+            rows,
+            held_out,
+            rng,
+            alpha=self.alpha,
+            max_support=self.max_support,
+            bandwidth=self.bandwidth,
+            locality=self.locality,
+            initial_support=self.initial_support,
+            growth=self.growth,
+            solver=self.solver,
+            growth_iter=self.growth_iter,
+            max_iter=self.max_iter,
+        )
         with one_blas_thread(self.max_support):
             chosen = self._choose(training)
             self._finish(data, chosen)
         training.warn_unless_converged()
         self.n_iter_, self.converged_ = training.n_iter, training.converged
-        self.history_ = history.lists
+        self.history_ = training.history.lists
         return self
 
     def predict(self, X):
@@ -325,8 +289,8 @@ class LABRBFRegressor(RegressorMixin, Estimator):
 
     def _hold_out(self, n, rng):
         """Rows to train on and rows to choose on (none if there are few)."""
-        size = int(self.validation_fraction * n)
-        if not self.early_stopping or size < 10:
+        size = int(HELD_OUT * n)
+        if not self.early_stopping or size < FEWEST_HELD_OUT:
             return np.arange(n), np.arange(0)
         order = rng.permutation(n)
         return np.sort(order[size:]), np.sort(order[:size])
@@ -363,7 +327,7 @@ class LABRBFRegressor(RegressorMixin, Estimator):
             warn_user(
                 f"LABRBFRegressor predicts the {len(target)} rows held out no better "
                 f"than their mean (R2 = {self.validation_score_:.3g}): there may be "
-                "nothing to learn; else try another profile, or more rows",
+                "nothing to learn; else try another profile, or more rows"
             )
 
     def _finish(self, data, chosen):
@@ -382,7 +346,7 @@ class LABRBFRegressor(RegressorMixin, Estimator):
             self.alpha_ = float(data.alpha)
         if not bool(data.xp.all(data.xp.isfinite(coef))):
             raise ValueError(
-                "the kernel matrix of the support data is singular at "
+                "the kernel matrix of the support points is singular at "
                 f"alpha={self.alpha_!r}; use a larger alpha"
             )
         dtype = data.original.dtype

@@ -1,4 +1,4 @@
-"""What the rows held out decide: how local, how many support data, which ridge."""
+"""What the rows held out decide: how local, how many support points, which ridge."""
 
 from typing import NamedTuple
 
@@ -14,7 +14,7 @@ LOCALITIES = ("global", "shared", "local")
 
 
 class Candidate(NamedTuple):
-    """Support data and bandwidths, and how they did on the rows held out."""
+    """Support points and bandwidths, and how they did on the rows held out."""
 
     locality: str
     support: np.ndarray

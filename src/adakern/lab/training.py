@@ -1,6 +1,5 @@
-"""What one fit works on: scaled training data, and the watch over its validation."""
+"""What one fit works on: its training data, scaled."""
 
-import time
 from functools import partial
 
 import numpy as np
@@ -12,7 +11,7 @@ from adakern._utils.blocks import row_blocks
 from adakern.lab.kernel import local_distances, profile_values, unit_bandwidth
 from adakern.lab.objective import InterpolationLoss
 
-__all__ = ["History", "TrainingData", "Watch"]
+__all__ = ["TrainingData"]
 
 
 class TrainingData:
@@ -57,7 +56,7 @@ class TrainingData:
         return self._loss(*self.take(support), *self.take(rows))
 
     def final_loss(self, support):
-        """The same on the support data alone, in the type of X as it was given."""
+        """The same on the support points alone, in the type of X as it was given."""
         dtype = self.original.dtype
         X = self._scaled(self.original_rows(support), dtype)
         y = self._as_array(self.target[support], dtype)
@@ -108,47 +107,3 @@ def _spread(y):
     largest = np.abs(y).max()
     scale = largest * (y / largest).std() if largest > 0 else 0.0
     return float(scale) if scale > 0 else 1.0
-
-
-class Watch:
-    """Keeps the bandwidths that are best on the validation rows (all are, if none)."""
-
-    def __init__(self, loss, X, y, theta, patience):
-        self.loss = loss
-        self.active = y.shape[0] > 0
-        self.X, self.y = X, y
-        self.patience = patience
-        self.best, self.best_value, self.looks = theta, float("inf"), 0
-        self.look(theta)
-
-    def look(self, theta):
-        """Validation loss of theta; nan if there are no validation rows."""
-        if not self.active:
-            self.best = theta
-            return float("nan")
-        value = self.loss.value(theta, self.X, self.y)
-        self.looks += 1
-        if value < self.best_value:
-            self.best, self.best_value, self.looks = theta, value, 0
-        return value
-
-    @property
-    def stale(self):
-        return self.active and self.looks >= self.patience
-
-
-class History:
-    """Lists that grow by one entry at each look at the training."""
-
-    NAMES = ("iteration", "n_support", "loss", "validation_loss", "time")
-
-    def __init__(self):
-        self.lists = {name: [] for name in self.NAMES}
-        self._start = time.perf_counter()
-
-    def append(self, iteration, n_support, loss, validation_loss):
-        """One more look."""
-        seconds = time.perf_counter() - self._start
-        entries = (iteration, n_support, loss, validation_loss, seconds)
-        for name, entry in zip(self.NAMES, entries, strict=True):
-            self.lists[name].append(entry)

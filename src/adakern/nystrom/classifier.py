@@ -50,7 +50,6 @@ class SelectedKernelRidgeClassifier(ClassifierMixin, Estimator):
         What a benchmark keeps of a fit: ``criterion``, the values of every candidate
         parameter in the same order (``candidate_gamma``), and those selected
         (``selected_gamma``).
-    n_features_in_ : int
 
     References
     ----------
@@ -100,15 +99,6 @@ class SelectedKernelRidgeClassifier(ClassifierMixin, Estimator):
         ----------
         X : array-like of shape (l, d)
         y : array-like of shape (l,)
-
-        Returns
-        -------
-        self
-
-        Raises
-        ------
-        ValueError
-            If y has one class only, or as :meth:`NystromKernelSelector.fit`.
         """
         self._validate_params()
         X, y = validate_data(self, X, y, dtype=np.float64)

@@ -7,6 +7,8 @@ returns a number; several target columns are averaged. With ``A = K + mu l I``:
 
 import numpy as np
 
+from adakern.linalg import left_out_residuals
+
 __all__ = ["CRITERIA"]
 
 
@@ -15,50 +17,19 @@ def ridge_risk(kernel, Y, ridge):
 
     Ding et al. (2019), equation 1. Approximate values are never below exact ones
     for a Nyström approximation.
-
-    Parameters
-    ----------
-    kernel : KernelColumns
-        The kernel matrix, column by column.
-    Y : ndarray of shape (l, q)
-        Targets, one column for each output.
-    ridge : float
-        mu of the criterion, positive.
     """
     return ridge * np.sum(Y * kernel.solve(Y, ridge * len(Y))) / Y.shape[1]
 
 
 def leave_one_out(kernel, Y, ridge):
-    """Mean squared leave-one-out error of kernel ridge regression.
-
-    The error at row i is ``(A^{-1} y)_i / (A^{-1})_ii``: no refitting.
-
-    Parameters
-    ----------
-    kernel : KernelColumns
-        The kernel matrix, column by column.
-    Y : ndarray of shape (l, q)
-        Targets, one column for each output.
-    ridge : float
-        mu of the criterion, positive.
-    """
+    """Mean squared leave-one-out error of kernel ridge regression."""
     shift = ridge * len(Y)
-    errors = kernel.solve(Y, shift) / kernel.inverse_diagonal(shift)[:, None]
-    return np.mean(errors**2)
+    dual, diagonal = kernel.solve(Y, shift), kernel.inverse_diagonal(shift)
+    return np.mean(left_out_residuals(dual, diagonal) ** 2)
 
 
 def generalised_cross_validation(kernel, Y, ridge):
-    """Golub, Heath and Wahba's GCV: ``l |A^{-1} y|^2 / (tr A^{-1})^2``.
-
-    Parameters
-    ----------
-    kernel : KernelColumns
-        The kernel matrix, column by column.
-    Y : ndarray of shape (l, q)
-        Targets, one column for each output.
-    ridge : float
-        mu of the criterion, positive.
-    """
+    """Golub, Heath and Wahba's GCV: ``l |A^{-1} y|^2 / (tr A^{-1})^2``."""
     shift = ridge * len(Y)
     residual = np.sum(kernel.solve(Y, shift) ** 2) / Y.shape[1]
     return len(Y) * residual / kernel.inverse_diagonal(shift).sum() ** 2
@@ -69,15 +40,6 @@ def alignment(kernel, Y, ridge):
 
     ``<HKH, YY'> / (|HKH|_F |HYY'H|_F)``; the ridge plays no part. 1 for a kernel that
     is constant.
-
-    Parameters
-    ----------
-    kernel : KernelColumns
-        The kernel matrix, column by column.
-    Y : ndarray of shape (l, q)
-        Targets, one column for each output.
-    ridge : float
-        mu of the criterion, positive.
     """
     centred = Y - Y.mean(axis=0)
     scale = kernel.centred_norm() * np.linalg.norm(centred.T @ centred)

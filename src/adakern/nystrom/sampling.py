@@ -15,7 +15,6 @@ from adakern._utils.memory import require_memory
 from adakern._utils.threads import one_blas_thread
 from adakern.nystrom import samplers
 from adakern.nystrom.columns import KernelColumns, encode_targets, random_targets
-from adakern.nystrom.greedy import greedy_criterion
 
 __all__ = ["SAMPLERS", "sample_columns"]
 
@@ -29,7 +28,7 @@ SAMPLERS = {
     "adaptive-deshpande": samplers.adaptive_deshpande,
     "adaptive-kumar": samplers.adaptive_kumar,
     "adaptive-criterion": samplers.adaptive_criterion,
-    "greedy-criterion": greedy_criterion,
+    "greedy-criterion": samplers.greedy_criterion,
 }
 
 #: Those that use labels.
@@ -153,12 +152,6 @@ def sample_columns(
         Distinct.
     weights : ndarray of shape (c,)
         Importance weights; ones for samplers that are not importance samplers.
-
-    Raises
-    ------
-    ValueError
-        If there are more columns than rows, ``rank`` is above the columns, or a
-        criterion-driven sampler is given one class only.
 
     Examples
     --------

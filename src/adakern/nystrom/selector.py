@@ -50,10 +50,7 @@ CANDIDATE_KEYS = {
         lambda v: _is_positive(v) or v in ("scale", "auto"),
         "a positive number, 'scale' or 'auto'",
     ),
-    "degree": (
-        lambda v: _is_positive(v) and v == int(v),
-        "a whole number, at least 1",
-    ),
+    "degree": (lambda v: _is_positive(v) and v == int(v), "a whole number, at least 1"),
     "coef0": (_is_number, "a number"),
     "ridge": (_is_positive, "a positive number"),
 }
@@ -130,7 +127,6 @@ class NystromKernelSelector(NystromFeaturesMixin, Estimator):
         Columns drawn for the best candidate; None for the two references.
     component_indices_, components_, normalization_ : ndarray
         As in :class:`CriterionNystroem`, for ``transform`` with the best kernel.
-    n_features_in_ : int
 
     Notes
     -----
@@ -217,17 +213,6 @@ class NystromKernelSelector(NystromFeaturesMixin, Estimator):
         X : array-like of shape (l, d)
         y : array-like of shape (l,)
             Class labels or numbers.
-
-        Returns
-        -------
-        self
-
-        Raises
-        ------
-        ValueError
-            If a candidate has an unknown key or a value that is not allowed, there are
-            more columns than rows, ``rank`` is above the columns, y has one class
-            only, or every candidate overflows.
 
         Warns
         -----
@@ -316,11 +301,6 @@ class NystromKernelSelector(NystromFeaturesMixin, Estimator):
         ----------
         X : array-like of shape (n, d)
             Rows; kernel values (n, l) for a precomputed kernel.
-
-        Raises
-        ------
-        ValueError
-            If ``sampling`` is one of the references, which choose no columns.
         """
         check_is_fitted(self, "best_params_")
         if self.columns_ is None:
@@ -353,5 +333,5 @@ def _in_range(kernel):
 def _warn_overflow(params):
     warn_user(
         f"the kernel values of candidate {params} overflow; it is left out (criterion "
-        "infinite). Scale X to about [-1, 1], or lower gamma or degree",
+        "infinite). Scale X to about [-1, 1], or lower gamma or degree"
     )

@@ -3,10 +3,7 @@
 from numbers import Integral
 
 import numpy as np
-from sklearn.base import (
-    ClassNamePrefixFeaturesOutMixin,
-    TransformerMixin,
-)
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
@@ -113,7 +110,6 @@ class CriterionNystroem(NystromFeaturesMixin, KernelMixin, Estimator):
     components_ : ndarray of shape (n_components, d)
     normalization_ : ndarray of shape (n_components, n_components)
     gamma_ : float
-    n_features_in_ : int
 
     References
     ----------
@@ -180,16 +176,6 @@ class CriterionNystroem(NystromFeaturesMixin, KernelMixin, Estimator):
             Training rows; the square Gram matrix when the kernel is precomputed.
         y : array-like of shape (l,) or (l, q), default=None
             Labels, for the criterion-driven selections; several columns are numbers.
-
-        Returns
-        -------
-        self
-
-        Raises
-        ------
-        ValueError
-            If a precomputed kernel is not square, ``rank`` is above ``n_components``,
-            or a criterion-driven selection is given one class only.
         """
         self._validate_params()
         if y is None or self.selection not in CRITERION_DRIVEN:
@@ -219,7 +205,7 @@ class CriterionNystroem(NystromFeaturesMixin, KernelMixin, Estimator):
         if isinstance(self.n_components, Integral) and self.n_components > n_rows:
             warn_user(
                 f"n_components={self.n_components} is more than the {n_rows} training "
-                f"rows; all {n_rows} are used",
+                f"rows; all {n_rows} are used"
             )
             return n_rows
         return self.n_components

@@ -38,10 +38,6 @@ class OneVsOneMixin(ClassifierMixin):
         y : array-like of shape (n,)
             Class labels, two classes or more.
 
-        Returns
-        -------
-        self
-
         Raises
         ------
         ValueError

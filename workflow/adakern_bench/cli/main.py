@@ -10,6 +10,7 @@ from adakern.cli import add_commands
 from adakern_bench.config.compose import ConfigError
 from adakern_bench.data import DatasetError
 from adakern_bench.paths import CONF
+from adakern_bench.records.dotted import ALLOW_OUTSIDE
 
 __all__ = ["main"]
 
@@ -38,7 +39,8 @@ def main(argv=None):
         return _pass_on(argv[0], argv[1:])
     parser = _parser()
     # Settings may stand anywhere; argparse wants positional arguments together.
-    overrides = [word for word in argv if re.match(r"[+~]{0,2}[A-Za-z_][^/]*=", word)]
+    setting = re.compile(rf"[+~]{{0,2}}[A-Za-z_][^/]*=|{ALLOW_OUTSIDE}$")
+    overrides = [word for word in argv if setting.match(word)]
     arguments = parser.parse_args([word for word in argv if word not in overrides])
     arguments.overrides = [*overrides, *getattr(arguments, "overrides", [])]
     if not hasattr(arguments, "handle"):
@@ -93,6 +95,11 @@ def _parser():
         command.add_argument(
             "overrides", nargs="*", help="settings, such as protocol.repeats=3"
         )
+        command.add_argument(  # read with the settings
+            ALLOW_OUTSIDE,
+            action="store_true",
+            help="let results and data lie outside the project",
+        )
     for command in (compare, run):
         command.add_argument("--cores", type=int, help="all by default")
         command.add_argument(
@@ -107,12 +114,7 @@ def _run(arguments, root):
     from adakern_bench.cli.run import run
 
     os.chdir(root)
-    return run(
-        _overrides(arguments),
-        arguments.cores,
-        dry_run=arguments.dry_run,
-        conf=root / "conf",
-    )
+    return run(_overrides(arguments), arguments.cores, dry_run=arguments.dry_run)
 
 
 def _show(arguments, root):
@@ -161,12 +163,8 @@ def _compare(arguments, root):
         again=arguments.again,
     )
     os.chdir(root)
-    return run(
-        [*overrides, *arguments.overrides],
-        arguments.cores,
-        dry_run=arguments.dry_run,
-        conf=root / "conf",
-    )
+    overrides += arguments.overrides
+    return run(overrides, arguments.cores, dry_run=arguments.dry_run)
 
 
 def _pass_on(command, argv):

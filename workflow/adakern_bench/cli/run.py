@@ -3,97 +3,60 @@
 import os
 import re
 import shlex
-import shutil
-import subprocess
-import sys
-import time
-from pathlib import Path
 
-from adakern_bench.paths import CONF
+from adakern_bench.records.dotted import ALLOW_OUTSIDE
 from adakern_bench.report.origin import in_one
 
-__all__ = ["run", "snakemake_command", "start"]
+__all__ = ["run"]
 
 
-def snakemake_command(overrides, cores):
-    """The command line that runs an experiment.
+def snakemake_config(overrides):
+    """What Snakemake is told: the experiment and the other overrides, as one text.
 
-    >>> from adakern_bench.cli.run import snakemake_command
-    >>> snakemake_command(["experiment=dank_uci", "protocol.repeats=3"], 2)[1:]
-    ['--cores', '2', '--config', 'experiment=dank_uci', 'overrides=protocol.repeats=3']
-
-    Parameters
-    ----------
-    overrides : list of str or str
-        Of Hydra.
-    cores : int
-        Jobs at a time.
+    >>> from adakern_bench.cli.run import snakemake_config
+    >>> snakemake_config(["experiment=dank_uci", "dataset=[heart, sonar]"])
+    {'experiment': 'dank_uci', 'overrides': 'dataset=[heart,sonar]'}
     """
-    names = [o for o in overrides if o.startswith("experiment=")] or [
-        "experiment=quickstart"
-    ]
-    others = [o for o in overrides if not o.startswith("experiment=")]
-    beside = Path(sys.executable).with_name("snakemake")
-    program = str(beside) if beside.exists() else shutil.which("snakemake")
-    return [
-        program or "snakemake",
-        "--cores",
-        str(cores or os.cpu_count()),
-        "--config",
-        names[-1],
-        f"overrides={in_one([re.sub(r', +', ',', o) for o in others])}",
-    ]
+    names = [o for o in overrides if o.startswith("experiment=")]
+    others = [o for o in overrides if o not in (*names, ALLOW_OUTSIDE)]
+    said = {"allow_outside": True} if ALLOW_OUTSIDE in overrides else {}
+    return said | {
+        "experiment": names[-1].partition("=")[2] if names else "quickstart",
+        "overrides": in_one([re.sub(r", +", ",", o) for o in others]),
+    }
 
 
-def start(command):
-    """A snakemake command as a process whose output ``follow`` of progress.py reads.
+def run(overrides, cores=None, *, dry_run=False):
+    """Run an experiment in this folder and print what it found; the exit status.
 
-    Parameters
-    ----------
-    command : list of str
-        The process to start.
+    A dry run prints Snakemake's command and what it would do, and does nothing.
     """
-    return subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, bufsize=1
-    )
-
-
-def run(overrides, cores=None, *, dry_run=False, conf=CONF):
-    """Run an experiment and print what it found.
-
-    Parameters
-    ----------
-    overrides : list of str
-        Hydra overrides, ``experiment=...`` among them.
-    cores : int, default=None
-        All of them where None.
-    dry_run : bool, default=False
-        Print Snakemake's command and what it would do, and do nothing.
-    conf : path, default=CONF
-        The configuration folder, that of the working directory.
-
-    Returns
-    -------
-    int
-        Exit status.
-    """
-    command = snakemake_command(overrides, cores)
+    config = snakemake_config(overrides)
+    settings = [f"{key}={value}" for key, value in config.items()]
+    arguments = ["--cores", str(cores or os.cpu_count()), "--config", *settings]
     if dry_run:
-        print(shlex.join(command), flush=True)
-        return subprocess.run([*command, "--dry-run", "--quiet", "rules"]).returncode
-    begun = time.monotonic()
-    with start(command) as process:
-        try:
-            # Loading takes a second or two, in which Snakemake loads the same.
-            from adakern_bench.cli.progress import follow
-            from adakern_bench.config.plan import load_plan
-            from adakern_bench.report.show import show
+        print(shlex.join(["snakemake", *arguments]), flush=True)
+        return _snakemake([*arguments, "--dry-run", "--quiet", "rules"])
+    status = _snakemake(["--logger", "adakern", *arguments])
+    if status:
+        print(
+            "Stopped. What is finished is kept: the same command goes on from there. "
+            "Snakemake's own account is in .snakemake/log."
+        )
+        return status
+    from adakern_bench.config.plan import plan_from_snakemake
+    from adakern_bench.report.show import show
 
-            plan = load_plan(overrides, conf)
-        except BaseException:
-            process.terminate()
-            raise
-        status = follow(process, plan, start=begun)
-    if status == 0:
-        show(plan)
-    return status
+    show(plan_from_snakemake(config, config))
+    return 0
+
+
+def _snakemake(arguments):
+    """Snakemake's command line, in this process; its exit status."""
+    from snakemake.cli import main
+
+    try:
+        main(arguments)
+    except SystemExit as end:
+        return int(end.code or 0)
+    return 0

@@ -7,18 +7,21 @@ from pathlib import Path
 from hydra import compose, initialize_config_dir
 from hydra.core.config_store import ConfigStore
 from hydra.core.global_hydra import GlobalHydra
+from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.errors import HydraException
 from omegaconf import OmegaConf
-from omegaconf.errors import OmegaConfBaseException
+from omegaconf.errors import GrammarParseError, OmegaConfBaseException
 
 from adakern._utils.hints import did_you_mean
 from adakern_bench.config import schema
-from adakern_bench.config.schema import Config, View
+from adakern_bench.config.schema import Config, Method, View
 from adakern_bench.data.suite import expand_suite, suite_sets
 from adakern_bench.paths import CONF
+from adakern_bench.records.dotted import use_own_resolvers
 
 __all__ = ["ConfigError", "available", "load_config", "nearest"]
 
+ESCAPE = "${name} stands for a setting; for the characters themselves write \\${"
 GROUPS = ("suite", "dataset", "method", "protocol", "experiment", "tracking")
 
 
@@ -35,12 +38,6 @@ def _powers(base, first, last, step=1):
 def _sigmas(base, low, high, step=1):
     """Values of gamma = 1 / (2 sigma^2) for sigma = base^low .. base^high."""
     return [1 / (2 * sigma**2) for sigma in _powers(base, low, high, step)]
-
-
-def _register():
-    OmegaConf.register_new_resolver("powers", _powers, replace=True)
-    OmegaConf.register_new_resolver("sigmas", _sigmas, replace=True)
-    ConfigStore.instance().store("schema", Config)
 
 
 def available(group, conf=CONF):
@@ -80,7 +77,7 @@ def load_config(overrides=(), conf=CONF):
         For an unknown data set, method, protocol, experiment or key, or a value of a
         wrong type; it names the nearest valid name.
     """
-    _register()
+    ConfigStore.instance().store("schema", Config)
     overrides = list(overrides)
     config = _compose(overrides, conf)
     selected = {"dataset": list(config.dataset), "method": list(config.method)}
@@ -100,6 +97,8 @@ def load_config(overrides=(), conf=CONF):
 
 def _suite_entries(suite, conf):
     try:
+        if Path(suite.sets).name != suite.sets:
+            raise OSError("it is the name of a file beside the suite's own")
         entries = expand_suite(suite, Path(conf) / "suite")
     except KeyError as error:
         (name,) = error.args
@@ -127,9 +126,13 @@ def _missing_tuners(config):
 def _compose(overrides, conf):
     for override in overrides:
         _check_selection(override, conf)
+    shorthand = [o for o in overrides if _SHORTHAND.match(o)]
+    overrides = [o for o in overrides if o not in shorthand]
     GlobalHydra.instance().clear()
     try:
         with initialize_config_dir(str(Path(conf).resolve()), version_base="1.3"):
+            use_own_resolvers(powers=_powers, sigmas=_sigmas)  # and none of Hydra's
+            _read_only_here(GlobalHydra.instance().config_loader().repository)
             config = OmegaConf.to_object(compose("config", overrides))
     except (HydraException, OmegaConfBaseException) as error:
         raise ConfigError(_explain(error, conf)) from None
@@ -139,11 +142,62 @@ def _compose(overrides, conf):
         )
     for group in ("dataset", "method"):
         _check_packages(group, getattr(config, group), conf)
+    for override in shorthand:
+        _apply(override, config)
     for kind in ("figures", "tables"):
         views = getattr(config, kind).items()
         made = {name: _view(f"{kind}.{name}", view) for name, view in views}
         setattr(config, kind, made)
     return config
+
+
+def _read_only_here(repository):
+    """A list of defaults names files of the configuration's folder, and no others."""
+    load = repository.load_config
+
+    def load_inside(config_path):
+        if ".." in Path(config_path).parts:
+            raise ConfigError(f"{config_path}: a list of defaults stays inside conf/")
+        try:
+            return load(config_path)
+        except GrammarParseError as error:
+            what = str(error).partition("\n")[0] + _where(str(error))
+            raise ConfigError(f"{config_path}.yaml: {what}. {ESCAPE}") from None
+
+    repository.load_config = load_inside
+
+
+#: Short for what the tree of settings holds deeper: ``method.dank.eta=0.5`` fixes a
+#: parameter for both tasks, ``sweep.dank.eta=[0.1,1]`` sweeps it; neither is known to
+#: Hydra, since a method's parameters are free.
+_SHORTHAND = re.compile(
+    r"\+{0,2}(sweep(\.[\w-]+\.\w+)?|method\.[\w-]+\.(?!"
+    + "|".join(f"{field.name}=" for field in fields(Method))
+    + r")\w+)="
+)
+
+
+def _apply(override, config):
+    parsed = OverridesParser.create().parse_override(override)
+    (group, *where), value = parsed.key_or_group.split("."), parsed.value()
+    if not where:
+        if not isinstance(value, dict):
+            raise ConfigError(f"{override}: a sweep maps methods to axes: sweep={{}}")
+        config.sweep = value
+        return
+    name, parameter = where
+    if name not in config.method:
+        raise ConfigError(
+            f"the override {override!r} is of a method that is not selected. "
+            f"{nearest(name, config.method)}"
+        )
+    if group == "sweep":
+        config.sweep.setdefault(name, {})[parameter] = value
+        return
+    method = config.method[name]
+    for recipe in filter(None, (method.classifier, method.regressor)):
+        recipe.estimator[parameter] = value
+        recipe.grid.pop(parameter, None)
 
 
 def _view(where, stated):
@@ -252,6 +306,8 @@ def _explain(error, conf):
             key, owner = match.groups()
             siblings = _siblings(key, getattr(schema, owner, None))
             return f"{key!r} is not a setting{_where(candidate)}. {siblings}"
+    if match := re.search(r"missing mandatory value: (\S+)", text):
+        return f"{match[1]} is ???, which stands for no value: give it one"
     why = cause.partition("\n")[0]
     if match := re.search(r"Could not override '([^']+)'", text):
         return (
@@ -262,8 +318,8 @@ def _explain(error, conf):
     if match := re.search(r"Error merging override (\S+)", text):
         if "dict is not a subclass" in why:
             why = "the selection (dataset=[...], method=[...]) holds no such name"
-        return f"{match.group(1)} cannot be: {why}"
-    return text.strip()
+        return f"{match.group(1)} cannot be: {why}" + f". {ESCAPE}" * ("${" in why)
+    return f"{text.strip()}. {ESCAPE}" if "${" in text else text.strip()
 
 
 def _where(text):

@@ -5,7 +5,7 @@ given in ``settings.py``.
 """
 
 import shlex
-from functools import cache
+from functools import cache, lru_cache
 
 from adakern_bench.config.compose import ConfigError, load_config, nearest
 from adakern_bench.config.sweeps import (
@@ -17,6 +17,7 @@ from adakern_bench.config.sweeps import (
 from adakern_bench.config.validate import validate
 from adakern_bench.config.variant import as_variant
 from adakern_bench.paths import CONF, results_of
+from adakern_bench.records.dotted import ALLOW_OUTSIDE
 
 __all__ = ["Plan", "load_plan", "plan_from_snakemake"]
 
@@ -36,26 +37,32 @@ def load_plan(overrides=(), conf=CONF):
     conf : Path, default=CONF
         Folder of all configurations.
     """
-    config, selected = load_config(overrides, conf)
-    plan = Plan(as_variant(config, overrides), selected)
-    validate(plan, conf)
+    settings = [override for override in overrides if override != ALLOW_OUTSIDE]
+    config, selected = load_config(settings, conf)
+    plan = Plan(as_variant(config, settings), selected)
+    allow_outside = ALLOW_OUTSIDE in overrides
+    validate(plan, conf, allow_outside)
+    if allow_outside:
+        plan.config.overrides.append(ALLOW_OUTSIDE)
     return plan
 
 
-def plan_from_snakemake(config):
+def plan_from_snakemake(config, typed=()):
     """The plan of ``snakemake --config experiment=... overrides="..."``.
 
     Parameters
     ----------
     config : mapping
         The configuration.
+    typed : mapping
+        What of it the command line said, and no file.
 
     Raises
     ------
     ConfigError
         With one message that names the setting, the value and the way out.
     """
-    known = ("experiment", "overrides")
+    known = ("experiment", "overrides", "allow_outside")
     for key in config:
         if key not in known:
             raise ConfigError(
@@ -76,9 +83,16 @@ def plan_from_snakemake(config):
             f"overrides={overrides!r}: Snakemake takes a blank after a colon for YAML; "
             "leave it out"
         )
+    overrides = [override for override in overrides if override != ALLOW_OUTSIDE]
+    if "allow_outside" in typed and typed["allow_outside"] is True:
+        overrides.append(ALLOW_OUTSIDE)
     if "experiment" in config:
         overrides = [f"experiment={config['experiment']}", *overrides]
-    return load_plan(overrides)
+    return _composed_once(tuple(overrides))
+
+
+#: The command line asks for the plan that the Snakefile has composed.
+_composed_once = lru_cache(maxsize=1)(load_plan)
 
 
 class Plan:

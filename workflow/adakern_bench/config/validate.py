@@ -15,7 +15,13 @@ from adakern_bench.config.compose import ConfigError, available, nearest
 from adakern_bench.config.sweeps import base_name
 from adakern_bench.data import check_entry
 from adakern_bench.paths import CONF, PUBLISHED, SPECIAL
-from adakern_bench.records.dotted import OWN_METHODS, targets
+from adakern_bench.records.dotted import (
+    OWN_METHODS,
+    is_inside,
+    is_own,
+    outside_paths,
+    targets,
+)
 
 __all__ = ["validate"]
 
@@ -29,21 +35,16 @@ CHOICES = {
 }
 
 
-def validate(plan, conf=CONF):
-    """Check a plan.
+#: Modules of the report whose functions are figures and tables.
+VIEWS = ("contrast", "leaderboard", "leak", "sweep")
 
-    Parameters
-    ----------
-    plan : adakern_bench.config.plan.Plan
-    conf : path, default=CONF
-        The configuration folder that the plan was composed from.
 
-    Raises
-    ------
-    ConfigError
-        With every problem found, one a line.
-    """
+def validate(plan, conf=CONF, allow_outside=False):
+    """Raise ConfigError with every problem of a plan, one a line."""
     problems = [
+        *(() if allow_outside else _places(plan.config)),
+        *_names(plan),
+        *_paths(plan),
         *_numbers(plan.config),
         *_protocol(plan.config.protocol),
         *_entries(plan),
@@ -167,7 +168,7 @@ def _selection(plan):
             yield f"sweep.{method}: no such method. {nearest(method, plan.methods)}"
     if config.published:
         path = PUBLISHED / f"{config.published}.csv"
-        if not path.is_file():
+        if not path.is_file() or path.stem != config.published:
             known = [p.stem for p in path.parent.glob("*.csv")]
             yield f"published={config.published!r}: no {path}. " + nearest(
                 config.published, known
@@ -223,16 +224,72 @@ def _functions(config):
             continue
         tree = ast.parse(Path(spec.origin).read_text())
         names = [node.name for node in tree.body if isinstance(node, ast.FunctionDef)]
-        if function not in names:
+        if function not in names or function.startswith("_"):
             yield f"{setting}={target!r} names no function. {nearest(function, names)}"
 
 
 def _may_draw(module):
     """Figures and tables come from workflow/special, the report or methods."""
     special = {path.stem for path in SPECIAL.glob("*.py")}
-    return module in special or module.startswith(
-        ("adakern_bench.report.", f"{OWN_METHODS}.")
-    )
+    views = {f"adakern_bench.report.{name}" for name in VIEWS}
+    return module in special | views or is_own(module)
+
+
+def _places(config):
+    """Folders and addresses that a file may name; the command line may name others."""
+    cache = Path(config.data.cache)
+    folders = {
+        "results": [Path(config.results), Path(config.results) / config.name],
+        "data.cache": [cache, cache / "raw", cache / "tables"],
+    }
+    uri, mirror = config.tracking.uri, config.data.mirror
+    typed = {override.lstrip("+").partition("=")[0] for override in config.overrides}
+    if mirror and "data.mirror" not in typed:
+        folders["data.mirror"] = [Path(mirror)]
+    local = re.match(r"http://(127\.0\.0\.1|localhost)(:\d+)?(/|$)", uri)
+    if "tracking.uri" not in typed and not local:
+        file = uri.startswith("sqlite:///")
+        folders["tracking.uri"] = [
+            Path(uri.removeprefix("sqlite:///") if file else "/")
+        ]
+    for setting, used in folders.items():
+        if not all(map(is_inside, used)):
+            shown = uri if setting == "tracking.uri" else used[0]
+            yield (
+                f"{setting}={shown} leaves the project, or lies among its code or in a "
+                f"hidden folder. Name a place inside {Path.cwd()}, or type "
+                "--allow-outside (with snakemake: --config allow_outside=true)"
+            )
+
+
+def _names(plan):
+    """Names that become files: none of them leads elsewhere."""
+    config = plan.config
+    names = [*plan.datasets, *plan.variants, *plan.figures(), *plan.tables()]
+    for name in [*names, *config.special]:
+        if re.search(r"[/\\\x00-\x1f]|^\.", name):
+            yield f"{name!r} is to name a file: no slash, no dot at its beginning"
+
+
+def _paths(plan):
+    """Parameters that are a path lead to a folder of the project."""
+    config = plan.config
+    given = {f"dataset.{name}.loader": e.loader for name, e in config.dataset.items()}
+    given |= {f"special.{name}": params for name, params in config.special.items()}
+    given |= {f"figures.{name}": view.params for name, view in config.figures.items()}
+    given |= {f"tables.{name}": view.params for name, view in config.tables.items()}
+    for method, _, recipe in _distinct_recipes(plan):
+        given[f"method {method}"] = [
+            *given.get(f"method {method}", []),
+            recipe["estimator"],
+            recipe["grid"],
+        ]
+    for where, node in given.items():
+        for name, value in outside_paths(node):
+            yield (
+                f"{where}: {name}={value!r} is a path that leaves the project, or "
+                "leads among its code"
+            )
 
 
 def _special(plan):

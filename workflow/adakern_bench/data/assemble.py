@@ -1,20 +1,14 @@
 """From the columns of files to the canonical table, and the check of its entry."""
 
 import inspect
-import re
 
 import numpy as np
 
-from adakern._utils.dotted import resolve
 from adakern_bench.data.errors import DatasetError, ParseError, TableMismatchError
 from adakern_bench.data.formulas import evaluate
 from adakern_bench.data.parsers import as_dates, format_of
 from adakern_bench.data.table import Table
-
-#: Functions that an entry may name.
-LOADERS = re.compile(
-    r"((sklearn|adakern)\.datasets(\.\w+)*|methods(\.\w+)+)\.(load|make|fetch)_\w+"
-)
+from adakern_bench.records.dotted import loader_function, outside_paths
 
 __all__ = ["check_table", "table_from_frames", "table_from_loader"]
 
@@ -100,7 +94,18 @@ def table_from_loader(name, entry, seed):
         Of the generator.
     """
     arguments = dict(entry.loader)
-    function = loader_function(arguments.pop("_target_"), name)
+    target = arguments.pop("_target_")
+    try:
+        function = loader_function(str(target))
+    except (ImportError, AttributeError, ValueError) as error:
+        raise DatasetError(
+            f"{name}.loader: {target!r} cannot be used ({error}). Generators and "
+            "embedded sets of sklearn.datasets and adakern.datasets can, and functions "
+            "load_..., make_... of the project's folder methods/ (_target_: "
+            "methods.mine.load_mine)."
+        ) from error
+    for parameter, value in outside_paths(arguments):
+        raise DatasetError(f"{name}.loader: {parameter}={value!r} leaves the project.")
     if "random_state" in inspect.signature(function).parameters:
         arguments.setdefault("random_state", seed)
     try:
@@ -127,31 +132,6 @@ def table_from_loader(name, entry, seed):
         else [str(n) for n in names],
         test_rows=result.get("test_rows"),
     )
-
-
-def loader_function(target, name):
-    """The function behind a dotted name.
-
-    Parameters
-    ----------
-    target : str or int
-        As the entry has it.
-    name : str
-        Of the data set or column.
-    """
-    # A configuration may come from somebody else: it names data, and no command.
-    if not LOADERS.fullmatch(str(target)):
-        raise DatasetError(
-            f"{name}.loader: {target!r} cannot be used; functions load_..., make_... "
-            "of sklearn.datasets and adakern.datasets can, and those of the project's "
-            "folder methods/ (_target_: methods.mine.load_mine)."
-        )
-    try:
-        return resolve(str(target))
-    except (ImportError, AttributeError, ValueError) as error:
-        raise DatasetError(
-            f"{name}.loader: there is no function {target!r} ({error})."
-        ) from error
 
 
 def check_table(entry, table, fingerprint):

@@ -1,7 +1,9 @@
 """The description of a data set: what one file of ``conf/dataset/`` holds."""
 
 import math
+import re
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from adakern._utils.hints import did_you_mean
@@ -13,6 +15,13 @@ FORMATS = ("csv", "whitespace", "arff", "libsvm", "monks", "npz", "parquet")
 MISSING_RULES = ("error", "drop-rows", "mean", "fill")
 WORDS_RULES = ("error", "one-hot")
 SPLIT_FORMATS = ("row-lists", "test-marks")
+
+#: Endings of a file's name, none of which Python, a shell or a loader of pickles runs.
+ENDINGS = (
+    *("", ".csv", ".tsv", ".txt", ".dat", ".data", ".all-data", ".arff", ".npz"),
+    *(".parquet", ".xlsx", ".libsvm", ".svm", ".binary", ".numer", ".t", ".tr"),
+    *(".val", ".train", ".test", ".gz", ".bz2", ".xz", ".zip", ".tar", ".tgz"),
+)
 
 
 @dataclass
@@ -271,6 +280,14 @@ mean 'classification'?
             complain(
                 f"files[{i}].path",
                 f"got {file.path!r}; must be a path inside the data folder.",
+            )
+        elif re.search(r"[\x00-\x1f\\]", file.path):
+            complain(f"files[{i}].path", f"got {file.path!r}; no control characters.")
+        elif Path(file.path).suffix.lower() not in ENDINGS:
+            complain(
+                f"files[{i}].path",
+                f"got {file.path!r}; the name of data ends in none or one of "
+                f"{', '.join(ENDINGS[1:])}.",
             )
         for url in file.urls:
             if not url.startswith(("http://", "https://")):

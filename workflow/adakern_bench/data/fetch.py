@@ -9,7 +9,9 @@ import tempfile
 import time
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from urllib.parse import urljoin, urlsplit
 
 from adakern._utils.warn import warn_user
 from adakern_bench.data.assemble import (
@@ -202,7 +204,7 @@ class _Fetcher:
         for url in file.urls:
             if url in self.failures:
                 continue
-            staged, failure = self._download(url)
+            staged, failure = self._download(url, {_host(u) for u in file.urls})
             if staged is not None:
                 return Obtained(staged.read_bytes(), "url", url, staged)
             self.failures[url] = failure
@@ -259,7 +261,7 @@ class _Fetcher:
                 spoilt.unlink()
         return None
 
-    def _download(self, url):
+    def _download(self, url, hosts):
         """(path, None), or (None, why not) after all repetitions."""
         import pooch
         import requests
@@ -268,6 +270,7 @@ class _Fetcher:
         downloader = pooch.HTTPDownloader(
             progressbar=self.progress, timeout=self.timeout
         )
+        downloader.kwargs["hooks"] = {"response": partial(_stay_at, hosts)}
         failure = None
         for attempt in range(self.retries + 1):
             if attempt:
@@ -317,7 +320,7 @@ class _Fetcher:
             return "the connection was cut before the file was whole", True
         if isinstance(error, requests.ConnectionError) and "timed out" in str(error):
             return f"no data within {self.timeout:g} s", True
-        return str(error), True
+        return str(error), not isinstance(error, requests.exceptions.InvalidURL)
 
     def _unavailable(self, name, file):
         cached = self.cache_dir / file.path
@@ -338,6 +341,22 @@ class _Fetcher:
             f"or set data.mirror (or {MIRROR_VARIABLE}) to a folder that holds "
             f"{file.path}, or leave {name} out of the experiment."
         )
+
+
+def _host(url):
+    return (urlsplit(url).hostname or "").removeprefix("www.")
+
+
+def _stay_at(hosts, response, **_):
+    """Follow a redirect only to a host that the entry names."""
+    import requests
+
+    if response.is_redirect:
+        place = urljoin(response.url, response.headers["location"])
+        if _host(place) not in hosts:
+            raise requests.exceptions.InvalidURL(
+                f"it redirects to {place}, at a host that the entry does not name"
+            )
 
 
 def _record_of(path):

@@ -5,6 +5,7 @@ from pathlib import Path
 from adakern_bench.data.entry import DatasetEntry, check_entry
 from adakern_bench.data.errors import DatasetError
 from adakern_bench.data.suite import Suite
+from adakern_bench.records.dotted import use_own_resolvers
 
 __all__ = ["read_entry", "read_suite"]
 
@@ -54,6 +55,7 @@ def _read(path, schema):
     from omegaconf import OmegaConf
     from omegaconf.errors import OmegaConfBaseException
 
+    use_own_resolvers()
     try:
         schema = OmegaConf.structured(schema)
         return OmegaConf.to_object(OmegaConf.merge(schema, OmegaConf.load(path)))

@@ -1,63 +1,179 @@
-"""Functions and classes by their dotted names, as YAML files give them.
+"""What a YAML file may name: classes, functions, folders, environment variables.
 
-A configuration may come from somebody else: it names estimators and figures, and cannot
-name anything else. `os.system` is neither.
+A configuration may come from somebody else, so it names what is listed here and nothing
+else; `docs/security.md` says what that is.
 """
 
+import os
+import re
+import tomllib
 from functools import cache
 from importlib.metadata import packages_distributions
-from importlib.util import find_spec
 from pathlib import Path
 
 from adakern._utils.dotted import resolve
+from adakern_bench.paths import ROOT
 
-__all__ = ["OWN_METHODS", "estimator_class", "instantiate", "targets"]
+__all__ = [
+    "ALLOW_OUTSIDE",
+    "OWN_METHODS",
+    "estimator_class",
+    "instantiate",
+    "is_inside",
+    "is_own",
+    "loader_function",
+    "outside_paths",
+    "targets",
+    "use_own_resolvers",
+]
+
+#: Typed beside the overrides, it lets results and data lie outside the project.
+ALLOW_OUTSIDE = "--allow-outside"
 
 #: The folder of the project for estimators of its own.
 OWN_METHODS = "methods"
 
+#: Folders of the project that hold code or settings: no result is written there.
+CODE_FOLDERS = (
+    *("benchmarks", "conf", "docs", OWN_METHODS, "profiles", "requirements"),
+    *("src", "tests", "workflow", "site-packages", "dist-packages"),
+)
+
+#: Functions of scikit-learn that an entry may name: none of them takes a path.
+SKLEARN_LOADERS = (
+    *("load_breast_cancer", "load_diabetes", "load_digits", "load_iris", "load_wine"),
+    *("make_blobs", "make_circles", "make_classification", "make_friedman1"),
+    *("make_friedman2", "make_friedman3", "make_gaussian_quantiles"),
+    *("make_hastie_10_2", "make_moons", "make_regression", "make_s_curve"),
+    *("make_sparse_uncorrelated", "make_swiss_roll"),
+)
+
+#: Variables of the environment that a configuration may read, by their beginnings.
+READABLE = ("ADAKERN_", "SLURM_")
+
+_PATH_NAME = re.compile(r"(^|_)(memory|cache|dir|directory|folder|home|file|filename)$")
+_NOT_PUBLIC = re.compile(r"(^|\.)(_|(conftest|tests|testing|setup)(\.|$))")
+
 
 def estimator_class(dotted):
-    """The class that ``_target_`` names, looked at before it is called.
+    """The class that ``_target_`` names; ValueError where a configuration may not.
 
-    Parameters
-    ----------
-    dotted : str
-        Path of a class or function.
-
-    Raises
-    ------
-    ValueError
-        If it is no class with scikit-learn's parameters, or of neither an installed
-        package nor the project's folder ``methods``. Of the standard library nothing is
-        imported.
-    ImportError, AttributeError
-        If there is none of that name.
+    It is an estimator of scikit-learn's kind, of a package that the project declares or
+    of its folder ``methods``. Of other packages nothing is imported.
     """
-    top = dotted.partition(".")[0]
-    if not _may_be_imported(top):
+    module = dotted.rpartition(".")[0]
+    top = module.partition(".")[0]
+    if _NOT_PUBLIC.search(dotted):
+        raise ValueError("it is private, or a test: name a public class")
+    if not is_own(module) and not (top and _is_declared(top)):
         raise ValueError(
-            f"{top!r} is neither an installed package nor the project's folder "
+            f"{top!r} is neither a package that pyproject.toml or "
+            f"workflow/pyproject.toml declares nor a module of the project's folder "
             f"{OWN_METHODS}/ (a class of one's own: {OWN_METHODS}/mine.py, _target_: "
             f"{OWN_METHODS}.mine.Mine)"
         )
+    from sklearn.base import BaseEstimator
+
     found = resolve(dotted)
-    if not isinstance(found, type) or not hasattr(found, "get_params"):
-        raise ValueError("it is no estimator class (a class with get_params)")
+    if not isinstance(found, type) or not issubclass(found, BaseEstimator):
+        raise ValueError(
+            "it is no estimator class (one derived from sklearn.base.BaseEstimator)"
+        )
     return found
 
 
-@cache
-def _may_be_imported(top):
-    if top in ("adakern", "adakern_bench", OWN_METHODS):
+def loader_function(dotted):
+    """The function of data that a loader names; ValueError where it may not."""
+    from adakern import datasets
+
+    module, _, name = dotted.rpartition(".")
+    known = {"sklearn.datasets": SKLEARN_LOADERS, "adakern.datasets": datasets.__all__}
+    own = is_own(module) and name.startswith(("load_", "make_", "fetch_"))
+    if not own and name not in known.get(module, ()):
+        raise ValueError("it is none of the functions that a loader may name")
+    return resolve(dotted)
+
+
+def is_own(module):
+    """Whether a module is Python source that lies in the project's ``methods/``."""
+    folder = ROOT / OWN_METHODS
+    base = ROOT.joinpath(*module.split("."))
+    sources = (base.with_name(f"{base.name}.py"), base / "__init__.py")
+    return module.startswith(f"{OWN_METHODS}.") and any(
+        path.is_file() and path.resolve().is_relative_to(folder) for path in sources
+    )
+
+
+def _is_declared(top):
+    if top == "adakern":
         return True
-    spec = find_spec(top) if top else None
-    if spec is None:
-        raise ModuleNotFoundError(f"No module named {top!r}", name=top)
-    installed = spec.origin and {"site-packages", "dist-packages"} & {
-        *Path(spec.origin).parts
-    }
-    return bool(installed) or top in packages_distributions()
+    distributions = {top, *packages_distributions().get(top, ())}
+    return not _declared().isdisjoint(map(_normalised, distributions))
+
+
+@cache
+def _declared():
+    """Distributions that the project's own files declare, tools of its tests aside."""
+    found = set()
+    for file in (ROOT / "pyproject.toml", ROOT / "workflow" / "pyproject.toml"):
+        project = tomllib.loads(file.read_text(encoding="utf-8"))["project"]
+        extras = project.get("optional-dependencies", {})
+        groups = [extras[name] for name in extras if name != "test"]
+        for requirement in sum(groups, project["dependencies"]):
+            found.add(_normalised(re.match(r"[\w.-]+", requirement)[0]))
+    return found
+
+
+def _normalised(name):
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def is_inside(path):
+    """Whether a folder lies in the project, links followed, and not among its code."""
+    try:
+        parts = Path(path).expanduser().resolve().relative_to(Path.cwd()).parts
+    except (ValueError, RuntimeError):
+        return False
+    hidden = any(p.startswith(".") or p in CODE_FOLDERS[-2:] for p in parts)
+    return bool(parts) and parts[0] not in CODE_FOLDERS and not hidden
+
+
+def outside_paths(node, key=""):
+    """(name, value) of parameters that are a path which is not inside the project."""
+    if isinstance(node, dict):
+        for name, value in node.items():
+            yield from outside_paths(value, str(name))
+    elif isinstance(node, list):
+        for value in node:
+            yield from outside_paths(value, key)
+    elif isinstance(node, str):
+        is_path = _PATH_NAME.search(key) or re.search(r"[/\\\0]|^\.\.$", node)
+        if is_path and not is_inside(node):
+            yield key, node
+
+
+def use_own_resolvers(**own):
+    """Let interpolations call these functions, read a few variables, and no more."""
+    from omegaconf import OmegaConf
+    from omegaconf.basecontainer import BaseContainer
+
+    for name in list(BaseContainer._resolvers):
+        OmegaConf.clear_resolver(name)
+    for name, function in {"oc.env": _variable, **own}.items():
+        OmegaConf.register_new_resolver(name, function)
+
+
+def _variable(name, default=None):
+    if not name.startswith(READABLE):
+        allowed = " and ".join(f"{beginning}*" for beginning in READABLE)
+        raise ValueError(
+            f"a configuration may read {allowed} of the environment, not {name}; write "
+            "the value itself"
+        )
+    value = os.environ.get(name, default)
+    if value is None:
+        raise ValueError(f"the variable {name} is not set")
+    return value
 
 
 def instantiate(node):

@@ -60,12 +60,12 @@ def _end_with_snakemake():
 
 
 def _is_snakemake(process):
-    """Whether it is "python bin/snakemake ..." or "python -m snakemake ..."."""
+    """Whether it is "python bin/snakemake", "python -m snakemake" or "adakern run"."""
     try:
         words = process.cmdline()[1:3]
     except psutil.Error:
         return False
-    return any(Path(word).name == "snakemake" for word in words)
+    return any(Path(word).name in ("snakemake", "adakern") for word in words)
 
 
 def _end_after(process):

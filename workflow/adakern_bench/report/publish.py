@@ -23,6 +23,7 @@ from pathlib import Path
 from adakern._utils.files import atomic_path, write_json
 from adakern_bench.config.compose import ConfigError
 from adakern_bench.config.plan import load_plan
+from adakern_bench.records.dotted import ALLOW_OUTSIDE
 from adakern_bench.records.machine import machine, package_versions
 from adakern_bench.report.origin import CODE, git, in_one, make_command
 
@@ -132,7 +133,11 @@ def _records(plan):
 
 def _selection(plan):
     chosen = ["--config", f"experiment={plan.config.experiment}"]
-    overrides = in_one(plan.config.overrides)
+    said = list(plan.config.overrides)
+    if ALLOW_OUTSIDE in said:
+        said.remove(ALLOW_OUTSIDE)
+        chosen.append("allow_outside=true")
+    overrides = in_one(said)
     return [*chosen, f"overrides={overrides}"] if overrides else chosen
 
 

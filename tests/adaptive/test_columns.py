@@ -1,9 +1,12 @@
 """Tables as people have them, as numbers."""
 
+import time
+
 import numpy as np
 import pytest
 
-from adakern.adaptive.table import KernelView, TableReader, TreeView
+from adakern.adaptive.columns import TableReader
+from adakern.adaptive.views import KernelView, TreeView
 
 
 def read(X, new=None):
@@ -18,40 +21,80 @@ def test_numbers_in_disguise_are_numbers():
     np.testing.assert_array_equal(table, [[1.5, 1], [-2000, 0], [np.nan, np.nan]])
 
 
-def test_every_kind_of_gap_is_a_gap():
+def test_every_kind_of_missing_value_is_one():
     pd = pytest.importorskip("pandas")
     _, table = read([[None], [np.nan], [pd.NA], [pd.NaT], [""], [3]])
     np.testing.assert_array_equal(table[:, 0], [np.nan] * 5 + [3])
 
 
-def test_times_are_numbers():
+def test_dates_are_time_year_season_and_weekday():
     pd = pytest.importorskip("pandas")
-    days = pd.to_datetime(["2020-01-01", "2020-01-02"])
-    _, table = read([[day] for day in days])
-    assert table[1, 0] - table[0, 0] == 86400
+    days = pd.to_datetime(["2020-01-01 00:00", "2021-07-02 12:00"])
+    reader, table = read([[day] for day in days])
+    np.testing.assert_array_equal(reader.source_, [0] * 5)
+    assert table[1, 0] - table[0, 0] == 366 + 182.5
+    np.testing.assert_array_equal(table[:, [1, 4]], [[2020, 2], [2021, 4]])
+    np.testing.assert_allclose(np.hypot(table[:, 2], table[:, 3]), 1)
+    _, strings = read([["2020-01-01"], ["2021-07-02T12:00:00"]])
+    _, numpys = read(days.to_numpy()[:, None].astype("M8[s]"))
+    np.testing.assert_array_equal(strings, table)
+    np.testing.assert_array_equal(numpys, table)
 
 
-def test_new_words_are_gaps():
+def test_time_zones_are_those_of_the_dates_not_of_the_machine(monkeypatch):
+    pd = pytest.importorskip("pandas")
+    days = [[day] for day in pd.to_datetime(["2020-01-01", "2020-07-01"])]
+    zoned = [[pd.Timestamp("2020-01-01 05:00", tz="America/New_York")]]
+    _, table = read(days)
+    monkeypatch.setenv("TZ", "Asia/Tokyo")
+    time.tzset()
+    _, again = read(days)
+    _, moved = read(days, zoned)
+    monkeypatch.undo()
+    time.tzset()
+    np.testing.assert_array_equal(table, again)
+    assert moved[0, 0] - table[0, 0] == pytest.approx(10 / 24)
+
+
+def test_durations_are_seconds():
+    pd = pytest.importorskip("pandas")
+    _, table = read([[pd.Timedelta("1h")], [np.timedelta64(2, "m")], [None]])
+    np.testing.assert_array_equal(table[:, 0], [3600, 120, np.nan])
+
+
+def test_declared_categories_are_their_numbers_however_written():
+    X, new = np.array([[3.0], [1.0], [np.nan]]), np.array([[3], [7]])
+    reader = TableReader(categorical=np.array([True])).fit(X)
+    assert reader.is_categorical.all()
+    np.testing.assert_array_equal(reader.transform(X)[:, 0], [1, 0, np.nan])
+    np.testing.assert_array_equal(reader.transform(new)[:, 0], [1, np.nan])
+
+
+def test_new_categories_are_missing():
     _, table = read([["red"], ["blue"]], new=[["blue"], ["green"]])
     np.testing.assert_array_equal(table, [[0], [np.nan]])
 
 
-def test_a_column_that_turns_into_words_is_reported():
+def test_a_column_that_turns_into_categories_is_reported():
     reader, _ = read([[1.0], [2.0]])
     with pytest.warns(UserWarning, match="column 0 held numbers in training"):
         table = reader.transform(np.array([["three"], ["4"]], dtype=object))
     np.testing.assert_array_equal(table, [[np.nan], [4]])
 
 
-def test_a_cell_that_is_neither_number_nor_word_is_refused():
+def test_a_cell_that_is_neither_number_nor_string_is_refused():
     with pytest.raises(TypeError, match="argument must be a string or a real number"):
         read([[{"a": 1}], [2]])
 
 
-def view(X, new=None, words=None):
+def view(X, new=None, categories=None):
     X = np.asarray(X, dtype=float)
-    words = np.zeros(X.shape[1], dtype=bool) if words is None else np.array(words)
-    return KernelView(words).fit(X).transform(X if new is None else np.asarray(new))
+    categories = (
+        np.zeros(X.shape[1], dtype=bool) if categories is None else np.array(categories)
+    )
+    return (
+        KernelView(categories).fit(X).transform(X if new is None else np.asarray(new))
+    )
 
 
 def test_normal_numbers_are_standardised_and_nothing_else():
@@ -87,7 +130,7 @@ def test_constant_empty_and_repeated_columns_are_left_out():
     assert view(X).shape == (30, 1)
 
 
-def test_gaps_take_the_median_and_an_indicator():
+def test_missing_values_take_the_median_and_an_indicator():
     X = np.array([[1.0], [2.0], [3.0], [np.nan]])
     Z = view(X)
     assert Z.shape == (4, 2)
@@ -95,10 +138,10 @@ def test_gaps_take_the_median_and_an_indicator():
     np.testing.assert_array_equal(Z[:, 1] > 0, [False, False, False, True])
 
 
-def test_rare_and_new_words_are_others():
+def test_rare_and_new_categories_are_others():
     X = np.repeat(np.arange(40.0), np.arange(40, 0, -1))[:, None]
     new = np.array([[0.0], [39.0], [np.nan]])
-    Z = view(X, new, words=[True])
+    Z = view(X, new, categories=[True])
     assert Z.shape[1] == 31
     assert Z[0, 0] > 0
     assert (Z[1:, -1] > 0).all()

@@ -1,0 +1,150 @@
+"""How members see the rows that were read: comparable scales, or ranks."""
+
+import numpy as np
+
+__all__ = ["KernelView", "TreeView"]
+
+#: Categories of a column that get an indicator of their own; rarer ones share "other".
+MAX_INDICATORS = 30
+
+#: Scale of an indicator: two rows of different categories are as far apart in it as two
+#: draws of a standardised number are on average.
+INDICATOR_SCALE = 0.6
+
+#: Standardised numbers beyond this grow as their logarithm: an outlier stays the
+#: outermost value but stands no longer alone, and what is no outlier is not touched.
+TAIL = 4.0
+
+#: Percentiles to which a column is clipped before its standard deviation is taken.
+CLIPPED = (2, 98)
+
+#: Largest magnitude handed on; single-precision trees can hold it.
+LARGEST = 1e38
+
+
+class KernelView:
+    """A read table as kernels want it: comparable scales, nothing missing, no tails.
+
+    Numbers are standardised by their median and the standard deviation of the column
+    clipped to its percentiles, tails bent to a logarithm; missing values take the
+    median and get an indicator; categories become indicators; columns that are
+    constant, or the same as another, are left out.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from adakern.adaptive.views import KernelView
+    >>> X = np.array([[0.0, 1.0], [1.0, 1.0], [np.nan, 1.0]])
+    >>> KernelView(np.array([False, False])).fit(X).transform(X).shape
+    (3, 2)
+    """
+
+    def __init__(self, is_categorical):
+        self.is_categorical = is_categorical
+
+    def fit(self, X):
+        """Learn scales and categories of the rows X (n, d)."""
+        numbers = X[:, ~self.is_categorical]
+        self.centre_, self.scale_ = _centre_and_scale(numbers)
+        self.has_missing_ = np.isnan(numbers).any(axis=0)
+        self.levels_ = [_frequent(column) for column in X[:, self.is_categorical].T]
+        self.kept_ = slice(None)
+        self.kept_ = _distinct_columns(self.transform(X))
+        self.columns_ = [self._all_columns()[i] for i in self.kept_]
+        return self
+
+    def _all_columns(self):
+        """What the columns are, before some are left out: (feature, level or kind)."""
+        numbers = np.flatnonzero(~self.is_categorical)
+        categorical = np.flatnonzero(self.is_categorical)
+        columns = [(j, "number") for j in numbers]
+        columns += [(j, "missing") for j in numbers[self.has_missing_]]
+        for j, levels in zip(categorical, self.levels_, strict=True):
+            columns += [(j, level) for level in [*levels, "other"]]
+        return columns
+
+    def carry(self, scales, other):
+        """Scales of this view's columns, for those of another; a mean for new ones."""
+        known = dict(zip(self.columns_, scales, strict=True))
+        typical = np.exp(np.mean(np.log(scales)))
+        return np.array([known.get(column, typical) for column in other.columns_])
+
+    def transform(self, X):
+        """Rows X (n, d) as float64 of shape (n, n_columns)."""
+        numbers = X[:, ~self.is_categorical]
+        # Halved first: the difference of two numbers of 1e308 would overflow.
+        with np.errstate(over="ignore"):  # a scale of 1e-300
+            z = (numbers / 2 - self.centre_ / 2) / (self.scale_ / 2)
+        z = np.clip(z, -LARGEST, LARGEST)
+        beyond = np.maximum(np.abs(z) - TAIL, 0)
+        z = np.clip(z, -TAIL, TAIL) + np.sign(z) * np.log1p(beyond)
+        missing = np.isnan(numbers)
+        parts = [
+            np.where(missing, 0.0, z),
+            INDICATOR_SCALE * missing[:, self.has_missing_],
+        ]
+        for column, levels in zip(
+            X[:, self.is_categorical].T, self.levels_, strict=True
+        ):
+            same = column[:, None] == levels[None, :]
+            other = ~same.any(axis=1, keepdims=True)
+            parts.append(INDICATOR_SCALE * np.hstack([same, other]))
+        return np.hstack(parts)[:, self.kept_]
+
+
+def _centre_and_scale(numbers):
+    """Median and robust standard deviation of each column, missing values aside."""
+    centre, scale = np.zeros(numbers.shape[1]), np.ones(numbers.shape[1])
+    for j, column in enumerate(numbers.T):
+        column = column[~np.isnan(column)]
+        if not len(column):
+            continue
+        low, centre[j], high = np.percentile(column, [CLIPPED[0], 50, CLIPPED[1]])
+        size = np.abs(column).max() or 1.0  # squares of 1e300 would overflow
+        spread = size * np.std(np.clip(column, low, high) / size)
+        # Mostly one value: what deviates from it tells the scale.
+        if not spread > 1e-12 * size:
+            spread = np.ptp(column / 2)
+        scale[j] = spread if spread > 1e-12 * size else 1.0
+    return centre, scale
+
+
+def _frequent(column):
+    """The most frequent codes of a categorical column, missing values aside."""
+    codes, counts = np.unique(column[~np.isnan(column)], return_counts=True)
+    return np.sort(codes[np.argsort(-counts, kind="stable")[:MAX_INDICATORS]])
+
+
+def _distinct_columns(Z):
+    """Indices of the columns that vary and are no copy of one before."""
+    varying = np.flatnonzero(np.ptp(Z, axis=0) > 0)
+    _, first = np.unique(Z[:, varying], axis=1, return_index=True)
+    return varying[np.sort(first)]
+
+
+class TreeView:
+    """A read table as trees want it: categories coded by falling frequency.
+
+    Missing values stay, but not in columns that hold nothing else where it is fitted.
+    """
+
+    def __init__(self, is_categorical):
+        self.is_categorical = is_categorical
+
+    def fit(self, X):
+        """Learn the frequencies of the categories in the rows X (n, d)."""
+        self.empty_ = np.isnan(X).all(axis=0)
+        self.ranks_ = {}
+        for j in np.flatnonzero(self.is_categorical):
+            codes, counts = np.unique(X[~np.isnan(X[:, j]), j], return_counts=True)
+            falling = codes[np.argsort(-counts, kind="stable")]
+            self.ranks_[j] = {code: rank for rank, code in enumerate(falling)}
+        return self
+
+    def transform(self, X):
+        """Rows X (n, d) as float64 of the same shape."""
+        Z = np.clip(X, -LARGEST, LARGEST)
+        for j, ranks in self.ranks_.items():
+            Z[:, j] = [ranks.get(code, np.nan) for code in X[:, j]]
+        Z[:, self.empty_] = 0.0
+        return Z

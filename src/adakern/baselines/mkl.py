@@ -1,0 +1,395 @@
+"""SVMs on a bank of kernels: equal weights, SimpleMKL and EasyMKL."""
+
+from numbers import Integral, Real
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils._param_validation import Interval
+
+from adakern._utils.warn import warn_user
+from adakern.baselines.kernel_bank import BankClassifier, BankModel, BankRegressor
+from adakern.linalg import project_onto_simplex
+from adakern.svm.libsvm import svm_dual, svr_dual
+
+__all__ = [
+    "EasyMKL",
+    "SimpleMKLClassifier",
+    "SimpleMKLRegressor",
+    "UniformMKLClassifier",
+    "UniformMKLRegressor",
+]
+
+
+class UniformMKLClassifier(BankClassifier):
+    """SVM on the mean of several kernels: multiple kernel learning with equal weights.
+
+    The baseline that learned kernel weights have to beat (Gonen and Alpaydin, Multiple
+    kernel learning algorithms, JMLR 12, 2011).
+
+    Parameters
+    ----------
+    C : float, default=1.0
+        Trade-off of the SVM, positive.
+    gammas : array-like of float, default=None
+        Gaussian kernels of the bank. None is 1/(2 sigma^2) for the eleven widths
+        sigma = 2^-5, ..., 2^5, made for features scaled to [0, 1].
+    degrees : array-like of int, default=()
+        Normalised polynomial kernels of the bank.
+    tol : float, default=1e-3
+        Tolerance of the SVM solver on the optimality conditions.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+    bank_ : KernelBank
+    kernel_weights_ : ndarray of shape (n_kernels,) or (n_pairs, n_kernels)
+    models_ : list
+        One for each pair of classes.
+    support_ : ndarray
+        Training rows that are support vectors of some pair.
+    n_iter_ : int
+        SVMs solved.
+    """
+
+    _parameter_constraints = {
+        "C": [Interval(Real, 0, None, closed="neither")],
+        **BankClassifier._bank_constraints,
+        "tol": [Interval(Real, 0, None, closed="neither")],
+    }
+
+    def __init__(self, C=1.0, *, gammas=None, degrees=(), tol=1e-3):
+        self.C = C
+        self.gammas = gammas
+        self.degrees = degrees
+        self.tol = tol
+
+    def _fit_binary(self, X, y):
+        K, weights = uniform_kernel(self.bank_, X)
+        d, b = svm_dual(K, y, self.C, self.tol)
+        return BankModel.expand(self.bank_, weights, X, d, b)
+
+
+class UniformMKLRegressor(BankRegressor):
+    """Epsilon support vector regression on the mean of several kernels.
+
+    Parameters
+    ----------
+    C : float, default=1.0
+        Trade-off, positive.
+    epsilon : float, default=0.1
+        Half the width of the tube, in units of y; not negative.
+    gammas, degrees : array-like
+        The bank, as in :class:`UniformMKLClassifier`.
+    tol : float, default=1e-3
+        Tolerance of the solver on the optimality conditions.
+
+    Attributes
+    ----------
+    bank_ : KernelBank
+    kernel_weights_ : ndarray of shape (n_kernels,)
+    support_ : ndarray
+    n_iter_ : int
+        SVMs solved: 1.
+    """
+
+    _parameter_constraints = {
+        **UniformMKLClassifier._parameter_constraints,
+        "epsilon": [Interval(Real, 0, None, closed="left")],
+    }
+
+    def __init__(self, C=1.0, *, epsilon=0.1, gammas=None, degrees=(), tol=1e-3):
+        self.C = C
+        self.epsilon = epsilon
+        self.gammas = gammas
+        self.degrees = degrees
+        self.tol = tol
+
+    def _fit_function(self, X, y):
+        K, weights = uniform_kernel(self.bank_, X)
+        d, b = svr_dual(K, y, self.C, self.epsilon, self.tol)
+        return BankModel.expand(self.bank_, weights, X, d, b)
+
+
+def uniform_kernel(bank, X):
+    """The Gram matrix of the mean of the bank's kernels, and their weights."""
+    weights = np.full(len(bank), 1 / len(bank))
+    return bank.combine(X, weights=weights), weights
+
+
+class SimpleMKLClassifier(BankClassifier):
+    """SVM on a convex combination of kernels, the weights learned with the model.
+
+    Minimises ``J(w) = max_a 1'a - 1/2 a'Y (sum_m w_m K_m) Y a`` over the simplex. J is
+    convex with the gradient ``-1/2 a'Y K_m Y a`` at the SVM's solution a. Where the
+    paper follows the reduced gradient, this follows the projected gradient with
+    Barzilai-Borwein steps, which takes fewer SVMs to the same certificate.
+
+    Parameters
+    ----------
+    C : float, default=1.0
+        Trade-off of the SVM, positive.
+    gammas : array-like of float, default=None
+        Gaussian kernels of the bank. None is 1/(2 sigma^2) for the eleven widths
+        sigma = 2^-5, ..., 2^5, made for features scaled to [0, 1].
+    degrees : array-like of int, default=()
+        Normalised polynomial kernels of the bank.
+    max_iter : int, default=100
+        Most gradient steps.
+    tol : float, default=1e-2
+        Duality gap, relative to the objective, at which the steps end.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+    bank_ : KernelBank
+    kernel_weights_ : ndarray of shape (n_kernels,) or (n_pairs, n_kernels)
+        Non-negative, sum 1.
+    objective_, duality_gap_ : float
+        J and the gap reached, summed over the pairs of classes.
+    models_ : list
+    support_ : ndarray
+    n_iter_ : int
+        Gradient steps, over all pairs.
+
+    Warns
+    -----
+    ConvergenceWarning
+        Where the steps end before the gap is reached; it tells the gap.
+
+    References
+    ----------
+    Rakotomamonjy, Bach, Canu and Grandvalet, SimpleMKL, JMLR 9 (2008), 2491-2521.
+    """
+
+    _parameter_constraints = {
+        **UniformMKLClassifier._parameter_constraints,
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+    }
+
+    def __init__(self, C=1.0, *, gammas=None, degrees=(), max_iter=100, tol=1e-2):
+        self.C = C
+        self.gammas = gammas
+        self.degrees = degrees
+        self.max_iter = max_iter
+        self.tol = tol
+
+    def _fit_binary(self, X, y):
+        def solve_svm(K):
+            d, b = svm_dual(K, y, self.C)
+            return d, b, y @ d
+
+        return fit_simple_mkl(self.bank_, X, solve_svm, self.max_iter, self.tol)
+
+
+class SimpleMKLRegressor(BankRegressor):
+    """Epsilon support vector regression on a learned convex combination of kernels.
+
+    The counterpart of :class:`SimpleMKLClassifier`, with the dual of support vector
+    regression in place of the SVM's.
+
+    Parameters
+    ----------
+    C : float, default=1.0
+        Trade-off, positive.
+    epsilon : float, default=0.1
+        Half the width of the tube, in units of y; not negative.
+    gammas, degrees : array-like
+        The bank, as in :class:`SimpleMKLClassifier`.
+    max_iter : int, default=100
+        Most gradient steps.
+    tol : float, default=1e-2
+        Duality gap, relative to the objective, at which the steps end.
+
+    Attributes
+    ----------
+    bank_ : KernelBank
+    kernel_weights_ : ndarray of shape (n_kernels,)
+        Non-negative, sum 1.
+    objective_, duality_gap_ : float
+    support_ : ndarray
+    n_iter_ : int
+
+    Warns
+    -----
+    ConvergenceWarning
+        Where the steps end before the gap is reached; it tells the gap.
+
+    References
+    ----------
+    Rakotomamonjy, Bach, Canu and Grandvalet, SimpleMKL, JMLR 9 (2008), 2491-2521.
+    """
+
+    _parameter_constraints = {
+        **SimpleMKLClassifier._parameter_constraints,
+        "epsilon": [Interval(Real, 0, None, closed="left")],
+    }
+
+    def __init__(
+        self, C=1.0, *, epsilon=0.1, gammas=None, degrees=(), max_iter=100, tol=1e-2
+    ):
+        self.C = C
+        self.epsilon = epsilon
+        self.gammas = gammas
+        self.degrees = degrees
+        self.max_iter = max_iter
+        self.tol = tol
+
+    def _fit_function(self, X, y):
+        def solve_svm(K):
+            d, b = svr_dual(K, y, self.C, self.epsilon)
+            return d, b, y @ d - self.epsilon * np.abs(d).sum()
+
+        return fit_simple_mkl(self.bank_, X, solve_svm, self.max_iter, self.tol)
+
+
+class WeightedModel:
+    """The model trained for one weight vector w, and J(w) with its gradient."""
+
+    def __init__(self, weights, grams, solve_svm):
+        K = np.tensordot(weights, grams, axes=1)
+        self.weights = weights
+        self.d, self.intercept, linear = solve_svm(K)
+        self.gradient = -0.5 * (grams @ self.d) @ self.d
+        self.objective = linear + weights @ self.gradient
+        # For fixed a the inner maximum bounds J from below at the best single kernel.
+        self.gap = max(weights @ self.gradient - self.gradient.min(), 0.0)
+
+
+def fit_simple_mkl(bank, X, solve_svm, max_iter, tol):
+    """Minimise J over the simplex by projected gradient steps, to a relative gap."""
+    grams = bank.stack(X)
+    current = WeightedModel(np.full(len(bank), 1 / len(bank)), grams, solve_svm)
+    step, n_iter = 1 / np.abs(current.gradient).max(initial=1e-300), 0
+    history = {"objective": [current.objective], "gap": [current.gap]}
+    while current.gap > tol * abs(current.objective) and n_iter < max_iter:
+        following = _descend(current, step, grams, solve_svm)
+        if following is None:
+            break
+        move = following.weights - current.weights
+        curvature = move @ (following.gradient - current.gradient)
+        step = move @ move / curvature if curvature > 0 else 10 * step
+        current, n_iter = following, n_iter + 1
+        history["objective"].append(current.objective)
+        history["gap"].append(current.gap)
+    if current.gap > tol * abs(current.objective):
+        warn_user(
+            f"SimpleMKL stopped after {n_iter} steps with a duality gap of "
+            f"{current.gap:.2e} at an objective of {current.objective:.6g}; raise "
+            f"max_iter={max_iter} or tol={tol}",
+            ConvergenceWarning,
+        )
+    return BankModel.expand(
+        bank,
+        current.weights,
+        X,
+        current.d,
+        current.intercept,
+        n_iter=max(n_iter, 1),
+        objective=current.objective,
+        duality_gap=current.gap,
+        history=history,
+    )
+
+
+def _descend(current, step, grams, solve_svm):
+    """The first of ever shorter steps that lowers J enough (Armijo), None if none."""
+    direction = project_onto_simplex(current.weights - step * current.gradient)
+    direction -= current.weights
+    slope, length = current.gradient @ direction, 1.0
+    while length > 1e-4:
+        weights = current.weights + length * direction
+        trial = WeightedModel(weights, grams, solve_svm)
+        if trial.objective <= current.objective + 1e-4 * length * slope:
+            return trial
+        length /= 2
+    return None
+
+
+class EasyMKL(BankClassifier):
+    """Multiple kernel learning by maximising the margin between convex hulls.
+
+    A probability distribution g on each class gives a point of its hull. EasyMKL takes
+    the pair of points that minimises ``(1 - reg) g'Y (sum_m K_m) Y g + reg |g|^2``,
+    weights every kernel by the squared distance ``g'Y K_m Y g`` that it sees between
+    them (scaled to a weight vector of length 1), and solves the same problem again for
+    the combined kernel. Its two points give the separating plane half-way.
+
+    Parameters
+    ----------
+    reg : float, default=0.1
+        Between 0 (excluded: the margin alone) and 1 (the class means).
+    gammas : array-like of float, default=None
+        Gaussian kernels of the bank. None is 1/(2 sigma^2) for the eleven widths
+        sigma = 2^-5, ..., 2^5, made for features scaled to [0, 1].
+    degrees : array-like of int, default=()
+        Normalised polynomial kernels of the bank.
+    tol : float, default=1e-4
+        Tolerance of the solver on the optimality conditions.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+    bank_ : KernelBank
+    kernel_weights_ : ndarray of shape (n_kernels,) or (n_pairs, n_kernels)
+    objective_ : float
+        Value of the second problem, summed over the pairs of classes.
+    models_ : list
+    support_ : ndarray
+        Training rows with positive probability in some model.
+    n_iter_ : int
+        Quadratic programs solved.
+
+    References
+    ----------
+    Aiolli and Donini, EasyMKL: a scalable multiple kernel learning algorithm,
+    Neurocomputing 169 (2015), 215-224.
+    """
+
+    _parameter_constraints = {
+        "reg": [Interval(Real, 0, 1, closed="right")],
+        **BankClassifier._bank_constraints,
+        "tol": [Interval(Real, 0, None, closed="neither")],
+    }
+
+    def __init__(self, reg=0.1, *, gammas=None, degrees=(), tol=1e-4):
+        self.reg = reg
+        self.gammas = gammas
+        self.degrees = degrees
+        self.tol = tol
+
+    def _fit_binary(self, X, y):
+        combined = self.bank_.combine(X, weights=np.ones(len(self.bank_)))
+        difference = y * nearest_hull_points(combined, y, self.reg, self.tol)
+        weights = np.array(
+            [difference @ K @ difference for K in self.bank_.grams(X)]
+        ).clip(min=0)
+        weights /= np.linalg.norm(weights)
+
+        K = self.bank_.combine(X, weights=weights)
+        points = nearest_hull_points(K, y, self.reg, self.tol)
+        d = y * points
+        f = K @ d
+        objective = (1 - self.reg) * d @ f + self.reg * points @ points
+        # The mean of f over both points is f at the middle between them.
+        return BankModel.expand(
+            self.bank_, weights, X, d, -0.5 * points @ f, n_iter=2, objective=objective
+        )
+
+
+def nearest_hull_points(K, y, reg, tol):
+    """Distributions g on the two classes that minimise ``g'YQYg``, with
+    ``Q = (1 - reg) K + reg I``.
+
+    Minus a scale they are the dual variables of the hard-margin SVM on Q: along a ray
+    ``a = s g`` its dual ``1'a - 1/2 a'YQYa`` is greatest at ``s = 2 / g'YQYg``, where
+    it is ``2 / g'YQYg``. As ``g'YQYg >= reg (1/n_+ + 1/n_-)``, a finite bound on a is
+    never active.
+    """
+    positive = y > 0
+    n_positive, n_negative = positive.sum(), (~positive).sum()
+    bound = 4 / (reg * (1 / n_positive + 1 / n_negative))
+    ridge = (1 - reg) * K
+    np.fill_diagonal(ridge, ridge.diagonal() + reg)
+    d, _ = svm_dual(ridge, y, bound, tol)
+    points = np.abs(d)
+    return points / np.where(positive, points[positive].sum(), points[~positive].sum())

@@ -1,0 +1,48 @@
+"""Snakemake's events as one live line: ``snakemake --logger adakern ...``."""
+
+import re
+from logging import WARNING
+
+from snakemake_interface_logger_plugins.base import LogHandlerBase
+from snakemake_interface_logger_plugins.common import LogEvent
+
+#: Where in a file an error arose, beside its message.
+WHERE = re.compile(
+    r"^(WorkflowError in file|  File |RuleException|Called|Command ).*\n?"
+)
+
+
+class LogHandler(LogHandlerBase):
+    """Hands each event to :mod:`adakern_bench.cli.progress`; errors stay lines."""
+
+    writes_to_stream = has_filter = has_formatter = True
+    writes_to_file = needs_rulegraph = False
+
+    def __post_init__(self):
+        # Every job of Snakemake imports its plugins: they have to be light.
+        from adakern_bench.cli.progress import Line
+
+        self.line = Line()
+        self.job_failed = False
+
+    def emit(self, record):
+        """Snakemake calls it for everything that it has to say."""
+        event = getattr(record, "event", None)
+        if hasattr(record, "planned"):  # by the Snakefile
+            self.line.plan(record.planned)
+        elif event == LogEvent.JOB_INFO:
+            self.line.begin(record.jobid, record.rule_msg, record.output)
+        elif event == LogEvent.JOB_FINISHED:
+            self.line.finish(record.job_id)
+        elif event == LogEvent.JOB_ERROR:
+            self.job_failed = True
+            self.line.fail(record.jobid, record.log)
+        elif record.levelno >= WARNING and not self.job_failed:
+            lines = record.getMessage().splitlines()
+            if told := "\n".join(line for line in lines if not WHERE.match(line)):
+                self.line.say(told)
+
+    def close(self):
+        """Snakemake is done."""
+        self.line.end()
+        super().close()
