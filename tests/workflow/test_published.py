@@ -2,12 +2,12 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from adakern_bench.stages import views
 
 from adakern.evaluation import GREATER_IS_BETTER
 from adakern_bench.report.compare import QUANTITIES, compare
 from adakern_bench.report.published import COLUMNS, load_published
 from record_factory import make_record, write_records
+from script import run_script
 
 PUBLISHED = Path(__file__).parents[2] / "data" / "published"
 TABLES = sorted(set(PUBLISHED.glob("*.csv")) - set(PUBLISHED.glob("*_settings.csv")))
@@ -153,14 +153,15 @@ def test_a_table_function_gets_the_numbers_if_it_asks_for_them(
 ):
     records = pd.DataFrame({"dataset": ["step-1d"], "method": "dank", "rank": 2.0})
     records.to_parquet(tmp_path / "records.parquet")
-    monkeypatch.setattr(views, "resolve", {"own": function}.get)
-    views.summary_table(
+    monkeypatch.setattr("adakern._utils.dotted.resolve", {"own": function}.get)
+    run_script(
+        "summary_table",
         {
             "frame": tmp_path / "records.parquet",
             "published": [PUBLISHED / "dank_synthetic_regression.csv"],
         },
         {"table": tmp_path / "table.csv"},
-        {"function": "own", "params": params},
+        settings={"function": "own", "params": params},
     )
     made = pd.read_csv(tmp_path / "table.csv")
     pd.testing.assert_frame_equal(made, records.assign(**added), check_dtype=False)
