@@ -25,10 +25,27 @@ from adakern_bench.data.suite import expand_suite
 
 ROOT = Path(__file__).resolve().parents[1]
 SUITES = ("uci_regression", "uci121")
-OTHERS = (
-    "sk-diabetes sk-wine sk-breast-cancer bodyfat pyrim triazines mpg housing mg airfoil "
-    "space_ga parkinsons tecator electrical monks1 monks2 monks3 heart sonar"
-).split()
+OTHERS = [
+    "sk-diabetes",
+    "sk-wine",
+    "sk-breast-cancer",
+    "bodyfat",
+    "pyrim",
+    "triazines",
+    "mpg",
+    "housing",
+    "mg",
+    "airfoil",
+    "space_ga",
+    "parkinsons",
+    "tecator",
+    "electrical",
+    "monks1",
+    "monks2",
+    "monks3",
+    "heart",
+    "sonar",
+]
 
 
 def entries(folder):
