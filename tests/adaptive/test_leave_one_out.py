@@ -12,6 +12,7 @@ from adakern.adaptive.kernel_members import KernelRidgeMember, merge_equal_rows
 from adakern.adaptive.leave_one_out import (
     PAIRS_BYTES,
     LeaveOneOutError,
+    Search,
     rows_of_search,
     tune_scales,
 )
@@ -19,6 +20,9 @@ from adakern.kernels import gram_matrix
 from adakern.linalg import leave_one_out
 
 KERNELS = ["laplacian", "l2-laplacian", "rbf"]
+
+#: No search: the start is kept.
+KEPT = Search(max_iter=0)
 
 
 def problem(n=25, d=3, k=2, seed=0):
@@ -92,7 +96,7 @@ def test_a_member_is_the_same_in_pytorch_and_holds_none_of_it(kernel, max_suppor
     torch = pytest.importorskip("torch")
     X, Y, weights = problem(n=60)
     start = np.full(3, 0.7), 0.2
-    options = {"max_support": max_support, "start": start, "max_iter": 0}
+    options = {"max_support": max_support, "start": start, "search": KEPT}
     expected = KernelRidgeMember(kernel, **options, random_state=0).fit(X, Y, weights)
     with computing_where(torch.empty(0)):
         member = KernelRidgeMember(kernel, **options, random_state=0)
@@ -137,23 +141,21 @@ def test_a_search_without_steps_keeps_its_start():
     X, Y, weights = problem()
     start = np.array([0.3, 0.2, 0.1]), 0.5
     rng = np.random.RandomState(0)
-    assert tune_scales(X, Y, weights, "rbf", rng, start=start, max_iter=0) is start
+    assert tune_scales(X, Y, weights, "rbf", rng, start=start, search=KEPT) is start
 
 
 @given(
     st.integers(1, 10**5),
     st.integers(1, 5000),
-    st.booleans(),
     st.integers(500, 4000),
     st.integers(1, 4000),
 )
-def test_no_round_of_a_search_repeats_the_rows_before(n, d, per_feature, most, fewest):
-    rows = rows_of_search(n, d, per_feature, most, fewest)
+def test_no_round_of_a_search_repeats_the_rows_before(n, n_kept, most, fewest):
+    rows = rows_of_search(n, n_kept, Search("", 10, most, fewest))
     assert rows[-1] <= min(n, most)
     assert rows[0] == min(fewest, rows[-1])
     assert all(now < then <= 2 * now for now, then in itertools.pairwise(rows))
-    if per_feature:
-        assert 8 * d * rows[-1] * (rows[-1] - 1) / 2 <= PAIRS_BYTES
+    assert 8 * n_kept * rows[-1] * (rows[-1] - 1) / 2 <= PAIRS_BYTES
 
 
 def test_ridge_regression_on_merged_rows_has_the_same_solution():
@@ -196,6 +198,20 @@ def test_left_out_is_fitting_without_each_kind_of_row(kernel):
     np.testing.assert_allclose(left_out, expected, rtol=1e-6, atol=atol)
 
 
+def test_copies_of_rows_are_left_out_with_them_in_the_nystrom_form():
+    """Noise that four copies of each row agree on is noise still."""
+    rng = np.random.default_rng(0)
+    X, Y = rng.standard_normal((60, 2)), rng.standard_normal((60, 1))
+    options = {"max_support": 15, "random_state": 0}
+    once = KernelRidgeMember("rbf", **options).fit(X, Y, np.ones(60))
+    four = [np.repeat(values, 4, axis=0) for values in (X, Y)]
+    again = KernelRidgeMember("rbf", **options).fit(*four, np.ones(240))
+    assert once.is_nystrom(60)
+    assert again.found()[1] == pytest.approx(once.found()[1], rel=1e-3)
+    assert again.alpha_ > 1
+    np.testing.assert_allclose(again.predict(X), once.predict(X), atol=1e-3)
+
+
 def test_a_ridge_below_the_rounding_of_distances_is_raised():
     """Rows that differ in features of no weight alone: found on mushroom."""
     rng = np.random.default_rng(0)
@@ -204,7 +220,7 @@ def test_a_ridge_below_the_rounding_of_distances_is_raised():
     K = gram_matrix(X * scales, kernel="l2-laplacian", gamma=1.0)
     start = scales, 1e-8
     assert np.linalg.eigvalsh(K)[0] < -start[1], "no such problem on this machine"
-    member = KernelRidgeMember("l2-laplacian", start=start, max_iter=0, random_state=0)
+    member = KernelRidgeMember("l2-laplacian", start=start, search=KEPT, random_state=0)
     member.fit(X, X[:, :1], np.ones(400))
     assert 1e-8 < member.alpha_ < 1e-5
     np.testing.assert_allclose(member.predict(X), X[:, :1], atol=1e-4)
