@@ -17,7 +17,12 @@ from adakern.adaptive.leave_one_out import (
     tune_scales,
 )
 from adakern.kernels import gram_matrix
-from adakern.linalg import leave_one_out
+from adakern.linalg import (
+    invert_definite,
+    leave_one_out,
+    leave_one_out_low_rank,
+    ridge_solution,
+)
 
 KERNELS = ["laplacian", "l2-laplacian", "rbf"]
 
@@ -32,17 +37,51 @@ def problem(n=25, d=3, k=2, seed=0):
     return X, Y + 0.1 * rng.standard_normal(Y.shape), rng.uniform(0.5, 3.0, n)
 
 
-@pytest.mark.parametrize("kernel", KERNELS)
-def test_closed_form_is_leaving_each_row_out(kernel):
+@pytest.mark.parametrize("kernel", [*KERNELS, "linear"])
+@pytest.mark.parametrize("weighted", [True, False])
+def test_closed_forms_are_leaving_each_row_out(kernel, weighted):
+    """By Cholesky, by eigenvectors for several ridges, and from a factor."""
     X, Y, weights = problem()
-    K, alpha = gram_matrix(X, kernel=kernel, gamma=0.4), 0.3
-    expected = np.empty_like(Y)
-    for i in range(len(X)):
+    weights = weights if weighted else np.ones(len(X))
+    K, ridges = gram_matrix(X, kernel=kernel, gamma=0.4), np.array([0.3, 2.0])
+    expected = np.empty((2, *Y.shape))
+    for (k, alpha), i in itertools.product(enumerate(ridges), range(len(X))):
         rest = np.arange(len(X)) != i
         A = K[np.ix_(rest, rest)] + alpha * np.diag(1 / weights[rest])
-        expected[i] = K[i, rest] @ np.linalg.solve(A, Y[rest])
-    left_out = leave_one_out(K, Y, alpha, weights)
+        expected[k, i] = K[i, rest] @ np.linalg.solve(A, Y[rest])
+    given = weights if weighted else None
+    for alpha, of_one in zip(ridges, expected, strict=True):
+        np.testing.assert_allclose(
+            leave_one_out(K, Y, alpha, given), of_one, atol=1e-10
+        )
+    left_out = leave_one_out(K, Y, ridges, given)
     np.testing.assert_allclose(left_out, expected, atol=1e-10)
+    values, vectors = np.linalg.eigh(K)
+    V = X if kernel == "linear" else vectors * np.sqrt(np.maximum(values, 0))
+    found = list(leave_one_out_low_rank(V, Y, ridges, given))
+    np.testing.assert_allclose([rows for rows, _ in found], expected, atol=1e-8)
+    fitted = K @ np.linalg.solve(K + np.diag(ridges[1] / weights), Y)
+    np.testing.assert_allclose(V @ found[1][1], fitted, atol=1e-8)
+
+
+def test_a_matrix_that_rounding_made_indefinite_gets_a_larger_ridge():
+    rng = np.random.default_rng(0)
+    vectors, _ = np.linalg.qr(rng.standard_normal((30, 30)))
+    values = np.append(np.linspace(1, 2, 28), [-1e-6, 1e-6])
+    K, Y = vectors * values @ vectors.T, rng.standard_normal((30, 2))
+    K = (K + K.T) / 2
+    A = K.copy()
+    with pytest.raises(np.linalg.LinAlgError):
+        invert_definite(A)
+    np.testing.assert_array_equal(A, K)
+    dual, ridge = ridge_solution(K.copy(), Y, 1e-8)
+    assert 1e-6 < ridge < 1e-5
+    np.testing.assert_allclose(K @ dual + ridge * dual, Y, atol=1e-6)
+    residuals = Y - leave_one_out(K, Y, 1e-8)
+    diagonal = np.diag(np.linalg.inv(K + ridge * np.eye(30)))
+    np.testing.assert_allclose(residuals, dual / diagonal[:, None], rtol=1e-4)
+    with pytest.raises(ValueError, match="not finite"):
+        ridge_solution(np.full((2, 2), np.nan), np.ones((2, 1)), 1.0)
 
 
 @settings(max_examples=20)
