@@ -59,12 +59,34 @@ def opened(experiment, tracking_uri):
     _check_server(uri)
     from mlflow import MlflowClient
 
-    with lock(uri):
+    with lock(uri), _in_words(uri):
         with _quiet_migrations():
             _make_database(uri)
             client = MlflowClient(tracking_uri=uri)
             number = _experiment_id(client, experiment, uri)
         yield client, number
+
+
+@contextlib.contextmanager
+def _in_words(uri):
+    """Say what is the matter with a database that cannot be written, without its SQL."""
+    from mlflow.exceptions import MlflowException
+
+    reasons = {
+        "database is locked": "another program holds it: end that",
+        "disk is full": "its disk is full: free some space",
+        "readonly database": "it may not be written: change its permissions",
+    }
+    try:
+        yield
+    except MlflowException as error:
+        for sign, reason in reasons.items():
+            if sign in str(error):
+                raise OSError(
+                    f"The tracker's database {uri} cannot be written, {reason} and run "
+                    "the same command again. The results are safe in their files"
+                ) from error
+        raise
 
 
 def _check_server(uri):
