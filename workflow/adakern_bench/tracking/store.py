@@ -70,16 +70,15 @@ def opened(experiment, tracking_uri):
 @contextlib.contextmanager
 def _in_words(uri):
     """Say what is the matter with a database that cannot be written, without its SQL."""
-    from mlflow.exceptions import MlflowException
-
     reasons = {
         "database is locked": "another program holds it: end that",
         "disk is full": "its disk is full: free some space",
+        "disk I/O error": "its disk or quota is full, or broken: free some space",
         "readonly database": "it may not be written: change its permissions",
     }
     try:
         yield
-    except MlflowException as error:
+    except Exception as error:  # MLflow's or SQLAlchemy's
         for sign, reason in reasons.items():
             if sign in str(error):
                 raise OSError(
