@@ -107,8 +107,7 @@ def finished(shared_project):
 
 def at_home(project):
     """Let Python find the bought package; the own one is found without that."""
-    parts = ("src", "workflow", "site-packages")
-    paths = [project.root / part for part in parts]
+    paths = [project.root / part for part in ("src", "workflow", "site-packages")]
     project.environment = project.environment | {
         "PYTHONPATH": ":".join(map(str, paths)),
         "HOME": str(project.root),
