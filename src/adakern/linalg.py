@@ -8,27 +8,6 @@ from scipy.linalg.lapack import dpotrf, dpotri, dpotrs, dpstrf, spotrf, spotrs
 
 from adakern._utils.blocks import CACHE_BYTES, row_blocks
 
-__all__ = [
-    "add_to_diagonal",
-    "factorised",
-    "inverse_square_root",
-    "invert_definite",
-    "is_positive_semidefinite",
-    "leading_eigenpairs",
-    "leave_one_out",
-    "leave_one_out_low_rank",
-    "left_out_residuals",
-    "numerical_rank",
-    "principal_submatrix",
-    "project_onto_feasible",
-    "project_onto_simplex",
-    "ranked_eigh",
-    "require_positive_semidefinite",
-    "ridge_inverse",
-    "ridge_solution",
-    "symmetric_product",
-]
-
 #: Columns up to which, and rows from which on, a symmetric matrix is multiplied with
 #: single vectors: that reads half the matrix, which no longer lies in the cache.
 FEW_COLUMNS, MANY_ROWS = 5, 2000

@@ -25,18 +25,6 @@ from sklearn.utils.validation import assert_all_finite, column_or_1d
 
 from adakern._utils.validation import validate_data
 
-__all__ = [
-    "answer_like",
-    "as_index",
-    "as_numpy",
-    "asarray_like",
-    "computing_where",
-    "from_foreign",
-    "placed",
-    "validate_arrays",
-]
-
-
 #: An empty array where the work is done; None for NumPy.
 _PLACE: ContextVar = ContextVar("place", default=None)
 

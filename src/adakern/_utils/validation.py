@@ -12,8 +12,6 @@ from sklearn.base import is_classifier
 from sklearn.utils import get_tags
 from sklearn.utils.multiclass import check_classification_targets
 
-__all__ = ["encode_classes", "finite_answer", "validate_data"]
-
 #: Sizes whose fourth power is a float64: the papers' objectives have fourth powers.
 SMALLEST, LARGEST = 1e-75, 1e75
 #: Of float32 input, whose squares are summed.

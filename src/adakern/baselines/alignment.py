@@ -18,8 +18,6 @@ from adakern._utils.validation import encode_classes, finite_answer, validate_da
 from adakern.kernels import resolve_gamma
 from adakern.linalg import project_onto_simplex
 
-__all__ = ["RandomFeatureAlignment"]
-
 
 class RandomFeatureAlignment(ClassifierMixin, Estimator):
     """Linear SVM on random Fourier features whose distribution is learned.

@@ -26,8 +26,6 @@ from adakern._utils.threads import one_scipy_thread
 from adakern._utils.warn import warn_user
 from adakern.baselines.kernel_bank import BankClassifier, BankModel, BankRegressor
 
-__all__ = ["BayesianMKLClassifier", "BayesianMKLRegressor"]
-
 LOG_2PI = np.log(2 * np.pi)
 _POSITIVE = Interval(Real, 0, None, closed="neither")
 

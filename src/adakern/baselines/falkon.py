@@ -20,8 +20,6 @@ from adakern._utils.validation import finite_answer, validate_data
 from adakern._utils.warn import warn_user
 from adakern.kernels import KERNELS, KernelMixin
 
-__all__ = ["FalkonRegressor", "KernelExpansionMixin"]
-
 
 class KernelExpansionMixin(KernelMixin):
     """Prediction from ``support_vectors_``, ``dual_coef_`` and ``intercept_``."""

@@ -21,8 +21,6 @@ from adakern._utils.validation import finite_answer, validate_data
 from adakern.kernels import require_gram_memory, squared_distances
 from adakern.svm.one_vs_one import OneVsOneMixin
 
-__all__ = ["KernelBank"]
-
 #: gamma = 1/(2 sigma^2) for sigma = 2^-5, ..., 2^5: the papers' eleven Gaussian widths.
 PAPER_GAMMAS = tuple(1 / (2 * 4.0**power) for power in range(-5, 6))
 

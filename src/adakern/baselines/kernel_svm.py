@@ -15,8 +15,6 @@ from adakern.kernels import KernelMixin
 from adakern.svm.libsvm import fit_libsvm
 from adakern.svm.predictions import predict_from_gram
 
-__all__ = ["KernelSVC", "KernelSVR"]
-
 
 class _KernelModel(KernelMixin, Estimator):
     """LIBSVM on the Gram matrix."""

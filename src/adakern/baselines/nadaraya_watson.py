@@ -16,8 +16,6 @@ from adakern._utils.constraints import POSITIVE
 from adakern._utils.validation import finite_answer, validate_data
 from adakern.kernels import squared_distances
 
-__all__ = ["MetricNadarayaWatson"]
-
 #: Squared bandwidths tried: the median squared distance times 2^4, ..., 2^-14.
 LARGEST_POWER, N_BANDWIDTHS = 4, 19
 

@@ -19,8 +19,6 @@ from adakern._utils.constraints import AT_LEAST_ONE
 from adakern._utils.validation import finite_answer, validate_data
 from adakern.baselines.optional import require
 
-__all__ = ["ResNetRegressor"]
-
 LARGEST_SINGLE = float(np.finfo(np.float32).max)
 
 

@@ -19,8 +19,6 @@ from adakern._utils.warn import warn_user
 from adakern.baselines.optional import require, torch_seed
 from adakern.kernels import require_gram_memory
 
-__all__ = ["RFMClassifier", "RFMRegressor"]
-
 #: Features beyond which the square root of a full metric takes longer than all else.
 MANY_COLUMNS = 500
 #: The package's kernels of the same name that need no square root of the metric.

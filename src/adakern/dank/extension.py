@@ -18,8 +18,6 @@ from sklearn.utils import check_random_state
 from adakern._utils.blocks import row_blocks
 from adakern.kernels import gram_matrix, squared_distances
 
-__all__ = ["make_extension", "reciprocal_neighbours"]
-
 #: Anchors of the hyper-kernel regression; its cost grows with their cube.
 MAX_ANCHORS = 200
 

@@ -15,8 +15,6 @@ from adakern.lab.kernel import local_distances, profile_values
 from adakern.lab.selection import Candidate
 from adakern.lab.training import TrainingData
 
-__all__ = ["BandwidthTraining", "distinct", "largest_errors", "spread_over_ranks"]
-
 #: Candidates of the global bandwidth, relative to the unit one.
 GLOBAL_BANDWIDTHS = 2.0 ** np.arange(-6, 6)
 

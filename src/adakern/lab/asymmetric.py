@@ -15,8 +15,6 @@ from adakern._utils.validation import finite_answer, validate_data
 from adakern.kernels import KernelMixin
 from adakern.lab.linear import solver
 
-__all__ = ["AsymmetricKernelRidge"]
-
 
 class AsymmetricKernelRidge(KernelMixin, MultiOutputMixin, RegressorMixin, Estimator):
     """Kernel ridge regression for kernels with K(x, t) != K(t, x).

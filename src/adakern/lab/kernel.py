@@ -7,8 +7,6 @@ from array_api_compat import array_namespace, is_numpy_array
 
 from adakern._utils.blocks import TILE_BYTES, row_blocks
 
-__all__ = ["PROFILES", "lab_gram_matrix", "local_distances", "unit_bandwidth"]
-
 #: Kernel profiles: exp(-D), exp(-sqrt(D)) with D the squared distance under the local
 #: bandwidths; exp(-D) with D the sum of the absolute differences.
 PROFILES = ("gaussian", "laplacian", "l1-laplacian")

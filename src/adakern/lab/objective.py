@@ -18,8 +18,6 @@ from adakern.lab.kernel import (
 )
 from adakern.lab.linear import solver
 
-__all__ = ["InterpolationLoss"]
-
 
 class InterpolationLoss:
     """Mean squared error of the interpolant of the support points, and its gradient."""

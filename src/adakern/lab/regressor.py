@@ -25,8 +25,6 @@ from adakern.lab.refit import RIDGES, RidgePath
 from adakern.lab.selection import LOCALITIES, choose, judge
 from adakern.lab.training import TrainingData
 
-__all__ = ["LABRBFRegressor"]
-
 #: Share of the rows that are held out to choose on; none where that are too few.
 HELD_OUT, FEWEST_HELD_OUT = 0.2, 10
 

@@ -11,8 +11,6 @@ from adakern._utils.blocks import row_blocks
 from adakern.lab.kernel import local_distances, profile_values, unit_bandwidth
 from adakern.lab.objective import InterpolationLoss
 
-__all__ = ["TrainingData"]
-
 
 class TrainingData:
     """Centred, perhaps scaled features and standardised target of one fit."""

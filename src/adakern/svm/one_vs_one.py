@@ -14,8 +14,6 @@ from adakern._utils.validation import encode_classes, finite_answer
 from adakern.kernels import check_square
 from adakern.linalg import principal_submatrix
 
-__all__ = ["OneVsOneMixin"]
-
 
 class OneVsOneMixin(ClassifierMixin):
     """A classifier built of binary models, one for each pair of classes.
