@@ -32,9 +32,9 @@ class Mixture:
     weights: np.ndarray = field(default_factory=lambda: np.empty(0))
     scores: list = field(default_factory=list)
     calibrations: list = field(default_factory=list)
-    final: Calibration = None
-    log_prior: np.ndarray = None
-    classes: np.ndarray = None
+    final: Calibration | None = None
+    log_prior: np.ndarray | None = None
+    classes: np.ndarray | None = None
 
     def encode(self, y):
         """Indicators (n, k) of the classes."""
