@@ -33,7 +33,7 @@ class LABRBFRegressor(RegressorMixin, Estimator):
     """Kernel regression whose support points have a trained bandwidth vector each.
 
     The kernel is K(t, x_j) = exp(-D) or exp(-sqrt(D)), with D = sum over m of (theta_jm
-    (t_m - x_jm))^2, or exp(-D) with D = sum over m of theta_jm abs(t_m - x_jm). A few
+    (t_m - x_jm))^2. A few
     training rows are support points: f interpolates them by asymmetric kernel ridge
     regression, and the bandwidths theta are trained so that f fits all the other rows
     (LAB RBF, Algorithm 1). Rows with the largest error join the support points until
@@ -47,12 +47,10 @@ class LABRBFRegressor(RegressorMixin, Estimator):
 
     Parameters
     ----------
-    profile : {"gaussian", "laplacian", "l1-laplacian"}, default="gaussian"
-        exp(-D) (LAB RBF, equation 1); exp(-sqrt(D)), which suits targets with
-        kinks and is what the authors' published code computes; or exp(-D) with the
-        absolute differences, which suits targets that change along single features,
-        and takes longer. (The global kernels of :mod:`adakern.kernels` call the last
-        two "l2-laplacian" and, as scikit-learn does, "laplacian".)
+    profile : {"gaussian", "laplacian"}, default="gaussian"
+        exp(-D) (LAB RBF, equation 1), or exp(-sqrt(D)), which suits targets with kinks
+        and is what the authors' published code computes. (The global kernels of
+        :mod:`adakern.kernels` call the second one "l2-laplacian".)
     alpha : "auto" or float, default="auto"
         Ridge on the support points while the bandwidths are trained; not negative. The
         best one on the training data when "auto"; 1e-3 is the authors'.
