@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from adakern._utils.arrays import computing_where
+from adakern._utils.arrays import device_context
 from adakern.adaptive.kernel_members import KernelRidgeMember, merge_equal_rows
 from adakern.adaptive.leave_one_out import (
     PAIRS_BYTES,
@@ -118,7 +118,7 @@ def test_the_error_and_its_gradient_are_the_same_in_pytorch(kernel, tied):
     X, Y, weights = problem()
     scales = np.full(1 if tied else 3, 0.7)
     expected = LeaveOneOutError(X, Y, weights, kernel, tied=tied)(scales, 0.2)
-    with computing_where(torch.empty(0)):
+    with device_context(torch.empty(0)):
         error = LeaveOneOutError(X, Y, weights, kernel, tied=tied)
         found = error(scales, 0.2)
         assert isinstance(error._target, torch.Tensor)
@@ -137,7 +137,7 @@ def test_a_member_is_the_same_in_pytorch_and_holds_none_of_it(kernel, max_suppor
     start = np.full(3, 0.7), 0.2
     options = {"max_support": max_support, "start": start, "search": KEPT}
     expected = KernelRidgeMember(kernel, **options, random_state=0).fit(X, Y, weights)
-    with computing_where(torch.empty(0)):
+    with device_context(torch.empty(0)):
         member = KernelRidgeMember(kernel, **options, random_state=0)
         found = member.fit(X, Y, weights).predict(X)
     # The normal equations of the Nyström form lose half of the digits.

@@ -19,7 +19,7 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from adakern._utils.arrays import computing_where, from_foreign
+from adakern._utils.arrays import device_context, from_foreign
 from adakern._utils.base import Estimator
 from adakern._utils.threads import one_blas_thread
 from adakern.adaptive.columns import (
@@ -218,7 +218,7 @@ class AdaptiveKernel(Estimator):
         limit = np.inf if self.time_limit is None else self.time_limit
         may_screen = isinstance(self.members, str)
         schedule = Schedule(names, may_screen, started, limit, self.n_jobs, self._tell)
-        with computing_where(X), one_blas_thread(len(table.X)):
+        with device_context(X), one_blas_thread(len(table.X)):
             members, dropped = fit_members(table, settings, schedule, blend, rng)
         judged = table.left_out
         n_probe = max(50, min(PROBE_ROWS, PROBE_CELLS // rows.shape[1]))

@@ -9,7 +9,7 @@ from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets
 
-from adakern._utils.arrays import answer_like, computing_where
+from adakern._utils.arrays import device_context, output_like
 from adakern.adaptive.base import AdaptiveKernel
 from adakern.adaptive.calibration import Calibration, log_loss, mix
 from adakern.adaptive.weights import mixture_weights, no_worse_than_best
@@ -276,11 +276,11 @@ class AdaptiveKernelClassifier(ClassifierMixin, AdaptiveKernel):
         ----------
         X : array-like or DataFrame of shape (n, d)
         """
-        return answer_like(self._proba(X), X)
+        return output_like(self._proba(X), X)
 
     def _proba(self, X):
         read = self._read(X)
-        with computing_where(X):
+        with device_context(X):
             return self.ensemble_.predict(read)
 
     def predict(self, X):
@@ -291,4 +291,4 @@ class AdaptiveKernelClassifier(ClassifierMixin, AdaptiveKernel):
         X : array-like or DataFrame of shape (n, d)
         """
         codes = self._proba(X).argmax(axis=1)
-        return answer_like(self.classes_[codes], X)
+        return output_like(self.classes_[codes], X)

@@ -7,7 +7,7 @@ from functools import partial
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 
-from adakern._utils.arrays import computing_where, placed
+from adakern._utils.arrays import device_context, to_device
 from adakern._utils.warn import warn_user
 from adakern.adaptive.kernel_members import FULL_FACTOR
 from adakern.adaptive.parts import FittedMember, Member, Views, varies
@@ -130,7 +130,7 @@ def _estimate(name, table, settings, n_folds=None):
 
 
 def _screened(place, *args):
-    with computing_where(place):
+    with device_context(place):
         return _fit_member(*args, _run_here, screening=True)
 
 
@@ -190,7 +190,7 @@ def _screen(table, settings, schedule, blend, bounds, whole, parallel, rng):
     part = subsample(table, rng)
     few = settings._replace(max_support=min(MAX_SUPPORT, settings.max_support))
     views = {kind: Views(view, [view]) for kind, view in whole.items()}
-    place = placed(np.empty(0))
+    place = to_device(np.empty(0))
     members = parallel(
         delayed(_screened)(place, name, part, few, {}, views, bounds)
         for name in schedule.names

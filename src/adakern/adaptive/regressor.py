@@ -9,7 +9,7 @@ from sklearn.metrics import r2_score
 from sklearn.utils._param_validation import Interval, validate_parameter_constraints
 from sklearn.utils.validation import check_is_fitted
 
-from adakern._utils.arrays import answer_like, computing_where
+from adakern._utils.arrays import device_context, output_like
 from adakern.adaptive.base import AdaptiveKernel
 from adakern.adaptive.intervals import cv_plus
 from adakern.adaptive.weights import (
@@ -214,9 +214,9 @@ class AdaptiveKernelRegressor(RegressorMixin, AdaptiveKernel):
         X : array-like or DataFrame of shape (n, d)
         """
         read = self._read(X)
-        with computing_where(X):
+        with device_context(X):
             predicted = self.ensemble_.predict(read)[:, 0]
-        return answer_like(predicted * self.ensemble_.blend.unit, X)
+        return output_like(predicted * self.ensemble_.blend.unit, X)
 
     def predict_interval(self, X, coverage=0.9):
         """Intervals that hold new targets with a given probability.
@@ -242,7 +242,7 @@ class AdaptiveKernelRegressor(RegressorMixin, AdaptiveKernel):
             caller_name="predict_interval",
         )
         read = self._read(X)
-        with computing_where(X):
+        with device_context(X):
             predictions = [
                 self.ensemble_.predict_without(k, read)[:, 0]
                 for k in range(max(self._fold_of_row) + 1)
@@ -250,4 +250,4 @@ class AdaptiveKernelRegressor(RegressorMixin, AdaptiveKernel):
         bounds = cv_plus(
             np.array(predictions), self._residuals, self._fold_of_row, coverage
         )
-        return answer_like(bounds * self.ensemble_.blend.unit, X)
+        return output_like(bounds * self.ensemble_.blend.unit, X)

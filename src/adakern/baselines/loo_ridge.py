@@ -9,7 +9,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from adakern._utils.base import Estimator
-from adakern._utils.validation import encode_classes, finite_answer, validate_data
+from adakern._utils.validation import encode_classes, require_finite, validate_data
 from adakern.kernels import (
     DECAYING_KERNELS,
     exponential_decay,
@@ -65,7 +65,7 @@ class _LOOKernelRidge(Estimator):
         X = validate_data(self, X, dtype=np.float64, reset=False)
         D = kernel_distances(X, self._X, kernel=self.kernel)
         answer = exponential_decay(D, self.gamma_) @ self.dual_coef_ + self._centre
-        return finite_answer(self, answer)
+        return require_finite(self, answer)
 
 
 def _choose(D, T):

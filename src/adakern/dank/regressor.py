@@ -7,10 +7,10 @@ from numpy.typing import ArrayLike
 from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from adakern._utils.arrays import answer_like, as_numpy, validate_arrays
+from adakern._utils.arrays import as_numpy, output_like, validate_arrays
 from adakern._utils.base import Estimator
 from adakern._utils.constraints import NOT_NEGATIVE
-from adakern._utils.validation import finite_answer
+from adakern._utils.validation import require_finite
 from adakern.dank.base import DANKMixin
 from adakern.kernels import check_square
 
@@ -151,7 +151,7 @@ class DANKRegressor(DANKMixin, RegressorMixin, Estimator):
         check_is_fitted(self, "model_")
         X = validate_arrays(self, X)
         predicted = self.model_.decision_function(self._own_arrays(X))
-        return answer_like(finite_answer(self, as_numpy(predicted)), X)
+        return output_like(require_finite(self, as_numpy(predicted)), X)
 
     def _models(self):
         return [self.model_]

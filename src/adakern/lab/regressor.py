@@ -16,7 +16,7 @@ from adakern._utils.base import Estimator
 from adakern._utils.blocks import row_blocks
 from adakern._utils.constraints import AT_LEAST_ONE, NOT_NEGATIVE
 from adakern._utils.threads import one_blas_thread
-from adakern._utils.validation import finite_answer
+from adakern._utils.validation import require_finite
 from adakern._utils.warn import warn_user
 from adakern.lab.adam import SCHEDULES
 from adakern.lab.algorithm import BandwidthTraining
@@ -284,7 +284,7 @@ class LABRBFRegressor(RegressorMixin, Estimator):
             @ coef
             for rows in row_blocks(X.shape[0], 4 * 8 * sum(bandwidths.shape))
         ]
-        return finite_answer(self, xp.concat(blocks) + self.intercept_)
+        return require_finite(self, xp.concat(blocks) + self.intercept_)
 
     def _hold_out(self, n, rng):
         """Rows to train on and rows to choose on (none if there are few)."""
