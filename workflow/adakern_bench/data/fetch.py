@@ -67,35 +67,6 @@ def load_table(
     Files are taken from the cache, else from the mirror folder, else fetched. A
     fetched file enters the cache only after the whole table agreed with its entry.
 
-    Parameters
-    ----------
-    name : str
-        Name of the data set, for messages and provenance.
-    entry : DatasetEntry
-    cache_dir : path-like
-        Folder of what was fetched.
-    mirror : path-like or None
-        Folder with the files in the same layout; None looks at the environment
-        variable ADAKERN_DATA_MIRROR.
-    seed : int, default=0
-        For generated sets whose entry sets no ``random_state`` of its own.
-    timeout : float, default=30.0
-        Seconds without an answer after which a download counts as failed.
-    retries : int, default=3
-        Repetitions of a failed download from one url.
-    progress : bool, default=True
-        Show a progress bar for downloads.
-
-    Returns
-    -------
-    Table
-
-    Raises
-    ------
-    DatasetError
-        For an entry with problems (see `check_entry`), and by its subclasses:
-        `FileUnavailableError` when a file cannot be had, `ParseError` when it cannot
-        be read, `TableMismatchError` when the table is not the entry's.
     """
     problems = check_entry(name, entry)
     if problems:
@@ -163,13 +134,7 @@ def _checked_content(entry, table):
 
 
 def is_fetched(path):
-    """Whether a file of the cache was downloaded, and not put there by hand.
-
-    Parameters
-    ----------
-    path : Path
-        The file.
-    """
+    """Whether a file of the cache was downloaded, and not put there by hand."""
     return _record_of(Path(path)).is_file()
 
 

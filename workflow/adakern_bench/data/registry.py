@@ -15,19 +15,6 @@ def read_entry(path):
 
     Needs OmegaConf (the extra ``workflow``).
 
-    Parameters
-    ----------
-    path : path-like
-        ``conf/dataset/<name>.yaml``; the name of the file is the name of the set.
-
-    Returns
-    -------
-    DatasetEntry
-
-    Raises
-    ------
-    DatasetError
-        For an unknown key, a wrong type or a value out of range.
     """
     path = Path(path)
     entry = _read(path, DatasetEntry)
@@ -38,16 +25,7 @@ def read_entry(path):
 
 
 def read_suite(path):
-    """The suite in one file of ``conf/suite/``; see :func:`read_entry`.
-
-    Parameters
-    ----------
-    path : path-like
-
-    Returns
-    -------
-    Suite
-    """
+    """The suite in one file of ``conf/suite/``; see :func:`read_entry`."""
     return _read(Path(path), Suite)
 
 
