@@ -66,6 +66,8 @@ COLUMNS = {
         "the day comes first",
     ),
     "months": (["1970-01", "1970-02"], "date", [0, 31], "dates: 'x'"),
+    "quarters of years": (["1970Q1", "1970Q2"], "date", [0, 90], "dates: 'x'"),
+    "American": (["Jan 2 1970", "Feb 1 1970"], "date", [1, 31], "dates: 'x'"),
     "words": (["2 Jan 1970", "1 Feb 1970"], "date", [1, 31], "dates: 'x'"),
 }
 
@@ -334,9 +336,12 @@ def test_a_repeated_identifier_is_taken_for_groups_and_a_date_is_proposed(tmp_pa
     assert found.groups.nunique() == 15 and "nr" in found.dropped
     assert found.times is None
     said = "\n".join(found.notes)
-    assert "'nr' has 15 values in 60 rows" in said and "--time year" in said
+    assert "'nr' has 15 values in 60 rows" in said and "--time 'year'" in said
     found = read(tmp_path, text, group=False)
     assert found.groups is None and "nr" in found.kinds
+    assert "panel: 'nr' has 15 values, each once at a time" in "\n".join(found.notes)
+    series = panel(1, 40)[["year", "hours", "y"]].to_csv(index=False)
+    assert "year" in read(tmp_path, series).kinds, "a first column that counts years"
     found = read(tmp_path, text, group="year", time="hours")
     assert found.groups.nunique() == 4 and "year" not in found.kinds
     assert found.times.tolist() == panel_hours(text)
