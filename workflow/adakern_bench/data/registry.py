@@ -11,11 +11,7 @@ __all__ = ["read_entry", "read_suite"]
 
 
 def read_entry(path):
-    """The entry in one file, checked against the schema.
-
-    Needs OmegaConf (the extra ``workflow``).
-
-    """
+    """The entry in one file, checked against the schema."""
     path = Path(path)
     entry = _read(path, DatasetEntry)
     problems = check_entry(path.stem, entry)

@@ -16,7 +16,7 @@ __all__ = ["Table"]
 class Table:
     """A data set in memory."""
 
-    #: Features as distributed, not scaled: float64, NaN where a value is missing that the
+    #: Features as distributed, not scaled: float64, NaN for a missing value that the
     #: preparation fills; of a categorical feature the positions in `categories`.
     X: np.ndarray
     #: Class labels (int64 or text), or float64 values for a regression.
