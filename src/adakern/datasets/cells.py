@@ -59,6 +59,14 @@ def read_column(column, decimal, *, is_target=False, kind=None, form=None):
             return column.astype(float) if has_gaps else column, "numeric", None, []
         if column.dtype.kind == "c":
             raise TableError(f"the column {name!r} holds complex numbers.")
+    if (
+        kind in (None, "numeric")
+        and decimal == "."
+        and is_typed.is_string_dtype(column)
+    ):
+        numbers = pd.to_numeric(column, errors="coerce")  # most columns need no more
+        if numbers.any() and (numbers.notna() | (column == "")).all():
+            return numbers, "numeric", None, []
     cells = _texts(column)
     low = cells.str.casefold()
     if kind in (None, "numeric"):

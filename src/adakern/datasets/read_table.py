@@ -311,7 +311,7 @@ def _text(data, name, target, layout, notes):
         raise TableError(f"{name} holds {n_lines} lines; a table needs more.")
     separator = layout.separator or (given and given[1])
     separator = separator or _separator(text, name, target, notes)
-    head = [row for _, row in islice(_records(text, separator), 1000)]
+    head = _first_rows(text, separator)
     decimal = layout.decimal
     if decimal is None:
         decimal = decimal_mark([cell for row in head for cell in row], separator)
@@ -368,9 +368,13 @@ def _records(text, separator):
     lines = io.StringIO(text, newline="")
     reader = csv.reader(lines, delimiter=separator, skipinitialspace=True)
     for row in reader:
-        row = [cell.strip() for cell in row]
-        if any(row):
+        if any(cell.strip() for cell in row):
             yield reader.line_num, row
+
+
+def _first_rows(text, separator):
+    rows = islice(_records(text, separator), 1000)
+    return [[cell.strip() for cell in row] for _, row in rows]
 
 
 def _width(text, separator, name, header, notes):
@@ -403,7 +407,7 @@ def _separator(text, name, target, notes):
     scores = {}
     for separator in _SEPARATORS:
         try:
-            rows = [row for _, row in islice(_records(text, separator), 500)]
+            rows = _first_rows(text, separator)
         except csv.Error:
             continue
         widths = Counter(map(len, rows[1:] or rows))
