@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from adakern_bench.data.infer import as_yaml, infer_entry
+from adakern_bench.data.infer import inferred_yaml
 
 rng = np.random.default_rng(0)
 frame = pd.DataFrame(
@@ -27,5 +27,5 @@ frame.loc[3, "dose"] = np.nan
 with tempfile.TemporaryDirectory() as folder:
     path = Path(folder) / "my.csv"
     frame.to_csv(path, sep=";", decimal=",")
-    inferred = infer_entry(path, "outcome")
-print(as_yaml("my-table", inferred, "my-table/my.csv"))
+    text, _ = inferred_yaml("my-table", path, "my-table/my.csv", "outcome")
+print(text)

@@ -21,7 +21,7 @@ from adakern_bench.tracking.log import log_records
 from adakern_bench.cli import compare as comparing
 from adakern_bench.cli.compare import adopt
 from adakern_bench.data import DatasetError, load_table, read_entry
-from adakern_bench.data.infer import infer_entry
+from adakern_bench.data.infer import inferred_yaml
 from adakern_bench.records.read import read_records
 from adakern_bench.report import publish as publishing
 from mlflow_server import serve
@@ -534,11 +534,11 @@ def test_a_file_that_vanishes_between_inference_and_reading(tmp_path, monkeypatc
         load_table("my-mine", entry, cache_dir=tmp_path / "data" / "raw")
 
     def infer(path, *given, **named):
-        inferred = infer_entry(path, *given, **named)
+        inferred = inferred_yaml(path, *given, **named)
         file.unlink()
         return inferred
 
-    monkeypatch.setattr(comparing, "infer_entry", infer)
+    monkeypatch.setattr(comparing, "inferred_yaml", infer)
     with pytest.raises(FileNotFoundError, match=r"mine\.csv"):
         adopt(file, "y", tmp_path, again=True)
 
