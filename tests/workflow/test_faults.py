@@ -13,11 +13,11 @@ import subprocess
 import sys
 import time
 from contextlib import closing, contextmanager, suppress
+from itertools import count
 from types import SimpleNamespace
 
 import psutil
 import pytest
-from adakern_bench.tracking.log import log_records
 
 from adakern_bench.cli import compare as comparing
 from adakern_bench.cli.compare import adopt
@@ -25,6 +25,7 @@ from adakern_bench.data import DatasetError, load_table, read_entry
 from adakern_bench.data.infer import infer_entry
 from adakern_bench.records.read import read_records
 from adakern_bench.report import publish as publishing
+from adakern_bench.tracking.track import log_records
 from mlflow_server import serve
 from project import REPOSITORY, Run
 from record_factory import make_record, write_records
@@ -473,35 +474,32 @@ def test_a_publication_that_is_killed(tmp_path, monkeypatch):
     target.mkdir(parents=True)
     (target / "report.html").write_text("old")
 
-    def killed(function, count):
-        """Publish in a process that loses its life in a call of some function."""
+    def killed_in_step(number):
         child = os.fork()
         if child == 0:
-            calls = iter(range(count))
-            module, name = function
-            plain = getattr(module, name)
+            steps = count()
 
-            def last(*given, **named):
-                if next(calls, None) is None:
-                    os.kill(os.getpid(), signal.SIGKILL)
-                return plain(*given, **named)
+            def then(function):
+                def step(*given):
+                    if next(steps) == number:
+                        os.kill(os.getpid(), signal.SIGKILL)
+                    return function(*given)
 
-            setattr(module, name, last)
+                return step
+
+            publishing._keep = then(publishing._keep)
+            publishing.write_json = then(publishing.write_json)
             with suppress(BaseException):
                 publishing.publish(plan, target)
             os._exit(0)
         return os.waitpid(child, 0)[1] == signal.SIGKILL
 
-    for count in range(len(publishing.KEPT)):
-        assert killed((publishing, "_keep"), count)
+    kept = {*publishing.KEPT, "provenance.json"}
+    for number in range(len(kept)):
+        assert killed_in_step(number)
         assert [path.name for path in target.iterdir()] == ["report.html"]
-    assert killed((publishing, "write_json"), 0)
-    assert (target / "report.html").read_text() == "old"
     publishing.publish(plan, target)
-    assert {path.name for path in target.iterdir()} == {
-        *publishing.KEPT,
-        "provenance.json",
-    }
+    assert {path.name for path in target.iterdir()} == kept
     assert (target / "report.html").read_text() == "new"
     assert list(target.parent.iterdir()) == [target]
 
