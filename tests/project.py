@@ -103,7 +103,6 @@ class Project:
         self.write("conf/experiment/small.yaml", EXPERIMENT)
         self.write("conf/method/plain.yaml", PLAIN)
         self.profile = ["--cores", "2"]
-        self.user = None
         self.environment = {
             key: value
             for key, value in os.environ.items()
@@ -137,8 +136,7 @@ class Project:
 
     def start(self, *arguments, **settings):
         """Start a run that the test will disturb, in a process group of its own."""
-        command = self.command(*arguments, **settings)
-        return Run(command, self.root, self.environment, self.user)
+        return Run(self.command(*arguments, **settings), self.root, self.environment)
 
     def run(self, *arguments, timeout=550, **settings):
         """Run to the end."""
