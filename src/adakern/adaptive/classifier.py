@@ -12,6 +12,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from adakern._utils.arrays import answer_like, computing_where
 from adakern.adaptive.base import AdaptiveKernel
 from adakern.adaptive.calibration import Calibration, log_loss, mix
+from adakern.adaptive.intervals import conformal_quantile
 from adakern.adaptive.weights import mixture_weights, no_worse_than_best
 
 __all__ = ["AdaptiveKernelClassifier"]
@@ -237,8 +238,8 @@ class AdaptiveKernelClassifier(ClassifierMixin, AdaptiveKernel):
         self.class_weight = class_weight
 
     def _unfitted_blend(self, y):
-        check_classification_targets(y)
         try:
+            check_classification_targets(y)
             return Mixture(classes=np.unique(y))
         except TypeError:
             kinds = sorted({type(label).__name__ for label in y})
@@ -259,12 +260,15 @@ class AdaptiveKernelClassifier(ClassifierMixin, AdaptiveKernel):
 
     def _set_out_of_fold(self, learned, blend):
         table, position = learned.table.left_out, learned.position
-        proba, codes = learned.combine(blend, learned.members), table.Y.argmax(axis=1)
+        proba, codes = learned.nested(learned.members), table.Y.argmax(axis=1)
         used = position >= 0
         self.classes_ = blend.classes
         self.oof_prediction_ = np.full((len(position), proba.shape[1]), np.nan)
         self.oof_prediction_[used] = proba[position[used]]
         self.oof_log_loss_ = log_loss(np.log(proba), codes, table.weights)
+        # How little was given to the class that came true, for prediction sets.
+        self._doubts = 1 - learned.nested(learned.members, "predicted")[table.Y > 0]
+        self._doubt_weights = table.weights
         self.oof_score_ = float(
             accuracy_score(codes, proba.argmax(axis=1), sample_weight=table.weights)
         )
@@ -282,6 +286,32 @@ class AdaptiveKernelClassifier(ClassifierMixin, AdaptiveKernel):
         read = self._read(X)
         with computing_where(X):
             return self.ensemble_.predict(read)
+
+    def predict_set(self, X, coverage=0.9):
+        """Sets of classes that hold a part of the new labels.
+
+        A class is in the set if its probability is not below a quantile of what
+        out-of-fold predictions gave to the classes that came true; the most probable
+        class always is. The coverage is empirical, without a guarantee.
+
+        Parameters
+        ----------
+        X : array-like or DataFrame of shape (n, d)
+        coverage : float, default=0.9
+            Between 0 and 1.
+
+        Returns
+        -------
+        ndarray of bool, shape (n, n_classes)
+            Whether the set has the class, in the order of ``classes_``.
+        """
+        if not 0 < coverage < 1:
+            raise ValueError(f"coverage={coverage!r}: use a number between 0 and 1")
+        proba = self._proba(X)
+        most = conformal_quantile(self._doubts, self._doubt_weights, coverage)
+        sets = 1 - proba <= most
+        sets[np.arange(len(proba)), proba.argmax(axis=1)] = True
+        return answer_like(sets, X)
 
     def predict(self, X):
         """The most probable class of each of the rows X (n, d).
