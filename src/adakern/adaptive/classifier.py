@@ -168,7 +168,7 @@ class AdaptiveKernelClassifier(ClassifierMixin, AdaptiveKernel):
     n_jobs : int or None, default=None
         Folds fitted at the same time; -1 for all processors.
     verbose : int, default=0
-        Above 0, a line for each member.
+        Above 0, a line for each member with the time left, and the table of them.
     random_state : int, RandomState instance or None, default=None
         Draws folds, forests and subsamples.
 
@@ -182,7 +182,8 @@ class AdaptiveKernelClassifier(ClassifierMixin, AdaptiveKernel):
     weights_ : dict
         Weight of each member by name.
     oof_prediction_ : ndarray of shape (n, n_classes)
-        For each training row the probabilities without it; NaN for weight zero.
+        For each training row the probabilities without it, by weights found without
+        its fold; NaN for weight zero.
     oof_score_ : float
         Accuracy of these.
     oof_log_loss_ : float
@@ -191,6 +192,8 @@ class AdaptiveKernelClassifier(ClassifierMixin, AdaptiveKernel):
         What targets of equal training rows say; ``prior_rows_`` is infinite if nothing.
     ensemble_ : Ensemble
         The members that count, with their models of each fold and of all rows.
+    record_ : dict
+        ``defaults_version``, which rises whenever the defaults lead to other models.
     n_features_in_ : int
     feature_names_in_ : ndarray of str
         Where X had names of type str.

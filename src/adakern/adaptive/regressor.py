@@ -105,8 +105,8 @@ class AdaptiveKernelRegressor(RegressorMixin, AdaptiveKernel):
     Kernel ridge regressions with three profiles, each with one scale for all features
     and with one per feature, a linear model, forests and boosting are fitted in every
     fold on the other folds' rows. Everything is chosen there: scales and ridge by the
-    closed-form leave-one-out error, how columns are scaled and words encoded. What the
-    members predict for the rows left out decides how much each counts. The prediction
+    closed-form leave-one-out error, how columns are scaled and categories encoded. What
+    the members predict for the rows left out decides how much each counts. The prediction
     is their weighted mean, of kernel and linear members refitted on all rows and of the
     mean of the folds' trees.
 
@@ -134,7 +134,7 @@ class AdaptiveKernelRegressor(RegressorMixin, AdaptiveKernel):
     n_jobs : int or None, default=None
         Folds fitted at the same time; -1 for all processors.
     verbose : int, default=0
-        Above 0, a line for each member.
+        Above 0, a line for each member with the time left, and the table of them.
     random_state : int, RandomState instance or None, default=None
         Draws folds, forests and subsamples.
 
@@ -147,7 +147,8 @@ class AdaptiveKernelRegressor(RegressorMixin, AdaptiveKernel):
     weights_ : dict
         Weight of each member by name.
     oof_prediction_ : ndarray of shape (n,)
-        For each training row the prediction without it; NaN for weight zero.
+        For each training row the prediction without it, by weights found without its
+        fold; NaN for weight zero.
     oof_score_ : float
         R² of these.
     feature_importances_ : ndarray of shape (d,)
@@ -155,6 +156,8 @@ class AdaptiveKernelRegressor(RegressorMixin, AdaptiveKernel):
         What targets of equal training rows say; ``prior_rows_`` is infinite if nothing.
     ensemble_ : Ensemble
         The members that count, with their models of each fold and of all rows.
+    record_ : dict
+        ``defaults_version``, which rises whenever the defaults lead to other models.
     n_features_in_ : int
     feature_names_in_ : ndarray of str
         Where X had names of type str.
@@ -165,11 +168,14 @@ class AdaptiveKernelRegressor(RegressorMixin, AdaptiveKernel):
 
     Notes
     -----
-    A numeric column is standardised with its tails bent to a logarithm; words become
-    indicators; gaps take the median with an indicator of their own. Equal rows are
-    never on both sides of a fold, and count as one row of their summed weight; where
-    their targets agree, a new row that equals them gets these instead of the blend. No
-    member predicts farther beyond the range of the training targets than half of it.
+    A numeric column is standardised with its tails bent to a logarithm; categories
+    become indicators, dates elapsed time, year, season and weekday; missing values take
+    the median with an indicator of their own. A row entered again is never on both
+    sides of a fold and counts once, but where there are ten rows or more with the same
+    features they are dealt out over the folds. Where targets of equal rows agree, a new
+    row that equals them gets these instead of the blend. No member predicts farther
+    beyond the range of the training targets than half of it. The blend's out-of-fold
+    loss is never greater than its best member's.
 
     Examples
     --------
