@@ -106,9 +106,9 @@ class AdaptiveKernelRegressor(RegressorMixin, AdaptiveKernel):
     and with one per feature, a linear model, forests and boosting are fitted in every
     fold on the other folds' rows. Everything is chosen there: scales and ridge by the
     closed-form leave-one-out error, how columns are scaled and categories encoded. What
-    the members predict for the rows left out decides how much each counts. The prediction
-    is their weighted mean, of kernel and linear members refitted on all rows and of the
-    mean of the folds' trees.
+    the members predict for the rows left out decides how much each counts. The
+    prediction is their weighted mean, of kernel and linear members refitted on all rows
+    and of the mean of the folds' trees.
 
     Parameters
     ----------
