@@ -221,7 +221,7 @@ def _cells(records, entries, curves):
     for record in sorted(records, key=lambda record: record["repeat"]):
         cells.setdefault(_cell_key(record), []).append(record)
     means = {key: _means(batch) for key, batch in cells.items()}
-    to_device = _ranks(cells, means)
+    placed = _ranks(cells, means)
     families = families_of(entries.get("method", {}))
     for key, batch in cells.items():
         dataset, method = batch[0]["dataset"], batch[0]["method"]
@@ -239,9 +239,9 @@ def _cells(records, entries, curves):
             tags=_tags(batch[0], "method", "task")
             | {"kind": "method", "family": families.get(base_name(method), "unknown")}
             | {"mlflow.note.content": about, **_source(entries)},
-            content=[batch, about, metrics, to_device[key], steps],
+            content=[batch, about, metrics, placed[key], steps],
             params=_common_params(batch),
-            metrics=metrics | {"test/rank": to_device[key]},
+            metrics=metrics | {"test/rank": placed[key]},
             start=min(started, default=None),
             seconds=sum(map(_seconds, batch)),
             failed=all(record["status"] != "ok" for record in batch),
