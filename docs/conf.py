@@ -67,6 +67,7 @@ html_theme_options = {
     "footer_end": [],
     "show_prev_next": False,
 }
+html_sidebars = {"start": [], "api": []}  # they have no pages below them
 html_show_sourcelink = False
 
 
