@@ -2,8 +2,8 @@
 What the model relies on: importances and partial dependence
 ============================================================
 
-The model takes the original columns, categories included, and so do explanations of it: the
-share of each column, and the mean prediction as one column varies.
+The model takes the original columns, categories included, and so do explanations of it:
+the share of each column, and the mean prediction as one column varies.
 """
 
 import matplotlib.pyplot as plt
@@ -12,6 +12,7 @@ import pandas as pd
 from sklearn.inspection import PartialDependenceDisplay
 
 from adakern import AdaptiveKernelRegressor
+from adakern.adaptive import plot_adaptive
 
 rng = np.random.default_rng(0)
 flats = pd.DataFrame(
@@ -27,8 +28,8 @@ model = AdaptiveKernelRegressor(preset="fast", random_state=0).fit(flats, rent)
 
 # %%
 # Importance: how much worse the predictions of left-out rows get when the column is
-# permuted, as a share of all columns' sum.
-print(pd.Series(model.feature_importances_, flats.columns).round(3).to_string())
+# permuted, as a share of all columns' sum. Beside it, the weights of the members.
+plot_adaptive(model)
 
 # %%
 # Partial dependence, with scikit-learn:
