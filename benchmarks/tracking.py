@@ -20,7 +20,7 @@ os.environ["MLFLOW_DISABLE_TELEMETRY"] = "true"
 
 from mlflow import MlflowClient
 
-from adakern_bench.tracking.log import log_records
+from adakern_bench.tracking.track import log_records
 
 #: Seconds for one solve; seconds to find that all of them are up to date.
 TARGET_EACH, TARGET_AGAIN = 0.12, 1.0

@@ -13,7 +13,7 @@ __all__ = ["free_port", "serve", "start_logging"]
 
 LOG = """
 import json, sys
-from adakern_bench.tracking.log import log_records
+from adakern_bench.tracking.track import log_records
 records = json.load(open(sys.argv[1]))
 log_records(records, experiment="demo", tracking_uri=sys.argv[2])
 """
@@ -31,10 +31,10 @@ def free_port():
 
 
 @contextmanager
-def serve(uri, folder):
+def serve(uri, folder, arguments=("ui",)):
     """The server on a database, working in a folder; gives its address."""
     port = free_port()
-    command = [sys.executable, "-m", "mlflow", "ui", "--backend-store-uri", uri]
+    command = [sys.executable, "-m", "mlflow", *arguments, "--backend-store-uri", uri]
     process = subprocess.Popen(
         [*command, "--port", str(port), "--workers", "1"],
         cwd=folder,

@@ -49,7 +49,7 @@ def without_measured(text):
 class Run:
     """One call of snakemake, running or ended."""
 
-    def __init__(self, command, folder, environment):
+    def __init__(self, command, folder, environment, user=None):
         with tempfile.NamedTemporaryFile(
             dir=folder, prefix="run-", suffix=".txt", delete=False
         ) as file:
@@ -62,6 +62,8 @@ class Run:
                 start_new_session=True,
                 # A shell that runs the tests in the background has them ignore Ctrl-C.
                 preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+                user=user,
+                group=user,
             )
         self.log = Path(file.name)
 
@@ -101,6 +103,7 @@ class Project:
         self.write("conf/experiment/small.yaml", EXPERIMENT)
         self.write("conf/method/plain.yaml", PLAIN)
         self.profile = ["--cores", "2"]
+        self.user = None
         self.environment = {
             key: value
             for key, value in os.environ.items()
@@ -134,7 +137,8 @@ class Project:
 
     def start(self, *arguments, **settings):
         """Start a run that the test will disturb, in a process group of its own."""
-        return Run(self.command(*arguments, **settings), self.root, self.environment)
+        command = self.command(*arguments, **settings)
+        return Run(command, self.root, self.environment, self.user)
 
     def run(self, *arguments, timeout=550, **settings):
         """Run to the end."""

@@ -12,13 +12,15 @@ import pandas as pd
 import yaml
 
 from adakern_bench.report.tables import (
-    LABELS,
-    MARKS,
+    MARK,
+    RULE,
     comparison_grids,
     display,
+    display_table,
+    heading,
     read_tables,
 )
-from adakern_bench.report.wording import duration
+from adakern_bench.report.wording import count, duration
 
 MOST_ROWS = 40
 
@@ -86,22 +88,26 @@ def _origin(facts):
     parts = [f"Measured on {facts['date']}"]
     if facts.get("commit"):
         parts.append(f"commit {facts['commit'][:10]}")
+    elif facts.get("commit_of_publication"):
+        parts.append(f"published at commit {facts['commit_of_publication'][:10]}")
     if facts.get("wall_seconds"):
         parts.append(f"{duration(facts['wall_seconds'])} in all")
-    if facts.get("solves"):
-        parts.append(f"{facts['solves']} solves in {facts['repeats']} repeats")
-    text = ", ".join(parts) + "."
+    if facts.get("runs"):
+        runs, repeats = count(facts["runs"], "run"), count(facts["repeats"], "repeat")
+        parts.append(f"{runs} in {repeats}")
+    text = " ".join(filter(None, [", ".join(parts) + ".", facts.get("note")]))
     command = facts.get("command")
     return text + (f" The command:\n\n```bash\n{command}\n```" if command else "")
 
 
 def _comparison(tables):
     """A table a task: methods as rows by mean rank, data sets as columns."""
+    metric_of = dict(tables["ranks"][["task", "metric"]].itertuples(index=False))
     ranks = tables["ranks"].set_index(["task", "method"])["average_rank"]
-    for grid in comparison_grids(tables["summary"], tables["ttest"]):
+    for grid in comparison_grids(tables["summary"], tables["ttest"], metric_of.get):
         rank = {m: ranks.get((grid.task, m), float("nan")) for m in grid.methods}
         order = sorted(grid.methods, key=lambda m: (rank[m] != rank[m], rank[m], m))
-        yield f"## {grid.task.capitalize()}: {LABELS[grid.metric]}"
+        yield f"## {grid.task.capitalize()}: {heading(grid.metric)}"
         rows = [
             [
                 method,
@@ -113,15 +119,20 @@ def _comparison(tables):
         yield _markdown(["method", "mean rank", *grid.datasets], rows)
     yield (
         "Means on the test part, their standard deviations behind ±. Bold: the best "
-        "of its column; significantly worse than it at the 5 % level: "
-        f"{MARKS['paired']} by the paired t-test, {MARKS['corrected']} by the "
-        "corrected one too."
+        f"of its column; {MARK} significantly worse than it ({RULE}). "
+        f"{_tested(tables['ttest'])}"
     )
     if len(published := tables["published"]):
         yield "## Beside the published numbers"
         columns = ["dataset", "method", "split", "metric"]
         columns += ["mean_published", "mean_measured", "difference"]
         yield from _whole_table(published[columns], "published.csv")
+
+
+def _tested(ttest):
+    if ttest["pvalue"].notna().any():
+        return ""
+    return "Nothing was tested: there are fewer than five repeats."
 
 
 def _cell(grid, dataset, method):
@@ -137,10 +148,7 @@ def _cell(grid, dataset, method):
 
 
 def _whole_table(frame, path):
-    cells = [
-        [f"{value:.4g}" if isinstance(value, float) else str(value) for value in row]
-        for row in frame.itertuples(index=False)
-    ]
+    cells = display_table(frame)
     yield _markdown(frame.columns, cells[:MOST_ROWS])
     if len(cells) > MOST_ROWS:
         yield f"{len(cells) - MOST_ROWS} more rows are in `{Path(path).name}`."

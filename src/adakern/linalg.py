@@ -447,7 +447,7 @@ def definite_shift(A):
 
 
 def ridge_inverse(K, ridge):
-    """``(K + ridge I)^-1`` in the memory of K, the ridge as in :func:`ridge_solution`."""
+    """``(K + ridge I)^-1`` in K's memory, the ridge as in :func:`ridge_solution`."""
     A = add_to_diagonal(K, np.full(len(K), float(ridge)))
     try:
         return invert_definite(A)

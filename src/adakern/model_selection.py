@@ -6,9 +6,11 @@ from functools import partial, update_wrapper
 from itertools import chain
 from numbers import Real
 from operator import itemgetter
+from typing import Any, Self
 
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
+from numpy.typing import ArrayLike
 from scipy.linalg import eigh
 from scipy.sparse import issparse
 from sklearn import config_context
@@ -91,7 +93,7 @@ class KernelSearchCV(GridSearchCV):
     ({'C': 1, 'gamma': 0.1}, True)
     """
 
-    def fit(self, X, y=None, **params):
+    def fit(self, X: ArrayLike, y: ArrayLike | None = None, **params: Any) -> Self:
         """Score every point of the grid and fit the best one on all rows.
 
         Parameters

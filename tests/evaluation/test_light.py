@@ -3,8 +3,6 @@
 import subprocess
 import sys
 
-import pytest
-
 CODE = """
 import sys
 class Absent:
@@ -22,9 +20,3 @@ assert score("classification", [0, 1], [0, 1])["f1"] == 1
 
 def test_plain_arrays_need_no_pandas():
     subprocess.run([sys.executable, "-c", CODE], check=True)
-
-
-def test_the_tracker_is_imported_where_mlflow_is_not():
-    pytest.importorskip("omegaconf")
-    code = f"{CODE}import adakern_bench.tracking.log"
-    subprocess.run([sys.executable, "-c", code], check=True)

@@ -3,6 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from scipy import stats
 from sklearn.metrics import (
     accuracy_score,
     balanced_accuracy_score,
@@ -20,8 +21,11 @@ from adakern.evaluation import (
     MAIN_METRIC,
     METRICS,
     OPTIONAL_METRICS,
+    QUANTITIES,
+    area_under_curve,
     interval_scores,
     probability_scores,
+    quantile_crps,
     score,
 )
 
@@ -84,8 +88,18 @@ def test_a_constant_target_has_a_defined_score():
 def test_every_metric_is_declared(task):
     always = set(METRICS[task]) - set(OPTIONAL_METRICS[task])
     assert set(score(task, [0, 1, 1], [0, 1, 0])) == always
-    assert set(METRICS[task]) <= set(GREATER_IS_BETTER)
-    assert MAIN_METRIC[task] in METRICS[task]
+    assert MAIN_METRIC[task] in GREATER_IS_BETTER
+    optional = (
+        probability_scores([0, 1], [[0.9, 0.1], [0.4, 0.6]], [0, 1])
+        if task == "classification"
+        else interval_scores([0.0], [0.0], [1.0]) | {"crps": None}
+    )
+    assert set(optional) == set(OPTIONAL_METRICS[task])
+
+
+def test_every_quantity_can_be_read():
+    assert all(quantity.label for quantity in QUANTITIES.values())
+    assert QUANTITIES["auc"].heading == "Area under the ROC curve (%)"
 
 
 @pytest.mark.parametrize(
@@ -147,9 +161,60 @@ def test_labels_that_a_model_never_saw_have_no_probability():
     assert probability_scores([0, 0], [[1.0, 0.0]] * 2, [0, 1])["auc"] is None
 
 
+@pytest.mark.parametrize("n_classes", [2, 4])
+def test_a_decision_function_has_an_area_too(n_classes):
+    rng = np.random.default_rng(0)
+    y = np.arange(40) % n_classes
+    values = rng.normal(size=(40, n_classes)) + (y[:, None] == np.arange(n_classes))
+    expected = np.mean([roc_auc_score(y == k, v) for k, v in enumerate(values.T)])
+    classes = np.arange(n_classes)
+    assert area_under_curve(y, values, classes) == pytest.approx(expected)
+    one = values[:, 1]
+    binary = area_under_curve(y == 1, one, [False, True])
+    assert binary == pytest.approx(roc_auc_score(y == 1, one))
+
+
+def test_the_band_of_the_calibration_error_holds_it_and_narrows():
+    rng = np.random.default_rng(1)
+    found = {}
+    for n in (200, 5000):
+        p = rng.uniform(0.5, 1, size=n)
+        y = (rng.uniform(size=n) > p - 0.2).astype(int)  # too sure by 0.2
+        scores = probability_scores(y, np.column_stack([p, 1 - p]), [0, 1])
+        low, high = scores["calibration_error_low"], scores["calibration_error_high"]
+        assert low < scores["calibration_error"] < high
+        found[n] = high - low
+    assert found[5000] < 0.5 * found[200]
+
+
 def test_interval_scores_by_hand():
     found = interval_scores([0.0, 1.0, 2.0], [0.0, 1.5, 1.0], [1.0, 2.0, 4.0])
     assert found == {
         "interval_coverage": pytest.approx(2 / 3),
         "interval_width": pytest.approx(1.5),
+        "interval_score": pytest.approx((1 + 0.5 + 20 * 0.5 + 3) / 3),
+        "coverage_easy": 0,
+        "coverage_middle": 1,
+        "coverage_hard": 1,
     }
+    same = interval_scores([0.0, 1.0, 2.0], [-1.0, 0.0, 1.0], [1.0, 2.0, 3.0])
+    assert same["coverage_hard"] is None, "all widths are equal"
+
+
+def test_the_interval_score_is_least_for_the_quantiles():
+    y = np.random.default_rng(0).normal(size=20_000)
+
+    def of(z):
+        bound = np.full_like(y, z)
+        return interval_scores(y, -bound, bound, 0.9)["interval_score"]
+
+    assert of(1.645) < min(of(1.4), of(1.9))
+
+
+def test_crps_of_quantiles_is_that_of_the_distribution():
+    """Against the closed form for a normal forecast (Gneiting and Raftery 2007)."""
+    y, levels = np.array([-1.0, 0.3, 2.5]), (np.arange(2000) + 0.5) / 2000
+    quantiles = np.tile(stats.norm.ppf(levels), (3, 1))
+    pdf, cdf = stats.norm.pdf(y), stats.norm.cdf(y)
+    exact = (y * (2 * cdf - 1) + 2 * pdf - 1 / np.sqrt(np.pi)).mean()
+    assert quantile_crps(y, quantiles, levels) == pytest.approx(exact, rel=1e-3)

@@ -9,7 +9,10 @@ from scipy import integrate, stats
 from scipy.special import gamma
 
 from adakern.evaluation import (
+    bayesian_signed_rank,
+    bayesian_ttest,
     compare_methods,
+    compare_over_sets,
     corrected_ttest,
     holm_correction,
     paired_ttest,
@@ -74,18 +77,19 @@ def test_level_is_held_under_the_null():
     assert stats.binomtest(rejected, 2000, 0.05).pvalue > 0.01
 
 
-def test_differences_without_variance():
-    same = paired_ttest(A, A)
-    assert (same.statistic, same.pvalue) == (0, 1)
-    assert corrected_ttest(A, A, 50, 50).pvalue == 1
-    constant = paired_ttest(np.array([2.0, 3.0]), np.array([1.0, 2.0]))
-    assert (constant.statistic, constant.pvalue) == (np.inf, 0)
-    assert paired_ttest([1.0, 2.0], [2.0, 3.0]).statistic == -np.inf
-
-
-def test_rounding_is_no_difference():
-    noisy = A * (1 + np.finfo(float).eps * np.array([1, 1, 1, 2, 1, 1, 2, 1, 1, 1]))
-    assert paired_ttest(A, noisy).pvalue == 1
+@pytest.mark.parametrize(
+    "shift",
+    [0.0, 0.1, 0.1 * (1 + np.finfo(float).eps * np.arange(10)), 1e-12 * A],
+    ids=["none", "equal", "equal but for rounding", "rounding alone"],
+)
+def test_equal_differences_are_not_tested(shift):
+    """The t-test of them is 0/0 or a/0: once p = 0 and 1e-15 to 1e-45 in print."""
+    for test in (paired_ttest(A, A - shift), corrected_ttest(A, A - shift, 60, 40)):
+        assert np.isnan([test.statistic, test.pvalue]).all()
+        assert test.difference == pytest.approx(np.mean(shift), abs=1e-9)
+    (pair,) = compare_methods({"a": A, "b": A - shift}, n_train=60, n_test=40)
+    assert pair.note == "not tested: all differences equal"
+    assert not pair.significant and pair.winner == ""
 
 
 @pytest.mark.parametrize(
@@ -140,36 +144,40 @@ def test_holm_leaves_out_tests_that_were_not_made():
         holm_correction([0.5, 1.5])
 
 
-def test_compare_methods_makes_every_pair_from_arrays_or_a_frame():
-    scores = {"a": A, "b": B, "c": A - 0.1}
+def test_compare_methods_makes_every_pair_by_one_rule():
+    """Significant: the corrected test, after Holm's correction over all pairs."""
+    scores = {"a": A, "b": B, "c": B - 0.1, "d": A + np.tile([0.1, -0.099], 5)}
     pairs = compare_methods(scores, n_train=90, n_test=60)
     assert [(p.method_a, p.method_b) for p in pairs] == list(
-        itertools.combinations("abc", 2)
+        itertools.combinations("abcd", 2)
     )
     first = pairs[0]
-    assert first.pvalue == paired_ttest(A, B).pvalue
+    assert first.pvalue == paired_ttest(A, B).pvalue <= 0.05
     corrected = corrected_ttest(A, B, 90, 60)
     assert first.corrected_pvalue == pytest.approx(corrected.pvalue)
-    assert first.winner == "a" and first.significant
     assert first.mean_a - first.mean_b == pytest.approx(first.difference)
-    np.testing.assert_allclose(
-        [p.holm_pvalue for p in pairs], holm_correction([p.pvalue for p in pairs])
-    )
+    for name in ("pvalue", "corrected_pvalue"):
+        adjusted = holm_correction([getattr(p, name) for p in pairs])
+        found = [getattr(p, name.replace("pvalue", "holm_pvalue")) for p in pairs]
+        np.testing.assert_allclose(found, adjusted)
+    for pair in pairs:
+        assert pair.significant == (pair.corrected_holm_pvalue <= 0.05)
+        assert (pair.winner == "") == (not pair.significant)
+    assert not first.significant, "the paired t-test alone would say so"
+    assert pairs[1].winner == "a"
     pandas = pytest.importorskip("pandas")
-    frame = pandas.DataFrame(scores)
-    assert pairs == compare_methods(frame, n_train=90, n_test=60)
+    frame = compare_methods(pandas.DataFrame(scores), n_train=90, n_test=60)
+    np.testing.assert_equal(frame, pairs)
 
 
 def test_direction_decides_the_winner_only():
-    up = compare_methods({"a": A, "b": B})[0]
-    down = compare_methods({"a": A, "b": B}, greater_is_better=False)[0]
+    scores = {"a": A, "b": B - 0.1}
+    up, down = (
+        compare_methods(scores, greater_is_better=greater)[0]
+        for greater in (True, False)
+    )
     assert (up.winner, down.winner) == ("a", "b")
     assert up.pvalue == down.pvalue
-
-
-def test_no_winner_without_significance():
-    pair = compare_methods({"a": A, "b": A + np.tile([0.1, -0.099], 5)})[0]
-    assert not pair.significant and pair.winner == ""
 
 
 def test_failed_repeats_leave_the_common_ones():
@@ -188,9 +196,9 @@ def test_failed_repeats_leave_the_common_ones():
 @pytest.mark.parametrize(
     ("a", "b", "note"),
     [
-        ([0.8], [0.9], "common repeats 1"),
-        ([0.8, np.nan, 0.7], [np.nan, 0.9, np.nan], "common repeats 0"),
-        ([0.8, 0.8, 0.8], [0.9, 0.9, 0.9], "do not vary"),
+        (A[:4], B[:4], "4 common repeats, 5 are needed"),
+        ([0.8, np.nan, 0.7], [np.nan, 0.9, np.nan], "0 common repeats"),
+        ([0.8] * 5, [0.9] * 5, "all differences equal"),
     ],
 )
 def test_a_pair_that_cannot_be_tested_says_why(a, b, note):
@@ -207,3 +215,49 @@ def test_compare_methods_refuses_nonsense():
         compare_methods({"a": A})
     with pytest.raises(ValueError, match="same number of repeats"):
         compare_methods({"a": A, "b": B[:5]})
+
+
+def test_the_bayesian_ttest_is_the_posterior_of_the_corrected_one():
+    """Without a region its tails are half of the two-sided p-value, and the rest."""
+    smaller, equal, greater = bayesian_ttest(A, B, 90, 60, rope=0)
+    assert smaller == pytest.approx(corrected_ttest(A, B, 90, 60).pvalue / 2)
+    assert (equal, smaller + greater) == (pytest.approx(0), pytest.approx(1))
+    assert bayesian_ttest(A, A - 0.1, 90, 60) == pytest.approx((0, 0, 1))
+    assert bayesian_ttest(A, A - 0.001, 90, 60) == pytest.approx((0, 1, 0))
+
+
+def test_the_bayesian_signed_rank_test_is_the_double_sum_of_benavoli():
+    """Draw by draw: which of the three outcomes do most pairs of sets have?"""
+    difference, rope = (A - B)[:6], 0.01
+    z = [0.0, *difference]
+    rng = np.random.default_rng(3)
+    votes = np.zeros(3)
+    for w in rng.dirichlet([0.5, *np.ones(6)], 400):
+        shares = np.zeros(3)
+        for (wi, zi), (wj, zj) in itertools.product(zip(w, z, strict=True), repeat=2):
+            mean = (zi + zj) / 2
+            shares[1 + (mean > rope) - (mean < -rope)] += wi * wj
+        votes[shares.argmax()] += 1
+    found = bayesian_signed_rank(A[:6], B[:6], rope, n_samples=400, random_state=3)
+    np.testing.assert_allclose(found, votes / 400)
+    swapped = bayesian_signed_rank(B[:6], A[:6], rope, n_samples=400, random_state=3)
+    np.testing.assert_allclose(found, swapped[::-1])
+
+
+def test_many_small_differences_are_practically_equal_and_yet_significant():
+    """What a p-value alone would call a difference."""
+    noise = np.random.default_rng(0).uniform(0.0005, 0.0015, 40)
+    found = compare_over_sets(np.full(40, 0.8), 0.8 - noise)
+    assert found.pvalue < 1e-6 and found.p_equal > 0.99
+    assert (found.better, found.worse, found.tied) == (40, 0, 0)
+
+
+def test_sets_are_pairs():
+    found = compare_over_sets(A, B, greater_is_better=False)
+    assert found.pvalue == pytest.approx(stats.wilcoxon((A - B).round(12)).pvalue)
+    assert (found.better, found.worse, found.tied) == (1, 8, 1)
+    assert found.difference == pytest.approx((A - B).mean())
+    assert np.isnan(compare_over_sets(A[:4], B[:4]).pvalue)
+    same = compare_over_sets(A, A * (1 + 1e-15))
+    assert np.isnan(same.pvalue) and same.tied == 10 and same.p_equal == 1
+    assert compare_over_sets([np.nan, 0.5], [0.5, np.nan]).n_datasets == 0

@@ -80,7 +80,7 @@ def edit(path):
         ("adakern_bench/config/validate.py", set()),
         ("adakern_bench/report/page.py", set()),
         ("adakern_bench/records/prepare.py", {SOLVE, SEARCH}),
-        ("adakern_bench/tracking/log.py", set()),
+        ("adakern_bench/tracking/track.py", set()),
         ("adakern/evaluation/metrics.py", {SOLVE}),
         ("adakern/_utils/files.py", {SOLVE, SEARCH}),
     ],

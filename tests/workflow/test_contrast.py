@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 from scipy.stats import wilcoxon
 
+from adakern.evaluation import holm_correction
 from adakern_bench.report.contrast import contrast, plot_contrast
 
 ERRORS = {
@@ -47,16 +48,32 @@ def found(*arguments, **options):
 def test_every_data_set_is_a_pair(options):
     greedy = found(**options).loc["greedy"]
     assert (greedy["n_datasets"], greedy["better"], greedy["worse"]) == (5, 3, 1)
+    assert greedy["tied"] == 1
     assert greedy["relative_error"] == pytest.approx(0.5), "of 0.5 0.5 1.1 0.5 1"
-    difference = np.subtract(ERRORS["greedy"], ERRORS["uniform"])
+    mine, theirs = np.array(ERRORS["greedy"]), np.array(ERRORS["uniform"])
+    difference = mine - theirs
+    if options:  # errors in units of the targets are compared relatively
+        difference = 2 * difference / np.maximum(mine + theirs, 1e-9)
     assert greedy["p_value"] == pytest.approx(wilcoxon(difference.round(9)).pvalue)
+    assert greedy["p_better"] > 0.9
+    assert greedy[["p_better", "p_equal", "p_worse"]].sum() == pytest.approx(1)
 
 
-def test_p_values_are_adjusted_over_the_values_of_one_point():
-    table = found()
-    smaller, larger = sorted(table["p_value"])
-    assert table["holm_p_value"].min() == pytest.approx(min(1, 2 * smaller))
-    assert table["holm_p_value"].max() == pytest.approx(max(larger, 2 * smaller))
+def test_p_values_are_adjusted_over_the_whole_table():
+    table = contrast(records(), "selection", "uniform")
+    adjusted = holm_correction(table["p_value"])
+    np.testing.assert_allclose(table["holm_p_value"], adjusted)
+
+
+def test_two_ways_of_tuning_are_a_contrast():
+    both = records().rename(columns={"sweep_selection": "sweep_tuning"})
+    names = {"uniform": "nested", "greedy": "published"}
+    both["sweep_tuning"] = both["sweep_tuning"].map(names)
+    table = contrast(both, "tuning", "nested").set_index("columns").loc[10]
+    assert table["value"] == pytest.approx(1 - np.mean(ERRORS["greedy"]))
+    assert table["reference"] == pytest.approx(1 - np.mean(ERRORS["uniform"]))
+    with pytest.raises(ValueError, match=r"protocol\.tuning=both"):
+        contrast(both.drop(columns="sweep_tuning"), "tuning", "nested")
 
 
 def test_a_pair_with_a_failure_is_left_out():

@@ -26,7 +26,7 @@ from adakern_bench.data import DatasetEntry, DatasetError, load_table
 from adakern_bench.data.registry import read_entry
 from adakern_bench.paths import CONF
 from adakern_bench.report.wording import printable
-from adakern_bench.tracking.store import lock
+from adakern_bench.tracking.track import lock
 
 PAGE = Path(__file__).parents[2] / "docs" / "security.md"
 

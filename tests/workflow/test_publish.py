@@ -5,8 +5,10 @@ import os
 import subprocess
 import sys
 
+import pandas as pd
 import pytest
 
+from adakern_bench.report.compare import compare_pairs
 from adakern_bench.report.tables import read_tables
 
 LOST = """\
@@ -74,25 +76,29 @@ def test_what_is_refused_and_what_is_kept(repository):
     assert done.returncode == 0, done.output
     run = publish(repository, selection)
     assert run.returncode == 1
-    assert "clowns / lost: 2 solves without a result" in run.stderr
+    assert "clowns / lost: 2 failed runs" in run.stderr
     assert "lost on purpose" in run.stderr
 
-    (repository.root / "workflow/note.txt").write_text("not committed")
-    run = publish(repository, selection, "--with-failures")
-    assert run.returncode == 1 and "workflow/note.txt" in run.stderr
+    ran = git(repository, "rev-parse", "HEAD")
+    (repository.root / "workflow/note.txt").write_text("after the run")
     commit(repository)
-
     run = publish(repository, selection, "--with-failures")
     assert run.returncode == 0, run.stderr
     kept = repository.root / "docs/results/small"
-    assert {"report.html", "summary.csv", "config.yaml"} <= {
-        path.name for path in kept.iterdir()
-    }
+    names = {path.name for path in kept.iterdir()}
+    assert {"records.parquet", "summary.csv", "config.yaml"} <= names
+    assert "report.html" not in names
+    (results,) = repository.root.glob("results/*/records.parquet")
+    records = pd.read_parquet(kept / "records.parquet")
+    assert len(records) == len(pd.read_parquet(results))
+    pd.testing.assert_frame_equal(
+        compare_pairs(records), pd.read_csv(kept / "ttest.csv"), check_dtype=False
+    )
     origin = json.loads((kept / "provenance.json").read_text())
-    assert origin["commit"] == git(repository, "rev-parse", "HEAD")
+    assert origin["commit"] == ran, "the one that ran, not the one that publishes"
     assert origin["overrides"] == ["name=small", selection]
     assert "experiment=small" in origin["command"] and selection in origin["command"]
-    assert origin["solves_without_result"] == 2 and origin["machine"]["cores"] >= 1
+    assert origin["failed_runs"] == 2 and origin["machine"]["cores"] >= 1
 
     (pairs,) = (repository.root / "results").glob("*/ttest.csv")
     made = pairs.stat().st_mtime_ns

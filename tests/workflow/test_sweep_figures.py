@@ -142,6 +142,11 @@ def test_table_has_mean_and_deviation_at_each_point():
     assert len(table) == 4
 
 
+def test_points_of_a_sweep_are_sorted_as_numbers():
+    points = [(f"dank@eta={eta}", {"eta": eta}, 0.5) for eta in ("10", "2", "1e-05")]
+    assert list(sweep_table(records(points))["eta"]) == ["1e-05", "2", "10"]
+
+
 def test_growth_is_the_exponent_of_a_power_law():
     sizes = np.array([1000, 10_000, 20_000, 40_000])
     points = [("svm", {"train_rows": n}, 0.5) for n in sizes]

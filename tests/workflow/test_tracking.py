@@ -10,13 +10,14 @@ import pytest
 from mlflow import MlflowClient
 from mlflow.entities import ViewType
 
-from adakern_bench.tracking import store
-from adakern_bench.tracking.log import (
+from adakern_bench.tracking import track
+from adakern_bench.tracking.track import (
     log_records,
     log_summary,
+    main,
     prune,
+    rebuild,
 )
-from adakern_bench.tracking.track import main, rebuild
 from mlflow_server import free_port, start_logging
 from record_factory import failed, make_record, write_records
 
@@ -33,8 +34,8 @@ def uri(tmp_path, schema, monkeypatch):
 @pytest.mark.slow
 def test_a_kill_while_the_tables_are_made(tmp_path):
     database = tmp_path / "mlflow.db"
-    code = "import sys; from adakern_bench.tracking import store\n"
-    code += "with store.opened('demo', sys.argv[1]): pass"
+    code = "from adakern_bench.tracking.track import opened; import sys\n"
+    code += "with opened('demo', sys.argv[1]): pass"
     command = [sys.executable, "-c", code, f"sqlite:///{database}"]
     process = subprocess.Popen(command, cwd=tmp_path)
     while not any(path.stat().st_size for path in tmp_path.glob(".mlflow.db-*.db")):
@@ -58,11 +59,12 @@ def runs_of(
     return [run for run in runs if run.data.tags["kind"] in kinds]
 
 
-def test_a_run_says_what_its_record_says(uri):
+def test_a_run_says_what_its_record_says(uri, tmp_path):
     record = make_record(
         params={"C": 2.0, "eta": "svm", "deep": {"b": 1}},
         best_params={"C": 2.0},
         rank=5,
+        search_seconds=12.0,
         started_at=1_700_000_000.0,
     )
     log_records([record], experiment="demo", tracking_uri=uri, config="name: demo\n")
@@ -76,25 +78,40 @@ def test_a_run_says_what_its_record_says(uri):
         for split, scores in record["metrics"].items()
         for name, value in scores.items()
     }
-    expected |= {"cost/fit_seconds": record["fit_seconds"], "solver/rank": 5}
-    expected |= {"cost/peak_memory_bytes": record["peak_memory_bytes"]}
+    expected |= {"time/fit_seconds": record["fit_seconds"], "work/rank": 5}
+    expected |= {"work/peak_memory_bytes": record["peak_memory_bytes"]}
     for name, value in expected.items():
-        assert run.data.metrics[name] == pytest.approx(value)
-    assert "solver/n_iter" not in run.data.metrics  # the record has none
+        assert run.data.metrics[name] == float(f"{value:.6g}")
+    assert "work/n_iter" not in run.data.metrics  # the record has none
     for name in ("experiment", "dataset", "method", "task", "status"):
         assert run.data.tags[name] == record[name]
     assert run.data.tags["repeat"] == "0" and run.data.params["seed"] == "7"
     assert run.info.start_time == 1_700_000_000_000
-    solved = record["fit_seconds"] + record["predict_seconds"]
+    solved = 12 + record["fit_seconds"] + record["predict_seconds"]
     assert run.info.end_time - run.info.start_time == pytest.approx(
         1000 * solved, abs=2
     )
     (used,) = run.inputs.dataset_inputs
     assert (used.dataset.name, used.dataset.digest) == ("heart", "def")
-    folder = Path(uri.removeprefix("sqlite:///")).parent
-    files = folder / "mlartifacts" / "demo" / run.info.run_id / "artifacts"
-    assert json.loads((files / "record.json").read_text()) == record
-    assert {path.name for path in files.iterdir()} == {"record.json", "config.yaml"}
+    assert json.loads(used.dataset.profile) == {"num_rows": 100, "num_features": 13}
+    client = MlflowClient(uri)  # as a notebook asks, without a server
+    listed = {file.path for file in client.list_artifacts(run.info.run_id)}
+    assert listed == {"record.json", "config.yaml"}
+    kept = client.download_artifacts(run.info.run_id, "record.json", str(tmp_path))
+    assert json.loads(Path(kept).read_text()) == record
+
+
+def test_a_folder_that_was_moved_is_logged_anew(tmp_path, schema):
+    """Its artifacts stay where it was; the files of results say all there is."""
+    old, new = tmp_path / "old", tmp_path / "new"
+    old.mkdir()
+    (old / "mlflow.db").write_bytes(schema)
+    log_records(RECORDS, experiment="demo", tracking_uri=f"sqlite:///{old}/mlflow.db")
+    old.rename(new)
+    uri = f"sqlite:///{new}/mlflow.db"
+    assert log_records(RECORDS, experiment="demo", tracking_uri=uri) == (6, 0, 0)
+    assert log_records(RECORDS, experiment="demo", tracking_uri=uri) == (0, 6, 0)
+    assert all(run.info.artifact_uri.startswith(new.as_uri()) for run in runs_of(uri))
 
 
 def test_repeats_stand_below_a_run_of_their_method(uri):
@@ -125,7 +142,7 @@ def test_repeats_stand_below_a_run_of_their_method(uri):
     assert cells[best].data.metrics["test/rank"] == 1
     assert cells["dank"].data.tags["mlflow.note.content"] == "DANK. JMLR"
     client = MlflowClient(uri)
-    curve = client.get_metric_history(cells["dank"].info.run_id, "search/C")
+    curve = client.get_metric_history(cells["dank"].info.run_id, "tuning/C")
     assert [(m.step, m.value) for m in curve] == [(0, 0.5), (1, 0.75), (2, 0.625)]
     # A new repeat makes the mean another one; all repeats move below the new run.
     more = [*RECORDS, make_record(method="dank", repeat=2)]
@@ -162,9 +179,11 @@ def test_a_changed_record_takes_the_place_of_its_run(uri):
     changed = [RECORDS[0] | {"fit_seconds": 99.0}, *RECORDS[1:]]
     assert log_records(changed, experiment="demo", tracking_uri=uri) == (2, 4, 2)
     assert len(runs_of(uri)) == 4
-    assert 99.0 in [run.data.metrics["cost/fit_seconds"] for run in runs_of(uri)]
+    assert 99.0 in [run.data.metrics["time/fit_seconds"] for run in runs_of(uri)]
     (stale,) = runs_of(uri, view=ViewType.DELETED_ONLY)
-    assert stale.data.metrics["cost/fit_seconds"] == RECORDS[0]["fit_seconds"]
+    assert stale.data.metrics["time/fit_seconds"] == pytest.approx(
+        RECORDS[0]["fit_seconds"], rel=1e-5
+    )
     # And back: the first record is logged anew, not taken from the deleted run.
     assert log_records(RECORDS, experiment="demo", tracking_uri=uri) == (2, 4, 2)
 
@@ -213,7 +232,7 @@ def test_a_run_cut_short_is_written_again(uri, monkeypatch):
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(store, "_write_artifacts", killed)
+        patch.setattr(track, "_log_data", killed)
         with pytest.raises(KeyboardInterrupt):
             log_records(RECORDS[:1], experiment="demo", tracking_uri=uri)
     cut = runs_of(uri, kinds=["method", "solve"])
@@ -242,8 +261,8 @@ def test_summary_run_has_the_figures_and_is_one(uri, tmp_path):
     figure.write_text("<svg>changed</svg>")
     assert log_summary(artifacts, experiment="demo", tracking_uri=uri) == (1, 0, 1)
     (run,) = runs_of(uri)
-    folder = tmp_path / "mlartifacts" / "demo" / run.info.run_id / "artifacts"
-    assert (folder / "figures" / "a.svg").read_text() == "<svg>changed</svg>"
+    kept = MlflowClient(uri).download_artifacts(run.info.run_id, "figures/a.svg")
+    assert Path(kept).read_text() == "<svg>changed</svg>"
 
 
 def test_a_swept_method_has_a_name_that_mlflow_takes(uri, tmp_path):
@@ -255,7 +274,7 @@ def test_a_swept_method_has_a_name_that_mlflow_takes(uri, tmp_path):
     (results / "ranks.csv").write_text(ranks)
     assert rebuild(results, tracking_uri=uri).written == 5
     (summary,) = runs_of(uri, kinds=["summary"])
-    assert summary.data.metrics["summary/classification rank of dank eta 0.1"] == 1
+    assert summary.data.metrics["whole/classification rank of dank eta 0.1"] == 1
 
 
 def test_prune_keeps_what_has_a_record(uri):
@@ -294,7 +313,7 @@ def test_a_server_that_does_not_answer_is_named_at_once():
 def test_importing_does_not_import_mlflow():
     code = (
         "import sys, adakern;"
-        "import adakern_bench.tracking.log, adakern_bench.tracking.track;"
+        "import adakern_bench.tracking.track;"
         "sys.exit('mlflow' in sys.modules)"
     )
     subprocess.run([sys.executable, "-c", code], check=True)

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import numpy as np
 import yaml
 
 from adakern_bench.data import Table
@@ -14,6 +15,10 @@ files = snakemake.input
 with job(snakemake):
     tables = [Table.load(path) for path in files.tables]
     config = yaml.safe_load(Path(files.config).read_text(encoding="utf-8"))
+    classes = {t.name: t.y for t in tables if t.task == "classification"}
+    shares = {
+        n: np.unique(y, return_counts=True)[1] / len(y) for n, y in classes.items()
+    }
     report(
         Path(snakemake.output.report).parent,
         config,
@@ -21,5 +26,6 @@ with job(snakemake):
         summaries=[Path(path) for path in files.summaries],
         provenance={table.name: table.provenance for table in tables},
         origin=origin(config),
+        rare={name for name, share in shares.items() if share.min() < 0.1},
         path=snakemake.output.report,
     )

@@ -4,8 +4,7 @@ from pathlib import Path
 
 from adakern._utils.files import write_json
 from adakern_bench.records.job import job
-from adakern_bench.tracking.log import experiment_id
-from adakern_bench.tracking.track import rebuild
+from adakern_bench.tracking.track import experiment_id, rebuild
 
 uri = snakemake.params.settings["tracking_uri"]
 

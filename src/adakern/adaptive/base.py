@@ -4,6 +4,7 @@ import time
 from numbers import Integral, Real
 
 import numpy as np
+from sklearn.base import is_classifier
 from sklearn.utils import (
     check_array,
     check_consistent_length,
@@ -37,9 +38,6 @@ __all__ = ["AdaptiveKernel"]
 
 #: Rows kept to measure the importance of features on; fewer of more columns.
 PROBE_ROWS, PROBE_CELLS = 500, 50_000
-
-#: Members of the preset "fast".
-FAST = ("linear", "laplacian", "extra-trees", "rbf")
 
 
 class AdaptiveKernel(Estimator):
@@ -91,17 +89,17 @@ class AdaptiveKernel(Estimator):
         tags.input_tags.allow_nan = True
         return tags
 
-    def _member_names(self, n):
+    def _member_names(self, n, d):
+        classify = is_classifier(self)
         if isinstance(self.members, str):
-            names = default_members(n)
-            if self.preset == "fast":
-                names = [name for name in names if name in FAST] or names
-            return list(names)
+            return list(default_members(n, d, classify, self.preset))
         unknown = [name for name in self.members if name not in MEMBERS]
         if unknown or not len(self.members):
             raise ValueError(
                 f"members={self.members!r}: use 'auto' or some of {', '.join(MEMBERS)}"
             )
+        if "svm" in self.members and not classify:
+            raise ValueError(f"members={self.members!r}: 'svm' is for classification")
         return list(dict.fromkeys(self.members))
 
     def __sklearn_is_fitted__(self):
@@ -211,9 +209,8 @@ class AdaptiveKernel(Estimator):
         table, position = make_table(
             rows, Y, weights, self.n_folds, rng, groups=groups, validation=held_out
         )
-        names = self._member_names(
-            np.sum(table.fold != 0) if held_out is not None else len(rows)
-        )
+        n_learned = np.sum(table.fold != 0) if held_out is not None else len(rows)
+        names = self._member_names(n_learned, rows.shape[1])
         seeds = {name: rng.randint(2**31 - 1) for name in MEMBERS}
         settings = Settings(
             blend.classify, reader.is_categorical, self.max_support, seeds

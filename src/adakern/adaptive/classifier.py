@@ -12,7 +12,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from adakern._utils.arrays import answer_like, computing_where
 from adakern.adaptive.base import AdaptiveKernel
 from adakern.adaptive.calibration import Calibration, log_loss, mix
-from adakern.adaptive.weights import drop_smallest, mixture_weights
+from adakern.adaptive.weights import mixture_weights, no_worse_than_best
 
 __all__ = ["AdaptiveKernelClassifier"]
 
@@ -61,7 +61,12 @@ class Mixture:
         if values:
             calibrations = _calibrations(values, slopes, codes, row_weights)
             log_proba = _log_proba(calibrations, values)
-            weights = drop_smallest(_weights(log_proba, codes, row_weights))
+            weights = no_worse_than_best(
+                _weights(log_proba, codes, row_weights),
+                _weights(log_proba, codes, row_weights, prior=0.0),
+                lambda b: log_loss(mix(log_proba, b), codes, row_weights),
+                len(values),
+            )
             scores = _accuracies(log_proba, codes, row_weights)
             blend = replace(
                 blend, weights=weights, scores=scores, calibrations=calibrations
@@ -114,9 +119,9 @@ def _log_proba(calibrations, values):
     return np.array([c.log_probabilities(scores) for c, scores in pairs])
 
 
-def _weights(log_proba, codes, row_weights):
+def _weights(log_proba, codes, row_weights, prior=PRIOR_ROWS):
     picked = log_proba[:, np.arange(len(codes)), codes]
-    return mixture_weights(np.exp(picked), row_weights, prior=PRIOR_ROWS)
+    return mixture_weights(np.exp(picked), row_weights, prior=prior)
 
 
 def _accuracies(log_proba, codes, row_weights):

@@ -250,17 +250,27 @@ def rows_of_search(n, n_kept, search):
 
 
 def _best_of_grid(X, Y, weights, kernel):
-    """Equal scales and the ridge, from one eigendecomposition per scale."""
+    """Equal scales and the ridge, from one eigendecomposition per scale.
+
+    From the best of three scales on, neighbours are tried until none is better.
+    """
     exponent = -np.log(
         np.maximum(gram_matrix(X / _reach(X), kernel=kernel, gamma=1.0), 1e-300)
     )
     typical = np.median(exponent) or 1.0
-    errors = np.array(
-        [
-            _errors_of_ridges(np.exp(-scale / typical * exponent), Y, weights)
-            for scale in SCALES
-        ]
-    )
+    errors = np.full((len(SCALES), len(RIDGES)), np.inf)
+
+    def least(i):
+        if errors[i, 0] == np.inf:
+            K = np.exp(-SCALES[i] / typical * exponent)
+            errors[i] = _errors_of_ridges(K, Y, weights)
+        return errors[i].min()
+
+    best, before = min((2, 4, 6), key=least), None
+    while best != before:
+        before = best
+        near = range(max(0, best - 1), min(len(SCALES), best + 2))
+        best = min(near, key=least)
     near = errors <= NEAR_LEAST * errors.min()
     column = np.flatnonzero(near.any(axis=0))[-1]
     best = SCALES[errors[:, column].argmin()] / typical

@@ -13,9 +13,9 @@ from adakern._utils.arrays import answer_like, computing_where
 from adakern.adaptive.base import AdaptiveKernel
 from adakern.adaptive.intervals import cv_plus
 from adakern.adaptive.weights import (
-    drop_smallest,
+    capped_rows,
+    no_worse_than_best,
     squared_error_weights,
-    without_outlying,
 )
 
 __all__ = ["AdaptiveKernelRegressor"]
@@ -55,9 +55,16 @@ class WeightedMean:
         if not values:
             return replace(self, mean=mean)
         predictions = np.array(values)[:, :, 0]
-        weights = squared_error_weights(predictions, y, row_weights, prior=PRIOR_ROWS)
+        errors = predictions - y
+        capped = capped_rows(errors, row_weights)
+        weights = no_worse_than_best(
+            squared_error_weights(predictions, y, capped, prior=PRIOR_ROWS),
+            squared_error_weights(predictions, y, row_weights, prior=0.0),
+            lambda b: row_weights @ (b @ errors) ** 2,
+            len(errors),
+        )
         scores = _scores(predictions, y, row_weights)
-        return replace(self, weights=drop_smallest(weights), scores=scores, mean=mean)
+        return replace(self, weights=weights, scores=scores, mean=mean)
 
     def only(self, used):
         """The blend of the members that are used."""
@@ -78,13 +85,12 @@ class WeightedMean:
         """The loss of a blend of some members, and the R² of each."""
         y, row_weights = table.Y[:, 0], table.weights
         predictions = np.array(values)[:, :, 0]
-        errors = without_outlying(np.sqrt(row_weights) * (predictions - y))
+        errors = predictions - y
+        capped = capped_rows(errors, row_weights)
 
         def loss_of(some):
-            weights = squared_error_weights(
-                errors[some], np.zeros_like(y), prior=PRIOR_ROWS
-            )
-            return np.mean((weights @ errors[some]) ** 2)
+            b = squared_error_weights(predictions[some], y, capped, prior=PRIOR_ROWS)
+            return capped @ (b @ errors[some]) ** 2 / capped.sum()
 
         return loss_of, _scores(predictions, y, row_weights)
 

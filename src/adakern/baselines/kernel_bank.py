@@ -5,9 +5,12 @@ normalisation, as in Gonen 2012), so that the weights of different kernels compa
 """
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
@@ -60,7 +63,7 @@ class KernelBank:
     def __len__(self):
         return len(self.gammas) + len(self.degrees)
 
-    def grams(self, X, Y=None):
+    def grams(self, X: np.ndarray, Y: np.ndarray | None = None) -> Iterator[np.ndarray]:
         """Yield the Gram matrices of X against Y one by one, Gaussian kernels first.
 
         Distances and inner products are computed once for all.
@@ -81,7 +84,7 @@ class KernelBank:
             for degree in self.degrees:
                 yield cosines**degree
 
-    def stack(self, X, Y=None):
+    def stack(self, X: np.ndarray, Y: np.ndarray | None = None) -> np.ndarray:
         """All Gram matrices at once, shape (n_kernels, n, m).
 
         Parameters
@@ -101,7 +104,7 @@ class KernelBank:
             slot[:] = K
         return grams
 
-    def select(self, chosen):
+    def select(self, chosen: Any) -> "KernelBank":
         """The bank of the kernels at which the boolean array ``chosen`` is True.
 
         Parameters
@@ -115,7 +118,9 @@ class KernelBank:
             tuple(np.asarray(self.degrees)[chosen[n_gaussian:]]),
         )
 
-    def combine(self, X, Y=None, *, weights):
+    def combine(
+        self, X: np.ndarray, Y: np.ndarray | None = None, *, weights: np.ndarray
+    ) -> np.ndarray:
         """The Gram matrix of the kernel ``sum_m weights_m k_m``, without the stack.
 
         Parameters
@@ -209,7 +214,7 @@ class BankRegressor(BankMixin, RegressorMixin, Estimator, ABC):
     def _fit_function(self, X, y):
         """The ``BankModel`` that fits y."""
 
-    def fit(self, X, y):
+    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Fit the combined kernel and the regression function.
 
         Parameters
@@ -227,7 +232,7 @@ class BankRegressor(BankMixin, RegressorMixin, Estimator, ABC):
         _collect_outcomes(self, [self.model_])
         return self
 
-    def predict(self, X):
+    def predict(self, X: ArrayLike) -> np.ndarray:
         """The value of the regression function at each row of X, shape (n,).
 
         Parameters

@@ -2,15 +2,18 @@
 
 import contextlib
 import io
-from numbers import Integral, Real
+from numbers import Real
+from typing import Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from adakern._utils.base import Estimator
+from adakern._utils.constraints import AT_LEAST_ONE, POSITIVE
 from adakern._utils.validation import encode_classes, finite_answer, validate_data
 from adakern._utils.warn import warn_user
 from adakern.baselines.optional import require, torch_seed
@@ -31,10 +34,10 @@ class _FeatureMachine(Estimator):
 
     _parameter_constraints = {
         "kernel": [StrOptions({"l2", "l1_kermac", "lpq_kermac"})],
-        "bandwidth": [Interval(Real, 0, None, closed="neither")],
-        "alpha": [Interval(Real, 0, None, closed="neither")],
+        "bandwidth": POSITIVE,
+        "alpha": POSITIVE,
         "diagonal": ["boolean"],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "max_iter": AT_LEAST_ONE,
         "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
         "random_state": ["random_state"],
     }
@@ -95,7 +98,7 @@ class _FeatureMachine(Estimator):
         return self
 
     def _values(self, X):
-        """What the regressions answer, shape (n, k)."""
+        """Predictions of the regressions, shape (n, k)."""
         check_is_fitted(self)
         torch = require("torch", type(self).__name__)
         X = validate_data(self, X, reset=False, dtype=np.float64)
@@ -154,7 +157,7 @@ class RFMRegressor(RegressorMixin, _FeatureMachine):
     networks and backpropagation-free machine learning models. Science 383, 2024.
     """
 
-    def fit(self, X, y):
+    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Alternate ridge regression and metric updates.
 
         Parameters
@@ -167,7 +170,7 @@ class RFMRegressor(RegressorMixin, _FeatureMachine):
         self._y_mean, self._y_scale = y.mean(), y.std() or 1.0
         return self._learn(X, (y[:, None] - self._y_mean) / self._y_scale)
 
-    def predict(self, X):
+    def predict(self, X: ArrayLike) -> np.ndarray:
         """Predicted targets, shape (n,).
 
         Parameters
@@ -207,7 +210,7 @@ class RFMClassifier(ClassifierMixin, _FeatureMachine):
     networks and backpropagation-free machine learning models. Science 383, 2024.
     """
 
-    def fit(self, X, y):
+    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Alternate ridge regressions and metric updates.
 
         Parameters
@@ -221,7 +224,7 @@ class RFMClassifier(ClassifierMixin, _FeatureMachine):
         self.classes_, codes = encode_classes(self, y)
         return self._learn(X, np.eye(len(self.classes_))[codes])
 
-    def decision_function(self, X):
+    def decision_function(self, X: ArrayLike) -> np.ndarray:
         """The answers of the regressions.
 
         Parameters
@@ -238,7 +241,7 @@ class RFMClassifier(ClassifierMixin, _FeatureMachine):
             return (values[:, 1] - values[:, 0]) / 2
         return values
 
-    def predict(self, X):
+    def predict(self, X: ArrayLike) -> np.ndarray:
         """Classes of the largest answers, shape (n,).
 
         Parameters

@@ -1,15 +1,15 @@
 """DANK in epsilon support vector regression."""
 
-from numbers import Real
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import RegressorMixin
-from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
 from adakern._utils.arrays import answer_like, as_numpy, validate_arrays
 from adakern._utils.base import Estimator
+from adakern._utils.constraints import NOT_NEGATIVE
 from adakern._utils.validation import finite_answer
 from adakern.dank.base import DANKMixin
 from adakern.kernels import check_square
@@ -51,7 +51,7 @@ class DANKRegressor(DANKMixin, RegressorMixin, Estimator):
     extension : {"hyperkernel", "reciprocal", "knn", "nystrom", "none"}, \
             default="hyperkernel"
         F for new rows: non-negative regression on hyper-kernels; that of the best
-        reciprocal nearest neighbour, which is the papers' rule, and whose answer for a
+        reciprocal nearest neighbour, which is the papers' rule, and whose value for a
         row depends on the rows predicted with it; the mean over the nearest neighbours;
         the Nyström extension of its eigenvectors; or F = 1.
     n_neighbors : int, default=1
@@ -59,9 +59,9 @@ class DANKRegressor(DANKMixin, RegressorMixin, Estimator):
     strategy : {"exact", "decomposed", "whole"}, default="exact"
         "exact" stores the n x n Gram matrix. The others do not, for large data; they
         have tau = 0 and F' = 1 for new rows. "decomposed" solves k-means clusters on
-        their own, without an intercept, and answers a row by its own cluster (section 4
-        of [1]_); "whole" solves all rows together, started from the clusters. These two
-        compute on tensors of PyTorch where they are.
+        their own, without an intercept, and predicts a row by its own cluster (section
+        4 of [1]_); "whole" solves all rows together, started from the clusters. These
+        two compute on tensors of PyTorch where they are.
     method : {"newton", "accelerated", "nesterov", "projected-gradient"}, \
             default="newton"
         Of the strategy "exact". Rounds of a model of the problem, solved to optimality;
@@ -138,7 +138,7 @@ class DANKRegressor(DANKMixin, RegressorMixin, Estimator):
 
     _parameter_constraints = {
         **DANKMixin._parameter_constraints,
-        "epsilon": [Interval(Real, 0, None, closed="left")],
+        "epsilon": NOT_NEGATIVE,
     }
 
     def __init__(
@@ -182,7 +182,7 @@ class DANKRegressor(DANKMixin, RegressorMixin, Estimator):
         self.n_jobs = n_jobs
         self.epsilon = epsilon
 
-    def fit(self, X, y):
+    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Fit the regression; see the class for the parameters.
 
         Parameters
@@ -205,7 +205,7 @@ class DANKRegressor(DANKMixin, RegressorMixin, Estimator):
         self._publish([self.model_])
         return self
 
-    def predict(self, X):
+    def predict(self, X: ArrayLike) -> Any:
         """Predicted targets of the rows of X, shape (n,).
 
         Parameters
@@ -215,8 +215,8 @@ class DANKRegressor(DANKMixin, RegressorMixin, Estimator):
         """
         check_is_fitted(self, "model_")
         X = validate_arrays(self, X)
-        answer = self.model_.decision_function(self._own_arrays(X))
-        return answer_like(finite_answer(self, as_numpy(answer)), X)
+        predicted = self.model_.decision_function(self._own_arrays(X))
+        return answer_like(finite_answer(self, as_numpy(predicted)), X)
 
     def _models(self):
         return [self.model_]

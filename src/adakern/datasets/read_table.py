@@ -15,7 +15,10 @@ from adakern._utils.hints import did_you_mean
 from adakern.datasets.cells import decimal_mark, read_column
 from adakern.datasets.unpack import TableError, unpack
 
-__all__ = ["Layout", "TableFile", "read_columns", "read_rows", "read_table"]
+__all__ = [
+    *("Layout", "TableFile", "find_column"),
+    *("read_rows", "read_table", "typed_columns"),
+]
 
 _SEPARATORS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar", " ": "blank"}
 #: Whole numbers with at most so many values are taken for classes.
@@ -69,6 +72,8 @@ class TableFile:
         Feature -> how its dates are written, as in ``strptime``.
     dropped : dict of str to str
         Column that is no feature -> why.
+    columns : list of str
+        All columns of the file, in its order.
     groups, times : Series or None
         The columns that say which rows belong together and when they were observed.
     notes : list of str
@@ -83,6 +88,7 @@ class TableFile:
     kinds: dict[str, str]
     date_formats: dict[str, str]
     dropped: dict[str, str]
+    columns: list[str]
     groups: Any = None
     times: Any = None
     notes: list[str] = field(default_factory=list)
@@ -165,9 +171,9 @@ def read_rows(path, kinds, date_formats=None):
         If a column is missing, or holds something else than its kind.
     """
     path = Path(path)
-    raw, layout, _ = read_columns(path.read_bytes(), path.name, next(iter(kinds)))
+    raw, layout, _ = _raw_columns(path.read_bytes(), path.name, next(iter(kinds)))
     try:
-        frame = raw[[_column(raw, name) for name in kinds]].copy()
+        frame = raw[[find_column(raw, name) for name in kinds]].copy()
         for name, kind in kinds.items():
             form = (date_formats or {}).get(name)
             frame[name] = read_column(raw[name], layout.decimal, kind=kind, form=form)[
@@ -179,18 +185,12 @@ def read_rows(path, kinds, date_formats=None):
 
 
 def _found(path, target, task, drop, group, time):
-    import pandas as pd
-
-    raw, layout, notes = read_columns(path.read_bytes(), path.name, target)
-    target, *drop = (_column(raw, name) for name in (target, *drop))
-    group, time = (name and _column(raw, name) for name in (group, time))
-    columns, kinds, forms = {}, {}, {}
-    for name in raw.columns:
-        columns[name], kinds[name], forms[name], said = read_column(
-            raw[name], layout.decimal, is_target=name == target
-        )
-        notes += said
-    frame = _with_target(pd.DataFrame(columns), target, notes)
+    frame, kinds, forms, layout, notes = typed_columns(
+        path.read_bytes(), path.name, target
+    )
+    target, *drop = (find_column(frame, name) for name in (target, *drop))
+    group, time = (name and find_column(frame, name) for name in (group, time))
+    frame = _with_target(frame, target, notes)
     task = _checked_task(frame[target], kinds[target], task, notes)
     _check_roles(frame, kinds, target, group, time)
     if group is None:
@@ -217,6 +217,7 @@ def _found(path, target, task, drop, group, time):
         kinds=kinds,
         date_formats={name: forms[name] for name in kinds if forms[name]},
         dropped=dropped,
+        columns=list(frame.columns),
         groups=frame[group] if group else None,
         times=frame[time] if time else None,
         notes=notes,
@@ -224,7 +225,25 @@ def _found(path, target, task, drop, group, time):
     )
 
 
-def read_columns(data, name, target=None, layout=None):
+def typed_columns(data, name, target, layout=None):
+    """All columns of a file as numbers, days or categories.
+
+    Returns the frame, the kinds and forms of dates by column, the layout and sentences.
+    """
+    import pandas as pd
+
+    raw, layout, notes = _raw_columns(data, name, target, layout)
+    target = find_column(raw, target)
+    columns, kinds, forms = {}, {}, {}
+    for key in raw.columns:
+        columns[key], kinds[key], forms[key], said = read_column(
+            raw[key], layout.decimal, is_target=key == target
+        )
+        notes += said
+    return pd.DataFrame(columns), kinds, forms, layout, notes
+
+
+def _raw_columns(data, name, target=None, layout=None):
     """The columns of a file as it has them: (frame, layout, sentences).
 
     The cells of a text file stay text, the columns of others have their types.
@@ -450,7 +469,7 @@ def _without_totals(frame, notes):
     return frame
 
 
-def _column(frame, key):
+def find_column(frame, key):
     """The column of this name, or at this position."""
     columns = list(frame.columns)
     if key in columns:

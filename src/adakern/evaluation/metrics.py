@@ -3,53 +3,21 @@
 import numpy as np
 from sklearn.metrics import f1_score, recall_score, roc_auc_score
 
+from adakern.evaluation.quantities import METRICS
+
 __all__ = [
-    "GREATER_IS_BETTER",
-    "MAIN_METRIC",
-    "METRICS",
-    "OPTIONAL_METRICS",
+    "area_under_curve",
     "interval_scores",
     "probability_scores",
+    "quantile_crps",
     "score",
 ]
-
-#: Of methods that give probabilities or intervals; the others have none.
-OPTIONAL_METRICS = {
-    "classification": ("log_loss", "auc", "brier", "calibration_error"),
-    "regression": ("interval_coverage", "interval_width"),
-}
-METRICS = {
-    "classification": (
-        *("accuracy", "balanced_accuracy", "f1"),
-        *OPTIONAL_METRICS["classification"],
-    ),
-    "regression": (
-        *("relative_mse", "r2", "mae", "rmse"),
-        *OPTIONAL_METRICS["regression"],
-    ),
-}
-MAIN_METRIC = {"classification": "accuracy", "regression": "relative_mse"}
-GREATER_IS_BETTER = {
-    "accuracy": True,
-    "balanced_accuracy": True,
-    "f1": True,
-    "relative_mse": False,
-    "r2": True,
-    "mae": False,
-    "rmse": False,
-    "log_loss": False,
-    "auc": True,
-    "brier": False,
-    "calibration_error": False,
-    "interval_coverage": True,
-    "interval_width": False,
-}
 
 #: Probabilities below it count as it in the log loss.
 SMALLEST_PROBABILITY = 1e-15
 
-#: Bins of equal width for the calibration error.
-N_BINS = 15
+#: Bins of equal width for the calibration error, and draws for its band.
+N_BINS, N_DRAWS = 15, 200
 
 
 def score(task, y_true, y_pred, labels=None):
@@ -70,9 +38,9 @@ def score(task, y_true, y_pred, labels=None):
         Classification: `accuracy`, `balanced_accuracy` (mean recall of the classes in
         `y_true`) and `f1` (binary: of the positive class, the greater label; else the
         macro average), all in [0, 1].
-        Regression: `relative_mse` = sum (f - y)^2 / sum (y - mean y)^2, which the DANK
-        paper calls RMSE; `r2` = 1 - `relative_mse`; `mae` and `rmse` (the root of the
-        mean squared error), in the units of y. For a constant `y_true`, `relative_mse`
+        Regression: `rmse` (the root of the mean squared error) and `mae`, in the units
+        of y; `relative_mse` = sum (f - y)^2 / sum (y - mean y)^2, which the DANK paper
+        calls RMSE; `r2` = 1 - `relative_mse`. For a constant `y_true`, `relative_mse`
         is 0 if every prediction is exact, otherwise 1
         (scikit-learn's convention for R2).
 
@@ -90,9 +58,9 @@ def score(task, y_true, y_pred, labels=None):
     Examples
     --------
     >>> from adakern.evaluation import score
-    >>> score("regression", [1.0, 2.0, 3.0], [1.0, 2.0, 4.0])
-    {'relative_mse': 0.5, 'r2': 0.5, 'mae': 0.3333333333333333, \
-'rmse': 0.5773502691896257}
+    >>> found = score("regression", [1.0, 2.0, 3.0], [1.0, 2.0, 4.0])
+    >>> {name: round(value, 3) for name, value in found.items()}
+    {'rmse': 0.577, 'relative_mse': 0.5, 'r2': 0.5, 'mae': 0.333}
     >>> score("classification", ["a", "b", "b"], ["a", "b", "a"])["accuracy"]
     0.6666666666666666
     """
@@ -115,17 +83,10 @@ def _classification_scores(y_true, y_pred, labels):
         f1 = {"average": "binary", "pos_label": classes[-1]}
     else:
         f1 = {"average": "macro"}
+    present = {"labels": np.unique(y_true), "average": "macro", "zero_division": 0}
     return {
         "accuracy": float(np.mean(y_true == y_pred)),
-        "balanced_accuracy": float(
-            recall_score(
-                y_true,
-                y_pred,
-                labels=np.unique(y_true),
-                average="macro",
-                zero_division=0,
-            )
-        ),
+        "balanced_accuracy": float(recall_score(y_true, y_pred, **present)),
         "f1": float(f1_score(y_true, y_pred, zero_division=0, **f1)),
     }
 
@@ -142,11 +103,46 @@ def _regression_scores(y_true, y_pred):
     else:
         relative_mse = float(squared_error / np.sum((y_true - y_true.mean()) ** 2))
     return {
+        "rmse": float(np.sqrt(squared_error / len(y_true))),
         "relative_mse": relative_mse,
         "r2": 1.0 - relative_mse,
         "mae": float(np.mean(np.abs(y_pred - y_true))),
-        "rmse": float(np.sqrt(squared_error / len(y_true))),
     }
+
+
+def area_under_curve(y_true, values, classes):
+    """Area under the ROC curve of probabilities or of a decision function.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,)
+    values : array-like of shape (n, n_classes), or (n,) for two classes
+        Greater where a class (of one column: the second class) is more likely.
+    classes : array-like of shape (n_classes,)
+        Labels of the columns, sorted.
+
+    Returns
+    -------
+    float or None
+        One class against the rest, the mean over the classes present; None where there
+        are fewer than two of them.
+
+    Examples
+    --------
+    >>> from adakern.evaluation import area_under_curve
+    >>> area_under_curve([0, 0, 1], [-1.0, 0.5, 0.2], [0, 1])
+    0.5
+    """
+    values = np.asarray(values, float)
+    if values.ndim == 1:
+        values = np.column_stack([-values, values])
+    truth = np.asarray(y_true)[:, None] == np.asarray(classes)
+    areas = [
+        roc_auc_score(one, column)
+        for one, column in zip(truth.T, values.T, strict=True)
+        if one.any() and not one.all()
+    ]
+    return float(np.mean(areas)) if areas else None
 
 
 def probability_scores(y_true, probabilities, classes):
@@ -164,23 +160,26 @@ def probability_scores(y_true, probabilities, classes):
     Returns
     -------
     dict of str to float or None
-        `log_loss`, the mean of -log p(true class) with p no less than 1e-15; `auc`, the
-        area under the ROC curve, one class against the rest and the mean over the
-        classes present (None where there are fewer than two); `brier`, the mean squared
-        distance of the probabilities from the indicator of the true class, between 0
-        and 2; `calibration_error`, the mean over 15 bins of the confidence, weighted by
-        their rows, of ``|accuracy - mean confidence|``.
+        `log_loss`, the mean of -log p(true class) with p no less than 1e-15; `auc`, see
+        :func:`area_under_curve`; `brier`, Brier's original form, the squared distance
+        of the probabilities from the indicator of the true class summed over the
+        classes, between 0 and 2 (for two classes twice that of scikit-learn);
+        `calibration_error`, the mean over 15 bins of the confidence, weighted by their
+        rows, of ``|accuracy - mean confidence|``, with `calibration_error_low` and
+        `calibration_error_high`, its 95 % interval by a bootstrap over the rows.
 
     References
     ----------
     C. Guo et al., On calibration of modern neural networks, ICML 2017.
+    G. W. Brier, Verification of forecasts expressed in terms of probability, Monthly
+    Weather Review 78, 1950.
 
     Examples
     --------
     >>> from adakern.evaluation import probability_scores
     >>> found = probability_scores([0, 1], [[0.9, 0.1], [0.4, 0.6]], [0, 1])
-    >>> {name: round(value, 3) for name, value in found.items()}
-    {'log_loss': 0.308, 'auc': 1.0, 'brier': 0.17, 'calibration_error': 0.25}
+    >>> {name: round(found[name], 3) for name in ("log_loss", "auc", "brier")}
+    {'log_loss': 0.308, 'auc': 1.0, 'brier': 0.17}
     """
     y_true, classes = np.asarray(y_true), np.asarray(classes)
     p = np.asarray(probabilities, float)
@@ -189,40 +188,104 @@ def probability_scores(y_true, probabilities, classes):
     unknown = 1.0 - truth.sum(axis=1)
     confidence, right = p.max(axis=1), truth[np.arange(len(p)), p.argmax(axis=1)]
     bins = np.minimum((confidence * N_BINS).astype(int), N_BINS - 1)
-    gaps = np.bincount(bins, right - confidence, minlength=N_BINS)
-    areas = [
-        roc_auc_score(one, column)
-        for one, column in zip(truth.T, p.T, strict=True)
-        if one.any() and not one.all()
+    excess = right - confidence
+
+    def calibration_error(rows):
+        gaps = np.bincount(bins[rows], excess[rows], minlength=N_BINS)
+        return float(np.abs(gaps).sum() / len(p))
+
+    rng = np.random.default_rng(0)
+    drawn = [
+        calibration_error(rng.integers(len(p), size=len(p))) for _ in range(N_DRAWS)
     ]
+    low, high = np.percentile(drawn, [2.5, 97.5])
     return {
         "log_loss": float(-np.log(np.maximum(chosen, SMALLEST_PROBABILITY)).mean()),
-        "auc": float(np.mean(areas)) if areas else None,
+        "auc": area_under_curve(y_true, p, classes),
         "brier": float((((p - truth) ** 2).sum(axis=1) + unknown).mean()),
-        "calibration_error": float(np.abs(gaps).sum() / len(p)),
+        "calibration_error": calibration_error(slice(None)),
+        "calibration_error_low": float(low),
+        "calibration_error_high": float(high),
     }
 
 
-def interval_scores(y_true, low, high):
-    """How often intervals hold the target, and their mean width in its units.
+def interval_scores(y_true, low, high, coverage=0.9):
+    """How often intervals hold the target, how wide they are, and what both are worth.
 
     Parameters
     ----------
     y_true, low, high : array-like of shape (n,)
+    coverage : float, default=0.9
+        What the intervals are meant to cover.
 
     Returns
     -------
-    dict of str to float
-        `interval_coverage` in [0, 1] and `interval_width`.
+    dict of str to float or None
+        `interval_coverage` in [0, 1]; `interval_width` and `interval_score`, in units
+        of the target: the latter is Winkler's, the width and, for a target outside,
+        ``2 / (1 - coverage)`` times its distance, least for the true quantiles;
+        `coverage_easy`, `coverage_middle` and `coverage_hard`, the coverage of the
+        third of the rows with the narrowest intervals, the middle and the widest (None
+        where all widths are equal).
+
+    References
+    ----------
+    T. Gneiting and A. E. Raftery, Strictly proper scoring rules, prediction, and
+    estimation, Journal of the American Statistical Association 102, 2007.
 
     Examples
     --------
     >>> from adakern.evaluation import interval_scores
-    >>> interval_scores([1.0, 2.0], [0.0, 3.0], [2.0, 5.0])
-    {'interval_coverage': 0.5, 'interval_width': 2.0}
+    >>> found = interval_scores([1.0, 2.0, 4.0], [0.0, 3.0, 0.0], [2.0, 5.0, 5.0])
+    >>> {name: round(value, 3) for name, value in list(found.items())[:3]}
+    {'interval_coverage': 0.667, 'interval_width': 3.0, 'interval_score': 9.667}
     """
     y_true, low, high = (np.asarray(values, float) for values in (y_true, low, high))
+    held, width = (low <= y_true) & (y_true <= high), high - low
+    outside = np.maximum(low - y_true, 0) + np.maximum(y_true - high, 0)
+    names = ("coverage_easy", "coverage_middle", "coverage_hard")
+    thirds = np.array_split(np.argsort(width, kind="stable"), 3)
+    by_difficulty = len(width) > 2 and not np.allclose(width, width[0])
     return {
-        "interval_coverage": float(((low <= y_true) & (y_true <= high)).mean()),
-        "interval_width": float((high - low).mean()),
+        "interval_coverage": float(held.mean()),
+        "interval_width": float(width.mean()),
+        "interval_score": float((width + 2 / (1 - coverage) * outside).mean()),
+    } | {
+        name: float(held[rows].mean()) if by_difficulty else None
+        for name, rows in zip(names, thirds, strict=True)
     }
+
+
+def quantile_crps(y_true, quantiles, levels):
+    """Continuous ranked probability score of predicted quantiles.
+
+    Twice the integral over the levels of the pinball loss, each level standing for the
+    levels that are nearest to it.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,)
+    quantiles : array-like of shape (n, n_levels)
+    levels : array-like of shape (n_levels,)
+        Rising, in (0, 1).
+
+    Returns
+    -------
+    float
+        In units of the target; smaller is better.
+
+    References
+    ----------
+    T. Gneiting and A. E. Raftery, as for :func:`interval_scores`.
+
+    Examples
+    --------
+    >>> from adakern.evaluation import quantile_crps
+    >>> quantile_crps([1.0], [[0.0, 2.0]], [0.25, 0.75])
+    0.5
+    """
+    levels = np.asarray(levels, float)
+    error = np.asarray(y_true, float)[:, None] - np.asarray(quantiles, float)
+    loss = np.maximum(levels * error, (levels - 1) * error).mean(axis=0)
+    between = (levels[1:] + levels[:-1]) / 2
+    return float(2 * loss @ np.diff([0.0, *between, 1.0]))

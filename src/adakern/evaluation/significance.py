@@ -1,4 +1,10 @@
-"""Is one method better than another? Paired tests over repeated splits."""
+"""Is one method better than another? Paired tests over repeats, and over data sets.
+
+The one rule of significance, for marks, headlines and prose: a difference on a data set
+is significant where Nadeau and Bengio's corrected t-test rejects at 5 % after Holm's
+correction over all pairs of methods on it. With fewer than five pairs, or where all
+differences are equal, nothing is tested: such differences say nothing of their spread.
+"""
 
 from itertools import combinations
 from typing import NamedTuple
@@ -6,10 +12,16 @@ from typing import NamedTuple
 import numpy as np
 from scipy import stats
 
+from adakern.evaluation.ranking import FEWEST, TIE
+
 __all__ = [
     "Comparison",
+    "SetComparison",
     "TTest",
+    "bayesian_signed_rank",
+    "bayesian_ttest",
     "compare_methods",
+    "compare_over_sets",
     "corrected_ttest",
     "holm_correction",
     "paired_ttest",
@@ -35,14 +47,26 @@ class Comparison(NamedTuple):
     mean_b: float
     difference: float
     pvalue: float
-    significant: bool
     corrected_pvalue: float
-    corrected_significant: bool
     holm_pvalue: float
-    holm_significant: bool
     corrected_holm_pvalue: float
+    significant: bool
     winner: str
     note: str
+
+
+class SetComparison(NamedTuple):
+    """Two methods over many data sets; see :func:`compare_over_sets`."""
+
+    n_datasets: int
+    better: int
+    worse: int
+    tied: int
+    difference: float
+    pvalue: float
+    p_better: float
+    p_equal: float
+    p_worse: float
 
 
 def paired_ttest(a, b):
@@ -60,9 +84,8 @@ def paired_ttest(a, b):
     Returns
     -------
     TTest
-        With `df` = n - 1. Differences within rounding (8 units in the last place) count
-        as zero. If all differences are zero, the statistic is 0 and the p-value 1; if
-        all are equal but not zero, the statistic is infinite and the p-value 0.
+        With `df` = n - 1. Where all differences are equal within rounding there is no
+        test: statistic and p-value are NaN.
 
     Raises
     ------
@@ -98,7 +121,7 @@ def corrected_ttest(a, b, n_train, n_test):
     Returns
     -------
     TTest
-        Degenerate differences are treated as in :func:`paired_ttest`.
+        Equal differences are treated as in :func:`paired_ttest`.
 
     Raises
     ------
@@ -117,16 +140,20 @@ def corrected_ttest(a, b, n_train, n_test):
     >>> round(test.statistic, 3), round(test.pvalue, 3)
     (1.909, 0.152)
     """
-    difference = _differences(a, b)
+    return _ttest(_differences(a, b), _corrected_factor(a, n_train, n_test))
+
+
+def _corrected_factor(a, n_train, n_test):
     n_train, n_test = np.asarray(n_train, float), np.asarray(n_test, float)
     if not (np.all(n_train > 0) and np.all(n_test > 0)):
         raise ValueError(
             f"n_train={n_train} and n_test={n_test} must be positive numbers of rows."
         )
-    return _ttest(difference, 1 / len(difference) + np.mean(n_test / n_train))
+    return 1 / len(a) + np.mean(n_test / n_train)
 
 
 def _differences(a, b):
+    """a - b; where they are equal within rounding, exactly equal."""
     a, b = np.asarray(a, float), np.asarray(b, float)
     if a.ndim != 1 or a.shape != b.shape or len(a) < 2:
         raise ValueError(
@@ -138,21 +165,21 @@ def _differences(a, b):
             "The scores hold NaN or infinity; leave out the repeats in which one of "
             "the methods failed (compare_methods does)."
         )
+    rounding = TIE * max(np.abs(a).max(), np.abs(b).max())
     difference = a - b
-    rounding = 8 * np.finfo(float).eps * np.maximum(np.abs(a), np.abs(b))
-    return np.where(np.abs(difference) <= rounding, 0.0, difference)
+    if np.ptp(difference) <= rounding:
+        mean = difference.mean()
+        difference = np.full_like(a, mean if abs(mean) > rounding else 0.0)
+    return difference
 
 
 def _ttest(difference, variance_factor):
-    mean, df = difference.mean(), len(difference) - 1
-    scale = np.sqrt(variance_factor * difference.var(ddof=1))
+    mean, df = float(difference[0]), len(difference) - 1
     if np.all(difference == difference[0]):
-        # No variance: t is 0/0 or a/0 in the limit. Tested on the values, since the
-        # rounding of the mean leaves a tiny variance.
-        statistic = 0.0 if difference[0] == 0 else float(np.copysign(np.inf, mean))
-    else:
-        statistic = float(mean / scale)
-    return TTest(statistic, float(2 * stats.t.sf(abs(statistic), df)), df, float(mean))
+        return TTest(np.nan, np.nan, df, mean)
+    mean = float(difference.mean())
+    statistic = float(mean / np.sqrt(variance_factor * difference.var(ddof=1)))
+    return TTest(statistic, float(2 * stats.t.sf(abs(statistic), df)), df, mean)
 
 
 def holm_correction(pvalues):
@@ -225,11 +252,12 @@ def compare_methods(
     list of Comparison
         In the order of ``itertools.combinations``. `pvalue` is the paired t-test's,
         `corrected_pvalue` that of Nadeau and Bengio; `holm_pvalue` and
-        `corrected_holm_pvalue` adjust them over all pairs of this call. `winner` is the
-        better method where `significant` (the paired t-test at `alpha`), else "".
+        `corrected_holm_pvalue` adjust them over all pairs of this call. `significant`
+        is the one rule of this module: the corrected p-value after Holm's correction is
+        at most `alpha` (the paired one where the sizes of the parts are not given);
+        `winner` is then the better method, else "".
         Where no test can be made the p-values are NaN and `note` says why: fewer than
-        two common repeats, or two methods whose scores do not vary from repeat to
-        repeat (as on a fixed, published split), which says nothing of their spread.
+        five common repeats, or equal differences on all of them.
 
     Raises
     ------
@@ -241,11 +269,11 @@ def compare_methods(
     --------
     >>> from adakern.evaluation import compare_methods
     >>> (pair,) = compare_methods(
-    ...     {"svm": [0.80, 0.82, 0.81], "dank": [0.90, 0.91, 0.92]},
+    ...     {"svm": [0.80, 0.82, 0.81, 0.8, 0.8], "dank": [0.90, 0.91, 0.92, 0.9, 0.9]},
     ...     n_train=60, n_test=40,
     ... )
-    >>> pair.winner, round(pair.pvalue, 4), round(pair.corrected_pvalue, 4)
-    ('dank', 0.0033, 0.0099)
+    >>> pair.winner, pair.n, pair.significant
+    ('dank', 5, True)
     """
     if not 0 < alpha < 1:
         raise ValueError(f"alpha={alpha} must lie strictly between 0 and 1.")
@@ -265,23 +293,21 @@ def compare_methods(
     pairs = list(combinations(scores, 2))
     tests = [_test_pair(scores[a], scores[b], sizes) for a, b in pairs]
     holm = holm_correction([test["pvalue"] for test in tests])
-    corrected_holm = holm_correction([test["corrected_pvalue"] for test in tests])
+    corrected = holm_correction([test["corrected_pvalue"] for test in tests])
     comparisons = []
     for (a, b), test, p_holm, p_corrected in zip(
-        pairs, tests, holm, corrected_holm, strict=True
+        pairs, tests, holm, corrected, strict=True
     ):
-        significant = bool(test["pvalue"] <= alpha)  # False where NaN
+        significant = bool((p_holm if sizes is None else p_corrected) <= alpha)
         a_is_better = (test["difference"] > 0) == greater_is_better
         comparisons.append(
             Comparison(
                 method_a=a,
                 method_b=b,
                 **test,
-                significant=significant,
-                corrected_significant=bool(test["corrected_pvalue"] <= alpha),
                 holm_pvalue=float(p_holm),
-                holm_significant=bool(p_holm <= alpha),
                 corrected_holm_pvalue=float(p_corrected),
+                significant=significant,
                 winner=(a if a_is_better else b) if significant else "",
             )
         )
@@ -294,13 +320,13 @@ def _test_pair(a, b, sizes):
     a, b, n = a[common], b[common], int(common.sum())
     pvalue = corrected = np.nan
     notes = [f"repeats finished by one method only: {left_out}"] if left_out else []
-    if n < 2:
-        notes.append(f"no test: common repeats {n}, needed 2")
-    elif np.ptp(a) == 0 and np.ptp(b) == 0:
-        notes.append("no test: the scores do not vary over the repeats")
+    if n < FEWEST:
+        notes.append(f"not tested: {n} common repeats, {FEWEST} are needed")
     else:
         pvalue = paired_ttest(a, b).pvalue
-        if sizes is not None:
+        if np.isnan(pvalue):
+            notes.append("not tested: all differences equal")
+        elif sizes is not None:
             n_train, n_test = (size[common] for size in sizes)
             corrected = corrected_ttest(a, b, n_train, n_test).pvalue
     return {
@@ -312,3 +338,142 @@ def _test_pair(a, b, sizes):
         "corrected_pvalue": corrected,
         "note": "; ".join(notes),
     }
+
+
+def bayesian_ttest(a, b, n_train, n_test, rope=0.01):
+    """Bayesian correlated t-test: is a greater, practically equal or smaller?
+
+    The posterior of the mean difference is Student's with the mean, variance and
+    degrees of freedom of :func:`corrected_ttest`.
+
+    Parameters
+    ----------
+    a, b, n_train, n_test
+        As for :func:`corrected_ttest`.
+    rope : float, default=0.01
+        Region of practical equivalence: differences up to it count as none.
+
+    Returns
+    -------
+    p_smaller, p_equal, p_greater : float
+        They sum to 1; without variance the one that holds the difference is 1.
+
+    References
+    ----------
+    A. Benavoli et al., Time for a change: a tutorial for comparing multiple classifiers
+    through Bayesian analysis, JMLR 18, 2017.
+
+    Examples
+    --------
+    >>> from adakern.evaluation import bayesian_ttest
+    >>> a, b = [0.9, 0.91, 0.9, 0.92, 0.9], [0.9, 0.908, 0.901, 0.921, 0.9]
+    >>> bayesian_ttest(a, b, 60, 40)[1] > 0.99
+    True
+    """
+    difference = _differences(a, b)
+    factor = _corrected_factor(a, n_train, n_test)
+    scale = max(np.sqrt(factor * difference.var(ddof=1)), np.finfo(float).tiny)
+    posterior = stats.t(len(difference) - 1, difference.mean(), scale)
+    smaller, greater = posterior.cdf(-rope), posterior.sf(rope)
+    return float(smaller), float(1 - smaller - greater), float(greater)
+
+
+def bayesian_signed_rank(a, b, rope=0.01, *, prior=0.5, n_samples=5000, random_state=0):
+    """Bayesian signed-rank test over data sets: a greater, practically equal, smaller?
+
+    The weights of the data sets are drawn from a Dirichlet distribution, with one data
+    set without difference of weight `prior` added; each draw votes for the outcome that
+    most pairs of data sets have.
+
+    Parameters
+    ----------
+    a, b : array-like of shape (n,)
+        Scores of two methods on the same data sets.
+    rope : float, default=0.01
+        Region of practical equivalence: differences up to it count as none.
+    prior : float, default=0.5
+        Positive.
+    n_samples, random_state : int
+        Draws from the posterior, and their seed.
+
+    Returns
+    -------
+    p_smaller, p_equal, p_greater : float
+        They sum to 1.
+
+    References
+    ----------
+    A. Benavoli et al., as for :func:`bayesian_ttest`.
+
+    Examples
+    --------
+    >>> from adakern.evaluation import bayesian_signed_rank
+    >>> bayesian_signed_rank([0.8] * 8, [0.801] * 8)
+    (0.0, 1.0, 0.0)
+    """
+    difference = np.asarray(a, float) - np.asarray(b, float)
+    with_prior = np.concatenate([[0.0], difference])
+    pairs = (with_prior[:, None] + with_prior) / 2
+    rng = np.random.default_rng(random_state)
+    weights = rng.dirichlet([prior, *np.ones(len(difference))], n_samples)
+    smaller, greater = (
+        ((weights @ outcome) * weights).sum(axis=1)
+        for outcome in (pairs < -rope, pairs > rope)
+    )
+    shares = np.stack([smaller, 1 - smaller - greater, greater])
+    votes = np.bincount(shares.argmax(axis=0), minlength=3) / n_samples
+    return tuple(map(float, votes))
+
+
+def compare_over_sets(a, b, *, greater_is_better=True, rope=0.01):
+    """Method a against method b over many data sets, each of which is one pair.
+
+    Parameters
+    ----------
+    a, b : array-like of shape (n,)
+        Scores; a data set that lacks either (NaN) is left out. Scores in units of
+        different targets are first made comparable, such as by their relative
+        difference to a reference.
+    greater_is_better : bool, default=True
+    rope : float, default=0.01
+        Region of practical equivalence of :func:`bayesian_signed_rank`.
+
+    Returns
+    -------
+    SetComparison
+        On how many sets a is `better`, `worse` and `tied` (within rounding); the mean
+        `difference` a - b; Wilcoxon's signed-rank `pvalue`, two-sided, NaN with fewer
+        than five data sets or where none differs; and the posterior probabilities that
+        a is better than b, practically equal to it, or worse.
+
+    Examples
+    --------
+    >>> from adakern.evaluation import compare_over_sets
+    >>> found = compare_over_sets([0.9, 0.8, 0.7, 0.9, 0.8], [0.8, 0.7, 0.7, 0.7, 0.6])
+    >>> found[:4], round(found.p_better, 2)
+    ((5, 4, 0, 1), 0.98)
+    """
+    a, b = np.asarray(a, float), np.asarray(b, float)
+    both = np.isfinite(a) & np.isfinite(b)
+    a, b = a[both], b[both]
+    difference = np.where(np.isclose(a, b, rtol=TIE, atol=0), 0.0, a - b)
+    gain = difference if greater_is_better else -difference
+    tested = len(gain) >= FEWEST and gain.any()
+    # Differences that are equal but for rounding share a rank.
+    pvalue = float(stats.wilcoxon(difference.round(12)).pvalue) if tested else np.nan
+    worse, equal, better = (
+        bayesian_signed_rank(gain, np.zeros_like(gain), rope)
+        if len(gain)
+        else (np.nan,) * 3
+    )
+    return SetComparison(
+        n_datasets=len(gain),
+        better=int((gain > 0).sum()),
+        worse=int((gain < 0).sum()),
+        tied=int((gain == 0).sum()),
+        difference=float(difference.mean()) if len(gain) else np.nan,
+        pvalue=pvalue,
+        p_better=better,
+        p_equal=equal,
+        p_worse=worse,
+    )

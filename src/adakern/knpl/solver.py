@@ -109,17 +109,17 @@ def solve_admm(K, y, C, reg, *, max_outer, max_inner, tol):
     :func:`solve_exact`, with ``max_inner`` iterations of Algorithm 1 in each round.
     """
     dual, history, residuals = classification_dual(y, C), History(), []
-    answer, _ = svm_dual(K, y, C)
+    d_next, _ = svm_dual(K, y, C)
     for _ in range(max_outer):
-        d, u = answer, dual.adjoint(answer)
+        d, u = d_next, dual.adjoint(d_next)
         G, diffs = admm(gamma_matrix(d, K, reg), max_iter=max_inner)
         residuals.append(diffs)
         regulariser = reg * (np.vdot(G, G) - len(y) ** 2)
         learned = G * K
         point = evaluate_dual(dual, u, learned @ d, regulariser)
-        answer, intercept = svm_dual(learned, y, C)
-        point = replace(point, d=answer, intercept=intercept)
-        history.add(point, np.linalg.norm(answer - d))
+        d_next, intercept = svm_dual(learned, y, C)
+        point = replace(point, d=d_next, intercept=intercept)
+        history.add(point, np.linalg.norm(d_next - d))
         converged = is_certified(point, tol)
         if converged:
             break

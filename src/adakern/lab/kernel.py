@@ -1,5 +1,7 @@
 """The LAB RBF kernel: every support point has its own bandwidth vector."""
 
+from typing import Any
+
 import numpy as np
 from array_api_compat import array_namespace, is_numpy_array
 
@@ -12,7 +14,7 @@ __all__ = ["PROFILES", "lab_gram_matrix", "local_distances", "unit_bandwidth"]
 PROFILES = ("gaussian", "laplacian", "l1-laplacian")
 
 
-def lab_gram_matrix(T, X, bandwidths, profile="gaussian"):
+def lab_gram_matrix(T: Any, X: Any, bandwidths: Any, profile: str = "gaussian") -> Any:
     """Values K(t_i, x_j) of the kernel with locally adaptive bandwidths.
 
     K(t, x_j) = exp(-D) ("gaussian", LAB RBF, equation 1) or exp(-sqrt(D))

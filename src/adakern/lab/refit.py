@@ -3,7 +3,7 @@
 The coefficients of the paper interpolate the support points and meet the other rows
 only through the bandwidths. Here they are fitted to all rows: with K of shape (n, S),
 centred by its column means, minimise |y - K a|^2 + ridge |a|^2. One eigendecomposition
-of K'K gives the answer for every strength of the ridge, and the errors left out.
+of K'K gives the coefficients for every ridge, and the leave-one-out errors.
 """
 
 import numpy as np

@@ -1,9 +1,11 @@
 """Regression with a radial basis function kernel of locally adaptive bandwidths."""
 
 from numbers import Integral, Real
+from typing import Any, Self
 
 import numpy as np
 from array_api_compat import array_namespace
+from numpy.typing import ArrayLike
 from sklearn.base import RegressorMixin
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
@@ -12,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from adakern._utils.arrays import asarray_like, validate_arrays
 from adakern._utils.base import Estimator
 from adakern._utils.blocks import row_blocks
+from adakern._utils.constraints import AT_LEAST_ONE, NOT_NEGATIVE
 from adakern._utils.threads import one_blas_thread
 from adakern._utils.validation import finite_answer
 from adakern._utils.warn import warn_user
@@ -162,17 +165,17 @@ class LABRBFRegressor(RegressorMixin, Estimator):
     _parameter_constraints = {
         "profile": [StrOptions(set(PROFILES))],
         "alpha": [StrOptions({"auto"}), Interval(Real, 0, None, closed="left")],
-        "max_support": [Interval(Integral, 1, None, closed="left")],
+        "max_support": AT_LEAST_ONE,
         "bandwidth": [
             StrOptions({"shared", "global"}),
             Interval(Real, 0, None, closed="neither"),
         ],
         "refit": ["boolean"],
         "standardize": ["boolean"],
-        "coef_penalty": [Interval(Real, 0, None, closed="left")],
+        "coef_penalty": NOT_NEGATIVE,
         "locality": [StrOptions({"auto", *LOCALITIES})],
         "initial_support": [Interval(Real, 0, 1, closed="right")],
-        "growth": [None, Interval(Integral, 1, None, closed="left")],
+        "growth": [*AT_LEAST_ONE, None],
         "solver": [StrOptions(set(SCHEDULES))],
         "growth_iter": [None, Interval(Integral, 0, None, closed="left")],
         "max_iter": [None, Interval(Integral, 0, None, closed="left")],
@@ -183,24 +186,24 @@ class LABRBFRegressor(RegressorMixin, Estimator):
 
     def __init__(
         self,
-        profile="gaussian",
-        alpha="auto",
-        max_support=100,
-        bandwidth="shared",
+        profile: str = "gaussian",
+        alpha: float | str = "auto",
+        max_support: int = 100,
+        bandwidth: float | str = "shared",
         *,
-        refit=True,
-        standardize=True,
-        coef_penalty=0.0,
-        locality="auto",
-        initial_support=1 / 3,
-        growth=None,
-        solver="annealed",
-        growth_iter=None,
-        max_iter=None,
-        early_stopping=True,
-        precision="float32",
-        random_state=None,
-    ):
+        refit: bool = True,
+        standardize: bool = True,
+        coef_penalty: float = 0.0,
+        locality: str = "auto",
+        initial_support: float = 1 / 3,
+        growth: int | None = None,
+        solver: str = "annealed",
+        growth_iter: int | None = None,
+        max_iter: int | None = None,
+        early_stopping: bool = True,
+        precision: str = "float32",
+        random_state: Any = None,
+    ) -> None:
         self.profile = profile
         self.alpha = alpha
         self.max_support = max_support
@@ -218,7 +221,7 @@ class LABRBFRegressor(RegressorMixin, Estimator):
         self.precision = precision
         self.random_state = random_state
 
-    def fit(self, X, y):
+    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Choose support points and train their bandwidths.
 
         Parameters
@@ -262,7 +265,7 @@ class LABRBFRegressor(RegressorMixin, Estimator):
         self.history_ = training.history.lists
         return self
 
-    def predict(self, X):
+    def predict(self, X: ArrayLike) -> Any:
         """Predict, in blocks of rows.
 
         Parameters

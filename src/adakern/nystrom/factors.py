@@ -1,4 +1,4 @@
-"""Factored kernel matrices that answer what the selection criteria ask."""
+"""Factored kernel matrices, with the products that the selection criteria need."""
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve, eigh

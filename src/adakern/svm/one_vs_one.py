@@ -1,9 +1,11 @@
 """Many classes from two: one-vs-one, with the shapes that scikit-learn's SVC has."""
 
 from itertools import combinations
+from typing import Any, Self
 
 import numpy as np
 from array_api_compat import array_namespace
+from numpy.typing import ArrayLike
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
@@ -28,7 +30,7 @@ class OneVsOneMixin(ClassifierMixin):
     ``itertools.combinations``) and ``pair_rows_`` (the training rows of each).
     """
 
-    def fit(self, X, y):
+    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Fit one binary model for each pair of classes.
 
         Parameters
@@ -87,7 +89,7 @@ class OneVsOneMixin(ClassifierMixin):
         ]
         return finite_answer(self, np.column_stack(decisions))
 
-    def decision_function(self, X):
+    def decision_function(self, X: ArrayLike) -> Any:
         """Signed distances: (n,) for two classes, (n, n_classes) votes for more.
 
         The votes follow scikit-learn's SVC with ``decision_function_shape="ovr"``:
@@ -105,7 +107,7 @@ class OneVsOneMixin(ClassifierMixin):
             decisions = _votes(decisions, len(self.classes_))
         return answer_like(decisions, X)
 
-    def predict(self, X):
+    def predict(self, X: ArrayLike) -> Any:
         """The class of each row of X, shape (n,).
 
         Parameters

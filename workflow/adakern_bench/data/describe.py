@@ -48,7 +48,7 @@ def describe(table):
     Examples
     --------
     >>> import numpy as np
-    >>> from adakern.datasets import Table
+    >>> from adakern_bench.data import Table
     >>> X, y = np.array([[1.0], [2.0]]), np.array([0, 1])
     >>> print(describe(Table(X, y, "toy", "classification", ["x0"])))
     n: 2

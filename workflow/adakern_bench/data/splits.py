@@ -5,7 +5,7 @@ import io
 import numpy as np
 
 from adakern_bench.data.errors import ParseError
-from adakern_bench.data.parsers import unpack
+from adakern_bench.data.parsers import unpack_file
 
 __all__ = ["read_splits", "row_lists"]
 
@@ -53,7 +53,7 @@ def row_lists(data, file, n):
     n : int
         Rows of the table.
     """
-    text = unpack(data, file).decode("utf-8", "replace")
+    text = unpack_file(data, file).decode("utf-8", "replace")
     try:
         lines = [np.array(line.split(), int) for line in text.splitlines() if line]
     except ValueError as error:
@@ -96,7 +96,7 @@ def test_marks(data, file, n):
     n : int
         Rows of the table.
     """
-    text = unpack(data, file)
+    text = unpack_file(data, file)
     try:
         marks = np.loadtxt(io.BytesIO(text), delimiter=",", ndmin=2)
     except ValueError as error:

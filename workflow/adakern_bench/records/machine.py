@@ -1,13 +1,16 @@
-"""What a result was measured on: the machine and the versions of the packages."""
+"""What a result was measured on: machine, commit and versions of the packages."""
 
 import os
 import platform
+import subprocess
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 
-__all__ = ["machine", "package_versions"]
+__all__ = ["commit", "git", "machine", "package_versions"]
 
+#: What numbers depend on.
+CODE = ("Snakefile", "workflow", "src", "conf", "requirements")
 PACKAGES = ("adakern", "numpy", "scipy", "scikit-learn")
 
 
@@ -34,3 +37,23 @@ def _processor():
             if line.startswith("model name"):
                 return line.partition(":")[2].strip()
     return platform.processor() or "unknown"
+
+
+@cache
+def commit():
+    """The commit that runs, and whether there are changes that it does not hold."""
+    name = git("rev-parse", "HEAD")
+    if name and git("status", "--porcelain", "--", *CODE):
+        name += " with uncommitted changes"
+    return name or "unknown"
+
+
+def git(*arguments):
+    """Output of a git command; None where it fails or there is no git."""
+    try:
+        done = subprocess.run(
+            ["git", *arguments], capture_output=True, text=True, check=False
+        )
+    except FileNotFoundError:
+        return None
+    return None if done.returncode else done.stdout.rstrip("\n")

@@ -12,15 +12,18 @@ from sklearn.pipeline import Pipeline
 from threadpoolctl import threadpool_limits
 
 from adakern._utils.files import plain
-from adakern.evaluation.metrics import (
+from adakern.evaluation import (
     OPTIONAL_METRICS,
+    RECORDED,
+    area_under_curve,
     interval_scores,
     probability_scores,
+    quantile_crps,
     score,
 )
 from adakern_bench.data import Table
 from adakern_bench.records.estimators import make_estimator
-from adakern_bench.records.machine import machine, package_versions
+from adakern_bench.records.machine import commit, machine, package_versions
 from adakern_bench.records.models import save_model
 from adakern_bench.records.prepare import prepare
 from adakern_bench.records.split import load_split
@@ -29,6 +32,8 @@ __all__ = ["fitted_facts", "record_of", "solve_one"]
 
 #: Of the intervals that regressors are asked for.
 COVERAGE = 0.9
+#: Of the quantiles that they are asked for.
+LEVELS = np.arange(0.05, 1.0, 0.05)
 
 
 def record_of(settings, repeat, found, outcome):
@@ -43,6 +48,7 @@ def record_of(settings, repeat, found, outcome):
             "best_params": found["best_params"],
             "search_seconds": found.get("search_seconds"),
             "code_version": settings["code"],
+            "commit": commit(),
             "versions": package_versions(),
             "machine": machine(),
             "started_at": outcome.started_at,
@@ -55,30 +61,17 @@ def record_of(settings, repeat, found, outcome):
             "status": outcome.status,
             "reason": outcome.reason,
             "peak_memory_bytes": outcome.peak_memory_bytes,
+            "run_seconds": outcome.seconds,
         }
     )
 
 
-#: What a record holds where a solve did not get far enough to say.
+#: What a record holds where a run did not get far enough to say.
 EMPTY = dict.fromkeys(
     (
-        "params",
-        "fit_seconds",
-        "predict_seconds",
-        "predictions_per_second",
-        "model_bytes",
-        "peak_memory_bytes",
-        "rank",
-        "n_support",
-        "n_iter",
-        "objective",
-        "duality_gap",
-        "converged",
-        "n_train",
-        "n_test",
-        "n_features",
-        "data_fingerprint",
-        "data_sha256",
+        *RECORDED,
+        *("params", "converged", "n_train", "n_test", "n_features"),
+        *("data_fingerprint", "data_sha256"),
     )
 ) | {"metrics": {"train": {}, "test": {}}, "warnings": [], "extra": {}}
 
@@ -193,11 +186,17 @@ def beyond_predictions(estimator, data):
     X, y = data.X_test, data.y_test
     if hasattr(estimator, "predict_proba"):
         found = probability_scores(y, estimator.predict_proba(X), estimator.classes_)
+    elif hasattr(estimator, "decision_function"):
+        values = estimator.decision_function(X)
+        found = {"auc": area_under_curve(y, values, estimator.classes_)}
     elif hasattr(estimator, "predict_interval"):
         low, high = np.asarray(estimator.predict_interval(X, COVERAGE)).T
-        found = interval_scores(y, data.restore(low), data.restore(high))
+        found = interval_scores(y, data.restore(low), data.restore(high), COVERAGE)
     else:
         found = {}
+    if hasattr(estimator, "predict_quantiles"):
+        quantiles = data.restore(np.asarray(estimator.predict_quantiles(X, LEVELS)))
+        found["crps"] = quantile_crps(y, quantiles, LEVELS)
     finite = {k: v for k, v in found.items() if v is not None and np.isfinite(v)}
     task = "classification" if is_classifier(estimator) else "regression"
     return dict.fromkeys(OPTIONAL_METRICS[task]) | finite

@@ -17,44 +17,26 @@ from adakern.evaluation import (
     MAIN_METRIC,
     METRICS,
     OPTIONAL_METRICS,
+    RECORDED,
     compare_methods,
     rank_methods,
+    wins,
 )
 from adakern_bench.records.read import find_records, read_records, to_frame
 from adakern_bench.report.console import print_table
+from adakern_bench.report.leaderboard import by_dataset
 from adakern_bench.report.published import beside_measured, load_published
 
-__all__ = ["compare", "main"]
-
-#: What a solve costs and how large its model is; no train or test part.
-QUANTITIES = (
-    "fit_seconds",
-    "predict_seconds",
-    "predictions_per_second",
-    "search_seconds",
-    "model_bytes",
-    "peak_memory_bytes",
-    "rank",
-    "n_support",
-    "n_iter",
-)
+__all__ = ["compare", "compare_pairs", "main", "rank", "summarise"]
 
 
-def compare(records, out, published=None, alpha=0.05):
-    """Write the tables of one experiment.
+def compare(records, out, published=None):
+    """Write the tables of one experiment to the folder `out`.
 
-    Parameters
-    ----------
-    records : iterable of Path
-        JSON files, each an array of records of solves.
-    out : Path
-        Folder for `records.parquet` (one row per solve, failures too), `summary.csv`,
-        `ttest.csv`, `ranks.csv` and `published.csv`, each written whole or not at all
-        and the same from the same records.
-    published : Path, default=None
-        A table of published numbers; without it `published.csv` has no rows.
-    alpha : float, default=0.05
-        Significance level of all tests.
+    They are `records.parquet` (one row a run, failures too), `summary.csv`,
+    `ttest.csv`, `ranks.csv` and `published.csv`, each written whole or not at all and
+    the same from the same records. Without a table of published numbers
+    `published.csv` has no rows.
     """
     frame = to_frame(read_records(records))
     summary = summarise(frame)
@@ -63,8 +45,8 @@ def compare(records, out, published=None, alpha=0.05):
         frame.to_parquet(path, index=False)
     for name, table in (
         ("summary", summary),
-        ("ttest", compare_pairs(frame, alpha)),
-        ("ranks", rank(summary, alpha)),
+        ("ttest", compare_pairs(frame)),
+        ("ranks", rank(frame)),
         ("published", beside),
     ):
         with atomic_path(Path(out) / f"{name}.csv") as path:
@@ -75,21 +57,16 @@ def summarise(frame):
     """Mean, standard deviation (divisor n - 1) and n of everything, in long form.
 
     One row per data set, method, split ("train", "test", or blank for what has no
-    split) and metric. Only solves that finished count; how many did not stands in
+    split) and metric. Only runs that finished count; how many did not stands in
     `n_failed` and `n_timeout`. A method that never finished keeps the rows of its
-    test metrics, with n = 0 and no mean. One solve alone has no standard deviation.
-
-    Parameters
-    ----------
-    frame : DataFrame
-        One row for each record.
+    test metrics, with n = 0 and no mean. One run alone has no standard deviation.
     """
     rows = []
-    for (task, dataset, method), solves in frame.groupby(["task", "dataset", "method"]):
-        status = solves["status"].value_counts()
-        finished = solves[solves["status"] == "ok"]
+    for (task, dataset, method), runs in frame.groupby(["task", "dataset", "method"]):
+        status = runs["status"].value_counts()
+        finished = runs[runs["status"] == "ok"]
         for split, metric, column in _columns(task):
-            values = _values(finished, column)
+            values = finished[column].dropna().to_numpy(float) if column in runs else []
             needed = split == "test" and metric not in OPTIONAL_METRICS[task]
             if not len(values) and not needed:
                 continue
@@ -100,8 +77,8 @@ def summarise(frame):
                     "method": method,
                     "split": split,
                     "metric": metric,
-                    "mean": values.mean() if len(values) else np.nan,
-                    "std": values.std(ddof=1) if len(values) > 1 else np.nan,
+                    "mean": np.mean(values) if len(values) else np.nan,
+                    "std": np.std(values, ddof=1) if len(values) > 1 else np.nan,
                     "n": len(values),
                     "n_failed": status.get("failed", 0),
                     "n_timeout": status.get("timeout", 0),
@@ -114,88 +91,57 @@ def _columns(task):
     for split in ("test", "train"):
         for metric in METRICS[task]:
             yield split, metric, f"{split}_{metric}"
-    for quantity in QUANTITIES:
+    for quantity in RECORDED:
         yield "", quantity, quantity
 
 
-def _values(solves, column):
-    if column not in solves:
-        return np.empty(0)
-    return solves[column].dropna().to_numpy(float)
-
-
-def compare_pairs(frame, alpha=0.05):
-    """Every pair of methods on each data set, by the main metric on the test part.
-
-    Parameters
-    ----------
-    frame : DataFrame
-        One row for each record.
-    alpha : float, default=0.05
-        Level of significance.
-    """
+def compare_pairs(frame):
+    """Every pair of methods on each data set, by the main metric on the test part."""
     rows = []
-    for (task, dataset), solves in frame.groupby(["task", "dataset"]):
+    for (task, dataset), runs in frame.groupby(["task", "dataset"]):
         metric = MAIN_METRIC[task]
-        scores = _by_repeat(solves, f"test_{metric}", mask=solves["status"] == "ok")
-        if scores.shape[1] < 2:
+        if runs["method"].nunique() < 2:
             continue
-        sizes = solves.groupby("repeat")[["n_train", "n_test"]].max().astype(float)
+        scores = runs.reindex(columns=[f"test_{metric}"]).iloc[:, 0].astype(float)
+        scores = runs.assign(score=scores.where(runs["status"] == "ok"))
+        sizes = runs.groupby("repeat")[["n_train", "n_test"]].max().astype(float)
         pairs = compare_methods(
-            scores,
+            scores.pivot(index="repeat", columns="method", values="score").sort_index(),
             n_train=sizes["n_train"],
             n_test=sizes["n_test"],
             greater_is_better=GREATER_IS_BETTER[metric],
-            alpha=alpha,
         )
         head = {"task": task, "dataset": dataset, "metric": metric}
         rows += [head | pair._asdict() for pair in pairs]
-    columns = None if rows else ["task", "dataset", "metric", "method_a", "method_b"]
-    return pd.DataFrame(rows, columns=columns)
+    columns = ["task", "dataset", "metric", "method_a", "method_b", "pvalue"]
+    return pd.DataFrame(rows, columns=None if rows else [*columns, "winner", "note"])
 
 
-def _by_repeat(solves, column, mask):
-    """Scores with a row per repeat and a column per method; NaN where it failed."""
-    if column not in solves:
-        solves = solves.assign(**{column: np.nan})
-    scores = solves[column].astype(float).where(mask)
-    return (
-        solves.assign(score=scores)
-        .pivot(index="repeat", columns="method", values="score")
-        .sort_index()
-    )
+def rank(frame):
+    """Average ranks of the methods over the data sets of each task, best first.
 
-
-def rank(summary, alpha=0.05):
-    """Average ranks of the methods over the data sets of each task.
-
-    Ranks need every method on every data set. A method with results on fewer than half
-    of them (one for two classes only, say) is not ranked; of the other methods' data
-    sets, those that lack one are left out. The note says both.
-
-    Parameters
-    ----------
-    summary : DataFrame
-        Means by data set and method.
-    alpha : float, default=0.05
-        Level of significance.
+    A failed cell has the worst rank. A method with results on fewer than half of the
+    data sets (one for two classes only, say) is not ranked; the note says so.
     """
-    return pd.concat(
-        [_rank_task(task, rows, alpha) for task, rows in summary.groupby("task")],
-        ignore_index=True,
-    )
+    parts = [_rank_task(task, runs) for task, runs in frame.groupby("task")]
+    return pd.concat(parts, ignore_index=True)
 
 
-def _rank_task(task, rows, alpha):
+def _rank_task(task, runs):
     metric = MAIN_METRIC[task]
-    rows = rows[(rows["split"] == "test") & (rows["metric"] == metric)]
-    scores = rows.pivot(index="dataset", columns="method", values="mean")
-    seldom = scores.columns[scores.notna().mean() < 0.5]
-    ranked = scores.drop(columns=seldom)
-    ranking = rank_methods(
-        ranked, greater_is_better=GREATER_IS_BETTER[metric], alpha=alpha
-    )
-    average = pd.Series(ranking.average_ranks, ranked.columns).reindex(scores.columns)
+    scores = by_dataset(runs.reindex(columns=runs.columns.union([f"test_{metric}"])))
+    finished = runs[runs["status"] == "ok"].groupby("method")["dataset"].nunique()
+    share = finished.reindex(scores.columns, fill_value=0) / len(scores)
+    return rank_table(task, metric, scores, scores.columns[share < 0.5])
+
+
+def rank_table(task, metric, scores, seldom=()):
+    """Ranks from scores with a row a data set and a column a method."""
+    ranked = scores.drop(columns=list(seldom))
+    greater = {"greater_is_better": GREATER_IS_BETTER[metric]}
+    ranking = rank_methods(ranked, **greater)
+    of_method = {"index": ranked.columns}
+    won = wins(ranked, **greater) if ranked.size else 0.0
     notes = [
         f"results on fewer than half of the data sets, not ranked: {name}"
         for name in seldom
@@ -205,7 +151,12 @@ def _rank_task(task, rows, alpha):
             "task": task,
             "metric": metric,
             "method": scores.columns,
-            "average_rank": average.to_numpy(),
+            "average_rank": pd.Series(ranking.average_ranks, **of_method)
+            .reindex(scores.columns)
+            .to_numpy(),
+            "wins": pd.Series(won, **of_method)
+            .reindex(scores.columns, fill_value=0.0)
+            .to_numpy(),
             "n_datasets": ranking.n_datasets,
             "friedman_statistic": ranking.statistic,
             "friedman_pvalue": ranking.pvalue,
@@ -216,13 +167,7 @@ def _rank_task(task, rows, alpha):
 
 
 def main(argv=None):
-    """Command line: compare one experiment again and print its table.
-
-    Parameters
-    ----------
-    argv : list of str, default=None
-        Of the command line; sys.argv when None.
-    """
+    """Command line: compare one experiment again and print its table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("results", type=Path, help="folder of one experiment")
     parser.add_argument("--again", action="store_true", help="make the tables again")

@@ -3,20 +3,21 @@
 import os
 import shutil
 import sys
+import textwrap
 from pathlib import Path
 
 import pandas as pd
 
-from adakern_bench.report.headline import conclusion, cost_sentence, failure_sentence
-from adakern_bench.report.standings import standings
+from adakern_bench.report.headline import headline
+from adakern_bench.report.leaderboard import cost_seconds
 from adakern_bench.report.tables import (
-    LABELS,
-    MARKS,
+    MARK,
     comparison_grids,
     display,
+    heading,
     read_tables,
 )
-from adakern_bench.report.wording import duration, printable
+from adakern_bench.report.wording import count, duration, printable
 
 __all__ = ["print_table"]
 
@@ -26,15 +27,8 @@ _MOST_ROWS = 15
 def print_table(out, stream=None, width=None):
     """Print the main comparison of an experiment, what it shows and what failed.
 
-    Parameters
-    ----------
-    out : Path
-        Folder that `compare` wrote.
-    stream : text file, default=sys.stdout
-        Bold is used where it is a terminal and NO_COLOR is not set; elsewhere the best
-        carries a ``*``.
-    width : int, default=None
-        Columns to fill at most; those of the terminal, or 80.
+    Bold is used where the stream is a terminal and NO_COLOR is not set; elsewhere the
+    best carries a ``*``. The width is that of the terminal, or 80.
     """
     stream = stream or sys.stdout
     if hasattr(stream, "reconfigure"):  # "?" for what a terminal cannot show
@@ -43,47 +37,41 @@ def print_table(out, stream=None, width=None):
     width = width or shutil.get_terminal_size((80, 24)).columns
     out = Path(out)
     tables = read_tables(out)
-    solves = pd.read_parquet(out / "records.parquet")
-    conclusions = []
-    for grid in comparison_grids(tables["summary"], tables["ttest"]):
-        table = standings(grid, tables["ranks"], solves)
+    records = pd.read_parquet(out / "records.parquet")
+    ranks, ttest = tables["ranks"], tables["ttest"]
+    seconds = cost_seconds(records).groupby([records["task"], records["method"]]).sum()
+    comparisons = []
+    for grid in comparison_grids(tables["summary"], ttest):
+        ranked, tests = (t[t["task"] == grid.task] for t in (ranks, ttest))
         repeats = max(cell.n + cell.n_missing for cell in grid.cells.values())
-        title = f"{grid.task.capitalize()}: {LABELS[grid.metric]}"
-        print(f"\n{title}, mean over {repeats} repeats", file=stream)
-        for line in _lines(grid, table, width, bold):
+        over = f", mean over {repeats} repeats" if repeats > 1 else ""
+        print(f"\n{grid.task.capitalize()}: {heading(grid.metric)}{over}", file=stream)
+        for line in _lines(grid, ranked, seconds[grid.task], width, bold):
             print(line, file=stream)
-        conclusions.append(conclusion(grid, table))
+        comparisons.append((grid, ranked, tests))
     best = "bold" if bold else "*"
     print(
-        f"\n{best} best of the column; significantly worse than it: {MARKS['paired']} "
-        f"paired t-test,\n{MARKS['corrected']} Nadeau and Bengio's corrected test too "
-        "(5 %). Time: search and fit.\n",
+        f"\n{best} best of the column; {MARK} significantly worse. "
+        "Time: search and fit, total.\n",
         file=stream,
     )
-    for sentence in [*conclusions, cost_sentence(solves), failure_sentence(solves)]:
-        print(_wrapped(sentence, width), file=stream)
-    for line in _failures(solves):
+    for sentence in headline(comparisons, records):
+        print(textwrap.fill(sentence, width, subsequent_indent="  "), file=stream)
+    for line in _failed_cells(records):
         print(line, file=stream)
 
 
-def _wrapped(text, width):
-    import textwrap
-
-    return "\n".join(textwrap.wrap(text, width, subsequent_indent="  "))
-
-
-def _lines(grid, table, width, bold):
+def _lines(grid, ranks, seconds, width, bold):
     """Methods as rows; the columns of data sets that do not fit are counted."""
-    shown = table[:_MOST_ROWS]
-    columns = [
-        ["", *(row.method for row in shown)],
-        [
-            "rank",
-            *(f"{row.rank:.2f}" if row.rank == row.rank else "-" for row in shown),
-        ],
-        ["best", *(str(row.wins) for row in shown)],
-        ["time", *(duration(row.seconds) for row in shown)],
-    ]
+    shown = list(ranks.head(_MOST_ROWS).itertuples())
+    columns = [["", *(row.method for row in shown)]]
+    if len(grid.datasets) > 1:
+        means = (row.average_rank for row in shown)
+        columns += [
+            ["rank", *(f"{mean:.2f}" if mean == mean else "-" for mean in means)],
+            ["best", *(f"{row.wins:.3g}" for row in shown)],
+        ]
+    columns.append(["time", *(duration(seconds[row.method]) for row in shown)])
     left_out = 0
     for dataset in grid.datasets:
         column = [dataset, *(_cell(grid, dataset, row.method) for row in shown)]
@@ -95,8 +83,8 @@ def _lines(grid, table, width, bold):
         texts = [_aligned(column, i, bold) for column in columns]
         yield "  ".join(texts).rstrip()
     more = [
-        f"{n} more {what}{'s' if n > 1 else ''}"
-        for n, what in ((len(table) - len(shown), "method"), (left_out, "data set"))
+        count(n, f"more {what}")
+        for n, what in ((len(ranks) - len(shown), "method"), (left_out, "data set"))
         if n
     ]
     if more:
@@ -126,8 +114,8 @@ def _cell(grid, dataset, method):
     return display(grid.metric, cell.mean) + ("*" if cell.best else cell.mark or " ")
 
 
-def _failures(solves):
-    missing = solves[solves["status"] != "ok"]
+def _failed_cells(records):
+    missing = records[records["status"] != "ok"]
     for keys, rows in missing.groupby(["dataset", "method", "status", "reason"]):
         dataset, method, status, reason = keys
         yield printable(f"  {dataset} / {method}: {len(rows)} x {status}: {reason}")

@@ -14,15 +14,6 @@ def read_search(out, dataset, method):
 
     A folder that was filled with several numbers of repeats holds some of them twice;
     the newer file counts.
-
-    Parameters
-    ----------
-    out : Path
-        Folder of the experiment's results.
-    dataset : str
-        Name of the data set.
-    method : str
-        Name of the method.
     """
     frames, taken = [], set()
     files = (out / "search" / dataset / method).glob("*.cv.csv")
@@ -40,15 +31,7 @@ def read_search(out, dataset, method):
 def search_curves(table):
     """For each searched parameter: value -> score of the best point that has it.
 
-    Parameters
-    ----------
-    table : DataFrame
-        Columns `repeat`, `mean_score` and one for each parameter.
-
-    Returns
-    -------
-    dict of str to Series
-        Means over the repeats; a parameter with one value is left out.
+    Means over the repeats; a parameter with one value is left out.
 
     Examples
     --------

@@ -13,22 +13,23 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullFormatter
+from matplotlib.transforms import Bbox
 
 from adakern._utils.files import atomic_path
-from adakern.evaluation import GREATER_IS_BETTER, MAIN_METRIC
+from adakern.evaluation import FEWEST, GREATER_IS_BETTER, MAIN_METRIC, pareto_front
 from adakern_bench.report.palette import FAMILIES
-from adakern_bench.report.standings import cost_seconds
-from adakern_bench.report.tables import LABELS, SCALES
+from adakern_bench.report.tables import heading, scaled
+from adakern_bench.report.wording import natural
 
 __all__ = [
-    "MIN_DATASETS",
     "MOST_PANELS",
     "SEARCH_SCORE",
     "STYLE",
     "colour",
     "inline_svg",
-    "plot_boxes",
+    "label_points",
     "plot_critical_difference",
+    "plot_repeats",
     "plot_search",
     "plot_time_accuracy",
     "save_svg",
@@ -48,8 +49,10 @@ STYLE = {
 _DASHES, _DOTS = ("-", "--", ":", "-."), "osD^"
 #: Up to this many methods all points carry their names.
 _FEW = 10
-#: Fewest data sets for a critical-difference diagram.
-MIN_DATASETS = 5
+#: Repeats from which on boxes show more than the points themselves.
+_BOXES_FROM = 10
+#: Ratio of the largest to the smallest error from which on their axis is logarithmic.
+_DECADES = 20
 #: What searches maximise.
 SEARCH_SCORE = {
     "classification": "Accuracy in the search (%)",
@@ -60,27 +63,13 @@ MOST_PANELS = 20
 
 
 def save_svg(figure, path):
-    """Save a figure as SVG, whole or not at all; the same figure, the same bytes.
-
-    Parameters
-    ----------
-    figure : Figure
-        Of matplotlib.
-    path : Path
-        The file.
-    """
+    """Save a figure as SVG, whole or not at all; the same figure, the same bytes."""
     with atomic_path(path) as temporary:
         temporary.write_text(to_svg(figure), encoding="utf-8")
 
 
 def to_svg(figure):
-    """The figure as SVG text, transparent, with text as text.
-
-    Parameters
-    ----------
-    figure : Figure
-        Of matplotlib.
-    """
+    """The figure as SVG text, transparent, with text as text."""
     buffer = io.StringIO()
     with matplotlib.rc_context(STYLE):
         figure.savefig(
@@ -90,7 +79,12 @@ def to_svg(figure):
             bbox_inches="tight",
             metadata={"Date": None, "Creator": None},
         )
-    return buffer.getvalue()
+    # Hundredths of a point: nobody sees more, and files are half as large.
+    return re.sub(
+        r' d="[^"]*"',
+        lambda path: re.sub(r"(\.\d\d)\d+", r"\1", path.group()),
+        buffer.getvalue(),
+    )
 
 
 def inline_svg(svg, prefix, label):
@@ -98,15 +92,6 @@ def inline_svg(svg, prefix, label):
 
     Its black follows the page's text colour, its ids cannot clash with those of another
     figure, it scales down to the page's width and has a text alternative.
-
-    Parameters
-    ----------
-    svg : str
-        A picture.
-    prefix : str
-        Put before its ids.
-    label : str
-        What it shows, for screen readers.
     """
     svg = svg[svg.index("<svg") :]
     for ink in ("#000000", "#262626", "#b0b0b0", "#cccccc"):
@@ -120,187 +105,145 @@ def inline_svg(svg, prefix, label):
     return svg.replace("<svg ", opening, 1)
 
 
-def plot_boxes(solves, task, styles, order):
-    """Box plots of the main test metric over the repeats, one panel per data set.
+def plot_repeats(records, task, styles, order):
+    """The main test metric on every repeat, a panel a data set and a row a method.
 
-    Parameters
-    ----------
-    solves : DataFrame
-    task : str
-    styles : mapping of str to adakern_bench.report.palette.Style
-    order : list of str
-        Methods from the top to the bottom.
+    Methods stand in the given order, the mean of each is a line. From ten repeats on
+    there are boxes of quartiles behind the points.
     """
     metric = MAIN_METRIC[task]
-    column = f"test_{metric}"
-    solves = _finished(solves, task, column)
-    methods = [name for name in order if name in set(solves["method"])]
-    datasets = sorted(solves["dataset"].unique())
+    records = _finished(records, task, f"test_{metric}")
+    methods = [name for name in order if name in set(records["method"])]
+    datasets = sorted(records["dataset"].unique(), key=natural)
     with matplotlib.rc_context(STYLE):
         figure, axes = _grid(len(datasets), 3.4, 0.75 + 0.27 * len(methods), "y")
         for axis, dataset in zip(axes, datasets, strict=False):
-            here = solves[solves["dataset"] == dataset]
-            scores = [
-                here.loc[here["method"] == method, column].to_numpy()
-                * SCALES.get(metric, 1)
-                for method in methods
-            ]
-            _draw_boxes(axis, scores, [styles[method] for method in methods])
+            here = records[records["dataset"] == dataset].groupby("method")
+            scores = here[f"test_{metric}"].apply(
+                lambda v: scaled(metric, v.to_numpy())
+            )
+            for i, method in enumerate(methods, start=1):
+                if method in scores:
+                    _draw_repeats(axis, i, scores[method], styles[method])
+            _log_if_wide(axis.set_xscale, metric, np.concatenate(list(scores)))
             axis.set_title(dataset, fontsize=9, fontweight="bold")
             axis.set_yticks(range(1, len(methods) + 1), methods)
             axis.grid(axis="y", visible=False)
         axes[0].invert_yaxis()  # shared by all panels
-        figure.supxlabel(LABELS[metric], fontsize=9)
+        figure.supxlabel(heading(metric), fontsize=9)
     return figure
 
 
-def _draw_boxes(axis, scores, styles):
-    boxes = axis.boxplot(
-        scores,
-        orientation="horizontal",
-        widths=0.6,
-        patch_artist=True,
-        medianprops={"color": "#000000", "linewidth": 1.4},
-        flierprops={"marker": "", "markersize": 0},
-    )
-    rows = zip(boxes["boxes"], scores, styles, strict=True)
-    for i, (box, values, style) in enumerate(rows):
+def _draw_repeats(axis, row, values, style):
+    if len(values) >= _BOXES_FROM:
+        box = axis.boxplot(
+            [values],
+            positions=[row],
+            orientation="horizontal",
+            widths=0.6,
+            patch_artist=True,
+            manage_ticks=False,
+            medianprops={"linewidth": 0},
+            flierprops={"marker": "", "markersize": 0},
+        )["boxes"][0]
         box.set(facecolor=style.colour, alpha=0.45, edgecolor="none")
-        # The repeats themselves: of ten, a box alone hides more than it shows.
-        spread = 0.16 * np.linspace(-1, 1, len(values)) if len(values) > 1 else 0
-        height = np.full(len(values), i + 1.0) + spread
-        axis.plot(values, height, style.marker, markersize=2.8, color=style.colour)
+    axis.plot([values.mean()] * 2, [row - 0.3, row + 0.3], color="#000000", lw=1.4)
+    spread = 0.16 * np.linspace(-1, 1, len(values)) if len(values) > 1 else 0
+    height = np.full(len(values), float(row)) + spread
+    axis.plot(values, height, style.marker, markersize=2.8, color=style.colour)
 
 
-def plot_time_accuracy(solves, task, styles):
+def _log_if_wide(set_scale, metric, values):
+    """A logarithmic axis for errors that span more than a decade."""
+    is_error = not GREATER_IS_BETTER[metric] and (values > 0).all()
+    if is_error and values.max() > _DECADES * values.min():
+        set_scale("log")
+
+
+def plot_time_accuracy(means, task, styles):
     """Time of search and fit against the main test metric, a panel per data set.
 
+    `means` has a row for each data set and method, with columns `seconds` and `score`.
     The line joins the methods that no other beats in both (the Pareto front). They
     carry their names; where there are few methods, all do.
-
-    Parameters
-    ----------
-    solves : DataFrame
-        One row for each solve.
-    task : {"classification", "regression"}
-        Whose solves are shown.
-    styles : dict
-        Colour and marker by method.
     """
     metric = MAIN_METRIC[task]
-    column = f"test_{metric}"
-    solves = _finished(solves, task, column)
-    solves = solves.assign(
-        seconds=cost_seconds(solves), score=solves[column] * SCALES.get(metric, 1)
-    )
-    means = solves.groupby(["dataset", "method"])[["seconds", "score"]].mean()
-    datasets = sorted(solves["dataset"].unique())
-    names = sorted(solves["method"].unique())
+    means = means.assign(score=scaled(metric, means["score"]))
+    datasets = sorted(means.index.unique(0), key=natural)
+    names = sorted(means.index.unique(1), key=natural)
     few = len(names) <= _FEW
     with matplotlib.rc_context(STYLE):
         figure, axes = _grid(len(datasets), 3.5, 2.5, "x")
         axes[0].set_xscale("log")
         axes[0].xaxis.set_minor_formatter(NullFormatter())
         axes[0].set_xlim(*_decades(means["seconds"]))
-        handles = {}
+        handles, named = {}, []
         for axis, dataset in zip(axes, datasets, strict=False):
             points = means.loc[dataset].sort_values("seconds")
-            front = _pareto(points["score"], GREATER_IS_BETTER[metric])
-            axis.plot(
-                *points.loc[front, ["seconds", "score"]].to_numpy().T,
-                color="#7f7f7f",
-                linewidth=1,
-                linestyle="--",
-                zorder=1,
-            )
+            sign = -1 if GREATER_IS_BETTER[metric] else 1
+            front = points[pareto_front(points["seconds"], sign * points["score"])]
+            axis.plot(*front.to_numpy().T, color="#7f7f7f", lw=1, ls="--", zorder=1)
             for name, point in points.iterrows():
                 (handles[name],) = axis.plot(
-                    point["seconds"],
-                    point["score"],
+                    *point,
                     linestyle="none",
                     marker=styles[name].marker,
                     color=styles[name].colour,
                 )
+            _log_if_wide(axis.set_yscale, metric, points["score"].to_numpy())
             axis.margins(y=0.2)
             axis.set_title(dataset, fontsize=9, fontweight="bold")
             axis.tick_params(labelbottom=True)
-            _label_points(axis, points, list(points.index) if few else front)
-        figure.supxlabel("Time of search and fit (s)", fontsize=9)
-        figure.supylabel(LABELS[metric], fontsize=9)
+            named.append((axis, points, list(points.index if few else front.index)))
+        figure.supxlabel("Time of search and fit, mean of the repeats (s)", fontsize=9)
+        figure.supylabel(heading(metric), fontsize=9)
         if not few:
             _legend(figure, {name: handles[name] for name in names}, 5)
+        for axis, points, shown in named:
+            label_points(axis, points, shown)
     return figure
 
 
-def _pareto(scores, greater_is_better):
-    """Names on the Pareto front of scores sorted by rising time."""
-    front, best = [], None
-    for name, score in scores.items():
-        if best is None or (score > best if greater_is_better else score < best):
-            front.append(name)
-            best = score
-    return front
+def label_points(axis, points, names=None):
+    """Names beside their points, where they overlap nothing and stay inside the axes.
 
-
-def _label_points(axis, points, names):
-    """Names beside their points, moved up or down where they would overlap."""
-    low, high = np.log10(axis.get_xlim())
-    bottom, top = axis.get_ylim()
-    width, height = 3.0, 2.0  # of a panel in inches, about
-    x = (np.log10(points["seconds"]) - low) / (high - low) * width
-    y = (points["score"] - bottom) / (top - bottom) * height
-    taken = [(a - 0.05, b, 0.1) for a, b in zip(x, y, strict=True)]
-    shifts = [sign * step for step in (0, 0.12, 0.24, 0.36, 0.48) for sign in (1, -1)]
-    for name in names:
-        length = 0.062 * len(name)
-        on_left = x[name] + length + 0.12 > width
-        start = x[name] - length - 0.08 if on_left else x[name] + 0.08
-        shift = next(
-            (
-                dy
-                for dy in shifts
-                if 0.05 < y[name] + dy < height - 0.03
-                and not any(
-                    abs(y[name] + dy - b) < 0.11
-                    and a < start + length
-                    and start < a + n
-                    for a, b, n in taken
-                )
-            ),
-            0,
-        )
-        taken.append((start, y[name] + shift, length))
-        axis.annotate(
+    `points` has the names as its index, and columns for x and y. A name that has no
+    room is left to the legend or the table.
+    """
+    axis.figure.draw_without_rendering()  # the layout is final from here on
+    points = points.dropna()
+    centres = dict(zip(points.index, axis.transData.transform(points), strict=True))
+    room = axis.get_window_extent()
+    taken = [Bbox.from_extents(*(xy - 3), *(xy + 3)) for xy in centres.values()]
+    sides = [(x, y) for y in (0, 7, -7, 14, -14, 21, -21) for x in (5, -5)]
+    for name in points.index if names is None else names:
+        text = axis.annotate(
             name,
-            points.loc[name, ["seconds", "score"]],
-            xytext=(-6 if on_left else 6, 72 * shift),
+            points.loc[name],
             textcoords="offset points",
-            ha="right" if on_left else "left",
             va="center",
             fontsize=7.5,
         )
+        for x, y in sides:
+            text.set(position=(x, y), ha="left" if x > 0 else "right")
+            box = text.get_window_extent()
+            inside = room.x0 <= box.x0 and box.x1 <= room.x1
+            inside = inside and room.y0 <= box.y0 and box.y1 <= room.y1
+            if inside and not any(box.overlaps(other) for other in taken):
+                taken.append(box)
+                break
+        else:
+            text.remove()
 
 
 def plot_critical_difference(ranks, task, styles):
     """Demsar's diagram: average ranks, and bars over methods that do not differ.
 
-    Parameters
-    ----------
-    ranks : DataFrame
-        Mean rank of each method.
-    task : {"classification", "regression"}
-        Whose solves are shown.
-    styles : dict
-        Colour and marker by method.
-
-    Returns
-    -------
-    Figure or None
-        None where no Friedman test could be made, or on fewer than five data sets:
-        Nemenyi's distance says next to nothing there.
+    None where no Friedman test could be made, or on fewer than five data sets:
+    Nemenyi's distance says next to nothing there.
     """
     ranks = ranks[ranks["task"] == task].dropna(subset=["average_rank"])
-    if ranks.empty or ranks["n_datasets"].iloc[0] < MIN_DATASETS:
+    if ranks.empty or ranks["n_datasets"].iloc[0] < FEWEST:
         return None
     distance = ranks["critical_distance"].iloc[0]
     if not np.isfinite(distance):
@@ -336,16 +279,7 @@ def _above_the_axis(bar, label):
 
 
 def plot_search(curves, task, style):
-    """How the score of a method's cross-validation depends on each parameter.
-
-    Parameters
-    ----------
-    curves : mapping of str to mapping of str to Series
-        Data set -> parameter -> for each of its values (the index) the score of the
-        best point that has it, mean over the repeats.
-    task : str
-    style : adakern_bench.report.palette.Style
-    """
+    """How the score of a method's cross-validation depends on each parameter."""
     axes_names = sorted({name for by_axis in curves.values() for name in by_axis})
     with matplotlib.rc_context(STYLE):
         figure, axes = _grid(len(axes_names), 3.0, 2.0)
@@ -357,7 +291,7 @@ def plot_search(curves, task, style):
             for i, (dataset, curve) in enumerate(shown.items()):
                 (handles[dataset],) = axis.plot(
                     curve.index,
-                    curve.to_numpy() * SCALES.get(MAIN_METRIC[task], 1),
+                    scaled(MAIN_METRIC[task], curve.to_numpy()),
                     _DASHES[i % len(_DASHES)],
                     marker=_DOTS[i // len(_DASHES) % len(_DOTS)],
                     markersize=3,
@@ -411,11 +345,5 @@ def _decades(seconds):
 
 
 def colour(i):
-    """The i-th of the colours, from the first again behind the last.
-
-    Parameters
-    ----------
-    i : int
-        Place in the palette.
-    """
+    """The i-th of the colours, from the first again behind the last."""
     return list(FAMILIES.values())[i % len(FAMILIES)]

@@ -2,72 +2,71 @@
 
 import numpy as np
 
-from adakern.evaluation import GREATER_IS_BETTER
-from adakern_bench.report.wording import duration
+from adakern.evaluation import GREATER_IS_BETTER, QUANTITIES
+from adakern.evaluation.ranking import TIE
+from adakern_bench.report.tables import RULE, display
+from adakern_bench.report.wording import count, duration
 
-__all__ = ["conclusion", "cost_sentence", "failure_sentence", "headline"]
-
-_PERCENT = ("accuracy", "balanced_accuracy", "f1")
+__all__ = ["headline"]
 
 
-def headline(tasks, solves):
-    """Sentences: who wins, by how much, what is significant, what failed, the cost.
+def headline(comparisons, records):
+    """Sentences: who leads, by how much, what is significant, what failed, the cost.
 
-    Parameters
-    ----------
-    tasks : iterable of (Grid, list of Standing, DataFrame)
-        The main grid of each task, its standings, and its paired tests.
-    solves : DataFrame
-
-    Returns
-    -------
-    list of str
+    `comparisons` holds, for each task, its main grid, its ranks and its paired tests.
     """
     sentences = []
-    for grid, table, tests in tasks:
-        sentences += [conclusion(grid, table), _significance(grid, table, tests)]
-    sentences += [failure_sentence(solves), cost_sentence(solves)]
+    for grid, ranks, tests in comparisons:
+        sentences += [_conclusion(grid, ranks), _significance(grid, ranks, tests)]
+    sentences += [_failures(records), _cost(records)]
     return [sentence for sentence in sentences if sentence]
 
 
-def conclusion(grid, table):
-    """Who has the best mean rank, and by how much it leads.
-
-    Parameters
-    ----------
-    grid : Grid
-        Table of one metric.
-    table : list
-        Standings, best first.
-    """
-    task = grid.task.capitalize()
-    if len(table) < 2:
-        return f"{task}: {table[0].method} ran alone, so there is nothing to compare."
-    ranked = [row for row in table if not np.isnan(row.rank)]
+def _conclusion(grid, ranks):
+    """Who leads, and by how much."""
+    task, n = grid.task.capitalize(), len(grid.datasets)
+    if len(ranks) < 2:
+        return f"{task}: {ranks['method'].iloc[0]} ran alone; nothing is compared."
+    ranked = ranks.dropna(subset="average_rank")
     if len(ranked) < 2:
         return f"{task}: no two methods have results on the same data sets to rank."
-    first, second = ranked[:2]
-    n = first.n_ranked
-    if len(grid.datasets) == 1:
+    tied = list(ranked["method"][_same(ranked["average_rank"])])
+    first, second = list(ranked.itertuples())[:2]
+    lead = _lead(grid, first.method, second.method)
+    if n == 1:
+        (dataset,) = grid.datasets
+        if len(tied) > 1:
+            value = _value(grid, dataset, tied[0])
+            return f"{task}: on {dataset} {_and(tied)} are tied at {value}."
         return (
-            f"{task}: on {grid.datasets[0]} {first.method} comes first"
-            f"{_lead(grid, first.method, second.method)}."
+            f"{task}: on {dataset} {first.method} is first with "
+            f"{_value(grid, dataset, first.method)}{lead}."
         )
-    if first.rank == second.rank:
-        tied = [row.method for row in ranked if row.rank == first.rank]
-        return (
-            f"{task}: {', '.join(tied[:-1])} and {tied[-1]} share the best mean rank, "
-            f"{first.rank:.2f} over {_sets(n)}."
-        )
+    over = f"{first.average_rank:.2f} over {count(n, 'data set')}"
+    if len(tied) > 1:
+        return f"{task}: {_and(tied)} are tied for the best mean rank, {over}."
     return (
-        f"{task}: {first.method} has the best mean rank, {first.rank:.2f} over "
-        f"{_sets(n)} (best on {first.wins}), before {second.method} with "
-        f"{second.rank:.2f}{_lead(grid, first.method, second.method)}."
+        f"{task}: {first.method} has the best mean rank, {over} (best on "
+        f"{first.wins:g}), ahead of {second.method} with "
+        f"{second.average_rank:.2f}{lead}."
     )
 
 
-def _sets(n):
-    return "one data set" if n == 1 else f"{n} data sets"
+def _same(values):
+    return np.isclose(values, values.iloc[0], rtol=TIE, atol=0)
+
+
+def _and(names):
+    return f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def _value(grid, dataset, method):
+    quantity = QUANTITIES[grid.metric]
+    label = quantity.label[0].lower() + quantity.label[1:]
+    unit = f" {quantity.unit}" if quantity.unit else ""
+    cell = grid.cells[dataset, method]
+    mean = "mean " if cell.n > 1 else ""
+    return f"{mean}{label} {display(grid.metric, cell.mean)}{unit}"
 
 
 def _lead(grid, first, second):
@@ -80,78 +79,92 @@ def _lead(grid, first, second):
     a, b = np.array([p for p in pairs if np.isfinite(p).all()]).reshape(-1, 2).T
     if not len(a):
         return ""
-    if grid.metric in _PERCENT:
+    several = len(grid.datasets) > 1
+    if GREATER_IS_BETTER[grid.metric]:
         points = 100 * (a - b).mean()
-        side = "above" if points >= 0 else "below"
-        return f"; its mean accuracy lies {abs(points):.1f} points {side} that"
-    if GREATER_IS_BETTER[grid.metric] or (a <= 0).any() or (b <= 0).any():
+        label = "its mean accuracy over the sets" if several else "which"
+        size = f"{abs(points):.1f} points {'higher' if points >= 0 else 'lower'}"
+        size = "equal" if f"{abs(points):.1f}" == "0.0" else size
+        than = "to" if size == "equal" else "than"
+        return f"{';' if several else ','} {label} is {size} {than} {second}'s"
+    if (a <= 0).any() or (b <= 0).any():
         return ""
     ratio = np.exp(np.log(a / b).mean())
-    side = "below" if ratio <= 1 else "above"
-    return (
-        f"; its error lies {abs(1 - ratio) * 100:.0f} % {side} that "
-        "(geometric mean of the ratios)"
-    )
+    size = f"{abs(1 - ratio) * 100:.0f} % {'lower' if ratio <= 1 else 'higher'}"
+    if several:
+        return f"; its error is {size} than {second}'s (geometric mean of the ratios)"
+    return f", which is {size} than {second}'s"
 
 
-def _significance(grid, table, tests):
-    """How many of the winner's comparisons are significant, in both directions."""
-    if len(table) < 2 or not len(tests) or "corrected_holm_pvalue" not in tests:
+def _significance(grid, ranks, tests):
+    """How many comparisons of the leader are significant, in both directions."""
+    if len(ranks) < 2 or not len(tests):
         return ""
-    name = table[0].method
+    name = ranks["method"].iloc[0]
     mine = tests[(tests["method_a"] == name) | (tests["method_b"] == name)]
-    mine = mine.dropna(subset=["corrected_holm_pvalue"])
-    if mine.empty:
-        return "With one repeat there is no test, and no difference is significant."
-    sure = mine[mine["corrected_holm_pvalue"] <= 0.05]
-    higher = np.where(sure["method_a"] == name, 1, -1) * sure["difference"]
-    good = int(((higher > 0) == GREATER_IS_BETTER[grid.metric]).sum())
+    tested = int(mine["pvalue"].notna().sum())
+    if not tested:
+        why = mine["note"].str.contains("equal").all()
+        reason = "all differences are equal" if why else "fewer than five repeats"
+        return f"No difference was tested for significance: {reason}."
+    favour = int((mine["winner"] == name).sum())
+    against = int((mine["winner"] != "").sum()) - favour
+    left_out = len(mine) - tested
+    also = f", and {left_out} could not be tested" if left_out else ""
     return (
-        f"Of its {len(mine)} comparisons with another method on one data set, {good} "
-        f"are significant in its favour and {len(sure) - good} against it (Nadeau and "
-        "Bengio's corrected test with Holm's correction, 5 %)."
+        f"Of the {count(tested, 'tested comparison')} of {name} with another method on "
+        f"one data set, {favour} {_is(favour)} significant in its favour and {against} "
+        f"against it{also} ({RULE})."
     )
 
 
-def failure_sentence(solves):
-    """How many solves gave no result, and of which methods.
+def _is(n):
+    return "is" if n == 1 else "are"
 
-    Parameters
-    ----------
-    solves : DataFrame
-        One row for each solve.
-    """
-    missing = solves[solves["status"] != "ok"]
+
+def _failures(records):
+    """How many runs failed, and of which methods."""
+    missing = records[records["status"] != "ok"]
     if missing.empty:
-        return f"All {len(solves):,} solves gave a result."
+        return f"No failed runs ({count(len(records), 'run')})."
     counts = missing["method"].value_counts()
     named = ", ".join(f"{name} ({n})" for name, n in counts.head(3).items())
-    more = f" and {len(counts) - 3} more methods" if len(counts) > 3 else ""
-    return f"{len(missing):,} of {len(solves):,} solves gave no result: {named}{more}."
+    more = f" and {count(len(counts) - 3, 'more method')}" if len(counts) > 3 else ""
+    return f"{len(missing):,} of {count(len(records), 'run')} failed: {named}{more}."
 
 
-def cost_sentence(solves):
-    """The time of searches and fits, and who took most of it.
-
-    Parameters
-    ----------
-    solves : DataFrame
-        One row for each solve.
-    """
-    fits = float(solves["fit_seconds"].sum())
-    parts = [f"{duration(fits)} in fits"]
-    total = solves.assign(own=solves["fit_seconds"].astype(float).fillna(0.0))
-    if "search_seconds" in solves and solves["search_seconds"].notna().any():
-        keys = ["dataset", "repeat", "search_seconds"]
-        # A search whose result is handed on to another method was done once.
-        once = ~total.duplicated(keys) & total["search_seconds"].notna()
-        parts.insert(
-            0, f"{duration(total.loc[once, 'search_seconds'].sum())} in searches"
-        )
-        total["own"] += total["search_seconds"].astype(float).where(once, 0.0)
-    by_method = total.groupby("method")["own"].sum().sort_values()
-    sentence = "It took " + " and ".join(parts)
-    share = by_method.iloc[-1] / max(by_method.sum(), 1e-9)
+def _cost(records):
+    """Time of searches, fits and all the rest, in total, and who took most of it."""
+    number = records.reindex(columns=["fit_seconds", "search_seconds", "run_seconds"])
+    number = number.astype(float).fillna(0.0)
+    searches = _searches(records.assign(**number))
+    fits = number["fit_seconds"].groupby(records["method"]).sum()
+    runs = number[["run_seconds", "fit_seconds"]].max(axis=1)
+    rest = runs.sum() - fits.sum()
+    parts = [f"{duration(fits.sum())} in fits"]
+    if len(searches):
+        parts.insert(0, f"{duration(searches.sum())} in searches")
+    if rest >= 0.1:
+        parts.append(f"{duration(rest)} in start-up, predictions and runs cut short")
+    by_method = searches.add(runs.groupby(records["method"]).sum(), fill_value=0.0)
+    total, most = by_method.sum(), by_method.idxmax()
+    sentence = f"It took {duration(total)} of job time: {', '.join(parts)}"
+    share = by_method[most] / max(total, 1e-9)
     if len(by_method) > 1 and share >= 0.25:
-        sentence += f"; {by_method.index[-1]} alone took {100 * share:.0f} % of that"
+        sentence += f"; {most} alone took {100 * share:.0f} % of that"
     return sentence + "."
+
+
+def _searches(records):
+    """Seconds of search by the method that searched.
+
+    A search whose result other methods take over was done once, and is charged to the
+    method that it is of.
+    """
+    owner = records["method"]
+    if "search_method" in records:
+        owner = records["search_method"].where(records["search_method"].notna(), owner)
+    keys = ["dataset", "repeat", "search_seconds"]
+    done = records.assign(owner=owner)[records["search_seconds"] > 0]
+    once = done.drop_duplicates([*keys, "owner"])
+    return once.groupby("owner")["search_seconds"].sum().astype(float)

@@ -18,21 +18,8 @@ __all__ = ["describe_methods"]
 def describe_methods(out, config, solves, styles):
     """One panel for each method that was solved, in alphabetical order.
 
-    Parameters
-    ----------
-    out : Path
-        Folder of the experiment, whose searches are read.
-    config : mapping
-        The resolved configuration.
-    solves : DataFrame
-        One row a solve.
-    styles : mapping of str to adakern_bench.report.palette.Style
-
-    Returns
-    -------
-    list of dict
-        Keys `name`, `family`, `description`, `reference`, `chosen` (data set -> the
-        parameters that its searches chose most often) and `curves` (figures).
+    Keys `name`, `family`, `description`, `reference`, `chosen` (data set -> the
+    parameters that its searches chose most often) and `curves` (figures).
     """
     known = config.get("method", {})
     panels = []

@@ -10,38 +10,39 @@ from markupsafe import Markup
 from pandas.api.types import is_numeric_dtype
 
 from adakern._utils.files import atomic_path, plain
-from adakern.evaluation import MAIN_METRIC, METRICS
+from adakern.evaluation import MAIN_METRIC, METRICS, QUANTITIES, RECORDED
 from adakern_bench.config.sweeps import base_name
 from adakern_bench.report.figures import (
     MOST_PANELS,
     inline_svg,
-    plot_boxes,
     plot_critical_difference,
+    plot_repeats,
     plot_time_accuracy,
     to_svg,
 )
 from adakern_bench.report.headline import headline
+from adakern_bench.report.leaderboard import cost_seconds
 from adakern_bench.report.methods import describe_methods
 from adakern_bench.report.palette import FAMILIES, families_of, method_styles, swatch
 from adakern_bench.report.protocol import protocol_in_words
-from adakern_bench.report.standings import standings
 from adakern_bench.report.tables import (
-    LABELS,
-    MARKS,
+    MARK,
+    RULE,
     comparison_grids,
     display,
+    display_table,
+    heading,
     read_tables,
 )
-from adakern_bench.report.wording import duration, links, printable
+from adakern_bench.report.wording import count, duration, links, natural, printable
 
 __all__ = ["report"]
 
-# What else a reader may ask of the same solves: (part, metric), in this order.
+# What else a reader may ask of the same runs: (part, metric), in this order.
 _DETAILS = {
     task: [("test", m) for m in metrics if m != MAIN_METRIC[task]]
-    + [("train", m) for m in metrics]
-    + [("", "fit_seconds"), ("", "predict_seconds"), ("", "peak_memory_bytes")]
-    + [("", "rank"), ("", "n_support"), ("", "n_iter")]
+    + [("train", m) for m in metrics if not QUANTITIES[m].optional]
+    + [("", m) for m in RECORDED]
     for task, metrics in METRICS.items()
 }
 #: Tests of pairs that the page still lists; more are in its folder's ttest.csv.
@@ -58,34 +59,14 @@ def report(
     summaries=(),
     provenance=None,
     origin=None,
+    rare=(),
     wall_seconds=None,
     path=None,
 ):
-    """Write the report of one experiment.
-
-    Parameters
-    ----------
-    out : Path
-        Folder that `compare` wrote. Without its tables, as where an experiment has
-        no solves, the report has no comparison.
-    config : mapping
-        The resolved configuration (`adakern_bench.config.schema.Config` as a dict).
-    figures : iterable of Path
-        SVG files of the experiment's own figures, shown in this order.
-    summaries : iterable of Path
-        CSV files of the experiment's own tables, shown before them.
-    provenance : mapping of str to mapping, default=None
-        Data set -> where its table came from, beside what its entry in `config` says.
-    origin : mapping of str to str, default=None
-        Date, machine, commit and command, shown at the top.
-    wall_seconds : float, default=None
-        Of the whole run. The time spent in solves is always given.
-    path : Path, default=None
-        The HTML file; ``report.html`` in `out` by default.
-    """
+    """Write the report of one experiment."""
     out = Path(out)
-    has_solves = (out / "records.parquet").exists()
-    comparison = _comparison(out, config) if has_solves else {}
+    has_records = (out / "records.parquet").exists()
+    comparison = _comparison(out, config, rare) if has_records else {}
     page = (
         _environment()
         .get_template("report.html.j2")
@@ -118,78 +99,75 @@ def _environment():
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.globals |= {"display": display, "labels": LABELS, "marks": MARKS}
+    environment.globals |= {"display": display, "heading": heading, "count": count}
+    environment.globals |= {"mark": MARK, "rule": RULE}
     environment.globals |= {"most_panels": MOST_PANELS, "most_tests": _MOST_TESTS}
     environment.filters |= {"links": links, "duration": duration}
     return environment
 
 
-def _comparison(out, config):
-    """What the page says of the solves."""
-    solves = pd.read_parquet(out / "records.parquet")
+def _comparison(out, config, rare):
+    """What the page says of the runs."""
+    records = pd.read_parquet(out / "records.parquet")
     tables = read_tables(out)
-    styles = method_styles(solves["method"], families_of(config.get("method", {})))
-    tasks = [
-        _task(task, solves, styles, tables) for task in sorted(solves["task"].unique())
-    ]
+    styles = method_styles(records["method"], families_of(config.get("method", {})))
+    records = records.assign(seconds=cost_seconds(records))
+    tasks = [_task(*part, styles, tables, rare) for part in records.groupby("task")]
+    told = [(task["main"], task["ranks"], task["tests"]) for task in tasks]
     return {
-        "solves": solves,
-        "headline": headline(
-            [(task["main"], task["standings"], task["tests"]) for task in tasks], solves
-        ),
-        "facts": _facts(solves),
+        "records": records,
+        "headline": headline(told, records),
+        "facts": {
+            "data sets": records["dataset"].nunique(),
+            "methods": records["method"].nunique(),
+            "repeats": records["repeat"].nunique(),
+            "runs": len(records),
+            "failed": int((records["status"] != "ok").sum()),
+        },
         "tasks": tasks,
-        "methods": describe_methods(out, config, solves, styles),
+        "methods": describe_methods(out, config, records, styles),
         "swatches": {name: Markup(swatch(style)) for name, style in styles.items()},
         "published": _published(tables["published"]),
-        "failures": _failures(solves),
-        "unconverged": _unconverged(solves),
-        "versions": _versions(solves),
+        "failures": _failures(records),
+        "unconverged": _unconverged(records),
+        "versions": _versions(records),
     }
 
 
-def _facts(solves):
-    return {
-        "data sets": solves["dataset"].nunique(),
-        "methods": solves["method"].nunique(),
-        "repeats": solves["repeat"].nunique(),
-        "solves": len(solves),
-        "without result": int((solves["status"] != "ok").sum()),
-    }
-
-
-def _task(task, solves, styles, tables):
-    summary, ttest, ranks = (tables[name] for name in ("summary", "ttest", "ranks"))
+def _task(task, records, styles, tables, rare):
+    summary, ttest = tables["summary"], tables["ttest"]
+    ranks = tables["ranks"][tables["ranks"]["task"] == task]
     (main,) = comparison_grids(summary, ttest, {task: MAIN_METRIC[task]}.get)
-    table = standings(main, ranks, solves)
-    details = [
-        (f"{LABELS[metric]}, {_PARTS[part]}".rstrip(", "), grid)
+    details = {
+        (part, metric): (f"{heading(metric)}, {_PARTS[part]}".rstrip(", "), grid)
         for part, metric in _DETAILS[task]
+        if QUANTITIES[metric].shown
         for grid in comparison_grids(summary, ttest, {task: metric}.get, part)
-    ]
+    }
+    # Where a class is rare, to predict it never is accurate and worth nothing.
+    unbalanced = sorted(set(rare) & set(records["dataset"].map(base_name)))
+    balanced = details.get(("test", "balanced_accuracy")) if unbalanced else None
+    present = {styles[method].family for method in ranks["method"]}
     return {
         "name": task,
         "main": main,
-        "standings": table,
-        "order": [row.method for row in table],
-        "families": _families(styles[row.method] for row in table),
-        "details": details,
-        "figures": _task_figures(task, solves, ranks, styles, table),
-        "ranks": ranks[ranks["task"] == task].to_dict("records"),
-        "rank_note": ranks.loc[ranks["task"] == task, "note"].iloc[0],
+        "ranks": ranks,
+        "seconds": records.groupby("method")["seconds"].sum(),
+        "unbalanced": unbalanced,
+        "balanced": balanced,
+        "order": list(ranks["method"]),
+        "families": {name: c for name, c in FAMILIES.items() if name in present},
+        "details": list(details.values()),
+        "figures": _task_figures(task, records, ranks, styles),
         "tests": ttest[ttest["task"] == task],
     }
 
 
-def _families(styles):
-    """Family -> colour, of the methods of one task."""
-    present = {style.family for style in styles}
-    return {name: colour for name, colour in FAMILIES.items() if name in present}
-
-
-def _task_figures(task, solves, ranks, styles, table):
-    label = LABELS[MAIN_METRIC[task]]
-    finished = (solves["task"] == task) & (solves["status"] == "ok")
+def _task_figures(task, records, ranks, styles):
+    metric = MAIN_METRIC[task]
+    finished = records[records["status"] == "ok"].rename(
+        columns={f"test_{metric}": "score"}
+    )
     drawn = {
         "critical difference": (
             plot_critical_difference(ranks, task, styles),
@@ -197,17 +175,19 @@ def _task_figures(task, solves, ranks, styles, table):
             "under one bar do not differ by Nemenyi's test at the 5 % level.",
         )
     }
-    if 0 < solves.loc[finished, "dataset"].nunique() <= MOST_PANELS:
+    if 0 < finished["dataset"].nunique() <= MOST_PANELS:
+        means = finished.groupby(["dataset", "method"])[["seconds", "score"]].mean()
         drawn["repeats"] = (
-            plot_boxes(solves, task, styles, [row.method for row in table]),
-            f"{label} on the test part, every repeat a mark; boxes are quartiles. The "
-            "methods stand in the order of the table.",
+            plot_repeats(records, task, styles, list(ranks["method"])),
+            f"{heading(metric)} on the test part, a point a repeat and a line at their "
+            "mean; boxes, from ten repeats on, are quartiles. The methods stand in the "
+            "order of the table.",
         )
         drawn["time"] = (
-            plot_time_accuracy(solves, task, styles),
-            f"{label} on the test part against the time of search and fit, means over "
-            "the repeats. The dashed line joins the methods that no other beats in "
-            "both.",
+            plot_time_accuracy(means, task, styles),
+            f"{heading(metric)} on the test part against the time of search and fit, "
+            "means over the repeats. The dashed line joins the methods that no other "
+            "beats in both.",
         )
     return {
         name: {
@@ -221,13 +201,9 @@ def _task_figures(task, solves, ranks, styles, table):
 
 def _own_table(path):
     rows = pd.read_csv(path)
-    cells = [
-        [f"{value:.4g}" if isinstance(value, float) else value for value in row]
-        for row in rows.itertuples(index=False)
-    ]
     texts = [not is_numeric_dtype(kind) for kind in rows.dtypes]
     columns = list(zip(rows.columns, texts, strict=True))
-    return {"caption": _caption(path), "columns": columns, "rows": cells}
+    return {"caption": _caption(path), "columns": columns, "rows": display_table(rows)}
 
 
 def _caption(path):
@@ -246,7 +222,7 @@ def _published(table):
     groups = table.groupby(["split", "metric"])
     return [
         {
-            "title": f"{LABELS.get(metric, metric)}, {_PARTS[split]}".rstrip(", "),
+            "title": f"{heading(metric)}, {_PARTS[split]}".rstrip(", "),
             "metric": metric,
             "rows": rows.to_dict("records"),
             "has_setting": bool((rows["setting"] != "").any()),
@@ -278,7 +254,7 @@ def _unconverged(solves):
 
 def _data(config, provenance, comparison):
     """What is known of each data set: its entry, its size, where it came from."""
-    entries, solves = config.get("dataset", {}), comparison.get("solves")
+    entries, solves = config.get("dataset", {}), comparison.get("records")
     solved = [] if solves is None else solves["dataset"].map(base_name)
     names = {*provenance, *solved}
     return [
@@ -288,7 +264,7 @@ def _data(config, provenance, comparison):
         }
         | {"name": name, "origin": _origin(provenance.get(name, {}))}
         | _sizes(solves, name)
-        for name in sorted(names)
+        for name in sorted(names, key=natural)
     ]
 
 
@@ -324,7 +300,7 @@ def _versions(solves):
         )
         for name in columns
     }
-    versions["code of the solves"] = sorted(solves["code_version"].dropna().unique())
+    versions["code of the runs"] = sorted(solves["code_version"].dropna().unique())
     return {
         name: ", ".join(map(str, found)) for name, found in versions.items() if found
     }

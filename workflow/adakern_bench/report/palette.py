@@ -43,17 +43,7 @@ class Style(NamedTuple):
 
 
 def families_of(methods):
-    """Method -> family, from the classes that the configuration names.
-
-    Parameters
-    ----------
-    methods : mapping of str to mapping
-        The configuration's section ``method``.
-
-    Returns
-    -------
-    dict of str to str
-    """
+    """Method -> family, from the classes that the configuration names."""
     return {name: _family(list(_targets(entry))) for name, entry in methods.items()}
 
 
@@ -81,14 +71,6 @@ def _family(targets):
 
 def method_styles(names, families=None):
     """A style for each method; no two methods share both colour and marker.
-
-    Parameters
-    ----------
-    names : iterable of str
-        All methods of the report; the points of a sweep are methods too.
-    families : mapping of str to str, default=None
-        As `families_of` gives it; a method without one counts as another rival.
-
     Examples
     --------
     >>> from adakern_bench.report.palette import method_styles
@@ -114,13 +96,7 @@ def _darker(colour, share):
 
 
 def swatch(style):
-    """The marker as a small inline SVG, for tables.
-
-    Parameters
-    ----------
-    style : Style
-        Colour and marker.
-    """
+    """The marker as a small inline SVG, for tables."""
     from matplotlib.markers import MarkerStyle  # the tracker does without it
 
     marker = MarkerStyle(style.marker)

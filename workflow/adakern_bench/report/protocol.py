@@ -1,5 +1,6 @@
 """What an experiment did to its data and how often, in words for its report."""
 
+from adakern_bench.report.tables import RULE
 from adakern_bench.report.wording import ordinal
 
 __all__ = ["protocol_in_words"]
@@ -13,13 +14,7 @@ PUBLISHED_TUNING = (
 
 
 def protocol_in_words(config):
-    """What was done to the data and how often, as sentences.
-
-    Parameters
-    ----------
-    config : mapping
-        The configuration.
-    """
+    """What was done to the data and how often, as sentences."""
     protocol, search = config["protocol"], config.get("search", {})
     words = [*_splits_in_words(protocol), _scaling_in_words(protocol)]
     if protocol.get("scale_target", "none") != "none":
@@ -39,8 +34,8 @@ def protocol_in_words(config):
     if search.get("folds"):
         words.append(_tuning_in_words(protocol, search))
     words.append(
-        "All methods see the same splits. Tests are two-sided, at the 5 % level, over "
-        "the repeats that both methods finished."
+        "All methods see the same splits. Tests are two-sided, over the repeats that "
+        f"both methods finished; significant is what is so by {RULE}."
     )
     return words
 
@@ -75,7 +70,7 @@ def _drawn_in_words(protocol):
         "holdout": f"Repeated holdout: {repeats} times, {share} of the rows at random "
         f"are the test part{stratified}.",
         "kfold": f"{protocol.get('n_splits')}-fold cross-validation, repeated "
-        f"{repeats} times with another shuffling; every fold is one solve.",
+        f"{repeats} times with another shuffling; every fold is one run.",
         "group-holdout": f"Repeated holdout by group: {repeats} times, all rows of "
         f"{share} of the groups are the test part, so that no group is in both parts.",
         "time": f"Forward in time: {repeats} blocks of rows, one after the other, are "

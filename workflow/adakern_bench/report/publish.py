@@ -2,11 +2,11 @@
 
     python -m adakern_bench.report.publish experiment=dank_uci
 
-Copies the report, tables and figures of a finished run and writes where they come from
-and the command that makes them again; a table of more than 4 MiB (the pairs of a sweep
-of fifty points on twenty sets) is compressed. Nothing there is written by hand. A run
-that is not complete, has solves without a result or comes from a tree with changes
-that no commit holds is refused; ``--with-failures`` publishes solves without a result.
+Copies the records, tables and figures of a finished run and writes where they come from
+and the command that makes them again; large tables are compressed, and pages are
+rendered from them when the documentation is built. Nothing there is written by hand. A
+run that is not complete, has failed runs, or whose records come from several commits or
+from changes that no commit holds is refused; ``--with-failures`` publishes failed runs.
 """
 
 import gzip
@@ -20,22 +20,25 @@ import time
 from datetime import UTC, datetime
 from pathlib import Path
 
+import pandas as pd
+
 from adakern._utils.files import atomic_path, write_json
 from adakern_bench.config.compose import ConfigError
 from adakern_bench.config.plan import load_plan
 from adakern_bench.records.dotted import ALLOW_OUTSIDE
-from adakern_bench.records.machine import machine, package_versions
-from adakern_bench.report.origin import CODE, git, in_one, make_command
+from adakern_bench.records.machine import commit, machine, package_versions
+from adakern_bench.report.origin import in_one, make_command
+from adakern_bench.report.wording import count
 
 __all__ = ["PublishError", "log_run", "main", "publish"]
 
 KEPT = (
-    *("report.html", "config.yaml", "summary.csv", "ttest.csv", "ranks.csv"),
+    *("records.parquet", "config.yaml", "summary.csv", "ttest.csv", "ranks.csv"),
     "published.csv",
 )
 
 #: Bytes of a table from which on it is kept compressed.
-LARGE = 4 * 2**20
+LARGE = 2**17
 
 
 class PublishError(RuntimeError):
@@ -43,37 +46,32 @@ class PublishError(RuntimeError):
 
 
 def publish(plan, target, with_failures=False):
-    """Copy an experiment's results to ``target`` and record their origin.
-
-    Parameters
-    ----------
-    plan : Plan
-        The whole experiment.
-    target : Path
-        Folder to write to.
-    with_failures : bool, default=False
-        Whether solves that failed may be published.
-
-    Raises
-    ------
-    PublishError
-        With everything that is missing, one a line.
-    """
-    missing = [*_uncommitted(), *_not_done(plan)]
-    if not missing and not with_failures:
-        missing = list(_without_result(plan))
+    """Copy an experiment's results to `target` and record their origin."""
+    missing = list(_not_done(plan))
+    records = None
+    if not missing and plan.cells:
+        records = pd.read_parquet(plan.results / "records.parquet")
+        missing = [] if with_failures else list(_failed(records))
+    if not missing:
+        missing = list(_several_commits(plan, records))
     if missing:
         listed = "\n".join(f"  - {line}" for line in missing)
         raise PublishError(f"{plan.results} cannot be published:\n{listed}")
-    origin = provenance(plan)  # before the tree is changed by the copies
-    if target.exists():
-        shutil.rmtree(target)
+    origin = provenance(plan, records)
+    # Beside it, so that who is stopped on the way leaves the old folder whole.
+    new, old = (target.with_name(f".{target.name}-{age}") for age in ("new", "old"))
+    for folder in (new, old):
+        shutil.rmtree(folder, ignore_errors=True)
     shown = [f"figures/{name}.svg" for name in plan.figures()]
     shown += [f"tables/{name}.csv" for name in plan.tables()]
     for name in [*KEPT, *shown]:
         if (plan.results / name).exists():
-            _keep(plan.results / name, target / name)
-    write_json(target / "provenance.json", origin)
+            _keep(plan.results / name, new / name)
+    write_json(new / "provenance.json", origin)
+    if target.exists():
+        target.rename(old)
+    new.rename(target)
+    shutil.rmtree(old, ignore_errors=True)
 
 
 def _keep(made, kept):
@@ -83,15 +81,27 @@ def _keep(made, kept):
             path.write_bytes(gzip.compress(made.read_bytes(), mtime=0))
         return
     with atomic_path(kept) as path:
-        shutil.copyfile(made, path)
+        if made.suffix == ".parquet":
+            pd.read_parquet(made).to_parquet(path, index=False, compression="zstd")
+        else:
+            shutil.copyfile(made, path)
 
 
-def _uncommitted():
-    changes = git("status", "--porcelain", "--", *CODE)
-    if changes is None:
-        yield "this is no git repository: no commit says which code was run"
-    elif changes:
-        yield f"not committed: {', '.join(line[3:] for line in changes.splitlines())}"
+def _commits(plan, records):
+    """The commits that ran, with how often each: of the records, else of the calls."""
+    if records is not None:
+        return records.reindex(columns=["commit"])["commit"].fillna("unknown")
+    return pd.Series([call.get("commit", "unknown") for call in _calls(plan.results)])
+
+
+def _several_commits(plan, records):
+    ran = _commits(plan, records).value_counts()
+    named = ", ".join(f"{name[:50]} ({n})" for name, n in ran.items())
+    if len(ran) != 1 or "unknown" in ran or "uncommitted" in ran.index[0]:
+        yield (
+            f"the runs must all be of one commit, without changes, and are of: "
+            f"{named or 'none that is known'}; remove {plan.results} and run it again"
+        )
 
 
 def _not_done(plan):
@@ -112,23 +122,14 @@ def _not_done(plan):
         )
 
 
-def _without_result(plan):
-    if not plan.cells:
-        return
-    records = _records(plan)
+def _failed(records):
     failed = records[records["status"] != "ok"].groupby(["dataset", "method"])
-    for (dataset, method), solves in failed:
+    for (dataset, method), runs in failed:
         yield (
-            f"{dataset} / {method}: {len(solves)} solves without a result "
-            f"({solves['reason'].iloc[0]}); mend that, leave it out, or publish it so "
+            f"{dataset} / {method}: {count(len(runs), 'failed run')} "
+            f"({runs['reason'].iloc[0]}); mend that, leave it out, or publish it so "
             "with --with-failures"
         )
-
-
-def _records(plan):
-    import pandas as pd
-
-    return pd.read_parquet(plan.results / "records.parquet")
 
 
 def _selection(plan):
@@ -142,40 +143,24 @@ def _selection(plan):
 
 
 def log_run(results, started, cores):
-    """Append how long one call of the workflow took to ``runs.jsonl``.
-
-    Parameters
-    ----------
-    results : Path
-        Folder of the results.
-    started : float
-        Seconds since the epoch.
-    cores : int
-        Jobs at a time.
-    """
+    """Append how long one call of the workflow took to ``runs.jsonl``."""
     if not results.exists():
         return
-    line = {"start": started, "seconds": time.time() - started, "cores": cores}
+    seconds = max(0.0, time.time() - started)  # a clock may jump back
+    call = {"start": started, "seconds": seconds, "cores": cores}
     with open(results / "runs.jsonl", "a", encoding="utf-8") as file:
-        file.write(json.dumps(line) + "\n")
+        file.write(json.dumps(call | {"commit": commit()}) + "\n")
 
 
-def _wall_seconds(results):
+def _calls(results):
     path = results / "runs.jsonl"
-    if not path.exists():
-        return None
-    lines = path.read_text(encoding="utf-8").splitlines()
-    return round(sum(json.loads(line)["seconds"] for line in lines), 1)
+    lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+    return [json.loads(line) for line in lines]
 
 
-def provenance(plan):
-    """Command, commit, versions, machine, date and time spent.
-
-    Parameters
-    ----------
-    plan : Plan
-        The whole experiment.
-    """
+def provenance(plan, records):
+    """Command, the commit that ran, versions, machine, date and time spent."""
+    wall = [call["seconds"] for call in _calls(plan.results)]
     facts = {
         "experiment": plan.config.experiment,
         "overrides": plan.config.overrides,
@@ -184,31 +169,24 @@ def provenance(plan):
         ),
         "date": datetime.now(UTC).strftime("%Y-%m-%d"),
         "machine": machine(),
-        "commit": git("rev-parse", "HEAD"),
-        "wall_seconds": _wall_seconds(plan.results),
+        "commit": _commits(plan, records).iloc[0],
+        "wall_seconds": round(sum(wall), 1) if wall else None,
     }
-    if not plan.cells:
+    if records is None:
         return facts | {"versions": package_versions()}
-    records = _records(plan)
     versions = [c for c in records if c.startswith("version_")]
     seconds = records[["fit_seconds", "predict_seconds"]].sum().sum()
     return facts | {
         "versions": {c.removeprefix("version_"): records[c].iloc[0] for c in versions},
         "repeats": int(records["repeat"].nunique()),
-        "solves": len(records),
-        "solves_without_result": int((records["status"] != "ok").sum()),
-        "solve_seconds": round(float(seconds), 1),
+        "runs": len(records),
+        "failed_runs": int((records["status"] != "ok").sum()),
+        "fit_and_predict_seconds": round(float(seconds), 1),
     }
 
 
 def main(argv=None):
-    """Command line.
-
-    Parameters
-    ----------
-    argv : list of str, default=None
-        Of the command line; sys.argv when None.
-    """
+    """Command line."""
     arguments = list(sys.argv[1:] if argv is None else argv)
     with_failures = "--with-failures" in arguments
     overrides = [a for a in arguments if a != "--with-failures"]

@@ -1,8 +1,10 @@
 """The papers' tables in one shape, to be put beside what was measured."""
 
+from inspect import signature
+
 import pandas as pd
 
-__all__ = ["COLUMNS", "beside_measured", "load_published"]
+__all__ = ["COLUMNS", "beside_measured", "condensed", "load_published"]
 
 COLUMNS = ["dataset", "method", "setting", "split", "metric", "mean", "std"]
 
@@ -24,24 +26,10 @@ _QUANTITIES = {
 def load_published(path):
     """Read one table of published numbers and bring it to the columns of `COLUMNS`.
 
-    Parameters
-    ----------
-    path : Path
-        A CSV file, long (``split, metric, mean, std``) or wide (a column a quantity,
-        e.g. ``accuracy_percent``, ``r2_mean`` and ``r2_std``).
-
-    Returns
-    -------
-    DataFrame
-        One row a published number, sorted. Accuracies are fractions, as in the records.
-        What a paper ran in several settings has the names of the methods here: with a
-        column `tau` ``dank@tau=0.01``, as sweeps are named; ``dank-decomposed`` where
-        `setting` says "scalable".
-
-    Raises
-    ------
-    ValueError
-        If the table names no method, or holds no known quantity.
+    One row a published number, sorted. Accuracies are fractions, as in the records.
+    What a paper ran in several settings has the names of the methods here: with a
+    column `tau` ``dank@tau=0.01``, as sweeps are named; ``dank-decomposed`` where
+    `setting` says "scalable".
     """
     table = pd.read_csv(path, dtype={"tau": str})
     table = table.rename(columns={"function": "dataset"})
@@ -94,19 +82,9 @@ def _from_wide(table, path):
 def beside_measured(summary, published):
     """Every published number of the measured data sets, with the measured one if any.
 
-    Parameters
-    ----------
-    summary : DataFrame
-        As written to summary.csv.
-    published : DataFrame or None
-        As from :func:`load_published`; None gives a table without rows.
-
-    Returns
-    -------
-    DataFrame
-        Columns of `COLUMNS` with the suffixes ``_published`` and ``_measured`` behind
-        mean and std, the measured `n`, and `difference` (measured - published). Methods
-        of the papers that the experiment did not run stay, with blanks for measured.
+    Columns of `COLUMNS` with the suffixes ``_published`` and ``_measured`` behind
+    mean and std, the measured `n`, and `difference` (measured - published). Methods
+    of the papers that the experiment did not run stay, with blanks for measured.
     """
     keys = ["dataset", "method", "split", "metric"]
     if published is None:
@@ -122,3 +100,12 @@ def beside_measured(summary, published):
     ).astype({"n": "Int64"})
     both["difference"] = both["mean_measured"] - both["mean_published"]
     return both
+
+
+def condensed(function, frame, published, params):
+    """A table that a function makes of records.
+
+    One with a parameter ``published`` gets the numbers of the experiment's file.
+    """
+    asks = "published" in signature(function).parameters
+    return function(frame, *map(load_published, published if asks else []), **params)

@@ -17,15 +17,7 @@ _RUNS = "#/experiments/{}/runs?workflowType=machine_learning&compareRunsMode=CHA
 
 
 def main(argv=None, conf=CONF):
-    """Command line: ``adakern show quickstart``, or with overrides alone.
-
-    Parameters
-    ----------
-    argv : list of str, default=None
-        Of the command line; sys.argv when None.
-    conf : Path, default=CONF
-        Folder of all configurations.
-    """
+    """Command line: ``adakern show quickstart``, or with overrides alone."""
     try:
         plan = load_plan(sys.argv[1:] if argv is None else argv, conf)
     except ConfigError as error:
@@ -39,12 +31,7 @@ def main(argv=None, conf=CONF):
 
 
 def show(plan):
-    """Print the comparison of a plan's results, and the ways to see more of them.
-
-    Parameters
-    ----------
-    plan : adakern_bench.config.plan.Plan
-    """
+    """Print the comparison of a plan's results, and the ways to see more of them."""
     if plan.cells:
         print_table(plan.results)
     print(f"\nReport: {(plan.results / 'report.html').resolve().as_uri()}")
@@ -60,15 +47,7 @@ def show(plan):
 
 
 def runs_page(uri, experiment_id):
-    """Address of an experiment's runs, as a chart, in MLflow's pages.
-
-    Parameters
-    ----------
-    uri : str
-        Of the tracking server.
-    experiment_id : str
-        Of MLflow.
-    """
+    """Address of an experiment's runs, as a chart, in MLflow's pages."""
     server = uri.rstrip("/") if uri.startswith("http") else "http://127.0.0.1:5000"
     return f"{server}/{_RUNS.format(experiment_id)}"
 

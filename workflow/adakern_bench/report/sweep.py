@@ -12,8 +12,10 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from adakern.evaluation import MAIN_METRIC, METRICS
+from adakern_bench.report.contrast import swept_names
 from adakern_bench.report.figures import STYLE, colour
-from adakern_bench.report.tables import LABELS, SCALES
+from adakern_bench.report.tables import heading, scaled
+from adakern_bench.report.wording import natural
 
 __all__ = ["growth", "plot_sweep", "sweep_table"]
 
@@ -27,32 +29,6 @@ def plot_sweep(records, x, y=None, log=(), columns=()):
     method; where there is one method alone, one panel with a line for each data set.
     What has no number on the x axis, such as a method that is not swept or the point
     "svm" of an axis in units of C^2, is a dashed horizontal line.
-
-    Parameters
-    ----------
-    records : DataFrame
-        One row per solve, as in ``records.parquet``.
-    x : str or list of str
-        The swept parameter, ``train_rows`` for the size of the training part; several
-        names that mean the same (``[max_support, n_centers]``) share the axis.
-    y : str or list of str, default=None
-        Metrics of the test part ("accuracy"), or other numbers of a record ("rank",
-        "fit_seconds", "train_accuracy"); the main metric of the task by default.
-    log : list of str, default=()
-        Quantities with a logarithmic axis. A swept parameter has one where its largest
-        value is more than twenty times its smallest.
-    columns : str or list of str, default=()
-        Further swept parameters, whose values have panels of their own; what is not
-        swept over them is in each of these.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-
-    Raises
-    ------
-    ValueError
-        If the records have no such column.
     """
     points = _in_one_panel(_points(records, x, _names(columns)))
     quantities = _quantities(records, y)
@@ -69,12 +45,12 @@ def plot_sweep(records, x, y=None, log=(), columns=()):
         for row, (quantity, column) in zip(axes, quantities.items(), strict=True):
             for axis, panel in zip(row, panels, strict=True):
                 here = points[points["panel"] == panel].dropna(subset=column)
-                scaled = here[column].astype(float) * SCALES.get(quantity, 1)
-                _draw_lines(axis, here.assign(y=scaled), colours)
+                shown = scaled(quantity, here[column].astype(float))
+                _draw_lines(axis, here.assign(y=shown), colours)
                 axis.set_xscale(*_scale(here["x"]))
                 if quantity in log:
                     axis.set_yscale("log")
-            row[0].set_ylabel(LABELS.get(quantity, quantity))
+            row[0].set_ylabel(heading(quantity))
         for axis, panel in zip(axes[0], panels, strict=True):
             axis.set_title(panel, fontsize=9, fontweight="bold")
         figure.supxlabel(" / ".join(_names(x)), fontsize=9)
@@ -118,17 +94,8 @@ def _scale(x):
 def sweep_table(records, y=None):
     """Mean and standard deviation of scores and costs at each point of the sweeps.
 
-    Parameters
-    ----------
-    records : DataFrame
-    y : str or list of str, default=None
-        As in :func:`plot_sweep`.
-
-    Returns
-    -------
-    DataFrame
-        One row for each data set, method and point: ``n`` solves that finished, and
-        ``<quantity>_mean`` and ``<quantity>_std``.
+    One row for each data set, method and point: ``n`` runs that finished, and
+    ``<quantity>_mean`` and ``<quantity>_std``.
     """
     quantities = _quantities(records, y)
     swept = [name for name in records if name.startswith("sweep_")]
@@ -143,27 +110,16 @@ def sweep_table(records, y=None):
         table[f"{quantity}_std"] = values.std().astype(float)
     shown = {name: name.removeprefix("sweep_") for name in swept}
     shown |= {"base_dataset": "dataset", "base_method": "method"}
-    return table.reset_index().rename(columns=shown)
+    table = table.reset_index().sort_values(
+        ["base_dataset", "base_method", *swept], key=lambda column: column.map(natural)
+    )
+    return table.rename(columns=shown)
 
 
 def growth(records, x, y, smallest=0):
     """Exponent p of ``y = c x^p`` for each method, by least squares on the logarithms.
 
-    Parameters
-    ----------
-    records : DataFrame
-    x : str or list of str
-        As in :func:`plot_sweep`.
-    y : str or list of str
-        Quantities, such as "fit_seconds".
-    smallest : float, default=0
-        Points below it are left out where two or more are left: small fits are all
-        start-up.
-
-    Returns
-    -------
-    DataFrame
-        dataset, method, quantity, exponent, and the range of x that it was fitted on.
+    dataset, method, quantity, exponent, and the range of x that it was fitted on.
     """
     points = _points(records, x).dropna(subset="x")
     rows = []
@@ -190,15 +146,14 @@ def growth(records, x, y, smallest=0):
 
 
 def _points(records, x, columns=()):
-    """Finished solves with the panel, line and place on the x axis of each."""
+    """Finished runs with the panel, line and place on the x axis of each."""
     # Of several axes, one for each method, an override may have left some out.
     x = [name for name in _names(x) if f"sweep_{name}" in records] or _names(x)
     for name in (*x, *columns):
         if f"sweep_{name}" not in records:
-            swept = [n.removeprefix("sweep_") for n in records if n[:6] == "sweep_"]
             raise ValueError(
                 f"nothing is swept over {name!r}; the records have "
-                f"{', '.join(swept) or 'no sweep'}"
+                f"{swept_names(records)}"
             )
     solved = records[records["status"] == "ok"]
     values = solved[[f"sweep_{name}" for name in x]].bfill(axis=1).iloc[:, 0]

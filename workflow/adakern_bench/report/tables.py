@@ -1,67 +1,26 @@
-"""The comparison as a grid of cells, for the terminal and for the report."""
+"""The comparison as a grid of cells, for terminal, report and documentation."""
 
 from typing import NamedTuple
 
+import numpy as np
 import pandas as pd
 
-from adakern.evaluation import GREATER_IS_BETTER, MAIN_METRIC
+from adakern.evaluation import GREATER_IS_BETTER, MAIN_METRIC, QUANTITIES
+from adakern.evaluation.quantities import Quantity
+from adakern.evaluation.ranking import TIE
+from adakern_bench.report.wording import natural
 
 __all__ = [
-    "LABELS",
-    "MARKS",
-    "SCALES",
-    "Cell",
-    "Grid",
-    "comparison_grids",
-    "display",
-    "read_tables",
+    *("MARK", "RULE", "Cell", "Grid", "comparison_grids", "display", "display_table"),
+    *("heading", "read_tables", "scaled"),
 ]
 
-#: Worse than the best of the row: by the paired t-test alone, or by the corrected too.
-MARKS = {"paired": "○", "corrected": "●"}
-
-LABELS = {
-    "accuracy": "Accuracy (%)",
-    "balanced_accuracy": "Balanced accuracy (%)",
-    "f1": "F1 (%)",
-    "relative_mse": "Relative mean squared error",
-    "r2": "R²",
-    "mae": "Mean absolute error",
-    "rmse": "Root mean squared error",
-    "log_loss": "Log loss",
-    "auc": "Area under the ROC curve (%)",
-    "brier": "Brier score",
-    "calibration_error": "Calibration error (%)",
-    "interval_coverage": "Coverage of 90 % intervals (%)",
-    "interval_width": "Width of 90 % intervals",
-    "fit_seconds": "Time to fit (s)",
-    "search_seconds": "Time to search (s)",
-    "predict_seconds": "Time to predict (s)",
-    "predictions_per_second": "Predictions a second",
-    "model_bytes": "Size of the model (MB)",
-    "peak_memory_bytes": "Peak memory (MB)",
-    "rank": "Rank",
-    "n_support": "Support data",
-    "n_iter": "Iterations",
-}
-#: Factors from the units of a record to those of ``LABELS``.
-SCALES: dict[str, float] = {
-    "accuracy": 100,
-    "balanced_accuracy": 100,
-    "f1": 100,
-    "auc": 100,
-}
-SCALES |= {"calibration_error": 100, "interval_coverage": 100, "model_bytes": 1e-6}
-SCALES["peak_memory_bytes"] = 1e-6
-_DIGITS: dict[str, int | None] = {
-    "accuracy": 2,
-    "balanced_accuracy": 2,
-    "f1": 2,
-    "rank": 1,
-    "n_support": 1,
-}
-_DIGITS |= {"peak_memory_bytes": 0, "n_iter": 1, "mae": None, "rmse": None}
-_DIGITS |= {"predictions_per_second": 0, "interval_width": None}
+#: Of what is significantly worse than the best of its column, and what that means.
+MARK = "●"
+RULE = (
+    "Nadeau and Bengio's corrected t-test at 5 %, after Holm's correction over all "
+    "pairs of methods on the data set"
+)
 
 
 class Cell(NamedTuple):
@@ -89,11 +48,7 @@ class Grid(NamedTuple):
 def read_tables(out):
     """The CSV tables that `compare` wrote, by name; blank texts are "", not NaN.
 
-    Parameters
-    ----------
-    out : Path
-        Folder of the experiment's results, or of what was published of them, where a
-        large table is compressed.
+    In what was published of a run, a large table is compressed.
     """
     texts = ("split", "setting", "note", "winner")
     tables = {}
@@ -105,48 +60,52 @@ def read_tables(out):
     return tables
 
 
+def _quantity(metric):
+    return QUANTITIES.get(metric, Quantity(metric))
+
+
+def heading(metric):
+    """Label and unit of a metric."""
+    return _quantity(metric).heading
+
+
+def scaled(metric, values):
+    """Values of a record in the unit that is shown."""
+    return values * _quantity(metric).scale
+
+
 def display(metric, value):
     """A mean or standard deviation as people read it; "" where there is none.
 
     >>> from adakern_bench.report.tables import display
-    >>> display("accuracy", 0.8765), display("relative_mse", 0.0123)
-    ('87.65', '0.0123')
+    >>> display("accuracy", 0.8765), display("auc", 0.000269), display("rmse", 12.345)
+    ('87.65', '0.03', '12.3')
     >>> display("relative_mse", 2.1e-6)
     '2e-06'
-
-    Parameters
-    ----------
-    metric : str
-        Its name.
-    value : object
-        What is looked at.
     """
     if pd.isna(value):
         return ""
-    digits = _DIGITS.get(metric, 4)
-    if metric.endswith("_seconds") or digits is None:
+    digits, value = _quantity(metric).digits, scaled(metric, value)
+    if digits is None:
         return f"{value:.3g}"
-    if digits == 4 and 0 < abs(value) < 5e-4:  # else it would be a row of zeros
+    if 0 < abs(value) < 0.5 * 10.0**-digits:  # else it would be a row of zeros
         return f"{value:.0e}"
-    return f"{value * SCALES.get(metric, 1):.{digits}f}"
+    return f"{value:.{digits}f}"
+
+
+def display_table(frame):
+    """Cells of any table as texts."""
+    return [
+        [f"{value:.4g}" if isinstance(value, float) else str(value) for value in row]
+        for row in frame.itertuples(index=False)
+    ]
 
 
 def comparison_grids(summary, ttest, metric_of=MAIN_METRIC.get, split="test"):
-    """One grid per task for a metric, the best of each row found and the rest marked.
+    """One grid per task for a metric, with the best of each column and who is worse.
 
-    The marks are of the main metric on the test part: what was tested.
-
-    Parameters
-    ----------
-    summary, ttest : DataFrame
-        As :func:`read_tables` gives them.
-    metric_of : callable, default=the main metric of the task
-        Task -> metric, or None for a task to be left out.
-    split : {"test", "train", ""}, default="test"
-
-    Returns
-    -------
-    list of Grid
+    `metric_of` maps a task to its metric, or to None for a task to be left out. The
+    marks are of the metric that was tested, on the test part.
     """
     grids = []
     for task in summary["task"].unique():
@@ -158,13 +117,13 @@ def comparison_grids(summary, ttest, metric_of=MAIN_METRIC.get, split="test"):
         ]
         if rows.empty:
             continue
-        tested = split == "test" and metric == MAIN_METRIC[task]
+        tested = ttest[ttest["metric"] == metric] if split == "test" else ttest[:0]
         cells = {}
         for dataset, of_dataset in rows.groupby("dataset"):
             # A good fit of the training part is no merit, a lone method no winner.
             competes = split == "test" and (of_dataset["n"] > 0).sum() > 1
             best = _best(of_dataset, metric) if competes else []
-            marks = _marks(ttest, dataset, best) if tested else {}
+            worse = _worse(tested[tested["dataset"] == dataset], best)
             for row in of_dataset.itertuples():
                 cells[dataset, row.method] = Cell(
                     row.mean,
@@ -172,37 +131,32 @@ def comparison_grids(summary, ttest, metric_of=MAIN_METRIC.get, split="test"):
                     row.n,
                     row.n_failed + row.n_timeout,
                     row.method in best,
-                    "" if row.method in best else marks.get(row.method, ""),
+                    MARK if row.method in worse else "",
                 )
-        grids.append(
-            Grid(
-                task,
-                metric,
-                split,
-                sorted(rows["dataset"].unique()),
-                sorted(rows["method"].unique()),
-                cells,
-            )
+        names = (
+            sorted(rows[axis].unique(), key=natural) for axis in ("dataset", "method")
         )
+        grids.append(Grid(task, metric, split, *names, cells))
     return grids
 
 
 def _best(rows, metric):
-    """Methods with the best mean (several if they tie); none without a direction."""
-    means = rows.set_index("method")["mean"].dropna()
+    """Methods with the best mean (several if they tie); none without a direction.
+
+    A method that failed on a repeat is not among them: its mean is over others.
+    """
+    whole = rows[rows["n_failed"] + rows["n_timeout"] == 0]
+    means = whole.set_index("method")["mean"].dropna()
     if metric not in GREATER_IS_BETTER or means.empty:
         return []
     best = means.max() if GREATER_IS_BETTER[metric] else means.min()
-    return sorted(means.index[means == best])
+    return list(means.index[np.isclose(means, best, rtol=TIE, atol=0)])
 
 
-def _marks(ttest, dataset, best):
-    """Method -> mark, for the methods that are significantly worse than the best."""
-    marks = {}
-    for pair in ttest[ttest["dataset"] == dataset].itertuples():
-        if pair.winner in best:
-            loser = pair.method_b if pair.winner == pair.method_a else pair.method_a
-            mark = MARKS["corrected" if pair.corrected_significant else "paired"]
-            if marks.get(loser) != MARKS["corrected"]:
-                marks[loser] = mark
-    return marks
+def _worse(pairs, best):
+    """Methods that are significantly worse than one of the best."""
+    pairs = pairs[pairs["winner"].isin(best)]
+    losers = pairs["method_a"].where(
+        pairs["winner"] == pairs["method_b"], pairs["method_b"]
+    )
+    return set(losers) - set(best)

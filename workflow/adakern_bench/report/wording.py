@@ -4,7 +4,7 @@ import re
 
 from markupsafe import Markup
 
-__all__ = ["duration", "links", "ordinal", "printable"]
+__all__ = ["count", "duration", "links", "natural", "ordinal", "printable"]
 
 #: Characters that command a terminal or turn the direction of writing.
 COMMANDS = {
@@ -15,17 +15,33 @@ COMMANDS = {
 } - {9, 10}
 
 
+def count(n, noun):
+    """A number with its noun.
+
+    >>> from adakern_bench.report.wording import count
+    >>> count(1, "run"), count(1200, "data set")
+    ('1 run', '1,200 data sets')
+    """
+    return f"{n:,} {noun}{'' if n == 1 else 's'}"
+
+
+def natural(name):
+    """Key that sorts the numbers in a name as numbers.
+
+    >>> from adakern_bench.report.wording import natural
+    >>> sorted(["dank@eta=10", "dank@eta=0.5", "dank@eta=1e-05", "dank"], key=natural)
+    ['dank', 'dank@eta=1e-05', 'dank@eta=0.5', 'dank@eta=10']
+    """
+    parts = re.split(r"(\d+(?:\.\d+)?(?:e[-+]?\d+)?)", str(name))
+    return tuple(float(part) if i % 2 else part for i, part in enumerate(parts))
+
+
 def duration(seconds):
     """Seconds as people say them.
 
     >>> from adakern_bench.report.wording import duration
     >>> duration(3.14159), duration(3), duration(75), duration(7300)
     ('3.1 s', '3 s', '1 min 15 s', '2 h 2 min')
-
-    Parameters
-    ----------
-    seconds : float
-        How long it took.
     """
     if seconds < 60:
         return f"{seconds} s" if isinstance(seconds, int) else f"{seconds:.1f} s"
@@ -42,11 +58,6 @@ def printable(text):
     >>> from adakern_bench.report.wording import printable
     >>> printable("red: \x1b[31m") == "red: \N{REPLACEMENT CHARACTER}[31m"
     True
-
-    Parameters
-    ----------
-    text : str
-        To be shown.
     """
     if not isinstance(text, str):
         return text
@@ -58,11 +69,6 @@ def ordinal(n):
     >>> from adakern_bench.report.wording import ordinal
     >>> [ordinal(n) for n in (1, 2, 3, 4, 11, 22)]
     ['1st', '2nd', '3rd', '4th', '11th', '22nd']
-
-    Parameters
-    ----------
-    n : int
-        Positive.
     """
     endings = {1: "st", 2: "nd", 3: "rd"}
     ending = "th" if 11 <= n % 100 <= 13 else endings.get(n % 10, "th")
@@ -75,11 +81,6 @@ def links(text):
     >>> from adakern_bench.report.wording import links
     >>> str(links("see https://jmlr.org/x.html, <b>"))
     'see <a href="https://jmlr.org/x.html">https://jmlr.org/x.html</a>, &lt;b&gt;'
-
-    Parameters
-    ----------
-    text : str
-        To be shown.
     """
     parts = re.split(r"(https?://[^\s<>\"]*[^\s<>\".,;:)])", str(text))
     return Markup("").join(

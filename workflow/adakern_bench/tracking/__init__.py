@@ -1,1 +1,1 @@
-"""Records of solves as runs of MLflow."""
+"""Records of runs in MLflow."""

@@ -1,0 +1,111 @@
+"""What a run is described by: each quantity once, with label, unit and direction."""
+
+from typing import NamedTuple
+
+__all__ = [
+    "GREATER_IS_BETTER",
+    "MAIN_METRIC",
+    "METRICS",
+    "OPTIONAL_METRICS",
+    "QUANTITIES",
+    "RECORDED",
+    "Quantity",
+]
+
+
+class Quantity(NamedTuple):
+    """One number of a record, and how people read it."""
+
+    label: str
+    unit: str = ""
+    greater_is_better: bool | None = None
+    scale: float = 1  # from the record's unit to the one shown
+    digits: int | None = 4  # after the point; None: three significant ones
+    task: str = ""  # of the predictions of one task; "": of the run itself
+    optional: bool = False  # of methods with probabilities or intervals alone
+    shown: bool = True  # in tables of all metrics
+
+    @property
+    def heading(self):
+        """Label and unit."""
+        return f"{self.label} ({self.unit})" if self.unit else self.label
+
+
+def _percent(label, greater_is_better=True, task="classification", **more):
+    return Quantity(label, "%", greater_is_better, 100, 2, task, **more)
+
+
+_OF_CLASSES = {"task": "classification", "optional": True}
+_OF_INTERVALS = {"task": "regression", "optional": True}
+_ERROR = {"greater_is_better": False, "task": "regression"}
+
+QUANTITIES = {
+    "accuracy": _percent("Accuracy"),
+    "balanced_accuracy": _percent("Balanced accuracy"),
+    "f1": _percent("F1"),
+    "log_loss": Quantity("Log loss", "", False, **_OF_CLASSES),
+    "auc": _percent("Area under the ROC curve", optional=True),
+    "brier": Quantity(
+        "Brier score, summed over classes (0 to 2)", **_OF_CLASSES
+    )._replace(greater_is_better=False),
+    "calibration_error": _percent("Expected calibration error", False, optional=True),
+    "calibration_error_low": _percent(
+        "Calibration error, lower end of 95 %", None, optional=True, shown=False
+    ),
+    "calibration_error_high": _percent(
+        "Calibration error, upper end of 95 %", None, optional=True, shown=False
+    ),
+    "rmse": Quantity("Root mean squared error", digits=None, **_ERROR),
+    "relative_mse": Quantity("Relative mean squared error", **_ERROR),
+    "r2": Quantity("R²", "", True, task="regression"),
+    "mae": Quantity("Mean absolute error", digits=None, **_ERROR),
+    "interval_coverage": _percent("Coverage of 90 % intervals", None, **_OF_INTERVALS),
+    "interval_width": Quantity(
+        "Mean width of 90 % intervals", "", False, digits=None, **_OF_INTERVALS
+    ),
+    "interval_score": Quantity(
+        "Interval score of 90 % intervals", "", False, digits=None, **_OF_INTERVALS
+    ),
+    "coverage_easy": _percent(
+        "Coverage, third of narrowest intervals", None, **_OF_INTERVALS
+    ),
+    "coverage_middle": _percent("Coverage, middle third", None, **_OF_INTERVALS),
+    "coverage_hard": _percent(
+        "Coverage, third of widest intervals", None, **_OF_INTERVALS
+    ),
+    "crps": Quantity(
+        "Continuous ranked probability score", "", False, digits=None, **_OF_INTERVALS
+    ),
+    "fit_seconds": Quantity("Time to fit", "s", False, digits=None),
+    "search_seconds": Quantity("Time to search", "s", False, digits=None),
+    "predict_seconds": Quantity("Time to predict", "s", False, digits=None),
+    "run_seconds": Quantity("Time of the run with its start", "s", False, digits=None),
+    "predictions_per_second": Quantity("Predictions a second", digits=0),
+    "model_bytes": Quantity("Size of the model", "MB", None, 1e-6, None),
+    "peak_memory_bytes": Quantity("Peak memory", "MB", None, 1e-6, 0),
+    "rank": Quantity("Rank", digits=1),
+    "n_support": Quantity("Support points", digits=1),
+    "n_iter": Quantity("Iterations", digits=1),
+    "objective": Quantity("Objective", digits=None, shown=False),
+    "duality_gap": Quantity("Relative duality gap", digits=None, shown=False),
+}
+
+METRICS = {
+    task: tuple(name for name, q in QUANTITIES.items() if q.task == task)
+    for task in ("classification", "regression")
+}
+OPTIONAL_METRICS = {
+    task: tuple(name for name in names if QUANTITIES[name].optional)
+    for task, names in METRICS.items()
+}
+#: What a run costs and how large its model is; no train or test part.
+RECORDED = tuple(name for name, quantity in QUANTITIES.items() if not quantity.task)
+GREATER_IS_BETTER = {
+    name: quantity.greater_is_better
+    for name, quantity in QUANTITIES.items()
+    if quantity.greater_is_better is not None
+}
+#: The one metric that ranks, tests and leaderboards go by. For regression it is the
+#: root mean squared error: the error that others publish, so that their methods can be
+#: ranked beside ours; on one split it orders methods as R² and the relative error do.
+MAIN_METRIC = {"classification": "accuracy", "regression": "rmse"}

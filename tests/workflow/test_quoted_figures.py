@@ -1,0 +1,170 @@
+"""What docs/results/README.md quotes, computed again from the tables beside it."""
+
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from adakern.evaluation import compare_over_sets, holm_correction, mean_ranks
+from adakern_bench.report.published import load_published
+from adakern_bench.report.tables import read_tables
+
+ROOT = Path(__file__).parents[2]
+RESULTS = ROOT / "docs/results"
+SUITES = {
+    "41 small classification": ["uci121_small"],
+    "25 larger": ["uci121_larger"],
+    "All 66": ["uci121_small", "uci121_larger"],
+    "41 small ones, every baseline": ["uci121_tuned"],
+}
+
+
+@cache
+def paragraph(start):
+    """The paragraph of the overview whose bold opening holds some words."""
+    text = (RESULTS / "README.md").read_text(encoding="utf-8")
+    parts = (" ".join(part.split()) for part in text.split("\n\n"))
+    (found,) = (part for part in parts if part.startswith("**") and start in part[:80])
+    return found
+
+
+def scores(folders, metric):
+    """Test means, a row a data set and a column a method; NaN where a run failed."""
+    parts = []
+    for folder in folders:
+        rows = read_tables(RESULTS / folder)["summary"]
+        rows = rows[(rows["metric"] == metric) & (rows["split"] == "test")]
+        whole = rows["n_failed"] + rows["n_timeout"] == 0
+        rows = rows.assign(mean=rows["mean"].where(whole))
+        parts.append(rows.pivot(index="dataset", columns="method", values="mean"))
+    return pd.concat(parts, join="inner")
+
+
+def beside_published(table):
+    numbers = load_published(ROOT / "data/published/uci121_classifiers.csv")
+    numbers = numbers[(numbers["metric"] == "accuracy") & (numbers["split"] == "test")]
+    theirs = numbers.pivot(index="dataset", columns="method", values="mean")
+    theirs = theirs.reindex(table.index)
+    return theirs.loc[:, theirs.notna().mean() >= 0.9].add_suffix(" (published)")
+
+
+@pytest.mark.parametrize("suite", SUITES)
+def test_means_ranks_wins_and_p_values_of_a_suite(suite):
+    text, table = paragraph(suite), scores(SUITES[suite], "accuracy")
+    means = 100 * table.mean()
+    # A mean over sets in which each counts alike, not a share of all rows.
+    assert means.idxmax() == "adaptive" and f"{means['adaptive']:.1f} %" in text
+    assert f"{means['simple-blend']:.1f}" in text
+    ranks = pd.Series(mean_ranks(table), table.columns)
+    best = {f"{ranks['adaptive']:.1f}", f"{ranks['simple-blend']:.1f}"}
+    assert ranks.idxmin() == "adaptive" and all(rank in text for rank in best)
+    others = table.columns.drop("adaptive")
+    found = {name: compare_over_sets(table["adaptive"], table[name]) for name in others}
+    adjusted = holm_correction([pair.pvalue for pair in found.values()])
+    blend = found["simple-blend"]
+    assert blend.p_equal > 0.95 and "practically equal" in text
+    if suite == "41 small ones, every baseline":
+        assert f"the blend ({blend.better} sets to {blend.worse})" in text
+        sure = {name for name, p in zip(others, adjusted, strict=True) if p <= 0.05}
+        assert sure == {"boosting", "lightgbm", "forest", "xrfm", "knn", "linear"}
+        assert round(found["svm-rbf"].pvalue, 2) == 0.08
+    else:
+        wins = (
+            f"better than the blend on {blend.better} sets and worse on {blend.worse}"
+        )
+        p = dict(zip(others, adjusted, strict=True))["simple-blend"]
+        assert f"{wins} (p = {float(f'{p:.1g}'):.5f}".rstrip("0") in text
+
+
+@pytest.mark.parametrize(("suite", "n"), [("25 larger", 157), ("All 66", 172)])
+def test_ranks_among_published_classifiers(suite, n):
+    table = scores(SUITES[suite], "accuracy")
+    theirs = beside_published(table)
+    both = table.join(theirs)
+    ranks = pd.Series(mean_ranks(both), both.columns)
+    text = paragraph(suite)
+    assert theirs.shape[1] == n and f"{n} published" in text
+    assert ranks.idxmin() == "adaptive" and f"{ranks['adaptive']:.1f}" in text
+    assert f"{ranks[theirs.columns].min():.1f}" in text
+
+
+@pytest.mark.parametrize(
+    ("folder", "start"),
+    [
+        ("uci_regression_small", "Five small regression"),
+        ("uci_regression_tuned", "The same five"),
+        ("uci_regression_larger", "four larger regression"),
+        ("uci121_small", "41 small classification"),
+        ("uci121_tuned", "41 small ones, every"),
+        ("uci121_protocols", "As in 2014"),
+    ],
+)
+def test_leaderboards_rank_the_means_of_their_folder(folder, start):
+    board = pd.read_csv(RESULTS / folder / "tables/leaderboard.csv")
+    board = board[board["source"] == "measured"].set_index("method")
+    metric = board.filter(regex="^mean_(acc|rmse)").columns[0].removeprefix("mean_")
+    table = scores([folder], metric)
+    expected = mean_ranks(table, greater_is_better=metric == "accuracy")
+    np.testing.assert_allclose(
+        board.loc[table.columns, "rank_measured"], expected, rtol=1e-4
+    )
+    leader = board.sort_values("rank_measured").iloc[0]
+    quoted = leader["mean_rank" if start == "As in 2014" else "rank_measured"]
+    assert f"{quoted:.1f}" in paragraph(start)
+
+
+@pytest.mark.parametrize(
+    ("folder", "said"),
+    [
+        ("dank_uci", "p = 0.68"),
+        ("knpl_uci_small", "p = 0.26"),
+        ("dank_regression_small", "p = 0.75"),
+    ],
+)
+def test_friedmans_tests(folder, said):
+    ranks = read_tables(RESULTS / folder)["ranks"]
+    assert f"p = {ranks['friedman_pvalue'].iloc[0]:.2f}" == said
+    assert said in (RESULTS / "README.md").read_text(encoding="utf-8")
+
+
+def test_no_learned_kernel_differs_from_the_svm_after_holm():
+    """Two p-values of 0.045 and 0.049 once stood for differences."""
+    tests = read_tables(RESULTS / "dank_uci")["ttest"]
+    here = tests[(tests["dataset"] == "diabetic") & (tests["method_b"] == "svm-cv")]
+    here = here.set_index("method_a")
+    assert here["corrected_pvalue"].round(3)["dank"] == 0.045
+    assert here["corrected_pvalue"].round(3)["mkl-uniform"] == 0.049
+    assert (tests["winner"] == "").all()
+
+
+def test_the_ablations_after_holm():
+    for folder, start, metric, sure in (
+        ("adaptive_ablation_regression", "What each part", "rmse", 2),
+        ("adaptive_ablation", "The same for classification", "accuracy", 0),
+        ("adaptive_ablation", "The same for classification", "log_loss", 3),
+    ):
+        table = pd.read_csv(RESULTS / folder / "tables/adaptive_ablation.csv")
+        table = table[table["metric"] == metric].set_index("without")
+        assert len(table) == 18 and "18" in paragraph(start)
+        assert (holm_correction(table["p_value"]) <= 0.05).sum() == sure
+
+
+@pytest.mark.parametrize("folder", sorted(RESULTS.glob("*/")), ids=lambda p: p.name)
+def test_every_mark_of_every_folder_follows_the_rule(folder):
+    """793 pairs of landmarks were once significant, on two equal differences each."""
+    if not (folder / "ranks.csv").exists():
+        return
+    tests = read_tables(folder)["ttest"]
+    assert tests.empty or tests["n"].min() >= 5
+    for _, pairs in tests.groupby(["task", "dataset"]):
+        adjusted = holm_correction(pairs["corrected_pvalue"])
+        won = (pairs["winner"] != "").to_numpy()
+        np.testing.assert_array_equal(won, adjusted <= 0.05)
+
+
+def test_the_results_fit_their_budget():
+    size = sum(path.stat().st_size for path in RESULTS.rglob("*") if path.is_file())
+    assert size <= 12e6
+    assert not list(RESULTS.rglob("*.html"))
