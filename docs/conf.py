@@ -51,6 +51,8 @@ sphinx_gallery_conf = {
     "abort_on_example_error": True,
     "download_all_examples": False,
     "show_memory": False,
+    # Its page would load programs from a content network.
+    "write_computation_times": False,
     "remove_config_comments": True,
     "plot_gallery": True,
 }
