@@ -36,7 +36,7 @@ class SaddleFunction:
     """h and its gradient, as :mod:`adakern.svm.ascent` asks for them.
 
     For a positive semidefinite K neither G nor Gamma is formed: with ``f = Kd``, the
-    row means ``Gamma 1 / n = d∘f / (4 reg n)`` and their mean,
+    row means ``Gamma 1 / n = d∘f / (4 reg n)`` and their mean::
 
         |P Gamma P|^2 = |Gamma|^2 - 2 n |means|^2 + n^2 mean^2,
         |Gamma|^2 = q'(K∘K)q / (16 reg^2),    q = d∘d,

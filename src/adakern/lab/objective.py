@@ -69,7 +69,7 @@ class InterpolationLoss:
         return _finite(self.xp.mean((self.predict(theta, X) - y) ** 2))
 
     def value_and_gradient(self, theta, rows=None):
-        """Loss, with its penalty mu |a|^2, and the gradient with respect to theta.
+        """Loss, with its penalty ``mu |a|^2``, and the gradient with respect to theta.
 
         With r = 2 (f - y) / n, u = (K_ss + alpha I)^-T (K' r + 2 mu a) and
         P = [r a'; -u a'] * dK/dD over the stacked rows [X; X_s], the gradient is that
