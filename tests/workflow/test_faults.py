@@ -222,7 +222,7 @@ def wait_for(condition, run, seconds=500):
 def job_of(run):
     """The process of the job that is running a stage."""
     below = psutil.Process(run.process.pid).children(recursive=True)
-    stages = [p for p in below if p.cmdline() and p.cmdline()[-1].endswith("stage.py")]
+    stages = [p for p in below if p.cmdline()[-1:] and "solve.py" in p.cmdline()[-1]]
     return min(stages, key=lambda p: p.create_time())
 
 
@@ -323,7 +323,7 @@ def test_two_experiments_that_need_the_same_table(bad):
         wait_for((bad.root / "loaded").exists, run)
         beside = Run(other, bad.root, bad.environment)
         try:
-            waits = "Waiting for data/tables/slow.npz"
+            waits = "Waiting for data/tables, which process"
             wait_for(lambda: waits in beside.output, beside)
             (bad.root / "go-on").touch()
             # It waits for the table alone, not for the fit that sleeps.
