@@ -26,7 +26,20 @@ __all__ = ["Verdict", "cases", "judge"]
 PATIENCE = 60
 
 #: What no message may begin with: not the project's words but those of a library.
-FOREIGN = ["LinAlgError", "IndexError", "OverflowError", "ZeroDivisionError", "FloatingPointError", "AttributeError", "TypeError", "KeyError", "AssertionError", "UnboundLocalError", "RecursionError", "ArpackError"]
+FOREIGN = [
+    "LinAlgError",
+    "IndexError",
+    "OverflowError",
+    "ZeroDivisionError",
+    "FloatingPointError",
+    "AttributeError",
+    "TypeError",
+    "KeyError",
+    "AssertionError",
+    "UnboundLocalError",
+    "RecursionError",
+    "ArpackError",
+]
 FOREIGN_WORDS = ("array must not contain infs or NaNs", "Unable to allocate")
 
 

@@ -95,6 +95,7 @@ def finished(shared_project):
         "site-packages/bought-1.0.dist-info/METADATA",
         "Metadata-Version: 2.1\nName: bought\nVersion: 1.0\n",
     )
+    edit(project, "workflow/pyproject.toml", ('"lightgbm"', '"lightgbm", "bought"'))
     project.write("conf/dataset/mine.yaml", MINE)
     project.write("workflow/special/spread.py", SPREAD)
     rows = np.random.default_rng(0).normal(size=(40, 3))
