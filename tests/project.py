@@ -13,6 +13,7 @@ __all__ = ["Project", "Run", "without_measured"]
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 PARTS = (
+    "pyproject.toml",
     "Snakefile",
     "pyproject.toml",
     "workflow",
