@@ -72,7 +72,7 @@ def read_records(paths):
         of the same solve, or the records are of several experiments.
     """
     records, origin, data = [], {}, {}
-    for path in paths:
+    for path in map(Path, paths):
         for record in read_file(path):
             key = tuple(record[name] for name in _KEY)
             if key in origin:
