@@ -13,6 +13,7 @@ __all__ = ["Project", "Run", "without_measured"]
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 PARTS = (
+    "pyproject.toml",
     "Snakefile",
     "pyproject.toml",
     "workflow",
@@ -103,7 +104,6 @@ class Project:
         self.write("conf/experiment/small.yaml", EXPERIMENT)
         self.write("conf/method/plain.yaml", PLAIN)
         self.profile = ["--cores", "2"]
-        self.user = None
         self.environment = {
             key: value
             for key, value in os.environ.items()
@@ -137,8 +137,7 @@ class Project:
 
     def start(self, *arguments, **settings):
         """Start a run that the test will disturb, in a process group of its own."""
-        command = self.command(*arguments, **settings)
-        return Run(command, self.root, self.environment, self.user)
+        return Run(self.command(*arguments, **settings), self.root, self.environment)
 
     def run(self, *arguments, timeout=550, **settings):
         """Run to the end."""

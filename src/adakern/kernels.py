@@ -19,23 +19,6 @@ from adakern._utils.blocks import (
 from adakern._utils.constraints import GAMMA
 from adakern._utils.memory import require_memory
 
-__all__ = [
-    "DECAYING_KERNELS",
-    "KERNELS",
-    "KernelMixin",
-    "check_square",
-    "exponential_decay",
-    "gram_matrix",
-    "kernel_diagonal",
-    "kernel_distances",
-    "kernel_product",
-    "kernel_products",
-    "nearest_rows",
-    "require_gram_memory",
-    "resolve_gamma",
-    "squared_distances",
-]
-
 #: Kernels computed from features; estimators accept "precomputed" beside them.
 KERNELS = ("rbf", "laplacian", "l2-laplacian", "tl1", "poly", "linear")
 

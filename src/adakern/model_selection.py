@@ -35,8 +35,6 @@ from adakern.linalg import add_to_diagonal, factorised, principal_submatrix
 from adakern.svm.c_path import is_constant_above, saturated_classes, scaled_to
 from adakern.svm.predictions import predict_from_gram
 
-__all__ = ["KernelSearchCV"]
-
 #: Estimators of scikit-learn that are fitted on the shared Gram matrices. Those of this
 #: library say it themselves, by the class attribute ``_takes_shared_gram_matrix``: the
 #: search then depends on no estimator's code, and a change in one repeats no other's.

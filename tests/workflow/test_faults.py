@@ -10,20 +10,22 @@ import socket
 import sqlite3
 import stat
 import subprocess
+import sys
 import time
 from contextlib import closing, contextmanager, suppress
+from itertools import count
 from types import SimpleNamespace
 
 import psutil
 import pytest
-from adakern_bench.tracking.log import log_records
 
 from adakern_bench.cli import compare as comparing
 from adakern_bench.cli.compare import adopt
 from adakern_bench.data import DatasetError, load_table, read_entry
-from adakern_bench.data.infer import infer_entry
+from adakern_bench.data.infer import inferred_yaml
 from adakern_bench.records.read import read_records
 from adakern_bench.report import publish as publishing
+from adakern_bench.tracking.track import log_records
 from mlflow_server import serve
 from project import REPOSITORY, Run
 from record_factory import make_record, write_records
@@ -432,7 +434,7 @@ def test_a_tracker_that_another_program_holds(tracker):
 
 
 def test_a_tracker_on_a_full_disk(tracker):
-    uri, file = tracker
+    uri, _ = tracker
 
     def log():
         log_records([make_record()], experiment="demo", tracking_uri=uri)
@@ -472,35 +474,32 @@ def test_a_publication_that_is_killed(tmp_path, monkeypatch):
     target.mkdir(parents=True)
     (target / "report.html").write_text("old")
 
-    def killed(function, count):
-        """Publish in a process that loses its life in a call of some function."""
+    def killed_in_step(number):
         child = os.fork()
         if child == 0:
-            calls = iter(range(count))
-            module, name = function
-            plain = getattr(module, name)
+            steps = count()
 
-            def last(*given, **named):
-                if next(calls, None) is None:
-                    os.kill(os.getpid(), signal.SIGKILL)
-                return plain(*given, **named)
+            def then(function):
+                def step(*given):
+                    if next(steps) == number:
+                        os.kill(os.getpid(), signal.SIGKILL)
+                    return function(*given)
 
-            setattr(module, name, last)
+                return step
+
+            publishing._keep = then(publishing._keep)
+            publishing.write_json = then(publishing.write_json)
             with suppress(BaseException):
                 publishing.publish(plan, target)
             os._exit(0)
         return os.waitpid(child, 0)[1] == signal.SIGKILL
 
-    for count in range(len(publishing.KEPT)):
-        assert killed((publishing, "_keep"), count)
+    kept = {*publishing.KEPT, "provenance.json"}
+    for number in range(len(kept)):
+        assert killed_in_step(number)
         assert [path.name for path in target.iterdir()] == ["report.html"]
-    assert killed((publishing, "write_json"), 0)
-    assert (target / "report.html").read_text() == "old"
     publishing.publish(plan, target)
-    assert {path.name for path in target.iterdir()} == {
-        *publishing.KEPT,
-        "provenance.json",
-    }
+    assert {path.name for path in target.iterdir()} == kept
     assert (target / "report.html").read_text() == "new"
     assert list(target.parent.iterdir()) == [target]
 
@@ -534,11 +533,11 @@ def test_a_file_that_vanishes_between_inference_and_reading(tmp_path, monkeypatc
         load_table("my-mine", entry, cache_dir=tmp_path / "data" / "raw")
 
     def infer(path, *given, **named):
-        inferred = infer_entry(path, *given, **named)
+        inferred = inferred_yaml(path, *given, **named)
         file.unlink()
         return inferred
 
-    monkeypatch.setattr(comparing, "infer_entry", infer)
+    monkeypatch.setattr(comparing, "inferred_yaml", infer)
     with pytest.raises(FileNotFoundError, match=r"mine\.csv"):
         adopt(file, "y", tmp_path, again=True)
 
@@ -555,17 +554,23 @@ def test_a_clock_that_jumps_back(project):
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="becoming somebody else needs root")
 def test_a_folder_that_another_user_keeps_to_himself(project):
-    old = os.umask(0o077)
-    try:
-        assert project.solve().returncode == 0
-    finally:
-        os.umask(old)
-    for folder in (project.root, *project.root.parents):
-        folder.chmod(folder.stat().st_mode | stat.S_IRWXO)
-    project.user = 65534
-    run = project.solve()
+    (project.root / ".snakemake").mkdir(mode=0o700)
+    project.root.chmod(0o777)
+    for folder in project.root.parents:
+        if not folder.stat().st_mode & stat.S_IXOTH:
+            folder.chmod(folder.stat().st_mode | stat.S_IXOTH)
+    # The environment's own interpreter may lie in a home that nobody else may enter.
+    project.environment["PYTHONPATH"] += os.pathsep + os.pathsep.join(sys.path)
+    command = ["/usr/bin/python3", *project.command()[1:]]
+    probe = [command[0], "-c", "import numpy, snakemake"]
+    environment = project.environment
+    if subprocess.run(probe, env=environment, user=65534).returncode:
+        pytest.skip("nobody else can run this environment")
+    run = Run(command, project.root, environment, user=65534)
+    run.process.wait(500)
     assert run.returncode == 1
-    assert "Permission denied" in run.output and "Traceback" not in run.output
+    assert "Another user made it and keeps it to himself" in run.output
+    assert "Traceback" not in run.output and ".py" not in run.output
 
 
 def test_the_page_of_mlflow_is_for_this_machine_alone(tmp_path, schema):

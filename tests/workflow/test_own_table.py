@@ -11,13 +11,13 @@ import numpy as np
 import pandas as pd
 import pytest
 import yaml
-from adakern_bench.stages.split import load_split
 
 from adakern_bench.cli.compare import adopt, comparison_of
 from adakern_bench.cli.main import main
 from adakern_bench.config.compose import ConfigError
 from adakern_bench.config.plan import load_plan
 from adakern_bench.data import Table
+from adakern_bench.records.split import load_split
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 QUICK = ["method=[svm-cv,krr-cv]", "protocol.repeats=2", "search.step=5"]

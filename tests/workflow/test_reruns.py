@@ -95,6 +95,7 @@ def finished(shared_project):
         "site-packages/bought-1.0.dist-info/METADATA",
         "Metadata-Version: 2.1\nName: bought\nVersion: 1.0\n",
     )
+    edit(project, "workflow/pyproject.toml", ('"lightgbm"', '"lightgbm", "bought"'))
     project.write("conf/dataset/mine.yaml", MINE)
     project.write("workflow/special/spread.py", SPREAD)
     rows = np.random.default_rng(0).normal(size=(40, 3))
@@ -107,7 +108,8 @@ def finished(shared_project):
 
 def at_home(project):
     """Let Python find the bought package; the own one is found without that."""
-    paths = [project.root / part for part in ("src", "workflow", "site-packages")]
+    parts = ("src", "workflow", "site-packages")
+    paths = [project.root / part for part in parts]
     project.environment = project.environment | {
         "PYTHONPATH": ":".join(map(str, paths)),
         "HOME": str(project.root),

@@ -79,5 +79,8 @@ def test_only_what_people_placed_is_watched(plan, tmp_path):
     file.parent.mkdir(parents=True)
     file.write_text("1,2,3")
     assert placed_by_hand(plan.entry("mine"), raw) == [str(file)]
+    make(plan)
+    file.write_text("1,2,4")
+    assert check_tables(plan) == [], "Snakemake makes it again: nothing is kept"
     file.with_name("mine.csv.record.json").write_text("{}")
     assert placed_by_hand(plan.entry("mine"), raw) == [], "it was fetched"

@@ -13,10 +13,10 @@ from mlflow.entities import ViewType
 from adakern_bench.tracking import track
 from adakern_bench.tracking.track import (
     log_records,
-    log_summary,
+    log_runs,
     main,
-    prune,
     rebuild,
+    summary_run,
 )
 from mlflow_server import free_port, start_logging
 from record_factory import failed, make_record, write_records
@@ -256,10 +256,9 @@ def test_summary_run_has_the_figures_and_is_one(uri, tmp_path):
     figure.write_text("<svg/>")
     artifacts = {"figures/a.svg": figure}
     for expected in ((1, 0, 0), (0, 1, 0)):
-        logged = log_summary(artifacts, experiment="demo", tracking_uri=uri)
-        assert logged == expected
+        assert log_runs([summary_run("demo", artifacts)], "demo", uri) == expected
     figure.write_text("<svg>changed</svg>")
-    assert log_summary(artifacts, experiment="demo", tracking_uri=uri) == (1, 0, 1)
+    assert log_runs([summary_run("demo", artifacts)], "demo", uri) == (1, 0, 1)
     (run,) = runs_of(uri)
     kept = MlflowClient(uri).download_artifacts(run.info.run_id, "figures/a.svg")
     assert Path(kept).read_text() == "<svg>changed</svg>"
@@ -279,8 +278,9 @@ def test_a_swept_method_has_a_name_that_mlflow_takes(uri, tmp_path):
 
 def test_prune_keeps_what_has_a_record(uri):
     log_records(RECORDS, experiment="demo", tracking_uri=uri)
-    log_summary({}, experiment="demo", tracking_uri=uri)
-    assert prune(RECORDS[:3], experiment="demo", tracking_uri=uri) == (0, 0, 1)
+    log_runs([summary_run("demo", {})], "demo", uri)
+    fewer = log_records(RECORDS[:3], experiment="demo", tracking_uri=uri, prune=True)
+    assert fewer.removed == 2, "a repeat, and the means of its method"
     assert len(runs_of(uri)) == 4  # three solves and the summary
 
 

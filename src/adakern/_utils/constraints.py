@@ -4,8 +4,6 @@ from numbers import Integral, Real
 
 from sklearn.utils._param_validation import Interval, StrOptions
 
-__all__ = ["AT_LEAST_ONE", "FINITE", "GAMMA", "NOT_NEGATIVE", "POSITIVE"]
-
 POSITIVE = [Interval(Real, 0, None, closed="neither")]
 NOT_NEGATIVE = [Interval(Real, 0, None, closed="left")]
 FINITE = [Interval(Real, None, None, closed="neither")]

@@ -19,7 +19,7 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from adakern._utils.arrays import computing_where, from_foreign
+from adakern._utils.arrays import device_context, from_foreign
 from adakern._utils.base import Estimator
 from adakern._utils.threads import one_blas_thread
 from adakern.adaptive.columns import (
@@ -34,7 +34,10 @@ from adakern.adaptive.fitting import Schedule, fit_members
 from adakern.adaptive.folds import make_table
 from adakern.adaptive.plan import MEMBERS, Settings, default_members
 
-__all__ = ["AdaptiveKernel"]
+__all__ = ["DEFAULTS_VERSION", "AdaptiveKernel"]
+
+#: Rises whenever the defaults lead to other models.
+DEFAULTS_VERSION = "2"
 
 #: Rows kept to measure the importance of features on; fewer of more columns.
 PROBE_ROWS, PROBE_CELLS = 500, 50_000
@@ -163,6 +166,8 @@ class AdaptiveKernel(Estimator):
         self.equal_rows_ = ensemble.equal_rows
         self.members_ = learned.members_table(blend)
         self.weights_ = {member.name: member.weight for member in self.members_}
+        self.record_ = {"defaults_version": DEFAULTS_VERSION}
+        self._tell(f"out-of-fold score {self.oof_score_:.4f}\n{self.members_}")
         return self
 
     def learn(self, X, y, sample_weight=None, groups=None, X_val=None, y_val=None):
@@ -218,7 +223,7 @@ class AdaptiveKernel(Estimator):
         limit = np.inf if self.time_limit is None else self.time_limit
         may_screen = isinstance(self.members, str)
         schedule = Schedule(names, may_screen, started, limit, self.n_jobs, self._tell)
-        with computing_where(X), one_blas_thread(len(table.X)):
+        with device_context(X), one_blas_thread(len(table.X)):
             members, dropped = fit_members(table, settings, schedule, blend, rng)
         judged = table.left_out
         n_probe = max(50, min(PROBE_ROWS, PROBE_CELLS // rows.shape[1]))

@@ -14,11 +14,9 @@ from sklearn.utils.validation import check_is_fitted
 from adakern._utils.base import Estimator
 from adakern._utils.blocks import by_row_blocks, row_blocks
 from adakern._utils.constraints import AT_LEAST_ONE, GAMMA, NOT_NEGATIVE, POSITIVE
-from adakern._utils.validation import encode_classes, finite_answer, validate_data
+from adakern._utils.validation import encode_classes, require_finite, validate_data
 from adakern.kernels import resolve_gamma
 from adakern.linalg import project_onto_simplex
-
-__all__ = ["RandomFeatureAlignment"]
 
 
 class RandomFeatureAlignment(ClassifierMixin, Estimator):
@@ -141,7 +139,7 @@ class RandomFeatureAlignment(ClassifierMixin, Estimator):
 
     def _decide(self, X):
         decisions = self.linear_.decision_function(self._features(X))
-        return finite_answer(self, decisions)
+        return require_finite(self, decisions)
 
     def predict(self, X: ArrayLike) -> np.ndarray:
         """The class of each row of X, shape (n,).

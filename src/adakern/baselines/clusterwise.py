@@ -15,8 +15,6 @@ from adakern._utils.base import Estimator
 from adakern._utils.constraints import AT_LEAST_ONE
 from adakern._utils.validation import encode_classes, validate_data
 
-__all__ = ["ClusterwiseClassifier"]
-
 
 class ClusterwiseClassifier(ClassifierMixin, Estimator):
     """Fits a copy of a classifier on each k-means cluster; a row's own cluster answers.

@@ -13,8 +13,6 @@ from adakern.baselines.kernel_bank import BankClassifier, KernelBank
 from adakern.baselines.span import l2_svm_dual, span_bound
 from adakern.linalg import project_onto_simplex
 
-__all__ = ["DeepMKL"]
-
 
 class DeepMKL(BankClassifier):
     """SVM on layers of combined kernels, the weights tuned on leave-one-out error.

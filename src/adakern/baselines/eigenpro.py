@@ -16,8 +16,6 @@ from adakern._utils.validation import validate_data
 from adakern.baselines.falkon import KernelExpansionMixin
 from adakern.kernels import kernel_diagonal
 
-__all__ = ["EigenProRegressor"]
-
 
 class EigenProRegressor(KernelExpansionMixin, RegressorMixin, Estimator):
     """Kernel machine on all data, trained by EigenPro iterations.

@@ -16,11 +16,9 @@ from adakern._utils.base import Estimator
 from adakern._utils.blocks import row_blocks
 from adakern._utils.constraints import AT_LEAST_ONE, NOT_NEGATIVE, POSITIVE
 from adakern._utils.threads import one_scipy_thread
-from adakern._utils.validation import finite_answer, validate_data
+from adakern._utils.validation import require_finite, validate_data
 from adakern._utils.warn import warn_user
 from adakern.kernels import KERNELS, KernelMixin
-
-__all__ = ["FalkonRegressor", "KernelExpansionMixin"]
 
 
 class KernelExpansionMixin(KernelMixin):
@@ -39,7 +37,7 @@ class KernelExpansionMixin(KernelMixin):
             self._gram(X[rows], self.support_vectors_) @ self.dual_coef_
             for rows in self._blocks(len(X))
         ]
-        return finite_answer(self, np.concatenate(blocks) + self.intercept_)
+        return require_finite(self, np.concatenate(blocks) + self.intercept_)
 
     def _blocks(self, n):
         return row_blocks(n, 3 * 8 * len(self.support_))

@@ -17,11 +17,9 @@ from sklearn.utils.validation import check_is_fitted
 from adakern._utils.base import Estimator
 from adakern._utils.blocks import by_row_blocks
 from adakern._utils.memory import require_memory
-from adakern._utils.validation import finite_answer, validate_data
+from adakern._utils.validation import require_finite, validate_data
 from adakern.kernels import require_gram_memory, squared_distances
 from adakern.svm.one_vs_one import OneVsOneMixin
-
-__all__ = ["KernelBank"]
 
 #: gamma = 1/(2 sigma^2) for sigma = 2^-5, ..., 2^5: the papers' eleven Gaussian widths.
 PAPER_GAMMAS = tuple(1 / (2 * 4.0**power) for power in range(-5, 6))
@@ -241,7 +239,7 @@ class BankRegressor(BankMixin, RegressorMixin, Estimator, ABC):
         """
         check_is_fitted(self, "model_")
         X = validate_data(self, X, reset=False, dtype=np.float64)
-        return finite_answer(self, self.model_.decision_function(X))
+        return require_finite(self, self.model_.decision_function(X))
 
 
 def _collect_outcomes(estimator, models):

@@ -10,12 +10,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from adakern._utils.base import Estimator
 from adakern._utils.constraints import NOT_NEGATIVE, POSITIVE
-from adakern._utils.validation import finite_answer, validate_data
+from adakern._utils.validation import require_finite, validate_data
 from adakern.kernels import KernelMixin
 from adakern.svm.libsvm import fit_libsvm
 from adakern.svm.predictions import predict_from_gram
-
-__all__ = ["KernelSVC", "KernelSVR"]
 
 
 class _KernelModel(KernelMixin, Estimator):
@@ -56,7 +54,7 @@ class _KernelModel(KernelMixin, Estimator):
         """
         K = self._against_training(X)
         predicted = predict_from_gram(self.model_, K)
-        return predicted if is_classifier(self) else finite_answer(self, predicted)
+        return predicted if is_classifier(self) else require_finite(self, predicted)
 
     def _against_training(self, X):
         check_is_fitted(self)
@@ -113,7 +111,7 @@ class KernelSVC(ClassifierMixin, _KernelModel):
         X : array-like of shape (m, d), or (m, n) if precomputed
         """
         K = self._against_training(X)
-        return finite_answer(self, self.model_.decision_function(K))
+        return require_finite(self, self.model_.decision_function(K))
 
 
 class KernelSVR(RegressorMixin, _KernelModel):

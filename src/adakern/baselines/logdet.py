@@ -15,9 +15,6 @@ from adakern.linalg import require_positive_semidefinite
 from adakern.svm.libsvm import svm_dual
 from adakern.svm.one_vs_one import OneVsOneMixin
 
-__all__ = ["LogDetKernel"]
-
-
 #: Distances that the percentiles are taken of.
 N_DISTANCES = 10_000
 

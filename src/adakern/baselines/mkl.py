@@ -12,14 +12,6 @@ from adakern.baselines.kernel_bank import BankClassifier, BankModel, BankRegress
 from adakern.linalg import project_onto_simplex
 from adakern.svm.libsvm import svm_dual, svr_dual
 
-__all__ = [
-    "EasyMKL",
-    "SimpleMKLClassifier",
-    "SimpleMKLRegressor",
-    "UniformMKLClassifier",
-    "UniformMKLRegressor",
-]
-
 
 class UniformMKLClassifier(BankClassifier):
     """SVM on the mean of several kernels: multiple kernel learning with equal weights.

@@ -13,10 +13,8 @@ from sklearn.utils.validation import check_is_fitted
 from adakern._utils.base import Estimator
 from adakern._utils.blocks import by_row_blocks, row_blocks
 from adakern._utils.constraints import POSITIVE
-from adakern._utils.validation import finite_answer, validate_data
+from adakern._utils.validation import require_finite, validate_data
 from adakern.kernels import squared_distances
-
-__all__ = ["MetricNadarayaWatson"]
 
 #: Squared bandwidths tried: the median squared distance times 2^4, ..., 2^-14.
 LARGEST_POWER, N_BANDWIDTHS = 4, 19
@@ -107,7 +105,7 @@ class MetricNadarayaWatson(RegressorMixin, Estimator):
         check_is_fitted(self, "bandwidth_")
         X = validate_data(self, X, reset=False, dtype=np.float64)
         predicted = by_row_blocks(self._weighted_means, X, 4 * 8 * len(self.X_))
-        return finite_answer(self, predicted)
+        return require_finite(self, predicted)
 
     def _weighted_means(self, X):
         D = self._distances(X)

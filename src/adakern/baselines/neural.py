@@ -16,10 +16,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from adakern._utils.base import Estimator
 from adakern._utils.constraints import AT_LEAST_ONE
-from adakern._utils.validation import finite_answer, validate_data
+from adakern._utils.validation import require_finite, validate_data
 from adakern.baselines.optional import require
-
-__all__ = ["ResNetRegressor"]
 
 LARGEST_SINGLE = float(np.finfo(np.float32).max)
 
@@ -132,7 +130,7 @@ class ResNetRegressor(RegressorMixin, Estimator):
         X = validate_data(self, X, reset=False, dtype=np.float64)
         layers = zip(self.coefs_, self.intercepts_, strict=True)
         output = self._forward(list(layers), (X - self._centre) / self._spread)
-        return finite_answer(self, output[:, 0] * self._y_scale + self._y_mean)
+        return require_finite(self, output[:, 0] * self._y_scale + self._y_mean)
 
     def _train(self, torch, layers, inputs, targets, train, validation, rng):
         parameters = [parameter for layer in layers for parameter in layer]

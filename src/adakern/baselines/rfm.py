@@ -14,12 +14,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from adakern._utils.base import Estimator
 from adakern._utils.constraints import AT_LEAST_ONE, POSITIVE
-from adakern._utils.validation import encode_classes, finite_answer, validate_data
+from adakern._utils.validation import encode_classes, require_finite, validate_data
 from adakern._utils.warn import warn_user
 from adakern.baselines.optional import require, torch_seed
 from adakern.kernels import require_gram_memory
-
-__all__ = ["RFMClassifier", "RFMRegressor"]
 
 #: Features beyond which the square root of a full metric takes longer than all else.
 MANY_COLUMNS = 500
@@ -103,7 +101,7 @@ class _FeatureMachine(Estimator):
         torch = require("torch", type(self).__name__)
         X = validate_data(self, X, reset=False, dtype=np.float64)
         values = self.model_.predict(self._tensor(X, torch)).detach().cpu()
-        return finite_answer(self, np.asarray(values, dtype=np.float64))
+        return require_finite(self, np.asarray(values, dtype=np.float64))
 
     def _warn_of_minutes(self, columns):
         warn_user(
@@ -178,7 +176,7 @@ class RFMRegressor(RegressorMixin, _FeatureMachine):
         X : array-like of shape (n, d)
         """
         values = self._values(X)
-        return finite_answer(self, values[:, 0] * self._y_scale + self._y_mean)
+        return require_finite(self, values[:, 0] * self._y_scale + self._y_mean)
 
 
 class RFMClassifier(ClassifierMixin, _FeatureMachine):

@@ -25,8 +25,6 @@ from adakern.dank.warm_start import SVM_TOL
 from adakern.kernels import KernelMixin
 from adakern.svm.dual import classification_dual, regression_dual
 
-__all__ = ["DANKMixin"]
-
 #: Fitted attributes that are taken from the models, one for each pair of classes.
 PUBLISHED = (
     *("eta", "adaptive_factor", "objective", "duality_gap"),

@@ -9,8 +9,6 @@ from adakern._utils.base import Estimator
 from adakern.dank.base import DANKMixin
 from adakern.svm.one_vs_one import OneVsOneMixin
 
-__all__ = ["DANKClassifier"]
-
 
 class DANKClassifier(DANKMixin, OneVsOneMixin, Estimator):
     """Support vector classifier with a data-adaptive nonparametric kernel.

@@ -32,16 +32,6 @@ from adakern.kernels import gram_matrix, kernel_product
 from adakern.linalg import numerical_rank
 from adakern.svm.libsvm import dual_on_rows
 
-__all__ = [
-    "Decomposition",
-    "SparseModel",
-    "cluster_decisions",
-    "decompose",
-    "fit_decomposed",
-    "fit_whole",
-    "for_each_cluster",
-]
-
 #: With at least so many clusters, a partition into fewer and larger ones is solved
 #: before all rows are.
 FEWEST_TO_REFINE = 9

@@ -11,8 +11,6 @@ import numpy as np
 
 from adakern.svm.ascent import History, Solution, is_certified
 
-__all__ = ["lipschitz_constant", "nesterov", "projected_gradient"]
-
 
 def lipschitz_constant(K, dual, eta):
     """The Lipschitz constant of the gradient of h.

@@ -27,8 +27,6 @@ from adakern.dank.quartic import (
     row_gaps,
 )
 
-__all__ = ["projected_newton"]
-
 #: Relative residual that conjugate gradients stop at.
 FORCING = 0.1
 

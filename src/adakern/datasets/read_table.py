@@ -31,7 +31,7 @@ _WHO = "patient|subject|person|participant|respondent|household|customer|player|
 _IDENTIFIER = re.compile(
     rf"(.*[\W_])?(?i:ids?|index|key|uuid|row|nr|{_WHO})|.*[a-z](Id|ID|Nr)"
 )
-_TIME = re.compile(r"(?i)(.*[\W_])?(year|date|time|timestamp|month|week|day|period)")
+_TIME = re.compile(r"(?i)(.*[\W_])?(year|yr|date|time|month|quarter|week|day|period)")
 _TOTAL = re.compile(r"(?i)((grand|sub)[ -]?)?totals?|sum|summe|gesamt|insgesamt")
 _NOT_READ = {
     "an Excel file of before 2007": b"\xd0\xcf\x11\xe0",
@@ -311,7 +311,7 @@ def _text(data, name, target, layout, notes):
         raise TableError(f"{name} holds {n_lines} lines; a table needs more.")
     separator = layout.separator or (given and given[1])
     separator = separator or _separator(text, name, target, notes)
-    head = [row for _, row in islice(_records(text, separator), 1000)]
+    head = _first_rows(text, separator)
     decimal = layout.decimal
     if decimal is None:
         decimal = decimal_mark([cell for row in head for cell in row], separator)
@@ -368,9 +368,13 @@ def _records(text, separator):
     lines = io.StringIO(text, newline="")
     reader = csv.reader(lines, delimiter=separator, skipinitialspace=True)
     for row in reader:
-        row = [cell.strip() for cell in row]
-        if any(row):
+        if any(cell.strip() for cell in row):
             yield reader.line_num, row
+
+
+def _first_rows(text, separator):
+    rows = islice(_records(text, separator), 1000)
+    return [[cell.strip() for cell in row] for _, row in rows]
 
 
 def _width(text, separator, name, header, notes):
@@ -403,7 +407,7 @@ def _separator(text, name, target, notes):
     scores = {}
     for separator in _SEPARATORS:
         try:
-            rows = [row for _, row in islice(_records(text, separator), 500)]
+            rows = _first_rows(text, separator)
         except csv.Error:
             continue
         widths = Counter(map(len, rows[1:] or rows))
@@ -546,6 +550,7 @@ def _repeated_identifier(frame, kinds, others, notes):
         for name in frame.columns
         if name not in others
         and _IDENTIFIER.fullmatch(name)
+        and not re.search(r"(?i)(index|key|row)$", name)
         and kinds[name] != "date"
         and not frame[name].isna().any()
         and (kinds[name] != "numeric" or _is_whole(frame[name]))
@@ -566,13 +571,14 @@ def _why_no_feature(values, kind, position):
     n, values, name = len(values), values.dropna(), values.name
     n_kinds, nameless = values.nunique(), name.startswith("Unnamed: ")
     identifies = nameless or _IDENTIFIER.fullmatch(name)
+    first = position == 0 and not _TIME.fullmatch(name)
     if n_kinds == 0:
         return "empty in every row"
     if n_kinds == 1:
         return f"{values.iloc[0]!r} in every row"
     if kind == "numeric" and _is_whole(values):
         if (values.diff().dropna() == 1).all() and len(values) == n:
-            return "it numbers the rows" if position == 0 or identifies else ""
+            return "it numbers the rows" if first or identifies else ""
         return "an identifier, another in every row" * bool(n_kinds == n and identifies)
     if kind == "categorical":
         if n_kinds > _MOST_CATEGORIES and n_kinds > 0.5 * len(values):
@@ -590,11 +596,23 @@ def _about(X, kinds, time):
             yield f"categories: {name!r} has {len(known)} ({shown})"
     if n_missing := X.isna().sum().sum():
         yield f"missing values: {n_missing} in {_rows(X.isna().any(axis=1).sum())}"
-    for name, kind in kinds.items():
-        named = _TIME.fullmatch(name) and kind == "numeric"
-        if not time and (kind == "date" or (named and _is_whole(X[name].dropna()))):
+    times = [
+        name
+        for name, kind in kinds.items()
+        if kind == "date"
+        or (kind == "numeric" and _TIME.fullmatch(name) and _is_whole(X[name].dropna()))
+    ]
+    if time or not times:
+        return
+    yield (
+        f"time: --time {times[0]!r} would test on later rows than it trains on, as a "
+        "forecast is used"
+    )
+    for name in X.columns.difference(times, sort=False):
+        n_groups = X[name].nunique()
+        if 5 <= n_groups <= len(X) / 3 and not X.duplicated([name, times[0]]).any():
             yield (
-                f"time: --time {name} would test on later rows than it trains on, as a "
-                "forecast is used"
+                f"panel: {name!r} has {n_groups} values, each once at a time; --group "
+                f"{name!r} would test on others than it trains on"
             )
             return

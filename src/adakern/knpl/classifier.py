@@ -17,8 +17,6 @@ from adakern.knpl.solver import solve_admm, solve_exact
 from adakern.linalg import is_positive_semidefinite, require_positive_semidefinite
 from adakern.svm.one_vs_one import OneVsOneMixin
 
-__all__ = ["KNPLClassifier"]
-
 #: Kernels whose Gram matrices are positive semidefinite for any data.
 PSD_KERNELS = ("rbf", "laplacian", "l2-laplacian", "poly", "linear")
 

@@ -17,8 +17,6 @@ from adakern.svm.ascent import History, Solution, accelerated, is_certified
 from adakern.svm.dual import classification_dual, evaluate_dual
 from adakern.svm.libsvm import svm_dual
 
-__all__ = ["Saddle", "SaddleFunction", "solve_admm", "solve_exact"]
-
 
 @dataclass
 class Saddle:

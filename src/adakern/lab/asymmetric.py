@@ -11,11 +11,9 @@ from sklearn.utils.validation import check_is_fitted
 from adakern._utils.base import Estimator
 from adakern._utils.constraints import FINITE, NOT_NEGATIVE
 from adakern._utils.threads import one_scipy_thread
-from adakern._utils.validation import finite_answer, validate_data
+from adakern._utils.validation import require_finite, validate_data
 from adakern.kernels import KernelMixin
 from adakern.lab.linear import solver
-
-__all__ = ["AsymmetricKernelRidge"]
 
 
 class AsymmetricKernelRidge(KernelMixin, MultiOutputMixin, RegressorMixin, Estimator):
@@ -168,7 +166,7 @@ class AsymmetricKernelRidge(KernelMixin, MultiOutputMixin, RegressorMixin, Estim
             predicted = X @ self.right_dual_coef_
         else:
             predicted = self._kernel_matrix(self.X_fit_, X).T @ self.right_dual_coef_
-        return finite_answer(self, predicted)
+        return require_finite(self, predicted)
 
     def _kernel_matrix(self, X, T):
         return self.kernel(X, T) if callable(self.kernel) else self._gram(X, T)

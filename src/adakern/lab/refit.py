@@ -9,8 +9,6 @@ of K'K gives the coefficients for every ridge, and the leave-one-out errors.
 import numpy as np
 from array_api_compat import array_namespace
 
-__all__ = ["RIDGES", "RidgePath"]
-
 #: Strengths tried; the kernel is at most 1 and the target standardised.
 RIDGES = np.logspace(-6, 3, 19)
 

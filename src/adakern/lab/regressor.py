@@ -16,7 +16,7 @@ from adakern._utils.base import Estimator
 from adakern._utils.blocks import row_blocks
 from adakern._utils.constraints import AT_LEAST_ONE, NOT_NEGATIVE
 from adakern._utils.threads import one_blas_thread
-from adakern._utils.validation import finite_answer
+from adakern._utils.validation import require_finite
 from adakern._utils.warn import warn_user
 from adakern.lab.adam import SCHEDULES
 from adakern.lab.algorithm import BandwidthTraining
@@ -24,8 +24,6 @@ from adakern.lab.kernel import PROFILES, lab_gram_matrix
 from adakern.lab.refit import RIDGES, RidgePath
 from adakern.lab.selection import LOCALITIES, choose, judge
 from adakern.lab.training import TrainingData
-
-__all__ = ["LABRBFRegressor"]
 
 #: Share of the rows that are held out to choose on; none where that are too few.
 HELD_OUT, FEWEST_HELD_OUT = 0.2, 10
@@ -35,7 +33,7 @@ class LABRBFRegressor(RegressorMixin, Estimator):
     """Kernel regression whose support points have a trained bandwidth vector each.
 
     The kernel is K(t, x_j) = exp(-D) or exp(-sqrt(D)), with D = sum over m of (theta_jm
-    (t_m - x_jm))^2, or exp(-D) with D = sum over m of theta_jm abs(t_m - x_jm). A few
+    (t_m - x_jm))^2. A few
     training rows are support points: f interpolates them by asymmetric kernel ridge
     regression, and the bandwidths theta are trained so that f fits all the other rows
     (LAB RBF, Algorithm 1). Rows with the largest error join the support points until
@@ -49,12 +47,10 @@ class LABRBFRegressor(RegressorMixin, Estimator):
 
     Parameters
     ----------
-    profile : {"gaussian", "laplacian", "l1-laplacian"}, default="gaussian"
-        exp(-D) (LAB RBF, equation 1); exp(-sqrt(D)), which suits targets with
-        kinks and is what the authors' published code computes; or exp(-D) with the
-        absolute differences, which suits targets that change along single features,
-        and takes longer. (The global kernels of :mod:`adakern.kernels` call the last
-        two "l2-laplacian" and, as scikit-learn does, "laplacian".)
+    profile : {"gaussian", "laplacian"}, default="gaussian"
+        exp(-D) (LAB RBF, equation 1), or exp(-sqrt(D)), which suits targets with kinks
+        and is what the authors' published code computes. (The global kernels of
+        :mod:`adakern.kernels` call the second one "l2-laplacian".)
     alpha : "auto" or float, default="auto"
         Ridge on the support points while the bandwidths are trained; not negative. The
         best one on the training data when "auto"; 1e-3 is the authors'.
@@ -288,7 +284,7 @@ class LABRBFRegressor(RegressorMixin, Estimator):
             @ coef
             for rows in row_blocks(X.shape[0], 4 * 8 * sum(bandwidths.shape))
         ]
-        return finite_answer(self, xp.concat(blocks) + self.intercept_)
+        return require_finite(self, xp.concat(blocks) + self.intercept_)
 
     def _hold_out(self, n, rng):
         """Rows to train on and rows to choose on (none if there are few)."""

@@ -12,7 +12,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from adakern._utils.base import Estimator
-from adakern._utils.validation import finite_answer, validate_data
+from adakern._utils.validation import require_finite, validate_data
 from adakern.nystrom.selector import NystromKernelSelector
 
 SELECTOR_PARAMETERS = (
@@ -147,7 +147,7 @@ class SelectedKernelRidgeClassifier(ClassifierMixin, Estimator):
         check_is_fitted(self, "regressor_")
         X = validate_data(self, X, dtype=np.float64, reset=False)
         values = self.regressor_.predict(X)
-        finite_answer(self, values)
+        require_finite(self, values)
         return values.ravel() if len(self.classes_) == 2 else values
 
     def predict(self, X: ArrayLike) -> np.ndarray:

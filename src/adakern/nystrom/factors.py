@@ -5,8 +5,6 @@ from scipy.linalg import cho_factor, cho_solve, eigh
 
 from adakern.linalg import inverse_square_root
 
-__all__ = ["DenseKernel", "LowRankKernel"]
-
 
 class LowRankKernel:
     """``K = V V'`` of rank k much below l; everything by the Woodbury formula.

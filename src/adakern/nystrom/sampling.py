@@ -19,8 +19,6 @@ from adakern._utils.threads import one_blas_thread
 from adakern.nystrom import samplers
 from adakern.nystrom.columns import KernelColumns, encode_targets, random_targets
 
-__all__ = ["SAMPLERS", "sample_columns"]
-
 #: The column samplers by the names that estimators take.
 SAMPLERS = {
     "uniform": samplers.uniform,

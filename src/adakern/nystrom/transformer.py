@@ -10,7 +10,7 @@ from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from adakern._utils.base import Estimator
-from adakern._utils.validation import finite_answer, validate_data
+from adakern._utils.validation import require_finite, validate_data
 from adakern._utils.warn import warn_user
 from adakern.kernels import KernelMixin, check_square, gram_matrix
 from adakern.linalg import ranked_eigh
@@ -63,7 +63,7 @@ class NystromFeaturesMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
             K = X[:, self.component_indices_]
         else:
             K = gram_matrix(X, self.components_, **self._feature_kernel)
-        return finite_answer(self, K @ self.normalization_.T)
+        return require_finite(self, K @ self.normalization_.T)
 
 
 class CriterionNystroem(NystromFeaturesMixin, KernelMixin, Estimator):

@@ -9,12 +9,10 @@ from numpy.typing import ArrayLike
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from adakern._utils.arrays import answer_like, as_index, as_numpy, validate_arrays
-from adakern._utils.validation import encode_classes, finite_answer
+from adakern._utils.arrays import as_index, as_numpy, output_like, validate_arrays
+from adakern._utils.validation import encode_classes, require_finite
 from adakern.kernels import check_square
 from adakern.linalg import principal_submatrix
-
-__all__ = ["OneVsOneMixin"]
 
 
 class OneVsOneMixin(ClassifierMixin):
@@ -87,7 +85,7 @@ class OneVsOneMixin(ClassifierMixin):
             as_numpy(model.decision_function(X[:, rows] if pairwise else X))
             for model, rows in zip(self.models_, self.pair_rows_, strict=True)
         ]
-        return finite_answer(self, np.column_stack(decisions))
+        return require_finite(self, np.column_stack(decisions))
 
     def decision_function(self, X: ArrayLike) -> Any:
         """Signed distances: (n,) for two classes, (n, n_classes) votes for more.
@@ -105,7 +103,7 @@ class OneVsOneMixin(ClassifierMixin):
             decisions = decisions[:, 0]
         elif getattr(self, "decision_function_shape", "ovr") != "ovo":
             decisions = _votes(decisions, len(self.classes_))
-        return answer_like(decisions, X)
+        return output_like(decisions, X)
 
     def predict(self, X: ArrayLike) -> Any:
         """The class of each row of X, shape (n,).
@@ -120,7 +118,7 @@ class OneVsOneMixin(ClassifierMixin):
             winners = (decisions[:, 0] > 0).astype(int)
         else:
             winners = _votes(decisions, len(self.classes_)).argmax(axis=1)
-        return answer_like(self.classes_[winners], X)
+        return output_like(self.classes_[winners], X)
 
 
 def _take(X, rows, pairwise):

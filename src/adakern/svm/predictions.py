@@ -8,8 +8,6 @@ import numpy as np
 from sklearn.base import is_classifier
 from sklearn.utils import gen_batches
 
-__all__ = ["predict_from_gram"]
-
 #: Decisions and copied kernel values in memory at once, 32 MiB.
 VALUES_AT_ONCE = 2**22
 

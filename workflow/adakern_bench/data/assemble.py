@@ -40,7 +40,6 @@ def table_from_frames(name, entry, frames):
         frame[time] = _times(frame[time], name)
         order = np.argsort(frame[time].to_numpy(), kind="stable")
         frame, is_test = frame.iloc[order], is_test[order]
-    groups = None
     if entry.groups is not None:
         groups = frame[column(frame, entry.groups, name, "groups")].to_numpy()
     frame = _fill_blanks(_apply_codes(frame, entry, name), entry, name)
@@ -53,22 +52,16 @@ def table_from_frames(name, entry, frames):
     if np.isnan(X).any() and not as_people_have_it:
         X, keep = _treat_missing(X, entry.missing, name)
     X, y = X[keep], y[keep]
-    _check_features(X, name)
-    _check_finite(X[~np.isnan(X)] if as_people_have_it else X, name)
-    return Table(
-        X=X,
-        y=y,
-        name=name,
-        task=entry.task,
-        # A column of a file without names goes by its position.
-        feature_names=[f"x{c}" if isinstance(c, int) else str(c) for c in features],
-        groups=None
-        if groups is None
-        else np.unique(groups[keep], return_inverse=True)[1],
-        in_order_of_time=entry.time is not None,
-        test_rows=np.flatnonzero(is_test[keep]) if is_test.any() else None,
-        categories=categories,
-    )
+    _check_features(X, name, gaps=as_people_have_it)
+    # A column of a file without names goes by its position.
+    names = [f"x{c}" if isinstance(c, int) else str(c) for c in features]
+    table = Table(X, y, name, entry.task, names, categories=categories)
+    table.in_order_of_time = entry.time is not None
+    if entry.groups is not None:
+        table.groups = np.unique(groups[keep], return_inverse=True)[1]
+    if is_test.any():
+        table.test_rows = np.flatnonzero(is_test[keep])
+    return table
 
 
 def table_from_loader(name, entry, seed):
@@ -98,20 +91,12 @@ def table_from_loader(name, entry, seed):
     _refuse_complex([X, y], name)
     X = np.ascontiguousarray(X, dtype=np.float64)
     _check_features(X, name)
-    _check_finite(X, name)
     names = result.get("feature_names")
-    return Table(
-        X=X,
-        y=_labels(y, entry, name)
-        if entry.task == "classification"
-        else y.astype(np.float64),
-        name=name,
-        task=entry.task,
-        feature_names=[f"x{i}" for i in range(X.shape[1])]
-        if names is None
-        else [str(n) for n in names],
-        test_rows=result.get("test_rows"),
-    )
+    names = [f"x{i}" for i in range(X.shape[1])] if names is None else map(str, names)
+    classes = entry.task == "classification"
+    y = _labels(y, entry, name) if classes else y.astype(np.float64)
+    test_rows = result.get("test_rows")
+    return Table(X, y, name, entry.task, list(names), test_rows=test_rows)
 
 
 def check_table(entry, table, fingerprint):
@@ -119,20 +104,15 @@ def check_table(entry, table, fingerprint):
     n, d = table.X.shape
     n_test = 0 if table.test_rows is None else len(table.test_rows)
     differ = []
-    for what, stated, seen in (
-        ("n (rows)", entry.n, n),
-        ("d (features)", entry.d, d),
-        ("n_test (published test rows)", entry.n_test, n_test),
-    ):
+    sizes = [("n (rows)", entry.n, n), ("d (features)", entry.d, d)]
+    sizes.append(("n_test (published test rows)", entry.n_test, n_test))
+    for what, stated, seen in sizes:
         if stated is not None and stated != seen:
             differ.append(f"{what} is {seen}, the entry says {stated}")
     counts = {str(label): count for label, count in table.class_counts.items()}
     for label, stated in entry.classes.items():
-        if counts.get(str(label), 0) != stated:
-            differ.append(
-                f"class {label} has {counts.get(str(label), 0)} rows, "
-                f"the entry says {stated}"
-            )
+        if (n_rows := counts.get(str(label), 0)) != stated:
+            differ.append(f"class {label} has {n_rows} rows, the entry says {stated}")
     if entry.classes:
         for label in sorted(set(counts) - {str(label) for label in entry.classes}):
             differ.append(f"class {label} ({counts[label]} rows) is not in the entry")
@@ -235,22 +215,18 @@ def _numeric(features, name):
     )
 
 
-def _check_features(X, name):
+def _check_features(X, name, gaps=False):
     if X.ndim != 2 or X.shape[1] == 0:
         raise ParseError(
             f"{name}: the table has no features, only the target; is the separator "
             "right, and is drop?"
         )
-
-
-def _check_finite(X, name):
-    if np.isfinite(X).all():
-        return
-    rows = np.flatnonzero(~np.isfinite(X.reshape(len(X), -1)).all(axis=1))
-    raise ParseError(
-        f"{name}: {len(rows)} rows hold NaN or infinite values, the first is row "
-        f"{rows[0]}; correct the data."
-    )
+    rows = np.flatnonzero(~(np.isfinite(X) | (gaps & np.isnan(X))).all(axis=1))
+    if len(rows):
+        raise ParseError(
+            f"{name}: {len(rows)} rows hold NaN or infinite values, the first is row "
+            f"{rows[0]}; correct the data."
+        )
 
 
 def _target_values(values, entry, name):
@@ -258,22 +234,16 @@ def _target_values(values, entry, name):
         raise ParseError(
             f"{name}: the target is missing in {values.isna().sum()} rows."
         )
-    if entry.task == "classification":
-        _check_classes(values, name)
-        return _labels(values.to_numpy(), entry, name)
-    return _numeric(values.to_frame(), name).ravel()
-
-
-def _check_classes(values, name):
-    """A target that takes another value in most rows is no class."""
-    if values.dtype.kind != "f" or values.nunique() <= max(2, len(values) // 2):
-        return
-    if not (values == np.rint(values)).all():
+    if entry.task == "regression":
+        return _numeric(values.to_frame(), name).ravel()
+    many = values.dtype.kind == "f" and values.nunique() > max(2, len(values) // 2)
+    if many and not (values == np.rint(values)).all():
         raise ParseError(
             f"{name}: the target takes {values.nunique()} different values in "
             f"{len(values)} rows, such as {values.iloc[0]:g}; did you mean task: "
             "regression?"
         )
+    return _labels(values.to_numpy(), entry, name)
 
 
 #: From here on two neighbouring whole numbers can be one float64.

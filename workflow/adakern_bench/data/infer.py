@@ -12,18 +12,7 @@ __all__ = ["inferred_yaml"]
 
 
 def inferred_yaml(name, file, path, target, **options):
-    """(text of ``conf/dataset/<name>.yaml``, sentences) for a file.
-
-    Parameters
-    ----------
-    name : str
-        Of the data set.
-    file : path-like
-    path : str
-        Where the workflow will find a copy, below the folder of raw data.
-    target, options
-        See :func:`adakern.datasets.read_table`.
-    """
+    """(text of ``conf/dataset/<name>.yaml``, sentences) for a file."""
     import yaml
 
     found = read_table(file, target, **options)

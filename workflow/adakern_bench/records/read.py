@@ -95,7 +95,7 @@ def read_records(paths):
 
 
 def _check_place(path, record, data):
-    """A record lies where its solve writes it, and is of the same table as the others."""
+    """A record lies where its run writes it; all of a data set are of one table."""
     dataset, method = record["dataset"], record["method"]
     if (dataset, method) != path.parts[-3:-1] or record["repeat"] not in repeats_of(
         path

@@ -10,6 +10,7 @@ MLflow is imported when something is logged, not before.
 
 import argparse
 import contextlib
+import fcntl
 import hashlib
 import json
 import logging
@@ -30,12 +31,8 @@ import pandas as pd
 import yaml
 
 from adakern._utils.files import atomic_path
-from adakern.evaluation import (
-    GREATER_IS_BETTER,
-    MAIN_METRIC,
-    RECORDED,
-    ranks_by_dataset,
-)
+from adakern.evaluation import GREATER_IS_BETTER, MAIN_METRIC, RECORDED
+from adakern.evaluation import ranks_by_dataset as ranks
 from adakern_bench.config.sweeps import base_name
 from adakern_bench.records.machine import git
 from adakern_bench.records.models import kept_models
@@ -43,10 +40,8 @@ from adakern_bench.records.read import find_records, read_file
 from adakern_bench.report.curves import read_search, search_curves
 from adakern_bench.report.palette import families_of
 
-__all__ = [
-    *("DEFAULT_URI", "Logged", "experiment_id", "lock", "log_records"),
-    *("log_summary", "main", "opened", "prune", "rebuild", "track"),
-]
+__all__ = ["DEFAULT_URI", "Logged", "experiment_id", "lock", "log_records", "log_runs"]
+__all__ += ["main", "opened", "rebuild", "summary_run", "track"]
 
 DEFAULT_URI = "sqlite:///mlflow.db"
 
@@ -54,10 +49,7 @@ DEFAULT_URI = "sqlite:///mlflow.db"
 KEY, DIGEST, PARENT = "adakern.key", "adakern.digest", "mlflow.parentRunId"
 
 #: What an experiment's summary run holds, if it is there.
-SUMMARY = (
-    *("report.html", "summary.csv", "ttest.csv", "ranks.csv", "published.csv"),
-    *("config.yaml", "tables/*.csv", "figures/*.svg"),
-)
+SUMMARY = ("report.html", "*.csv", "config.yaml", "tables/*.csv", "figures/*.svg")
 
 _MAX_VALUE = 5000  # characters of a parameter or tag; MLflow takes 6000 and 5000
 #: What is the same in every run that can be compared: parameters, no metrics.
@@ -94,12 +86,12 @@ class Run(NamedTuple):
 
     @property
     def digest(self):
-        return sha256(json.dumps(self.content, sort_keys=True))
+        return sha256(json.dumps(self.content, sort_keys=True).encode())
 
 
-def sha256(text):
+def sha256(content):
     """Hexadecimal digest."""
-    return hashlib.sha256(text.encode()).hexdigest()
+    return hashlib.sha256(content).hexdigest()
 
 
 # From files to runs.
@@ -107,32 +99,46 @@ def sha256(text):
 
 def track(results, records, *, tracking_uri=None):
     """Log the records of some files of one folder; what is up to date is left alone."""
+    return _log_files(Path(results), records, tracking_uri)
+
+
+def rebuild(results, *, tracking_uri=None):
+    """Make MLflow say what the files of one experiment say, no more and no less.
+
+    Logs every record below `results`, with the tables, figures and report as one
+    summary run, and removes the runs of fits that have no record any more. An
+    experiment of special computations alone goes by the name of its folder.
+    """
     results = Path(results)
-    config = _text_or_none(results / "config.yaml")
-    entries = yaml.safe_load(config) if config else None
+    found = (sorted(results.glob(pattern)) for pattern in SUMMARY)
+    summary = {path.relative_to(results).as_posix(): path for f in found for path in f}
+    return _log_files(results, find_records(results), tracking_uri, summary)
+
+
+def _log_files(results, files, tracking_uri, summary=None):
+    """The records of some files; with a summary, they are all that there is."""
+    path = results / "config.yaml"
+    config = path.read_text(encoding="utf-8") if path.exists() else None
+    records = [record for file in files for record in read_file(file)]
+    records.sort(key=lambda record: record["experiment"])
+    parts = groupby(records, key=lambda record: record["experiment"])
+    batches = {name: list(batch) for name, batch in parts}
+    if summary is not None and not batches:
+        batches = {results.name: []}
     total = Logged(0, 0, 0)
-    for experiment, batch in _by_experiment(records):
+    for name, batch in batches.items():
         total += log_records(
             batch,
-            experiment=experiment,
+            experiment=name,
             tracking_uri=tracking_uri,
             config=config,
-            entries=entries,
+            entries=yaml.safe_load(config) if config else None,
             curves=_curves(results, batch),
             models=partial(kept_models, results),
+            summary=summary and summary_run(name, summary, _mean_ranks(results)),
+            prune=summary is not None,
         )
     return total
-
-
-def _text_or_none(path):
-    return path.read_text(encoding="utf-8") if path.exists() else None
-
-
-def _by_experiment(paths):
-    records = [record for path in paths for record in read_file(path)]
-    records.sort(key=lambda record: record["experiment"])
-    for experiment, batch in groupby(records, key=lambda r: r["experiment"]):
-        yield experiment, list(batch)
 
 
 def _curves(results, records):
@@ -142,38 +148,13 @@ def _curves(results, records):
     return {c: search_curves(table) for c, table in tables.items() if table is not None}
 
 
-def rebuild(results, *, tracking_uri=None):
-    """Make MLflow say what the files of one experiment say, no more and no less.
-
-    Logs every record below `results`, removes the runs of fits that have no record any
-    more, and logs the tables, figures and report as one summary run. An experiment of
-    special computations alone goes by the name of its folder.
-    """
-    results = Path(results)
-    files = find_records(results)
-    total = track(results, files, tracking_uri=tracking_uri)
-    artifacts = {
-        path.relative_to(results).as_posix(): path
-        for pattern in SUMMARY
-        for path in sorted(results.glob(pattern))
-    }
-    experiments = dict(_by_experiment(files)) or {results.name: []}
-    for experiment, batch in experiments.items():
-        where = {"experiment": experiment, "tracking_uri": tracking_uri}
-        total += prune(batch, **where)
-        if artifacts:
-            total += log_summary(artifacts, metrics=_mean_ranks(results), **where)
-    return total
-
-
 def _mean_ranks(results):
     """Mean rank of each method, in a section behind those that all runs have."""
-    path = results / "ranks.csv"
-    rows = pd.read_csv(path).dropna(subset=["average_rank"]) if path.exists() else None
-    return {
-        f"whole/{row.task} rank of {row.method}": row.average_rank
-        for row in (rows.itertuples() if rows is not None else ())
-    }
+    if not (results / "ranks.csv").exists():
+        return {}
+    rows = pd.read_csv(results / "ranks.csv").dropna(subset=["average_rank"])
+    names = "whole/" + rows["task"] + " rank of " + rows["method"]
+    return dict(zip(names, rows["average_rank"], strict=True))
 
 
 def log_records(
@@ -185,6 +166,8 @@ def log_records(
     entries=None,
     curves=None,
     models=None,
+    summary=None,
+    prune=False,
 ):
     """Log records of fits; what is up to date is left alone.
 
@@ -193,7 +176,8 @@ def log_records(
     every run and `entries` the same as a mapping, which describes them; `curves` maps
     data set and method to what their search saw; `models` maps a record to the files of
     its fitted model. A run is out of date when its record changed (which holds every
-    parameter of the fit), not when something else in the configuration did.
+    parameter of the fit), not when something else in the configuration did. With
+    `prune`, runs of other fits are removed; a `summary` run stands beside them.
     """
     strangers = {r["experiment"] for r in records} - {experiment}
     if strangers:
@@ -201,25 +185,22 @@ def log_records(
             f"experiment={experiment!r}, but there are records of {sorted(strangers)}; "
             "log each experiment under its own name."
         )
-    cells = _cells(records, entries or {}, curves or {})
-    fits = [_fit(r, config, models(r) if models else {}) for r in records]
-    return _log([*cells, *fits], experiment, tracking_uri)
+    runs = [*_cells(records, entries or {}, curves or {})]
+    runs += [_fit(r, config, models(r) if models else {}) for r in records]
+    return log_runs(runs + [summary] * bool(summary), experiment, tracking_uri, prune)
 
 
-def log_summary(artifacts, *, experiment, tracking_uri=None, metrics=None):
-    """Log one run that stands for the whole experiment, with its tables and figures."""
-    contents = {
-        n: hashlib.sha256(p.read_bytes()).hexdigest() for n, p in artifacts.items()
-    }
-    run = Run(
+def summary_run(experiment, artifacts, metrics=None):
+    """One run that stands for the whole experiment, with its tables and figures."""
+    contents = {name: sha256(path.read_bytes()) for name, path in artifacts.items()}
+    return Run(
         key="summary",
         name=f"{experiment}: summary",
         tags={"kind": "summary", "experiment": experiment},
         content=[contents, metrics],
-        metrics=dict(metrics or {}),
+        metrics=metrics or {},
         artifacts=artifacts,
     )
-    return _log([run], experiment, tracking_uri)
 
 
 def _cell_key(record):
@@ -240,7 +221,7 @@ def _cells(records, entries, curves):
     for record in sorted(records, key=lambda record: record["repeat"]):
         cells.setdefault(_cell_key(record), []).append(record)
     means = {key: _means(batch) for key, batch in cells.items()}
-    ranks = _ranks(cells, means)
+    placed = _ranks(cells, means)
     families = families_of(entries.get("method", {}))
     for key, batch in cells.items():
         dataset, method = batch[0]["dataset"], batch[0]["method"]
@@ -258,9 +239,9 @@ def _cells(records, entries, curves):
             tags=_tags(batch[0], "method", "task")
             | {"kind": "method", "family": families.get(base_name(method), "unknown")}
             | {"mlflow.note.content": about, **_source(entries)},
-            content=[batch, about, metrics, ranks.get(key), steps],
+            content=[batch, about, metrics, placed[key], steps],
             params=_common_params(batch),
-            metrics=metrics | ({"test/rank": ranks[key]} if key in ranks else {}),
+            metrics=metrics | {"test/rank": placed[key]},
             start=min(started, default=None),
             seconds=sum(map(_seconds, batch)),
             failed=all(record["status"] != "ok" for record in batch),
@@ -310,16 +291,15 @@ def _means(batch):
 
 def _ranks(cells, means):
     """Key of a cell -> its rank among the methods on its data set."""
-    ranks = {}
+    found = {}
     by_dataset = sorted(cells, key=lambda key: cells[key][0]["dataset"])
     for _, keys in groupby(by_dataset, key=lambda key: cells[key][0]["dataset"]):
         keys = list(keys)
         metric = MAIN_METRIC[cells[keys[0]][0]["task"]]
         scores = [means[key].get(f"test/{metric}_mean", math.nan) for key in keys]
-        greater = GREATER_IS_BETTER[metric]
-        (found,) = ranks_by_dataset([scores], greater_is_better=greater)
-        ranks |= dict(zip(keys, map(float, found), strict=True))
-    return ranks
+        (row,) = ranks([scores], greater_is_better=GREATER_IS_BETTER[metric])
+        found |= dict(zip(keys, map(float, row), strict=True))
+    return found
 
 
 def _common_params(batch):
@@ -439,15 +419,13 @@ def _in_words(uri):
 @contextlib.contextmanager
 def lock(uri):
     """One writer at a time: several on a cold SQLite file lose every run."""
-    import fcntl
-
     database = _database(uri)
     if database:
         database.parent.mkdir(parents=True, exist_ok=True)
         path = Path(f"{database}.lock")
     else:
         # Of this user: a file in the shared temporary folder belongs to its first one.
-        mine = f"adakern-{os.getuid()}-{sha256(uri)[:16]}.lock"
+        mine = f"adakern-{os.getuid()}-{sha256(uri.encode())[:16]}.lock"
         path = Path(tempfile.gettempdir()) / mine
     try:
         handle = path.open("a")
@@ -528,19 +506,25 @@ def _existing(client, experiment_id, dataset=None):
             return runs
 
 
-def _up_to_date(run, digest):
+def _up_to_date(run, wanted):
     """Whether a run was written to its end, and says what it should."""
-    return run.info.status != "RUNNING" and run.data.tags.get(DIGEST) == digest
+    tags = run.data.tags
+    return run.info.status != "RUNNING" and tags.get(DIGEST) == wanted.get(
+        tags[KEY], ""
+    )
 
 
-def _log(runs, experiment, tracking_uri):
+def log_runs(runs, experiment, tracking_uri=None, prune=False):
+    """Write the runs that are missing, remove those that they replace, and nest them.
+
+    With `prune`, runs that are not among them go too, but for a summary.
+    """
     datasets = {run.tags.get("dataset") for run in runs}
-    dataset = datasets.pop() if len(datasets) == 1 else None
+    dataset = datasets.pop() if len(datasets) == 1 and not prune else None
     wanted = {run.key: run.digest for run in runs}
     with opened(experiment, tracking_uri) as (client, number):
         existing = _existing(client, number, dataset)
-        keys = ((run.data.tags[KEY], run) for run in existing)
-        whole = {k for k, run in keys if k in wanted and _up_to_date(run, wanted[k])}
+        whole = {run.data.tags[KEY] for run in existing if _up_to_date(run, wanted)}
         missing = [run for run in runs if run.key not in whole]
         for run in missing:
             _write(client, number, run)
@@ -548,19 +532,20 @@ def _log(runs, experiment, tracking_uri):
             # Looked at again: another machine may have written the same runs to the
             # server meanwhile, and both then keep the same one.
             existing = _existing(client, number, dataset)
-        kept, removed = {}, 0
+        kept, gone = {}, []
         for run in existing:
             key = run.data.tags[KEY]
-            if key in wanted and key not in kept and _up_to_date(run, wanted[key]):
+            if key not in kept and _up_to_date(run, wanted):
                 kept[key] = run
-            elif key in wanted:
-                client.delete_run(run.info.run_id)
-                removed += 1
+            elif key in wanted or (prune and key != "summary"):
+                gone.append(run.info.run_id)
+        for run_id in gone:
+            client.delete_run(run_id)
         for run in runs:
             parent = run.parent and kept[run.parent].info.run_id
             if parent and kept[run.key].data.tags.get(PARENT) != parent:
                 client.set_tag(kept[run.key].info.run_id, PARENT, parent)
-    return Logged(len(missing), len(runs) - len(missing), removed)
+    return Logged(len(missing), len(runs) - len(missing), len(gone))
 
 
 def _write(client, experiment_id, run):
@@ -615,42 +600,25 @@ def _log_data(client, run_id, record):
     client.log_inputs(run_id, [DatasetInput(dataset, [tag])])
 
 
-def prune(records, *, experiment, tracking_uri=None):
-    """Remove the runs of fits that are not among `records`; the summary run stays."""
-    keep = {"summary", *map(_key, records), *map(_cell_key, records)}
-    with opened(experiment, tracking_uri) as (client, number):
-        runs = _existing(client, number)
-        gone = [run for run in runs if run.data.tags[KEY] not in keep]
-        for run in gone:
-            client.delete_run(run.info.run_id)
-    return Logged(0, 0, len(gone))
-
-
 def main(argv=None):
     """Command line: rebuild the tracker from result files."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument(
-        "results", type=Path, help="folder of one experiment, or of several"
-    )
-    parser.add_argument(
-        "--tracking-uri",
-        help=f"default: the variable MLFLOW_TRACKING_URI, or else {DEFAULT_URI}",
-    )
-    arguments = parser.parse_args(argv)
-    results = arguments.results
-    found = [results / "records", *sorted(results.glob("*/records"))]
-    folders = [path.parent for path in found if path.is_dir()]
+    told = f"default: the variable MLFLOW_TRACKING_URI, or else {DEFAULT_URI}"
+    where = "folder of one experiment, or of several"
+    parser.add_argument("results", type=Path, help=where)
+    parser.add_argument("--tracking-uri", help=told)
+    options = parser.parse_args(argv)
+    found = [options.results, *sorted(options.results.glob("*/"))]
+    folders = [folder for folder in found if (folder / "records").is_dir()]
     if not folders:
-        parser.error(f"{results} holds no records/ of an experiment")
+        parser.error(f"{options.results} holds no records/ of an experiment")
     for folder in folders:
         try:
-            logged = rebuild(folder, tracking_uri=arguments.tracking_uri)
+            n = rebuild(folder, tracking_uri=options.tracking_uri)
         except ValueError as error:
             parser.error(str(error))
-        print(
-            f"{folder.name}: {logged.written} runs written, {logged.unchanged} up to "
-            f"date, {logged.removed} removed"
-        )
+        counts = f"{n.unchanged} up to date, {n.removed} removed"
+        print(f"{folder.name}: {n.written} runs written, {counts}")
 
 
 if __name__ == "__main__":
