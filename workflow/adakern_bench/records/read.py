@@ -97,9 +97,8 @@ def read_records(paths):
 def _check_place(path, record, data):
     """A record lies where its run writes it; all of a data set are of one table."""
     dataset, method = record["dataset"], record["method"]
-    if (dataset, method) != path.parts[-3:-1] or record["repeat"] not in repeats_of(
-        path
-    ):
+    here = Path(path).parts[-3:-1] == (dataset, method)
+    if not here or record["repeat"] not in repeats_of(path):
         raise ValueError(
             f"{path} holds a record of {dataset} / {method} repeat {record['repeat']}, "
             "which belongs elsewhere. Delete the file and run again."
