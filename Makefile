@@ -17,7 +17,7 @@ BIN := .venv/bin
 PIP = $(BIN)/pip install --quiet --no-compile
 
 .DEFAULT_GOAL := help
-.PHONY: help run env ui test coverage test-all test-cluster test-oldest check torture kills pictures lint format docs bench publish clean clean-results
+.PHONY: help run env ui test coverage test-all test-cluster test-oldest check audit sbom torture kills pictures lint format docs bench develop publish clean clean-results
 
 help:  ## list the commands
 	@echo "adakern: kernels that adapt to the data. First of all: make run"; echo
@@ -35,7 +35,7 @@ else
 endif
 
 ui: .venv/workflow.done  ## look at all runs in MLflow, at http://127.0.0.1:5000
-	$(BIN)/mlflow ui --backend-store-uri $${MLFLOW_TRACKING_URI:-sqlite:///mlflow.db}
+	$(BIN)/mlflow ui --host 127.0.0.1 --backend-store-uri $${MLFLOW_TRACKING_URI:-sqlite:///mlflow.db}
 
 env: .venv/workflow.done  ## create .venv with the pinned dependencies
 	@echo "Activate it with: source .venv/bin/activate"
@@ -57,9 +57,19 @@ test-oldest: .venv-oldest/done  ## the library's tests on the oldest versions it
 
 check: lint test-all test-cluster test-oldest  ## all that has to pass, half an hour
 
+audit: .venv-audit/done  ## known vulnerabilities of the pinned packages; needs a network
+	@PATH="$(CURDIR)/.venv-audit/bin:$$PATH" requirements/audit.sh
+
+sbom: .venv-audit/done  ## a software bill of materials (CycloneDX) in build/sbom.cdx.json
+	@mkdir -p build
+	@PYTHONWARNINGS=ignore .venv-audit/bin/cyclonedx-py requirements requirements/workflow.txt \
+		--pyproject workflow/pyproject.toml --output-reproducible --output-file build/sbom.cdx.json
+	@echo "build/sbom.cdx.json"
+
 torture: .venv/test.done  ## every estimator at extremes, at most 30 minutes
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 PYTHONPATH=tests $(BIN)/python \
 		tests/campaign.py --minutes 30 --jobs $(CORES) --table docs/torture.md
+	PYTHONPATH=tests $(BIN)/python tests/campaign.py --doors --table docs/torture.md
 
 kills: .venv/test.done  ## 30 kills at random times, each mended and compared
 	PYTHONPATH=tests $(BIN)/python tests/kills.py --kills 30 --table docs/torture.md
@@ -85,11 +95,14 @@ docs: .venv/test.done  ## build the documentation in docs/_build/html
 bench: .venv/test.done  ## measure speed and memory, as ratios; make bench QUICK=--quick
 	$(BIN)/python benchmarks/run.py $(QUICK)
 
+develop: .venv/test.done  ## score the flagship by inner validation: make develop ARGS="--against before.json"
+	$(BIN)/python benchmarks/develop.py $(ARGS)
+
 publish: .venv/workflow.done  ## keep what a full run measured: make publish EXPERIMENT=dank_uci
 	$(BIN)/adakern publish experiment=$(EXPERIMENT) $(OVERRIDES)
 
 clean:  ## remove the environment and caches; results, MLflow's and raw data stay
-	rm -rf .venv .venv-oldest data/tables data/logs .snakemake build docs/_build docs/gallery docs/api docs/published
+	rm -rf .venv .venv-oldest .venv-audit data/tables data/logs .snakemake build docs/_build docs/gallery docs/api docs/published
 	rm -rf .pytest_cache .ruff_cache .hypothesis src/*.egg-info workflow/*.egg-info
 	@test ! -e results || echo "Kept: results (make clean-results removes it), data/raw"
 
@@ -119,6 +132,11 @@ clean-results:  ## remove all results and MLflow's database; asks first
 	@$(PIP) --require-hashes --requirement requirements/test.txt
 	@$(PIP) torch==2.13.0
 	@$(PIP) xrfm==0.4.5
+	@touch $@
+
+.venv-audit/done: requirements/audit.txt
+	$(PYTHON) -m venv --clear .venv-audit
+	.venv-audit/bin/pip install --quiet --require-hashes --requirement $<
 	@touch $@
 
 # No extra: neither pandas nor PyTorch nor anything of the workflow.

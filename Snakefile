@@ -34,6 +34,11 @@ try:
         logger.warning(word)
 except ConfigError as error:
     raise WorkflowError(str(error)) from None
+except PermissionError as error:
+    raise WorkflowError(
+        f"{error}. Another user made it and keeps it to himself: share the folder with "
+        "your group (chmod -R g+rwX, umask 002), or work in a copy"
+    ) from None
 
 # Several jobs at a time, each with threads of its own, would slow each other down.
 for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):

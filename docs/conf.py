@@ -51,6 +51,8 @@ sphinx_gallery_conf = {
     "abort_on_example_error": True,
     "download_all_examples": False,
     "show_memory": False,
+    # Its page would load programs from a content network.
+    "write_computation_times": False,
     "remove_config_comments": True,
     "plot_gallery": True,
 }
@@ -67,6 +69,7 @@ html_theme_options = {
     "footer_end": [],
     "show_prev_next": False,
 }
+html_sidebars = {"start": [], "api": []}  # they have no pages below them
 html_show_sourcelink = False
 
 

@@ -14,6 +14,7 @@ lock() { # lock OUTPUT OPTION...
 lock requirements/workflow.txt requirements/build.in workflow/pyproject.toml
 lock requirements/test.txt requirements/build.in workflow/pyproject.toml pyproject.toml \
     --extra=test
+lock requirements/audit.txt requirements/audit.in
 
 # The library alone with the oldest versions that it declares, and what its tests need
 # as new as these allow.

@@ -1,6 +1,7 @@
-"""The whole campaign of extremes, and its table: ``make torture``.
+"""The whole campaign of extremes, and its tables: ``make torture``.
 
     python tests/campaign.py [--minutes 30] [--table docs/torture.md] [CLASS ...]
+    python tests/campaign.py --doors [--table docs/torture.md]
 
 The cases come in a random order, always the same: where the time does not suffice, what
 was tried is a fair sample. Ends with 1 if anything was not right that KNOWN does not
@@ -9,12 +10,15 @@ name.
 
 import argparse
 import random
+import subprocess
 import sys
+import tempfile
 import time
 import warnings
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from xml.etree import ElementTree
 
 from discovery import all_estimators
 from test_torture import MADE_OF_OTHERS
@@ -23,10 +27,20 @@ from torture import cases, judge
 #: (class, category, case) -> why it is not right, and stays so.
 KNOWN = {}
 
+#: Kinds of what other people bring, and the tests that try them.
+DOORS = {
+    "attacks": ["tests/workflow/test_hostile.py", "-k", "not secret"],
+    "secrets": ["tests/workflow/test_hostile.py", "-k", "secret"],
+    "tables": ["tests/datasets"],
+    "faults": ["tests/workflow/test_faults.py"],
+}
+
 
 def main():
     """Run the campaign."""
     options = _options()
+    if options.doors:
+        sys.exit(_doors(options.table))
     warnings.simplefilter("ignore")
     deadline = time.monotonic() + 60 * options.minutes
     jobs = [
@@ -56,6 +70,28 @@ def main():
     sys.exit(any(case[:3] not in KNOWN for case in wrong))
 
 
+def _doors(page):
+    """Run the tests of what other people bring; 1 if one of them fails."""
+    lines = ["| category | tried | right | not right |", "|---|---:|---:|---|"]
+    failed = False
+    for kind, tests in DOORS.items():
+        with tempfile.NamedTemporaryFile(suffix=".xml") as told:
+            command = [sys.executable, "-m", "pytest", "-m", "not cluster", *tests]
+            subprocess.run([*command, f"--junitxml={told.name}"])
+            cases = list(ElementTree.parse(told.name).iter("testcase"))
+        tried = [case for case in cases if case.find("skipped") is None]
+        wrong = [case.get("name") for case in tried if len(case)]
+        right = len(tried) - len(wrong)
+        lines.append(
+            f"| {kind} | {len(tried)} | {right} | {', '.join(wrong) or 'none'} |"
+        )
+        failed |= bool(wrong)
+    print(*lines, sep="\n")
+    if page:
+        write_table(page, "doors", "\n".join(lines))
+    return failed
+
+
 def write_table(page, name, table):
     """Put a table between its two marks in a page of the documentation."""
     begin, end = f"<!-- {name}: begin -->", f"<!-- {name}: end -->"
@@ -67,6 +103,7 @@ def write_table(page, name, table):
 def _options():
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("classes", nargs="*", help="all but the slow ones by default")
+    parser.add_argument("--doors", action="store_true", help="what others bring")
     parser.add_argument("--minutes", type=float, default=30)
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--table", type=Path, help="page to write the table into")

@@ -31,10 +31,10 @@ def free_port():
 
 
 @contextmanager
-def serve(uri, folder):
+def serve(uri, folder, arguments=("ui",)):
     """The server on a database, working in a folder; gives its address."""
     port = free_port()
-    command = [sys.executable, "-m", "mlflow", "ui", "--backend-store-uri", uri]
+    command = [sys.executable, "-m", "mlflow", *arguments, "--backend-store-uri", uri]
     process = subprocess.Popen(
         [*command, "--port", str(port), "--workers", "1"],
         cwd=folder,

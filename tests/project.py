@@ -13,6 +13,7 @@ __all__ = ["Project", "Run", "without_measured"]
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 PARTS = (
+    "pyproject.toml",
     "Snakefile",
     "pyproject.toml",
     "workflow",
@@ -49,7 +50,7 @@ def without_measured(text):
 class Run:
     """One call of snakemake, running or ended."""
 
-    def __init__(self, command, folder, environment):
+    def __init__(self, command, folder, environment, user=None):
         with tempfile.NamedTemporaryFile(
             dir=folder, prefix="run-", suffix=".txt", delete=False
         ) as file:
@@ -62,6 +63,8 @@ class Run:
                 start_new_session=True,
                 # A shell that runs the tests in the background has them ignore Ctrl-C.
                 preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+                user=user,
+                group=user,
             )
         self.log = Path(file.name)
 

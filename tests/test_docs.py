@@ -2,6 +2,7 @@
 
 import inspect
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -62,6 +63,32 @@ def test_every_published_run_has_a_page(pages):
         assert (pages / "published" / f"{name}.html").exists()
     overview = (pages / "results" / "README.html").read_text()
     assert "../published/dank_uci.html" in overview
+
+
+def test_no_page_loads_anything_from_elsewhere(pages):
+    loads = re.compile(
+        r"""<(?:script|img|source|iframe)[^>]*\ssrc="([^"]+)"|<link[^>]*\brel="""
+        r"""["'](?:stylesheet|preload|icon)["'][^>]*\shref="([^"]+)\""""
+    )
+    found = 0
+    for page in set(pages.rglob("*.html")) - set(pages.glob("_static/**/*.html")):
+        for loaded in loads.findall(page.read_text()):
+            address = "".join(loaded).partition("?")[0]
+            if not address.startswith("data:"):
+                assert (page.parent / address).exists(), (page, address)
+            found += "mathjax" in address
+    assert found  # the formulas' program is among them
+    for style in pages.rglob("*.css"):
+        assert not re.search(r"(@import|url\()\s*[\"']?(https?:)?//", style.read_text())
+
+
+def test_names_of_estimators_and_formulas_are_links(pages):
+    for name, least in (("start", 6), ("guide", 9), ("papers", 30)):
+        page = (pages / f"{name}.html").read_text()
+        roles = re.findall(r"\{\w+\}`~?([\w.]+)`", (DOCS / f"{name}.md").read_text())
+        assert len(set(roles)) >= least
+        for role in set(roles):
+            assert f'#{role}"' in page or f"#module-{role}" in page, (name, role)
 
 
 def test_a_notebooks_picture_of_an_estimator_leads_to_its_page(pages, monkeypatch):

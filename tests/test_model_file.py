@@ -67,7 +67,8 @@ def predictions(printed):
 
 
 def test_a_regression_from_csv_to_intervals_and_after_a_move(run, folder, tmp_path):
-    said = run("fit my.csv --target cost --drop outcome --group none --output a.skops")
+    settings = "--preset fast --group patient_id --minutes 5 --output a.skops"
+    said = run(f"fit my.csv --target cost --drop outcome {settings}")
     for words in (
         "On rows left out: R² 0.9",
         "member ",

@@ -2,8 +2,8 @@
 LAB RBF: the bandwidths that it learned
 =======================================
 
-The function sin(2 x^3) is slow on the left and quick on the right. Each support datum
-has a bandwidth of its own, and the bandwidths follow.
+The function sin(2 x^3) is slow on the left and quick on the right. Each support
+point has a bandwidth of its own, and the bandwidths follow.
 """
 
 import matplotlib.pyplot as plt
@@ -18,7 +18,7 @@ model = LABRBFRegressor(max_support=20, random_state=0).fit(X, y)
 figure, (above, below) = plt.subplots(2, 1, sharex=True, layout="constrained")
 order = np.argsort(X[:, 0])
 above.plot(X[order], y[order], color="0.6", label="function")
-above.plot(X[order], model.predict(X)[order], "--", label="LAB RBF, 20 support data")
+above.plot(X[order], model.predict(X)[order], "--", label="LAB RBF, 20 support points")
 above.legend()
 below.semilogy(X[model.support_, 0], model.bandwidths_[:, 0], "o")
-below.set(xlabel="x", ylabel="bandwidth of the support datum")
+below.set(xlabel="x", ylabel="bandwidth of the support point")

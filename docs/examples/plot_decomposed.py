@@ -2,7 +2,7 @@
 Decomposed DANK on 100,000 rows
 ===============================
 
-A clustering cuts the problem into small ones; the cluster of a new row answers.
+Clustering divides the problem into small ones; a new row is predicted by its cluster.
 """
 
 import time

@@ -1,9 +1,9 @@
 """
-Intervals that hold what they say
-=================================
+Calibrated prediction intervals
+===============================
 
-The flagship predicts with intervals; on rows that it has not seen they should hold the
-target as often as asked for.
+The flagship predicts with intervals. On new rows of the same kind they should
+contain the target as often as requested.
 """
 
 import matplotlib.pyplot as plt
@@ -23,5 +23,5 @@ for coverage in asked:
     found.append(np.mean((lower <= y_test) & (y_test <= upper)))
 plt.plot(asked, found, "o")
 plt.plot([0.5, 1], [0.5, 1], "--", color="0.6")
-plt.xlabel("coverage asked for")
-plt.ylabel("share of test rows inside")
+plt.xlabel("requested coverage")
+plt.ylabel("coverage on test rows")

@@ -1,8 +1,9 @@
 """
-What is seen in a table of one's own
-====================================
+What ``compare`` and ``fit`` infer from a file
+==============================================
 
-``adakern compare my.csv --target outcome`` looks at the file first. It sees this:
+``adakern compare my.csv --target outcome`` and ``adakern fit`` look at the file first.
+This is what they find, and print:
 """
 
 import tempfile
@@ -11,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from adakern_bench.data.infer import as_yaml, infer_entry
+from adakern.datasets import read_table
 
 rng = np.random.default_rng(0)
 frame = pd.DataFrame(
@@ -27,5 +28,6 @@ frame.loc[3, "dose"] = np.nan
 with tempfile.TemporaryDirectory() as folder:
     path = Path(folder) / "my.csv"
     frame.to_csv(path, sep=";", decimal=",")
-    inferred = infer_entry(path, "outcome")
-print(as_yaml("my-table", inferred, "my-table/my.csv"))
+    table = read_table(path, "outcome")
+print("\n".join(table.notes))
+print(table.X.dtypes.to_string())

@@ -2,8 +2,8 @@
 DANK: rank against tau
 ======================
 
-The weight tau of the nuclear norm keeps the rank of F low; accuracy hardly
-notices.
+The weight tau of the nuclear norm keeps the rank of F low; the accuracy hardly
+changes.
 """
 
 import matplotlib.pyplot as plt

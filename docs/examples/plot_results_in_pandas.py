@@ -2,7 +2,8 @@
 Results of a run in pandas
 ==========================
 
-A published run is plain files. Here: what the runs in ``docs/results`` found in all.
+A published run is a folder of plain files. Here: the accuracies and ranks of
+one of them.
 """
 
 from pathlib import Path

@@ -50,6 +50,7 @@ def add_commands(commands):
     option("--target", required=True, help="the column to predict")
     option("--output", type=Path, help="the model; by default my.skops for my.csv")
     option("--minutes", type=_positive, help="about how long the fit may take")
+    option("--preset", choices=("best", "fast"), default="best")
     option("--task", choices=("classification", "regression"))
     option("--drop", default="", help="columns to leave out, separated by commas")
     option("--group", help="column of what rows share, such as patient; or none")
@@ -124,7 +125,7 @@ def _estimator(arguments, task):
     classifies = task == "classification"
     if not arguments.method:
         flagship = AdaptiveKernelClassifier if classifies else AdaptiveKernelRegressor
-        return flagship(random_state=0, verbose=1), True
+        return flagship(preset=arguments.preset, random_state=0, verbose=1), True
     try:
         estimator = resolve(arguments.method)()
     except (ImportError, AttributeError, TypeError, ValueError) as error:

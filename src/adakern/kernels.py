@@ -4,12 +4,10 @@ Every kernel is written once, against the Python array API, so that NumPy arrays
 PyTorch tensors and any other conforming array go through the same lines.
 """
 
-from numbers import Real
-
 import numpy as np
 from array_api_compat import array_namespace, is_numpy_array
 from scipy.spatial.distance import cdist
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import StrOptions
 
 from adakern._utils.blocks import (
     BLOCK_BYTES,
@@ -18,24 +16,8 @@ from adakern._utils.blocks import (
     by_row_blocks,
     row_blocks,
 )
+from adakern._utils.constraints import GAMMA
 from adakern._utils.memory import require_memory
-
-__all__ = [
-    "DECAYING_KERNELS",
-    "KERNELS",
-    "KernelMixin",
-    "check_square",
-    "exponential_decay",
-    "gram_matrix",
-    "kernel_diagonal",
-    "kernel_distances",
-    "kernel_product",
-    "kernel_products",
-    "nearest_rows",
-    "require_gram_memory",
-    "resolve_gamma",
-    "squared_distances",
-]
 
 #: Kernels computed from features; estimators accept "precomputed" beside them.
 KERNELS = ("rbf", "laplacian", "l2-laplacian", "tl1", "poly", "linear")
@@ -298,10 +280,7 @@ class KernelMixin:
 
     _kernel_constraints = {
         "kernel": [StrOptions({*KERNELS, "precomputed"})],
-        "gamma": [
-            StrOptions({"scale", "auto"}),
-            Interval(Real, 0, None, closed="neither"),
-        ],
+        "gamma": GAMMA,
     }
 
     def __sklearn_tags__(self):

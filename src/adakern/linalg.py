@@ -8,27 +8,6 @@ from scipy.linalg.lapack import dpotrf, dpotri, dpotrs, dpstrf, spotrf, spotrs
 
 from adakern._utils.blocks import CACHE_BYTES, row_blocks
 
-__all__ = [
-    "add_to_diagonal",
-    "factorised",
-    "inverse_square_root",
-    "invert_definite",
-    "is_positive_semidefinite",
-    "leading_eigenpairs",
-    "leave_one_out",
-    "leave_one_out_low_rank",
-    "left_out_residuals",
-    "numerical_rank",
-    "principal_submatrix",
-    "project_onto_feasible",
-    "project_onto_simplex",
-    "ranked_eigh",
-    "require_positive_semidefinite",
-    "ridge_inverse",
-    "ridge_solution",
-    "symmetric_product",
-]
-
 #: Columns up to which, and rows from which on, a symmetric matrix is multiplied with
 #: single vectors: that reads half the matrix, which no longer lies in the cache.
 FEW_COLUMNS, MANY_ROWS = 5, 2000
@@ -412,7 +391,7 @@ def invert_definite(A):
             raise np.linalg.LinAlgError(str(error)) from None
     diagonal = A.diagonal().copy()
     # The transpose of a symmetric matrix is in the order of memory that LAPACK wants.
-    _, failed = dpotrf(A.T, lower=1, overwrite_a=1)
+    _, failed = dpotrf(A.T, lower=1, clean=0, overwrite_a=1)
     if not failed:
         _, failed = dpotri(A.T, lower=1, overwrite_c=1)
     if failed:
@@ -447,7 +426,7 @@ def definite_shift(A):
 
 
 def ridge_inverse(K, ridge):
-    """``(K + ridge I)^-1`` in the memory of K, the ridge as in :func:`ridge_solution`."""
+    """``(K + ridge I)^-1`` in K's memory, the ridge as in :func:`ridge_solution`."""
     A = add_to_diagonal(K, np.full(len(K), float(ridge)))
     try:
         return invert_definite(A)
@@ -464,11 +443,12 @@ def ridge_solution(K, Y, ridge=0.0):
     overwritten.
     """
     xp = array_namespace(K)
-    K = add_to_diagonal(K, ridge * xp.ones_like(K[0, :]))
+    before, ones = float(K[0, 0]), xp.ones_like(K[0, :])
+    K = add_to_diagonal(K, ridge * ones)
     try:
         solve = factorised(K)
     except ValueError:
-        shift = definite_shift(K)
-        ridge += shift
-        solve = factorised(add_to_diagonal(K, shift * xp.ones_like(K[0, :])))
+        K = add_to_diagonal(K, definite_shift(K) * ones)
+        solve = factorised(K)
+        ridge = float(K[0, 0]) - before  # with what was tried before
     return xp.stack([solve(column) for column in Y.T], axis=1), ridge

@@ -24,17 +24,6 @@ from adakern._utils.hints import did_you_mean
 from adakern._utils.warn import warn_user
 from adakern.datasets.cells import read_column
 
-__all__ = [
-    "ModelFileError",
-    "TableModel",
-    "as_columns",
-    "load_model",
-    "make_card",
-    "new_categories",
-    "save_model",
-    "table_pipeline",
-]
-
 CARD = "card.json"
 
 #: What a model may be made of, beside the types that skops trusts: parts of adakern's
@@ -180,7 +169,8 @@ def load_model(path, trust=()):
         scikit-learn's pipeline, with ``predict_interval`` where its model has it. It
         predicts DataFrames with the columns that it was fitted on, in any order.
     card : dict
-        Target, task, columns with their kinds, versions, fingerprint of the data, score.
+        Target, task, columns with their kinds, versions, fingerprint of the data,
+        score.
 
     Raises
     ------

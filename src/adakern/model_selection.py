@@ -6,9 +6,11 @@ from functools import partial, update_wrapper
 from itertools import chain
 from numbers import Real
 from operator import itemgetter
+from typing import Any, Self
 
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
+from numpy.typing import ArrayLike
 from scipy.linalg import eigh
 from scipy.sparse import issparse
 from sklearn import config_context
@@ -32,8 +34,6 @@ from adakern.kernels import (
 from adakern.linalg import add_to_diagonal, factorised, principal_submatrix
 from adakern.svm.c_path import is_constant_above, saturated_classes, scaled_to
 from adakern.svm.predictions import predict_from_gram
-
-__all__ = ["KernelSearchCV"]
 
 #: Estimators of scikit-learn that are fitted on the shared Gram matrices. Those of this
 #: library say it themselves, by the class attribute ``_takes_shared_gram_matrix``: the
@@ -91,7 +91,7 @@ class KernelSearchCV(GridSearchCV):
     ({'C': 1, 'gamma': 0.1}, True)
     """
 
-    def fit(self, X, y=None, **params):
+    def fit(self, X: ArrayLike, y: ArrayLike | None = None, **params: Any) -> Self:
         """Score every point of the grid and fit the best one on all rows.
 
         Parameters

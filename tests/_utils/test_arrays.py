@@ -8,10 +8,10 @@ from array_api_compat import array_namespace
 from numpy.testing import assert_allclose, assert_array_equal
 
 from adakern._utils.arrays import (
-    answer_like,
     as_index,
     as_numpy,
     asarray_like,
+    output_like,
     validate_arrays,
 )
 from adakern.dank import DANKClassifier, DANKRegressor
@@ -86,7 +86,7 @@ def test_conversions_keep_library_type_and_values(xp, data):
     index = as_index(np.array([2, 0]), array)
     taken = array_namespace(array).take(array, index, axis=0)
     assert_array_equal(as_numpy(taken), as_numpy(array)[[2, 0]])
-    assert answer_like(np.array(["a"]), array).dtype.kind == "U"
+    assert output_like(np.array(["a"]), array).dtype.kind == "U"
 
 
 @pytest.mark.parametrize("estimator", [DANKRegressor(), LABRBFRegressor()], ids=str)

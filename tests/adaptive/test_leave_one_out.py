@@ -7,18 +7,28 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from adakern._utils.arrays import computing_where
+from adakern._utils.arrays import device_context
 from adakern.adaptive.kernel_members import KernelRidgeMember, merge_equal_rows
 from adakern.adaptive.leave_one_out import (
     PAIRS_BYTES,
     LeaveOneOutError,
+    Search,
     rows_of_search,
     tune_scales,
 )
 from adakern.kernels import gram_matrix
-from adakern.linalg import leave_one_out
+from adakern.linalg import (
+    definite_shift,
+    invert_definite,
+    leave_one_out,
+    leave_one_out_low_rank,
+    ridge_solution,
+)
 
 KERNELS = ["laplacian", "l2-laplacian", "rbf"]
+
+#: No search: the start is kept.
+KEPT = Search(max_iter=0)
 
 
 def problem(n=25, d=3, k=2, seed=0):
@@ -28,17 +38,51 @@ def problem(n=25, d=3, k=2, seed=0):
     return X, Y + 0.1 * rng.standard_normal(Y.shape), rng.uniform(0.5, 3.0, n)
 
 
-@pytest.mark.parametrize("kernel", KERNELS)
-def test_closed_form_is_leaving_each_row_out(kernel):
+@pytest.mark.parametrize("kernel", [*KERNELS, "linear"])
+@pytest.mark.parametrize("weighted", [True, False])
+def test_closed_forms_are_leaving_each_row_out(kernel, weighted):
+    """By Cholesky, by eigenvectors for several ridges, and from a factor."""
     X, Y, weights = problem()
-    K, alpha = gram_matrix(X, kernel=kernel, gamma=0.4), 0.3
-    expected = np.empty_like(Y)
-    for i in range(len(X)):
+    weights = weights if weighted else np.ones(len(X))
+    K, ridges = gram_matrix(X, kernel=kernel, gamma=0.4), np.array([0.3, 2.0])
+    expected = np.empty((2, *Y.shape))
+    for (k, alpha), i in itertools.product(enumerate(ridges), range(len(X))):
         rest = np.arange(len(X)) != i
         A = K[np.ix_(rest, rest)] + alpha * np.diag(1 / weights[rest])
-        expected[i] = K[i, rest] @ np.linalg.solve(A, Y[rest])
-    left_out = leave_one_out(K, Y, alpha, weights)
+        expected[k, i] = K[i, rest] @ np.linalg.solve(A, Y[rest])
+    given = weights if weighted else None
+    for alpha, of_one in zip(ridges, expected, strict=True):
+        np.testing.assert_allclose(
+            leave_one_out(K, Y, alpha, given), of_one, atol=1e-10
+        )
+    left_out = leave_one_out(K, Y, ridges, given)
     np.testing.assert_allclose(left_out, expected, atol=1e-10)
+    values, vectors = np.linalg.eigh(K)
+    V = X if kernel == "linear" else vectors * np.sqrt(np.maximum(values, 0))
+    found = list(leave_one_out_low_rank(V, Y, ridges, given))
+    np.testing.assert_allclose([rows for rows, _ in found], expected, atol=1e-8)
+    fitted = K @ np.linalg.solve(K + np.diag(ridges[1] / weights), Y)
+    np.testing.assert_allclose(V @ found[1][1], fitted, atol=1e-8)
+
+
+def test_a_matrix_that_rounding_made_indefinite_gets_a_larger_ridge():
+    rng = np.random.default_rng(0)
+    vectors, _ = np.linalg.qr(rng.standard_normal((30, 30)))
+    values = np.append(np.linspace(1, 2, 28), [-1e-6, 1e-6])
+    K, Y = vectors * values @ vectors.T, rng.standard_normal((30, 2))
+    K = (K + K.T) / 2
+    A = K.copy()
+    with pytest.raises(np.linalg.LinAlgError):
+        invert_definite(A)
+    np.testing.assert_array_equal(A, K)
+    dual, ridge = ridge_solution(K.copy(), Y, 1e-8)
+    assert 1e-6 < ridge < 1e-5
+    np.testing.assert_allclose(K @ dual + ridge * dual, Y, atol=1e-6)
+    R = np.linalg.inv(K + (1e-8 + definite_shift(K + 1e-8 * np.eye(30))) * np.eye(30))
+    residuals = Y - leave_one_out(K, Y, 1e-8)
+    np.testing.assert_allclose(residuals, R @ Y / np.diag(R)[:, None], rtol=1e-6)
+    with pytest.raises(ValueError, match="not finite"):
+        ridge_solution(np.full((2, 2), np.nan), np.ones((2, 1)), 1.0)
 
 
 @settings(max_examples=20)
@@ -75,7 +119,7 @@ def test_the_error_and_its_gradient_are_the_same_in_pytorch(kernel, tied):
     X, Y, weights = problem()
     scales = np.full(1 if tied else 3, 0.7)
     expected = LeaveOneOutError(X, Y, weights, kernel, tied=tied)(scales, 0.2)
-    with computing_where(torch.empty(0)):
+    with device_context(torch.empty(0)):
         error = LeaveOneOutError(X, Y, weights, kernel, tied=tied)
         found = error(scales, 0.2)
         assert isinstance(error._target, torch.Tensor)
@@ -92,9 +136,9 @@ def test_a_member_is_the_same_in_pytorch_and_holds_none_of_it(kernel, max_suppor
     torch = pytest.importorskip("torch")
     X, Y, weights = problem(n=60)
     start = np.full(3, 0.7), 0.2
-    options = {"max_support": max_support, "start": start, "max_iter": 0}
+    options = {"max_support": max_support, "start": start, "search": KEPT}
     expected = KernelRidgeMember(kernel, **options, random_state=0).fit(X, Y, weights)
-    with computing_where(torch.empty(0)):
+    with device_context(torch.empty(0)):
         member = KernelRidgeMember(kernel, **options, random_state=0)
         found = member.fit(X, Y, weights).predict(X)
     # The normal equations of the Nyström form lose half of the digits.
@@ -137,23 +181,21 @@ def test_a_search_without_steps_keeps_its_start():
     X, Y, weights = problem()
     start = np.array([0.3, 0.2, 0.1]), 0.5
     rng = np.random.RandomState(0)
-    assert tune_scales(X, Y, weights, "rbf", rng, start=start, max_iter=0) is start
+    assert tune_scales(X, Y, weights, "rbf", rng, start=start, search=KEPT) is start
 
 
 @given(
     st.integers(1, 10**5),
     st.integers(1, 5000),
-    st.booleans(),
     st.integers(500, 4000),
     st.integers(1, 4000),
 )
-def test_no_round_of_a_search_repeats_the_rows_before(n, d, per_feature, most, fewest):
-    rows = rows_of_search(n, d, per_feature, most, fewest)
+def test_no_round_of_a_search_repeats_the_rows_before(n, n_kept, most, fewest):
+    rows = rows_of_search(n, n_kept, Search("", 10, most, fewest))
     assert rows[-1] <= min(n, most)
     assert rows[0] == min(fewest, rows[-1])
     assert all(now < then <= 2 * now for now, then in itertools.pairwise(rows))
-    if per_feature:
-        assert 8 * d * rows[-1] * (rows[-1] - 1) / 2 <= PAIRS_BYTES
+    assert 8 * n_kept * rows[-1] * (rows[-1] - 1) / 2 <= PAIRS_BYTES
 
 
 def test_ridge_regression_on_merged_rows_has_the_same_solution():
@@ -196,6 +238,21 @@ def test_left_out_is_fitting_without_each_kind_of_row(kernel):
     np.testing.assert_allclose(left_out, expected, rtol=1e-6, atol=atol)
 
 
+def test_copies_of_rows_are_left_out_with_them_in_the_nystrom_form():
+    """Noise that four copies of each row agree on is noise still."""
+    rng = np.random.default_rng(0)
+    X, Y = rng.standard_normal((60, 2)), rng.standard_normal((60, 1))
+    X = X[np.lexsort(X.T)]  # the order of merged rows, for the same centres
+    options = {"max_support": 15, "random_state": 0}
+    once = KernelRidgeMember("rbf", **options).fit(X, Y, np.ones(60))
+    four = [np.repeat(values, 4, axis=0) for values in (X, Y)]
+    again = KernelRidgeMember("rbf", **options).fit(*four, np.ones(240))
+    assert once.is_nystrom(60)
+    assert again.found()[1] == pytest.approx(once.found()[1], rel=1e-3)
+    assert again.alpha_ > 1
+    np.testing.assert_allclose(again.predict(X), once.predict(X), atol=1e-3)
+
+
 def test_a_ridge_below_the_rounding_of_distances_is_raised():
     """Rows that differ in features of no weight alone: found on mushroom."""
     rng = np.random.default_rng(0)
@@ -204,7 +261,7 @@ def test_a_ridge_below_the_rounding_of_distances_is_raised():
     K = gram_matrix(X * scales, kernel="l2-laplacian", gamma=1.0)
     start = scales, 1e-8
     assert np.linalg.eigvalsh(K)[0] < -start[1], "no such problem on this machine"
-    member = KernelRidgeMember("l2-laplacian", start=start, max_iter=0, random_state=0)
+    member = KernelRidgeMember("l2-laplacian", start=start, search=KEPT, random_state=0)
     member.fit(X, X[:, :1], np.ones(400))
     assert 1e-8 < member.alpha_ < 1e-5
     np.testing.assert_allclose(member.predict(X), X[:, :1], atol=1e-4)

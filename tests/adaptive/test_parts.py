@@ -8,7 +8,7 @@ from scipy.optimize import minimize
 
 from adakern.adaptive.calibration import Calibration, log_loss, mix
 from adakern.adaptive.folds import FULL_CELL, assign_folds, make_table
-from adakern.adaptive.intervals import cv_plus
+from adakern.adaptive.intervals import conformal_quantile, fit_error_model
 from adakern.adaptive.other_members import ROWS_PER_TREE, ForestMember
 from adakern.adaptive.screening import (
     JUDGES,
@@ -17,7 +17,12 @@ from adakern.adaptive.screening import (
     candidates_kept,
     subsample,
 )
-from adakern.adaptive.weights import mixture_weights, squared_error_weights
+from adakern.adaptive.weights import (
+    capped_rows,
+    mixture_weights,
+    no_worse_than_best,
+    squared_error_weights,
+)
 
 integers = st.lists(st.integers(0, 3), min_size=1, max_size=40)
 
@@ -174,9 +179,44 @@ def test_a_row_that_all_members_miss_decides_nothing():
     y = np.zeros(101)
     good, bad = rng.standard_normal(101), 3 * rng.standard_normal(101)
     good[0], bad[0] = 1000.0, 900.0  # alone of more weight than all others together
-    assert squared_error_weights(np.array([good, bad]), y)[0] > 0.7
+
+    def weights(*errors):
+        errors = np.array(errors)
+        return squared_error_weights(errors, y, capped_rows(errors, np.ones(101)))
+
+    assert weights(good, bad)[0] > 0.7
     good[1:], bad[1:] = bad[1:], good[1:].copy()
-    assert squared_error_weights(np.array([good, bad]), y)[1] > 0.7
+    assert weights(good, bad)[1] > 0.7
+
+
+def test_rows_of_ordinary_errors_are_not_touched():
+    errors = np.random.default_rng(0).standard_t(3, (2, 300))
+    errors[1] *= 2
+    factors = capped_rows(errors, np.ones(300))
+    shares = factors * errors[0] ** 2 / (factors @ errors[0] ** 2)
+    np.testing.assert_array_equal(factors[shares < 0.04], 1)
+    # A member that is exact nearly everywhere keeps all rows.
+    errors = np.array([np.where(np.arange(300) < 270, 1e-9, errors[0]), errors[1]])
+    assert np.mean(capped_rows(errors, np.ones(300)) == 1) > 0.98
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.integers(1, 5), st.integers(0, 10**6))
+def test_no_blend_is_worse_than_its_best_member(m, seed):
+    rng = np.random.default_rng(seed)
+    errors = rng.lognormal(size=(m, 1)) * rng.standard_t(1.5, (m, 30))
+    errors += rng.standard_normal(30)
+
+    def loss_of(b):
+        return np.sum((b @ errors) ** 2)
+
+    optimum = squared_error_weights(errors, np.zeros(30), prior=0.0)
+    start = rng.dirichlet(np.ones(m))
+    found = no_worse_than_best(start, optimum, loss_of, m)
+    assert found.sum() == pytest.approx(1)
+    assert loss_of(found) <= min(map(loss_of, np.eye(m))) * (1 + 1e-9)
+    best = np.eye(m)[np.argmin([loss_of(b) for b in np.eye(m)])]
+    np.testing.assert_array_equal(no_worse_than_best(best, start, loss_of, m), best)
 
 
 def test_perfect_members_share_the_weight():
@@ -208,23 +248,31 @@ def test_a_mixture_is_the_weighted_mean_of_probabilities():
 
 
 @settings(max_examples=25)
-@given(
-    st.integers(1, 60), st.integers(1, 4), st.floats(0.05, 0.95), st.integers(0, 10**6)
-)
-def test_cv_plus_is_its_definition(n, n_folds, coverage, seed):
+@given(st.integers(1, 60), st.floats(0.05, 0.95), st.integers(0, 10**6))
+def test_the_conformal_quantile_is_its_definition_and_weights_are_rows(n, level, seed):
     rng = np.random.default_rng(seed)
-    fold = rng.integers(0, n_folds, n)
-    residuals = rng.uniform(size=n)
-    predictions = rng.standard_normal((n_folds, 3))
-    bounds = cv_plus(predictions, residuals, fold, coverage)
-    rank = int(np.floor(round((1 - coverage) * (n + 1), 9)))
-    for x in range(3):
-        lower = sorted(predictions[fold, x] - residuals)
-        upper = sorted(predictions[fold, x] + residuals)
-        expected = (-np.inf, np.inf)
-        if rank >= 1:
-            expected = lower[rank - 1], upper[n - rank]
-        assert tuple(bounds[x]) == expected
+    values, counts = rng.standard_normal(n), rng.integers(1, 4, n)
+    found = conformal_quantile(values, np.ones(n), level)
+    rank = int(np.ceil(round(level * (n + 1), 9)))
+    assert found == (np.inf if rank > n else np.sort(values)[rank - 1])
+    assert found == conformal_quantile(values, np.full(n, 1e-9), level)
+    weighted = conformal_quantile(values, counts.astype(float), level)
+    assert (found == np.inf) or weighted <= values.max() or weighted == np.inf
+
+
+def test_errors_are_larger_where_they_were_larger():
+    rng = np.random.default_rng(0)
+    X = rng.uniform(size=(1000, 2))
+    errors = (0.1 + X[:, 0]) * rng.standard_normal(1000)
+    model = fit_error_model(X[:500], X[:500, 1], errors[:500], np.ones(500))
+    bounds = model.interval(X[500:], np.zeros(500), 0.9)
+    inside = np.abs(errors[500:]) <= bounds[:, 1]
+    calm = X[500:, 0] < 0.33
+    assert abs(inside.mean() - 0.9) < 0.04
+    assert abs(inside[calm].mean() - 0.9) < 0.1
+    levels = model.quantiles(X[500:], np.zeros(500), [0.05, 0.95])
+    np.testing.assert_array_less(levels[:, 0], levels[:, 1])
+    assert abs(np.mean(errors[500:] < levels[:, 1]) - 0.95) < 0.03
 
 
 def test_on_many_rows_extra_trees_see_all_of_them_and_a_forest_draws():

@@ -81,9 +81,7 @@ def test_small_working_sets_reach_the_same_optimum():
 def test_every_cluster_solves_its_own_problem():
     X, y = rings(300)
     box = label_box(y, 2.0)
-    result = decompose(
-        X, box, SVC(C=2.0), KERNEL, n_clusters=4, tol=1e-10, random_state=0
-    )
+    result = solve(X, y, n_clusters=4, tol=1e-10, random_state=0)
     starts = 0.0
     for rows, solution in zip(result.partition.rows, result.solutions, strict=True):
         K = gram_matrix(X[rows], **KERNEL)
@@ -100,9 +98,7 @@ def test_block_diagonal_kernel_gives_the_same_solution():
     """Lemma 5: the concatenation solves the whole problem with the blocked kernel."""
     X, y = rings(120)
     box = label_box(y, 2.0)
-    result = decompose(
-        X, box, SVC(C=2.0), KERNEL, eta=30.0, n_clusters=3, tol=1e-9, random_state=0
-    )
+    result = solve(X, y, eta=30.0, n_clusters=3, tol=1e-9, random_state=0)
     labels = result.partition.labels
     blocked = gram_matrix(X, **KERNEL) * (labels[:, None] == labels[None, :])
     whole = interior_point(blocked, box, 30.0, tol=1e-9)
@@ -117,8 +113,16 @@ def test_regression_by_clusters():
     box = tube_box(target, 10.0, 0.05)
     result = decompose(X, box, SVR(C=10.0, epsilon=0.05), KERNEL, n_clusters=4)
     T = np.linspace(-2, 2, 200)[:, None]
-    error = cluster_decisions(T, result.partition, supports(X, result), KERNEL)
+    error = decide(T, X, result)
     assert np.abs(error - np.sin(3 * T[:, 0])).max() < 0.2
+
+
+def solve(X, y, **options):
+    return decompose(X, label_box(y, 2.0), SVC(C=2.0), KERNEL, **options)
+
+
+def decide(T, X, result):
+    return cluster_decisions(T, result.partition, supports(X, result), KERNEL)
 
 
 def supports(X, result):
@@ -128,9 +132,9 @@ def supports(X, result):
 
 def test_decision_is_that_of_the_own_cluster():
     X, y = rings(200)
-    result = decompose(X, label_box(y, 2.0), SVC(C=2.0), KERNEL, n_clusters=3)
+    result = solve(X, y, n_clusters=3)
     T = np.random.default_rng(1).normal(size=(50, 2))
-    values = cluster_decisions(T, result.partition, supports(X, result), KERNEL)
+    values = decide(T, X, result)
     for row, value in zip(T, values, strict=True):
         near = ((row - result.partition.centres) ** 2).sum(axis=1).argmin()
         rows = result.partition.rows[near]
@@ -141,12 +145,10 @@ def test_decision_is_that_of_the_own_cluster():
 def test_clusters_of_one_class_of_one_row_and_of_copies():
     X = np.concatenate([np.zeros((5, 2)), np.full((1, 2), 50.0), rings(60)[0] + 100])
     y = np.where(X[:, 0] > 100, 1.0, -1.0)
-    result = decompose(
-        X, label_box(y, 2.0), SVC(C=2.0), KERNEL, n_clusters=3, random_state=0
-    )
+    result = solve(X, y, n_clusters=3, random_state=0)
     sizes = sorted(len(rows) for rows in result.partition.rows)
     assert sizes == [1, 5, 60]
-    values = cluster_decisions(X, result.partition, supports(X, result), KERNEL)
+    values = decide(X, X, result)
     assert (np.sign(values) == y).mean() > 0.95
     assert (values[:6] < 0).all()
 
@@ -154,7 +156,7 @@ def test_clusters_of_one_class_of_one_row_and_of_copies():
 def test_all_clusters_of_one_class_fall_back_to_models_without_a_bias():
     X = np.concatenate([rings(30)[0], rings(30)[0] + 100])
     y = np.repeat([1.0, -1.0], 30)
-    result = decompose(X, label_box(y, 2.0), SVC(C=2.0), KERNEL, n_clusters=2)
+    result = solve(X, y, n_clusters=2)
     assert len(result.partition.rows) == 2
     free = [
         interior_point(gram_matrix(X[r], **KERNEL), label_box(y[r], 2.0), np.inf)
@@ -204,36 +206,26 @@ def test_budget_decides_the_number_of_clusters():
 def test_number_of_workers_does_not_change_the_result(backend):
     X, y = rings(300)
 
-    def solve(n_jobs):
-        return decompose(
-            X,
-            label_box(y, 2.0),
-            SVC(C=2.0),
-            KERNEL,
-            n_clusters=5,
-            random_state=0,
-            n_jobs=n_jobs,
-        )
+    def with_workers(n_jobs):
+        return solve(X, y, n_clusters=5, random_state=0, n_jobs=n_jobs)
 
-    alone = solve(1)
+    alone = with_workers(1)
     with joblib.parallel_config(backend):
-        np.testing.assert_array_equal(solve(2).dual_coef, alone.dual_coef)
+        np.testing.assert_array_equal(with_workers(2).dual_coef, alone.dual_coef)
 
 
 def test_dask_workers_give_the_same_result():
     distributed = pytest.importorskip("distributed")
     X, y = rings(200)
     options = {"n_clusters": 3, "random_state": 0}
-    alone = decompose(X, label_box(y, 2.0), SVC(C=2.0), KERNEL, **options)
+    alone = solve(X, y, **options)
     with (
         distributed.Client(
             n_workers=1, threads_per_worker=2, processes=False, dashboard_address=None
         ),
         joblib.parallel_config("dask"),
     ):
-        spread = decompose(
-            X, label_box(y, 2.0), SVC(C=2.0), KERNEL, n_jobs=-1, **options
-        )
+        spread = solve(X, y, n_jobs=-1, **options)
     np.testing.assert_array_equal(spread.dual_coef, alone.dual_coef)
 
 
@@ -280,9 +272,9 @@ def test_array_libraries_agree(library):
     xp = pytest.importorskip(library)
     X, y = rings(150)
     options = {"n_clusters": 3, "tol": 1e-7, "random_state": 0}
-    expected = decompose(X, label_box(y, 2.0), SVC(C=2.0), KERNEL, **options)
+    expected = solve(X, y, **options)
     A, b = xp.asarray(X), xp.asarray(y)
-    result = decompose(A, label_box(b, 2.0), SVC(C=2.0), KERNEL, **options)
+    result = solve(A, b, **options)
     d = np.asarray(result.dual_coef)
     np.testing.assert_allclose(d, expected.dual_coef, atol=1e-4)
     parts = [
@@ -290,7 +282,7 @@ def test_array_libraries_agree(library):
     ]
     np.testing.assert_allclose(
         np.asarray(cluster_decisions(A, result.partition, parts, KERNEL)),
-        cluster_decisions(X, expected.partition, supports(X, expected), KERNEL),
+        decide(X, X, expected),
         atol=1e-9,
     )
 
@@ -298,12 +290,11 @@ def test_array_libraries_agree(library):
 def test_float32_predicts_as_float64_far_from_the_origin():
     X, y = rings(200)
     T = np.random.default_rng(1).normal(size=(200, 2))
-    exact = decompose(X, label_box(y, 2.0), SVC(C=2.0), KERNEL, random_state=0)
-    wanted = cluster_decisions(T, exact.partition, supports(X, exact), KERNEL)
+    exact = solve(X, y, random_state=0)
+    wanted = decide(T, X, exact)
     far, far_T = (A.astype(np.float32) + np.float32(1e3) for A in (X, T))
-    box = label_box(y.astype(np.float32), 2.0)
-    result = decompose(far, box, SVC(C=2.0), KERNEL, random_state=0)
-    values = cluster_decisions(far_T, result.partition, supports(far, result), KERNEL)
+    result = solve(far, y.astype(np.float32), random_state=0)
+    values = decide(far_T, far, result)
     assert values.dtype == np.float32
     assert ((values > 0) == (wanted > 0)).mean() > 0.98
 

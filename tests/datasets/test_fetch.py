@@ -77,6 +77,12 @@ class Handler(BaseHTTPRequestHandler):
         cells[1] = b"9.75"
         self.answer(b",".join(cells) + b"\n" + rest)
 
+    def away(self):
+        self.send_response(302)
+        port = self.server.server_port
+        self.send_header("Location", f"http://localhost:{port}/good/toy.csv")
+        self.end_headers()
+
     def page(self):
         self.answer(b"<!DOCTYPE html><html><body>Log in, please</body></html>")
 
@@ -165,26 +171,28 @@ def test_several_at_once_do_not_disturb_each_other(server, entry, tmp_path):
     assert files_below(tmp_path / "cache") == ["toy/toy.csv", "toy/toy.csv.record.json"]
 
 
-def test_missing_page_is_not_asked_for_again(server, entry, tmp_path):
-    entry.files[0].urls = [f"{server.url}/missing/toy.csv"]
-    with pytest.raises(FileUnavailableError, match="HTTP status 404"):
-        load(entry, tmp_path / "cache", retries=3)
-    assert len(server.requests) == 1
-    assert files_below(tmp_path / "cache") == []
-
-
-def test_server_error_is_repeated(server, entry, tmp_path):
-    entry.files[0].urls = [f"{server.url}/broken/toy.csv"]
-    with pytest.raises(FileUnavailableError, match="HTTP status 503"):
-        load(entry, tmp_path / "cache", retries=2)
-    assert len(server.requests) == 3
-
-
-def test_cut_connection_leaves_nothing(server, entry, tmp_path):
-    entry.files[0].urls = [f"{server.url}/cut/toy.csv"]
-    with pytest.raises(FileUnavailableError, match="cut before the file was whole"):
-        load(entry, tmp_path / "cache")
-    assert len(server.requests) == 2
+@pytest.mark.parametrize(
+    ("answer", "retries", "asked", "message"),
+    [
+        ("missing", 3, 1, "HTTP status 404"),
+        ("broken", 2, 3, "HTTP status 503"),
+        ("cut", 1, 2, "cut before the file was whole"),
+        ("slow", 0, 1, r"within 0\.3 s"),
+        ("tampered", 1, 1, "fingerprint.*differ at six significant digits"),
+        ("away", 3, 1, "redirects to http://localhost:.*does not name"),
+        ("page", 1, 1, "its content did not pass"),
+    ],
+)
+def test_what_is_wrong_with_an_answer(
+    server, entry, tmp_path, answer, retries, asked, message
+):
+    entry.files[0].urls = [f"{server.url}/{answer}/toy.csv"]
+    started = time.monotonic()
+    with pytest.raises(FileUnavailableError, match=f"(?s){message}"):
+        timeout = 0.3 if answer == "slow" else 5
+        load(entry, tmp_path / "cache", retries=retries, timeout=timeout)
+    assert time.monotonic() - started < 8  # a slow server would have held it for 10 s
+    assert len(server.requests) == asked
     assert files_below(tmp_path / "cache") == []
 
 
@@ -193,23 +201,6 @@ def test_repetition_mends_a_cut_connection(server, entry, tmp_path):
     table = load(entry, tmp_path / "cache", retries=2)
     assert table.fingerprint == entry.fingerprint
     assert len(server.requests) == 3
-
-
-def test_slow_server_ends_with_the_time_out(server, entry, tmp_path):
-    entry.files[0].urls = [f"{server.url}/slow/toy.csv"]
-    started = time.monotonic()
-    with pytest.raises(FileUnavailableError, match=r"within 0\.3 s"):
-        load(entry, tmp_path / "cache", timeout=0.3, retries=0)
-    assert time.monotonic() - started < 8  # the server would have held it for 10 s
-    assert files_below(tmp_path / "cache") == []
-
-
-def test_tampered_file_is_refused(server, entry, tmp_path):
-    entry.files[0].urls = [f"{server.url}/tampered/toy.csv"]
-    with pytest.raises(FileUnavailableError, match="fingerprint") as caught:
-        load(entry, tmp_path / "cache")
-    assert "differ at six significant digits" in str(caught.value)
-    assert files_below(tmp_path / "cache") == []
 
 
 @pytest.mark.parametrize("first", ["missing", "cut", "tampered", "page"])

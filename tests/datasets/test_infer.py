@@ -1,15 +1,15 @@
-"""Tables as people have them, looked at and read without being told how."""
+"""From a table of one's own to its entry, and from that to the canonical table."""
 
 import gzip
 
 import numpy as np
 import pandas as pd
 import pytest
-import yaml
 from sklearn.datasets import load_wine
 
-from adakern_bench.data import DatasetEntry, DatasetError, Table, load_table
-from adakern_bench.data.infer import as_yaml, infer_entry
+from adakern.datasets import read_table
+from adakern_bench.data import DatasetEntry, DatasetError, Table, load_table, read_entry
+from adakern_bench.data.infer import inferred_yaml
 from adakern_bench.records.prepare import complete, prepare
 
 RNG = np.random.default_rng(0)
@@ -17,7 +17,7 @@ N = 60
 
 
 def frame():
-    """Numbers, words, dates, gaps, and a target of words."""
+    """Numbers, categories, dates, gaps, and a target of categories."""
     x = RNG.normal(size=N).round(3)
     return pd.DataFrame(
         {
@@ -30,59 +30,51 @@ def frame():
     )
 
 
-def read(tmp_path, text, target="outcome", name="my.csv", **settings):
-    """The inferred entry, written as YAML, read back, and the table that it makes."""
-    path = tmp_path / name
-    path.write_bytes(text if isinstance(text, bytes) else text.encode())
-    inferred = infer_entry(path, target, **settings)
-    stated = yaml.safe_load(as_yaml("mine", inferred, name))
-    table = load_table("mine", DatasetEntry(**stated), cache_dir=tmp_path)
-    return inferred, table
+def made(tmp_path, content, target="outcome", **options):
+    """The entry as written and read back with what resolves values, and the table."""
+    (tmp_path / "raw").mkdir(exist_ok=True)
+    (tmp_path / "raw" / "my.csv").write_bytes(
+        content if isinstance(content, bytes) else content.encode()
+    )
+    text, notes = inferred_yaml(
+        "mine", tmp_path / "raw" / "my.csv", "my.csv", target, **options
+    )
+    (tmp_path / "mine.yaml").write_text(text, encoding="utf-8")
+    entry = read_entry(tmp_path / "mine.yaml")
+    return entry, load_table("mine", entry, cache_dir=tmp_path / "raw"), notes
 
 
-WAYS = {
-    "commas": {},
-    "semicolons": {"sep": ";"},
-    "tabs": {"sep": "\t"},
-    "bars": {"sep": "|"},
-    "decimal comma": {"sep": ";", "decimal": ","},
-    "index column": {"index": True},
-}
-
-
-@pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "cp1252", "utf-16"])
-def test_the_same_table_in_many_ways(tmp_path, way, encoding):
-    original = frame()
-    settings = {"index": False} | WAYS[way]
-    text = original.to_csv(**settings).encode(encoding)
-    inferred, table = read(tmp_path, text)
-    assert table.task == "classification" and table.X.shape == (N, 4)
-    assert table.feature_names == ["height", "weight", "city", "visit"]
-    np.testing.assert_allclose(table.X[:, 0], original["height"])
-    np.testing.assert_allclose(table.X[:, 1], original["weight"])
-    assert table.categories == {"city": ["Basel", "Genève", "Zürich"]}
-    words = np.array(table.categories["city"])[table.X[:, 2].astype(int)]
-    assert (words == original["city"]).all()
-    np.testing.assert_allclose(np.diff(table.X[:, 3]), 7)
-    assert (table.y == original["outcome"]).all()
-    assert inferred.entry.dates == ["visit"]
-
-
-@pytest.mark.parametrize("word", ["NA", "N/A", "?", "", "NaN", "null", "None"])
-def test_gaps_stay_until_the_training_part_is_known(tmp_path, word):
+@pytest.mark.parametrize("way", ["csv", "european", "no header", "packed", "parquet"])
+def test_the_table_is_the_one_that_was_looked_at(tmp_path, way):
     original = frame()
     original.loc[[3, 5], "height"] = np.nan
-    original.loc[7, "city"] = np.nan
-    original.loc[9, "outcome"] = np.nan
-    text = original.to_csv(index=False, na_rep=word)
-    inferred, table = read(tmp_path, text)
-    assert table.X.shape == (N - 1, 4) and len(table.y) == N - 1
-    assert np.isnan(table.X).sum() == 3
-    said = " ".join(inferred.notes)
-    assert "filled with the median of the training part" in said
-    assert "1 rows without a target" in said
-    assert table.fingerprint == table.fingerprint
+    original.loc[7, "city"] = None
+    original.loc[9, "outcome"] = None
+    content = {
+        "csv": lambda: original.to_csv().encode(),
+        "european": lambda: original.to_csv(sep=";", decimal=",").encode("cp1252"),
+        "no header": lambda: original.to_csv(index=False, header=False).encode(),
+        "packed": lambda: gzip.compress(original.to_csv().encode()),
+        "parquet": original.to_parquet,
+    }[way]()
+    entry, table, notes = made(
+        tmp_path, content, "-1" if way == "no header" else "outcome"
+    )
+    found = read_table(tmp_path / "raw" / "my.csv", entry.target)
+    original = original.drop(index=9).reset_index(drop=True)
+    assert (
+        table.task == "classification" and table.X.shape == (N - 1, 4) == found.X.shape
+    )
+    assert table.feature_names == list(found.X)
+    np.testing.assert_allclose(table.X[:, 0], original["height"])
+    np.testing.assert_allclose(table.X[:, 3], found.X.iloc[:, 3])
+    (categories,) = table.categories.values()
+    assert categories == ["Basel", "Genève", "Zürich"]
+    codes = table.X[:, 2]
+    words = np.array([*categories, None])[np.nan_to_num(codes, nan=-1).astype(int)]
+    assert words.tolist() == [None if pd.isna(c) else c for c in original["city"]]
+    assert (table.y == original["outcome"]).all() and np.isnan(table.X).sum() == 3
+    assert "1 row without a target" in "\n".join(notes)
     table.save(tmp_path / "table.npz")
     again = Table.load(tmp_path / "table.npz")
     assert again.categories == table.categories
@@ -94,11 +86,44 @@ def test_gaps_stay_until_the_training_part_is_known(tmp_path, word):
     assert other.fingerprint != table.fingerprint
 
 
+EVIL = [
+    "${oc.env:HOME}",
+    "cost ${",
+    "???",
+    "a\nb",
+    "a: b # c",
+    "no",
+    " 1e3",
+    "\\${x}",
+    "é\x85",
+]
+
+
+@pytest.mark.parametrize("name", EVIL)
+def test_nothing_that_a_file_holds_is_resolved(tmp_path, name):
+    """As a column, a constant in it, a category, a class, the target."""
+    original = frame().assign(constant=name, other=[name, "x"] * (N // 2))
+    original = original.rename(columns={"height": name, "outcome": f"{name}!"})
+    original["class"] = [name, "well"] * (N // 2)
+    entry, table, _ = made(tmp_path, original.to_csv(index=False), "class")
+    text = (tmp_path / "mine.yaml").read_text(encoding="utf-8")
+    assert "${" not in text and "???" not in text
+    assert set(table.y) == {name.strip(), "well"}
+    assert table.feature_names[0] == name.strip()
+    assert entry.drop and "constant" in entry.drop
+    entry, table, _ = made(tmp_path, original.to_csv(index=False), name.strip())
+    np.testing.assert_allclose(table.y, original[name])
+    entry, table, _ = made(
+        tmp_path, original.to_csv(index=False), "class", group=f"{name}!".strip()
+    )
+    assert len(np.unique(table.groups)) == 2
+
+
 def test_test_rows_do_not_reach_the_preparation(tmp_path):
     original = frame()
     original.loc[:5, "height"] = np.nan
     original.loc[10, "city"] = "only in the test part"
-    _, table = read(tmp_path, original.to_csv(index=False))
+    _, table, _ = made(tmp_path, original.to_csv(index=False))
     train = np.setdiff1d(np.arange(N), [0, 1, 10, 11, 12])
     test = np.setdiff1d(np.arange(N), train)
     before = prepare(table, train, test, scale="standard")
@@ -122,94 +147,39 @@ def test_a_complete_table_is_left_as_it_is():
     assert complete(table, np.arange(50)) is table.X
 
 
-def test_identifiers_row_numbers_and_constants_go_with_a_word(tmp_path):
-    original = frame()
-    original.insert(0, "patient_id", RNG.permutation(N) + 1000)
-    original.insert(1, "name", [f"person {k}" for k in range(N)])
-    original["country"] = "CH"
-    original["empty"] = np.nan
-    inferred, table = read(tmp_path, original.to_csv())
-    assert table.feature_names == ["height", "weight", "city", "visit"]
-    said = " ".join(inferred.notes)
-    for column in ("Unnamed: 0", "patient_id", "name", "country", "empty"):
-        assert f"dropped {column!r}" in said
-    inferred, table = read(tmp_path, original.to_csv(), drop=["city", "visit"])
-    assert table.feature_names == ["height", "weight"]
+@pytest.mark.parametrize("form", ["%Y-%m-%d", "%d.%m.%Y", "%m/%d/%Y", "%Y"])
+@pytest.mark.parametrize("kind", ["table", "csv"])
+def test_rows_are_ordered_by_dates_or_numbers(tmp_path, form, kind):
+    original = frame()[["height", "weight"]]
+    dates = pd.date_range("1950-01-20", periods=N, freq="YE").strftime(form)
+    original.insert(0, "when", dates)
+    original["y"] = np.arange(N) * 1.5
+    shuffled = original.sample(frac=1, random_state=0)
+    if kind == "table":
+        entry, table, _ = made(tmp_path, shuffled.to_csv(index=False), "y", time="when")
+        assert entry.time == "when"
+    else:
+        shuffled.to_csv(tmp_path / "my.csv", index=False)
+        entry = DatasetEntry(
+            task="regression", files=[{"path": "my.csv"}], target="y", time="when"
+        )
+        table = load_table("mine", entry, cache_dir=tmp_path)
+    assert table.in_order_of_time
+    np.testing.assert_array_equal(table.y, original["y"])
+    assert (np.diff(table.X[:, 0]) > 0).all()
+    shuffled["when"] = "soon"
+    shuffled.to_csv(tmp_path / "my.csv", index=False)
+    entry = DatasetEntry(
+        task="regression", files=[{"path": "my.csv"}], target="y", time="when"
+    )
+    with pytest.raises(DatasetError, match=r"mine.time: 'when' holds 'soon'"):
+        load_table("mine", entry, cache_dir=tmp_path)
 
 
-def test_a_sorted_measurement_is_no_row_number(tmp_path):
-    text = "".join(f"{k},{k % 7 / 3:.3f},{np.sin(k):.4f}\n" for k in range(10, 60))
-    inferred, table = read(tmp_path, "year,x,outcome\n" + text)
-    assert "year" in inferred.entry.drop  # the first column, counting the rows
-    inferred, table = read(tmp_path, "x,year,outcome\n" + swap(text))
-    assert table.feature_names == ["x", "year"]
-
-
-def swap(text):
-    rows = [line.split(",") for line in text.splitlines()]
-    return "".join(f"{b},{a},{c}\n" for a, b, c in rows)
-
-
-@pytest.mark.parametrize(
-    ("values", "task"),
-    [
-        (RNG.normal(size=N), "regression"),
-        (RNG.integers(0, 2, size=N), "classification"),
-        (RNG.integers(1, 5, size=N), "classification"),
-        (RNG.integers(0, 1000, size=N), "regression"),
-        (RNG.choice(["a", "b", "c"], size=N), "classification"),
-        (RNG.choice([True, False], size=N), "classification"),
-        (RNG.choice([0.5, 1.5], size=N), "classification"),
-    ],
-)
-def test_the_task_is_seen_from_the_target(tmp_path, values, task):
-    table = frame().drop(columns="outcome").assign(outcome=values)
-    inferred, made = read(tmp_path, table.to_csv(index=False))
-    assert inferred.entry.task == made.task == task
-
-
-def test_the_task_can_be_said(tmp_path):
-    stars = frame().assign(outcome=RNG.integers(1, 6, size=N)).to_csv(index=False)
-    inferred, _ = read(tmp_path, stars)
-    assert any("--task regression" in note for note in inferred.notes)
-    assert read(tmp_path, stars, task="regression")[1].task == "regression"
+def test_a_measured_target_is_no_class(tmp_path):
+    measured = frame().assign(outcome=RNG.normal(size=N)).to_csv(index=False)
     with pytest.raises(DatasetError, match="did you mean task: regression"):
-        measured = frame().assign(outcome=RNG.normal(size=N)).to_csv(index=False)
-        read(tmp_path, measured, task="classification")
-    with pytest.raises(DatasetError, match="holds words"):
-        read(tmp_path, frame().to_csv(index=False), task="regression")
-
-
-def test_without_a_header_columns_go_by_their_positions(tmp_path):
-    text = frame().to_csv(index=False, header=False)
-    inferred, table = read(tmp_path, text, target="-1")
-    assert inferred.entry.header is False and inferred.entry.target == 4
-    assert table.feature_names == ["x0", "x1", "x2", "x3"]
-    assert table.categories == {"x2": ["Basel", "Genève", "Zürich"]}
-    assert table.X.shape == (N, 4)
-
-
-def test_packed_files_and_quoted_separators(tmp_path):
-    original = frame().assign(city=RNG.choice(["Bern, BE", "Chur, GR"], size=N))
-    packed = gzip.compress(original.to_csv(index=False).encode())
-    _, table = read(tmp_path, packed, name="my.csv.gz")
-    assert table.categories == {"city": ["Bern, BE", "Chur, GR"]}
-
-
-@pytest.mark.parametrize(
-    ("text", "target", "message"),
-    [
-        ("a,b\n1,2\n3,4\n", "outcom", "no column 'outcom'"),
-        (frame().to_csv(index=False), "outcom", "Did you mean 'outcome'"),
-        ("a\n1\n2\n", "a", "no separator gives all lines"),
-        ("", "a", "0 lines"),
-        ("a,b\n1,2\n1,3\n", "a", "same in every row"),
-        ("a,b\n1,x\n2,y\n3,z\n4,w\n", "b", "4 different words in 4 rows"),
-    ],
-)
-def test_what_cannot_be_read_is_said(tmp_path, text, target, message):
-    with pytest.raises(DatasetError, match=message):
-        read(tmp_path, text, target=target)
+        made(tmp_path, measured, task="classification")
 
 
 def test_semicolons_are_named_where_an_entry_expects_commas(tmp_path):

@@ -104,7 +104,8 @@ def load(tmp_path, content, name="toy.csv", member=None, **facts):
 @pytest.mark.parametrize("kind", FORMATS)
 def test_every_format_gives_the_same_table(tmp_path, kind):
     content, facts = FORMATS[kind]
-    table = load(tmp_path, content, f"toy.{kind}", **facts)
+    ending = kind if kind in ("csv", "arff", "libsvm", "npz") else "dat"
+    table = load(tmp_path, content, f"toy.{ending}", **facts)
     np.testing.assert_array_equal(table.X, X)
     np.testing.assert_array_equal(table.y, Y)
     assert table.X.dtype == np.float64 and table.X.flags.c_contiguous
@@ -145,14 +146,6 @@ def test_truncated_packing_is_an_error(tmp_path, ending):
     content = PACKINGS[ending](as_csv())
     with pytest.raises(ParseError, match=r"toy\.csv cannot be unpacked"):
         load(tmp_path, content[: len(content) // 2])
-
-
-def test_monks_layout(tmp_path):
-    rows = [" 1 1 2 1 3 4 2 data_5", " 0 3 3 2 1 1 1 data_9"]
-    table = load(tmp_path, "\n".join(rows).encode(), "m.train", format="monks")
-    np.testing.assert_array_equal(table.X, [[1, 2, 1, 3, 4, 2], [3, 3, 2, 1, 1, 1]])
-    assert table.y.tolist() == [1, 0]
-    assert table.feature_names == ["a1", "a2", "a3", "a4", "a5", "a6"]
 
 
 @pytest.mark.parametrize("kind", ["libsvm", None])
@@ -317,7 +310,7 @@ def test_labels_get_their_names(tmp_path):
         (
             b"1,x,2\n3,z,1\n",
             {},
-            "hold words; keep them with words: one-hot, give them numbers",
+            "hold categories; keep them with format: table, give them numbers",
         ),
         (
             b"M,1\nX,2\n",
@@ -329,7 +322,7 @@ def test_labels_get_their_names(tmp_path):
         (b"<!DOCTYPE html>\n<p>no</p>\n", {"format": "libsvm"}, "not a web page"),
         (b"1,2,3\n4,5\n6,7,8,9,10\n", {}, "cannot be read as csv"),
         (b"1,1\ninf,2\n", {}, "NaN or infinite"),
-        (b"1,y\n2,n\n", {"task": "regression"}, "words"),
+        (b"1,y\n2,n\n", {"task": "regression"}, "categories"),
     ],
 )
 def test_unreadable_content_is_explained(tmp_path, content, facts, message):
@@ -338,7 +331,7 @@ def test_unreadable_content_is_explained(tmp_path, content, facts, message):
 
 
 def test_unknown_ending_asks_for_the_format(tmp_path):
-    with pytest.raises(ParseError, match=r"set format to one of csv, whitespace"):
+    with pytest.raises(ParseError, match=r"set format to one of csv, table"):
         load(tmp_path, as_csv(), "toy.dat")
 
 

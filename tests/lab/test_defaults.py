@@ -47,10 +47,9 @@ def test_friedman1_better_than_kernel_ridge_regression(scaled):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("profile", ["laplacian", "l1-laplacian"])
-def test_other_profiles_are_as_safe(profile):
+def test_the_other_profile_is_as_safe():
     X, y = load_diabetes(return_X_y=True)
-    model = LABRBFRegressor(profile, max_support=50, random_state=0)
+    model = LABRBFRegressor("laplacian", max_support=50, random_state=0)
     assert cross_val_score(model, X, y, cv=FOLDS).mean() >= 0.42
 
 

@@ -22,8 +22,6 @@ def make(seed=0, S=6, n=25, d=3, dtype=np.float64, shared=False):
 
 def dense_kernel(T, X, theta, profile):
     differences = (T[:, None, :] - X[None]) * theta[None]
-    if profile == "l1-laplacian":
-        return np.exp(-np.abs(differences).sum(axis=2))
     D = (differences**2).sum(axis=2)
     return np.exp(-D) if profile == "gaussian" else np.exp(-np.sqrt(D))
 
@@ -56,11 +54,7 @@ def test_kernel_equals_its_definition(profile, seed, offset):
 
 @pytest.mark.parametrize(
     ("profile", "kernel", "power"),
-    [
-        ("gaussian", "rbf", 2),
-        ("laplacian", "l2-laplacian", 1),
-        ("l1-laplacian", "laplacian", 1),
-    ],
+    [("gaussian", "rbf", 2), ("laplacian", "l2-laplacian", 1)],
 )
 def test_equal_bandwidths_give_the_global_kernel(profile, kernel, power):
     X_s, _, X, _, _ = make()
@@ -97,8 +91,6 @@ def test_gradient_against_autograd(profile):
 
     def kernel(T):
         differences = (T[:, None, :] - X_s[None]) * leaf[None]
-        if profile == "l1-laplacian":
-            return torch.exp(-differences.abs().sum(dim=2))
         D = (differences**2).sum(dim=2)
         if profile == "gaussian":
             return torch.exp(-D)

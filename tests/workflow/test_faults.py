@@ -1,16 +1,34 @@
 """What goes wrong while the real workflow runs, and what the user then gets."""
 
+import json
 import os
+import re
+import resource
+import shutil
 import signal
 import socket
+import sqlite3
+import stat
 import subprocess
+import sys
 import time
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
+from itertools import count
+from types import SimpleNamespace
 
 import psutil
 import pytest
 
-from project import Run
+from adakern_bench.cli import compare as comparing
+from adakern_bench.cli.compare import adopt
+from adakern_bench.data import DatasetError, load_table, read_entry
+from adakern_bench.data.infer import inferred_yaml
+from adakern_bench.records.read import read_records
+from adakern_bench.report import publish as publishing
+from adakern_bench.tracking.track import log_records
+from mlflow_server import serve
+from project import REPOSITORY, Run
+from record_factory import make_record, write_records
 
 MISBEHAVING = """\
 import os, signal, time
@@ -222,7 +240,7 @@ def wait_for(condition, run, seconds=500):
 def job_of(run):
     """The process of the job that is running a stage."""
     below = psutil.Process(run.process.pid).children(recursive=True)
-    stages = [p for p in below if p.cmdline() and p.cmdline()[-1].endswith("stage.py")]
+    stages = [p for p in below if p.cmdline()[-1:] and "solve.py" in p.cmdline()[-1]]
     return min(stages, key=lambda p: p.create_time())
 
 
@@ -323,7 +341,7 @@ def test_two_experiments_that_need_the_same_table(bad):
         wait_for((bad.root / "loaded").exists, run)
         beside = Run(other, bad.root, bad.environment)
         try:
-            waits = "Waiting for data/tables/slow.npz"
+            waits = "Waiting for data/tables, which process"
             wait_for(lambda: waits in beside.output, beside)
             (bad.root / "go-on").touch()
             # It waits for the table alone, not for the fit that sleeps.
@@ -391,3 +409,179 @@ def test_full_disk(project):
         run = project.solve()
         assert run.returncode == 0, run.output
         assert run.jobs == {"split": 1, "solve": 1}
+
+
+# The tracker and what is kept ------------------------------------------------------
+
+
+@pytest.fixture
+def tracker(tmp_path, schema):
+    """The address of a database that holds no run yet, and its file."""
+    file = tmp_path / "tracker" / "mlflow.db"
+    file.parent.mkdir()
+    file.write_bytes(schema)
+    return f"sqlite:///{file}", file
+
+
+@pytest.mark.slow
+def test_a_tracker_that_another_program_holds(tracker):
+    uri, file = tracker
+    with closing(sqlite3.connect(file, isolation_level=None)) as other:
+        other.execute("BEGIN EXCLUSIVE")
+        with pytest.raises(OSError, match="another program holds it: end that"):
+            log_records([make_record()], experiment="demo", tracking_uri=uri)
+    assert log_records([make_record()], experiment="demo", tracking_uri=uri).written
+
+
+def test_a_tracker_on_a_full_disk(tracker):
+    uri, _ = tracker
+
+    def log():
+        log_records([make_record()], experiment="demo", tracking_uri=uri)
+
+    # The disk of a process that may write 4 KiB to a file.
+    child = os.fork()
+    if child == 0:
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
+        try:
+            log()
+        except OSError as error:
+            os._exit(0 if "The results are safe in their files" in str(error) else 2)
+        except Exception as error:
+            print(type(error), str(error)[:300], flush=True)
+        finally:
+            os._exit(1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    log()
+    assert log_records([make_record()], experiment="demo", tracking_uri=uri) == (
+        0,
+        2,
+        0,
+    )
+
+
+def test_a_publication_that_is_killed(tmp_path, monkeypatch):
+    """Before the last step the old folder is whole, after the next call the new one."""
+    for name in ("_uncommitted", "_not_done", "_without_result"):
+        monkeypatch.setattr(publishing, name, lambda *_: ())
+    monkeypatch.setattr(publishing, "provenance", lambda plan: {"commit": "abc"})
+    plan = SimpleNamespace(results=tmp_path / "results", figures=list, tables=list)
+    plan.results.mkdir()
+    for name in publishing.KEPT:
+        (plan.results / name).write_text("new")
+    target = tmp_path / "docs" / "small"
+    target.mkdir(parents=True)
+    (target / "report.html").write_text("old")
+
+    def killed_in_step(number):
+        child = os.fork()
+        if child == 0:
+            steps = count()
+
+            def then(function):
+                def step(*given):
+                    if next(steps) == number:
+                        os.kill(os.getpid(), signal.SIGKILL)
+                    return function(*given)
+
+                return step
+
+            publishing._keep = then(publishing._keep)
+            publishing.write_json = then(publishing.write_json)
+            with suppress(BaseException):
+                publishing.publish(plan, target)
+            os._exit(0)
+        return os.waitpid(child, 0)[1] == signal.SIGKILL
+
+    kept = {*publishing.KEPT, "provenance.json"}
+    for number in range(len(kept)):
+        assert killed_in_step(number)
+        assert [path.name for path in target.iterdir()] == ["report.html"]
+    publishing.publish(plan, target)
+    assert {path.name for path in target.iterdir()} == kept
+    assert (target / "report.html").read_text() == "new"
+    assert list(target.parent.iterdir()) == [target]
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"method": "krr-cv"}, "which belongs elsewhere"),
+        ({"repeat": 17}, "which belongs elsewhere"),
+        ({"experiment": "another"}, "several experiments"),
+        ({"data_fingerprint": "of another table"}, "is of another table of heart"),
+    ],
+)
+def test_a_record_replaced_by_another_valid_one(tmp_path, changes, message):
+    methods = ("svm-cv", "dank")
+    paths = write_records(tmp_path, [make_record(method=name) for name in methods])
+    assert len(read_records(paths)) == 2
+    paths[1].write_text(json.dumps([make_record(method="svm-cv") | changes]))
+    with pytest.raises(ValueError, match=message):
+        read_records(paths)
+
+
+def test_a_file_that_vanishes_between_inference_and_reading(tmp_path, monkeypatch):
+    file = tmp_path / "mine.csv"
+    file.write_text("a,y\n" + "".join(f"{k * k / 7:.3f},{k % 2}\n" for k in range(30)))
+    (tmp_path / "conf" / "dataset").mkdir(parents=True)
+    adopt(file, "y", tmp_path)
+    entry = read_entry(tmp_path / "conf/dataset/my-mine.yaml")
+    shutil.rmtree(tmp_path / "data")
+    with pytest.raises(DatasetError, match=r"my-mine/mine\.csv cannot be had"):
+        load_table("my-mine", entry, cache_dir=tmp_path / "data" / "raw")
+
+    def infer(path, *given, **named):
+        inferred = inferred_yaml(path, *given, **named)
+        file.unlink()
+        return inferred
+
+    monkeypatch.setattr(comparing, "inferred_yaml", infer)
+    with pytest.raises(FileNotFoundError, match=r"mine\.csv"):
+        adopt(file, "y", tmp_path, again=True)
+
+
+def test_a_clock_that_jumps_back(project):
+    """A table of tomorrow is not a changed one: nothing is made again."""
+    assert project.solve().returncode == 0
+    table = project.root / "data/tables/clowns.npz"
+    tomorrow = time.time() + 86400
+    os.utime(table, (tomorrow, tomorrow))
+    run = project.solve()
+    assert run.returncode == 0 and not run.jobs, run.output
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="becoming somebody else needs root")
+def test_a_folder_that_another_user_keeps_to_himself(project):
+    (project.root / ".snakemake").mkdir(mode=0o700)
+    project.root.chmod(0o777)
+    for folder in project.root.parents:
+        if not folder.stat().st_mode & stat.S_IXOTH:
+            folder.chmod(folder.stat().st_mode | stat.S_IXOTH)
+    # The environment's own interpreter may lie in a home that nobody else may enter.
+    project.environment["PYTHONPATH"] += os.pathsep + os.pathsep.join(sys.path)
+    command = ["/usr/bin/python3", *project.command()[1:]]
+    probe = [command[0], "-c", "import numpy, snakemake"]
+    environment = project.environment
+    if subprocess.run(probe, env=environment, user=65534).returncode:
+        pytest.skip("nobody else can run this environment")
+    run = Run(command, project.root, environment, user=65534)
+    run.process.wait(500)
+    assert run.returncode == 1
+    assert "Another user made it and keeps it to himself" in run.output
+    assert "Traceback" not in run.output and ".py" not in run.output
+
+
+def test_the_page_of_mlflow_is_for_this_machine_alone(tmp_path, schema):
+    (tmp_path / "mlflow.db").write_bytes(schema)
+    make = (REPOSITORY / "Makefile").read_text()
+    command = re.search(r"^\t\$\(BIN\)/mlflow (ui .*?) --backend", make, re.MULTILINE)[
+        1
+    ]
+    uri = f"sqlite:///{tmp_path / 'mlflow.db'}"
+    with serve(uri, tmp_path, command.split()) as address:
+        port = int(address.rpartition(":")[2])
+        found = psutil.net_connections("tcp")
+        ends = [c.laddr for c in found if c.status == "LISTEN" and c.laddr.port == port]
+    assert {end.ip for end in ends} == {"127.0.0.1"}

@@ -92,56 +92,36 @@ SETTINGS = {
     "half-in-override": ("title='cost ${'", r"write \\\$\{"),
     "no-value": ("title=???", r"title is \?\?\?"),
 }
+
+
+def loader(target, **params):
+    return {"loader": {"_target_": target, **params}}
+
+
+def file(path, **more):
+    return {"files": [{"path": path}], **more}
+
+
+SETS, NONE_OF, ENDS_IN = "sklearn.datasets.", "none of the functions", "of data ends in"
 #: Case -> the entry of a data set, and what is said before anything is read.
 ENTRIES = {
-    "embedded-set": ({"loader": {"_target_": "sklearn.datasets.load_wine"}}, None),
-    "loader-command": (
-        {"loader": {"_target_": "os.system", "command": "x"}},
-        "none of",
-    ),
-    "loader-download": (
-        {
-            "loader": {
-                "_target_": "sklearn.datasets.fetch_file",
-                "url": "http://127.0.0.1/evil.py",
-                "folder": "methods",
-            }
-        },
-        "none of the functions",
-    ),
+    "embedded-set": (loader(SETS + "load_wine"), None),
+    "loader-command": (loader("os.system", command="x"), NONE_OF),
+    "loader-download": (loader(SETS + "fetch_file", folder="methods"), NONE_OF),
     "loader-pickle": (
-        {
-            "loader": {
-                "_target_": "sklearn.datasets.fetch_california_housing",
-                "data_home": "x",
-                "download_if_missing": False,
-            }
-        },
-        "none of the functions",
+        loader(SETS + "fetch_california_housing", data_home="x"),
+        NONE_OF,
     ),
-    "loader-reads": (
-        {"loader": {"_target_": "sklearn.datasets.load_files", "container_path": "/"}},
-        "none of the functions",
-    ),
-    "loader-svmlight": (
-        {
-            "loader": {
-                "_target_": "sklearn.datasets.load_svmlight_file",
-                "f": "/etc/passwd",
-            }
-        },
-        "none of the functions",
-    ),
-    "loader-missing": ({"loader": {"_target_": "methods.evil.load_x"}}, "none of"),
-    "data-py": ({"files": [{"path": "a/evil.py"}]}, "the name of data ends in"),
-    "data-pth": ({"files": [{"path": "a/evil.pth"}]}, "the name of data ends in"),
-    "data-library": ({"files": [{"path": "a/evil.SO"}]}, "the name of data ends in"),
-    "data-nul": ({"files": [{"path": "a/e\0vil.csv"}]}, "no control characters"),
-    "data-above": ({"files": [{"path": "../a.csv"}]}, "inside the data folder"),
-    "homepage": (
-        {"files": [{"path": "a.csv"}], "homepage": "javascript:alert(1)"},
-        "http:// or https://",
-    ),
+    "loader-reads": (loader(SETS + "load_files", container_path="/"), NONE_OF),
+    "loader-svmlight": (loader(SETS + "load_svmlight_file", f="/etc/passwd"), NONE_OF),
+    "loader-missing": (loader("methods.evil.load_x"), NONE_OF),
+    "loader-path": (loader(SETS + "make_blobs", data_home="/tmp"), "leaves the proj"),
+    "data-py": (file("a/evil.py"), ENDS_IN),
+    "data-pth": (file("a/evil.pth"), ENDS_IN),
+    "data-library": (file("a/evil.SO"), ENDS_IN),
+    "data-nul": (file("a/e\0vil.csv"), "no control characters"),
+    "data-above": (file("../a.csv"), "inside the data folder"),
+    "homepage": (file("a.csv", homepage="javascript:alert(1)"), "http:// or https://"),
 }
 
 
@@ -279,7 +259,7 @@ def test_each_line_of_the_page_is_tested():
     lines = re.findall(r"^- .*?(?=^- |^#|\Z)", text, re.MULTILINE | re.DOTALL)
     cases = [re.findall(r"<!-- cases: (.*?) -->", line, re.DOTALL) for line in lines]
     assert lines and all(len(named) == 1 for named in cases)
-    named = {case for line in cases for case in line[0].split(", ")}
+    named = {case for line in cases for case in re.split(r",\s+", line[0])}
     words = {"half-interpolation", "half-in-override", "no-value"}  # errors, no doors
     assert named == {*SETTINGS, *ENTRIES, *OTHERS} - words
 

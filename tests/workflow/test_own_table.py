@@ -1,5 +1,6 @@
 """One command from a file of one's own to its comparison."""
 
+import re
 import shutil
 import subprocess
 import sys
@@ -9,12 +10,30 @@ import mlflow
 import numpy as np
 import pandas as pd
 import pytest
+import yaml
 
+from adakern_bench.cli.compare import adopt, comparison_of
 from adakern_bench.cli.main import main
+from adakern_bench.config.compose import ConfigError
 from adakern_bench.config.plan import load_plan
+from adakern_bench.data import Table
+from adakern_bench.records.split import load_split
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 QUICK = ["method=[svm-cv,krr-cv]", "protocol.repeats=2", "search.step=5"]
+
+
+def study(n=80):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(
+        {
+            "dose": rng.normal(size=n),
+            "ward": rng.choice(["north", "south"], size=n),
+        }
+    )
+    frame["outcome"] = np.where(frame["dose"] > 0, "ill", "well")
+    frame.loc[4, "dose"] = np.nan
+    return frame
 
 
 @pytest.fixture
@@ -24,17 +43,8 @@ def own(project, monkeypatch, tmp_path_factory):
     monkeypatch.chdir(project.root)
     for name, value in project.environment.items():
         monkeypatch.setenv(name, value)
-    rng = np.random.default_rng(0)
-    frame = pd.DataFrame(
-        {
-            "dose": rng.normal(size=80),
-            "ward": rng.choice(["north", "south"], size=80),
-        }
-    )
-    frame["outcome"] = np.where(frame["dose"] > 0, "ill", "well")
-    frame.loc[4, "dose"] = np.nan
     path = tmp_path_factory.mktemp("own") / "My study.csv"
-    frame.to_csv(path)
+    study().to_csv(path)
     return project, path
 
 
@@ -45,7 +55,8 @@ def test_a_file_becomes_a_report_of_its_own(own, capfd):
     shown = capfd.readouterr().out
     assert "80 rows, 2 features, classification of 'outcome'" in shown
     assert "dropped 'Unnamed: 0': it numbers the rows" in shown
-    assert "words: 'ward' has 2" in shown and "gaps: 1 in 1 rows" in shown
+    assert "categories: 'ward' has 2" in shown
+    assert "missing values: 1 in 1 row\n" in shown
     assert "Written to conf/dataset/my-my-study.yaml" in shown
     assert "svm-cv ran alone" in shown  # krr-cv is for regressions
     results = project.root / "results" / "my-my-study"
@@ -55,6 +66,8 @@ def test_a_file_becomes_a_report_of_its_own(own, capfd):
     assert (records["status"] == "ok").all() and len(records) == 2
     # All repeats of so small a table are one job.
     assert [p.name for p in results.glob("records/*/svm-cv/*.json")] == ["0-1.json"]
+    assert main(["show", "my-my-study", *QUICK]) == 0
+    assert (results / "report.html").as_uri() in capfd.readouterr().out
 
 
 @pytest.mark.slow
@@ -79,28 +92,118 @@ def test_make_compares_a_table_and_keeps_the_models(own):
 
 
 @pytest.mark.slow
-def test_the_entry_is_kept_when_it_was_edited(own, capfd):
+@pytest.mark.parametrize("kind", ["group-holdout", "time"])
+def test_groups_and_times_decide_the_split(own, kind):
+    """A panel whose file is in no order: days first, 12 people on 10 days each."""
+    project, path = own
+    rng = np.random.default_rng(1)
+    days = pd.date_range("2024-01-25", periods=10).strftime("%d.%m.%Y")
+    panel = pd.DataFrame({"patient": np.repeat(np.arange(12) + 300, 10)})
+    panel["day"], panel["x"] = np.tile(days, 12), rng.normal(size=120)
+    panel["y"] = panel["x"] + 0.1 * rng.normal(size=120)
+    panel.sample(frac=1, random_state=0).to_csv(path, index=False)
+    command = ["compare", str(path), "--target", "y", "--cores", "2", *QUICK]
+    named = ["--time", "day"] if kind == "time" else []
+    assert main([*command, *named, "tracking.enabled=false"]) == 0
+    root = project.root
+    table = Table.load(root / "data" / "tables" / "my-my-study.npz")
+    assert table.feature_names == ["day", "x"]
+    (split,) = root.glob("results/my-my-study/**/my-my-study.npz")
+    for repeat in range(2):
+        train, test = load_split(split, repeat)
+        if kind == "time":
+            day = table.X[:, 0]
+            assert day[train].max() <= day[test].min()
+        else:
+            assert not set(table.groups[train]) & set(table.groups[test])
+
+
+def adopted(path, root, **options):
+    overrides = adopt(path, options.pop("target", "outcome"), root, **options)
+    entry = root / "conf" / "dataset" / f"{overrides[1].removeprefix('name=')}.yaml"
+    return overrides, yaml.safe_load(entry.read_text()), entry
+
+
+@pytest.fixture
+def place(tmp_path):
+    """A folder with room for entries, and a file outside of it."""
+    (tmp_path / "root" / "conf" / "dataset").mkdir(parents=True)
+    study().to_csv(tmp_path / "my.csv", index=False)
+    return tmp_path / "root", tmp_path / "my.csv"
+
+
+def test_a_second_call_with_other_options_is_no_repetition(place, capsys):
+    root, path = place
+    _, entry, _ = adopted(path, root)
+    assert "drop" not in entry
+    _, again, file = adopted(path, root)
+    assert again == entry and "Going by" in capsys.readouterr().out
+    _, entry, _ = adopted(path, root, drop=["ward"])
+    assert entry["drop"] == ["ward"]
+    assert "--drop ward (it was not given)" in capsys.readouterr().out
+    overrides, entry, _ = adopted(path, root, group="ward")
+    assert entry["groups"] == "ward" and "protocol.kind=group-holdout" in overrides
+    file.write_text(file.read_text().replace("title: my.csv", "title: Mine"))
+    with pytest.raises(ConfigError, match="was edited, and this call has --group not"):
+        adopted(path, root)
+    _, entry, _ = adopted(path, root, group="ward")
+    assert entry["title"] == "Mine"
+    with pytest.raises(
+        ConfigError, match="predicts outcome, the command line says dose"
+    ):
+        adopted(path, root, target="dose")
+    _, entry, _ = adopted(path, root, again=True)
+    assert entry["title"] == "my.csv" and "groups" not in entry
+
+
+def test_a_changed_file_is_said_and_read(place, capsys):
+    root, path = place
+    adopted(path, root)
+    study(90).to_csv(path, index=False)
+    _, entry, file = adopted(path, root)
+    assert entry["n"] == 90 and "is not the file that it was" in capsys.readouterr().out
+    copy = root / "data" / "raw" / "my-my" / "my.csv"
+    assert copy.read_bytes() == path.read_bytes()
+    file.write_text(file.read_text().replace("title: my.csv", "title: Mine"))
+    study(70).to_csv(path, index=False)
+    _, entry, _ = adopted(path, root)
+    assert entry["title"] == "Mine" and "n" not in entry
+    assert "which was edited, stays" in capsys.readouterr().out
+    adopted(path, root)
+    assert "is not the file" not in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "name", ["x" * 245 + ".csv", "${oc.env:HOME}.csv", "???", "é ü.csv"]
+)
+def test_any_name_of_a_file_will_do(place, name):
+    root, path = place
+    path = path.rename(path.with_name(name))
+    overrides, entry, file = adopted(path, root)
+    text = file.read_text(encoding="utf-8")
+    assert len(file.name) < 100 and "${" not in text and "???" not in text
+    assert (root / "data" / "raw" / entry["files"][0]["path"]).is_file()
+    assert comparison_of(file.stem, root) == overrides
+    assert re.fullmatch(r"name=my-[a-z0-9-]+", overrides[1])
+
+
+@pytest.mark.slow
+def test_the_plan_goes_by_an_edited_entry(own):
     project, path = own
     command = ["compare", str(path), "--target", "outcome", "--dry-run", *QUICK]
     main(command)
     entry = project.root / "conf" / "dataset" / "my-my-study.yaml"
     entry.write_text(entry.read_text().replace("title: My study.csv", "title: Mine"))
-    capfd.readouterr()
     main(command)
-    assert "Going by conf/dataset/my-my-study.yaml" in capfd.readouterr().out
     plan = load_plan(["dataset=[my-my-study]"], conf=project.root / "conf")
     assert plan.entry("my-my-study").title == "Mine"
-    with pytest.raises(
-        SystemExit, match="predicts outcome, the command line says dose"
-    ):
-        main(["compare", str(path), "--target", "dose", "--dry-run"])
-    main([*command, "--again"])
-    assert "title: My study.csv" in entry.read_text()
 
 
 def test_what_cannot_be_adopted_is_said(own):
     _, path = own
     with pytest.raises(SystemExit, match="there is no file nowhere"):
         main(["compare", "nowhere.csv", "--target", "y"])
-    with pytest.raises(SystemExit, match=r"no column 'outcom'. Did you mean 'outcome'"):
+    with pytest.raises(
+        SystemExit, match=r"My study.csv: .*no column 'outcom'. Did you mean 'outcome'"
+    ):
         main(["compare", str(path), "--target", "outcom"])

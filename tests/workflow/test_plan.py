@@ -5,6 +5,7 @@ import pytest
 from adakern_bench.config import settings
 from adakern_bench.config.compose import load_config
 from adakern_bench.config.plan import Plan, load_plan
+from adakern_bench.paths import solved_batches
 
 
 def plan(*overrides):
@@ -128,7 +129,8 @@ def test_a_size_that_is_stated_later_keeps_finished_jobs(tmp_path):
 
     def first_batch(n):
         config.dataset["sk-wine"].n = n
-        return Plan(config, selected).batches("sk-wine")[0]
+        plan = Plan(config, selected)
+        return plan.batches("sk-wine", solved_batches(plan.results, "sk-wine"))[0]
 
     assert [first_batch(n) for n in (None, 100, 5000)] == ["0-1", "0-1", "0-0"]
     record = tmp_path / config.name / "records" / "sk-wine" / "svm-cv" / "0-1.json"

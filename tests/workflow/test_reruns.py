@@ -95,6 +95,7 @@ def finished(shared_project):
         "site-packages/bought-1.0.dist-info/METADATA",
         "Metadata-Version: 2.1\nName: bought\nVersion: 1.0\n",
     )
+    edit(project, "workflow/pyproject.toml", ('"lightgbm"', '"lightgbm", "bought"'))
     project.write("conf/dataset/mine.yaml", MINE)
     project.write("workflow/special/spread.py", SPREAD)
     rows = np.random.default_rng(0).normal(size=(40, 3))
@@ -107,7 +108,8 @@ def finished(shared_project):
 
 def at_home(project):
     """Let Python find the bought package; the own one is found without that."""
-    paths = (project.root / "src", project.root / "site-packages")
+    parts = ("src", "workflow", "site-packages")
+    paths = [project.root / part for part in parts]
     project.environment = project.environment | {
         "PYTHONPATH": ":".join(map(str, paths)),
         "HOME": str(project.root),
@@ -181,7 +183,7 @@ def test_comments_docstrings_annotations_and_formatting_are_no_code(project):
     for path in (project.root / "src").rglob("*.py"):
         tree = OtherWords().visit(ast.parse(path.read_text()))
         path.write_text(f"# A comment.\n\n\n{ast.unparse(tree)}\n")
-    stage = project.root / "workflow/scripts/stage.py"
+    stage = project.root / "workflow/scripts/solve.py"
     stage.write_text(stage.read_text() + "\n# A comment.\n")
     assert "Nothing to be done" in dry_run(project).output
 

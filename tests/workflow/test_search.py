@@ -15,8 +15,9 @@ from adakern.datasets import make_clowns
 from adakern_bench.data import Table
 from adakern_bench.records.estimators import expand_grid, make_estimator
 from adakern_bench.records.prepare import prepare
-from adakern_bench.records.search import run, search_grid
+from adakern_bench.records.search import search_grid
 from adakern_bench.records.split import folds
+from script import run_script
 
 SVM = {"_target_": "sklearn.svm.SVC"}
 
@@ -41,12 +42,16 @@ def params(**more):
         "train_rows": None,
         "threads": 1,
         "seed": 4,
-        "time_limit": 100,
-        "attempt": 1,
-        "journal": Path(tempfile.mkdtemp(), "journal.jsonl"),
         "preparation": {},
     }
     return defaults | more
+
+
+def run(inputs, outputs, settings):
+    limits = {"time_limit": 100, "attempt": 1}
+    with tempfile.TemporaryDirectory() as folder:
+        limits["journal"] = Path(folder, "journal.jsonl")
+        run_script("search", inputs, outputs, settings=settings, limits=limits)
 
 
 @pytest.fixture

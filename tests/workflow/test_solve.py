@@ -16,7 +16,8 @@ from sklearn.svm import SVC, SVR
 from adakern._utils.files import read_json, write_json
 from adakern.datasets import make_clowns
 from adakern_bench.data import Table
-from adakern_bench.records.solve import fitted_facts, run
+from adakern_bench.records.solve import fitted_facts
+from script import run_script
 
 IDENTITY = {
     "experiment": "small",
@@ -34,13 +35,17 @@ def params(**more):
         "preparation": {"scale": "unit"},
         "seed": 10,
         "threads": 1,
-        "time_limit": 100,
-        "attempt": 1,
-        "journal": Path(tempfile.mkdtemp(), "journal.jsonl"),
         "code": "abc",
         "described": {"protocol": {"kind": "holdout"}, "search": None},
     }
     return defaults | more
+
+
+def run(inputs, outputs, settings):
+    limits = {"time_limit": 100, "attempt": 1}
+    with tempfile.TemporaryDirectory() as folder:
+        limits["journal"] = Path(folder, "journal.jsonl")
+        run_script("solve", inputs, outputs, settings=settings, limits=limits)
 
 
 @pytest.fixture

@@ -4,13 +4,13 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from adakern_bench.stages import table
 
 from adakern_bench.config import settings
 from adakern_bench.config.compose import ConfigError
 from adakern_bench.config.schema import Data
 from adakern_bench.config.sources import check_tables, placed_by_hand
 from adakern_bench.data import DatasetEntry
+from script import run_script
 
 
 @pytest.fixture
@@ -30,8 +30,8 @@ def plan(tmp_path):
 
 def make(plan):
     target = f"{plan.config.data.cache}/tables/mine.npz"
-    params = settings.table(plan, "mine") | settings.sources(plan, "mine")
-    table.run({}, {"table": target}, params)
+    source = settings.source(plan, "mine")
+    run_script("table", {}, {"table": target}, source=source)
 
 
 def test_nothing_to_say_of_what_is_in_order(plan):
@@ -79,5 +79,8 @@ def test_only_what_people_placed_is_watched(plan, tmp_path):
     file.parent.mkdir(parents=True)
     file.write_text("1,2,3")
     assert placed_by_hand(plan.entry("mine"), raw) == [str(file)]
+    make(plan)
+    file.write_text("1,2,4")
+    assert check_tables(plan) == [], "Snakemake makes it again: nothing is kept"
     file.with_name("mine.csv.record.json").write_text("{}")
     assert placed_by_hand(plan.entry("mine"), raw) == [], "it was fetched"

@@ -6,7 +6,6 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from adakern_bench.stages import special, split
 from sklearn.datasets import make_moons
 
 from adakern.datasets import make_clowns, make_covtype_like, make_sin_2x3, make_step_1d
@@ -14,8 +13,9 @@ from adakern_bench.config import settings
 from adakern_bench.config.plan import load_plan
 from adakern_bench.data import Table
 from adakern_bench.records.prepare import prepare
-from adakern_bench.records.split import make_splits
+from adakern_bench.records.split import load_split, make_splits
 from adakern_bench.report.published import load_published
+from script import run_script
 
 PUBLISHED = load_published(
     Path(__file__).parents[2] / "data/published/dank_synthetic_regression.csv"
@@ -80,7 +80,7 @@ def test_a_special_computation_has_a_figure_and_a_table(script, data, params):
     assert len(rows) and set(rows["dataset"]) == {"small"}
 
 
-def test_rows_and_preparation_are_those_of_the_split(tmp_path):
+def test_rows_and_preparation_are_those_of_the_split(tmp_path, monkeypatch):
     plan = load_plan(
         ["experiment=dank_boundary", "protocol.test_size=0.25", "protocol.scale=none"]
     )
@@ -89,17 +89,21 @@ def test_rows_and_preparation_are_those_of_the_split(tmp_path):
     rows.save(tmp_path / "table.npz")
     outputs = {"split": tmp_path / "clowns.npz"}
     inputs = {"table": tmp_path / "table.npz"}
-    split.run(inputs, outputs, settings.split(plan, "clowns"))
+    run_script("split", inputs, outputs, settings=settings.split(plan, "clowns"))
     seen = []
 
     def compute(data, seed, gammas):
         seen.append((data, seed, gammas))
         return pd.DataFrame({"n": [len(data.y_train)]})
 
-    frame = special.compute_all([inputs["table"]], [outputs["split"]], compute, params)
+    monkeypatch.setattr("dank_boundary.compute", compute)
+    inputs = {"tables": [inputs["table"]], "splits": [outputs["split"]]}
+    made = {"frame": tmp_path / "frame.parquet"}
+    run_script("special", inputs, made, settings=params)
+    frame = pd.read_parquet(made["frame"])
     assert frame.to_dict("records") == [{"n": 75, "dataset": "clowns"}]
     ((data, seed, gammas),) = seen
-    train, test = split.load_split(outputs["split"], 0)
+    train, test = load_split(outputs["split"], 0)
     np.testing.assert_array_equal(data.X_train, rows.X[train])
     np.testing.assert_array_equal(data.X_test, rows.X[test])
     assert (seed, gammas) == (0, [0.5, 100.0, "cv"])

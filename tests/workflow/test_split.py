@@ -6,7 +6,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from adakern_bench.data import Table
-from adakern_bench.records.split import load_split, make_splits, run
+from adakern_bench.records.split import load_split, make_splits
+from script import run_script
 
 DEFAULTS = {
     "kind": "holdout",
@@ -147,7 +148,10 @@ def test_index_file(tmp_path):
     data = table(40)
     data.save(tmp_path / "made.npz")
     out = tmp_path / "split.npz"
-    run({"table": tmp_path / "made.npz"}, {"split": out}, DEFAULTS | {"code": "x"})
+    settings = DEFAULTS | {"code": "x"}
+    run_script(
+        "split", {"table": tmp_path / "made.npz"}, {"split": out}, settings=settings
+    )
     for repeat, (train, test) in enumerate(splits(data)):
         stored = load_split(out, repeat)
         np.testing.assert_array_equal(stored[0], train)

@@ -5,7 +5,7 @@ import pandas as pd
 from sklearn.svm import SVC
 
 from adakern.dank import DANKClassifier
-from adakern.dank.objective import saddle_value
+from adakern.dank.objective import saddle_gradient, saddle_value
 from adakern.dank.partition import partition
 from adakern.dank.theory import between_clusters, partition_bounds, screened_rows
 from adakern.kernels import gram_matrix
@@ -47,7 +47,7 @@ def compute(data, seed, *, clusters=(2, 5, 10, 50, 100, 200), C=32.0, gamma=2.0)
         high = max(whole["F"].max(), part["F"].max())
         predicted = partition_bounds(K, labels, C, eta, low, high)
         alpha, other = np.abs(whole["d"]), np.abs(part["d"])
-        gradient = 1 - signs * ((part["F"] * K_bar) @ part["d"])
+        gradient = saddle_gradient(other, part["F"], K_bar, dual)
         for quantity, measured, bound in (
             (
                 "objective",

@@ -3,11 +3,11 @@
 NumPy arrays, and what becomes one (lists, tables), go through scikit-learn's checks.
 PyTorch tensors and other arrays of the Python array API stay in their library and on
 their device, whether or not scikit-learn's ``array_api_dispatch`` is on; what an
-estimator answers is of the kind of the rows asked about. Targets and labels become
+estimator predicts is of the kind of the rows. Targets and labels become
 NumPy arrays.
 
 Where a table is read in NumPy and only part of the work is for a GPU, that part runs in
-the context :func:`computing_where`, and puts what it works on there by :func:`placed`.
+the :func:`device_context`, and puts what it works on there by :func:`to_device`.
 """
 
 from contextlib import contextmanager, suppress
@@ -25,45 +25,33 @@ from sklearn.utils.validation import assert_all_finite, column_or_1d
 
 from adakern._utils.validation import validate_data
 
-__all__ = [
-    "answer_like",
-    "as_index",
-    "as_numpy",
-    "asarray_like",
-    "computing_where",
-    "from_foreign",
-    "placed",
-    "validate_arrays",
-]
-
-
 #: An empty array where the work is done; None for NumPy.
-_PLACE: ContextVar = ContextVar("place", default=None)
+_DEVICE: ContextVar = ContextVar("device", default=None)
 
 
 @contextmanager
-def computing_where(X):
-    """A context in which :func:`placed` puts arrays where the rows X are.
+def device_context(X):
+    """A context in which :func:`to_device` puts arrays where the rows X are.
 
     In double precision, for PyTorch alone. On a device that has none, as Apple's, the
     work is NumPy's.
     """
-    place = None
+    like = None
     if is_torch_array(X):
         xp = array_namespace(X)
         with suppress(TypeError):
-            place = xp.empty(0, dtype=xp.float64, device=device_of(X))
-    token = _PLACE.set(place)
+            like = xp.empty(0, dtype=xp.float64, device=device_of(X))
+    token = _DEVICE.set(like)
     try:
         yield
     finally:
-        _PLACE.reset(token)
+        _DEVICE.reset(token)
 
 
-def placed(array):
+def to_device(array):
     """The array where the context computes; as it is outside of any."""
-    place = _PLACE.get()
-    return array if place is None else asarray_like(array, place)
+    like = _DEVICE.get()
+    return array if like is None else asarray_like(array, like)
 
 
 def as_numpy(array):
@@ -92,14 +80,14 @@ def asarray_like(array, like):
     return xp.asarray(array, dtype=like.dtype, device=device_of(like))
 
 
-def answer_like(answer, X):
-    """What an estimator answers on X: in X's library and on its device.
+def output_like(output, X):
+    """The output of an estimator for X, in X's library and on its device.
 
     Labels that are not numbers stay in NumPy.
     """
-    if not _is_foreign(X) or answer.dtype.kind in "OSU":
-        return answer
-    return array_namespace(X).asarray(answer, device=device_of(X))
+    if not _is_foreign(X) or output.dtype.kind in "OSU":
+        return output
+    return array_namespace(X).asarray(output, device=device_of(X))
 
 
 def validate_arrays(estimator, X, y="no_validation", *, y_numeric=False):

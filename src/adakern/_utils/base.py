@@ -5,8 +5,6 @@ from pathlib import Path
 
 from sklearn.base import BaseEstimator
 
-__all__ = ["Estimator", "documentation"]
-
 #: What `make docs` writes, beside a checkout.
 BUILT = Path(__file__).resolve().parents[3] / "docs" / "_build" / "html"
 

@@ -2,8 +2,6 @@
 
 from array_api_compat import array_namespace
 
-__all__ = ["BLOCK_BYTES", "CACHE_BYTES", "TILE_BYTES", "by_row_blocks", "row_blocks"]
-
 #: Working memory of one block where a computation goes block by block, in bytes.
 BLOCK_BYTES = 64 * 2**20
 

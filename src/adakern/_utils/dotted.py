@@ -2,8 +2,6 @@
 
 from importlib import import_module
 
-__all__ = ["resolve"]
-
 
 def resolve(dotted):
     """The function or class of a dotted name such as ``package.module.name``."""

@@ -6,8 +6,6 @@ import tempfile
 from contextlib import contextmanager
 from pathlib import Path
 
-__all__ = ["atomic_path", "plain", "read_json", "write_json"]
-
 
 @contextmanager
 def atomic_path(path):

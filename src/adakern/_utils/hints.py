@@ -2,8 +2,6 @@
 
 import difflib
 
-__all__ = ["did_you_mean"]
-
 
 def did_you_mean(name, known):
     """A question that names the closest of the known names, with a blank before it."""

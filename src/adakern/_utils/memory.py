@@ -4,8 +4,6 @@ import os
 
 import numpy as np
 
-__all__ = ["require_memory"]
-
 
 def require_memory(n_bytes, purpose, way_out):
     """Raise MemoryError, with the way out, where the machine lacks the memory.

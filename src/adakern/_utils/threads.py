@@ -9,15 +9,6 @@ from threading import Lock
 
 from threadpoolctl import ThreadpoolController
 
-__all__ = [
-    "SMALL_SYSTEM",
-    "blas_threads",
-    "map_in_threads",
-    "one_blas_thread",
-    "one_scipy_thread",
-    "one_thread",
-]
-
 #: Rows up to which more threads slow SciPy's factorisations down, or hardly help.
 SMALL_SYSTEM = 2000
 

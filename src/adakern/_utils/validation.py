@@ -12,8 +12,6 @@ from sklearn.base import is_classifier
 from sklearn.utils import get_tags
 from sklearn.utils.multiclass import check_classification_targets
 
-__all__ = ["encode_classes", "finite_answer", "validate_data"]
-
 #: Sizes whose fourth power is a float64: the papers' objectives have fourth powers.
 SMALLEST, LARGEST = 1e-75, 1e75
 #: Of float32 input, whose squares are summed.
@@ -105,13 +103,13 @@ def encode_classes(estimator, y):
     return classes, codes
 
 
-def finite_answer(estimator, answer):
-    """The answer of a fitted estimator, if it is one."""
-    xp = array_namespace(answer)
-    if not bool(xp.all(xp.isfinite(answer))):
+def require_finite(estimator, predicted):
+    """The prediction of a fitted estimator, unless it holds NaN or infinity."""
+    xp = array_namespace(predicted)
+    if not bool(xp.all(xp.isfinite(predicted))):
         raise ValueError(
             f"{type(estimator).__name__} gives NaN or infinity for these rows: the fit "
             "diverged, or the rows lie too far from the training rows for it. Scale X "
             "and y, or take less extreme parameters"
         )
-    return answer
+    return predicted

@@ -3,8 +3,6 @@
 import sys
 import warnings
 
-__all__ = ["warn_user"]
-
 #: Packages that a call may go through on its way from the user's code.
 INNER = {"adakern", "sklearn", "joblib"}
 

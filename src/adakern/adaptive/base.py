@@ -4,6 +4,7 @@ import time
 from numbers import Integral, Real
 
 import numpy as np
+from sklearn.base import is_classifier
 from sklearn.utils import (
     check_array,
     check_consistent_length,
@@ -18,7 +19,7 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from adakern._utils.arrays import computing_where, from_foreign
+from adakern._utils.arrays import device_context, from_foreign
 from adakern._utils.base import Estimator
 from adakern._utils.threads import one_blas_thread
 from adakern.adaptive.columns import (
@@ -33,13 +34,13 @@ from adakern.adaptive.fitting import Schedule, fit_members
 from adakern.adaptive.folds import make_table
 from adakern.adaptive.plan import MEMBERS, Settings, default_members
 
-__all__ = ["AdaptiveKernel"]
+__all__ = ["DEFAULTS_VERSION", "AdaptiveKernel"]
+
+#: Rises whenever the defaults lead to other models.
+DEFAULTS_VERSION = "2"
 
 #: Rows kept to measure the importance of features on; fewer of more columns.
 PROBE_ROWS, PROBE_CELLS = 500, 50_000
-
-#: Members of the preset "fast".
-FAST = ("linear", "laplacian", "extra-trees", "rbf")
 
 
 class AdaptiveKernel(Estimator):
@@ -91,17 +92,17 @@ class AdaptiveKernel(Estimator):
         tags.input_tags.allow_nan = True
         return tags
 
-    def _member_names(self, n):
+    def _member_names(self, n, d):
+        classify = is_classifier(self)
         if isinstance(self.members, str):
-            names = default_members(n)
-            if self.preset == "fast":
-                names = [name for name in names if name in FAST] or names
-            return list(names)
+            return list(default_members(n, d, classify, self.preset))
         unknown = [name for name in self.members if name not in MEMBERS]
         if unknown or not len(self.members):
             raise ValueError(
                 f"members={self.members!r}: use 'auto' or some of {', '.join(MEMBERS)}"
             )
+        if "svm" in self.members and not classify:
+            raise ValueError(f"members={self.members!r}: 'svm' is for classification")
         return list(dict.fromkeys(self.members))
 
     def __sklearn_is_fitted__(self):
@@ -165,6 +166,8 @@ class AdaptiveKernel(Estimator):
         self.equal_rows_ = ensemble.equal_rows
         self.members_ = learned.members_table(blend)
         self.weights_ = {member.name: member.weight for member in self.members_}
+        self.record_ = {"defaults_version": DEFAULTS_VERSION}
+        self._tell(f"out-of-fold score {self.oof_score_:.4f}\n{self.members_}")
         return self
 
     def learn(self, X, y, sample_weight=None, groups=None, X_val=None, y_val=None):
@@ -211,9 +214,8 @@ class AdaptiveKernel(Estimator):
         table, position = make_table(
             rows, Y, weights, self.n_folds, rng, groups=groups, validation=held_out
         )
-        names = self._member_names(
-            np.sum(table.fold != 0) if held_out is not None else len(rows)
-        )
+        n_learned = np.sum(table.fold != 0) if held_out is not None else len(rows)
+        names = self._member_names(n_learned, rows.shape[1])
         seeds = {name: rng.randint(2**31 - 1) for name in MEMBERS}
         settings = Settings(
             blend.classify, reader.is_categorical, self.max_support, seeds
@@ -221,7 +223,7 @@ class AdaptiveKernel(Estimator):
         limit = np.inf if self.time_limit is None else self.time_limit
         may_screen = isinstance(self.members, str)
         schedule = Schedule(names, may_screen, started, limit, self.n_jobs, self._tell)
-        with computing_where(X), one_blas_thread(len(table.X)):
+        with device_context(X), one_blas_thread(len(table.X)):
             members, dropped = fit_members(table, settings, schedule, blend, rng)
         judged = table.left_out
         n_probe = max(50, min(PROBE_ROWS, PROBE_CELLS // rows.shape[1]))

@@ -14,13 +14,8 @@ SLOPES = (np.log(0.05), np.log(50.0))
 class Calibration:
     """``softmax(slope * scores + shift)``, of least log loss on rows left out.
 
-    One slope for all classes and one shift a class; a ridge holds the shifts and, more
-    weakly, the slope's logarithm near zero.
-
-    Parameters
-    ----------
-    start : float, default=1.0
-        Slope to which the ridge draws.
+    One slope for all classes and one shift a class; a ridge draws the shifts to zero
+    and, more weakly, the slope to ``start``.
 
     References
     ----------
@@ -40,17 +35,7 @@ class Calibration:
         self.start = start
 
     def fit(self, scores, codes, weights):
-        """Learn from scores (n, k), codes of classes (n,) and weights (n,).
-
-        Parameters
-        ----------
-        scores : ndarray of shape (n, k)
-            What a member says of each class.
-        codes : ndarray of shape (n,)
-            Number of the class of each row.
-        weights : ndarray of shape (n,)
-            Of the rows, positive.
-        """
+        """Learn from scores (n, k), codes of classes (n,) and weights (n,)."""
         k = scores.shape[1]
         hit = np.arange(k) == codes[:, None]
 
@@ -77,41 +62,17 @@ class Calibration:
         return self
 
     def log_probabilities(self, scores):
-        """Logarithms of probabilities, shape (n, k).
-
-        Parameters
-        ----------
-        scores : ndarray of shape (n, k)
-            What a member says of each class.
-        """
+        """Logarithms of probabilities, shape (n, k)."""
         return log_softmax(self.slope_ * scores + self.shift_, axis=1)
 
 
 def mix(log_proba, weights):
-    """Logarithm of the weighted mean of probabilities; members come first.
-
-    Parameters
-    ----------
-    log_proba : ndarray of shape (n_members, n, k)
-        Logarithms of the members' probabilities.
-    weights : ndarray of shape (n_members,)
-        Of sum 1.
-    """
+    """Logarithm of the weighted mean of probabilities; members come first."""
     with np.errstate(divide="ignore"):
         return logsumexp(log_proba + np.log(weights)[:, None, None], axis=0)
 
 
 def log_loss(log_proba, codes, weights):
-    """Weighted mean of minus the log probability of the class that came true.
-
-    Parameters
-    ----------
-    log_proba : ndarray of shape (n, k)
-        Logarithms of probabilities.
-    codes : ndarray of shape (n,)
-        Number of the class of each row.
-    weights : ndarray of shape (n,)
-        Of the rows, positive.
-    """
+    """Weighted mean of minus the log probability of the class that came true."""
     picked = log_proba[np.arange(len(codes)), codes]
     return float(-np.average(picked, weights=weights))

@@ -9,10 +9,11 @@ from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets
 
-from adakern._utils.arrays import answer_like, computing_where
+from adakern._utils.arrays import device_context, output_like
 from adakern.adaptive.base import AdaptiveKernel
 from adakern.adaptive.calibration import Calibration, log_loss, mix
-from adakern.adaptive.weights import drop_smallest, mixture_weights
+from adakern.adaptive.intervals import conformal_quantile
+from adakern.adaptive.weights import mixture_weights, no_worse_than_best
 
 __all__ = ["AdaptiveKernelClassifier"]
 
@@ -32,9 +33,9 @@ class Mixture:
     weights: np.ndarray = field(default_factory=lambda: np.empty(0))
     scores: list = field(default_factory=list)
     calibrations: list = field(default_factory=list)
-    final: Calibration = None
-    log_prior: np.ndarray = None
-    classes: np.ndarray = None
+    final: Calibration | None = None
+    log_prior: np.ndarray | None = None
+    classes: np.ndarray | None = None
 
     def encode(self, y):
         """Indicators (n, k) of the classes."""
@@ -61,7 +62,12 @@ class Mixture:
         if values:
             calibrations = _calibrations(values, slopes, codes, row_weights)
             log_proba = _log_proba(calibrations, values)
-            weights = drop_smallest(_weights(log_proba, codes, row_weights))
+            weights = no_worse_than_best(
+                _weights(log_proba, codes, row_weights),
+                _weights(log_proba, codes, row_weights, prior=0.0),
+                lambda b: log_loss(mix(log_proba, b), codes, row_weights),
+                len(values),
+            )
             scores = _accuracies(log_proba, codes, row_weights)
             blend = replace(
                 blend, weights=weights, scores=scores, calibrations=calibrations
@@ -114,9 +120,9 @@ def _log_proba(calibrations, values):
     return np.array([c.log_probabilities(scores) for c, scores in pairs])
 
 
-def _weights(log_proba, codes, row_weights):
+def _weights(log_proba, codes, row_weights, prior=PRIOR_ROWS):
     picked = log_proba[:, np.arange(len(codes)), codes]
-    return mixture_weights(np.exp(picked), row_weights, prior=PRIOR_ROWS)
+    return mixture_weights(np.exp(picked), row_weights, prior=prior)
 
 
 def _accuracies(log_proba, codes, row_weights):
@@ -162,7 +168,7 @@ class AdaptiveKernelClassifier(ClassifierMixin, AdaptiveKernel):
     n_jobs : int or None, default=None
         Folds fitted at the same time; -1 for all processors.
     verbose : int, default=0
-        Above 0, a line for each member.
+        Above 0, a line for each member with the time left, and the table of them.
     random_state : int, RandomState instance or None, default=None
         Draws folds, forests and subsamples.
 
@@ -176,7 +182,8 @@ class AdaptiveKernelClassifier(ClassifierMixin, AdaptiveKernel):
     weights_ : dict
         Weight of each member by name.
     oof_prediction_ : ndarray of shape (n, n_classes)
-        For each training row the probabilities without it; NaN for weight zero.
+        For each training row the probabilities without it, by weights found without
+        its fold; NaN for weight zero.
     oof_score_ : float
         Accuracy of these.
     oof_log_loss_ : float
@@ -185,6 +192,8 @@ class AdaptiveKernelClassifier(ClassifierMixin, AdaptiveKernel):
         What targets of equal training rows say; ``prior_rows_`` is infinite if nothing.
     ensemble_ : Ensemble
         The members that count, with their models of each fold and of all rows.
+    record_ : dict
+        ``defaults_version``, which rises whenever the defaults lead to other models.
     n_features_in_ : int
     feature_names_in_ : ndarray of str
         Where X had names of type str.
@@ -232,8 +241,8 @@ class AdaptiveKernelClassifier(ClassifierMixin, AdaptiveKernel):
         self.class_weight = class_weight
 
     def _unfitted_blend(self, y):
-        check_classification_targets(y)
         try:
+            check_classification_targets(y)
             return Mixture(classes=np.unique(y))
         except TypeError:
             kinds = sorted({type(label).__name__ for label in y})
@@ -254,12 +263,15 @@ class AdaptiveKernelClassifier(ClassifierMixin, AdaptiveKernel):
 
     def _set_out_of_fold(self, learned, blend):
         table, position = learned.table.left_out, learned.position
-        proba, codes = learned.combine(blend, learned.members), table.Y.argmax(axis=1)
+        proba, codes = learned.nested(learned.members), table.Y.argmax(axis=1)
         used = position >= 0
         self.classes_ = blend.classes
         self.oof_prediction_ = np.full((len(position), proba.shape[1]), np.nan)
         self.oof_prediction_[used] = proba[position[used]]
         self.oof_log_loss_ = log_loss(np.log(proba), codes, table.weights)
+        # How little was given to the class that came true, for prediction sets.
+        self._doubts = 1 - learned.nested(learned.members, "predicted")[table.Y > 0]
+        self._doubt_weights = table.weights
         self.oof_score_ = float(
             accuracy_score(codes, proba.argmax(axis=1), sample_weight=table.weights)
         )
@@ -271,12 +283,38 @@ class AdaptiveKernelClassifier(ClassifierMixin, AdaptiveKernel):
         ----------
         X : array-like or DataFrame of shape (n, d)
         """
-        return answer_like(self._proba(X), X)
+        return output_like(self._proba(X), X)
 
     def _proba(self, X):
         read = self._read(X)
-        with computing_where(X):
+        with device_context(X):
             return self.ensemble_.predict(read)
+
+    def predict_set(self, X, coverage=0.9):
+        """Sets of classes that hold a part of the new labels.
+
+        A class is in the set if its probability is not below a quantile of what
+        out-of-fold predictions gave to the classes that came true; the most probable
+        class always is. The coverage is empirical, without a guarantee.
+
+        Parameters
+        ----------
+        X : array-like or DataFrame of shape (n, d)
+        coverage : float, default=0.9
+            Between 0 and 1.
+
+        Returns
+        -------
+        ndarray of bool, shape (n, n_classes)
+            Whether the set has the class, in the order of ``classes_``.
+        """
+        if not 0 < coverage < 1:
+            raise ValueError(f"coverage={coverage!r}: use a number between 0 and 1")
+        proba = self._proba(X)
+        most = conformal_quantile(self._doubts, self._doubt_weights, coverage)
+        sets = 1 - proba <= most
+        sets[np.arange(len(proba)), proba.argmax(axis=1)] = True
+        return output_like(sets, X)
 
     def predict(self, X):
         """The most probable class of each of the rows X (n, d).
@@ -286,4 +324,4 @@ class AdaptiveKernelClassifier(ClassifierMixin, AdaptiveKernel):
         X : array-like or DataFrame of shape (n, d)
         """
         codes = self._proba(X).argmax(axis=1)
-        return answer_like(self.classes_[codes], X)
+        return output_like(self.classes_[codes], X)

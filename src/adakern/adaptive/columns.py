@@ -80,7 +80,8 @@ def declared_categorical(features, n_columns, names):
     for feature in features:
         place = feature
         if isinstance(feature, str):
-            place = list(names).index(feature) if feature in list(names) else None
+            known = [] if names is None else list(names)
+            place = known.index(feature) if feature in known else None
         if isinstance(place, bool | np.bool_) or not (
             isinstance(place, int | np.integer) and -n_columns <= place < n_columns
         ):

@@ -10,6 +10,9 @@ from adakern.adaptive.parts import Member, MemberTable, Table
 
 __all__ = ["Ensemble", "Learned"]
 
+#: Between so many rows weights are fitted again without each fold, to be judged.
+FEWEST_NESTED, MOST_NESTED = 10, 5000
+
 
 @dataclass
 class Ensemble:
@@ -87,6 +90,25 @@ class Learned:
         """What the blend predicts for the rows left out."""
         values = [getattr(member.fits, values) for member in members]
         return blend.combine(values, self.table.left_out.X)
+
+    def nested(self, members, values="left_out"):
+        """What is predicted for the rows left out by blends that never saw their fold.
+
+        As many rows as decide the weights well, and too few to be split, are predicted
+        by the blend of all.
+        """
+        table, slopes = self.table.left_out, [m.slope for m in members]
+        seen = [member.fits.left_out for member in members]
+        asked = [getattr(member.fits, values) for member in members]
+        fold = table.fold if table.n_folds > 1 else np.arange(len(table.X)) % 5
+        if not FEWEST_NESTED <= len(fold) <= MOST_NESTED:
+            return self.combine(self.weigh(members), members, values)
+        predicted = np.empty(table.Y.shape)
+        for k in range(fold.max() + 1):
+            rest, rows = fold != k, fold == k
+            blend = self.blend.fit([v[rest] for v in seen], slopes, table.take(rest))
+            predicted[rows] = blend.combine([v[rows] for v in asked], table.X[rows])
+        return predicted
 
     def ensemble(self, members, blend):
         """What predicts: the members that count, and what targets of equal rows say."""

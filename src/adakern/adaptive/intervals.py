@@ -1,63 +1,93 @@
-"""Prediction intervals from what was predicted out of fold: CV+."""
+"""Prediction intervals and sets from what was predicted out of fold."""
+
+from dataclasses import dataclass
 
 import numpy as np
+from sklearn.ensemble import ExtraTreesRegressor
 
-from adakern._utils.blocks import row_blocks
+__all__ = ["ErrorModel", "conformal_quantile", "fit_error_model"]
 
-__all__ = ["cv_plus"]
+#: Fewer rows than this tell nothing of where errors are large.
+FEWEST_ROWS = 40
+
+#: Rows that the sizes of errors are learned from at most.
+MOST_ROWS = 20_000
 
 
-def cv_plus(fold_predictions, residuals, fold, coverage):
-    """Bounds that hold a new target with probability ``coverage``.
+def conformal_quantile(values, weights, level):
+    """The least value below which a new one lies with probability ``level``.
 
-    With ``alpha = 1 - coverage`` the lower bound is the ``floor(alpha (n + 1))``-th
-    smallest of ``mu_k(i)(x) - r_i`` over the training rows i, where ``mu_k(i)`` was
-    learned without the fold of row i and ``r_i`` is that row's absolute residual; the
-    upper bound mirrors it. Whatever the distribution, the coverage is at least
-    ``1 - 2 alpha``, less a term that vanishes as folds grow; usually ``1 - alpha``.
-
-    Parameters
-    ----------
-    fold_predictions : ndarray of shape (n_folds, n_new)
-    residuals : ndarray of shape (n,)
-        Absolute, out of fold.
-    fold : ndarray of shape (n,)
-        The fold of each training row.
-    coverage : float
-        Between 0 and 1.
-
-    Returns
-    -------
-    ndarray of shape (n_new, 2)
-        Lower and upper bounds; infinite where n is too small for the coverage.
-
-    References
-    ----------
-    Barber, Candès, Ramdas, Tibshirani. Predictive inference with the jackknife+.
-    Annals of Statistics 49 (2021).
+    The new one is thought of as one more row of average weight and of the greatest
+    value: infinity where there are too few rows.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from adakern.adaptive.intervals import cv_plus
-    >>> residuals = np.arange(1.0, 10.0)
-    >>> cv_plus(np.zeros((1, 1)), residuals, np.zeros(9, dtype=int), coverage=0.8)
-    array([[-8.,  8.]])
+    >>> from adakern.adaptive.intervals import conformal_quantile
+    >>> conformal_quantile(np.arange(1.0, 10.0), np.ones(9), 0.8)
+    8.0
     """
-    n = len(residuals)
-    # Rounding up first: 0.1 * 10 is meant where (1 - 0.9) * 10 falls just short of 1.
-    rank = int(np.floor(round((1 - coverage) * (n + 1), 9)))
-    n_new = fold_predictions.shape[1]
-    bounds = np.empty((n_new, 2))
-    if rank < 1:
-        bounds[:] = -np.inf, np.inf
-        return bounds
-    for rows in row_blocks(n_new, 16 * n):
-        centres = fold_predictions[fold, rows].T
-        bounds[rows, 0] = np.partition(centres - residuals, rank - 1, axis=1)[
-            :, rank - 1
+    order = np.argsort(values, kind="stable")
+    total = np.cumsum(weights[order])
+    wanted = level * (total[-1] + weights.mean())
+    place = np.searchsorted(total, wanted * (1 - 1e-12))
+    return float(values[order[place]]) if place < len(values) else np.inf
+
+
+@dataclass
+class ErrorModel:
+    """Errors left out, divided by how large they are expected to be at their rows."""
+
+    forest: object
+    least: float
+    errors: np.ndarray
+    weights: np.ndarray
+
+    def scale(self, X, predicted):
+        """Expected size of errors, up to a factor."""
+        if self.forest is None:
+            return np.ones(len(X))
+        expected = self.forest.predict(np.column_stack([X, predicted]))
+        return np.maximum(expected, self.least)
+
+    def interval(self, X, predicted, coverage):
+        """Bounds (n, 2) around the predictions (n,)."""
+        half = conformal_quantile(np.abs(self.errors), self.weights, coverage)
+        half = half * self.scale(X, predicted)
+        return np.column_stack([predicted - half, predicted + half])
+
+    def quantiles(self, X, predicted, levels):
+        """Quantiles (n, n_levels) of the target."""
+        steps = [
+            conformal_quantile(self.errors, self.weights, level)
+            if level >= 0.5
+            else -conformal_quantile(-self.errors, self.weights, 1 - level)
+            for level in levels
         ]
-        bounds[rows, 1] = np.partition(centres + residuals, n - rank, axis=1)[
-            :, n - rank
-        ]
-    return bounds
+        return predicted[:, None] + np.outer(self.scale(X, predicted), steps)
+
+
+def fit_error_model(X, predicted, errors, weights):
+    """An :class:`ErrorModel` of errors (n,) that out-of-fold predictions make.
+
+    Extra trees learn absolute errors from the rows and predictions; each row is judged
+    by the trees that did not draw it.
+    """
+    size = np.abs(errors)
+    least = max(0.1 * np.median(size), 1e-3 * size.max())
+    if len(size) < FEWEST_ROWS or not least > 0:
+        return ErrorModel(None, 1.0, errors, weights)
+    inputs = np.column_stack([X, predicted])
+    rows = np.random.default_rng(0).permutation(len(size))[:MOST_ROWS]
+    forest = ExtraTreesRegressor(
+        100,
+        min_samples_leaf=10,
+        max_features=0.5,
+        bootstrap=True,
+        oob_score=True,
+        random_state=0,
+    )
+    forest.fit(inputs[rows], size[rows], weights[rows])
+    expected = forest.predict(inputs) if len(rows) < len(size) else np.empty(len(size))
+    expected[rows] = forest.oob_prediction_
+    return ErrorModel(forest, least, errors / np.maximum(expected, least), weights)

@@ -8,7 +8,7 @@ from array_api_compat import is_numpy_array
 from sklearn.svm import SVC
 from sklearn.utils import check_random_state
 
-from adakern._utils.arrays import as_numpy, placed
+from adakern._utils.arrays import as_numpy, to_device
 from adakern._utils.blocks import BLOCK_BYTES, row_blocks
 from adakern._utils.memory import require_memory
 from adakern._utils.threads import map_in_threads, one_blas_thread
@@ -41,7 +41,7 @@ class KernelRidgeMember(BaseMember):
     ``max_support`` rows so many are centres, the Nyström form. Equal rows become one
     row with their mean target and summed weight: no row is predicted from its copy.
     Kernels are computed where the context says
-    (:func:`adakern._utils.arrays.computing_where`); what is learned is NumPy's:
+    (:func:`adakern._utils.arrays.device_context`); what is learned is NumPy's:
     ``scales_``, ``alpha_``, the scaled centres ``support_``, ``dual_coef_`` and
     ``intercept_``.
     """
@@ -164,19 +164,19 @@ class KernelRidgeMember(BaseMember):
         """Sums over the rows Z of products of kernels with each other and with Y."""
         normal = right = 0.0
         for rows in row_blocks(len(Z), 8 * len(self.support_), BLOCK_BYTES):
-            root = placed(np.sqrt(weights[rows, None]))
+            root = to_device(np.sqrt(weights[rows, None]))
             K = self._gram(Z[rows], self.support_) * root
             normal += K.T @ K  # recognised as symmetric: half the work
-            right += K.T @ (placed(Y[rows]) * root)
+            right += K.T @ (to_device(Y[rows]) * root)
         return normal, right
 
     def _solve_in_full(self, Z, Y, weights):
         require_memory(8 * len(Z) ** 2, "the Gram matrix", "lower max_support")
-        root = placed(np.sqrt(weights)[:, None])
+        root = to_device(np.sqrt(weights)[:, None])
         K = self._gram(Z)
         K *= root
         K *= root[:, 0]
-        dual, self.alpha_ = ridge_solution(K, placed(Y) * root, self.alpha_)
+        dual, self.alpha_ = ridge_solution(K, to_device(Y) * root, self.alpha_)
         self.support_, self.dual_coef_ = Z, as_numpy(dual * root)
 
     def predict_left_out(self, X, Y, weights):
@@ -196,12 +196,12 @@ class KernelRidgeMember(BaseMember):
         return (values + self.intercept_)[place]
 
     def _gram(self, A, B=None):
-        B = None if B is None else placed(B)
-        return gram_matrix(placed(A), B, kernel=self.kernel, gamma=1.0)
+        B = None if B is None else to_device(B)
+        return gram_matrix(to_device(A), B, kernel=self.kernel, gamma=1.0)
 
     def predict(self, X):
         """Values of shape (n, k)."""
-        if not is_numpy_array(placed(np.empty(0))):
+        if not is_numpy_array(to_device(np.empty(0))):
             return self._values(X)
         blocks = row_blocks(len(X), 1, PREDICTED_ROWS)
         return np.concatenate(
@@ -210,9 +210,9 @@ class KernelRidgeMember(BaseMember):
 
     def _values(self, X):
         product = kernel_product(
-            placed(X * self.scales_),
-            placed(self.support_),
-            placed(self.dual_coef_),
+            to_device(X * self.scales_),
+            to_device(self.support_),
+            to_device(self.dual_coef_),
             kernel=self.kernel,
             gamma=1.0,
         )

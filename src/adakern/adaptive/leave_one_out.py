@@ -7,7 +7,7 @@ from array_api_compat import array_namespace
 from scipy.optimize import minimize
 from scipy.spatial.distance import pdist
 
-from adakern._utils.arrays import as_index, as_numpy, placed
+from adakern._utils.arrays import as_index, as_numpy, to_device
 from adakern.kernels import gram_matrix, kernel_distances, squared_distances
 from adakern.linalg import (
     add_to_diagonal,
@@ -55,13 +55,13 @@ class LeaveOneOutError:
     ``exp(-(sum_m s_m^2 (t_m - x_m)^2)^½)`` ("l2-laplacian") or
     ``exp(-sum_m s_m^2 (t_m - x_m)^2)`` ("rbf"); with ``tied`` there is one scale for
     all features. Computed where the context says
-    (:func:`adakern._utils.arrays.computing_where`).
+    (:func:`adakern._utils.arrays.device_context`).
     """
 
     def __init__(self, X, Y, weights, kernel, *, tied=False):
         root = np.sqrt(weights)
-        self.total_weight, self._root = weights.sum(), placed(root)
-        self._weights, self._target = placed(weights), placed(root[:, None] * Y)
+        self.total_weight, self._root = weights.sum(), to_device(root)
+        self._weights, self._target = to_device(weights), to_device(root[:, None] * Y)
         forms = {"laplacian": _L1Exponents, "l2-laplacian": _L2Exponents}
         form = _TiedExponents if tied else forms.get(kernel, _SquaredExponents)
         self._exponents = form(X, kernel)
@@ -93,7 +93,7 @@ class _TiedExponents:
 
     def __init__(self, X, kernel):
         self._power = 2 if kernel == "rbf" else 1
-        self._distances = kernel_distances(placed(X), kernel=kernel)
+        self._distances = kernel_distances(to_device(X), kernel=kernel)
 
     def __call__(self, scales):
         self._last = float(scales[0]) ** self._power * self._distances
@@ -109,10 +109,10 @@ class _SquaredExponents:
     """Of the Gaussian kernel with scales per feature: matrix products alone."""
 
     def __init__(self, X, kernel):
-        self._X = placed(X - X.mean(axis=0))
+        self._X = to_device(X - X.mean(axis=0))
 
     def __call__(self, scales):
-        self._Z = self._X * placed(scales)
+        self._Z = self._X * to_device(scales)
         return squared_distances(self._Z)
 
     def gradient(self, M):
@@ -143,7 +143,7 @@ class _L1Exponents:
         differences = np.empty((X.shape[1], n * (n - 1) // 2))
         for column, of_pairs in zip(X.T, differences, strict=True):
             pdist(column[:, None], "cityblock", out=of_pairs)
-        self._differences = placed(differences)
+        self._differences = to_device(differences)
         first, second = np.triu_indices(n, 1)
         self._shape = n, n
         self._above = as_index(first * n + second, self._differences)
@@ -151,7 +151,7 @@ class _L1Exponents:
 
     def __call__(self, scales):
         xp = array_namespace(self._differences)
-        self._scales, pairs = scales, placed(scales) @ self._differences
+        self._scales, pairs = scales, to_device(scales) @ self._differences
         flat = xp.zeros(
             self._shape[0] ** 2,
             dtype=pairs.dtype,
@@ -250,17 +250,27 @@ def rows_of_search(n, n_kept, search):
 
 
 def _best_of_grid(X, Y, weights, kernel):
-    """Equal scales and the ridge, from one eigendecomposition per scale."""
+    """Equal scales and the ridge, from one eigendecomposition per scale.
+
+    From the best of three scales on, neighbours are tried until none is better.
+    """
     exponent = -np.log(
         np.maximum(gram_matrix(X / _reach(X), kernel=kernel, gamma=1.0), 1e-300)
     )
     typical = np.median(exponent) or 1.0
-    errors = np.array(
-        [
-            _errors_of_ridges(np.exp(-scale / typical * exponent), Y, weights)
-            for scale in SCALES
-        ]
-    )
+    errors = np.full((len(SCALES), len(RIDGES)), np.inf)
+
+    def least(i):
+        if errors[i, 0] == np.inf:
+            K = np.exp(-SCALES[i] / typical * exponent)
+            errors[i] = _errors_of_ridges(K, Y, weights)
+        return errors[i].min()
+
+    best, before = min((2, 4, 6), key=least), None
+    while best != before:
+        before = best
+        near = range(max(0, best - 1), min(len(SCALES), best + 2))
+        best = min(near, key=least)
     near = errors <= NEAR_LEAST * errors.min()
     column = np.flatnonzero(near.any(axis=0))[-1]
     best = SCALES[errors[:, column].argmin()] / typical

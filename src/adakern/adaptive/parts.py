@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from joblib import delayed
 
-from adakern._utils.arrays import computing_where, placed
+from adakern._utils.arrays import device_context, to_device
 
 __all__ = ["BaseMember", "Fits", "FittedMember", "Member", "MemberTable", "Table"]
 
@@ -160,7 +160,7 @@ class BaseMember:
         if self.refit and table.n_folds > 1:
             X = views.whole.transform(table.X)
             whole = fit_or_mean(copy(self), X, table.Y, table.weights)
-        place = placed(np.empty(0))
+        place = to_device(np.empty(0))
         results = run(
             [
                 delayed(_fit_fold)(
@@ -219,7 +219,7 @@ def _fit_fold(member, view, table, k, place):
     """
     left_out = table.fold == k
     train, X = ~left_out, view.transform(table.X)
-    with computing_where(place):
+    with device_context(place):
         member = fit_or_mean(member, X[train], table.Y[train], table.weights[train])
         predicted = values = member.predict(X[left_out])
         alone = table.alone & left_out

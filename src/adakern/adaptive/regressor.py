@@ -7,15 +7,15 @@ import numpy as np
 from sklearn.base import RegressorMixin
 from sklearn.metrics import r2_score
 from sklearn.utils._param_validation import Interval, validate_parameter_constraints
-from sklearn.utils.validation import check_is_fitted
 
-from adakern._utils.arrays import answer_like, computing_where
+from adakern._utils.arrays import device_context, output_like
 from adakern.adaptive.base import AdaptiveKernel
-from adakern.adaptive.intervals import cv_plus
+from adakern.adaptive.intervals import ErrorModel, fit_error_model
+from adakern.adaptive.views import TreeView
 from adakern.adaptive.weights import (
-    drop_smallest,
+    capped_rows,
+    no_worse_than_best,
     squared_error_weights,
-    without_outlying,
 )
 
 __all__ = ["AdaptiveKernelRegressor"]
@@ -55,9 +55,16 @@ class WeightedMean:
         if not values:
             return replace(self, mean=mean)
         predictions = np.array(values)[:, :, 0]
-        weights = squared_error_weights(predictions, y, row_weights, prior=PRIOR_ROWS)
+        errors = predictions - y
+        capped = capped_rows(errors, row_weights)
+        weights = no_worse_than_best(
+            squared_error_weights(predictions, y, capped, prior=PRIOR_ROWS),
+            squared_error_weights(predictions, y, row_weights, prior=0.0),
+            lambda b: row_weights @ (b @ errors) ** 2,
+            len(errors),
+        )
         scores = _scores(predictions, y, row_weights)
-        return replace(self, weights=drop_smallest(weights), scores=scores, mean=mean)
+        return replace(self, weights=weights, scores=scores, mean=mean)
 
     def only(self, used):
         """The blend of the members that are used."""
@@ -78,13 +85,12 @@ class WeightedMean:
         """The loss of a blend of some members, and the R² of each."""
         y, row_weights = table.Y[:, 0], table.weights
         predictions = np.array(values)[:, :, 0]
-        errors = without_outlying(np.sqrt(row_weights) * (predictions - y))
+        errors = predictions - y
+        capped = capped_rows(errors, row_weights)
 
         def loss_of(some):
-            weights = squared_error_weights(
-                errors[some], np.zeros_like(y), prior=PRIOR_ROWS
-            )
-            return np.mean((weights @ errors[some]) ** 2)
+            b = squared_error_weights(predictions[some], y, capped, prior=PRIOR_ROWS)
+            return capped @ (b @ errors[some]) ** 2 / capped.sum()
 
         return loss_of, _scores(predictions, y, row_weights)
 
@@ -99,10 +105,10 @@ class AdaptiveKernelRegressor(RegressorMixin, AdaptiveKernel):
     Kernel ridge regressions with three profiles, each with one scale for all features
     and with one per feature, a linear model, forests and boosting are fitted in every
     fold on the other folds' rows. Everything is chosen there: scales and ridge by the
-    closed-form leave-one-out error, how columns are scaled and words encoded. What the
-    members predict for the rows left out decides how much each counts. The prediction
-    is their weighted mean, of kernel and linear members refitted on all rows and of the
-    mean of the folds' trees.
+    closed-form leave-one-out error, how columns are scaled and categories encoded. What
+    the members predict for the rows left out decides how much each counts. The
+    prediction is their weighted mean, of kernel and linear members refitted on all rows
+    and of the mean of the folds' trees.
 
     Parameters
     ----------
@@ -128,7 +134,7 @@ class AdaptiveKernelRegressor(RegressorMixin, AdaptiveKernel):
     n_jobs : int or None, default=None
         Folds fitted at the same time; -1 for all processors.
     verbose : int, default=0
-        Above 0, a line for each member.
+        Above 0, a line for each member with the time left, and the table of them.
     random_state : int, RandomState instance or None, default=None
         Draws folds, forests and subsamples.
 
@@ -141,7 +147,8 @@ class AdaptiveKernelRegressor(RegressorMixin, AdaptiveKernel):
     weights_ : dict
         Weight of each member by name.
     oof_prediction_ : ndarray of shape (n,)
-        For each training row the prediction without it; NaN for weight zero.
+        For each training row the prediction without it, by weights found without its
+        fold; NaN for weight zero.
     oof_score_ : float
         R² of these.
     feature_importances_ : ndarray of shape (d,)
@@ -149,6 +156,8 @@ class AdaptiveKernelRegressor(RegressorMixin, AdaptiveKernel):
         What targets of equal training rows say; ``prior_rows_`` is infinite if nothing.
     ensemble_ : Ensemble
         The members that count, with their models of each fold and of all rows.
+    record_ : dict
+        ``defaults_version``, which rises whenever the defaults lead to other models.
     n_features_in_ : int
     feature_names_in_ : ndarray of str
         Where X had names of type str.
@@ -159,11 +168,14 @@ class AdaptiveKernelRegressor(RegressorMixin, AdaptiveKernel):
 
     Notes
     -----
-    A numeric column is standardised with its tails bent to a logarithm; words become
-    indicators; gaps take the median with an indicator of their own. Equal rows are
-    never on both sides of a fold, and count as one row of their summed weight; where
-    their targets agree, a new row that equals them gets these instead of the blend. No
-    member predicts farther beyond the range of the training targets than half of it.
+    A numeric column is standardised with its tails bent to a logarithm; categories
+    become indicators, dates elapsed time, year, season and weekday; missing values take
+    the median with an indicator of their own. A row entered again is never on both
+    sides of a fold and counts once, but where there are ten rows or more with the same
+    features they are dealt out over the folds. Where targets of equal rows agree, a new
+    row that equals them gets these instead of the blend. No member predicts farther
+    beyond the range of the training targets than half of it. The blend's out-of-fold
+    loss is never greater than its best member's.
 
     Examples
     --------
@@ -188,17 +200,21 @@ class AdaptiveKernelRegressor(RegressorMixin, AdaptiveKernel):
 
     def _set_out_of_fold(self, learned, blend):
         table, position = learned.table.left_out, learned.position
-        predicted = learned.combine(blend, learned.members)[:, 0]
-        of_folds = learned.combine(blend, learned.members, "predicted")[:, 0]
-        used, at, y = position >= 0, position[position >= 0], table.Y[:, 0]
+        predicted = learned.nested(learned.members)[:, 0]
+        used, y = position >= 0, table.Y[:, 0]
         self.oof_prediction_ = np.full(len(position), np.nan)
-        self.oof_prediction_[used] = blend.unit * predicted[at]
+        self.oof_prediction_[used] = blend.unit * predicted[position[used]]
         self.oof_score_ = np.nan
         if len(y) > 1:
             score = r2_score(y, predicted, sample_weight=table.weights)
             self.oof_score_ = float(score)
-        self._residuals = np.abs(y - of_folds)[at]
-        self._fold_of_row = table.fold[at]
+        of_folds = learned.nested(learned.members, "predicted")[:, 0]
+        self._error_view = TreeView(learned.reader.is_categorical).fit(table.X)
+        self._errors = fit_error_model(
+            self._error_view.transform(table.X), of_folds, y - of_folds, table.weights
+        )
+        # Of targets of one sign no bound has the other.
+        self._limits = 0.0 if y.min() >= 0 else -np.inf, 0.0 if y.max() <= 0 else np.inf
 
     def predict(self, X):
         """Predictions of shape (n,) for the rows X (n, d).
@@ -208,14 +224,19 @@ class AdaptiveKernelRegressor(RegressorMixin, AdaptiveKernel):
         X : array-like or DataFrame of shape (n, d)
         """
         read = self._read(X)
-        with computing_where(X):
+        with device_context(X):
             predicted = self.ensemble_.predict(read)[:, 0]
-        return answer_like(predicted * self.ensemble_.blend.unit, X)
+        return output_like(predicted * self.ensemble_.blend.unit, X)
 
     def predict_interval(self, X, coverage=0.9):
-        """Intervals that hold new targets with a given probability.
+        """Intervals that hold a part of new targets, wider where errors are larger.
 
-        By CV+: see :func:`adakern.adaptive.intervals.cv_plus`.
+        Half the width is a quantile of the errors of out-of-fold predictions, each
+        divided by how large errors near its row are, times how large they are near the
+        new row. There is no guarantee, since the same rows decided other things: the
+        coverage is empirical. On 23 development tables of 60, 200 and 400 rows 0.9 held
+        0.90 of the new targets on average, and 0.69 (of 60 rows) to 0.99 on single
+        tables. Where all targets have one sign, bounds have it too.
 
         Parameters
         ----------
@@ -229,19 +250,42 @@ class AdaptiveKernelRegressor(RegressorMixin, AdaptiveKernel):
             Lower and upper bounds, infinite where there were fewer than about
             ``1 / (1 - coverage)`` training rows.
         """
-        check_is_fitted(self)
-        validate_parameter_constraints(
-            {"coverage": [Interval(Real, 0, 1, closed="neither")]},
-            {"coverage": coverage},
-            caller_name="predict_interval",
-        )
+        (coverage,) = _levels("predict_interval", "coverage", [coverage])
+        return self._around(X, ErrorModel.interval, coverage)
+
+    def predict_quantiles(self, X, quantiles=(0.1, 0.5, 0.9)):
+        """Quantiles of the target, from the same errors as intervals.
+
+        Parameters
+        ----------
+        X : array-like or DataFrame of shape (n, d)
+        quantiles : sequence of float, default=(0.1, 0.5, 0.9)
+            Between 0 and 1.
+
+        Returns
+        -------
+        ndarray of shape (n, n_quantiles)
+        """
+        levels = _levels("predict_quantiles", "quantiles", quantiles)
+        return self._around(X, ErrorModel.quantiles, levels)
+
+    def _around(self, X, bounds_of, level):
+        """What an error model says around the predictions, in units of the target."""
         read = self._read(X)
-        with computing_where(X):
-            predictions = [
-                self.ensemble_.predict_without(k, read)[:, 0]
-                for k in range(max(self._fold_of_row) + 1)
-            ]
-        bounds = cv_plus(
-            np.array(predictions), self._residuals, self._fold_of_row, coverage
+        with device_context(X):
+            predicted = self.ensemble_.predict(read)[:, 0]
+        seen = self._error_view.transform(read)
+        bounds = np.clip(bounds_of(self._errors, seen, predicted, level), *self._limits)
+        return output_like(bounds * self.ensemble_.blend.unit, X)
+
+
+def _levels(caller, name, levels):
+    """The levels, each between 0 and 1."""
+    levels = np.atleast_1d(levels)
+    for level in levels:
+        validate_parameter_constraints(
+            {name: [Interval(Real, 0, 1, closed="neither")]},
+            {name: level},
+            caller_name=caller,
         )
-        return answer_like(bounds * self.ensemble_.blend.unit, X)
+    return levels

@@ -1,22 +1,35 @@
-"""Weights of members from what they predicted out of fold."""
+"""Weights of members from what they predicted out of fold.
+
+The objective is the out-of-fold loss of a convex combination: over b on the simplex,
+
+    min_b  sum_i w_i loss(y_i, sum_j b_j f_ij) + penalty(b),
+
+where f_ij is what member j predicts for row i, which it did not learn from, and w_i is
+the weight of the row. For squared error the f_ij are predictions and the penalty draws
+b to weights by the members' own errors (:func:`squared_error_weights`); for log loss
+they are probabilities, and the penalty is a Dirichlet prior (:func:`mixture_weights`).
+Without the penalty the loss of the combination is never greater than that of its best
+member (:func:`no_worse_than_best`).
+"""
 
 import numpy as np
 
 from adakern.linalg import project_onto_simplex
 
 __all__ = [
+    "capped_rows",
     "drop_smallest",
     "mixture_weights",
+    "no_worse_than_best",
     "squared_error_weights",
-    "without_outlying",
 ]
 
 #: Members of less weight than this are dropped.
 SMALLEST_WEIGHT = 0.01
 
-#: A row that every member misses by more than so many times the best member's median
-#: error counts as if the nearest missed it by just that: one row decides nothing alone.
-OUTLYING = 5.0
+#: No row that every member misses has more than this share of the loss: one row
+#: decides nothing alone.
+LARGEST_SHARE = 0.05
 
 
 def drop_smallest(weights):
@@ -31,24 +44,8 @@ def squared_error_weights(predictions, y, weights=None, *, prior=1.0, max_iter=1
     Accelerated projected gradient on
     ``sum_i w_i (y_i - sum_j b_j f_ij)^2 + ridge |b - b0|^2``, where b0 is
     proportional to the inverse square of the members' mean squared errors: among good
-    members nearly equal, but not for one that is worse than the mean. Rows that all
-    members miss are shrunk first, for all members alike.
-
-    Parameters
-    ----------
-    predictions : ndarray of shape (m, n)
-        One member a row.
-    y : ndarray of shape (n,)
-    weights : ndarray of shape (n,), default=None
-    prior : float, default=1.0
-        The ridge, in units of the best member's mean squared error: so many rows'
-        worth of evidence for b0.
-    max_iter : int, default=1000
-
-    Returns
-    -------
-    ndarray of shape (m,)
-        Non-negative, of sum 1.
+    members nearly equal, but not for one that is worse than the mean. The ridge is the
+    best member's mean squared error times ``prior``: so many rows' evidence for b0.
 
     References
     ----------
@@ -62,8 +59,8 @@ def squared_error_weights(predictions, y, weights=None, *, prior=1.0, max_iter=1
     >>> squared_error_weights(np.array([y - 1, y + 1]), y).round(3)
     array([0.5, 0.5])
     """
-    root = np.sqrt(np.ones_like(y) if weights is None else weights)
-    errors = without_outlying(root * (predictions - y))
+    weights = np.ones_like(y) if weights is None else weights
+    errors = np.sqrt(weights) * (predictions - y)
     m = len(errors)
     H = errors @ errors.T
     least = np.diag(H).min()
@@ -72,7 +69,7 @@ def squared_error_weights(predictions, y, weights=None, *, prior=1.0, max_iter=1
         return perfect / perfect.sum()
     b0 = (least / np.diag(H)) ** 2
     b0 /= b0.sum()
-    ridge = prior * least / (len(y) if weights is None else weights.sum())
+    ridge = prior * least / weights.sum()
     H += ridge * np.eye(m)
     largest = np.linalg.eigvalsh(H)[-1]
     b = previous = b0
@@ -87,50 +84,63 @@ def squared_error_weights(predictions, y, weights=None, *, prior=1.0, max_iter=1
     return b
 
 
-def without_outlying(errors):
-    """Errors of rows that every member misses by far, shrunk for all members alike.
+def capped_rows(errors, weights):
+    """Weights of rows with which no row that all members miss decides alone.
 
-    Parameters
-    ----------
-    errors : ndarray of shape (m, n)
-        One member a row.
-
-    Returns
-    -------
-    ndarray of shape (m, n)
+    Those of whose squared error even the nearest member has more than a twentieth of
+    the best member's loss weigh less; others are not touched. ``errors`` (m, n) has one
+    member a row.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from adakern.adaptive.weights import without_outlying
-    >>> without_outlying(np.array([[1.0, -1.0, 100.0], [1.0, 1.0, 200.0]]))
-    array([[ 1., -1.,  5.],
-           [ 1.,  1., 10.]])
+    >>> from adakern.adaptive.weights import capped_rows
+    >>> errors = np.append(np.ones(100), 100.0)[None, :]
+    >>> capped_rows(errors, np.ones(101))[[0, 100]].round(4)
+    array([1.    , 0.0005])
     """
-    nearest = np.abs(errors).min(axis=0)
-    limit = OUTLYING * np.median(np.abs(errors), axis=1).min()
-    return errors * (limit / np.maximum(nearest, limit)) if limit > 0 else errors
+    losses = weights * errors**2
+    best, nearest = losses[losses.sum(axis=1).argmin()], losses.min(axis=0)
+    factors = np.ones_like(nearest)
+    for _ in range(20):
+        most = LARGEST_SHARE * factors @ best
+        factors = np.minimum(1, most / np.maximum(nearest, 1e-300))
+    return weights * factors if factors.min() > 0 else weights
+
+
+def no_worse_than_best(weights, optimum, loss_of, n_members):
+    """Weights whose loss is not greater than the best member's, as near as possible.
+
+    On the way to ``optimum``, the weights without a penalty, small ones dropped; the
+    best member alone where that does not help.
+    """
+    alone = np.eye(n_members)
+    losses = [loss_of(b) for b in alone]
+    best = int(np.argmin(losses))
+
+    def is_good(b):
+        return loss_of(b) <= losses[best] * (1 + 1e-12)
+
+    weights, low, high = drop_smallest(weights), 0.0, 1.0
+    if is_good(weights):
+        return weights
+    for _ in range(30):
+        middle = (low + high) / 2
+        if is_good((1 - middle) * weights + middle * optimum):
+            high = middle
+        else:
+            low = middle
+    weights = drop_smallest((1 - high) * weights + high * optimum)
+    return weights if is_good(weights) else alone[best]
 
 
 def mixture_weights(likelihoods, weights=None, *, prior=1.0, max_iter=1000):
     """Weights on the simplex of greatest likelihood of the mixture.
 
     Expectation-maximisation: each row shares itself out among the members in
-    proportion to what they contribute to its probability.
-
-    Parameters
-    ----------
-    likelihoods : ndarray of shape (m, n)
-        What each member gave to the class that came true, positive.
-    weights : ndarray of shape (n,), default=None
-    prior : float, default=1.0
-        Rows shared out evenly beforehand.
-    max_iter : int, default=1000
-
-    Returns
-    -------
-    ndarray of shape (m,)
-        Non-negative, of sum 1.
+    proportion to what they contribute to its probability; ``prior`` rows are shared out
+    evenly beforehand. ``likelihoods`` (m, n) is what each member gave to the class that
+    came true, positive.
 
     References
     ----------

@@ -1,23 +1,22 @@
 """Random features re-weighted for their alignment with the labels."""
 
-from numbers import Integral, Real
+from typing import Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.optimize import brentq
 from sklearn.base import ClassifierMixin
 from sklearn.preprocessing import label_binarize
 from sklearn.svm import LinearSVC
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from adakern._utils.base import Estimator
 from adakern._utils.blocks import by_row_blocks, row_blocks
-from adakern._utils.validation import encode_classes, finite_answer, validate_data
+from adakern._utils.constraints import AT_LEAST_ONE, GAMMA, NOT_NEGATIVE, POSITIVE
+from adakern._utils.validation import encode_classes, require_finite, validate_data
 from adakern.kernels import resolve_gamma
 from adakern.linalg import project_onto_simplex
-
-__all__ = ["RandomFeatureAlignment"]
 
 
 class RandomFeatureAlignment(ClassifierMixin, Estimator):
@@ -66,14 +65,11 @@ class RandomFeatureAlignment(ClassifierMixin, Estimator):
     """
 
     _parameter_constraints = {
-        "C": [Interval(Real, 0, None, closed="neither")],
-        "gamma": [
-            StrOptions({"scale", "auto"}),
-            Interval(Real, 0, None, closed="neither"),
-        ],
-        "n_candidates": [Interval(Integral, 1, None, closed="left")],
-        "rho": [Interval(Real, 0, None, closed="left")],
-        "n_components": [Interval(Integral, 1, None, closed="left"), None],
+        "C": POSITIVE,
+        "gamma": GAMMA,
+        "n_candidates": AT_LEAST_ONE,
+        "rho": NOT_NEGATIVE,
+        "n_components": [*AT_LEAST_ONE, None],
         "random_state": ["random_state"],
     }
 
@@ -94,7 +90,7 @@ class RandomFeatureAlignment(ClassifierMixin, Estimator):
         self.n_components = n_components
         self.random_state = random_state
 
-    def fit(self, X, y):
+    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Learn the distribution over features, then the linear model.
 
         Parameters
@@ -130,7 +126,7 @@ class RandomFeatureAlignment(ClassifierMixin, Estimator):
     def _features(self, X):
         return self.scales_ * np.cos(X @ self.frequencies_ + self.phases_)
 
-    def decision_function(self, X):
+    def decision_function(self, X: ArrayLike) -> np.ndarray:
         """Signed distances: (n,) for two classes, (n, n_classes) for more.
 
         Parameters
@@ -143,9 +139,9 @@ class RandomFeatureAlignment(ClassifierMixin, Estimator):
 
     def _decide(self, X):
         decisions = self.linear_.decision_function(self._features(X))
-        return finite_answer(self, decisions)
+        return require_finite(self, decisions)
 
-    def predict(self, X):
+    def predict(self, X: ArrayLike) -> np.ndarray:
         """The class of each row of X, shape (n,).
 
         Parameters

@@ -12,23 +12,19 @@ and each update raises the lower bound of the evidence.
 """
 
 from contextlib import contextmanager
-from numbers import Integral, Real
 
 import numpy as np
 from scipy.linalg import cho_solve, cholesky
 from scipy.linalg.lapack import dtrtri
 from scipy.special import digamma, gammaln, log_ndtr
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils._param_validation import Interval
 
+from adakern._utils.constraints import AT_LEAST_ONE, NOT_NEGATIVE, POSITIVE
 from adakern._utils.threads import one_scipy_thread
 from adakern._utils.warn import warn_user
 from adakern.baselines.kernel_bank import BankClassifier, BankModel, BankRegressor
 
-__all__ = ["BayesianMKLClassifier", "BayesianMKLRegressor"]
-
 LOG_2PI = np.log(2 * np.pi)
-_POSITIVE = Interval(Real, 0, None, closed="neither")
 
 
 class BayesianMKLClassifier(BankClassifier):
@@ -84,12 +80,12 @@ class BayesianMKLClassifier(BankClassifier):
 
     _parameter_constraints = {
         **BankClassifier._bank_constraints,
-        "shape": [_POSITIVE],
-        "scale": [_POSITIVE],
-        "output_scale": [_POSITIVE],
-        "margin": [Interval(Real, 0, None, closed="left")],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "tol": [_POSITIVE],
+        "shape": POSITIVE,
+        "scale": POSITIVE,
+        "output_scale": POSITIVE,
+        "margin": NOT_NEGATIVE,
+        "max_iter": AT_LEAST_ONE,
+        "tol": POSITIVE,
     }
 
     def __init__(
@@ -169,10 +165,10 @@ class BayesianMKLRegressor(BankRegressor):
 
     _parameter_constraints = {
         **BankRegressor._bank_constraints,
-        "shape": [_POSITIVE],
-        "scale": [_POSITIVE],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "tol": [_POSITIVE],
+        "shape": POSITIVE,
+        "scale": POSITIVE,
+        "max_iter": AT_LEAST_ONE,
+        "tol": POSITIVE,
     }
 
     def __init__(

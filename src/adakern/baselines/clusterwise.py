@@ -1,19 +1,19 @@
 """A classifier for every cluster of the data: the papers' way to large sets."""
 
-from numbers import Integral
+from typing import Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import ClassifierMixin, clone
 from sklearn.cluster import KMeans
 from sklearn.svm import SVC
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import HasMethods, Interval
+from sklearn.utils._param_validation import HasMethods
 from sklearn.utils.validation import check_is_fitted
 
 from adakern._utils.base import Estimator
+from adakern._utils.constraints import AT_LEAST_ONE
 from adakern._utils.validation import encode_classes, validate_data
-
-__all__ = ["ClusterwiseClassifier"]
 
 
 class ClusterwiseClassifier(ClassifierMixin, Estimator):
@@ -40,7 +40,7 @@ class ClusterwiseClassifier(ClassifierMixin, Estimator):
 
     _parameter_constraints = {
         "estimator": [HasMethods(["fit", "predict"]), None],
-        "n_clusters": [Interval(Integral, 1, None, closed="left")],
+        "n_clusters": AT_LEAST_ONE,
         "random_state": ["random_state"],
     }
 
@@ -49,7 +49,7 @@ class ClusterwiseClassifier(ClassifierMixin, Estimator):
         self.n_clusters = n_clusters
         self.random_state = random_state
 
-    def fit(self, X, y):
+    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Cut the rows into clusters and fit a classifier on each.
 
         Parameters
@@ -78,7 +78,7 @@ class ClusterwiseClassifier(ClassifierMixin, Estimator):
             )
         return self
 
-    def predict(self, X):
+    def predict(self, X: ArrayLike) -> np.ndarray:
         """The class that the row's own cluster gives it, shape (n,).
 
         Parameters

@@ -1,20 +1,17 @@
 """Deep multiple kernel learning: layers of combined kernels."""
 
 from dataclasses import dataclass
-from numbers import Integral, Real
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils._param_validation import Interval
 
 from adakern._utils.blocks import by_row_blocks
+from adakern._utils.constraints import AT_LEAST_ONE, POSITIVE
 from adakern._utils.threads import one_scipy_thread
 from adakern._utils.warn import warn_user
 from adakern.baselines.kernel_bank import BankClassifier, KernelBank
 from adakern.baselines.span import l2_svm_dual, span_bound
 from adakern.linalg import project_onto_simplex
-
-__all__ = ["DeepMKL"]
 
 
 class DeepMKL(BankClassifier):
@@ -68,11 +65,11 @@ class DeepMKL(BankClassifier):
     """
 
     _parameter_constraints = {
-        "C": [Interval(Real, 0, None, closed="neither")],
-        "n_layers": [Interval(Integral, 1, None, closed="left")],
+        "C": POSITIVE,
+        "n_layers": AT_LEAST_ONE,
         **BankClassifier._bank_constraints,
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "tol": [Interval(Real, 0, None, closed="neither")],
+        "max_iter": AT_LEAST_ONE,
+        "tol": POSITIVE,
     }
 
     def __init__(

@@ -1,20 +1,20 @@
 """EigenPro: kernel interpolation by preconditioned stochastic gradient descent."""
 
-from numbers import Integral
+from typing import Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.linalg import eigh
 from sklearn.base import RegressorMixin
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import StrOptions
 
 from adakern._utils.base import Estimator
 from adakern._utils.blocks import row_blocks
+from adakern._utils.constraints import AT_LEAST_ONE
 from adakern._utils.validation import validate_data
 from adakern.baselines.falkon import KernelExpansionMixin
 from adakern.kernels import kernel_diagonal
-
-__all__ = ["EigenProRegressor"]
 
 
 class EigenProRegressor(KernelExpansionMixin, RegressorMixin, Estimator):
@@ -62,9 +62,9 @@ class EigenProRegressor(KernelExpansionMixin, RegressorMixin, Estimator):
     _parameter_constraints = {
         **KernelExpansionMixin._kernel_constraints,
         "kernel": [StrOptions({"rbf", "laplacian"})],
-        "n_epochs": [Interval(Integral, 1, None, closed="left")],
-        "n_subsample": [Interval(Integral, 1, None, closed="left")],
-        "n_components": [Interval(Integral, 1, None, closed="left")],
+        "n_epochs": AT_LEAST_ONE,
+        "n_subsample": AT_LEAST_ONE,
+        "n_components": AT_LEAST_ONE,
         "random_state": ["random_state"],
     }
 
@@ -84,7 +84,7 @@ class EigenProRegressor(KernelExpansionMixin, RegressorMixin, Estimator):
         self.n_components = n_components
         self.random_state = random_state
 
-    def fit(self, X, y):
+    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Run the epochs.
 
         Parameters

@@ -1,30 +1,30 @@
 """Falkon: Nyström kernel ridge regression by preconditioned conjugate gradients."""
 
-from numbers import Integral, Real
+from typing import Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.linalg import cholesky, solve_triangular
 from scipy.sparse.linalg import LinearOperator, cg
 from sklearn.base import RegressorMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from adakern._utils.base import Estimator
 from adakern._utils.blocks import row_blocks
+from adakern._utils.constraints import AT_LEAST_ONE, NOT_NEGATIVE, POSITIVE
 from adakern._utils.threads import one_scipy_thread
-from adakern._utils.validation import finite_answer, validate_data
+from adakern._utils.validation import require_finite, validate_data
 from adakern._utils.warn import warn_user
 from adakern.kernels import KERNELS, KernelMixin
-
-__all__ = ["FalkonRegressor", "KernelExpansionMixin"]
 
 
 class KernelExpansionMixin(KernelMixin):
     """Prediction from ``support_vectors_``, ``dual_coef_`` and ``intercept_``."""
 
-    def predict(self, X):
+    def predict(self, X: ArrayLike) -> np.ndarray:
         """Predicted targets, in blocks of rows, shape (n,).
 
         Parameters
@@ -37,7 +37,7 @@ class KernelExpansionMixin(KernelMixin):
             self._gram(X[rows], self.support_vectors_) @ self.dual_coef_
             for rows in self._blocks(len(X))
         ]
-        return finite_answer(self, np.concatenate(blocks) + self.intercept_)
+        return require_finite(self, np.concatenate(blocks) + self.intercept_)
 
     def _blocks(self, n):
         return row_blocks(n, 3 * 8 * len(self.support_))
@@ -91,10 +91,10 @@ class FalkonRegressor(KernelExpansionMixin, RegressorMixin, Estimator):
     _parameter_constraints = {
         **KernelExpansionMixin._kernel_constraints,
         "kernel": [StrOptions(set(KERNELS))],
-        "alpha": [Interval(Real, 0, None, closed="neither")],
-        "n_centers": [Interval(Integral, 1, None, closed="left")],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "tol": [Interval(Real, 0, None, closed="left")],
+        "alpha": POSITIVE,
+        "n_centers": AT_LEAST_ONE,
+        "max_iter": AT_LEAST_ONE,
+        "tol": NOT_NEGATIVE,
         "random_state": ["random_state"],
     }
 
@@ -116,7 +116,7 @@ class FalkonRegressor(KernelExpansionMixin, RegressorMixin, Estimator):
         self.tol = tol
         self.random_state = random_state
 
-    def fit(self, X, y):
+    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Draw the centres and solve for their coefficients.
 
         Parameters

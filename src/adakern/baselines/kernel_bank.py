@@ -5,20 +5,21 @@ normalisation, as in Gonen 2012), so that the weights of different kernels compa
 """
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from adakern._utils.base import Estimator
 from adakern._utils.blocks import by_row_blocks
 from adakern._utils.memory import require_memory
-from adakern._utils.validation import finite_answer, validate_data
+from adakern._utils.validation import require_finite, validate_data
 from adakern.kernels import require_gram_memory, squared_distances
 from adakern.svm.one_vs_one import OneVsOneMixin
-
-__all__ = ["KernelBank"]
 
 #: gamma = 1/(2 sigma^2) for sigma = 2^-5, ..., 2^5: the papers' eleven Gaussian widths.
 PAPER_GAMMAS = tuple(1 / (2 * 4.0**power) for power in range(-5, 6))
@@ -60,7 +61,7 @@ class KernelBank:
     def __len__(self):
         return len(self.gammas) + len(self.degrees)
 
-    def grams(self, X, Y=None):
+    def grams(self, X: np.ndarray, Y: np.ndarray | None = None) -> Iterator[np.ndarray]:
         """Yield the Gram matrices of X against Y one by one, Gaussian kernels first.
 
         Distances and inner products are computed once for all.
@@ -81,7 +82,7 @@ class KernelBank:
             for degree in self.degrees:
                 yield cosines**degree
 
-    def stack(self, X, Y=None):
+    def stack(self, X: np.ndarray, Y: np.ndarray | None = None) -> np.ndarray:
         """All Gram matrices at once, shape (n_kernels, n, m).
 
         Parameters
@@ -101,7 +102,7 @@ class KernelBank:
             slot[:] = K
         return grams
 
-    def select(self, chosen):
+    def select(self, chosen: Any) -> "KernelBank":
         """The bank of the kernels at which the boolean array ``chosen`` is True.
 
         Parameters
@@ -115,7 +116,9 @@ class KernelBank:
             tuple(np.asarray(self.degrees)[chosen[n_gaussian:]]),
         )
 
-    def combine(self, X, Y=None, *, weights):
+    def combine(
+        self, X: np.ndarray, Y: np.ndarray | None = None, *, weights: np.ndarray
+    ) -> np.ndarray:
         """The Gram matrix of the kernel ``sum_m weights_m k_m``, without the stack.
 
         Parameters
@@ -209,7 +212,7 @@ class BankRegressor(BankMixin, RegressorMixin, Estimator, ABC):
     def _fit_function(self, X, y):
         """The ``BankModel`` that fits y."""
 
-    def fit(self, X, y):
+    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Fit the combined kernel and the regression function.
 
         Parameters
@@ -227,7 +230,7 @@ class BankRegressor(BankMixin, RegressorMixin, Estimator, ABC):
         _collect_outcomes(self, [self.model_])
         return self
 
-    def predict(self, X):
+    def predict(self, X: ArrayLike) -> np.ndarray:
         """The value of the regression function at each row of X, shape (n,).
 
         Parameters
@@ -236,7 +239,7 @@ class BankRegressor(BankMixin, RegressorMixin, Estimator, ABC):
         """
         check_is_fitted(self, "model_")
         X = validate_data(self, X, reset=False, dtype=np.float64)
-        return finite_answer(self, self.model_.decision_function(X))
+        return require_finite(self, self.model_.decision_function(X))
 
 
 def _collect_outcomes(estimator, models):

@@ -1,20 +1,19 @@
 """Support vector machines with every kernel of this library."""
 
-from numbers import Real
+from typing import Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import ClassifierMixin, RegressorMixin, _fit_context, is_classifier
 from sklearn.svm import SVC, SVR
-from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
 from adakern._utils.base import Estimator
-from adakern._utils.validation import finite_answer, validate_data
+from adakern._utils.constraints import NOT_NEGATIVE, POSITIVE
+from adakern._utils.validation import require_finite, validate_data
 from adakern.kernels import KernelMixin
 from adakern.svm.libsvm import fit_libsvm
 from adakern.svm.predictions import predict_from_gram
-
-__all__ = ["KernelSVC", "KernelSVR"]
 
 
 class _KernelModel(KernelMixin, Estimator):
@@ -24,13 +23,13 @@ class _KernelModel(KernelMixin, Estimator):
     _takes_shared_gram_matrix = True
 
     _parameter_constraints = {
-        "C": [Interval(Real, 0, None, closed="neither")],
+        "C": POSITIVE,
         **KernelMixin._kernel_constraints,
-        "tol": [Interval(Real, 0, None, closed="neither")],
+        "tol": POSITIVE,
     }
 
     @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X, y):
+    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Fit the model.
 
         Parameters
@@ -46,7 +45,7 @@ class _KernelModel(KernelMixin, Estimator):
         self._X = None if self.kernel == "precomputed" else X
         return self
 
-    def predict(self, X):
+    def predict(self, X: ArrayLike) -> np.ndarray:
         """Predict for the rows of X.
 
         Parameters
@@ -54,8 +53,8 @@ class _KernelModel(KernelMixin, Estimator):
         X : array-like of shape (m, d), or (m, n) if precomputed
         """
         K = self._against_training(X)
-        answer = predict_from_gram(self.model_, K)
-        return answer if is_classifier(self) else finite_answer(self, answer)
+        predicted = predict_from_gram(self.model_, K)
+        return predicted if is_classifier(self) else require_finite(self, predicted)
 
     def _against_training(self, X):
         check_is_fitted(self)
@@ -100,11 +99,11 @@ class KernelSVC(ClassifierMixin, _KernelModel):
         return SVC(kernel="precomputed", C=self.C, tol=self.tol)
 
     @property
-    def classes_(self):
+    def classes_(self) -> np.ndarray:
         """Labels of the classes, sorted."""
         return self.model_.classes_
 
-    def decision_function(self, X):
+    def decision_function(self, X: ArrayLike) -> np.ndarray:
         """Decision values, as ``SVC.decision_function`` gives them.
 
         Parameters
@@ -112,7 +111,7 @@ class KernelSVC(ClassifierMixin, _KernelModel):
         X : array-like of shape (m, d), or (m, n) if precomputed
         """
         K = self._against_training(X)
-        return finite_answer(self, self.model_.decision_function(K))
+        return require_finite(self, self.model_.decision_function(K))
 
 
 class KernelSVR(RegressorMixin, _KernelModel):
@@ -137,7 +136,7 @@ class KernelSVR(RegressorMixin, _KernelModel):
 
     _parameter_constraints = {
         **_KernelModel._parameter_constraints,
-        "epsilon": [Interval(Real, 0, None, closed="left")],
+        "epsilon": NOT_NEGATIVE,
     }
 
     def __init__(self, C=1.0, *, epsilon=0.1, kernel="rbf", gamma="scale", tol=1e-3):

@@ -1,23 +1,19 @@
 """LogDet kernel learning: the nearest kernel that meets constraints on distances."""
 
 from dataclasses import dataclass
-from numbers import Integral, Real
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval
 
 from adakern._utils.base import Estimator
 from adakern._utils.blocks import by_row_blocks
+from adakern._utils.constraints import AT_LEAST_ONE, FINITE, POSITIVE
 from adakern._utils.warn import warn_user
 from adakern.kernels import KernelMixin
 from adakern.linalg import require_positive_semidefinite
 from adakern.svm.libsvm import svm_dual
 from adakern.svm.one_vs_one import OneVsOneMixin
-
-__all__ = ["LogDetKernel"]
-
 
 #: Distances that the percentiles are taken of.
 N_DISTANCES = 10_000
@@ -88,15 +84,15 @@ class LogDetKernel(KernelMixin, OneVsOneMixin, Estimator):
     """
 
     _parameter_constraints = {
-        "C": [Interval(Real, 0, None, closed="neither")],
+        "C": POSITIVE,
         **KernelMixin._kernel_constraints,
-        "degree": [Interval(Integral, 1, None, closed="left")],
-        "coef0": [Interval(Real, None, None, closed="neither")],
-        "slack": [Interval(Real, 0, None, closed="neither")],
-        "n_constraints": [Interval(Integral, 1, None, closed="left")],
+        "degree": AT_LEAST_ONE,
+        "coef0": FINITE,
+        "slack": POSITIVE,
+        "n_constraints": AT_LEAST_ONE,
         "percentiles": ["array-like"],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "tol": [Interval(Real, 0, None, closed="neither")],
+        "max_iter": AT_LEAST_ONE,
+        "tol": POSITIVE,
         "random_state": ["random_state"],
     }
 

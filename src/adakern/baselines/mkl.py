@@ -1,23 +1,16 @@
 """SVMs on a bank of kernels: equal weights, SimpleMKL and EasyMKL."""
 
-from numbers import Integral, Real
+from numbers import Real
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval
 
+from adakern._utils.constraints import AT_LEAST_ONE, NOT_NEGATIVE, POSITIVE
 from adakern._utils.warn import warn_user
 from adakern.baselines.kernel_bank import BankClassifier, BankModel, BankRegressor
 from adakern.linalg import project_onto_simplex
 from adakern.svm.libsvm import svm_dual, svr_dual
-
-__all__ = [
-    "EasyMKL",
-    "SimpleMKLClassifier",
-    "SimpleMKLRegressor",
-    "UniformMKLClassifier",
-    "UniformMKLRegressor",
-]
 
 
 class UniformMKLClassifier(BankClassifier):
@@ -52,9 +45,9 @@ class UniformMKLClassifier(BankClassifier):
     """
 
     _parameter_constraints = {
-        "C": [Interval(Real, 0, None, closed="neither")],
+        "C": POSITIVE,
         **BankClassifier._bank_constraints,
-        "tol": [Interval(Real, 0, None, closed="neither")],
+        "tol": POSITIVE,
     }
 
     def __init__(self, C=1.0, *, gammas=None, degrees=(), tol=1e-3):
@@ -94,7 +87,7 @@ class UniformMKLRegressor(BankRegressor):
 
     _parameter_constraints = {
         **UniformMKLClassifier._parameter_constraints,
-        "epsilon": [Interval(Real, 0, None, closed="left")],
+        "epsilon": NOT_NEGATIVE,
     }
 
     def __init__(self, C=1.0, *, epsilon=0.1, gammas=None, degrees=(), tol=1e-3):
@@ -163,7 +156,7 @@ class SimpleMKLClassifier(BankClassifier):
 
     _parameter_constraints = {
         **UniformMKLClassifier._parameter_constraints,
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "max_iter": AT_LEAST_ONE,
     }
 
     def __init__(self, C=1.0, *, gammas=None, degrees=(), max_iter=100, tol=1e-2):
@@ -221,7 +214,7 @@ class SimpleMKLRegressor(BankRegressor):
 
     _parameter_constraints = {
         **SimpleMKLClassifier._parameter_constraints,
-        "epsilon": [Interval(Real, 0, None, closed="left")],
+        "epsilon": NOT_NEGATIVE,
     }
 
     def __init__(
@@ -348,7 +341,7 @@ class EasyMKL(BankClassifier):
     _parameter_constraints = {
         "reg": [Interval(Real, 0, 1, closed="right")],
         **BankClassifier._bank_constraints,
-        "tol": [Interval(Real, 0, None, closed="neither")],
+        "tol": POSITIVE,
     }
 
     def __init__(self, reg=0.1, *, gammas=None, degrees=(), tol=1e-4):

@@ -1,8 +1,10 @@
 """Nadaraya-Watson regression with a local metric from a Gaussian model of the data."""
 
 from numbers import Real
+from typing import Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import RegressorMixin
 from sklearn.covariance import ledoit_wolf
 from sklearn.utils._param_validation import Interval, StrOptions
@@ -10,10 +12,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from adakern._utils.base import Estimator
 from adakern._utils.blocks import by_row_blocks, row_blocks
-from adakern._utils.validation import finite_answer, validate_data
+from adakern._utils.constraints import POSITIVE
+from adakern._utils.validation import require_finite, validate_data
 from adakern.kernels import squared_distances
-
-__all__ = ["MetricNadarayaWatson"]
 
 #: Squared bandwidths tried: the median squared distance times 2^4, ..., 2^-14.
 LARGEST_POWER, N_BANDWIDTHS = 4, 19
@@ -62,7 +63,7 @@ class MetricNadarayaWatson(RegressorMixin, Estimator):
 
     _parameter_constraints = {
         "metric": [StrOptions({"generative", "euclidean"})],
-        "reg": [Interval(Real, 0, None, closed="neither")],
+        "reg": POSITIVE,
         "bandwidth": [StrOptions({"loo"}), Interval(Real, 0, None, closed="neither")],
     }
 
@@ -71,7 +72,7 @@ class MetricNadarayaWatson(RegressorMixin, Estimator):
         self.reg = reg
         self.bandwidth = bandwidth
 
-    def fit(self, X, y):
+    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Estimate the Gaussian model and choose the bandwidth.
 
         Parameters
@@ -94,7 +95,7 @@ class MetricNadarayaWatson(RegressorMixin, Estimator):
             self.bandwidth_, self.loo_errors_ = float(self.bandwidth), {}
         return self
 
-    def predict(self, X):
+    def predict(self, X: ArrayLike) -> np.ndarray:
         """The weighted mean of the training targets at each row of X, shape (n,).
 
         Parameters
@@ -103,8 +104,8 @@ class MetricNadarayaWatson(RegressorMixin, Estimator):
         """
         check_is_fitted(self, "bandwidth_")
         X = validate_data(self, X, reset=False, dtype=np.float64)
-        answer = by_row_blocks(self._weighted_means, X, 4 * 8 * len(self.X_))
-        return finite_answer(self, answer)
+        predicted = by_row_blocks(self._weighted_means, X, 4 * 8 * len(self.X_))
+        return require_finite(self, predicted)
 
     def _weighted_means(self, X):
         D = self._distances(X)
@@ -113,7 +114,7 @@ class MetricNadarayaWatson(RegressorMixin, Estimator):
         weights = np.exp(-D / (2 * self.bandwidth_**2))
         return weights @ self.y_ / weights.sum(axis=1)
 
-    def local_metric(self, x):
+    def local_metric(self, x: Any) -> np.ndarray:
         """The matrix A at one point x, with determinant 1, shape (d, d).
 
         Parameters

@@ -4,19 +4,20 @@ PyTorch trains it. A network is a list of (weights, offsets) and one ``_forward`
 tensors and arrays, so that a fitted model predicts and pickles without PyTorch.
 """
 
-from numbers import Integral, Real
+from numbers import Real
+from typing import Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import RegressorMixin
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
 from adakern._utils.base import Estimator
-from adakern._utils.validation import finite_answer, validate_data
+from adakern._utils.constraints import AT_LEAST_ONE
+from adakern._utils.validation import require_finite, validate_data
 from adakern.baselines.optional import require
-
-__all__ = ["ResNetRegressor"]
 
 LARGEST_SINGLE = float(np.finfo(np.float32).max)
 
@@ -58,13 +59,13 @@ class ResNetRegressor(RegressorMixin, Estimator):
     _required_packages = ("torch",)
 
     _parameter_constraints = {
-        "width": [Interval(Integral, 1, None, closed="left")],
-        "n_blocks": [Interval(Integral, 1, None, closed="left")],
+        "width": AT_LEAST_ONE,
+        "n_blocks": AT_LEAST_ONE,
         # Training is in single precision.
         "learning_rate": [Interval(Real, 0, LARGEST_SINGLE, closed="neither")],
-        "batch_size": [Interval(Integral, 1, None, closed="left")],
-        "max_epochs": [Interval(Integral, 1, None, closed="left")],
-        "patience": [Interval(Integral, 1, None, closed="left")],
+        "batch_size": AT_LEAST_ONE,
+        "max_epochs": AT_LEAST_ONE,
+        "patience": AT_LEAST_ONE,
         "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
         "random_state": ["random_state"],
     }
@@ -89,7 +90,7 @@ class ResNetRegressor(RegressorMixin, Estimator):
         self.validation_fraction = validation_fraction
         self.random_state = random_state
 
-    def fit(self, X, y):
+    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Train the network.
 
         Parameters
@@ -111,14 +112,14 @@ class ResNetRegressor(RegressorMixin, Estimator):
         layers = [
             [
                 torch.tensor(a).float().requires_grad_()
-                for a in _initial_layer(*shape, rng)
+                for a in _initial_layer(n_in, n_out, rng)
             ]
-            for shape in self._shapes(X.shape[1])
+            for n_in, n_out in self._shapes(X.shape[1])
         ]
         self._train(torch, layers, inputs, targets, order[size:], order[:size], rng)
         return self
 
-    def predict(self, X):
+    def predict(self, X: ArrayLike) -> np.ndarray:
         """Predicted targets, shape (n,).
 
         Parameters
@@ -129,7 +130,7 @@ class ResNetRegressor(RegressorMixin, Estimator):
         X = validate_data(self, X, reset=False, dtype=np.float64)
         layers = zip(self.coefs_, self.intercepts_, strict=True)
         output = self._forward(list(layers), (X - self._centre) / self._spread)
-        return finite_answer(self, output[:, 0] * self._y_scale + self._y_mean)
+        return require_finite(self, output[:, 0] * self._y_scale + self._y_mean)
 
     def _train(self, torch, layers, inputs, targets, train, validation, rng):
         parameters = [parameter for layer in layers for parameter in layer]

@@ -3,8 +3,6 @@
 import contextlib
 import importlib
 
-__all__ = ["require", "torch_seed"]
-
 
 def require(package, who):
     """Import a package of the extra ``torch``, or say how to get it."""

@@ -2,21 +2,22 @@
 
 import contextlib
 import io
-from numbers import Integral, Real
+from numbers import Real
+from typing import Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from adakern._utils.base import Estimator
-from adakern._utils.validation import encode_classes, finite_answer, validate_data
+from adakern._utils.constraints import AT_LEAST_ONE, POSITIVE
+from adakern._utils.validation import encode_classes, require_finite, validate_data
 from adakern._utils.warn import warn_user
 from adakern.baselines.optional import require, torch_seed
 from adakern.kernels import require_gram_memory
-
-__all__ = ["RFMClassifier", "RFMRegressor"]
 
 #: Features beyond which the square root of a full metric takes longer than all else.
 MANY_COLUMNS = 500
@@ -31,10 +32,10 @@ class _FeatureMachine(Estimator):
 
     _parameter_constraints = {
         "kernel": [StrOptions({"l2", "l1_kermac", "lpq_kermac"})],
-        "bandwidth": [Interval(Real, 0, None, closed="neither")],
-        "alpha": [Interval(Real, 0, None, closed="neither")],
+        "bandwidth": POSITIVE,
+        "alpha": POSITIVE,
         "diagonal": ["boolean"],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "max_iter": AT_LEAST_ONE,
         "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
         "random_state": ["random_state"],
     }
@@ -95,12 +96,12 @@ class _FeatureMachine(Estimator):
         return self
 
     def _values(self, X):
-        """What the regressions answer, shape (n, k)."""
+        """Predictions of the regressions, shape (n, k)."""
         check_is_fitted(self)
         torch = require("torch", type(self).__name__)
         X = validate_data(self, X, reset=False, dtype=np.float64)
         values = self.model_.predict(self._tensor(X, torch)).detach().cpu()
-        return finite_answer(self, np.asarray(values, dtype=np.float64))
+        return require_finite(self, np.asarray(values, dtype=np.float64))
 
     def _warn_of_minutes(self, columns):
         warn_user(
@@ -154,7 +155,7 @@ class RFMRegressor(RegressorMixin, _FeatureMachine):
     networks and backpropagation-free machine learning models. Science 383, 2024.
     """
 
-    def fit(self, X, y):
+    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Alternate ridge regression and metric updates.
 
         Parameters
@@ -167,7 +168,7 @@ class RFMRegressor(RegressorMixin, _FeatureMachine):
         self._y_mean, self._y_scale = y.mean(), y.std() or 1.0
         return self._learn(X, (y[:, None] - self._y_mean) / self._y_scale)
 
-    def predict(self, X):
+    def predict(self, X: ArrayLike) -> np.ndarray:
         """Predicted targets, shape (n,).
 
         Parameters
@@ -175,7 +176,7 @@ class RFMRegressor(RegressorMixin, _FeatureMachine):
         X : array-like of shape (n, d)
         """
         values = self._values(X)
-        return finite_answer(self, values[:, 0] * self._y_scale + self._y_mean)
+        return require_finite(self, values[:, 0] * self._y_scale + self._y_mean)
 
 
 class RFMClassifier(ClassifierMixin, _FeatureMachine):
@@ -207,7 +208,7 @@ class RFMClassifier(ClassifierMixin, _FeatureMachine):
     networks and backpropagation-free machine learning models. Science 383, 2024.
     """
 
-    def fit(self, X, y):
+    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Alternate ridge regressions and metric updates.
 
         Parameters
@@ -221,7 +222,7 @@ class RFMClassifier(ClassifierMixin, _FeatureMachine):
         self.classes_, codes = encode_classes(self, y)
         return self._learn(X, np.eye(len(self.classes_))[codes])
 
-    def decision_function(self, X):
+    def decision_function(self, X: ArrayLike) -> np.ndarray:
         """The answers of the regressions.
 
         Parameters
@@ -238,7 +239,7 @@ class RFMClassifier(ClassifierMixin, _FeatureMachine):
             return (values[:, 1] - values[:, 0]) / 2
         return values
 
-    def predict(self, X):
+    def predict(self, X: ArrayLike) -> np.ndarray:
         """Classes of the largest answers, shape (n,).
 
         Parameters

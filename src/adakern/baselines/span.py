@@ -11,8 +11,6 @@ from scipy.special import expit
 
 from adakern.svm.libsvm import svm_dual
 
-__all__ = ["l2_svm_dual", "span_bound"]
-
 #: Steepness of the sigmoid that stands for the step at 0.
 SLOPE = 5.0
 

@@ -14,8 +14,6 @@ from adakern.dank.projected_newton import on_sides, sides
 from adakern.dank.quartic import best_intercept, gradient, hessian, products, row_gaps
 from adakern.linalg import add_to_diagonal, factorised, principal_submatrix
 
-__all__ = ["primal_dual_active_set"]
-
 #: Linear systems after which the active sets are taken to repeat themselves.
 MAX_SYSTEMS = 25
 

@@ -8,6 +8,7 @@ without a nuclear norm h is the :mod:`quartic <adakern.dank.quartic>`. The strat
 """
 
 from numbers import Integral, Real
+from typing import Any
 
 from sklearn.base import is_regressor
 from sklearn.exceptions import ConvergenceWarning
@@ -15,6 +16,7 @@ from sklearn.svm import SVC, SVR
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from adakern._utils.arrays import as_numpy, asarray_like
+from adakern._utils.constraints import AT_LEAST_ONE, NOT_NEGATIVE, POSITIVE
 from adakern._utils.warn import warn_user
 from adakern.dank.decomposed import fit_decomposed, fit_whole
 from adakern.dank.exact import METHODS, fit_exact
@@ -22,8 +24,6 @@ from adakern.dank.partition import clusters_for
 from adakern.dank.warm_start import SVM_TOL
 from adakern.kernels import KernelMixin
 from adakern.svm.dual import classification_dual, regression_dual
-
-__all__ = ["DANKMixin"]
 
 #: Fitted attributes that are taken from the models, one for each pair of classes.
 PUBLISHED = (
@@ -37,21 +37,21 @@ class DANKMixin(KernelMixin):
 
     _parameter_constraints = {
         **KernelMixin._kernel_constraints,
-        "C": [Interval(Real, 0, None, closed="neither")],
-        "degree": [Interval(Integral, 1, None, closed="left")],
-        "coef0": [Interval(Real, 0, None, closed="left")],
+        "C": POSITIVE,
+        "degree": AT_LEAST_ONE,
+        "coef0": NOT_NEGATIVE,
         "eta": [StrOptions({"svm"}), Interval(Real, 0, None, closed="neither")],
-        "tau": [Interval(Real, 0, None, closed="left")],
+        "tau": NOT_NEGATIVE,
         "extension": [
             StrOptions({"hyperkernel", "reciprocal", "knn", "nystrom", "none"})
         ],
-        "n_neighbors": [Interval(Integral, 1, None, closed="left")],
+        "n_neighbors": AT_LEAST_ONE,
         "strategy": [StrOptions({"exact", "decomposed", "whole"})],
         "method": [StrOptions(set(METHODS))],
-        "n_clusters": [Interval(Integral, 1, None, closed="left"), None],
+        "n_clusters": [*AT_LEAST_ONE, None],
         "fit_intercept": ["boolean"],
-        "tol": [Interval(Real, 0, None, closed="neither")],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "tol": POSITIVE,
+        "max_iter": AT_LEAST_ONE,
         "random_state": ["random_state"],
         "n_jobs": [Integral, None],
     }
@@ -116,7 +116,7 @@ class DANKMixin(KernelMixin):
             setattr(self, f"{name}_", _one_or_list(models, name))
 
     @property
-    def rank_(self):
+    def rank_(self) -> Any:
         """Rank of F, for three classes or more a list with one for each pair."""
         return _one_or_list(self._models(), "rank")
 

@@ -9,8 +9,6 @@ from adakern._utils.base import Estimator
 from adakern.dank.base import DANKMixin
 from adakern.svm.one_vs_one import OneVsOneMixin
 
-__all__ = ["DANKClassifier"]
-
 
 class DANKClassifier(DANKMixin, OneVsOneMixin, Estimator):
     """Support vector classifier with a data-adaptive nonparametric kernel.
@@ -45,7 +43,7 @@ class DANKClassifier(DANKMixin, OneVsOneMixin, Estimator):
     extension : {"hyperkernel", "reciprocal", "knn", "nystrom", "none"}, \
             default="hyperkernel"
         F for new rows: non-negative regression on hyper-kernels; that of the best
-        reciprocal nearest neighbour, which is the papers' rule, and whose answer for a
+        reciprocal nearest neighbour, which is the papers' rule, and whose value for a
         row depends on the rows predicted with it; the mean over the nearest neighbours;
         the Nyström extension of its eigenvectors; or F = 1.
     n_neighbors : int, default=1
@@ -53,9 +51,9 @@ class DANKClassifier(DANKMixin, OneVsOneMixin, Estimator):
     strategy : {"exact", "decomposed", "whole"}, default="exact"
         "exact" stores the n x n Gram matrix. The others do not, for large data; they
         have tau = 0 and F' = 1 for new rows. "decomposed" solves k-means clusters on
-        their own, without an intercept, and answers a row by its own cluster (section 4
-        of [1]_); "whole" solves all rows together, started from the clusters. These two
-        compute on tensors of PyTorch where they are.
+        their own, without an intercept, and predicts a row by its own cluster (section
+        4 of [1]_); "whole" solves all rows together, started from the clusters. These
+        two compute on tensors of PyTorch where they are.
     method : {"newton", "accelerated", "nesterov", "projected-gradient"}, \
             default="newton"
         Of the strategy "exact". Rounds of a model of the problem, solved to optimality;
@@ -128,8 +126,8 @@ class DANKClassifier(DANKMixin, OneVsOneMixin, Estimator):
     test rows against 71 %); "hyperkernel" and "none" cast no such vote.
 
     The default extension is not the papers': with their reciprocal rule, which the
-    method ``dank`` of the workflow keeps, the answer for a row depends on the rows that
-    are predicted with it. The experiment ``dank_extension`` compares the rules.
+    method ``dank`` of the workflow keeps, the prediction for a row depends on the rows
+    that are predicted with it. The experiment ``dank_extension`` compares the rules.
 
     References
     ----------

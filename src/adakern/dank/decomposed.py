@@ -1,8 +1,8 @@
 """The strategies "decomposed" (JMLR, section 4) and "whole", without a Gram matrix.
 
 The rows are cut into clusters by k-means; every cluster is a problem of its own, with
-``tau = 0`` and without a bias, and F is block-diagonal. A new row is answered by the
-cluster it belongs to. It has no dual variable, so that the closed form
+``tau = 0`` and without a bias, and F is block-diagonal. A new row is predicted by
+the cluster it belongs to. It has no dual variable, so that the closed form
 ``F = 11' + diag(d) K diag(d) / (4 eta)`` gives it the factor 1: the decision value is
 ``sum_i d_i k(x_i, x)``.
 
@@ -31,16 +31,6 @@ from adakern.dank.working_set import RowsSolution, maximise_on_rows
 from adakern.kernels import gram_matrix, kernel_product
 from adakern.linalg import numerical_rank
 from adakern.svm.libsvm import dual_on_rows
-
-__all__ = [
-    "Decomposition",
-    "SparseModel",
-    "cluster_decisions",
-    "decompose",
-    "fit_decomposed",
-    "fit_whole",
-    "for_each_cluster",
-]
 
 #: With at least so many clusters, a partition into fewer and larger ones is solved
 #: before all rows are.

@@ -13,8 +13,6 @@ from adakern.dank.papers import nesterov, projected_gradient
 from adakern.kernels import gram_matrix
 from adakern.linalg import require_positive_semidefinite
 
-__all__ = ["METHODS", "ExactModel", "fit_exact"]
-
 METHODS = {
     "newton": newton,
     "accelerated": accelerated,

@@ -6,7 +6,6 @@ them is ``(transform(X) train_factor')∘K(X, X_train)``, so that the matrix F' 
 papers, of shape (m, n), is never formed.
 """
 
-from abc import ABC, abstractmethod
 from functools import partial
 
 import numpy as np
@@ -17,8 +16,6 @@ from sklearn.utils import check_random_state
 
 from adakern._utils.blocks import row_blocks
 from adakern.kernels import gram_matrix, squared_distances
-
-__all__ = ["make_extension", "reciprocal_neighbours"]
 
 #: Anchors of the hyper-kernel regression; its cost grows with their cube.
 MAX_ANCHORS = 200
@@ -71,15 +68,7 @@ def _features_kernel(X, columns=slice(None), *, train, params):
     return gram_matrix(X, train[columns], **params)
 
 
-class Extension(ABC):
-    """A rule for F between new rows and training rows; see the module."""
-
-    @abstractmethod
-    def transform(self, X):
-        """The factor of new rows, shape (m, q)."""
-
-
-class NoExtension(Extension):
+class NoExtension:
     """F' = 1: the support vector machine's kernel for new rows."""
 
     def __init__(self, n_train):
@@ -89,7 +78,7 @@ class NoExtension(Extension):
         return np.ones((len(X), 1))
 
 
-class NeighboursExtension(Extension):
+class NeighboursExtension:
     """The mean of F over the k nearest training rows."""
 
     def __init__(self, Z, distances, n_neighbors):
@@ -104,7 +93,7 @@ class NeighboursExtension(Extension):
         return factor
 
 
-class ReciprocalExtension(Extension):
+class ReciprocalExtension:
     """F of the best reciprocal nearest neighbour (JMLR, equations 11 and 12).
 
     The rank of a new row among *all* rows that are predicted together enters the rule,
@@ -120,7 +109,7 @@ class ReciprocalExtension(Extension):
         return self.train_factor[best]
 
 
-class NystromExtension(Extension):
+class NystromExtension:
     """Nyström extension of F's eigenvectors.
 
     F has the eigenvectors of ``11' + Gamma``. With a(x, x_i) = 1 + delta(x) k(x, x_i)
@@ -148,7 +137,7 @@ class NystromExtension(Extension):
         return factor
 
 
-class HyperkernelExtension(Extension):
+class HyperkernelExtension:
     """Non-negative regression of F in a hyper-RKHS (Pan et al. 2017).
 
     The regression function is ``f(x, x') = sum_p beta_p g_p(x) g_p(x')``, beta >= 0,

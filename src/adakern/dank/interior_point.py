@@ -21,8 +21,6 @@ from adakern.dank.quartic import (
 )
 from adakern.linalg import add_to_diagonal, factorised
 
-__all__ = ["QuarticSolution", "interior_point"]
-
 #: Distance that a warm start keeps from the bounds, in units of the problem.
 NEAR_BOUND = 0.1
 

@@ -17,8 +17,6 @@ from adakern.dank.projected_newton import projected_newton
 from adakern.dank.quartic_solver import ROWS_PER_PRODUCT, maximise_quartic
 from adakern.svm import ascent
 
-__all__ = ["accelerated", "newton"]
-
 #: The matrix of the quadratic model is stored for up to so many rows.
 DENSE_ROWS = 2000
 

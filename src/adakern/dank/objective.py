@@ -21,20 +21,6 @@ from adakern.dank import quartic
 from adakern.linalg import leading_eigenpairs, principal_submatrix, symmetric_product
 from adakern.svm.dual import evaluate_dual
 
-__all__ = [
-    "LearnedKernel",
-    "QuarticObjective",
-    "StoredHessian",
-    "ThresholdedHessian",
-    "ThresholdedObjective",
-    "best_factor",
-    "concave_value",
-    "duality_gap",
-    "make_objective",
-    "saddle_gradient",
-    "saddle_value",
-]
-
 #: The gap may be wrong by this share of the gap at the point before; at the first point
 #: the square of it, as a share of the objective, is allowed.
 ACCEPTED = 0.1

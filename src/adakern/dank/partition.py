@@ -11,8 +11,6 @@ from sklearn.utils import check_random_state
 from adakern._utils.arrays import as_index, as_numpy, asarray_like
 from adakern.kernels import nearest_rows
 
-__all__ = ["Partition", "clusters_for", "partition"]
-
 #: Rows for each cluster that k-means looks at.
 SAMPLE_PER_CLUSTER = 200
 

@@ -27,8 +27,6 @@ from adakern.dank.quartic import (
     row_gaps,
 )
 
-__all__ = ["projected_newton"]
-
 #: Relative residual that conjugate gradients stop at.
 FORCING = 0.1
 
@@ -52,7 +50,7 @@ def projected_newton(
     balanced=False,
     model=None,
 ):
-    """Climb from ``start`` by Newton steps while conjugate gradients find them quickly.
+    """Ascend from ``start`` by Newton steps while conjugate gradients are quick.
 
     With a tube a step keeps the signs of d, as ``epsilon |d|`` is linear between them;
     a row that has come to zero may change its sign in the next.

@@ -26,16 +26,6 @@ from array_api_compat import array_namespace
 from adakern._utils.blocks import CACHE_BYTES, TILE_BYTES, by_row_blocks, row_blocks
 from adakern.linalg import add_to_diagonal
 
-__all__ = [
-    "best_intercept",
-    "gradient",
-    "hessian",
-    "objective",
-    "products",
-    "row_gaps",
-    "squared_product",
-]
-
 #: Halvings of the interval of the intercept.
 BISECTIONS = 64
 

@@ -10,8 +10,6 @@ from adakern.dank.active_set import primal_dual_active_set
 from adakern.dank.interior_point import interior_point
 from adakern.dank.projected_newton import projected_newton
 
-__all__ = ["ROWS_PER_PRODUCT", "maximise_quartic"]
-
 #: One matrix product is allowed for so many rows before a matrix is factorised: all
 #: products together then take as long as about three factorisations.
 ROWS_PER_PRODUCT = 16

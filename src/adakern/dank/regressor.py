@@ -1,20 +1,18 @@
 """DANK in epsilon support vector regression."""
 
-from numbers import Real
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import RegressorMixin
-from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
-from adakern._utils.arrays import answer_like, as_numpy, validate_arrays
+from adakern._utils.arrays import as_numpy, output_like, validate_arrays
 from adakern._utils.base import Estimator
-from adakern._utils.validation import finite_answer
+from adakern._utils.constraints import NOT_NEGATIVE
+from adakern._utils.validation import require_finite
 from adakern.dank.base import DANKMixin
 from adakern.kernels import check_square
-
-__all__ = ["DANKRegressor"]
 
 
 class DANKRegressor(DANKMixin, RegressorMixin, Estimator):
@@ -31,58 +29,10 @@ class DANKRegressor(DANKMixin, RegressorMixin, Estimator):
     ----------
     C : float, default=1.0
         Bound of the dual variables, positive.
-    kernel : {"rbf", "laplacian", "l2-laplacian", "tl1", "poly", "linear", \
-            "precomputed"}, default="rbf"
-        See :func:`adakern.kernels.gram_matrix`. It must be positive semidefinite, which
-        "tl1" is on some data only: fit checks it.
-    gamma : {"scale", "auto"} or float, default="scale"
-        Kernel coefficient, as in scikit-learn's SVC.
-    degree : int, default=3
-        Of the kernel "poly".
-    coef0 : float, default=1.0
-        Of the kernel "poly"; not negative.
-    eta : "svm" or float, default="svm"
-        Weight that holds F near the matrix of ones, positive. "svm" is the papers'
-        rule, the squared norm of the coefficients of the support vector machine; small
-        values (below C^2) let F adapt more.
-    tau : float, default=0.01
-        Weight of the nuclear norm of F, not negative: the larger, the lower the rank.
-        With 0, F is known in closed form.
-    extension : {"hyperkernel", "reciprocal", "knn", "nystrom", "none"}, \
-            default="hyperkernel"
-        F for new rows: non-negative regression on hyper-kernels; that of the best
-        reciprocal nearest neighbour, which is the papers' rule, and whose answer for a
-        row depends on the rows predicted with it; the mean over the nearest neighbours;
-        the Nyström extension of its eigenvectors; or F = 1.
-    n_neighbors : int, default=1
-        Of the extension "knn".
-    strategy : {"exact", "decomposed", "whole"}, default="exact"
-        "exact" stores the n x n Gram matrix. The others do not, for large data; they
-        have tau = 0 and F' = 1 for new rows. "decomposed" solves k-means clusters on
-        their own, without an intercept, and answers a row by its own cluster (section 4
-        of [1]_); "whole" solves all rows together, started from the clusters. These two
-        compute on tensors of PyTorch where they are.
-    method : {"newton", "accelerated", "nesterov", "projected-gradient"}, \
-            default="newton"
-        Of the strategy "exact". Rounds of a model of the problem, solved to optimality;
-        accelerated ascent with backtracking and restart; the papers' two methods with
-        fixed step lengths.
-    n_clusters : int, default=None
-        Of the strategies "decomposed" and "whole". When None, so many that a fit takes
-        about 1 GiB and ten minutes at most.
-    fit_intercept : bool, default=True
-        Whether the decision function has an intercept; "decomposed" has none.
-    tol : float, default=1e-4
-        Relative duality gap to reach: a share of the dual objective of the SVM with the
-        learned kernel.
-    max_iter : int, default=2000
-        Iterations of the method.
-    random_state : int, RandomState instance or None, default=None
-        Of the clusters and of the hyper-kernel's anchors, whose seed is fixed when
-        None.
-    n_jobs : int, default=None
-        Clusters solved at a time, by joblib, in threads unless
-        ``joblib.parallel_config`` says otherwise; it does not change the result.
+    kernel, gamma, degree, coef0, eta, tau, extension, n_neighbors, strategy, method
+        As of :class:`DANKClassifier`.
+    n_clusters, fit_intercept, tol, max_iter, random_state, n_jobs
+        As of :class:`DANKClassifier`.
     epsilon : float, default=0.1
         Half width of the tube without loss, not negative, in units of y.
 
@@ -93,25 +43,10 @@ class DANKRegressor(DANKMixin, RegressorMixin, Estimator):
     dual_coef_ : ndarray of shape (1, n_support)
         Coefficients d of the decision function.
     intercept_ : ndarray of shape (1,)
-    gamma_ : float
-        The kernel coefficient that was used.
-    eta_ : float
-        The weight that was used.
-    adaptive_factor_ : ndarray of shape (n, r)
-        Z with F = Z Z', None for "decomposed" and "whole".
-    rank_ : int
-        Of F; computed when it is first asked for.
-    objective_ : float
-        Value of the saddle function at the solution.
-    duality_gap_ : float
-        What the objective can still be below the optimum, at most.
-    n_iter_ : int
-    converged_ : bool
-        Whether the gap is below the tolerance.
-    history_ : dict of lists
-        Columns "objective", "gap", "step" and "seconds", one entry for each iteration;
-        "objective" and "gap" for "decomposed", as a list with a dict for each cluster,
-        and "whole".
+    gamma_, eta_, adaptive_factor_, rank_, objective_, duality_gap_ :
+        As of :class:`DANKClassifier`.
+    n_iter_, converged_, history_ :
+        As of :class:`DANKClassifier`.
 
     Raises
     ------
@@ -138,7 +73,7 @@ class DANKRegressor(DANKMixin, RegressorMixin, Estimator):
 
     _parameter_constraints = {
         **DANKMixin._parameter_constraints,
-        "epsilon": [Interval(Real, 0, None, closed="left")],
+        "epsilon": NOT_NEGATIVE,
     }
 
     def __init__(
@@ -182,7 +117,7 @@ class DANKRegressor(DANKMixin, RegressorMixin, Estimator):
         self.n_jobs = n_jobs
         self.epsilon = epsilon
 
-    def fit(self, X, y):
+    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Fit the regression; see the class for the parameters.
 
         Parameters
@@ -205,7 +140,7 @@ class DANKRegressor(DANKMixin, RegressorMixin, Estimator):
         self._publish([self.model_])
         return self
 
-    def predict(self, X):
+    def predict(self, X: ArrayLike) -> Any:
         """Predicted targets of the rows of X, shape (n,).
 
         Parameters
@@ -215,8 +150,8 @@ class DANKRegressor(DANKMixin, RegressorMixin, Estimator):
         """
         check_is_fitted(self, "model_")
         X = validate_arrays(self, X)
-        answer = self.model_.decision_function(self._own_arrays(X))
-        return answer_like(finite_answer(self, as_numpy(answer)), X)
+        predicted = self.model_.decision_function(self._own_arrays(X))
+        return output_like(require_finite(self, as_numpy(predicted)), X)
 
     def _models(self):
         return [self.model_]

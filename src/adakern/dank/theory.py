@@ -14,14 +14,6 @@ from sklearn.utils import check_random_state
 
 from adakern.kernels import gram_matrix
 
-__all__ = [
-    "PartitionBounds",
-    "between_clusters",
-    "coupling",
-    "partition_bounds",
-    "screened_rows",
-]
-
 
 @dataclass(frozen=True)
 class PartitionBounds:

@@ -7,8 +7,6 @@ from adakern.dank.quartic import squared_product
 from adakern.dank.quartic_solver import ROWS_PER_PRODUCT, maximise_quartic
 from adakern.svm.libsvm import svm_dual, svr_dual
 
-__all__ = ["SVM_TOL", "best_multiple", "support_vector_machine", "svm_eta"]
-
 #: Largest violation of the optimality conditions in the support vector machines that
 #: give eta. LIBSVM's own 1e-3 would leave its mark on every result; this moves eta in
 #: its sixth digit.

@@ -18,8 +18,6 @@ from adakern.dank.quartic_solver import ROWS_PER_PRODUCT, maximise_quartic
 from adakern.kernels import gram_matrix, kernel_diagonal, kernel_products
 from adakern.linalg import principal_submatrix
 
-__all__ = ["RowsSolution", "maximise_on_rows", "never_support"]
-
 #: A round may stop at this share of the gap over all rows. The objective h is no
 #: measure for it, as it is zero at first.
 ENOUGH = 1e-4

@@ -24,6 +24,7 @@ _DATE_FORMATS = [
     for form in ("%d/%m/%Y", "%d/%m/%y", "%m/%d/%Y", "%m/%d/%y", "%Y/%m/%d", "%d/%b/%Y")
 ]
 _DATE_FORMATS += ["%d %b %Y", "%d %B %Y", "%b %d, %Y", "%B %d, %Y", "%b %Y", "%B %Y"]
+_DATE_FORMATS += ["%b %d %Y", "%B %d %Y"]
 
 
 def decimal_mark(fields, separator):
@@ -58,6 +59,14 @@ def read_column(column, decimal, *, is_target=False, kind=None, form=None):
             return column.astype(float) if has_gaps else column, "numeric", None, []
         if column.dtype.kind == "c":
             raise TableError(f"the column {name!r} holds complex numbers.")
+    if (
+        kind in (None, "numeric")
+        and decimal == "."
+        and is_typed.is_string_dtype(column)
+    ):
+        numbers = pd.to_numeric(column, errors="coerce")  # most columns need no more
+        if numbers.any() and (numbers.notna() | (column == "")).all():
+            return numbers, "numeric", None, []
     cells = _texts(column)
     low = cells.str.casefold()
     if kind in (None, "numeric"):
@@ -174,7 +183,11 @@ def _as_days(cells, form=None):
     kinds = [text for text in cells.unique() if text]
     if not kinds or not all(re.search(r"\d", text) for text in kinds):
         return None, None
-    kinds = bare = pd.Series(kinds, index=kinds, dtype=object)
+    kinds = bare = pd.Series(kinds, index=kinds, dtype=object).str.replace(
+        r"^(\d{4})[ :-]?Q([1-4])$",  # quarters, by their first month
+        lambda quarter: f"{quarter[1]}-{3 * int(quarter[2]) - 2:02d}",
+        regex=True,
+    )
     forms, hours = [form], 0.0
     if form is None and kinds.str.match(r"\d{4}-\d{2}").all():
         forms = ["ISO8601"]

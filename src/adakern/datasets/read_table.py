@@ -15,7 +15,10 @@ from adakern._utils.hints import did_you_mean
 from adakern.datasets.cells import decimal_mark, read_column
 from adakern.datasets.unpack import TableError, unpack
 
-__all__ = ["Layout", "TableFile", "read_columns", "read_rows", "read_table"]
+__all__ = [
+    *("Layout", "TableFile", "find_column"),
+    *("read_rows", "read_table", "typed_columns"),
+]
 
 _SEPARATORS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar", " ": "blank"}
 #: Whole numbers with at most so many values are taken for classes.
@@ -28,7 +31,7 @@ _WHO = "patient|subject|person|participant|respondent|household|customer|player|
 _IDENTIFIER = re.compile(
     rf"(.*[\W_])?(?i:ids?|index|key|uuid|row|nr|{_WHO})|.*[a-z](Id|ID|Nr)"
 )
-_TIME = re.compile(r"(?i)(.*[\W_])?(year|date|time|timestamp|month|week|day|period)")
+_TIME = re.compile(r"(?i)(.*[\W_])?(year|yr|date|time|month|quarter|week|day|period)")
 _TOTAL = re.compile(r"(?i)((grand|sub)[ -]?)?totals?|sum|summe|gesamt|insgesamt")
 _NOT_READ = {
     "an Excel file of before 2007": b"\xd0\xcf\x11\xe0",
@@ -69,6 +72,8 @@ class TableFile:
         Feature -> how its dates are written, as in ``strptime``.
     dropped : dict of str to str
         Column that is no feature -> why.
+    columns : list of str
+        All columns of the file, in its order.
     groups, times : Series or None
         The columns that say which rows belong together and when they were observed.
     notes : list of str
@@ -83,6 +88,7 @@ class TableFile:
     kinds: dict[str, str]
     date_formats: dict[str, str]
     dropped: dict[str, str]
+    columns: list[str]
     groups: Any = None
     times: Any = None
     notes: list[str] = field(default_factory=list)
@@ -165,9 +171,9 @@ def read_rows(path, kinds, date_formats=None):
         If a column is missing, or holds something else than its kind.
     """
     path = Path(path)
-    raw, layout, _ = read_columns(path.read_bytes(), path.name, next(iter(kinds)))
+    raw, layout, _ = _raw_columns(path.read_bytes(), path.name, next(iter(kinds)))
     try:
-        frame = raw[[_column(raw, name) for name in kinds]].copy()
+        frame = raw[[find_column(raw, name) for name in kinds]].copy()
         for name, kind in kinds.items():
             form = (date_formats or {}).get(name)
             frame[name] = read_column(raw[name], layout.decimal, kind=kind, form=form)[
@@ -179,18 +185,12 @@ def read_rows(path, kinds, date_formats=None):
 
 
 def _found(path, target, task, drop, group, time):
-    import pandas as pd
-
-    raw, layout, notes = read_columns(path.read_bytes(), path.name, target)
-    target, *drop = (_column(raw, name) for name in (target, *drop))
-    group, time = (name and _column(raw, name) for name in (group, time))
-    columns, kinds, forms = {}, {}, {}
-    for name in raw.columns:
-        columns[name], kinds[name], forms[name], said = read_column(
-            raw[name], layout.decimal, is_target=name == target
-        )
-        notes += said
-    frame = _with_target(pd.DataFrame(columns), target, notes)
+    frame, kinds, forms, layout, notes = typed_columns(
+        path.read_bytes(), path.name, target
+    )
+    target, *drop = (find_column(frame, name) for name in (target, *drop))
+    group, time = (name and find_column(frame, name) for name in (group, time))
+    frame = _with_target(frame, target, notes)
     task = _checked_task(frame[target], kinds[target], task, notes)
     _check_roles(frame, kinds, target, group, time)
     if group is None:
@@ -217,6 +217,7 @@ def _found(path, target, task, drop, group, time):
         kinds=kinds,
         date_formats={name: forms[name] for name in kinds if forms[name]},
         dropped=dropped,
+        columns=list(frame.columns),
         groups=frame[group] if group else None,
         times=frame[time] if time else None,
         notes=notes,
@@ -224,7 +225,25 @@ def _found(path, target, task, drop, group, time):
     )
 
 
-def read_columns(data, name, target=None, layout=None):
+def typed_columns(data, name, target, layout=None):
+    """All columns of a file as numbers, days or categories.
+
+    Returns the frame, the kinds and forms of dates by column, the layout and sentences.
+    """
+    import pandas as pd
+
+    raw, layout, notes = _raw_columns(data, name, target, layout)
+    target = find_column(raw, target)
+    columns, kinds, forms = {}, {}, {}
+    for key in raw.columns:
+        columns[key], kinds[key], forms[key], said = read_column(
+            raw[key], layout.decimal, is_target=key == target
+        )
+        notes += said
+    return pd.DataFrame(columns), kinds, forms, layout, notes
+
+
+def _raw_columns(data, name, target=None, layout=None):
     """The columns of a file as it has them: (frame, layout, sentences).
 
     The cells of a text file stay text, the columns of others have their types.
@@ -292,7 +311,7 @@ def _text(data, name, target, layout, notes):
         raise TableError(f"{name} holds {n_lines} lines; a table needs more.")
     separator = layout.separator or (given and given[1])
     separator = separator or _separator(text, name, target, notes)
-    head = [row for _, row in islice(_records(text, separator), 1000)]
+    head = _first_rows(text, separator)
     decimal = layout.decimal
     if decimal is None:
         decimal = decimal_mark([cell for row in head for cell in row], separator)
@@ -349,9 +368,13 @@ def _records(text, separator):
     lines = io.StringIO(text, newline="")
     reader = csv.reader(lines, delimiter=separator, skipinitialspace=True)
     for row in reader:
-        row = [cell.strip() for cell in row]
-        if any(row):
+        if any(cell.strip() for cell in row):
             yield reader.line_num, row
+
+
+def _first_rows(text, separator):
+    rows = islice(_records(text, separator), 1000)
+    return [[cell.strip() for cell in row] for _, row in rows]
 
 
 def _width(text, separator, name, header, notes):
@@ -384,7 +407,7 @@ def _separator(text, name, target, notes):
     scores = {}
     for separator in _SEPARATORS:
         try:
-            rows = [row for _, row in islice(_records(text, separator), 500)]
+            rows = _first_rows(text, separator)
         except csv.Error:
             continue
         widths = Counter(map(len, rows[1:] or rows))
@@ -450,7 +473,7 @@ def _without_totals(frame, notes):
     return frame
 
 
-def _column(frame, key):
+def find_column(frame, key):
     """The column of this name, or at this position."""
     columns = list(frame.columns)
     if key in columns:
@@ -527,6 +550,7 @@ def _repeated_identifier(frame, kinds, others, notes):
         for name in frame.columns
         if name not in others
         and _IDENTIFIER.fullmatch(name)
+        and not re.search(r"(?i)(index|key|row)$", name)
         and kinds[name] != "date"
         and not frame[name].isna().any()
         and (kinds[name] != "numeric" or _is_whole(frame[name]))
@@ -547,13 +571,14 @@ def _why_no_feature(values, kind, position):
     n, values, name = len(values), values.dropna(), values.name
     n_kinds, nameless = values.nunique(), name.startswith("Unnamed: ")
     identifies = nameless or _IDENTIFIER.fullmatch(name)
+    first = position == 0 and not _TIME.fullmatch(name)
     if n_kinds == 0:
         return "empty in every row"
     if n_kinds == 1:
         return f"{values.iloc[0]!r} in every row"
     if kind == "numeric" and _is_whole(values):
         if (values.diff().dropna() == 1).all() and len(values) == n:
-            return "it numbers the rows" if position == 0 or identifies else ""
+            return "it numbers the rows" if first or identifies else ""
         return "an identifier, another in every row" * bool(n_kinds == n and identifies)
     if kind == "categorical":
         if n_kinds > _MOST_CATEGORIES and n_kinds > 0.5 * len(values):
@@ -571,11 +596,23 @@ def _about(X, kinds, time):
             yield f"categories: {name!r} has {len(known)} ({shown})"
     if n_missing := X.isna().sum().sum():
         yield f"missing values: {n_missing} in {_rows(X.isna().any(axis=1).sum())}"
-    for name, kind in kinds.items():
-        named = _TIME.fullmatch(name) and kind == "numeric"
-        if not time and (kind == "date" or (named and _is_whole(X[name].dropna()))):
+    times = [
+        name
+        for name, kind in kinds.items()
+        if kind == "date"
+        or (kind == "numeric" and _TIME.fullmatch(name) and _is_whole(X[name].dropna()))
+    ]
+    if time or not times:
+        return
+    yield (
+        f"time: --time {times[0]!r} would test on later rows than it trains on, as a "
+        "forecast is used"
+    )
+    for name in X.columns.difference(times, sort=False):
+        n_groups = X[name].nunique()
+        if 5 <= n_groups <= len(X) / 3 and not X.duplicated([name, times[0]]).any():
             yield (
-                f"time: --time {name} would test on later rows than it trains on, as a "
-                "forecast is used"
+                f"panel: {name!r} has {n_groups} values, each once at a time; --group "
+                f"{name!r} would test on others than it trains on"
             )
             return

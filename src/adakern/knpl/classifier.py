@@ -2,22 +2,20 @@
 
 from dataclasses import dataclass
 from functools import partial
-from numbers import Integral, Real
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import StrOptions
 
 from adakern._utils.base import Estimator
 from adakern._utils.blocks import by_row_blocks
+from adakern._utils.constraints import AT_LEAST_ONE, FINITE, POSITIVE
 from adakern._utils.memory import require_memory
 from adakern._utils.warn import warn_user
 from adakern.kernels import KernelMixin, gram_matrix, nearest_rows
 from adakern.knpl.solver import solve_admm, solve_exact
 from adakern.linalg import is_positive_semidefinite, require_positive_semidefinite
 from adakern.svm.one_vs_one import OneVsOneMixin
-
-__all__ = ["KNPLClassifier"]
 
 #: Kernels whose Gram matrices are positive semidefinite for any data.
 PSD_KERNELS = ("rbf", "laplacian", "l2-laplacian", "poly", "linear")
@@ -109,33 +107,33 @@ class KNPLClassifier(KernelMixin, OneVsOneMixin, Estimator):
     """
 
     _parameter_constraints = {
-        "C": [Interval(Real, 0, None, closed="neither")],
+        "C": POSITIVE,
         **KernelMixin._kernel_constraints,
-        "degree": [Interval(Integral, 1, None, closed="left")],
-        "coef0": [Interval(Real, None, None, closed="neither")],
-        "reg": [Interval(Real, 0, None, closed="neither")],
+        "degree": AT_LEAST_ONE,
+        "coef0": FINITE,
+        "reg": POSITIVE,
         "solver": [StrOptions({"exact", "admm"})],
-        "max_outer": [Interval(Integral, 1, None, closed="left")],
-        "max_inner": [Interval(Integral, 1, None, closed="left")],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "tol": [Interval(Real, 0, None, closed="neither")],
+        "max_outer": AT_LEAST_ONE,
+        "max_inner": AT_LEAST_ONE,
+        "max_iter": AT_LEAST_ONE,
+        "tol": POSITIVE,
     }
 
     def __init__(
         self,
-        C=1.0,
+        C: float = 1.0,
         *,
-        kernel="rbf",
-        gamma="scale",
-        degree=3,
-        coef0=1.0,
-        reg=1.0,
-        solver="exact",
-        max_outer=10,
-        max_inner=15,
-        max_iter=5000,
-        tol=1e-3,
-    ):
+        kernel: str = "rbf",
+        gamma: float | str = "scale",
+        degree: int = 3,
+        coef0: float = 1.0,
+        reg: float = 1.0,
+        solver: str = "exact",
+        max_outer: int = 10,
+        max_inner: int = 15,
+        max_iter: int = 5000,
+        tol: float = 1e-3,
+    ) -> None:
         self.C = C
         self.kernel = kernel
         self.gamma = gamma

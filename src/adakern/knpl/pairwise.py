@@ -10,8 +10,6 @@ with the semidefinite cone (KNPL, equation 13).
 
 import numpy as np
 
-__all__ = ["admm", "exact_layer", "project_onto_affine"]
-
 
 def gamma_matrix(d, K, reg):
     """``Gamma = diag(d) K diag(d) / (4 reg)``."""

@@ -17,8 +17,6 @@ from adakern.svm.ascent import History, Solution, accelerated, is_certified
 from adakern.svm.dual import classification_dual, evaluate_dual
 from adakern.svm.libsvm import svm_dual
 
-__all__ = ["Saddle", "SaddleFunction", "solve_admm", "solve_exact"]
-
 
 @dataclass
 class Saddle:
@@ -38,7 +36,7 @@ class SaddleFunction:
     """h and its gradient, as :mod:`adakern.svm.ascent` asks for them.
 
     For a positive semidefinite K neither G nor Gamma is formed: with ``f = Kd``, the
-    row means ``Gamma 1 / n = d∘f / (4 reg n)`` and their mean,
+    row means ``Gamma 1 / n = d∘f / (4 reg n)`` and their mean::
 
         |P Gamma P|^2 = |Gamma|^2 - 2 n |means|^2 + n^2 mean^2,
         |Gamma|^2 = q'(K∘K)q / (16 reg^2),    q = d∘d,
@@ -109,17 +107,17 @@ def solve_admm(K, y, C, reg, *, max_outer, max_inner, tol):
     :func:`solve_exact`, with ``max_inner`` iterations of Algorithm 1 in each round.
     """
     dual, history, residuals = classification_dual(y, C), History(), []
-    answer, _ = svm_dual(K, y, C)
+    d_next, _ = svm_dual(K, y, C)
     for _ in range(max_outer):
-        d, u = answer, dual.adjoint(answer)
+        d, u = d_next, dual.adjoint(d_next)
         G, diffs = admm(gamma_matrix(d, K, reg), max_iter=max_inner)
         residuals.append(diffs)
         regulariser = reg * (np.vdot(G, G) - len(y) ** 2)
         learned = G * K
         point = evaluate_dual(dual, u, learned @ d, regulariser)
-        answer, intercept = svm_dual(learned, y, C)
-        point = replace(point, d=answer, intercept=intercept)
-        history.add(point, np.linalg.norm(answer - d))
+        d_next, intercept = svm_dual(learned, y, C)
+        point = replace(point, d=d_next, intercept=intercept)
+        history.add(point, np.linalg.norm(d_next - d))
         converged = is_certified(point, tol)
         if converged:
             break

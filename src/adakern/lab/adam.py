@@ -4,8 +4,6 @@ import math
 from itertools import count
 from typing import NamedTuple
 
-__all__ = ["SCHEDULES", "Schedule", "adam"]
-
 #: Norm at which the gradients of batches are clipped, the authors'.
 LONGEST = 10.0
 

@@ -11,11 +11,9 @@ from sklearn.exceptions import ConvergenceWarning
 from adakern._utils.arrays import as_numpy
 from adakern._utils.warn import warn_user
 from adakern.lab.adam import SCHEDULES, adam
-from adakern.lab.kernel import local_distances, profile_values
+from adakern.lab.kernel import SquaredDistances, profile_values
 from adakern.lab.selection import Candidate
 from adakern.lab.training import TrainingData
-
-__all__ = ["BandwidthTraining", "distinct", "largest_errors", "spread_over_ranks"]
 
 #: Candidates of the global bandwidth, relative to the unit one.
 GLOBAL_BANDWIDTHS = 2.0 ** np.arange(-6, 6)
@@ -208,7 +206,7 @@ def _errors(loss, bandwidth, alphas):
         xp.astype(array, xp.float64) for array in (loss.X_support, loss.target, loss.X)
     )
     theta = xp.full_like(X_support[:1, :], bandwidth)
-    distances = local_distances(X_support, loss.profile)
+    distances = SquaredDistances(X_support)
     D = distances(X_support, theta)
     K_ss = profile_values((D + D.T) / 2, loss.profile)
     values, vectors = xp.linalg.eigh(K_ss)

@@ -1,19 +1,19 @@
 """Kernel ridge regression with a kernel that need not be symmetric."""
 
-from numbers import Real
+from collections.abc import Callable
+from typing import Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import MultiOutputMixin, RegressorMixin
-from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
 from adakern._utils.base import Estimator
+from adakern._utils.constraints import FINITE, NOT_NEGATIVE
 from adakern._utils.threads import one_scipy_thread
-from adakern._utils.validation import finite_answer, validate_data
+from adakern._utils.validation import require_finite, validate_data
 from adakern.kernels import KernelMixin
 from adakern.lab.linear import solver
-
-__all__ = ["AsymmetricKernelRidge"]
 
 
 class AsymmetricKernelRidge(KernelMixin, MultiOutputMixin, RegressorMixin, Estimator):
@@ -85,19 +85,26 @@ class AsymmetricKernelRidge(KernelMixin, MultiOutputMixin, RegressorMixin, Estim
     _parameter_constraints = {
         **KernelMixin._kernel_constraints,
         "kernel": [*KernelMixin._kernel_constraints["kernel"], callable],
-        "alpha": [Interval(Real, 0, None, closed="left")],
-        "degree": [Interval(Real, 0, None, closed="left")],
-        "coef0": [Interval(Real, None, None, closed="neither")],
+        "alpha": NOT_NEGATIVE,
+        "degree": NOT_NEGATIVE,
+        "coef0": FINITE,
     }
 
-    def __init__(self, kernel="rbf", alpha=1.0, gamma="scale", degree=3, coef0=1.0):
+    def __init__(
+        self,
+        kernel: str | Callable = "rbf",
+        alpha: float = 1.0,
+        gamma: float | str = "scale",
+        degree: int = 3,
+        coef0: float = 1.0,
+    ) -> None:
         self.kernel = kernel
         self.alpha = alpha
         self.gamma = gamma
         self.degree = degree
         self.coef0 = coef0
 
-    def fit(self, X, y):
+    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Solve for both regressors.
 
         Parameters
@@ -135,7 +142,7 @@ class AsymmetricKernelRidge(KernelMixin, MultiOutputMixin, RegressorMixin, Estim
             )
         return self
 
-    def predict(self, X, side="left"):
+    def predict(self, X: ArrayLike, side: str = "left") -> np.ndarray:
         """Predict by one of the two regressors.
 
         Parameters
@@ -154,12 +161,12 @@ class AsymmetricKernelRidge(KernelMixin, MultiOutputMixin, RegressorMixin, Estim
             raise ValueError(f"side={side!r} is unknown; use 'left' or 'right'")
         X = validate_data(self, X, reset=False, dtype=[np.float64, np.float32])
         if side == "left":
-            answer = self._kernel_matrix(X, self.X_fit_) @ self.dual_coef_
+            predicted = self._kernel_matrix(X, self.X_fit_) @ self.dual_coef_
         elif self.kernel == "precomputed":
-            answer = X @ self.right_dual_coef_
+            predicted = X @ self.right_dual_coef_
         else:
-            answer = self._kernel_matrix(self.X_fit_, X).T @ self.right_dual_coef_
-        return finite_answer(self, answer)
+            predicted = self._kernel_matrix(self.X_fit_, X).T @ self.right_dual_coef_
+        return require_finite(self, predicted)
 
     def _kernel_matrix(self, X, T):
         return self.kernel(X, T) if callable(self.kernel) else self._gram(X, T)

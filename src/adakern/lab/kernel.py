@@ -1,24 +1,21 @@
 """The LAB RBF kernel: every support point has its own bandwidth vector."""
 
+from typing import Any
+
 import numpy as np
 from array_api_compat import array_namespace, is_numpy_array
 
-from adakern._utils.blocks import TILE_BYTES, row_blocks
-
-__all__ = ["PROFILES", "lab_gram_matrix", "local_distances", "unit_bandwidth"]
-
-#: Kernel profiles: exp(-D), exp(-sqrt(D)) with D the squared distance under the local
-#: bandwidths; exp(-D) with D the sum of the absolute differences.
-PROFILES = ("gaussian", "laplacian", "l1-laplacian")
+#: Kernel profiles: exp(-D) and exp(-sqrt(D)), with D the squared distance under the
+#: local bandwidths.
+PROFILES = ("gaussian", "laplacian")
 
 
-def lab_gram_matrix(T, X, bandwidths, profile="gaussian"):
+def lab_gram_matrix(T: Any, X: Any, bandwidths: Any, profile: str = "gaussian") -> Any:
     """Values K(t_i, x_j) of the kernel with locally adaptive bandwidths.
 
     K(t, x_j) = exp(-D) ("gaussian", LAB RBF, equation 1) or exp(-sqrt(D))
-    ("laplacian"), with D = sum over m of (bandwidths_jm (t_m - x_jm))^2; or exp(-D)
-    with D = sum over m of ``bandwidths_jm |t_m - x_jm|`` ("l1-laplacian"). The kernel
-    is asymmetric: the bandwidth is that of the second argument.
+    ("laplacian"), with D = sum over m of (bandwidths_jm (t_m - x_jm))^2. The kernel is
+    asymmetric: the bandwidth is that of the second argument.
 
     Parameters
     ----------
@@ -27,7 +24,7 @@ def lab_gram_matrix(T, X, bandwidths, profile="gaussian"):
         Support points.
     bandwidths : array of shape (S, d) or (1, d)
         Inverse lengths, theta in the paper: larger is narrower. The sign is ignored.
-    profile : {"gaussian", "laplacian", "l1-laplacian"}, default="gaussian"
+    profile : {"gaussian", "laplacian"}, default="gaussian"
 
     Returns
     -------
@@ -44,25 +41,15 @@ def lab_gram_matrix(T, X, bandwidths, profile="gaussian"):
     """
     xp = array_namespace(T, X, bandwidths)
     centre = xp.mean(X, axis=0)
-    distances = local_distances(X - centre, profile)
+    distances = SquaredDistances(X - centre)
     return profile_values(distances(T - centre, bandwidths), profile)
 
 
-def unit_bandwidth(spreads, profile):
+def unit_bandwidth(spreads):
     """The one bandwidth at which two rows of data have the distance 1, roughly."""
     xp = array_namespace(spreads)
-    if profile == "l1-laplacian":  # 2 / sqrt(pi): |a - b| of two normal draws
-        distance = 2 / np.pi**0.5 * float(xp.sum(spreads))
-    else:
-        distance = (2 * float(xp.sum(spreads * spreads))) ** 0.5
+    distance = (2 * float(xp.sum(spreads * spreads))) ** 0.5
     return 1 / distance if distance > 0 else 1.0
-
-
-def local_distances(X, profile):
-    """The distances D that a profile is a function of, to the support points X."""
-    if profile == "l1-laplacian":
-        return AbsoluteDistances(X)
-    return SquaredDistances(X)
 
 
 class SquaredDistances:
@@ -93,46 +80,12 @@ class SquaredDistances:
         return self.xp.concat([T * T, T], axis=1)
 
 
-class AbsoluteDistances:
-    """D_ij = sum over m of |theta_jm| |t_im - x_jm|.
-
-    No matrix product: the absolute differences are made in tiles of a few support
-    points that stay in the cache, used at once, and made again for the gradient.
-    """
-
-    def __init__(self, X):
-        self.xp = array_namespace(X)
-        self.X = X
-
-    def __call__(self, T, theta):
-        weights = self.xp.abs(theta) + self.xp.zeros_like(self.X)
-        columns = [
-            (weights[tile, None, :] @ differences)[:, 0, :]
-            for tile, differences in self._differences(T)
-        ]
-        return self.xp.concat(columns).T
-
-    def gradient(self, T, theta, P):
-        """Gradient in the bandwidths, shape (S, d)."""
-        slopes = [
-            (differences @ P.T[tile, :, None])[:, :, 0]
-            for tile, differences in self._differences(T)
-        ]
-        return self.xp.sign(theta) * self.xp.concat(slopes)
-
-    def _differences(self, T):
-        """|t_im - x_jm| in tiles of shape (support points, d, n)."""
-        bytes_each = T.shape[0] * T.shape[1] * self.xp.finfo(T.dtype).bits // 8
-        for tile in row_blocks(self.X.shape[0], bytes_each, TILE_BYTES // 8):
-            yield tile, self.xp.abs(T.T[None, :, :] - self.X[tile, :, None])
-
-
 def profile_values(D, profile):
     """K as a function of D."""
     xp = array_namespace(D)
     if profile == "laplacian":
         return xp.exp(-xp.sqrt(D))
-    if profile in ("gaussian", "l1-laplacian"):
+    if profile == "gaussian":
         return xp.exp(-D)
     raise ValueError(
         f"profile={profile!r} is unknown; use one of {', '.join(PROFILES)}"

@@ -6,8 +6,6 @@ import numpy as np
 from array_api_compat import array_namespace, is_numpy_array
 from scipy.linalg import LinAlgWarning, lu_factor, lu_solve
 
-__all__ = ["solver"]
-
 
 def solver(A):
     """``solve(b, transposed=False)`` for A x = b or A'x = b.

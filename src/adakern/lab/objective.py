@@ -12,13 +12,11 @@ from array_api_compat import array_namespace
 
 from adakern._utils.blocks import row_blocks
 from adakern.lab.kernel import (
-    local_distances,
+    SquaredDistances,
     profile_values,
     profile_values_and_slopes,
 )
 from adakern.lab.linear import solver
-
-__all__ = ["InterpolationLoss"]
 
 
 class InterpolationLoss:
@@ -27,7 +25,7 @@ class InterpolationLoss:
     def __init__(self, X_support, y_support, X, y, *, alpha, profile, coef_penalty=0.0):
         self.xp = array_namespace(X_support, y_support, X, y)
         self.X_support = X_support
-        self.distances = local_distances(X_support, profile)
+        self.distances = SquaredDistances(X_support)
         self.bias = self.xp.mean(y_support)
         self.target = y_support - self.bias
         self.X = X
@@ -71,7 +69,7 @@ class InterpolationLoss:
         return _finite(self.xp.mean((self.predict(theta, X) - y) ** 2))
 
     def value_and_gradient(self, theta, rows=None):
-        """Loss, with its penalty mu |a|^2, and the gradient with respect to theta.
+        """Loss, with its penalty ``mu |a|^2``, and the gradient with respect to theta.
 
         With r = 2 (f - y) / n, u = (K_ss + alpha I)^-T (K' r + 2 mu a) and
         P = [r a'; -u a'] * dK/dD over the stacked rows [X; X_s], the gradient is that

@@ -3,13 +3,11 @@
 The coefficients of the paper interpolate the support points and meet the other rows
 only through the bandwidths. Here they are fitted to all rows: with K of shape (n, S),
 centred by its column means, minimise |y - K a|^2 + ridge |a|^2. One eigendecomposition
-of K'K gives the answer for every strength of the ridge, and the errors left out.
+of K'K gives the coefficients for every ridge, and the leave-one-out errors.
 """
 
 import numpy as np
 from array_api_compat import array_namespace
-
-__all__ = ["RIDGES", "RidgePath"]
 
 #: Strengths tried; the kernel is at most 1 and the target standardised.
 RIDGES = np.logspace(-6, 3, 19)

@@ -1,9 +1,11 @@
 """Regression with a radial basis function kernel of locally adaptive bandwidths."""
 
 from numbers import Integral, Real
+from typing import Any, Self
 
 import numpy as np
 from array_api_compat import array_namespace
+from numpy.typing import ArrayLike
 from sklearn.base import RegressorMixin
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
@@ -12,8 +14,9 @@ from sklearn.utils.validation import check_is_fitted
 from adakern._utils.arrays import asarray_like, validate_arrays
 from adakern._utils.base import Estimator
 from adakern._utils.blocks import row_blocks
+from adakern._utils.constraints import AT_LEAST_ONE, NOT_NEGATIVE
 from adakern._utils.threads import one_blas_thread
-from adakern._utils.validation import finite_answer
+from adakern._utils.validation import require_finite
 from adakern._utils.warn import warn_user
 from adakern.lab.adam import SCHEDULES
 from adakern.lab.algorithm import BandwidthTraining
@@ -21,8 +24,6 @@ from adakern.lab.kernel import PROFILES, lab_gram_matrix
 from adakern.lab.refit import RIDGES, RidgePath
 from adakern.lab.selection import LOCALITIES, choose, judge
 from adakern.lab.training import TrainingData
-
-__all__ = ["LABRBFRegressor"]
 
 #: Share of the rows that are held out to choose on; none where that are too few.
 HELD_OUT, FEWEST_HELD_OUT = 0.2, 10
@@ -32,7 +33,7 @@ class LABRBFRegressor(RegressorMixin, Estimator):
     """Kernel regression whose support points have a trained bandwidth vector each.
 
     The kernel is K(t, x_j) = exp(-D) or exp(-sqrt(D)), with D = sum over m of (theta_jm
-    (t_m - x_jm))^2, or exp(-D) with D = sum over m of theta_jm abs(t_m - x_jm). A few
+    (t_m - x_jm))^2. A few
     training rows are support points: f interpolates them by asymmetric kernel ridge
     regression, and the bandwidths theta are trained so that f fits all the other rows
     (LAB RBF, Algorithm 1). Rows with the largest error join the support points until
@@ -46,12 +47,10 @@ class LABRBFRegressor(RegressorMixin, Estimator):
 
     Parameters
     ----------
-    profile : {"gaussian", "laplacian", "l1-laplacian"}, default="gaussian"
-        exp(-D) (LAB RBF, equation 1); exp(-sqrt(D)), which suits targets with
-        kinks and is what the authors' published code computes; or exp(-D) with the
-        absolute differences, which suits targets that change along single features,
-        and takes longer. (The global kernels of :mod:`adakern.kernels` call the last
-        two "l2-laplacian" and, as scikit-learn does, "laplacian".)
+    profile : {"gaussian", "laplacian"}, default="gaussian"
+        exp(-D) (LAB RBF, equation 1), or exp(-sqrt(D)), which suits targets with kinks
+        and is what the authors' published code computes. (The global kernels of
+        :mod:`adakern.kernels` call the second one "l2-laplacian".)
     alpha : "auto" or float, default="auto"
         Ridge on the support points while the bandwidths are trained; not negative. The
         best one on the training data when "auto"; 1e-3 is the authors'.
@@ -162,17 +161,17 @@ class LABRBFRegressor(RegressorMixin, Estimator):
     _parameter_constraints = {
         "profile": [StrOptions(set(PROFILES))],
         "alpha": [StrOptions({"auto"}), Interval(Real, 0, None, closed="left")],
-        "max_support": [Interval(Integral, 1, None, closed="left")],
+        "max_support": AT_LEAST_ONE,
         "bandwidth": [
             StrOptions({"shared", "global"}),
             Interval(Real, 0, None, closed="neither"),
         ],
         "refit": ["boolean"],
         "standardize": ["boolean"],
-        "coef_penalty": [Interval(Real, 0, None, closed="left")],
+        "coef_penalty": NOT_NEGATIVE,
         "locality": [StrOptions({"auto", *LOCALITIES})],
         "initial_support": [Interval(Real, 0, 1, closed="right")],
-        "growth": [None, Interval(Integral, 1, None, closed="left")],
+        "growth": [*AT_LEAST_ONE, None],
         "solver": [StrOptions(set(SCHEDULES))],
         "growth_iter": [None, Interval(Integral, 0, None, closed="left")],
         "max_iter": [None, Interval(Integral, 0, None, closed="left")],
@@ -183,24 +182,24 @@ class LABRBFRegressor(RegressorMixin, Estimator):
 
     def __init__(
         self,
-        profile="gaussian",
-        alpha="auto",
-        max_support=100,
-        bandwidth="shared",
+        profile: str = "gaussian",
+        alpha: float | str = "auto",
+        max_support: int = 100,
+        bandwidth: float | str = "shared",
         *,
-        refit=True,
-        standardize=True,
-        coef_penalty=0.0,
-        locality="auto",
-        initial_support=1 / 3,
-        growth=None,
-        solver="annealed",
-        growth_iter=None,
-        max_iter=None,
-        early_stopping=True,
-        precision="float32",
-        random_state=None,
-    ):
+        refit: bool = True,
+        standardize: bool = True,
+        coef_penalty: float = 0.0,
+        locality: str = "auto",
+        initial_support: float = 1 / 3,
+        growth: int | None = None,
+        solver: str = "annealed",
+        growth_iter: int | None = None,
+        max_iter: int | None = None,
+        early_stopping: bool = True,
+        precision: str = "float32",
+        random_state: Any = None,
+    ) -> None:
         self.profile = profile
         self.alpha = alpha
         self.max_support = max_support
@@ -218,7 +217,7 @@ class LABRBFRegressor(RegressorMixin, Estimator):
         self.precision = precision
         self.random_state = random_state
 
-    def fit(self, X, y):
+    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Choose support points and train their bandwidths.
 
         Parameters
@@ -262,7 +261,7 @@ class LABRBFRegressor(RegressorMixin, Estimator):
         self.history_ = training.history.lists
         return self
 
-    def predict(self, X):
+    def predict(self, X: ArrayLike) -> Any:
         """Predict, in blocks of rows.
 
         Parameters
@@ -285,7 +284,7 @@ class LABRBFRegressor(RegressorMixin, Estimator):
             @ coef
             for rows in row_blocks(X.shape[0], 4 * 8 * sum(bandwidths.shape))
         ]
-        return finite_answer(self, xp.concat(blocks) + self.intercept_)
+        return require_finite(self, xp.concat(blocks) + self.intercept_)
 
     def _hold_out(self, n, rng):
         """Rows to train on and rows to choose on (none if there are few)."""

@@ -7,8 +7,6 @@ import numpy as np
 from adakern._utils.arrays import as_numpy
 from adakern.lab.refit import RIDGES, RidgePath
 
-__all__ = ["Candidate", "choose", "judge"]
-
 #: From simple to rich.
 LOCALITIES = ("global", "shared", "local")
 

@@ -8,10 +8,8 @@ from array_api_compat import device as device_of
 
 from adakern._utils.arrays import as_index, as_numpy
 from adakern._utils.blocks import row_blocks
-from adakern.lab.kernel import local_distances, profile_values, unit_bandwidth
+from adakern.lab.kernel import SquaredDistances, profile_values, unit_bandwidth
 from adakern.lab.objective import InterpolationLoss
-
-__all__ = ["TrainingData"]
 
 
 class TrainingData:
@@ -34,7 +32,7 @@ class TrainingData:
         self.X = self._scaled(X, self.dtype)
         self.y = self._as_array(self.target, self.dtype)
         self.profile, self.coef_penalty = profile, coef_penalty
-        self.unit_bandwidth = unit_bandwidth(xp.std(self.X, axis=0), profile)
+        self.unit_bandwidth = unit_bandwidth(xp.std(self.X, axis=0))
         #: Ridge of the losses made here; set once it is known.
         self.alpha = 1.0
 
@@ -84,7 +82,7 @@ class TrainingData:
         """Slices of ``rows`` with their kernel values, in double precision."""
         double = self.xp.float64
         X_support = self._scaled(self.original_rows(support), double)
-        distances = local_distances(X_support, self.profile)
+        distances = SquaredDistances(X_support)
         theta = self.xp.astype(theta, double)
         for block in row_blocks(len(rows), 5 * 8 * len(support)):
             T = self._scaled(self.original_rows(rows[block]), double)

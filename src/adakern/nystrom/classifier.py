@@ -1,6 +1,10 @@
 """Kernel ridge classification with the kernel that a Nyström criterion selects."""
 
+from collections.abc import Callable
+from typing import Any, Self
+
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import ClassifierMixin
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.preprocessing import LabelBinarizer
@@ -8,7 +12,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from adakern._utils.base import Estimator
-from adakern._utils.validation import finite_answer, validate_data
+from adakern._utils.validation import require_finite, validate_data
 from adakern.nystrom.selector import NystromKernelSelector
 
 SELECTOR_PARAMETERS = (
@@ -73,16 +77,16 @@ class SelectedKernelRidgeClassifier(ClassifierMixin, Estimator):
 
     def __init__(
         self,
-        kernel="rbf",
-        param_grid=None,
+        kernel: str = "rbf",
+        param_grid: dict | list | None = None,
         *,
-        criterion="ridge-risk",
-        ridge=0.005,
-        n_columns=0.2,
-        step=0.1,
-        sampling="adaptive-criterion",
-        random_state=None,
-    ):
+        criterion: str | Callable = "ridge-risk",
+        ridge: float = 0.005,
+        n_columns: float = 0.2,
+        step: float = 0.1,
+        sampling: str = "adaptive-criterion",
+        random_state: Any = None,
+    ) -> None:
         self.kernel = kernel
         self.param_grid = param_grid
         self.criterion = criterion
@@ -92,7 +96,7 @@ class SelectedKernelRidgeClassifier(ClassifierMixin, Estimator):
         self.sampling = sampling
         self.random_state = random_state
 
-    def fit(self, X, y):
+    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Select the kernel and train with it.
 
         Parameters
@@ -129,7 +133,7 @@ class SelectedKernelRidgeClassifier(ClassifierMixin, Estimator):
             | {f"selected_{name}": value for name, value in selected}
         )
 
-    def decision_function(self, X):
+    def decision_function(self, X: ArrayLike) -> np.ndarray:
         """Regression values: of the greater class, or a column for each of several.
 
         Parameters
@@ -143,10 +147,10 @@ class SelectedKernelRidgeClassifier(ClassifierMixin, Estimator):
         check_is_fitted(self, "regressor_")
         X = validate_data(self, X, dtype=np.float64, reset=False)
         values = self.regressor_.predict(X)
-        finite_answer(self, values)
+        require_finite(self, values)
         return values.ravel() if len(self.classes_) == 2 else values
 
-    def predict(self, X):
+    def predict(self, X: ArrayLike) -> np.ndarray:
         """Class of the greatest regression value.
 
         Parameters

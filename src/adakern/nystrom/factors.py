@@ -1,11 +1,9 @@
-"""Factored kernel matrices that answer what the selection criteria ask."""
+"""Factored kernel matrices, with the products that the selection criteria need."""
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve, eigh
 
 from adakern.linalg import inverse_square_root
-
-__all__ = ["DenseKernel", "LowRankKernel"]
 
 
 class LowRankKernel:

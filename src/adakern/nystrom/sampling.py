@@ -1,8 +1,10 @@
 """The samplers by name, and the one call that runs any of them."""
 
 from numbers import Integral, Real
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.utils import check_array, check_consistent_length, check_random_state
 from sklearn.utils._param_validation import (
     Interval,
@@ -11,12 +13,11 @@ from sklearn.utils._param_validation import (
     validate_params,
 )
 
+from adakern._utils.constraints import AT_LEAST_ONE, FINITE, POSITIVE
 from adakern._utils.memory import require_memory
 from adakern._utils.threads import one_blas_thread
 from adakern.nystrom import samplers
 from adakern.nystrom.columns import KernelColumns, encode_targets, random_targets
-
-__all__ = ["SAMPLERS", "sample_columns"]
 
 #: The column samplers by the names that estimators take.
 SAMPLERS = {
@@ -45,12 +46,12 @@ COUNT_OR_FRACTION = [
 
 #: Constraints of the parameters that this function and the estimators share.
 PARAMETER_CONSTRAINTS = {
-    "degree": [Interval(Integral, 1, None, closed="left")],
-    "coef0": [Interval(Real, None, None, closed="neither")],
+    "degree": AT_LEAST_ONE,
+    "coef0": FINITE,
     "task": [StrOptions({"auto", "classification", "regression"})],
-    "ridge": [Interval(Real, 0, None, closed="neither")],
+    "ridge": POSITIVE,
     "step": COUNT_OR_FRACTION,
-    "rank": [Interval(Integral, 1, None, closed="left"), None],
+    "rank": [*AT_LEAST_ONE, None],
     "oversampling": [Interval(Real, 1, None, closed="left")],
     "random_state": ["random_state"],
 }
@@ -93,27 +94,27 @@ def _count(name, value, total, unit):
         "y": ["array-like", None],
         "selection": [StrOptions(set(SAMPLERS))],
         "kernel": [StrOptions({*NYSTROM_KERNELS, "precomputed"})],
-        "gamma": [Interval(Real, 0, None, closed="neither")],
+        "gamma": POSITIVE,
     },
     prefer_skip_nested_validation=True,
 )
 def sample_columns(
-    X,
-    n_columns,
-    y=None,
+    X: ArrayLike,
+    n_columns: float,
+    y: ArrayLike | None = None,
     *,
-    selection="greedy-criterion",
-    kernel="rbf",
-    gamma=1.0,
-    degree=3,
-    coef0=1.0,
-    task="auto",
-    ridge=0.005,
-    step=0.1,
-    rank=None,
-    oversampling=3.0,
-    random_state=None,
-):
+    selection: str = "greedy-criterion",
+    kernel: str = "rbf",
+    gamma: float = 1.0,
+    degree: int = 3,
+    coef0: float = 1.0,
+    task: str = "auto",
+    ridge: float = 0.005,
+    step: float = 0.1,
+    rank: int | None = None,
+    oversampling: float = 3.0,
+    random_state: Any = None,
+) -> samplers.Sample:
     """Choose columns of a kernel matrix for its Nyström approximation.
 
     Parameters

@@ -1,14 +1,18 @@
 """Approximate kernel selection: Algorithm 1 of Ding et al. (2019)."""
 
+from collections.abc import Callable
 from numbers import Real
+from typing import Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.model_selection import ParameterGrid
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from adakern._utils.base import Estimator
+from adakern._utils.constraints import GAMMA
 from adakern._utils.hints import did_you_mean
 from adakern._utils.threads import one_blas_thread
 from adakern._utils.validation import validate_data
@@ -43,7 +47,7 @@ def _is_positive(value):
     return _is_number(value) and value > 0
 
 
-#: Keys of a candidate: a test of the value, and what it allows in words.
+#: Keys of a candidate: a test of the value, and a description of what is allowed.
 CANDIDATE_KEYS = {
     "kernel": (lambda v: v in NYSTROM_KERNELS, f"one of {', '.join(NYSTROM_KERNELS)}"),
     "gamma": (
@@ -69,7 +73,7 @@ class NystromKernelSelector(NystromFeaturesMixin, Estimator):
 
     As in Algorithm 1 of the paper, columns are sampled anew for each candidate kernel.
     All candidates share one stream of random numbers, so that they differ by their
-    kernels and not by their luck. Candidates that differ in ``ridge`` alone share their
+    kernels and not by the draw. Candidates that differ in ``ridge`` alone share their
     columns and factorisation.
 
     Parameters
@@ -158,10 +162,7 @@ class NystromKernelSelector(NystromFeaturesMixin, Estimator):
         **PARAMETER_CONSTRAINTS,
         "kernel": [StrOptions(set(NYSTROM_KERNELS))],
         "param_grid": [dict, list, None],
-        "gamma": [
-            StrOptions({"scale", "auto"}),
-            Interval(Real, 0, None, closed="neither"),
-        ],
+        "gamma": GAMMA,
         "criterion": [StrOptions(set(CRITERIA)), callable],
         "n_columns": COUNT_OR_FRACTION,
         "sampling": [StrOptions({*SAMPLERS, *REFERENCES})],
@@ -169,22 +170,22 @@ class NystromKernelSelector(NystromFeaturesMixin, Estimator):
 
     def __init__(
         self,
-        kernel="rbf",
-        param_grid=None,
+        kernel: str = "rbf",
+        param_grid: dict | list | None = None,
         *,
-        gamma="scale",
-        degree=3,
-        coef0=1.0,
-        criterion="ridge-risk",
-        ridge=0.005,
-        n_columns=0.2,
-        step=0.1,
-        rank=None,
-        sampling="adaptive-criterion",
-        oversampling=3.0,
-        task="auto",
-        random_state=None,
-    ):
+        gamma: float | str = "scale",
+        degree: int = 3,
+        coef0: float = 1.0,
+        criterion: str | Callable = "ridge-risk",
+        ridge: float = 0.005,
+        n_columns: float = 0.2,
+        step: float = 0.1,
+        rank: int | None = None,
+        sampling: str = "adaptive-criterion",
+        oversampling: float = 3.0,
+        task: str = "auto",
+        random_state: Any = None,
+    ) -> None:
         self.kernel = kernel
         self.param_grid = param_grid
         self.gamma = gamma
@@ -205,7 +206,7 @@ class NystromKernelSelector(NystromFeaturesMixin, Estimator):
         tags.target_tags.required = True
         return tags
 
-    def fit(self, X, y):
+    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Compute the criterion of every candidate.
 
         Parameters
@@ -294,7 +295,7 @@ class NystromKernelSelector(NystromFeaturesMixin, Estimator):
             groups.setdefault(tuple(params.items()), (params, []))[1].append(i)
         return groups.values()
 
-    def transform(self, X):
+    def transform(self, X: ArrayLike) -> np.ndarray:
         """Nyström features of the best kernel; see :class:`CriterionNystroem`.
 
         Parameters

@@ -1,14 +1,16 @@
 """Nyström features on chosen landmarks: a drop-in for scikit-learn's Nystroem."""
 
 from numbers import Integral
+from typing import Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from adakern._utils.base import Estimator
-from adakern._utils.validation import finite_answer, validate_data
+from adakern._utils.validation import require_finite, validate_data
 from adakern._utils.warn import warn_user
 from adakern.kernels import KernelMixin, check_square, gram_matrix
 from adakern.linalg import ranked_eigh
@@ -42,7 +44,7 @@ class NystromFeaturesMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
     def _n_features_out(self):
         return len(self.component_indices_)
 
-    def transform(self, X):
+    def transform(self, X: ArrayLike) -> np.ndarray:
         """Features whose inner products are the approximate kernel.
 
         Parameters
@@ -61,7 +63,7 @@ class NystromFeaturesMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
             K = X[:, self.component_indices_]
         else:
             K = gram_matrix(X, self.components_, **self._feature_kernel)
-        return finite_answer(self, K @ self.normalization_.T)
+        return require_finite(self, K @ self.normalization_.T)
 
 
 class CriterionNystroem(NystromFeaturesMixin, KernelMixin, Estimator):
@@ -140,20 +142,20 @@ class CriterionNystroem(NystromFeaturesMixin, KernelMixin, Estimator):
 
     def __init__(
         self,
-        kernel="rbf",
+        kernel: str = "rbf",
         *,
-        gamma="scale",
-        degree=3,
-        coef0=1.0,
-        n_components=100,
-        selection="greedy-criterion",
-        task="auto",
-        ridge=0.005,
-        step=0.1,
-        rank=None,
-        oversampling=3.0,
-        random_state=None,
-    ):
+        gamma: float | str = "scale",
+        degree: int = 3,
+        coef0: float = 1.0,
+        n_components: float = 100,
+        selection: str = "greedy-criterion",
+        task: str = "auto",
+        ridge: float = 0.005,
+        step: float = 0.1,
+        rank: int | None = None,
+        oversampling: float = 3.0,
+        random_state: Any = None,
+    ) -> None:
         self.kernel = kernel
         self.gamma = gamma
         self.degree = degree
@@ -167,7 +169,7 @@ class CriterionNystroem(NystromFeaturesMixin, KernelMixin, Estimator):
         self.oversampling = oversampling
         self.random_state = random_state
 
-    def fit(self, X, y=None):
+    def fit(self, X: ArrayLike, y: ArrayLike | None = None) -> Self:
         """Choose the landmarks.
 
         Parameters

@@ -12,8 +12,6 @@ from time import perf_counter
 
 import numpy as np
 
-__all__ = ["History", "Solution", "accelerated", "is_certified", "joined", "rounds"]
-
 #: Relative rounding of the objective: smaller changes of it decide nothing.
 ROUNDING = 1e-13
 

@@ -10,8 +10,6 @@ from copy import copy
 
 import numpy as np
 
-__all__ = ["is_constant_above", "saturated_classes", "scaled_to"]
-
 #: Of C: what a variable at its bound may have lost to rounding.
 ROUNDING = 1e-9
 

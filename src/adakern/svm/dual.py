@@ -25,14 +25,6 @@ from array_api_compat import array_namespace
 
 from adakern.linalg import project_onto_feasible
 
-__all__ = [
-    "Dual",
-    "DualEvaluation",
-    "classification_dual",
-    "evaluate_dual",
-    "regression_dual",
-]
-
 
 @dataclass(frozen=True)
 class Dual:

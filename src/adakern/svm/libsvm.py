@@ -12,9 +12,6 @@ from sklearn.svm import SVC, SVR
 from adakern._utils.arrays import as_numpy, asarray_like
 from adakern.kernels import gram_matrix
 
-__all__ = ["dual_on_rows", "fit_libsvm", "svm_dual", "svr_dual"]
-
-
 #: Finest tolerance that LIBSVM's single-step updates still reach in float64.
 FINEST_TOL = 1e-12
 

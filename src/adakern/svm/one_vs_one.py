@@ -1,18 +1,18 @@
 """Many classes from two: one-vs-one, with the shapes that scikit-learn's SVC has."""
 
 from itertools import combinations
+from typing import Any, Self
 
 import numpy as np
 from array_api_compat import array_namespace
+from numpy.typing import ArrayLike
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from adakern._utils.arrays import answer_like, as_index, as_numpy, validate_arrays
-from adakern._utils.validation import encode_classes, finite_answer
+from adakern._utils.arrays import as_index, as_numpy, output_like, validate_arrays
+from adakern._utils.validation import encode_classes, require_finite
 from adakern.kernels import check_square
 from adakern.linalg import principal_submatrix
-
-__all__ = ["OneVsOneMixin"]
 
 
 class OneVsOneMixin(ClassifierMixin):
@@ -28,7 +28,7 @@ class OneVsOneMixin(ClassifierMixin):
     ``itertools.combinations``) and ``pair_rows_`` (the training rows of each).
     """
 
-    def fit(self, X, y):
+    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Fit one binary model for each pair of classes.
 
         Parameters
@@ -85,9 +85,9 @@ class OneVsOneMixin(ClassifierMixin):
             as_numpy(model.decision_function(X[:, rows] if pairwise else X))
             for model, rows in zip(self.models_, self.pair_rows_, strict=True)
         ]
-        return finite_answer(self, np.column_stack(decisions))
+        return require_finite(self, np.column_stack(decisions))
 
-    def decision_function(self, X):
+    def decision_function(self, X: ArrayLike) -> Any:
         """Signed distances: (n,) for two classes, (n, n_classes) votes for more.
 
         The votes follow scikit-learn's SVC with ``decision_function_shape="ovr"``:
@@ -103,9 +103,9 @@ class OneVsOneMixin(ClassifierMixin):
             decisions = decisions[:, 0]
         elif getattr(self, "decision_function_shape", "ovr") != "ovo":
             decisions = _votes(decisions, len(self.classes_))
-        return answer_like(decisions, X)
+        return output_like(decisions, X)
 
-    def predict(self, X):
+    def predict(self, X: ArrayLike) -> Any:
         """The class of each row of X, shape (n,).
 
         Parameters
@@ -118,7 +118,7 @@ class OneVsOneMixin(ClassifierMixin):
             winners = (decisions[:, 0] > 0).astype(int)
         else:
             winners = _votes(decisions, len(self.classes_)).argmax(axis=1)
-        return answer_like(self.classes_[winners], X)
+        return output_like(self.classes_[winners], X)
 
 
 def _take(X, rows, pairwise):

@@ -1,4 +1,4 @@
-"""What a model of LIBSVM answers to kernel values, by products of matrices.
+"""Predictions of a model of LIBSVM from kernel values, by products of matrices.
 
 LIBSVM goes through the support vectors of each row one by one, and through those of
 each pair of classes again.
@@ -7,8 +7,6 @@ each pair of classes again.
 import numpy as np
 from sklearn.base import is_classifier
 from sklearn.utils import gen_batches
-
-__all__ = ["predict_from_gram"]
 
 #: Decisions and copied kernel values in memory at once, 32 MiB.
 VALUES_AT_ONCE = 2**22
@@ -19,10 +17,10 @@ def predict_from_gram(model, K):
     if not is_classifier(model) or len(model.classes_) == 2:
         coef = np.zeros(K.shape[1])
         coef[model.support_] = model.dual_coef_[0]
-        answer = K @ coef + model.intercept_[0]
+        predicted = K @ coef + model.intercept_[0]
         if is_classifier(model):
-            return model.classes_[(answer >= 0).astype(int)]
-        return answer
+            return model.classes_[(predicted >= 0).astype(int)]
+        return predicted
     per_row = len(model.classes_) ** 2 + len(model.support_)
     size = max(1, VALUES_AT_ONCE // per_row)
     votes = [_votes(model, K[rows]) for rows in gen_batches(len(K), size)]

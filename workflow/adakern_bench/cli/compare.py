@@ -1,51 +1,88 @@
 """``adakern compare``: a table of one's own becomes a data set of the workflow."""
 
+import hashlib
+import json
 import re
 import shutil
 from pathlib import Path
 
+from adakern.datasets import TableError
 from adakern_bench.config.compose import ConfigError
-from adakern_bench.data.infer import as_yaml, infer_entry
+from adakern_bench.data.entry import ENDINGS
+from adakern_bench.data.infer import inferred_yaml
 
-__all__ = ["adopt"]
+__all__ = ["add_arguments", "adopt", "comparison_of"]
+
+_MADE_FROM = "# From: "
 
 
-def adopt(file, target, root, *, task=None, name=None, drop=(), again=False):
+def add_arguments(parser):
+    """The command line of ``adakern compare``, but for what other commands have too."""
+    parser.add_argument(
+        "file",
+        help="a table: .csv, .tsv, .txt, .parquet or .xlsx, packed (.gz, .zip) or not",
+    )
+    parser.add_argument("--target", required=True, help="the column to predict")
+    parser.add_argument(
+        "--task",
+        choices=("classification", "regression"),
+        help="what to predict, where the column alone does not tell",
+    )
+    parser.add_argument("--name", help="of the data set; the file's name by default")
+    parser.add_argument(
+        "--drop", default="", help="columns to leave out, separated by commas"
+    )
+    parser.add_argument(
+        "--group",
+        metavar="COLUMN",
+        help="whose rows stay on one side of each split, such as patient; a repeated "
+        "identifier by default, none: no column",
+    )
+    parser.add_argument(
+        "--time",
+        metavar="COLUMN",
+        help="when a row was observed: each test is on later rows than the training",
+    )
+    parser.add_argument(
+        "--again", action="store_true", help="infer the entry again, drop its edits"
+    )
+
+
+def adopt(file, target, root, *, name=None, again=False, **options):
     """Add a file to the data sets, and say what was found in it.
 
-    Parameters
-    ----------
-    file : path-like
-    target, task, drop
-        See :func:`adakern_bench.data.infer.infer_entry`.
-    root : Path
-        The repository: the entry becomes ``conf/dataset/my-<name>.yaml`` there, the
-        file is copied below ``data/raw``. Both are ignored by git.
-    name : str, default=None
-        Of the data set, behind ``my-``; that of the file where None.
-    again : bool, default=False
-        Look at the file anew where there is an entry already.
-
-    Returns
-    -------
-    list of str
-        The overrides that compare methods on it.
+    The entry becomes ``conf/dataset/my-<name>.yaml`` below ``root``, and the file is
+    copied below ``data/raw``; both are ignored by git. An entry that nobody edited is
+    made anew when the file or the options (``task``, ``drop``, ``group``, ``time``) are
+    others than before. Returns the overrides that compare methods on it.
     """
     file = Path(file).expanduser()
     if not file.is_file():
         raise ConfigError(f"there is no file {file}")
     stem = re.sub(r"[^a-z0-9]+", "-", (name or file.name.split(".")[0]).lower())
-    name = f"my-{stem.strip('-') or 'table'}"
+    name = f"my-{stem[:60].strip('-') or 'table'}"
     path = root / "conf" / "dataset" / f"{name}.yaml"
-    raw = f"{name}/{file.name}"
-    if path.exists() and not again and raw in path.read_text(encoding="utf-8"):
+    copied = re.sub(r"[^A-Za-z0-9._-]+", "-", file.name)[-80:]
+    if Path(copied).suffix.lower() not in ENDINGS:
+        copied += ".data"
+    raw = f"{name}/{copied}"
+    asked = {"target": str(target)} | {k: v for k, v in options.items() if v}
+    sha256 = hashlib.sha256(file.read_bytes()).hexdigest()
+    if path.exists() and not again and _is_kept(path, asked, sha256, file):
         print(f"Going by {path.relative_to(root)}, made earlier (--again: look anew)")
-        _check_target(path, target)
     else:
-        inferred = infer_entry(file, target, task=task, drop=drop)
-        path.write_text(as_yaml(name, inferred, raw), encoding="utf-8")
-        print(f"{file.name}: {inferred.notes[0]}")
-        for note in inferred.notes[1:]:
+        if options.get("group") == "none":
+            options["group"] = False
+        try:
+            text, notes = inferred_yaml(name, file, raw, target, **options)
+        except TableError as error:
+            raise ConfigError(str(error)) from None
+        made = {"asked": asked, "sha256": sha256, "entry": _digest(text)}
+        first, rest = text.split("\n", 1)
+        text = f"{first}\n{_MADE_FROM}{json.dumps(made)}\n{rest}"
+        path.write_text(text, encoding="utf-8")
+        print(f"{file.name}: {notes[0]}")
+        for note in notes[1:]:
             print(f"  {note}")
         print(
             f"Written to {path.relative_to(root)}: edit what is wrong and run it again."
@@ -54,13 +91,69 @@ def adopt(file, target, root, *, task=None, name=None, drop=(), again=False):
     if not copy.exists() or copy.read_bytes() != file.read_bytes():
         copy.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(file, copy)
-    return ["experiment=compare", f"name={name}", f"dataset=[{name}]"]
+    return comparison_of(name, root)
 
 
-def _check_target(path, target):
-    match = re.search(r"^target: (.*)$", path.read_text(encoding="utf-8"), re.MULTILINE)
-    if match and match[1].strip("'\"") != str(target):
+def comparison_of(name, root):
+    """Overrides of the comparison on a table of one's own; [] where it is none."""
+    import yaml
+
+    path = Path(root) / "conf" / "dataset" / f"{name}.yaml"
+    if not name.startswith("my-") or not path.is_file():
+        return []
+    entry = yaml.safe_load(path.read_text(encoding="utf-8"))
+    overrides = ["experiment=compare", f"name={name}", f"dataset=[{name}]"]
+    if entry.get("time") is not None:
+        return [*overrides, "protocol.kind=time"]
+    if entry.get("groups") is not None:
+        return [*overrides, "protocol.kind=group-holdout"]
+    return overrides
+
+
+def _is_kept(path, asked, sha256, file):
+    """Whether an entry still is what a call asks for; says why where it is not."""
+    text = path.read_text(encoding="utf-8")
+    lines = text.splitlines(keepends=True)
+    (line,) = [line for line in lines if line.startswith(_MADE_FROM)] or [None]
+    if line is None:
         raise ConfigError(
-            f"{path.name} predicts {match[1]}, the command line says {target}: give "
+            f"{path.name} was not made by this version of `adakern compare`: give "
             "another --name, or --again to look at the file anew"
         )
+    made = json.loads(line.removeprefix(_MADE_FROM))
+    before = made["asked"]
+    if before["target"] != asked["target"]:
+        raise ConfigError(
+            f"{path.name} predicts {before['target']}, the command line says "
+            f"{asked['target']}: give another --name, or --again to look anew"
+        )
+    edited = _digest(text.replace(line, "")) != made["entry"]
+    others = [
+        f"--{key} {_shown(asked.get(key))} (it was {_shown(before.get(key))})"
+        for key in sorted(asked.keys() | before.keys())
+        if asked.get(key) != before.get(key)
+    ]
+    if edited and others:
+        raise ConfigError(
+            f"{path.name} was edited, and this call has {' and '.join(others)}: edit "
+            "that too, give another --name, or --again to look at the file anew"
+        )
+    if sha256 != made["sha256"]:
+        others.append(f"{file.name} is not the file that it was")
+        if edited:
+            print(f"{others[-1]}; {path.name}, which was edited, stays")
+            stays = json.dumps(made | {"sha256": sha256})
+            text = text.replace(line, f"{_MADE_FROM}{stays}\n")
+            # It is the table that says how many rows there are now.
+            path.write_text(re.sub(r"(?m)^n: \d+\n", "", text), encoding="utf-8")
+    if others and not edited:
+        print(f"Looking anew, since {' and '.join(others)}")
+    return edited or not others
+
+
+def _digest(text):
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def _shown(value):
+    return ",".join(value) if isinstance(value, list) else str(value or "not given")

@@ -7,6 +7,7 @@ import sys
 from importlib import import_module
 
 from adakern.cli import add_commands
+from adakern_bench.cli.compare import add_arguments, adopt, comparison_of
 from adakern_bench.config.compose import ConfigError
 from adakern_bench.data import DatasetError
 from adakern_bench.paths import CONF
@@ -67,20 +68,7 @@ def _parser():
     commands = parser.add_subparsers(title="commands", metavar="COMMAND")
     add_commands(commands)  # fit and predict, which the library runs
     compare = commands.add_parser("compare", help="compare methods on your own table")
-    compare.add_argument("file", help="a .csv (or .tsv, .txt) file, packed or not")
-    compare.add_argument("--target", required=True, help="the column to predict")
-    compare.add_argument(
-        "--task",
-        choices=("classification", "regression"),
-        help="what to predict, where the column alone does not tell",
-    )
-    compare.add_argument("--name", help="of the data set; the file's name by default")
-    compare.add_argument(
-        "--drop", default="", help="columns to leave out, separated by commas"
-    )
-    compare.add_argument(
-        "--again", action="store_true", help="infer the entry again, drop its edits"
-    )
+    add_arguments(compare)
     compare.set_defaults(handle=_compare)
     run = commands.add_parser("run", help="run an experiment of conf/experiment")
     run.add_argument("experiment", nargs="?", default="quickstart")
@@ -146,11 +134,11 @@ def _leaderboard(arguments, root):
 
 
 def _overrides(arguments):
-    return [f"experiment={arguments.experiment}", *arguments.overrides]
+    chosen = comparison_of(arguments.experiment, CONF.parent)
+    return [*(chosen or [f"experiment={arguments.experiment}"]), *arguments.overrides]
 
 
 def _compare(arguments, root):
-    from adakern_bench.cli.compare import adopt
     from adakern_bench.cli.run import run
 
     overrides = adopt(
@@ -160,6 +148,8 @@ def _compare(arguments, root):
         task=arguments.task,
         name=arguments.name,
         drop=[name for name in arguments.drop.split(",") if name],
+        group=arguments.group,
+        time=arguments.time,
         again=arguments.again,
     )
     os.chdir(root)

@@ -112,9 +112,10 @@ class Line:
 
     def _read(self, path):
         for record in json.loads(path.read_text()) if path.exists() else []:
-            scores = record["metrics"]["test"]
-            score = scores.get(MAIN_METRIC[record["task"]])
-            if record["status"] == "ok" and score is not None:
+            if record["status"] != "ok":
+                continue
+            score = record["metrics"]["test"].get(MAIN_METRIC[record["task"]])
+            if score is not None:
                 cell = self.scores.setdefault((record["task"], record["dataset"]), {})
                 cell.setdefault(record["method"], []).append(score)
 

@@ -52,7 +52,7 @@ def _makers_of(entry):
     parsers = {PARSERS[format_of(entry, file)] for file in entry.files}
     return (
         "adakern_bench.data.assemble.table_from_frames",
-        "adakern_bench.data.parsers.unpack",
+        "adakern.datasets.unpack.unpack",
         *reading_splits,
         *sorted(f"{parser.__module__}.{parser.__name__}" for parser in parsers),
     )

@@ -93,6 +93,8 @@ def _changed_sources(plan, path):
         source = Path(file["from"])
         if file["from"].startswith("http"):
             source = raw / file["path"]
+        elif source.is_file() and raw in source.parents and not is_fetched(source):
+            continue  # it was placed by hand: Snakemake sees that it changed
         kept = f"; {path} was made from it before and is kept. Remove that to make it"
         if not source.is_file():
             yield f"{source} is no longer there{kept} again"

@@ -6,6 +6,7 @@ import json
 import math
 import re
 from contextlib import suppress
+from dataclasses import asdict
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from adakern_bench.config.code_version import code_version
 from adakern_bench.config.compose import ConfigError, available, nearest
 from adakern_bench.config.sweeps import base_name
 from adakern_bench.data import check_entry
-from adakern_bench.paths import CONF, PUBLISHED, SPECIAL
+from adakern_bench.paths import CONF, PUBLISHED, SPECIAL, results_of
 from adakern_bench.records.dotted import (
     OWN_METHODS,
     is_inside,
@@ -44,7 +45,7 @@ def validate(plan, conf=CONF, allow_outside=False):
     problems = [
         *(() if allow_outside else _places(plan.config)),
         *_names(plan),
-        *_paths(plan),
+        *_paths(plan.config),
         *_numbers(plan.config),
         *_protocol(plan.config.protocol),
         *_entries(plan),
@@ -237,26 +238,20 @@ def _may_draw(module):
 
 def _places(config):
     """Folders and addresses that a file may name; the command line may name others."""
-    cache = Path(config.data.cache)
-    folders = {
-        "results": [Path(config.results), Path(config.results) / config.name],
-        "data.cache": [cache, cache / "raw", cache / "tables"],
-    }
-    uri, mirror = config.tracking.uri, config.data.mirror
     typed = {override.lstrip("+").partition("=")[0] for override in config.overrides}
-    if mirror and "data.mirror" not in typed:
-        folders["data.mirror"] = [Path(mirror)]
-    local = re.match(r"http://(127\.0\.0\.1|localhost)(:\d+)?(/|$)", uri)
-    if "tracking.uri" not in typed and not local:
-        file = uri.startswith("sqlite:///")
-        folders["tracking.uri"] = [
-            Path(uri.removeprefix("sqlite:///") if file else "/")
-        ]
-    for setting, used in folders.items():
-        if not all(map(is_inside, used)):
-            shown = uri if setting == "tracking.uri" else used[0]
+    cache, uri = Path(config.data.cache), config.tracking.uri
+    used = [("results", config.results), ("results", results_of(config))]
+    used += [("data.cache", cache / part) for part in ("", "raw", "tables")]
+    if config.data.mirror and "data.mirror" not in typed:
+        used.append(("data.mirror", config.data.mirror))
+    here = re.match(r"http://(127\.0\.0\.1|localhost)(:\d+)?(/|$)", uri)
+    if "tracking.uri" not in typed and not here:
+        file = uri.partition("sqlite:///")
+        used.append(("tracking.uri", file[2] if file[1] else f"/{uri}"))
+    for setting, place in used:
+        if not is_inside(place):
             yield (
-                f"{setting}={shown} leaves the project, or lies among its code or in a "
+                f"{setting}={place} leaves the project, or lies among its code or in a "
                 f"hidden folder. Name a place inside {Path.cwd()}, or type "
                 "--allow-outside (with snakemake: --config allow_outside=true)"
             )
@@ -271,25 +266,17 @@ def _names(plan):
             yield f"{name!r} is to name a file: no slash, no dot at its beginning"
 
 
-def _paths(plan):
+def _paths(config):
     """Parameters that are a path lead to a folder of the project."""
-    config = plan.config
-    given = {f"dataset.{name}.loader": e.loader for name, e in config.dataset.items()}
-    given |= {f"special.{name}": params for name, params in config.special.items()}
-    given |= {f"figures.{name}": view.params for name, view in config.figures.items()}
-    given |= {f"tables.{name}": view.params for name, view in config.tables.items()}
-    for method, _, recipe in _distinct_recipes(plan):
-        given[f"method {method}"] = [
-            *given.get(f"method {method}", []),
-            recipe["estimator"],
-            recipe["grid"],
-        ]
-    for where, node in given.items():
-        for name, value in outside_paths(node):
-            yield (
-                f"{where}: {name}={value!r} is a path that leaves the project, or "
-                "leads among its code"
-            )
+    whole = asdict(config)
+    free = ("method", "settings", "sweep", "special", "figures", "tables")
+    given = {key: whole[key] for key in free}
+    given["dataset"] = {name: e["loader"] for name, e in whole["dataset"].items()}
+    for where, value in outside_paths(given):
+        yield (
+            f"{where}={value!r} is a path that leaves the project, or leads among its "
+            "code"
+        )
 
 
 def _special(plan):

@@ -4,9 +4,11 @@ import inspect
 
 import numpy as np
 
+from adakern.datasets.cells import read_column
+from adakern.datasets.unpack import TableError
 from adakern_bench.data.errors import DatasetError, ParseError, TableMismatchError
 from adakern_bench.data.formulas import evaluate
-from adakern_bench.data.parsers import as_dates, format_of
+from adakern_bench.data.parsers import format_of
 from adakern_bench.data.table import Table
 from adakern_bench.records.dotted import loader_function, outside_paths
 
@@ -14,85 +16,56 @@ __all__ = ["check_table", "table_from_frames", "table_from_loader"]
 
 
 def table_from_frames(name, entry, frames):
-    """The table of an entry from the parsed frames of its files, in their order.
-
-    Parameters
-    ----------
-    name : str
-    entry : DatasetEntry
-    frames : list of pandas.DataFrame
-
-    Returns
-    -------
-    Table
-    """
+    """The table of an entry from the parsed frames of its files, in their order."""
     import pandas as pd
 
+    as_people_have_it = format_of(entry, entry.files[0]) == "table"
     if format_of(entry, entry.files[0]) == "libsvm":
-        frames = _of_one_width(frames)
-    frame = pd.concat([f.reset_index(drop=True) for f in frames], ignore_index=True)
+        # An index that occurs in another file only stands for zeros.
+        widest = max(frames, key=lambda frame: frame.shape[1]).columns
+        frames = [frame.reindex(columns=widest, fill_value=0.0) for frame in frames]
+    frame = pd.concat(frames, ignore_index=True)
     is_test = np.repeat([file.test for file in entry.files], [len(f) for f in frames])
 
     target = column(frame, entry.target, name, "target")
     for rule, value in entry.test_where.items():
         is_test |= (frame[column(frame, rule, name, "test_where")] == value).to_numpy()
     dropped = {column(frame, c, name, "drop") for c in entry.drop}
-    groups = None
-    if entry.groups is not None:
-        groups = column(frame, entry.groups, name, "groups")
+    features = [c for c in frame.columns if c != target and c not in dropped]
+    if as_people_have_it:
+        rows = frame[target].notna().to_numpy()
+        frame, is_test = frame[rows].copy(), is_test[rows]
     if entry.time is not None:
         time = column(frame, entry.time, name, "time")
-        order = np.argsort(_numeric(frame[[time]], name).ravel(), kind="stable")
+        frame[time] = _times(frame[time], name)
+        order = np.argsort(frame[time].to_numpy(), kind="stable")
         frame, is_test = frame.iloc[order], is_test[order]
-    features = [c for c in frame.columns if c != target and c not in dropped]
+    if entry.groups is not None:
+        groups = frame[column(frame, entry.groups, name, "groups")].to_numpy()
     frame = _fill_blanks(_apply_codes(frame, entry, name), entry, name)
-
-    if entry.missing == "fill":
-        has_target = frame[target].notna().to_numpy()
-        frame, is_test = frame[has_target], is_test[has_target]
-    frame = _days(frame, entry, name)
-    categories = _categories(frame[features], entry)
-    X = _numeric(_coded(frame[features], categories), name)
+    categories = {}
+    if as_people_have_it:
+        frame, categories = _coded(frame, features)
+    X = _numeric(frame[features], name)
     y = _target_values(frame[target], entry, name)
     keep = np.ones(len(X), dtype=bool)
-    if np.isnan(X).any() and entry.missing != "fill":
+    if np.isnan(X).any() and not as_people_have_it:
         X, keep = _treat_missing(X, entry.missing, name)
     X, y = X[keep], y[keep]
-    _check_features(X, name)
-    _check_finite(X[~np.isnan(X)] if entry.missing == "fill" else X, name)
-    if groups is not None:
-        groups = np.unique(frame[groups].to_numpy()[keep], return_inverse=True)[1]
-    return Table(
-        X=X,
-        y=y,
-        name=name,
-        task=entry.task,
-        feature_names=[_feature_name(c) for c in features],
-        groups=groups,
-        in_order_of_time=entry.time is not None,
-        test_rows=np.flatnonzero(is_test[keep]) if is_test.any() else None,
-        categories=categories,
-    )
-
-
-def _of_one_width(frames):
-    """Of LIBSVM files: an index that occurs in another file only stands for zeros."""
-    widest = max(frames, key=lambda frame: frame.shape[1]).columns
-    return [frame.reindex(columns=widest, fill_value=0.0) for frame in frames]
+    _check_features(X, name, gaps=as_people_have_it)
+    # A column of a file without names goes by its position.
+    names = [f"x{c}" if isinstance(c, int) else str(c) for c in features]
+    table = Table(X, y, name, entry.task, names, categories=categories)
+    table.in_order_of_time = entry.time is not None
+    if entry.groups is not None:
+        table.groups = np.unique(groups[keep], return_inverse=True)[1]
+    if is_test.any():
+        table.test_rows = np.flatnonzero(is_test[keep])
+    return table
 
 
 def table_from_loader(name, entry, seed):
-    """The table that the entry's function returns (embedded sets, generators).
-
-    Parameters
-    ----------
-    name : str
-        Of the data set or column.
-    entry : DatasetEntry
-        What the registry says of the data set.
-    seed : int
-        Of the generator.
-    """
+    """The table that the entry's function returns (embedded sets, generators)."""
     arguments = dict(entry.loader)
     target = arguments.pop("_target_")
     try:
@@ -118,54 +91,28 @@ def table_from_loader(name, entry, seed):
     _refuse_complex([X, y], name)
     X = np.ascontiguousarray(X, dtype=np.float64)
     _check_features(X, name)
-    _check_finite(X, name)
     names = result.get("feature_names")
-    return Table(
-        X=X,
-        y=_labels(y, entry, name)
-        if entry.task == "classification"
-        else y.astype(np.float64),
-        name=name,
-        task=entry.task,
-        feature_names=[f"x{i}" for i in range(X.shape[1])]
-        if names is None
-        else [str(n) for n in names],
-        test_rows=result.get("test_rows"),
-    )
+    names = [f"x{i}" for i in range(X.shape[1])] if names is None else map(str, names)
+    classes = entry.task == "classification"
+    y = _labels(y, entry, name) if classes else y.astype(np.float64)
+    test_rows = result.get("test_rows")
+    return Table(X, y, name, entry.task, list(names), test_rows=test_rows)
 
 
 def check_table(entry, table, fingerprint):
-    """Compare a table with what its entry states.
-
-    Parameters
-    ----------
-    entry : DatasetEntry
-    table : Table
-    fingerprint : str
-        That of the table.
-
-    Raises
-    ------
-    TableMismatchError
-        Naming everything that differs, the plainest fact first.
-    """
+    """Compare a table with what its entry states."""
     n, d = table.X.shape
     n_test = 0 if table.test_rows is None else len(table.test_rows)
     differ = []
-    for what, stated, seen in (
-        ("n (rows)", entry.n, n),
-        ("d (features)", entry.d, d),
-        ("n_test (published test rows)", entry.n_test, n_test),
-    ):
+    sizes = [("n (rows)", entry.n, n), ("d (features)", entry.d, d)]
+    sizes.append(("n_test (published test rows)", entry.n_test, n_test))
+    for what, stated, seen in sizes:
         if stated is not None and stated != seen:
             differ.append(f"{what} is {seen}, the entry says {stated}")
     counts = {str(label): count for label, count in table.class_counts.items()}
     for label, stated in entry.classes.items():
-        if counts.get(str(label), 0) != stated:
-            differ.append(
-                f"class {label} has {counts.get(str(label), 0)} rows, "
-                f"the entry says {stated}"
-            )
+        if (n_rows := counts.get(str(label), 0)) != stated:
+            differ.append(f"class {label} has {n_rows} rows, the entry says {stated}")
     if entry.classes:
         for label in sorted(set(counts) - {str(label) for label in entry.classes}):
             differ.append(f"class {label} ({counts[label]} rows) is not in the entry")
@@ -183,19 +130,7 @@ def check_table(entry, table, fingerprint):
 
 
 def column(frame, key, name, role):
-    """The column that an entry names by position or by name.
-
-    Parameters
-    ----------
-    frame : DataFrame
-        As it was parsed.
-    key : str or int
-        Name or number of the column.
-    name : str
-        Of the data set or column.
-    role : str
-        What it is for, in the message.
-    """
+    """The column that an entry names by position or by name."""
     columns = list(frame.columns)
     if isinstance(key, str) and key in columns:
         return key
@@ -232,46 +167,30 @@ def _fill_blanks(frame, entry, name):
     return frame
 
 
-def _days(frame, entry, name):
-    """Columns of dates as days since 1970."""
-    import pandas as pd
-
-    for key in entry.dates:
-        dates = column(frame, key, name, "dates")
-        values = as_dates(frame[dates].dropna())
-        if values.isna().any():
-            first = frame[dates].dropna()[values.isna()].iloc[0]
-            raise ParseError(f"{name}.dates: {first!r} in column {dates} is no date.")
-        days = (values - pd.Timestamp(0, tz="UTC")) / pd.Timedelta(days=1)
-        frame = frame.copy()
-        frame[dates] = days.reindex(frame.index)
-    return frame
-
-
-def _categories(features, entry):
-    """Feature -> its words, sorted, where the entry keeps words."""
-    if entry.words != "one-hot":
-        return {}
-    words = features.select_dtypes(exclude=["number", "bool"])
-    return {
-        _feature_name(c): sorted(map(str, words[c].dropna().unique())) for c in words
-    }
+def _times(values, name):
+    """When rows were observed, as numbers; dates are counted in days."""
+    try:
+        times = read_column(values, ".", kind=None)
+    except TableError as error:
+        raise ParseError(f"{name}.time: {error}") from error
+    if times[1] == "categorical" or times[0].isna().any():
+        raise ParseError(
+            f"{name}.time: {values.name!r} holds {values.iloc[0]!r}, and "
+            f"{int(times[0].isna().sum())} of {len(values)} rows have none; dates or "
+            "numbers are needed in every row."
+        )
+    return times[0]
 
 
-def _feature_name(column):
-    """A column of a file without names goes by its position."""
-    return f"x{column}" if isinstance(column, int) else str(column)
-
-
-def _coded(features, categories):
-    """Words as their positions; they stand for no order."""
-    features = features.copy()
-    for name in features.columns:
-        if words := categories.get(_feature_name(name)):
-            codes = {word: i for i, word in enumerate(words)}
-            texts = features[name].map(str, na_action="ignore")
-            features[name] = texts.map(codes).astype(float)
-    return features
+def _coded(frame, features):
+    """Categories as their positions, which stand for no order; and their names."""
+    frame, categories = frame.copy(), {}
+    for name in frame[features].select_dtypes(exclude=["number", "bool"]).columns:
+        known = sorted(frame[name].dropna().unique())
+        categories[name] = known
+        codes = {category: i for i, category in enumerate(known)}
+        frame[name] = frame[name].map(codes).astype(float)
+    return frame, categories
 
 
 def _refuse_complex(columns, name):
@@ -291,27 +210,23 @@ def _numeric(features, name):
         pass
     words = [str(c) for c in features.select_dtypes(exclude="number").columns]
     raise ParseError(
-        f"{name}: the columns {', '.join(words)} hold words; keep them with "
-        "words: one-hot, give them numbers with codes, or leave them out with drop."
+        f"{name}: the columns {', '.join(words)} hold categories; keep them with "
+        "format: table, give them numbers with codes, or leave them out with drop."
     )
 
 
-def _check_features(X, name):
+def _check_features(X, name, gaps=False):
     if X.ndim != 2 or X.shape[1] == 0:
         raise ParseError(
             f"{name}: the table has no features, only the target; is the separator "
             "right, and is drop?"
         )
-
-
-def _check_finite(X, name):
-    if np.isfinite(X).all():
-        return
-    rows = np.flatnonzero(~np.isfinite(X.reshape(len(X), -1)).all(axis=1))
-    raise ParseError(
-        f"{name}: {len(rows)} rows hold NaN or infinite values, the first is row "
-        f"{rows[0]}; correct the data."
-    )
+    rows = np.flatnonzero(~(np.isfinite(X) | (gaps & np.isnan(X))).all(axis=1))
+    if len(rows):
+        raise ParseError(
+            f"{name}: {len(rows)} rows hold NaN or infinite values, the first is row "
+            f"{rows[0]}; correct the data."
+        )
 
 
 def _target_values(values, entry, name):
@@ -319,22 +234,16 @@ def _target_values(values, entry, name):
         raise ParseError(
             f"{name}: the target is missing in {values.isna().sum()} rows."
         )
-    if entry.task == "classification":
-        _check_classes(values, name)
-        return _labels(values.to_numpy(), entry, name)
-    return _numeric(values.to_frame(), name).ravel()
-
-
-def _check_classes(values, name):
-    """A target that takes another value in most rows is no class."""
-    if values.dtype.kind != "f" or values.nunique() <= max(2, len(values) // 2):
-        return
-    if not (values == np.rint(values)).all():
+    if entry.task == "regression":
+        return _numeric(values.to_frame(), name).ravel()
+    many = values.dtype.kind == "f" and values.nunique() > max(2, len(values) // 2)
+    if many and not (values == np.rint(values)).all():
         raise ParseError(
             f"{name}: the target takes {values.nunique()} different values in "
             f"{len(values)} rows, such as {values.iloc[0]:g}; did you mean task: "
             "regression?"
         )
+    return _labels(values.to_numpy(), entry, name)
 
 
 #: From here on two neighbouring whole numbers can be one float64.

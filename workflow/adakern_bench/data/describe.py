@@ -21,13 +21,7 @@ __all__ = ["describe", "unchecked"]
 
 
 def unchecked(entry):
-    """The entry without what it states about the content of its table.
-
-    Parameters
-    ----------
-    entry : DatasetEntry
-        What the registry says of the data set.
-    """
+    """The entry without what it states about the content of its table."""
     return dataclasses.replace(
         entry, n=None, d=None, n_test=None, classes={}, fingerprint=None
     )
@@ -36,19 +30,8 @@ def unchecked(entry):
 def describe(table):
     """The YAML lines that state the content of a table.
 
-    Parameters
-    ----------
-    table : Table
-
-    Returns
-    -------
-    str
-        Generated tables change with the seed: their lines hold no fingerprint.
-
-    Examples
-    --------
     >>> import numpy as np
-    >>> from adakern.datasets import Table
+    >>> from adakern_bench.data import Table
     >>> X, y = np.array([[1.0], [2.0]]), np.array([0, 1])
     >>> print(describe(Table(X, y, "toy", "classification", ["x0"])))
     n: 2
@@ -68,13 +51,7 @@ def describe(table):
 
 
 def main(arguments=None):
-    """Command line.
-
-    Parameters
-    ----------
-    arguments : list of str, default=None
-        Of the command line.
-    """
+    """Command line."""
     parser = argparse.ArgumentParser(prog="adakern_bench.data.describe")
     parser.add_argument("name", help="data set, or the path of its YAML file")
     parser.add_argument("--mirror", help="folder with the files")

@@ -4,13 +4,12 @@ import hashlib
 import json
 import logging
 import os
-import shutil
-import tempfile
 import time
-from contextlib import suppress
-from dataclasses import dataclass
+from contextlib import ExitStack
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from urllib.parse import urljoin, urlsplit
 
 from adakern._utils.warn import warn_user
@@ -66,36 +65,6 @@ def load_table(
 
     Files are taken from the cache, else from the mirror folder, else fetched. A
     fetched file enters the cache only after the whole table agreed with its entry.
-
-    Parameters
-    ----------
-    name : str
-        Name of the data set, for messages and provenance.
-    entry : DatasetEntry
-    cache_dir : path-like
-        Folder of what was fetched.
-    mirror : path-like or None
-        Folder with the files in the same layout; None looks at the environment
-        variable ADAKERN_DATA_MIRROR.
-    seed : int, default=0
-        For generated sets whose entry sets no ``random_state`` of its own.
-    timeout : float, default=30.0
-        Seconds without an answer after which a download counts as failed.
-    retries : int, default=3
-        Repetitions of a failed download from one url.
-    progress : bool, default=True
-        Show a progress bar for downloads.
-
-    Returns
-    -------
-    Table
-
-    Raises
-    ------
-    DatasetError
-        For an entry with problems (see `check_entry`), and by its subclasses:
-        `FileUnavailableError` when a file cannot be had, `ParseError` when it cannot
-        be read, `TableMismatchError` when the table is not the entry's.
     """
     problems = check_entry(name, entry)
     if problems:
@@ -103,8 +72,9 @@ def load_table(
     if entry.loader:
         return _load_generated(name, entry, seed)
     mirror = mirror or os.environ.get(MIRROR_VARIABLE) or None
-    fetcher = _Fetcher(Path(cache_dir), mirror, timeout, retries, progress)
-    with fetcher:
+    mirror, cache_dir = mirror and Path(mirror), Path(cache_dir)
+    with ExitStack() as staging:
+        fetcher = _Fetcher(cache_dir, mirror, timeout, retries, progress, staging)
         while True:
             obtained = [fetcher.obtain(name, file) for file in entry.sources]
             try:
@@ -163,43 +133,27 @@ def _checked_content(entry, table):
 
 
 def is_fetched(path):
-    """Whether a file of the cache was downloaded, and not put there by hand.
-
-    Parameters
-    ----------
-    path : Path
-        The file.
-    """
+    """Whether a file of the cache was downloaded, and not put there by hand."""
     return _record_of(Path(path)).is_file()
 
 
+@dataclass
 class _Fetcher:
     """Obtains files for one data set; remembers what was tried and refused."""
 
-    def __init__(self, cache_dir, mirror, timeout, retries, progress):
-        self.cache_dir = cache_dir
-        self.mirror = None if mirror is None else Path(mirror)
-        self.timeout = timeout
-        self.retries = retries
-        self.progress = progress
-        self.failures = {}  # url or path -> why it did not serve
-        self.staging = None
-        self.n_staged = 0
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *exception):
-        if self.staging is not None:
-            shutil.rmtree(self.staging, ignore_errors=True)
+    cache_dir: Path
+    mirror: Path | None
+    timeout: float
+    retries: int
+    progress: bool
+    staging: ExitStack  # folders of what was downloaded and not yet accepted
+    failures: dict = field(default_factory=dict)  # url or path -> why it did not serve
 
     def obtain(self, name, file):
         """Bytes of a file from the first place that has it."""
-        cached = self._from_cache(file)
-        if cached is not None:
+        if cached := self._from_cache(file):
             return cached
-        if self.mirror is not None and (self.mirror / file.path).is_file():
-            path = self.mirror / file.path
+        if self.mirror and (path := self.mirror / file.path).is_file():
             return Obtained(path.read_bytes(), "mirror", str(path))
         for url in file.urls:
             if url in self.failures:
@@ -257,8 +211,7 @@ class _Fetcher:
         self.failures[path] = corrupt
         warn_user(f"{path} {corrupt} and fetched again.")
         for spoilt in (path, _record_of(path)):
-            with suppress(FileNotFoundError):
-                spoilt.unlink()
+            spoilt.unlink(missing_ok=True)
         return None
 
     def _download(self, url, hosts):
@@ -277,16 +230,12 @@ class _Fetcher:
                 logger.warning("%s: %s; trying again", url, failure)
                 time.sleep(PAUSE_SECONDS * 2 ** (attempt - 1))
             try:
-                target = self._new_staged_name()
+                self.cache_dir.mkdir(parents=True, exist_ok=True)
                 # pooch moves the file to its place only when it arrived whole.
-                pooch.retrieve(
-                    url,
-                    known_hash=None,
-                    fname=target.name,
-                    path=target.parent,
-                    downloader=downloader,
-                )
-                return target, None
+                place = TemporaryDirectory(dir=self.cache_dir, prefix=".fetch-")
+                place = self.staging.enter_context(place)
+                path = pooch.retrieve(url, None, "whole", place, downloader=downloader)
+                return Path(path), None
             except requests.RequestException as error:
                 failure, worth_repeating = self._reason(error)
                 if not worth_repeating:
@@ -298,42 +247,34 @@ class _Fetcher:
                 ) from error
         return None, failure
 
-    def _new_staged_name(self):
-        if self.staging is None:
-            self.cache_dir.mkdir(parents=True, exist_ok=True)
-            self.staging = Path(tempfile.mkdtemp(dir=self.cache_dir, prefix=".fetch-"))
-        self.n_staged += 1
-        return self.staging / f"{self.n_staged}.part"
-
     def _reason(self, error):
         """(what went wrong in plain words, whether to try again)."""
-        import requests
+        from requests import ConnectionError, HTTPError, Timeout, exceptions
 
-        if isinstance(error, requests.HTTPError):
+        text = str(error)
+        if isinstance(error, HTTPError):
             status = error.response.status_code
             return f"the server answers with HTTP status {status}", status >= 500
-        if isinstance(error, requests.Timeout):
-            return f"no answer within {self.timeout:g} s", True
-        if "NameResolutionError" in str(error):  # no network, or no such host
+        if "NameResolutionError" in text:  # no network, or no such host
             return "the host name is not known: is there a network?", False
-        if isinstance(error, requests.exceptions.ChunkedEncodingError):
+        if isinstance(error, exceptions.ChunkedEncodingError):
             return "the connection was cut before the file was whole", True
-        if isinstance(error, requests.ConnectionError) and "timed out" in str(error):
-            return f"no data within {self.timeout:g} s", True
-        return str(error), not isinstance(error, requests.exceptions.InvalidURL)
+        slow = isinstance(error, ConnectionError) and "timed out" in text
+        if slow or isinstance(error, Timeout):
+            return f"no answer within {self.timeout:g} s", True
+        return text, not isinstance(error, exceptions.InvalidURL)
 
     def _unavailable(self, name, file):
         cached = self.cache_dir / file.path
         tried = [f"  cache: {cached} {self.failures.get(cached, 'is not there')}"]
-        if self.mirror is None:
+        if not self.mirror:
             tried.append(f"  mirror: none set (data.mirror or {MIRROR_VARIABLE})")
         elif not self.mirror.is_dir():
             tried.append(f"  mirror: there is no folder {self.mirror}")
         else:
             tried.append(f"  mirror: {self.mirror / file.path} is not there")
         tried += [f"  url: {url}: {self.failures[url]}" for url in file.urls]
-        if not file.urls:
-            tried.append("  url: the entry names none")
+        tried += [] if file.urls else ["  url: the entry names none"]
         return (
             f"data set {name}: the file {file.path} cannot be had. Tried:\n"
             + "\n".join(tried)

@@ -19,22 +19,6 @@ def content_fingerprint(X, y, marks=()):
     the order of their rows or the last digits of their numbers; a changed cell, a
     swapped column or labels that belong to other rows give another one.
 
-    Parameters
-    ----------
-    X : array of shape (n, d)
-        Features, finite.
-    y : array of shape (n,)
-        Numbers, or labels of any kind (compared as words: 1 and "1" are the same).
-    marks : sequence of arrays of shape (n,)
-        Whole numbers that belong to the rows: the group, the test set mark.
-
-    Returns
-    -------
-    str
-        32 hexadecimal digits.
-
-    Examples
-    --------
     >>> import numpy as np
     >>> X, y = np.array([[0.1 + 0.2], [7.0]]), np.array([1, 2])
     >>> same = content_fingerprint(np.array([[7.0], [0.3]]), np.array([2, 1]))
@@ -68,10 +52,6 @@ def six_digits(values):
     Below 1e-9 of the largest value of its column a number counts as zero, so that
     the rounding errors of another program's zeros do not matter.
 
-    Parameters
-    ----------
-    values : ndarray
-        Numbers.
     """
     values = np.asarray(values, dtype=np.float64)
     if not len(values):

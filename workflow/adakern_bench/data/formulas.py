@@ -22,20 +22,6 @@ def evaluate(formula, columns):
     A configuration may come from somebody else, so it is data and never code: there
     are no calls, no attributes and no names but those of the columns.
 
-    Parameters
-    ----------
-    formula : str
-        Numbers, column names, ``+ - * / **`` and parentheses.
-    columns : mapping
-        Column name -> numbers.
-
-    Raises
-    ------
-    ValueError
-        For anything else in the formula.
-
-    Examples
-    --------
     >>> from adakern_bench.data.formulas import evaluate
     >>> evaluate("(total - below) / 2", {"total": 10.0, "below": 4.0})
     3.0

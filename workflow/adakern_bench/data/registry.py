@@ -11,24 +11,7 @@ __all__ = ["read_entry", "read_suite"]
 
 
 def read_entry(path):
-    """The entry in one file, checked against the schema.
-
-    Needs OmegaConf (the extra ``workflow``).
-
-    Parameters
-    ----------
-    path : path-like
-        ``conf/dataset/<name>.yaml``; the name of the file is the name of the set.
-
-    Returns
-    -------
-    DatasetEntry
-
-    Raises
-    ------
-    DatasetError
-        For an unknown key, a wrong type or a value out of range.
-    """
+    """The entry in one file, checked against the schema."""
     path = Path(path)
     entry = _read(path, DatasetEntry)
     problems = check_entry(path.stem, entry)
@@ -38,16 +21,7 @@ def read_entry(path):
 
 
 def read_suite(path):
-    """The suite in one file of ``conf/suite/``; see :func:`read_entry`.
-
-    Parameters
-    ----------
-    path : path-like
-
-    Returns
-    -------
-    Suite
-    """
+    """The suite in one file of ``conf/suite/``; see :func:`read_entry`."""
     return _read(Path(path), Suite)
 
 

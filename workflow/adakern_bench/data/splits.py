@@ -5,32 +5,13 @@ import io
 import numpy as np
 
 from adakern_bench.data.errors import ParseError
-from adakern_bench.data.parsers import unpack
+from adakern_bench.data.parsers import unpack_file
 
 __all__ = ["read_splits", "row_lists"]
 
 
 def read_splits(data, entry, n):
-    """The test rows of every published split of a data set.
-
-    Parameters
-    ----------
-    data : bytes
-        Content of the file ``entry.splits``, packed or not.
-    entry : DatasetEntry
-    n : int
-        Rows of the table.
-
-    Returns
-    -------
-    bool ndarray of shape (n_splits, n)
-
-    Raises
-    ------
-    ParseError
-        If a split does not partition the rows, or there are more or fewer of them than
-        the entry says.
-    """
+    """The test rows of every published split of a data set."""
     read = {"row-lists": row_lists, "test-marks": test_marks}[entry.split_format]
     splits = read(data, entry.splits, n)
     if len(splits) != entry.n_splits:
@@ -42,18 +23,8 @@ def read_splits(data, entry, n):
 
 
 def row_lists(data, file, n):
-    """Test rows of splits written as two lines of row numbers (training, test) each.
-
-    Parameters
-    ----------
-    data : bytes
-        Its content.
-    file : SourceFile
-        Entry of one file.
-    n : int
-        Rows of the table.
-    """
-    text = unpack(data, file).decode("utf-8", "replace")
+    """Test rows of splits written as two lines of row numbers (training, test) each."""
+    text = unpack_file(data, file).decode("utf-8", "replace")
     try:
         lines = [np.array(line.split(), int) for line in text.splitlines() if line]
     except ValueError as error:
@@ -85,18 +56,8 @@ def _fault(rows, n):
 
 
 def test_marks(data, file, n):
-    """Test rows of splits written as a column each, 1 where a row is in the test.
-
-    Parameters
-    ----------
-    data : bytes
-        Its content.
-    file : SourceFile
-        Entry of one file.
-    n : int
-        Rows of the table.
-    """
-    text = unpack(data, file)
+    """Test rows of splits written as a column each, 1 where a row is in the test."""
+    text = unpack_file(data, file)
     try:
         marks = np.loadtxt(io.BytesIO(text), delimiter=",", ndmin=2)
     except ValueError as error:

@@ -11,48 +11,26 @@ __all__ = ["Suite", "expand_suite", "suite_sets"]
 
 @dataclass
 class Suite:
-    """Data sets that come together, described once.
+    """Data sets that come together, described once."""
 
-    Attributes
-    ----------
-    name : str
-        The names of its data sets begin with it.
-    title : str
-    sets : str
-        CSV file beside the suite's own, one line a set: the column ``set`` names it,
-        the others hold what its entry states (``n``, ``d``, ``fingerprint``, ...; the
-        columns of ``drop`` with blanks between them; nothing where a cell is empty).
-    entry : DatasetEntry
-        What all sets have in common; ``{set}`` stands for the name of a set.
-    only : list of str
-        Only these sets; all where empty.
-    min_rows, max_rows : int or None
-        Only sets of so many rows.
-    """
-
+    #: The names of its data sets begin with it.
     name: str = ""
     title: str = ""
+    #: CSV file beside the suite's own, one line a set: the column ``set`` names it, the
+    #: others hold what its entry states (the columns of ``drop`` with blanks between
+    #: them; nothing where a cell is empty).
     sets: str = ""
+    #: What all sets have in common; ``{set}`` stands for the name of a set.
     entry: DatasetEntry = field(default_factory=DatasetEntry)
+    #: Only these sets; all where empty.
     only: list[str] = field(default_factory=list)
+    #: Only sets of so many rows.
     min_rows: int | None = None
     max_rows: int | None = None
 
 
 def suite_sets(suite, folder):
-    """What is known of the sets of a suite: their rows in its CSV, selected or not.
-
-    Parameters
-    ----------
-    suite : Suite
-    folder : path
-        Where its CSV lies.
-
-    Returns
-    -------
-    dict of str to dict
-        For each set the numbers and words that its entry states.
-    """
+    """What is known of the sets of a suite: their rows in its CSV, selected or not."""
     with open(Path(folder) / suite.sets, newline="") as file:
         rows = list(csv.DictReader(file))
     return {
@@ -68,24 +46,7 @@ def _stated(key, value):
 
 
 def expand_suite(suite, folder):
-    """The entries of the selected sets of a suite.
-
-    Parameters
-    ----------
-    suite : Suite
-    folder : path
-        Where its CSV lies.
-
-    Returns
-    -------
-    dict of str to DatasetEntry
-        Under the name ``<suite>-<set>``.
-
-    Raises
-    ------
-    KeyError
-        For a name in ``only`` that is none of the suite's.
-    """
+    """``<suite>-<set>`` -> entry; KeyError for a name in ``only`` that is none."""
     known = suite_sets(suite, folder)
     for name in suite.only:
         if name not in known:

@@ -14,46 +14,26 @@ __all__ = ["Table"]
 
 @dataclass
 class Table:
-    """A data set in memory.
+    """A data set in memory."""
 
-    Attributes
-    ----------
-    X : float64 array of shape (n, d)
-        Features as distributed, not scaled: finite, or NaN for a gap that is to be
-        filled in the preparation. A feature of words holds their positions in
-        `categories`.
-    y : array of shape (n,)
-        Class labels (int64 or words), or float64 values for a regression.
-    name : str
-    task : {"classification", "regression"}
-    feature_names : list of str
-    groups : int64 array of shape (n,) or None
-        Rows with the same number belong together (a patient's recordings).
-    in_order_of_time : bool
-        Whether a row was observed no earlier than those before it.
-    test_rows : int64 array or None
-        Row numbers of the published test set.
-    categories : dict of str to list of str
-        Name of each feature of words -> the words.
-    published_splits : bool array of shape (n_splits, n) or None
-        True for the test rows of each published split.
-    tuning_rows : bool array of shape (n,) or None
-        True for the validation rows of the published tuning split.
-    provenance : dict
-        Where the rows came from: source, SHA-256 of the files' bytes, content
-        fingerprint, licence, citation.
-    """
-
+    #: Features as distributed, not scaled: float64, NaN for a missing value that the
+    #: preparation fills; of a categorical feature the positions in `categories`.
     X: np.ndarray
+    #: Class labels (int64 or text), or float64 values for a regression.
     y: np.ndarray
     name: str
     task: str
     feature_names: list[str]
+    #: Rows with the same number belong together (a patient's recordings).
     groups: np.ndarray | None = None
+    #: Row numbers of the published test set.
     test_rows: np.ndarray | None = None
+    #: (n_splits, n), True for the test rows of each published split.
     published_splits: np.ndarray | None = None
+    #: True for the validation rows of the published tuning split.
     tuning_rows: np.ndarray | None = None
     in_order_of_time: bool = False
+    #: Source, SHA-256 of the files' bytes, content fingerprint, licence, citation.
     provenance: dict = field(default_factory=dict)
     categories: dict = field(default_factory=dict)
 
@@ -82,12 +62,7 @@ class Table:
         return dict(zip(labels.tolist(), counts.tolist(), strict=True))
 
     def save(self, path):
-        """Write the table to one .npz file, whole or not at all.
-
-        Parameters
-        ----------
-        path : path-like
-        """
+        """Write the table to one .npz file, whole or not at all."""
         arrays = {"X": self.X, "y": self.y}
         for key in ("groups", "test_rows", "published_splits", "tuning_rows"):
             if getattr(self, key) is not None:
@@ -105,21 +80,7 @@ class Table:
 
     @classmethod
     def load(cls, path):
-        """Read a table that `save` wrote.
-
-        Parameters
-        ----------
-        path : path-like
-
-        Returns
-        -------
-        Table
-
-        Raises
-        ------
-        DatasetError
-            If the file is no such table.
-        """
+        """Read a table that `save` wrote."""
         try:
             with np.load(path, allow_pickle=False) as stored:
                 arrays = {key: stored[key] for key in stored.files}

@@ -15,16 +15,8 @@ from adakern._utils.dotted import resolve
 from adakern_bench.paths import ROOT
 
 __all__ = [
-    "ALLOW_OUTSIDE",
-    "OWN_METHODS",
-    "estimator_class",
-    "instantiate",
-    "is_inside",
-    "is_own",
-    "loader_function",
-    "outside_paths",
-    "targets",
-    "use_own_resolvers",
+    *("ALLOW_OUTSIDE", "OWN_METHODS", "estimator_class", "instantiate", "is_inside"),
+    *("is_own", "loader_function", "outside_paths", "targets", "use_own_resolvers"),
 ]
 
 #: Typed beside the overrides, it lets results and data lie outside the project.
@@ -39,19 +31,15 @@ CODE_FOLDERS = (
     *("src", "tests", "workflow", "site-packages", "dist-packages"),
 )
 
-#: Functions of scikit-learn that an entry may name: none of them takes a path.
-SKLEARN_LOADERS = (
-    *("load_breast_cancer", "load_diabetes", "load_digits", "load_iris", "load_wine"),
-    *("make_blobs", "make_circles", "make_classification", "make_friedman1"),
-    *("make_friedman2", "make_friedman3", "make_gaussian_quantiles"),
-    *("make_hastie_10_2", "make_moons", "make_regression", "make_s_curve"),
-    *("make_sparse_uncorrelated", "make_swiss_roll"),
-)
+#: Sets that come with scikit-learn; its generators (``make_...``) take no path either.
+EMBEDDED = ("breast_cancer", "diabetes", "digits", "iris", "wine")
 
 #: Variables of the environment that a configuration may read, by their beginnings.
 READABLE = ("ADAKERN_", "SLURM_")
 
-_PATH_NAME = re.compile(r"(^|_)(memory|cache|dir|directory|folder|home|file|filename)$")
+_PATH_NAME = re.compile(
+    r"(^|[_.])(memory|cache|dir|directory|folder|home|file|filename)$"
+)
 _NOT_PUBLIC = re.compile(r"(^|\.)(_|(conftest|tests|testing|setup)(\.|$))")
 
 
@@ -84,12 +72,14 @@ def estimator_class(dotted):
 
 def loader_function(dotted):
     """The function of data that a loader names; ValueError where it may not."""
-    from adakern import datasets
-
     module, _, name = dotted.rpartition(".")
-    known = {"sklearn.datasets": SKLEARN_LOADERS, "adakern.datasets": datasets.__all__}
-    own = is_own(module) and name.startswith(("load_", "make_", "fetch_"))
-    if not own and name not in known.get(module, ()):
+    kind, _, rest = name.partition("_")
+    generators = module in ("sklearn.datasets", "adakern.datasets")
+    if not (
+        (kind == "make" and generators)
+        or (kind == "load" and module == "sklearn.datasets" and rest in EMBEDDED)
+        or (kind in ("load", "make", "fetch") and is_own(module))
+    ):
         raise ValueError("it is none of the functions that a loader may name")
     return resolve(dotted)
 
@@ -105,23 +95,22 @@ def is_own(module):
 
 
 def _is_declared(top):
-    if top == "adakern":
+    if _normalised(top) in _declared():
         return True
-    distributions = {top, *packages_distributions().get(top, ())}
-    return not _declared().isdisjoint(map(_normalised, distributions))
+    names = packages_distributions().get(top, ())  # a look at all that is installed
+    return not _declared().isdisjoint(map(_normalised, names))
 
 
 @cache
 def _declared():
     """Distributions that the project's own files declare, tools of its tests aside."""
-    found = set()
+    found = ["adakern", "sklearn"]
     for file in (ROOT / "pyproject.toml", ROOT / "workflow" / "pyproject.toml"):
         project = tomllib.loads(file.read_text(encoding="utf-8"))["project"]
         extras = project.get("optional-dependencies", {})
-        groups = [extras[name] for name in extras if name != "test"]
-        for requirement in sum(groups, project["dependencies"]):
-            found.add(_normalised(re.match(r"[\w.-]+", requirement)[0]))
-    return found
+        found += project["dependencies"]
+        found += [one for name in extras if name != "test" for one in extras[name]]
+    return {_normalised(re.match(r"[\w.-]+", requirement)[0]) for requirement in found}
 
 
 def _normalised(name):
@@ -138,18 +127,16 @@ def is_inside(path):
     return bool(parts) and parts[0] not in CODE_FOLDERS and not hidden
 
 
-def outside_paths(node, key=""):
-    """(name, value) of parameters that are a path which is not inside the project."""
-    if isinstance(node, dict):
-        for name, value in node.items():
-            yield from outside_paths(value, str(name))
-    elif isinstance(node, list):
-        for value in node:
-            yield from outside_paths(value, key)
+def outside_paths(node, where=""):
+    """(where, value) of settings that are a path which is not inside the project."""
+    if isinstance(node, dict | list):
+        named = node.items() if isinstance(node, dict) else [("", v) for v in node]
+        for name, value in named:
+            yield from outside_paths(value, f"{where}.{name}".strip("."))
     elif isinstance(node, str):
-        is_path = _PATH_NAME.search(key) or re.search(r"[/\\\0]|^\.\.$", node)
+        is_path = _PATH_NAME.search(f".{where}") or re.search(r"[/\\\0]|^\.\.$", node)
         if is_path and not is_inside(node):
-            yield key, node
+            yield where, node
 
 
 def use_own_resolvers(**own):
@@ -165,15 +152,13 @@ def use_own_resolvers(**own):
 
 def _variable(name, default=None):
     if not name.startswith(READABLE):
-        allowed = " and ".join(f"{beginning}*" for beginning in READABLE)
         raise ValueError(
-            f"a configuration may read {allowed} of the environment, not {name}; write "
-            "the value itself"
+            f"a configuration may read {'* and '.join(READABLE)}* of the environment, "
+            f"not {name}; write the value itself"
         )
-    value = os.environ.get(name, default)
-    if value is None:
+    if default is None and name not in os.environ:
         raise ValueError(f"the variable {name} is not set")
-    return value
+    return os.environ.get(name, default)
 
 
 def instantiate(node):

@@ -71,7 +71,7 @@ def read_records(paths):
         If there is no record, a file is not valid JSON or lacks a key, two records are
         of the same solve, or the records are of several experiments.
     """
-    records, origin = [], {}
+    records, origin, data = [], {}, {}
     for path in paths:
         for record in read_file(path):
             key = tuple(record[name] for name in _KEY)
@@ -81,6 +81,7 @@ def read_records(paths):
                     "older file and run again."
                 )
             origin[key] = path
+            _check_place(path, record, data)
             records.append(_checked(record))
     if not records:
         raise ValueError("There are no records: solve something first.")
@@ -91,6 +92,26 @@ def read_records(paths):
             "experiment at a time."
         )
     return sorted(records, key=lambda record: [record[name] for name in _KEY])
+
+
+def _check_place(path, record, data):
+    """A record lies where its run writes it; all of a data set are of one table."""
+    dataset, method = record["dataset"], record["method"]
+    if (dataset, method) != path.parts[-3:-1] or record["repeat"] not in repeats_of(
+        path
+    ):
+        raise ValueError(
+            f"{path} holds a record of {dataset} / {method} repeat {record['repeat']}, "
+            "which belongs elsewhere. Delete the file and run again."
+        )
+    found = record.get("data_fingerprint")
+    table = record.get("base_dataset", dataset)
+    first, where = data.setdefault(table, (found, path)) if found else (found, path)
+    if first != found:
+        raise ValueError(
+            f"{path} is of another table of {table} (fingerprint {found}) than {where} "
+            f"({first}). Delete the one that is not of this experiment and run again."
+        )
 
 
 def read_file(path):

@@ -58,14 +58,20 @@ def publish(plan, target, with_failures=False):
         listed = "\n".join(f"  - {line}" for line in missing)
         raise PublishError(f"{plan.results} cannot be published:\n{listed}")
     origin = provenance(plan, records)
-    if target.exists():
-        shutil.rmtree(target)
+    # Beside it, so that who is stopped on the way leaves the old folder whole.
+    new, old = (target.with_name(f".{target.name}-{age}") for age in ("new", "old"))
+    for folder in (new, old):
+        shutil.rmtree(folder, ignore_errors=True)
     shown = [f"figures/{name}.svg" for name in plan.figures()]
     shown += [f"tables/{name}.csv" for name in plan.tables()]
     for name in [*KEPT, *shown]:
         if (plan.results / name).exists():
-            _keep(plan.results / name, target / name)
-    write_json(target / "provenance.json", origin)
+            _keep(plan.results / name, new / name)
+    write_json(new / "provenance.json", origin)
+    if target.exists():
+        target.rename(old)
+    new.rename(target)
+    shutil.rmtree(old, ignore_errors=True)
 
 
 def _keep(made, kept):
@@ -140,7 +146,8 @@ def log_run(results, started, cores):
     """Append how long one call of the workflow took to ``runs.jsonl``."""
     if not results.exists():
         return
-    call = {"start": started, "seconds": time.time() - started, "cores": cores}
+    seconds = max(0.0, time.time() - started)  # a clock may jump back
+    call = {"start": started, "seconds": seconds, "cores": cores}
     with open(results / "runs.jsonl", "a", encoding="utf-8") as file:
         file.write(json.dumps(call | {"commit": commit()}) + "\n")
 

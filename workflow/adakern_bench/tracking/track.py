@@ -363,7 +363,7 @@ def opened(experiment, tracking_uri):
     _check_server(uri)
     from mlflow import MlflowClient
 
-    with lock(uri):
+    with lock(uri), _in_words(uri):
         # The forty lines that Alembic writes when it makes the tables.
         for name in ("alembic", "mlflow.store.db.utils"):
             logging.getLogger(name).setLevel(logging.WARNING)
@@ -393,6 +393,27 @@ def _check_server(uri):
             "run again, or fill it later with "
             "`python -m adakern_bench.tracking.track results --tracking-uri ...`."
         ) from error
+
+
+@contextlib.contextmanager
+def _in_words(uri):
+    """Say why a database cannot be written, without the SQL."""
+    reasons = {
+        "database is locked": "another program holds it: end that",
+        "disk is full": "its disk is full: free some space",
+        "disk I/O error": "its disk or quota is full, or broken: free some space",
+        "readonly database": "it may not be written: change its permissions",
+    }
+    try:
+        yield
+    except Exception as error:  # MLflow's or SQLAlchemy's
+        for sign, reason in reasons.items():
+            if sign in str(error):
+                raise OSError(
+                    f"The tracker's database {uri} cannot be written, {reason} and run "
+                    "the same command again. The results are safe in their files"
+                ) from error
+        raise
 
 
 @contextlib.contextmanager

@@ -1,0 +1,73 @@
+"""Which members there are, and what the one with a margin and the trees are for."""
+
+import numpy as np
+import pytest
+from sklearn.datasets import make_friedman1
+
+from adakern import AdaptiveKernelClassifier, AdaptiveKernelRegressor
+from adakern.adaptive.kernel_members import _scores
+from adakern.adaptive.other_members import BoostingMember
+from adakern.adaptive.plan import MEMBERS, default_members
+
+
+@pytest.mark.parametrize("classify", [True, False])
+@pytest.mark.parametrize("n", [30, 500, 5000, 50_000])
+@pytest.mark.parametrize("d", [2, 50, 5000])
+def test_every_table_has_members_and_the_fast_ones_are_fewer(n, d, classify):
+    best, fast = (default_members(n, d, classify, p) for p in ("best", "fast"))
+    assert set(fast) < set(best) <= set(MEMBERS)
+    assert len(fast) <= 5
+    assert any(name.split("-")[-1] in ("laplacian", "rbf", "ard") for name in fast)
+    assert ("svm" in best) == (classify and n <= 4000)
+
+
+def table_of_rules(seed=0):
+    """A full factorial of four levels in five columns, a polynomial boundary, no noise.
+
+    Half of the rows to learn from, half to predict.
+    """
+    X = np.stack(np.meshgrid(*[np.arange(4.0)] * 5), axis=-1).reshape(-1, 5)
+    Z = X - 1.5
+    y = (Z[:, 0] * Z[:, 1] + Z[:, 2] ** 2 - Z[:, 3] * Z[:, 4] > 1.1).astype(int)
+    order = np.random.default_rng(seed).permutation(len(X))
+    return [(X[rows], y[rows]) for rows in np.split(order, 2)]
+
+
+def test_a_margin_finds_a_boundary_without_noise():
+    (X, y), (X_new, y_new) = table_of_rules()
+    options = {"random_state": 0}
+    margin = AdaptiveKernelClassifier(members=["rbf", "svm"], **options).fit(X, y)
+    ridge = AdaptiveKernelClassifier(members=["rbf"], **options).fit(X, y)
+    assert margin.weights_["svm"] > 0.3
+    assert margin.score(X_new, y_new) >= max(0.96, ridge.score(X_new, y_new))
+
+
+def test_a_margin_alone_finds_its_scales_and_is_for_classes():
+    (X, y), (X_new, _) = table_of_rules()
+    names = np.array(["one", "two", "three"])[y + (X[:, 0] == 0)]
+    model = AdaptiveKernelClassifier(members=["svm"], random_state=0)
+    assert model.fit(X[:200], names[:200]).predict_proba(X_new).shape == (512, 3)
+    assert model.score(X[200:], names[200:]) > 0.8
+    with pytest.raises(ValueError, match="'svm' is for classification"):
+        AdaptiveKernelRegressor(members=["svm"]).fit(X, y)
+
+
+def test_scores_of_two_classes_differ_by_twice_the_decision_value():
+    class Model:
+        classes_ = np.array([0, 2])
+
+        def decision_function(self, K):
+            return K[:, 0]
+
+    decision = np.array([[-3.0], [0.5]])
+    scores = _scores(Model(), decision, n_classes=3)
+    np.testing.assert_allclose(scores[:, 2] - scores[:, 0], 2 * decision[:, 0])
+    assert (scores[:, 1] < scores[:, [0, 2]].min(axis=1)).all()  # never seen
+
+
+def test_the_number_of_boosted_trees_is_bounded_for_many_classes():
+    X, y = make_friedman1(300, random_state=0)
+    Y = np.eye(60)[np.argsort(np.argsort(y)) % 60]
+    member = BoostingMember(True, np.zeros(10, dtype=bool), random_state=0)
+    member.fit(X[:, :10], Y, np.ones(300))
+    assert member.model_.n_iter_ * 60 <= 1500

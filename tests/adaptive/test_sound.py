@@ -1,0 +1,334 @@
+"""The flagship at the edges: few different rows, weights, claims, odd columns."""
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_diabetes, load_iris, load_wine
+from sklearn.exceptions import NotFittedError
+
+from adakern.adaptive import AdaptiveKernelClassifier, AdaptiveKernelRegressor
+from adakern.adaptive.plan import default_members
+
+MEMBERS = ["linear", "laplacian", "rbf", "forest", "extra-trees", "boosting"]
+
+
+def regressor(**params):
+    return AdaptiveKernelRegressor(**{"members": MEMBERS, "random_state": 0} | params)
+
+
+def classifier(**params):
+    return AdaptiveKernelClassifier(**{"members": MEMBERS, "random_state": 0} | params)
+
+
+# Few different rows.
+
+
+def test_cells_get_their_means():
+    rng = np.random.default_rng(0)
+    g = rng.integers(0, 2, 1000)
+    model = regressor().fit(g[:, None], 10 * g + rng.standard_normal(1000))
+    np.testing.assert_allclose(model.predict([[0], [1]]), [0, 10], atol=0.2)
+    assert model.oof_score_ == pytest.approx(25 / 26, abs=0.01)
+    low, high = model.predict_interval([[0], [1]]).T
+    np.testing.assert_allclose(high - low, 2 * 1.645, rtol=0.15)
+    kinds = rng.choice(["a", "b", "c"], 200)
+    means = {"a": 0, "b": 10, "c": 3}
+    y = np.array([means[kind] for kind in kinds]) + rng.standard_normal(200)
+    predicted = regressor().fit(kinds[:, None], y).predict([["a"], ["b"], ["c"]])
+    np.testing.assert_allclose(predicted, [0, 10, 3], atol=0.4)
+
+
+def test_the_exclusive_or_of_two_bits():
+    X = np.random.default_rng(0).integers(0, 2, (100, 2))
+    model = classifier().fit(X, X[:, 0] ^ X[:, 1])
+    proba = model.predict_proba([[0, 0], [0, 1], [1, 0], [1, 1]])[:, 1]
+    np.testing.assert_allclose(proba, [0, 1, 1, 0], atol=0.05)
+    assert model.oof_score_ == 1
+
+
+@pytest.mark.parametrize("k", [2, 5, 7])
+def test_a_function_of_a_few_levels(k):
+    rng = np.random.default_rng(k)
+    x, f = rng.integers(0, k, 120), rng.standard_normal(k)
+    model = regressor().fit(x[:, None], f[x])
+    np.testing.assert_allclose(model.predict(np.arange(k)[:, None]), f, atol=0.1)
+    assert model.oof_score_ > 0.9
+
+
+def test_classes_weigh_where_rows_are_equal():
+    X = np.repeat([[0.0], [1.0]], 100, axis=0)
+    y = np.r_[np.repeat([0, 1], [80, 20]), np.repeat([0, 1], [95, 5])]
+    proba = classifier(class_weight={0: 1, 1: 4}).fit(X, y).predict_proba([[0], [1]])
+    expected = [80 / (80 + 4 * 20), 4 * 5 / (95 + 4 * 5)]
+    np.testing.assert_allclose(proba[:, 1], expected, atol=0.06)
+
+
+# Weights.
+
+
+def test_whole_weights_of_different_rows_are_no_repetition():
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((150, 4)), rng.standard_normal(150)
+    model = regressor().fit(X, y, rng.integers(1, 4, 150))
+    assert np.mean((model.predict(X) - y) ** 2) > 0.2
+    assert model.equal_rows_.prior_rows_ == np.inf
+
+
+@pytest.mark.parametrize("factor", [2.0**-30, 1e308])
+def test_the_scale_of_weights_does_not_matter(factor):
+    X, y = load_diabetes(return_X_y=True)
+    X, y = X[:80], y[:80]
+    weights = np.random.default_rng(0).choice([0.25, 0.5, 1.0], 80)
+    model, scaled = (regressor().fit(X, y, f * weights) for f in (1, factor))
+    np.testing.assert_allclose(model.predict(X), scaled.predict(X), rtol=1e-6)
+    intervals = model.predict_interval(X), scaled.predict_interval(X)
+    np.testing.assert_allclose(*intervals, rtol=1e-6)
+
+
+def test_intervals_obey_weights():
+    rng = np.random.default_rng(0)
+    X, noisy = rng.standard_normal((400, 1)), rng.uniform(size=400) < 0.5
+    y = np.where(noisy, 10.0, 0.1) * rng.standard_normal(400)
+    widths = [
+        np.ptp(regressor(members=["linear"]).fit(X, y, w).predict_interval(X[:1]))
+        for w in (np.where(noisy, 1, 1e-3), np.where(noisy, 1e-3, 1))
+    ]
+    assert widths[0] > 10 * widths[1]
+
+
+# Never worse than the best member.
+
+
+def test_a_member_that_is_exact_nearly_everywhere_wins():
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1, 1, (150, 2))
+    y = np.sin(3 * X[:, 0]) * X[:, 1]
+    y[:4] += 3 * rng.standard_normal(4)
+    model = regressor().fit(X, y)
+    assert model.weights_["rbf"] > 0.5
+
+
+@pytest.mark.parametrize("zeros", [0.0, 0.6])
+def test_a_blend_is_no_worse_than_its_best_member(zeros):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((150, 3))
+    y = np.where(rng.uniform(size=150) < zeros, 0, np.exp(X[:, 0]) + X[:, 1] ** 2)
+    y[:3] *= 20
+    learned = regressor().learn(X, y)
+    blend = learned.weigh(learned.members)
+    predicted, table = learned.combine(blend, learned.members), learned.table
+    score = 1 - np.sum((predicted - table.Y) ** 2) / np.sum(
+        (table.Y - table.Y.mean()) ** 2
+    )
+    assert score >= max(blend.scores) - 1e-9
+    codes = learned.table.Y[:, 0] > np.median(y / blend.unit)
+    learned = classifier().learn(learned.table.X, codes)
+    blend = learned.weigh(learned.members)
+    table, losses = learned.table, []
+    for member in learned.members:
+        alone = learned.weigh([member])
+        losses.append(alone.losses(learned.combine(alone, [member]), table.Y).sum())
+    whole = blend.losses(learned.combine(blend, learned.members), table.Y).sum()
+    assert whole <= min(losses) + 0.5  # each is calibrated once more, with a prior
+
+
+# Claims.
+
+
+def test_the_score_is_honest_on_few_rows():
+    """Of noise, with many members to choose from."""
+    scores = []
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        X, y = rng.standard_normal((50, 5)), rng.standard_normal(50)
+        scores.append(regressor(members=MEMBERS[:5]).fit(X, y).oof_score_)
+    assert np.mean(scores) < 0.02
+
+
+def test_groups_lie_in_one_fold_and_intervals_hold_new_ones():
+    rng = np.random.default_rng(0)
+    groups = np.repeat(np.arange(100), 5)
+    X = np.repeat(rng.standard_normal((100, 3)), 5, axis=0)
+    X += 0.01 * rng.standard_normal(X.shape)
+    y = 3 * rng.standard_normal(100)[groups] + 0.1 * rng.standard_normal(500)
+    old, new = groups < 50, groups >= 50
+    covers = []
+    for given in (None, groups[old]):
+        model = regressor(members=["laplacian", "extra-trees"])
+        model.fit(X[old], y[old], groups=given)
+        low, high = model.predict_interval(X[new]).T
+        covers.append(np.mean((low <= y[new]) & (y[new] <= high)))
+    assert covers[0] < 0.5
+    assert covers[1] > 0.75
+    assert model.oof_score_ < 0.3
+
+
+def test_intervals_widen_where_the_noise_is_larger():
+    rng = np.random.default_rng(0)
+    X = rng.uniform(0, 3, (1200, 1))
+    y = X[:, 0] + (0.1 + X[:, 0]) * rng.standard_normal(1200)
+    model = regressor(members=["linear"]).fit(X[:500], y[:500])
+    low, high = model.predict_interval(X[500:]).T
+    inside = (low <= y[500:]) & (y[500:] <= high)
+    thirds = [inside[X[500:, 0] // 1 == k].mean() for k in range(3)]
+    assert min(thirds) > 0.8
+    assert abs(inside.mean() - 0.9) < 0.04
+    levels = model.predict_quantiles(X[500:], [0.1, 0.5, 0.9])
+    assert (np.diff(levels, axis=1) > 0).all()
+    below = (y[500:, None] <= levels).mean(axis=0)
+    np.testing.assert_allclose(below, [0.1, 0.5, 0.9], atol=0.06)
+    with pytest.raises(ValueError, match="quantiles"):
+        model.predict_quantiles(X, [0.5, 1.5])
+
+
+def test_bounds_of_prices_are_not_negative():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((150, 2))
+    prices = np.exp(2 * X[:, 0] + rng.standard_normal(150))
+    assert regressor().fit(X, prices).predict_interval(X).min() >= 0
+    assert regressor().fit(X, -prices).predict_quantiles(X).max() <= 0
+
+
+def test_sets_of_classes_hold_what_they_say():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((900, 2))
+    y = (X[:, 0] + rng.standard_normal(900) > 0).astype(int) + (X[:, 1] > 1)
+    model = classifier(members=["linear", "forest"]).fit(X[:300], y[:300])
+    sets = model.predict_set(X[300:], coverage=0.9)
+    assert sets.shape == (600, 3)
+    assert sets.any(axis=1).all()
+    assert abs(sets[np.arange(600), y[300:]].mean() - 0.9) < 0.05
+    assert sets.sum() < model.predict_set(X[300:], coverage=0.99).sum()
+    with pytest.raises(ValueError, match=r"coverage=1\.5"):
+        model.predict_set(X, coverage=1.5)
+
+
+@pytest.mark.parametrize("make", [regressor, classifier])
+def test_rows_of_validation_decide_the_weights(make):
+    X, y = load_wine(return_X_y=True)
+    train, val = np.arange(0, 178, 2), np.arange(1, 178, 2)
+    model = make().fit(X[train], y[train], X_val=X[val], y_val=y[val])
+    assert len(model.oof_prediction_) == len(val)
+    assert model.oof_score_ > 0.8
+    np.testing.assert_allclose(
+        getattr(model, "predict_proba", model.predict)(X[val]).mean(0),
+        model.oof_prediction_.mean(0),
+        atol=0.05,
+    )
+    other = make().fit(X[train], y[train], X_val=X[val[::5]], y_val=y[val[::5]])
+    for ours, others in zip(
+        model.ensemble_.members, other.ensemble_.members, strict=False
+    ):
+        if ours.name == others.name:  # members never see these rows
+            np.testing.assert_allclose(ours.predict(X), others.predict(X))
+    with pytest.raises(ValueError, match="y_val"):
+        make().fit(X, y, X_val=X)
+    with pytest.raises(ValueError, match="groups or X_val"):
+        make().fit(X, y, X_val=X, y_val=y, groups=y)
+
+
+def test_the_fast_preset_has_fewer_members():
+    X, y = load_iris(return_X_y=True)
+    fast = AdaptiveKernelClassifier(preset="fast", random_state=0).fit(X, y)
+    assert 1 < len(fast.members_) < len(default_members(len(X))) / 1.5
+    assert fast.oof_score_ > 0.93
+
+
+# Columns as they come.
+
+
+def odd_columns(n=60):
+    pd = pytest.importorskip("pandas")
+    rng = np.random.default_rng(0)
+    days = pd.date_range("2020-01-01", periods=n, freq="9D")
+    frame = pd.DataFrame(
+        {
+            "number": rng.standard_normal(n),
+            "category": pd.Categorical(rng.choice(["a", "b"], n)),
+            "yes": rng.uniform(size=n) > 0.5,
+            "nullable": pd.array(rng.integers(0, 5, n), dtype="Int64"),
+            "day": days,
+            "zoned": days.tz_localize("Europe/Berlin"),
+            "took": pd.to_timedelta(np.arange(n), unit="h"),
+            "empty": np.nan,
+            "once": np.where(np.arange(n) == 3, 1.0, np.nan),
+            "written": days.strftime("%Y-%m-%d"),
+        }
+    )
+    frame.loc[4, "nullable"] = pd.NA
+    season = np.sin(2 * np.pi * days.day_of_year / 365.25)
+    return frame, season.to_numpy() + 0.1 * rng.standard_normal(n)
+
+
+def test_columns_of_every_kind():
+    frame, y = odd_columns()
+    model = regressor().fit(frame, y)
+    assert model.oof_score_ > 0.9  # the season
+    assert model.feature_importances_.shape == (10,)
+    predicted = model.predict(frame)
+    np.testing.assert_array_equal(model.predict(frame[frame.columns[::-1]]), predicted)
+    with pytest.warns(UserWarning, match="columns that training did not: more"):
+        np.testing.assert_array_equal(model.predict(frame.assign(more=1)), predicted)
+    with pytest.raises(ValueError, match="X lacks the columns number, took"):
+        model.predict(frame.drop(columns=["number", "took"]))
+    with pytest.warns(UserWarning, match="column 'day' held dates in training"):
+        assert np.isfinite(model.predict(frame.assign(day="soon"))).all()
+
+
+def test_coded_categories_count_as_such():
+    rng = np.random.default_rng(0)
+    code = rng.integers(0, 12, 300)
+    y = rng.standard_normal(12)[code] + 0.1 * rng.standard_normal(300)
+    X = np.column_stack([code, rng.standard_normal(300)])
+    for features in ([0], [True, False]):
+        model = regressor(members=["linear"], categorical_features=features)
+        assert model.fit(X, y).oof_score_ > 0.9
+    assert regressor(members=["linear"]).fit(X, y).oof_score_ < 0.5
+    with pytest.raises(ValueError, match=r"categorical_features holds 'code'.* 0 to 1"):
+        regressor(categorical_features=["code"]).fit(X, y)
+
+
+def test_labels_of_cells_and_numbers_that_cannot_be():
+    X = np.arange(20.0)[:, None]
+    with pytest.raises(ValueError, match=r"y\[1\] is None"):
+        classifier().fit(X, np.array(["a", None] * 10, dtype=object))
+    with pytest.raises(ValueError, match="labels of the types int, str"):
+        classifier().fit(X, np.array(["a", 1] * 10, dtype=object))
+    with pytest.raises(ValueError, match=r"column 0 holds a number beyond 1.8e308"):
+        regressor().fit([[10**400], [1], [2]], [1, 2, 3])
+    with pytest.raises(ValueError, match=r"y holds a number beyond 1.8e308"):
+        regressor().fit([[1], [2], [3]], [1, 2, 10**400])
+    cells = np.empty((20, 1), dtype=object)
+    cells[:, 0] = [*["a"] * 19, [1]]
+    with pytest.raises(TypeError, match="column 0 holds a list"):
+        regressor().fit(cells, X[:, 0])
+
+
+# What is left of a fit.
+
+
+def test_an_interrupted_refit_is_not_fitted(monkeypatch):
+    X, y = load_iris(return_X_y=True)
+    model = classifier(members=["linear"]).fit(X, y)
+
+    def interrupted(*args):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("adakern.adaptive.base.fit_members", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(X, y)
+    with pytest.raises(NotFittedError):
+        model.predict(X)
+
+
+def test_importances_of_many_columns_take_little_memory():
+    import tracemalloc
+
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((100, 600))
+    model = regressor(members=["linear"], n_folds=2).fit(X, X[:, 0])
+    tracemalloc.start()
+    importances = model.feature_importances_
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert importances.argmax() == 0
+    assert peak < 200e6
