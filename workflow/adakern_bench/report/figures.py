@@ -220,6 +220,7 @@ def label_points(axis, points, names=None):
         text = axis.annotate(
             name,
             points.loc[name],
+            xytext=(5, 0),
             textcoords="offset points",
             va="center",
             fontsize=7.5,
@@ -320,6 +321,7 @@ def _legend(figure, handles, n_columns):
 def _grid(n, width, height, share=None):
     """A figure of n panels, without a row that is almost empty."""
     n_columns = 2 if n in (2, 4) else min(3, n)
+    width *= 2 if n == 1 else 1  # as wide as the page's text
     n_rows = -(-n // n_columns)
     figure = Figure(
         figsize=(width * n_columns, 0.7 + height * n_rows), layout="constrained"

@@ -90,7 +90,8 @@ def _lead(grid, first, second):
     if (a <= 0).any() or (b <= 0).any():
         return ""
     ratio = np.exp(np.log(a / b).mean())
-    size = f"{abs(1 - ratio) * 100:.0f} % {'lower' if ratio <= 1 else 'higher'}"
+    share = max(abs(1 - ratio) * 100, 0.1)
+    size = f"{share:.2g} % {'lower' if ratio <= 1 else 'higher'}"
     if several:
         return f"; its error is {size} than {second}'s (geometric mean of the ratios)"
     return f", which is {size} than {second}'s"
