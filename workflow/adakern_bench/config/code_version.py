@@ -136,12 +136,21 @@ class _Module:
         for statement in _one_import_each(ast.parse(path.read_bytes()).body):
             if _is_silent(statement) or _tests(statement, "__name__"):
                 continue
+            for bound_name, origin in self._starred(statement):
+                self.definitions.setdefault(bound_name, []).append(origin)
             bound = _bound_names(statement)
             for bound_name in bound:
                 if bound_name != "__all__":
                     self.definitions.setdefault(bound_name, []).append(statement)
             if not bound:
                 self.effects.append(statement)
+
+    def _starred(self, statement):
+        """Names that ``from package import *`` binds, each with an import of its own."""
+        if isinstance(statement, ast.ImportFrom) and statement.names[0].name == "*":
+            base = self._absolute(statement)
+            for name in getattr(_module(base), "definitions", ()):
+                yield name, ast.ImportFrom(base, [ast.alias(name)], 0)
 
     def facts(self, statement):
         """(digest, names used, dotted names imported) of one statement."""
