@@ -146,9 +146,11 @@ def _find(run, victim):
         return psutil.Process(run.process.pid)
     with suppress(psutil.Error, IndexError, AttributeError):  # it has just ended
         for process in psutil.Process(run.process.pid).children(recursive=True):
-            if not process.cmdline()[-1].endswith("stage.py"):
+            if not process.cmdline()[-1].endswith((".search.py", ".solve.py")):
                 continue
-            of_a_stage = process.parent().cmdline()[-1].endswith("stage.py")
+            of_a_stage = (
+                process.parent().cmdline()[-1].endswith((".search.py", ".solve.py"))
+            )
             writes = any("mlflow.db" in file.path for file in process.open_files())
             kind = "worker" if of_a_stage else "tracker" if writes else "job"
             if kind == victim:
