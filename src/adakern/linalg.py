@@ -10,6 +10,7 @@ from adakern._utils.blocks import CACHE_BYTES, row_blocks
 
 __all__ = [
     "add_to_diagonal",
+    "definite_shift",
     "factorised",
     "inverse_square_root",
     "invert_definite",
@@ -412,7 +413,7 @@ def invert_definite(A):
             raise np.linalg.LinAlgError(str(error)) from None
     diagonal = A.diagonal().copy()
     # The transpose of a symmetric matrix is in the order of memory that LAPACK wants.
-    _, failed = dpotrf(A.T, lower=1, overwrite_a=1)
+    _, failed = dpotrf(A.T, lower=1, clean=0, overwrite_a=1)
     if not failed:
         _, failed = dpotri(A.T, lower=1, overwrite_c=1)
     if failed:
@@ -464,11 +465,12 @@ def ridge_solution(K, Y, ridge=0.0):
     overwritten.
     """
     xp = array_namespace(K)
-    K = add_to_diagonal(K, ridge * xp.ones_like(K[0, :]))
+    before, ones = float(K[0, 0]), xp.ones_like(K[0, :])
+    K = add_to_diagonal(K, ridge * ones)
     try:
         solve = factorised(K)
     except ValueError:
-        shift = definite_shift(K)
-        ridge += shift
-        solve = factorised(add_to_diagonal(K, shift * xp.ones_like(K[0, :])))
+        K = add_to_diagonal(K, definite_shift(K) * ones)
+        solve = factorised(K)
+        ridge = float(K[0, 0]) - before  # with what was tried before
     return xp.stack([solve(column) for column in Y.T], axis=1), ridge

@@ -43,7 +43,7 @@ def test_a_margin_finds_a_boundary_without_noise():
 
 
 def test_a_margin_alone_finds_its_scales_and_is_for_classes():
-    (X, y), (X_new, y_new) = table_of_rules()
+    (X, y), (X_new, _) = table_of_rules()
     names = np.array(["one", "two", "three"])[y + (X[:, 0] == 0)]
     model = AdaptiveKernelClassifier(members=["svm"], random_state=0)
     assert model.fit(X[:200], names[:200]).predict_proba(X_new).shape == (512, 3)
