@@ -3,7 +3,12 @@
 from numbers import Integral
 
 import numpy as np
-from sklearn.base import ClassifierMixin, RegressorMixin, _fit_context
+from sklearn.base import (
+    ClassifierMixin,
+    RegressorMixin,
+    _fit_context,
+    is_regressor,
+)
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
@@ -41,8 +46,23 @@ class _LOOKernelRidge(Estimator):
         self.search_rows = search_rows
         self.random_state = random_state
 
-    def _fit_targets(self, X, T):
-        """Choose gamma and alpha, on some rows where there are many; fit all rows."""
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X, y):
+        """Choose gamma and alpha and fit.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+        y : array-like of shape (n,)
+            Targets, or labels of two classes or more.
+
+        Returns
+        -------
+        self
+        """
+        numeric = is_regressor(self)
+        X, y = validate_data(self, X, y, dtype=np.float64, y_numeric=numeric)
+        T = self._targets(y)
         rng, n = check_random_state(self.random_state), len(X)
         require_gram_memory(n, n)  # before the search, which needs less
         self._X, self._centre = X, T.mean(axis=0)
@@ -111,8 +131,6 @@ class LOOKernelRidgeRegressor(RegressorMixin, _LOOKernelRidge):
     gamma_, alpha_ : float
         Chosen; the ridge is added to the Gram matrix.
     dual_coef_ : ndarray of shape (n, 1)
-    loo_prediction_ : ndarray of shape (n,)
-        What the model without a row predicts for it.
 
     Examples
     --------
@@ -123,23 +141,13 @@ class LOOKernelRidgeRegressor(RegressorMixin, _LOOKernelRidge):
     0.9...
     """
 
-    @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X, y):
-        """Choose gamma and alpha and fit.
+    def _targets(self, y):
+        return y[:, None].astype(float)
 
-        Parameters
-        ----------
-        X : array-like of shape (n, d)
-        y : array-like of shape (n,)
-
-        Returns
-        -------
-        self
-        """
-        X, y = validate_data(self, X, y, dtype=np.float64, y_numeric=True)
-        self._fit_targets(X, y[:, None].astype(float))
-        self.loo_prediction_ = self._left_out[:, 0]
-        return self
+    @property
+    def loo_prediction_(self):
+        """What the model without a row predicts for it, shape (n,)."""
+        return self._left_out[:, 0]
 
     def predict(self, X):
         """Predict for the rows of X.
@@ -171,8 +179,6 @@ class LOOKernelRidgeClassifier(ClassifierMixin, _LOOKernelRidge):
     classes_ : ndarray of shape (n_classes,)
     gamma_, alpha_ : float
     dual_coef_ : ndarray of shape (n, n_classes)
-    loo_scores_ : ndarray of shape (n, n_classes)
-        Scores of each row by the model without it.
 
     Examples
     --------
@@ -185,25 +191,14 @@ class LOOKernelRidgeClassifier(ClassifierMixin, _LOOKernelRidge):
     np.True_
     """
 
-    @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X, y):
-        """Choose gamma and alpha and fit.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, d)
-        y : array-like of shape (n,)
-            Labels of two classes or more.
-
-        Returns
-        -------
-        self
-        """
-        X, y = validate_data(self, X, y, dtype=np.float64)
+    def _targets(self, y):
         self.classes_, codes = encode_classes(self, y)
-        self._fit_targets(X, np.eye(len(self.classes_))[codes])
-        self.loo_scores_ = self._left_out
-        return self
+        return np.eye(len(self.classes_))[codes]
+
+    @property
+    def loo_scores_(self):
+        """Scores of each row by the model without it, shape (n, n_classes)."""
+        return self._left_out
 
     def decision_function(self, X):
         """Scores; for two classes the difference of theirs.

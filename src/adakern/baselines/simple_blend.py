@@ -8,7 +8,12 @@ from numbers import Integral
 import numpy as np
 from scipy.optimize import minimize_scalar
 from scipy.special import softmax
-from sklearn.base import ClassifierMixin, RegressorMixin, _fit_context
+from sklearn.base import (
+    ClassifierMixin,
+    RegressorMixin,
+    _fit_context,
+    is_regressor,
+)
 from sklearn.ensemble import (
     ExtraTreesClassifier,
     ExtraTreesRegressor,
@@ -39,19 +44,8 @@ SMALLEST_PROBABILITY = 1e-6
 def greedy_weights(predictions, loss, steps=STEPS):
     """Weights of members, by adding the member that helps most, again and again.
 
-    Parameters
-    ----------
-    predictions : list of ndarray
-        Out-of-sample predictions of each member, of one shape.
-    loss : callable
-        From a prediction to a number.
-    steps : int, default=25
-        Members added, with repetition.
-
-    Returns
-    -------
-    ndarray of shape (n_members,)
-        Multiples of 1/steps that sum to 1.
+    ``predictions`` are out of sample and of one shape, ``loss`` takes such an array.
+    The weights are multiples of 1 / ``steps`` that sum to 1.
 
     References
     ----------
@@ -96,6 +90,29 @@ class _SimpleBlend(Estimator):
         self.max_kernel_rows = max_kernel_rows
         self.n_jobs = n_jobs
         self.random_state = random_state
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X, y):
+        """Fit the members and their weights.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+        y : array-like of shape (n,)
+            Targets, or labels.
+
+        Returns
+        -------
+        self
+        """
+        numeric = is_regressor(self)
+        X, y = validate_data(self, X, y, dtype=np.float64, y_numeric=numeric)
+        y = self._encoded(y)
+        rows = self._fit_members(X, y, self._ridge, self._forests)
+        left_out = [self._left_out(m, rows) for m in self.members_.values()]
+        weights = greedy_weights(left_out, lambda f: self._loss(f, y[rows]))
+        self.weights_ = dict(zip(self.members_, weights.tolist(), strict=True))
+        return self
 
     def _fit_members(self, X, y, ridge, forests):
         """Fit all members; the rows that the kernel members have seen."""
@@ -165,31 +182,19 @@ class SimpleBlendRegressor(RegressorMixin, _SimpleBlend):
     True
     """
 
-    @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X, y):
-        """Fit the members and their weights.
+    _ridge = LOOKernelRidgeRegressor
+    _forests = RandomForestRegressor, ExtraTreesRegressor
 
-        Parameters
-        ----------
-        X : array-like of shape (n, d)
-        y : array-like of shape (n,)
+    def _encoded(self, y):
+        return y
 
-        Returns
-        -------
-        self
-        """
-        X, y = validate_data(self, X, y, dtype=np.float64, y_numeric=True)
-        forests = RandomForestRegressor, ExtraTreesRegressor
-        rows = self._fit_members(X, y, LOOKernelRidgeRegressor, forests)
-        left_out = [
-            member.loo_prediction_
-            if isinstance(member, LOOKernelRidgeRegressor)
-            else member.oob_prediction_[rows]
-            for member in self.members_.values()
-        ]
-        weights = greedy_weights(left_out, lambda f: np.mean((f - y[rows]) ** 2))
-        self.weights_ = dict(zip(self.members_, weights.tolist(), strict=True))
-        return self
+    def _left_out(self, member, rows):
+        if isinstance(member, self._ridge):
+            return member.loo_prediction_
+        return member.oob_prediction_[rows]
+
+    def _loss(self, prediction, y):
+        return np.mean((prediction - y) ** 2)
 
     def predict(self, X):
         """Predict for the rows of X.
@@ -204,6 +209,26 @@ class SimpleBlendRegressor(RegressorMixin, _SimpleBlend):
         """
         Z = self._validated(X)
         return self._blend(member.predict(Z) for member in self.members_.values())
+
+
+class _RidgeOnCodes(LOOKernelRidgeClassifier):
+    """Scores turned into probabilities by a temperature, found out of sample."""
+
+    def fit(self, X, y):
+        super().fit(X, y)
+        codes = np.searchsorted(self.classes_, y)
+        self.sharpness_ = np.exp(
+            minimize_scalar(
+                lambda t: _log_loss(softmax(np.exp(t) * self.loo_scores_, 1), codes),
+                bounds=(-2.0, 5.0),
+                method="bounded",
+            ).x
+        )
+        self.loo_probabilities_ = softmax(self.sharpness_ * self.loo_scores_, axis=1)
+        return self
+
+    def predict_proba(self, X):
+        return softmax(self.sharpness_ * self._predict_targets(X), axis=1)
 
 
 class SimpleBlendClassifier(ClassifierMixin, _SimpleBlend):
@@ -234,32 +259,20 @@ class SimpleBlendClassifier(ClassifierMixin, _SimpleBlend):
     True
     """
 
-    @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X, y):
-        """Fit the members and their weights.
+    _ridge = _RidgeOnCodes
+    _forests = RandomForestClassifier, ExtraTreesClassifier
 
-        Parameters
-        ----------
-        X : array-like of shape (n, d)
-        y : array-like of shape (n,)
-
-        Returns
-        -------
-        self
-        """
-        X, y = validate_data(self, X, y, dtype=np.float64)
+    def _encoded(self, y):
         self.classes_, codes = encode_classes(self, y)
-        forests = RandomForestClassifier, ExtraTreesClassifier
-        rows = self._fit_members(X, codes, _RidgeOnCodes, forests)
-        left_out = [
-            self._all_classes(member, member.loo_probabilities_)
-            if isinstance(member, _RidgeOnCodes)
-            else self._all_classes(member, member.oob_decision_function_[rows])
-            for member in self.members_.values()
-        ]
-        weights = greedy_weights(left_out, lambda p: _log_loss(p, codes[rows]))
-        self.weights_ = dict(zip(self.members_, weights.tolist(), strict=True))
-        return self
+        return codes
+
+    def _left_out(self, member, rows):
+        if isinstance(member, self._ridge):
+            return self._all_classes(member, member.loo_probabilities_)
+        return self._all_classes(member, member.oob_decision_function_[rows])
+
+    def _loss(self, probabilities, codes):
+        return _log_loss(probabilities, codes)
 
     def predict_proba(self, X):
         """Probabilities of the classes.
@@ -297,26 +310,6 @@ class SimpleBlendClassifier(ClassifierMixin, _SimpleBlend):
         complete = np.zeros((len(probabilities), len(self.classes_)))
         complete[:, member.classes_] = np.nan_to_num(probabilities)
         return complete
-
-
-class _RidgeOnCodes(LOOKernelRidgeClassifier):
-    """Scores turned into probabilities by a temperature, found out of sample."""
-
-    def fit(self, X, y):
-        super().fit(X, y)
-        codes = np.searchsorted(self.classes_, y)
-        self.sharpness_ = np.exp(
-            minimize_scalar(
-                lambda t: _log_loss(softmax(np.exp(t) * self.loo_scores_, 1), codes),
-                bounds=(-2.0, 5.0),
-                method="bounded",
-            ).x
-        )
-        self.loo_probabilities_ = softmax(self.sharpness_ * self.loo_scores_, axis=1)
-        return self
-
-    def predict_proba(self, X):
-        return softmax(self.sharpness_ * self._predict_targets(X), axis=1)
 
 
 def _log_loss(probabilities, codes):
