@@ -65,7 +65,7 @@ class Mixture:
             weights = no_worse_than_best(
                 _weights(log_proba, codes, row_weights),
                 _weights(log_proba, codes, row_weights, prior=0.0),
-                lambda b: log_loss(mix(log_proba, b), codes, row_weights),
+                lambda b: _calibrated_loss(mix(log_proba, b), codes, row_weights),
                 len(values),
             )
             scores = _accuracies(log_proba, codes, row_weights)
@@ -118,6 +118,12 @@ def _calibrations(values, slopes, codes, row_weights):
 def _log_proba(calibrations, values):
     pairs = zip(calibrations, values, strict=True)
     return np.array([c.log_probabilities(scores) for c, scores in pairs])
+
+
+def _calibrated_loss(mixed, codes, row_weights):
+    """Of what predicts in the end: a mixture alone is less sure than its members."""
+    calibrated = Calibration().fit(mixed, codes, row_weights).log_probabilities(mixed)
+    return log_loss(calibrated, codes, row_weights)
 
 
 def _weights(log_proba, codes, row_weights, prior=PRIOR_ROWS):
