@@ -65,7 +65,7 @@ class Mixture:
             weights = no_worse_than_best(
                 _weights(log_proba, codes, row_weights),
                 _weights(log_proba, codes, row_weights, prior=0.0),
-                lambda b: _calibrated_loss(mix(log_proba, b), codes, row_weights),
+                lambda b: _loss(log_proba, b, codes, row_weights),
                 len(values),
             )
             scores = _accuracies(log_proba, codes, row_weights)
@@ -120,10 +120,12 @@ def _log_proba(calibrations, values):
     return np.array([c.log_probabilities(scores) for c, scores in pairs])
 
 
-def _calibrated_loss(mixed, codes, row_weights):
-    """Of what predicts in the end: a mixture alone is less sure than its members."""
-    calibrated = Calibration().fit(mixed, codes, row_weights).log_probabilities(mixed)
-    return log_loss(calibrated, codes, row_weights)
+def _loss(log_proba, blend, codes, row_weights):
+    """Of what predicts: a mixture is less sure than its members until calibrated."""
+    mixed = mix(log_proba, blend)
+    if np.count_nonzero(blend) > 1:
+        mixed = Calibration().fit(mixed, codes, row_weights).log_probabilities(mixed)
+    return log_loss(mixed, codes, row_weights)
 
 
 def _weights(log_proba, codes, row_weights, prior=PRIOR_ROWS):

@@ -210,8 +210,9 @@ class BoostingMember(BaseMember):
 
 
 def _share(share, X):
-    """Part of the columns that a split looks at: of thousands, some hundreds."""
-    return min(share, MOST_FEATURES / X.shape[1])
+    """Part of the columns that a split looks at: two or more, at most some hundreds."""
+    d = X.shape[1]
+    return min(max(round(share * d), 2), MOST_FEATURES, d) / d
 
 
 def _all_classes(model, X, n_classes):
