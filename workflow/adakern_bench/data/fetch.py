@@ -232,8 +232,8 @@ class _Fetcher:
             try:
                 self.cache_dir.mkdir(parents=True, exist_ok=True)
                 # pooch moves the file to its place only when it arrived whole.
-                place = TemporaryDirectory(dir=self.cache_dir, prefix=".fetch-")
-                place = self.staging.enter_context(place)
+                folder = TemporaryDirectory(dir=self.cache_dir, prefix=".fetch-")
+                place = self.staging.enter_context(folder)
                 path = pooch.retrieve(url, None, "whole", place, downloader=downloader)
                 return Path(path), None
             except requests.RequestException as error:
@@ -253,7 +253,7 @@ class _Fetcher:
 
         text = str(error)
         if isinstance(error, HTTPError):
-            status = error.response.status_code
+            status = getattr(error.response, "status_code", 0)
             return f"the server answers with HTTP status {status}", status >= 500
         if "NameResolutionError" in text:  # no network, or no such host
             return "the host name is not known: is there a network?", False

@@ -130,9 +130,8 @@ def _header(data, entry, split):
     """
     if entry.header is not None:
         return 0 if entry.header else None
-    lines = (line.strip() for line in io.BytesIO(data))
-    lines = (line.decode("utf-8", "replace") for line in lines if line)
-    head = list(islice((line for line in lines if line[0] != "#"), 2))
+    lines = (line.decode("utf-8", "replace").strip() for line in io.BytesIO(data))
+    head = list(islice((line for line in lines if line and line[0] != "#"), 2))
     if len(head) < 2:
         return None
     first, second = (any(map(_is_number, split(line))) for line in head)
