@@ -463,10 +463,11 @@ def test_a_tracker_on_a_full_disk(tracker):
 
 def test_a_publication_that_is_killed(tmp_path, monkeypatch):
     """Before the last step the old folder is whole, after the next call the new one."""
-    for name in ("_uncommitted", "_not_done", "_without_result"):
+    for name in ("_not_done", "_several_commits", "provenance"):
         monkeypatch.setattr(publishing, name, lambda *_: ())
-    monkeypatch.setattr(publishing, "provenance", lambda plan: {"commit": "abc"})
-    plan = SimpleNamespace(results=tmp_path / "results", figures=list, tables=list)
+    monkeypatch.setattr(publishing, "KEPT", ("report.html", "summary.csv", "ranks.csv"))
+    places = {"results": tmp_path / "results", "figures": list, "tables": list}
+    plan = SimpleNamespace(cells=[], **places)
     plan.results.mkdir()
     for name in publishing.KEPT:
         (plan.results / name).write_text("new")

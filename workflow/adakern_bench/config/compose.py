@@ -102,7 +102,8 @@ def _compose(overrides, conf):
     try:
         with initialize_config_dir(str(Path(conf).resolve()), version_base="1.3"):
             use_own_resolvers(powers=_powers, sigmas=_sigmas)  # and none of Hydra's
-            _read_only_here(GlobalHydra.instance().config_loader().repository)
+            loader = GlobalHydra.instance().config_loader()
+            _read_only_here(vars(loader)["repository"])
             config = OmegaConf.to_object(compose("config", overrides))
     except (HydraException, OmegaConfBaseException) as error:
         raise ConfigError(_explain(error, conf)) from None

@@ -110,7 +110,7 @@ def _declared():
         extras = project.get("optional-dependencies", {})
         found += project["dependencies"]
         found += [one for name in extras if name != "test" for one in extras[name]]
-    return {_normalised(re.match(r"[\w.-]+", requirement)[0]) for requirement in found}
+    return {_normalised(re.split(r"[^\w.-]", requirement)[0]) for requirement in found}
 
 
 def _normalised(name):
