@@ -5,48 +5,31 @@ import importlib.util
 import inspect
 import pkgutil
 
-from sklearn.base import BaseEstimator
-
 import adakern
 
 
 def all_estimators():
-    """Public, concrete estimator classes defined anywhere below ``adakern``."""
-    found = {}
-    for module in pkgutil.walk_packages(adakern.__path__, "adakern."):
-        try:
-            contents = importlib.import_module(module.name)
-        except ModuleNotFoundError:  # the extra "workflow" is not installed
-            if not module.name.startswith("adakern_bench."):
-                raise
-            continue
-        for name, member in inspect.getmembers(contents):
-            if (
-                inspect.isclass(member)
-                and issubclass(member, BaseEstimator)
-                and member.__module__.startswith("adakern.")
-                and not name.startswith("_")
-                and not inspect.isabstract(member)
-                and hasattr(member, "fit")
-                and _can_be_fitted(member)
-            ):
-                found[member.__qualname__] = member
-    return [found[name] for name in sorted(found)]
+    """The estimator classes that ``adakern`` and its rooms export, by name."""
+    rooms = [adakern]
+    for module in pkgutil.iter_modules(adakern.__path__, "adakern."):
+        if module.ispkg:
+            rooms.append(importlib.import_module(module.name))
+    exported = {name: room for room in rooms for name in getattr(room, "__all__", ())}
+    members = [getattr(exported[name], name) for name in sorted(exported)]
+    return [member for member in members if _can_be_fitted(member)]
 
 
-def _can_be_fitted(estimator):
-    """Whether it needs no argument and the packages that it names are installed.
+def _can_be_fitted(member):
+    """Whether it is an estimator without required arguments whose packages are here.
 
     A search needs an estimator; tests/test_model_selection.py has scikit-learn's checks
     of it.
     """
-    required = [
-        parameter
-        for parameter in inspect.signature(estimator).parameters.values()
-        if parameter.default is parameter.empty
-        and parameter.kind != parameter.VAR_KEYWORD
-    ]
-    if required:
+    if not (inspect.isclass(member) and hasattr(member, "fit")):
         return False
-    packages = getattr(estimator, "_required_packages", ())
+    for parameter in inspect.signature(member).parameters.values():
+        is_named = parameter.kind is not parameter.VAR_KEYWORD
+        if parameter.default is parameter.empty and is_named:
+            return False
+    packages = getattr(member, "_required_packages", ())
     return all(importlib.util.find_spec(package) for package in packages)

@@ -141,14 +141,19 @@ def killed(project, victim, seconds):
         raise
 
 
+def _is_script(process):
+    """Whether it runs the script of a rule."""
+    return "/.snakemake/scripts/" in process.cmdline()[-1]
+
+
 def _find(run, victim):
     if victim == "main process":
         return psutil.Process(run.process.pid)
     with suppress(psutil.Error, IndexError, AttributeError):  # it has just ended
         for process in psutil.Process(run.process.pid).children(recursive=True):
-            if not process.cmdline()[-1].endswith("stage.py"):
+            if not _is_script(process):
                 continue
-            of_a_stage = process.parent().cmdline()[-1].endswith("stage.py")
+            of_a_stage = _is_script(process.parent())
             writes = any("mlflow.db" in file.path for file in process.open_files())
             kind = "worker" if of_a_stage else "tracker" if writes else "job"
             if kind == victim:

@@ -13,7 +13,14 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
 from adakern import cli
-from adakern.model_file import CARD, ModelFileError, load_model, save_model, versions
+from adakern.model_file import (
+    CARD,
+    ModelFileError,
+    _unsafe,
+    load_model,
+    save_model,
+    versions,
+)
 
 
 @pytest.fixture(scope="module")
@@ -112,7 +119,7 @@ def test_a_classification_with_probabilities_by_another_method(run):
         ("predict none.skops new.csv", "no file none.skops"),
         ("predict my.csv new.csv", "no model that `adakern fit` wrote"),
         ("predict my.skops new.csv --proba", "Ridge has no predict_proba"),
-        ("predict my.skops new.csv --interval 0.9", "by the flagship"),
+        ("predict my.skops new.csv --interval 0.9", "Ridge has no predict_interval"),
     ],
 )
 def test_a_mistake_ends_in_a_sentence(ridge, line, words, capsys):
@@ -159,6 +166,10 @@ def test_a_file_is_checked_before_it_is_loaded(ridge, tmp_path):
     save_model(unsafe, tmp_path / "unsafe.skops", card)
     with pytest.raises(ModelFileError, match=f"--trust {os.name}.system"):
         load_model(tmp_path / "unsafe.skops")
+    foreign = {"adakern.dank.classifier.np", "adakern.dank.nothing.X", "os.system"}
+    assert all(map(_unsafe, foreign)) and not _unsafe(
+        "adakern.dank.classifier.DANKClassifier"
+    )
     other = {"versions": versions() | {"adakern": "9.0"}}
     save_model(model, tmp_path / "other.skops", card | other)
     with pytest.raises(ModelFileError, match=r"written by adakern 9\.0"):

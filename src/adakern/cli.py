@@ -9,8 +9,6 @@ from pathlib import Path
 
 from adakern._version import __version__
 
-__all__ = ["add_commands", "main"]
-
 #: Part of the rows, the latest ones, that a model of ordered rows is judged by.
 LATEST = 0.2
 
@@ -173,16 +171,13 @@ def _score(table, rows, predicted):
 
 def _print_result(model, kinds, score):
     if "accuracy" in score:
-        print(
-            f"\nOn {score['of']}: accuracy {score['accuracy']:.1%} (always the largest "
-            f"class: {score['largest_class']:.1%}), balanced accuracy "
-            f"{score['balanced_accuracy']:.1%}"
+        found = (
+            "accuracy {accuracy:.1%} (always the largest class: {largest_class:.1%})"
         )
+        found += ", balanced accuracy {balanced_accuracy:.1%}"
     else:
-        print(
-            f"\nOn {score['of']}: R² {score['r2']:.4g} (always the mean: 0), root mean "
-            f"squared error {score['rmse']:.4g}"
-        )
+        found = "R² {r2:.4g} (always the mean: 0), root mean squared error {rmse:.4g}"
+    print(f"\nOn {score['of']}:", found.format(**score))
     if hasattr(model, "members_"):
         print(f"\n{model.members_}\n\nShare of each column in what the model knows:")
         shares = zip(model.feature_importances_, kinds, strict=True)
@@ -197,17 +192,10 @@ def _predict(arguments):
     from adakern.model_file import load_model, new_categories
 
     model, card = load_model(arguments.model, trust=arguments.trust)
-    for asked, method, of in (
-        (
-            arguments.interval is not None,
-            "predict_interval",
-            "regression by the flagship",
-        ),
-        (arguments.proba, "predict_proba", "classifiers that give probabilities"),
-    ):
-        if asked and not hasattr(model, method):
-            name = type(model[-1]).__name__
-            raise ValueError(f"{name} has no {method}; it is for {of}")
+    asked = {"interval": arguments.interval is not None, "proba": arguments.proba}
+    for method in (f"predict_{name}" for name in asked if asked[name]):
+        if not hasattr(model, method):
+            raise ValueError(f"{type(model[-1]).__name__} has no {method}")
     rows = read_rows(arguments.file, card["kinds"], card["date_formats"])
     for note in new_categories(rows, card):
         _note(note)

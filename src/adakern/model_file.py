@@ -19,6 +19,7 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler
 from sklearn.utils.metaestimators import available_if
 
+from adakern._utils.dotted import resolve
 from adakern._utils.files import atomic_path
 from adakern._utils.hints import did_you_mean
 from adakern._utils.warn import warn_user
@@ -26,13 +27,14 @@ from adakern.datasets.cells import read_column
 
 CARD = "card.json"
 
-#: What a model may be made of, beside the types that skops trusts: parts of adakern's
-#: and scikit-learn's estimators. None of them touches files, processes or a network.
+#: What a model may be made of, beside the types that skops trusts: what these rooms of
+#: adakern and scikit-learn define, none of which touches files, processes or a network.
+PLAIN = {"functools.partial", "numpy.dtype"}
+PLAIN |= {f"adakern.model_file.{name}" for name in ("as_columns", "TableModel")}
 KNOWN = re.compile(
-    r"functools\.partial|numpy\.dtype|adakern\.model_file\.(as_columns|TableModel)|sklearn\.metrics\._dist_metrics"
-    r"\..*|(adakern\.(adaptive|baselines|dank|kernels|knpl|lab|nystrom|svm)|sklearn\."
-    r"(_loss|calibration|compose|ensemble|gaussian_process|neighbors|neural_network"
-    r"|tree))\..*"
+    r"adakern\.(adaptive|baselines|dank|kernels|knpl|lab|nystrom|svm)\.\S+"
+    r"|sklearn\.(_loss|calibration|compose|ensemble|gaussian_process|metrics\._dist_metrics"
+    r"|neighbors|neural_network|tree)\.\S+"
 )
 
 #: Categories of a column that the card lists at most, to find new ones.
@@ -136,6 +138,17 @@ def new_categories(rows, card):
             )
 
 
+def _unsafe(name):
+    """Whether a type is defined elsewhere, even if a known module imports it."""
+    if name in PLAIN:
+        return False
+    try:
+        home = resolve(name).__module__ if KNOWN.fullmatch(name) else ""
+    except (ImportError, AttributeError):
+        return True
+    return not home.startswith(("adakern.", "sklearn."))
+
+
 def versions():
     """Of the packages that a model's file depends on."""
     return {name: version(name) for name in ("adakern", "scikit-learn", "numpy")}
@@ -169,8 +182,7 @@ def load_model(path, trust=()):
         scikit-learn's pipeline, with ``predict_interval`` where its model has it. It
         predicts DataFrames with the columns that it was fitted on, in any order.
     card : dict
-        Target, task, columns with their kinds, versions, fingerprint of the data,
-        score.
+        Target, task, columns with their kinds, versions, data fingerprint, score.
 
     Raises
     ------
@@ -193,8 +205,7 @@ def load_model(path, trust=()):
         raise ModelFileError(
             f"{path} is no model that `adakern fit` wrote, or not all of it"
         )
-    unknown = [name for name in types if not KNOWN.fullmatch(name)]
-    if unsafe := sorted(set(unknown) - set(trust)):
+    if unsafe := sorted(name for name in types if name not in trust and _unsafe(name)):
         raise ModelFileError(
             f"{path} holds types that adakern does not load unasked; if you know who "
             f"wrote it: --trust {' '.join(unsafe)}"

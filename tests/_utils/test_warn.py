@@ -32,10 +32,3 @@ def test_the_warning_is_at_the_line_of_the_caller(estimator, piped):
         model.fit(X, Y)
     places = [w.filename for w in caught if w.category is ConvergenceWarning]
     assert places == [__file__]
-
-
-def test_a_name_that_moved_warns_where_it_is_imported():
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        from adakern import EasyMKL  # noqa: F401 - the import alone is to warn
-    assert caught and {w.filename for w in caught} == {__file__}

@@ -121,7 +121,8 @@ import math as m
 from dataclasses import dataclass
 from functools import partial
 
-from own_parts import scale, unused
+from own_starred import scale
+from own_parts import unused
 
 LIMIT = 3
 
@@ -149,6 +150,7 @@ def neighbour():
 if __name__ == "__main__":
     neighbour()
 """
+STARRED = "from own_parts import *\n"
 PARTS = """\
 def scale(X):
     return X
@@ -163,7 +165,7 @@ def unused():
 def own(tmp_path, monkeypatch):
     """A module of the project's own: ``own(old, new)`` says whether a change counts."""
     monkeypatch.syspath_prepend(tmp_path)
-    files = {"own_model": OWN, "own_parts": PARTS}
+    files = {"own_model": OWN, "own_parts": PARTS, "own_starred": STARRED}
 
     def write(changes):
         for name, text in files.items():

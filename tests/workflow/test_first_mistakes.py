@@ -1,5 +1,6 @@
 """What goes wrong first, and what is said then."""
 
+import os
 import re
 import shutil
 import subprocess
@@ -163,3 +164,29 @@ def test_describe_works_from_any_folder(tmp_path):
     shown = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
     assert shown.returncode == 0, shown.stderr
     assert shown.stdout.splitlines()[:2] == ["n: 150", "d: 4"]
+
+
+@pytest.mark.parametrize(
+    ("answer", "status", "said"),
+    [
+        ("numpy: Dependency could not be audited", 1, "is there a network?"),
+        ("No known vulnerabilities found", 0, "No known vulnerabilities found"),
+    ],
+)
+def test_an_audit_without_a_network_says_so(tmp_path, answer, status, said):
+    program = tmp_path / "pip-audit"
+    program.write_text(f"#!/bin/sh\necho '{answer}'\nexit {status}\n")
+    program.chmod(0o755)
+    path = f"{tmp_path}:{os.environ['PATH']}"
+    command = [REPOSITORY / "requirements" / "audit.sh"]
+    run = subprocess.run(
+        command, env={"PATH": path}, cwd=tmp_path, capture_output=True, text=True
+    )
+    assert run.returncode == status and run.stdout.count(said) == 4
+
+
+def test_every_locked_package_has_its_hash():
+    for path in (REPOSITORY / "requirements").glob("*.txt"):
+        packages = re.split(r"\n(?=[\w-]+==)", path.read_text())[1:]
+        assert packages and all("--hash=sha256:" in package for package in packages)
+        assert not any(package.startswith("adakern") for package in packages)

@@ -20,6 +20,7 @@ import psutil
 import pytest
 import yaml
 
+from adakern_bench.cli.compare import adopt
 from adakern_bench.config.compose import ConfigError
 from adakern_bench.config.plan import load_plan, plan_from_snakemake
 from adakern_bench.data import DatasetEntry, DatasetError, load_table
@@ -220,6 +221,19 @@ def describe_secret(conf):
         read_entry(path)
 
 
+def secret_in_a_table(conf):
+    """A stranger's table whose name, columns and values ask for the secret."""
+    secret = "${oc.env:SECRET}"
+    rows = "".join(
+        f"{k * k / 7:.2f},{secret},{secret if k % 2 else 'no'}\n" for k in range(40)
+    )
+    file = conf.parent / f"{secret}.csv"
+    file.write_text(f"a,{secret} constant,{secret}\n{rows}")
+    overrides = adopt(file, secret, conf.parent)
+    config = load_plan([*overrides, "method=[plain]"], conf).config
+    assert "hunter2" not in str(config)
+
+
 def redirect(conf):
     class Elsewhere(BaseHTTPRequestHandler):
         def do_GET(self):
@@ -245,6 +259,7 @@ OTHERS = {
     "allow-typed": allow_typed,
     "secret-url": secret_url,
     "describe-secret": describe_secret,
+    "secret-in-a-table": secret_in_a_table,
     "redirect": redirect,
 }
 

@@ -13,7 +13,6 @@ import pytest
 import yaml
 
 from adakern_bench.cli.compare import adopt, comparison_of
-from adakern_bench.cli.main import main
 from adakern_bench.config.compose import ConfigError
 from adakern_bench.config.plan import load_plan
 from adakern_bench.data import Table
@@ -37,22 +36,31 @@ def study(n=80):
 
 
 @pytest.fixture
-def own(project, monkeypatch, tmp_path_factory):
+def own(project, tmp_path_factory):
     """A project that the command works in, and a file outside of it."""
-    monkeypatch.setattr("adakern_bench.cli.main.CONF", project.root / "conf")
-    monkeypatch.chdir(project.root)
-    for name, value in project.environment.items():
-        monkeypatch.setenv(name, value)
     path = tmp_path_factory.mktemp("own") / "My study.csv"
     study().to_csv(path)
     return project, path
 
 
-def test_a_file_becomes_a_report_of_its_own(own, capfd):
+def adakern(project, *arguments):
+    """Standard output of a command that is run in a project."""
+    command = [sys.executable, "-m", "adakern_bench.cli.main", *arguments]
+    run = subprocess.run(
+        command,
+        cwd=project.root,
+        env=project.environment,
+        capture_output=True,
+        text=True,
+    )
+    assert run.returncode == 0, run.stdout + run.stderr
+    return run.stdout
+
+
+def test_a_file_becomes_a_report_of_its_own(own):
     project, path = own
     command = ["compare", str(path), "--target", "outcome", "--cores", "2"]
-    assert main([*command, *QUICK, "tracking.enabled=false"]) == 0
-    shown = capfd.readouterr().out
+    shown = adakern(project, *command, *QUICK, "tracking.enabled=false")
     assert "80 rows, 2 features, classification of 'outcome'" in shown
     assert "dropped 'Unnamed: 0': it numbers the rows" in shown
     assert "categories: 'ward' has 2" in shown
@@ -66,8 +74,8 @@ def test_a_file_becomes_a_report_of_its_own(own, capfd):
     assert (records["status"] == "ok").all() and len(records) == 2
     # All repeats of so small a table are one job.
     assert [p.name for p in results.glob("records/*/svm-cv/*.json")] == ["0-1.json"]
-    assert main(["show", "my-my-study", *QUICK]) == 0
-    assert (results / "report.html").as_uri() in capfd.readouterr().out
+    again = adakern(project, "show", "my-my-study", *QUICK)
+    assert (results / "report.html").as_uri() in again
 
 
 @pytest.mark.slow
@@ -104,7 +112,7 @@ def test_groups_and_times_decide_the_split(own, kind):
     panel.sample(frac=1, random_state=0).to_csv(path, index=False)
     command = ["compare", str(path), "--target", "y", "--cores", "2", *QUICK]
     named = ["--time", "day"] if kind == "time" else []
-    assert main([*command, *named, "tracking.enabled=false"]) == 0
+    adakern(project, *command, *named, "tracking.enabled=false")
     root = project.root
     table = Table.load(root / "data" / "tables" / "my-my-study.npz")
     assert table.feature_names == ["day", "x"]
@@ -191,19 +199,19 @@ def test_any_name_of_a_file_will_do(place, name):
 def test_the_plan_goes_by_an_edited_entry(own):
     project, path = own
     command = ["compare", str(path), "--target", "outcome", "--dry-run", *QUICK]
-    main(command)
+    adakern(project, *command)
     entry = project.root / "conf" / "dataset" / "my-my-study.yaml"
     entry.write_text(entry.read_text().replace("title: My study.csv", "title: Mine"))
-    main(command)
+    assert "Going by" in adakern(project, *command)
     plan = load_plan(["dataset=[my-my-study]"], conf=project.root / "conf")
     assert plan.entry("my-my-study").title == "Mine"
 
 
-def test_what_cannot_be_adopted_is_said(own):
-    _, path = own
-    with pytest.raises(SystemExit, match="there is no file nowhere"):
-        main(["compare", "nowhere.csv", "--target", "y"])
+def test_what_cannot_be_adopted_is_said(place):
+    root, path = place
+    with pytest.raises(ConfigError, match="there is no file nowhere"):
+        adopt("nowhere.csv", "y", root)
     with pytest.raises(
-        SystemExit, match=r"My study.csv: .*no column 'outcom'. Did you mean 'outcome'"
+        ConfigError, match=r"my.csv: .*'outcom'. Did you mean 'outcome'"
     ):
-        main(["compare", str(path), "--target", "outcom"])
+        adopt(path, "outcom", root)

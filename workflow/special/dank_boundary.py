@@ -18,26 +18,7 @@ STYLES = {"svm": "--", "dank": "-"}
 
 
 def compute(data, seed, *, gammas=(0.5,), multiple=None, n_grid=80):
-    """Decision values of the SVM and of DANK over the plane, and F.
-
-    Parameters
-    ----------
-    data : adakern_bench.records.prepare.Prepared
-        Two features, two classes.
-    seed : int
-        Unused: nothing here is random.
-    gammas : sequence of float or "cv"
-        Kernel widths to show; "cv" stands for the cross-validated one.
-    multiple : float, default=None
-        eta in units of C^2; None is the papers' rule.
-    n_grid : int, default=80
-
-    Returns
-    -------
-    pandas.DataFrame
-        Columns: gamma, rank, kind ("train", "test", "grid" or "factor"), x, y, label,
-        svm, dank. For "factor", x and y are training rows sorted by class, dank is F.
-    """
+    """Decision values of the SVM and of DANK over the plane, and F."""
     X, y = data.X_train, data.y_train
     best = tuned(SVC(), X, y)
     frames = []

@@ -14,24 +14,7 @@ from shared import axes_grid, fit_quietly
 
 
 def compute(data, seed, *, clusters=(2, 5, 10, 50, 100, 200), C=32.0, gamma=2.0):
-    """JMLR, figure 5: Q(pi), the bounds and what they bound, against the clusters.
-
-    Parameters
-    ----------
-    data : adakern_bench.records.prepare.Prepared
-    seed : int
-        Of the k-means clusters.
-    clusters : sequence of int
-    C, gamma : float
-        Of the Gaussian kernel machine, without intercept and with tau = 0.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Columns: clusters, quantity ("objective", "coefficients" or "factor"), measured,
-        bound, between (Q(pi)), total (the sum of all |K_ij|), screened (rows that
-        JMLR, Theorem 7 recognises), non_support (rows that are none).
-    """
+    """JMLR, figure 5: Q(pi), the bounds and what they bound, against the clusters."""
     X, y = data.X_train, data.y_train
     K = gram_matrix(X, gamma=gamma)
     eta = float((SVC(C=C, gamma=gamma).fit(X, y).dual_coef_ ** 2).sum())

@@ -11,24 +11,7 @@ METHODS = ("newton", "accelerated", "nesterov", "projected-gradient")
 
 
 def compute(data, seed, *, methods=METHODS, max_iter=2000, tau=0.01, tol=1e-6):
-    """Objective, gap and step length of each method, by iteration.
-
-    Parameters
-    ----------
-    data : adakern_bench.records.prepare.Prepared
-    seed : int
-        Unused: nothing here is random.
-    methods : sequence of str
-        Values of ``DANKClassifier.method``.
-    max_iter : int, default=2000
-    tau, tol : float
-
-    Returns
-    -------
-    pandas.DataFrame
-        Columns: method, iteration, seconds (since the start), objective, gap (relative
-        to the objective), step.
-    """
+    """Objective, gap and step length of each method, by iteration."""
     X, y = data.X_train, data.y_train
     svm = tuned(SVC(), X, y)
     frames = []

@@ -9,22 +9,7 @@ from shared import axes_grid
 
 
 def compute(data, seed, *, clusters, gamma):
-    """Q(pi) of k-means clusters, as a share of the sum of all |K_ij|.
-
-    Parameters
-    ----------
-    data : adakern_bench.records.prepare.Prepared
-    seed : int
-        Of the clusters.
-    clusters : sequence of int
-    gamma : float
-        Of the Gaussian kernel.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Columns: clusters, coupling.
-    """
+    """Q(pi) of k-means clusters, as a share of the sum of all |K_ij|."""
     X, kernel = data.X_train, {"kernel": "rbf", "gamma": gamma}
     of_all_rows = coupling(X, np.arange(len(X)), kernel, random_state=seed)
     cut = [

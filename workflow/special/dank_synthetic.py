@@ -10,24 +10,7 @@ from shared import axes_grid, fit_quietly, tuned
 
 
 def compute(data, seed, *, multiples=(None,), epsilon=0.01):
-    """Predictions of all rows after training on some; C and gamma are the SVR's.
-
-    Parameters
-    ----------
-    data : adakern_bench.records.prepare.Prepared
-    seed : int
-        Unused: nothing here is random.
-    multiples : sequence of float or None
-        eta in units of C^2; None is the papers' rule.
-    epsilon : float, default=0.01
-        In units of the standardised target.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Columns: x0 (and x1), y, method, prediction, train (bool), relative_mse (of the
-        test rows), rank.
-    """
+    """Predictions of all rows after training on some; C and gamma are the SVR's."""
     svr = tuned(SVR(epsilon=epsilon), data.X_train, data.y_fit)
     models = {"svr": svr}
     for multiple in multiples:

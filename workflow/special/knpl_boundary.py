@@ -19,24 +19,7 @@ STYLES = {"svm": "--", "knpl": "-"}
 
 
 def compute(data, seed, *, multiples=(0.1, 1.0, 10.0, 100.0, 1000.0), n_grid=80):
-    """Decision values of the tuned SVM and of KNPL over the plane, and the layer G.
-
-    Parameters
-    ----------
-    data : adakern_bench.records.prepare.Prepared
-        Two features, two classes.
-    seed : int
-        Unused: nothing here is random.
-    multiples : sequence of float
-        Values of reg, in units of C^2, of which cross-validation takes one.
-    n_grid : int, default=80
-
-    Returns
-    -------
-    pandas.DataFrame
-        Columns: kind ("train", "test", "grid" or "layer"), x, y, label, svm, knpl. For
-        "layer", x and y are training rows sorted by class and knpl is the entry of G.
-    """
+    """Decision values of the tuned SVM and of KNPL over the plane, and the layer G."""
     X, y = data.X_train, data.y_train
     svm = tuned(SVC(), X, y)
     grid = {"reg": [multiple * svm.C**2 for multiple in multiples]}

@@ -15,22 +15,6 @@ def compute(data, seed, *, multiples=MULTIPLES, max_outer=10, max_inner=15):
     """Both algorithms of the paper round by round, beside the exact ascent.
 
     C and gamma are those of the cross-validated SVM.
-
-    Parameters
-    ----------
-    data : adakern_bench.records.prepare.Prepared
-    seed : int
-        Unused: nothing here is random.
-    multiples : sequence of float
-        Values of reg, in units of C^2.
-    max_outer, max_inner : int
-        Limits of algorithms 2 and 1, the paper's by default.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Columns: quantity ("residual" of algorithm 1 in the first round, "objective" or
-        relative "gap" of a round), solver, multiple, iteration, value.
     """
     X, y = data.X_train, data.y_train
     svm = tuned(SVC(), X, y)

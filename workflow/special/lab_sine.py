@@ -24,25 +24,7 @@ PAPER = {
 
 
 def compute(data, seed, *, support=40, wide=20.0, narrow=100.0):
-    """Fits of one curve with global and with trained bandwidths.
-
-    Parameters
-    ----------
-    data : adakern_bench.records.prepare.Prepared
-        One feature.
-    seed : int
-        Of the training.
-    support : int, default=40
-        Support data of all three models; evenly spaced for the two global ones.
-    wide, narrow : float
-        gamma of the two global Gaussian kernels; the paper's 20 and 100.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Columns: model ("truth", "global, gamma = ...", "local", "bandwidth"), x, value,
-        and r2 of the model on the test rows.
-    """
+    """Fits of one curve with global and with trained bandwidths."""
     X, y = data.X_train, data.y_train
     order = np.argsort(X[:, 0])
     centres = order[np.linspace(0, len(y) - 1, support).round().astype(int)]

@@ -71,15 +71,7 @@ def per_repeat(records):
 
 
 def summary(records):
-    """Mean distance, selected gamma (median) and test accuracy over the repeats.
-
-    Returns
-    -------
-    DataFrame
-        One row per data set and sampling. ``same_gamma`` is the share of the repeats in
-        which the exact criterion selects the same gamma; ``closest`` marks the sampler
-        with the smallest mean distance on the data set.
-    """
+    """Mean distance, selected gamma (median) and test accuracy over the repeats."""
     runs = per_repeat(records)
     keys = ["dataset", "repeat"]
     exact = runs[runs["sampling"] == "exact"].set_index(keys)["selected_gamma"]
@@ -102,15 +94,7 @@ def summary(records):
 
 
 def paired_tests(records):
-    """Paired t-tests of the two criterion-driven samplers against every other.
-
-    Returns
-    -------
-    DataFrame
-        One row per data set, score (distance or test accuracy), sampling and other.
-        ``difference`` is the sampling's score minus the other's; the corrected p-value
-        allows for training parts that overlap between runs.
-    """
+    """Paired t-tests of the two criterion-driven samplers against every other."""
     rows = []
     for dataset, part in per_repeat(records).groupby("dataset", sort=False):
         sizes = {key: part[key].iloc[0] for key in ("n_train", "n_test")}

@@ -13,23 +13,7 @@ __all__ = [
 
 
 def decision_values(models, data, n_grid):
-    """Decision values on the training and test rows and on a grid of the unit square.
-
-    Parameters
-    ----------
-    models : dict of str to classifier
-        With two classes.
-    data : adakern_bench.records.prepare.Prepared
-        Two features, scaled to [0, 1].
-    n_grid : int
-        Points of the grid along each axis.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Columns: kind ("train", "test" or "grid"), x, y, label (0 or 1; missing on the
-        grid) and one of each model.
-    """
+    """Decision values on training and test rows and on a grid of the unit square."""
     ticks = np.linspace(-0.1, 1.1, n_grid)
     plane = np.column_stack([axis.ravel() for axis in np.meshgrid(ticks, ticks)])
     positive = next(iter(models.values())).classes_[1]

@@ -65,7 +65,7 @@ class Mixture:
             weights = no_worse_than_best(
                 _weights(log_proba, codes, row_weights),
                 _weights(log_proba, codes, row_weights, prior=0.0),
-                lambda b: log_loss(mix(log_proba, b), codes, row_weights),
+                lambda b: _loss(log_proba, b, codes, row_weights),
                 len(values),
             )
             scores = _accuracies(log_proba, codes, row_weights)
@@ -118,6 +118,14 @@ def _calibrations(values, slopes, codes, row_weights):
 def _log_proba(calibrations, values):
     pairs = zip(calibrations, values, strict=True)
     return np.array([c.log_probabilities(scores) for c, scores in pairs])
+
+
+def _loss(log_proba, blend, codes, row_weights):
+    """Of what predicts: a mixture is less sure than its members until calibrated."""
+    mixed = mix(log_proba, blend)
+    if np.count_nonzero(blend) > 1:
+        mixed = Calibration().fit(mixed, codes, row_weights).log_probabilities(mixed)
+    return log_loss(mixed, codes, row_weights)
 
 
 def _weights(log_proba, codes, row_weights, prior=PRIOR_ROWS):

@@ -222,7 +222,7 @@ class KernelRidgeMember(BaseMember):
 class MarginMember(BaseMember):
     """Support vector machines, one-vs-one, on the scales that ridge regression found.
 
-    ``starts`` are pairs of scales and ridge by kernel; missing ones are searched for.
+    ``starts`` are pairs of scales and ridge by kernel; without any they are searched.
     Kernel, factor of the scales and C are those whose decision values for the rows left
     out of the folds have the least log loss, calibrated.
     """
@@ -244,8 +244,13 @@ class MarginMember(BaseMember):
     def _choose(self, X, table):
         judged, codes = table.fold >= 0, table.Y.argmax(axis=1)
         least, best = np.inf, None
-        for kernel, factor in product(MARGIN_KERNELS, MARGIN_FACTORS):
-            scales = factor * self._scales(kernel, X, table)
+        starts = {k: self.starts[k] for k in MARGIN_KERNELS if k in self.starts}
+        if not starts:
+            Y = table.Y - np.average(table.Y, axis=0, weights=table.weights)
+            rng = check_random_state(self.random_state)
+            starts["rbf"] = tune_scales(X, Y, table.weights, "rbf", rng)
+        for kernel, factor in product(starts, MARGIN_FACTORS):
+            scales = factor * starts[kernel][0]
             K = gram_matrix(X * scales, kernel=kernel, gamma=1.0)
             for C in MARGIN_COSTS:
                 scores = np.zeros(table.Y.shape)
@@ -264,13 +269,6 @@ class MarginMember(BaseMember):
                 if (loss := log_loss(calibrated, *part[1:])) < least:
                     least, best = loss, (kernel, scales, C)
         return best
-
-    def _scales(self, kernel, X, table):
-        if kernel not in self.starts:
-            Y = table.Y - np.average(table.Y, axis=0, weights=table.weights)
-            rng = check_random_state(self.random_state)
-            self.starts[kernel] = tune_scales(X, Y, table.weights, kernel, rng)
-        return self.starts[kernel][0]
 
     def in_fold(self, whole, views, k):
         """Itself with the scales of the columns that the fold has."""
@@ -293,7 +291,9 @@ class MarginMember(BaseMember):
 
 
 def _fit_svc(K, codes, weights, C):
-    """Machines that end: noise at a large C would take them any time."""
+    """Machines that end, which noise at a large C keeps from it; None for one class."""
+    if np.ptp(codes) == 0:
+        return None
     model = SVC(
         C=C,
         kernel="precomputed",
@@ -311,6 +311,8 @@ def _scores(model, K, n_classes):
     For two classes their difference is twice the decision value. A class that the model
     never saw is a little less likely than all others.
     """
+    if model is None:
+        return np.zeros((len(K), n_classes))
     present, decision = model.classes_, model.decision_function(K)
     if decision.ndim == 1:
         decision = -decision[:, None]  # of two classes the second is the positive one

@@ -39,6 +39,9 @@ ROWS_FOR_BOOSTING_THREADS = 50_000
 #: Most trees of a boosting with many classes, over all of them.
 MAX_BOOSTED_TREES = 1500
 
+#: Columns that a split of small trees looks at, at most.
+MOST_FEATURES = 300
+
 #: Below so many rows boosting is small and forests have half of their trees: the rest
 #: took a quarter of the time of a fit, and the blend was none the better for it. With
 #: more, classification ends when a tenth of the rows, held out, gains no more.
@@ -119,16 +122,15 @@ class ForestMember(BaseMember):
         make, n = forests[self.classify, self.extra], len(X)
         self.n_trees_ = 30 if n < FEW_ROWS else 60 if n <= ROWS_PER_TREE else 20
         drawn = {"bootstrap": True, "max_samples": ROWS_PER_TREE}
-        features = (
-            {} if self.classify else {"max_features": 0.5 if self.extra else 1 / 3}
-        )
+        options = {} if self.extra or n <= ROWS_PER_TREE else drawn
+        if n < FEW_ROWS and not self.classify:
+            options["max_features"] = _share(0.5 if self.extra else 1 / 3, X)
         self.model_ = make(
             self.n_trees_,
             min_samples_leaf=1 if self.classify else 2,
             random_state=self.random_state,
             n_jobs=blas_threads() if n >= ROWS_FOR_THREADS else None,
-            **({} if self.extra or n <= ROWS_PER_TREE else drawn),
-            **(features if n < FEW_ROWS else {}),
+            **options,
         )
         self.n_classes_ = Y.shape[1]
         target = Y.argmax(axis=1) if self.classify else Y[:, 0]
@@ -168,6 +170,7 @@ class BoostingMember(BaseMember):
         few = np.array([len(np.unique(column)) < MAX_CATEGORIES for column in X.T])
         small, target = len(X) < FEW_ROWS, Y[:, 0]
         options = dict(FEW if small else MANY)
+        options["max_features"] = _share(options["max_features"], X)
         if self.classify:
             target = Y.argmax(axis=1)
             self.n_classes_ = Y.shape[1]
@@ -204,6 +207,12 @@ class BoostingMember(BaseMember):
             if not self.classify:
                 return self.model_.predict(X)[:, None]
             return _log(_all_classes(self.model_, X, self.n_classes_))
+
+
+def _share(share, X):
+    """Part of the columns that a split looks at: two or more, at most some hundreds."""
+    d = X.shape[1]
+    return min(max(round(share * d), 2), MOST_FEATURES, d) / d
 
 
 def _all_classes(model, X, n_classes):

@@ -47,7 +47,8 @@ KERNELS = ("laplacian", "l2-laplacian", "rbf")
 #: scale, which has taken much of the time by then.
 MANY_ROWS = 4000
 
-#: Beyond so many columns a search for scales per feature follows noise for minutes.
+#: Beyond so many columns a search for scales per feature follows noise for minutes, and
+#: the distances of the L1 kernel, which are no matrix product, take most of the time.
 MANY_COLUMNS = 500
 
 #: From so many rows a column on, scales per feature of all rows are where those of a
@@ -80,15 +81,17 @@ def default_members(n, d=1, classify=False, preset="best"):
     >>> default_members(500, classify=True, preset="fast")
     ('linear', 'laplacian', 'extra-trees', 'rbf')
     """
-    per_feature = tuple(f"{kernel}-ard" for kernel in KERNELS)
-    without = set(per_feature) if d > MANY_COLUMNS else set()
+    without = set()
+    if d > MANY_COLUMNS:
+        without.update(f"{kernel}-ard" for kernel in KERNELS)
+        without.add("laplacian")
     if n > MANY_ROWS:
         without.update(KERNELS if d <= MANY_COLUMNS else (), ("svm",))
     if not classify:
         without.add("svm")
     elif n < ROWS_PER_SCALE * d:
-        # A third of the time; without them the loss on held-out rows is less.
-        without.update(("l2-laplacian-ard", "rbf-ard"))
+        # A fifth of the time, and without it the loss on held-out rows is less.
+        without.add("l2-laplacian-ard")
     if n < FEW_ROWS:
         without.add("boosting")
     if preset == "fast":

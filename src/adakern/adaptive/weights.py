@@ -124,7 +124,7 @@ def no_worse_than_best(weights, optimum, loss_of, n_members):
     weights, low, high = drop_smallest(weights), 0.0, 1.0
     if is_good(weights):
         return weights
-    for _ in range(30):
+    for _ in range(8):
         middle = (low + high) / 2
         if is_good((1 - middle) * weights + middle * optimum):
             high = middle

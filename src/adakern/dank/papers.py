@@ -18,8 +18,9 @@ def lipschitz_constant(K, dual, eta):
     Classification: ``L = kappa (n + 3 n C^2 ||K||_F / (4 eta))`` (JMLR, Theorem 4).
     Regression: the gradient in (alpha hat, alpha check) has the constant 2 L, which the
     steps of Algorithm 2 divide by, with ``L = 2 kappa (n + 9 n C^2 ||K||_F / (4 eta))``
-    (JMLR, Theorem 10; the preprint's Theorem 11). kappa is the largest
-    ``abs(k(x, x'))``, which the preprint leaves out; it is above one for linear and polynomial kernels.
+    (JMLR, Theorem 10; the preprint's Theorem 11). kappa is the largest ``abs(k(x,
+    x'))``, which the preprint leaves out; it is above one for linear and polynomial
+    kernels.
     """
     n, kappa = len(K), np.abs(K).max()
     norm = n * dual.C**2 * np.linalg.norm(K) / (4 * eta)

@@ -28,13 +28,7 @@ _IN_REPOSITORY = ("describe", "publish")
 
 
 def main(argv=None):
-    """The console command; returns the exit status.
-
-    Parameters
-    ----------
-    argv : list of str, default=None
-        Of the command line; sys.argv when None.
-    """
+    """The console command; returns the exit status."""
     argv = list(sys.argv[1:] if argv is None else argv)
     if argv and argv[0] in _PASSED_ON:
         return _pass_on(argv[0], argv[1:])

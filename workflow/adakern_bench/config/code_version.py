@@ -38,19 +38,6 @@ def code_version(*names, files=()):
 
     Modules of adakern and of the project's own count definition by definition, packages
     from outside with their version and that of what they require.
-
-    Parameters
-    ----------
-    *names : str or Path
-        Dotted names: ``"adakern.dank.DANKClassifier"``, ``"sklearn.svm.SVC"``. A module
-        or the path of a script stands for all that it defines.
-    files : sequence of path, default=()
-        Files that count byte by byte, such as a template.
-
-    Returns
-    -------
-    str
-        12 hexadecimal digits.
     """
     walk = _Walk()
     for name in names:
@@ -118,15 +105,7 @@ class _Walk:
 
 
 class _Module:
-    """The top level of one source file: who defines which name, and what else it does.
-
-    Attributes
-    ----------
-    definitions : dict of str to list of ast.stmt
-        Statements that bind a name: functions, classes, assignments, imports.
-    effects : list of ast.stmt
-        Statements that bind none, without docstrings and ``if __name__ == ...``.
-    """
+    """The top level of one source file: what defines each name, and its effects."""
 
     def __init__(self, name, path):
         self.name, self.is_package = name, path.name == "__init__.py"
@@ -136,12 +115,21 @@ class _Module:
         for statement in _one_import_each(ast.parse(path.read_bytes()).body):
             if _is_silent(statement) or _tests(statement, "__name__"):
                 continue
+            for bound_name, origin in self._starred(statement):
+                self.definitions.setdefault(bound_name, []).append(origin)
             bound = _bound_names(statement)
             for bound_name in bound:
                 if bound_name != "__all__":
                     self.definitions.setdefault(bound_name, []).append(statement)
             if not bound:
                 self.effects.append(statement)
+
+    def _starred(self, statement):
+        """Names that ``from package import *`` binds, each with its own import."""
+        if isinstance(statement, ast.ImportFrom) and statement.names[0].name == "*":
+            base = self._absolute(statement)
+            for name in getattr(_module(base), "definitions", ()):
+                yield name, ast.ImportFrom(base, [ast.alias(name)], 0)
 
     def facts(self, statement):
         """(digest, names used, dotted names imported) of one statement."""

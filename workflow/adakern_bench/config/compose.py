@@ -41,42 +41,12 @@ def _sigmas(base, low, high, step=1):
 
 
 def available(group, conf=CONF):
-    """Names of the YAML files of a configuration group, sorted.
-
-    Parameters
-    ----------
-    group : str
-        Folder of the configuration.
-    conf : Path, default=CONF
-        Folder of all configurations.
-    """
+    """Names of the YAML files of a configuration group, sorted."""
     return sorted(path.stem for path in (Path(conf) / group).glob("*.yaml"))
 
 
 def load_config(overrides=(), conf=CONF):
-    """Compose one experiment.
-
-    Parameters
-    ----------
-    overrides : sequence of str
-        Hydra overrides, such as ``"experiment=dank_uci"``, ``"dataset=[heart,sonar]"``
-        or ``"protocol.repeats=3"``.
-    conf : path, default=CONF
-        The configuration folder.
-
-    Returns
-    -------
-    config : Config
-        With the methods added whose parameters those of the selection take over.
-    selected : dict of str to list of str
-        The names under "dataset" and "method" that were asked for.
-
-    Raises
-    ------
-    ConfigError
-        For an unknown data set, method, protocol, experiment or key, or a value of a
-        wrong type; it names the nearest valid name.
-    """
+    """Compose one experiment."""
     ConfigStore.instance().store("schema", Config)
     overrides = list(overrides)
     config = _compose(overrides, conf)
@@ -268,15 +238,7 @@ def _check_header(group, name, conf):
 
 
 def nearest(name, names):
-    """A sentence that suggests the closest of the known names, and lists them.
-
-    Parameters
-    ----------
-    name : str
-        As the configuration has it.
-    names : iterable of str
-        What it may be.
-    """
+    """A sentence that suggests the closest of the known names, and lists them."""
     return f"{did_you_mean(name, names)} Known: {', '.join(names)}.".lstrip()
 
 

@@ -28,15 +28,7 @@ TRACKED_TOGETHER = 8
 
 
 def load_plan(overrides=(), conf=CONF):
-    """The plan of the experiment that the overrides describe; see ``load_config``.
-
-    Parameters
-    ----------
-    overrides : list of str or str, default=()
-        Of Hydra.
-    conf : Path, default=CONF
-        Folder of all configurations.
-    """
+    """The plan of the experiment that the overrides describe; see ``load_config``."""
     settings = [override for override in overrides if override != ALLOW_OUTSIDE]
     config, selected = load_config(settings, conf)
     plan = Plan(as_variant(config, settings), selected)
@@ -48,20 +40,7 @@ def load_plan(overrides=(), conf=CONF):
 
 
 def plan_from_snakemake(config, typed=()):
-    """The plan of ``snakemake --config experiment=... overrides="..."``.
-
-    Parameters
-    ----------
-    config : mapping
-        The configuration.
-    typed : mapping
-        What of it the command line said, and no file.
-
-    Raises
-    ------
-    ConfigError
-        With one message that names the setting, the value and the way out.
-    """
+    """The plan of ``snakemake --config experiment=... overrides="..."``."""
     known = ("experiment", "overrides", "allow_outside")
     for key in config:
         if key not in known:
@@ -96,16 +75,7 @@ _composed_once = lru_cache(maxsize=1)(load_plan)
 
 
 class Plan:
-    """What is to be run for one experiment.
-
-    Parameters
-    ----------
-    config : adakern_bench.config.schema.Config
-        ``config.dataset`` maps names to entries, wherever those were written down.
-    selected : dict of str to list of str
-        Data sets and methods to compare; the configuration may hold more, for methods
-        that hand their parameters over.
-    """
+    """What is to be run for one experiment."""
 
     def __init__(self, config, selected):
         self.config = config
@@ -123,13 +93,7 @@ class Plan:
         ]
 
     def entry(self, dataset):
-        """What is known of a data set, or of the one that a sweep of its rows is of.
-
-        Parameters
-        ----------
-        dataset : str
-            Name of the data set.
-        """
+        """What is known of a data set, or of the one that a sweep of its rows is of."""
         return self.config.dataset[base_name(dataset)]
 
     def _recipe_or_none(self, dataset, method):
@@ -139,15 +103,7 @@ class Plan:
 
     @cache  # noqa: B019 - one plan lives as long as the process
     def recipe(self, dataset, method):
-        """The recipe of a cell: fixed parameters, grid left to search, hand-over.
-
-        Parameters
-        ----------
-        dataset : str
-            Name of the data set.
-        method : str
-            Name of the method.
-        """
+        """The recipe of a cell: fixed parameters, grid left to search, hand-over."""
         recipe = self._recipe_or_none(dataset, method)
         fixed = self._settings(dataset, base_name(method))
         if method in self.variants:
@@ -176,43 +132,19 @@ class Plan:
         return {**of_base, **of_variant}
 
     def swept(self, dataset, method):
-        """Axis -> value of the sweeps that a cell is a point of.
-
-        Parameters
-        ----------
-        dataset : str
-            Name of the data set.
-        method : str
-            Name of the method.
-        """
+        """Axis -> value of the sweeps that a cell is a point of."""
         variant = self.variants.get(method, Variant())
         return self.dataset_variants[dataset].swept | variant.swept
 
     def search_method(self, dataset, method):
-        """The method whose search holds the best parameters of this one, if any.
-
-        Parameters
-        ----------
-        dataset : str
-            Name of the data set.
-        method : str
-            Name of the method.
-        """
+        """The method whose search holds the best parameters of this one, if any."""
         recipe = self.recipe(dataset, method)
         if recipe["grid"]:
             return method
         return recipe["tune_with"] and self.search_method(dataset, recipe["tune_with"])
 
     def hand_over_method(self, dataset, method):
-        """The method whose search fixes parameters before this one's, if any.
-
-        Parameters
-        ----------
-        dataset : str
-            Name of the data set.
-        method : str
-            Name of the method.
-        """
+        """The method whose search fixes parameters before this one's, if any."""
         tuner = self.recipe(dataset, method)["tune_with"]
         return tuner and self.search_method(dataset, tuner)
 
@@ -233,13 +165,7 @@ class Plan:
         return groups
 
     def n_repeats(self, dataset):
-        """Number of solves of one method on a data set.
-
-        Parameters
-        ----------
-        dataset : str
-            Name of the data set.
-        """
+        """Number of solves of one method on a data set."""
         protocol = self.config.protocol
         if self.uses_published_split(dataset):
             n_splits = self.entry(dataset).n_published_splits
@@ -248,13 +174,7 @@ class Plan:
         return protocol.repeats * folds
 
     def uses_published_split(self, dataset):
-        """Whether the split is the data set's own rather than drawn.
-
-        Parameters
-        ----------
-        dataset : str
-            Name of the data set.
-        """
+        """Whether the split is the data set's own rather than drawn."""
         return (
             self.config.protocol.published_split != "never"
             and self.entry(dataset).has_published_split

@@ -18,20 +18,7 @@ __all__ = ["recipe_problems"]
 
 
 def recipe_problems(where, recipe, task):
-    """What is wrong with a recipe, a sentence each.
-
-    Parameters
-    ----------
-    where : str
-        What the sentences begin with.
-    recipe : dict
-        As ``adakern_bench.config.plan.Plan.recipe`` gives it.
-    task : {"classification", "regression"}
-
-    Returns
-    -------
-    list of str
-    """
+    """What is wrong with a recipe, a sentence each."""
     return [*_recipe(where, recipe), *_role(where, recipe, task)]
 
 

@@ -26,15 +26,7 @@ NOT_IN_TABLE = (
 
 
 def table(plan, dataset):
-    """Settings of the stage ``table``.
-
-    Parameters
-    ----------
-    plan : Plan
-        The whole experiment.
-    dataset : str
-        Name of the data set.
-    """
+    """What the rule ``table`` is given."""
     entry = asdict(plan.entry(dataset))
     for key in NOT_IN_TABLE:
         del entry[key]
@@ -59,15 +51,7 @@ def _makers_of(entry):
 
 
 def source(plan, dataset):
-    """Where a table may come from, and how its content is checked.
-
-    Parameters
-    ----------
-    plan : Plan
-        The whole experiment.
-    dataset : str
-        Name of the data set.
-    """
+    """Where a table may come from, and how its content is checked."""
     data = plan.config.data
     made_by = json.dumps(table(plan, dataset), sort_keys=True, default=str)
     return {
@@ -81,15 +65,7 @@ def source(plan, dataset):
 
 
 def split(plan, dataset):
-    """Settings of the stage ``split``.
-
-    Parameters
-    ----------
-    plan : Plan
-        The whole experiment.
-    dataset : str
-        Name of the data set.
-    """
+    """What the rule ``split`` is given."""
     protocol = plan.config.protocol
     keys = (
         "kind",
@@ -109,17 +85,7 @@ def split(plan, dataset):
 
 
 def search(plan, dataset, method):
-    """Settings of the stage ``search``.
-
-    Parameters
-    ----------
-    plan : Plan
-        The whole experiment.
-    dataset : str
-        Name of the data set.
-    method : str
-        Name of the method.
-    """
+    """What the rule ``search`` is given."""
     searching = plan.config.search
     swept = plan.dataset_variants[dataset].swept
     recipe = plan.recipe(dataset, method)
@@ -137,17 +103,7 @@ def search(plan, dataset, method):
 
 
 def solve(plan, dataset, method):
-    """Settings of the stage ``solve``.
-
-    Parameters
-    ----------
-    plan : Plan
-        The whole experiment.
-    dataset : str
-        Name of the data set.
-    method : str
-        Name of the method.
-    """
+    """What the rule ``solve`` is given."""
     return _cell(plan, dataset, method, "solve") | {
         "identity": {
             "experiment": plan.config.name,
@@ -197,15 +153,7 @@ def _described(plan, dataset, method):
 
 
 def special(plan, name):
-    """Settings of a special computation.
-
-    Parameters
-    ----------
-    plan : Plan
-        The whole experiment.
-    name : str
-        As the configuration has it.
-    """
+    """Settings of a special computation."""
     function = f"{name}.compute"
     return {
         "function": function,
@@ -218,50 +166,22 @@ def special(plan, name):
 
 
 def configuration(plan):
-    """Settings of the stage ``configuration``.
-
-    Parameters
-    ----------
-    plan : Plan
-        The whole experiment.
-    """
+    """What the rule ``configuration`` is given."""
     return asdict(plan.config)
 
 
 def compare(plan):
-    """Settings of the stage ``compare``.
-
-    Parameters
-    ----------
-    plan : Plan
-        The whole experiment.
-    """
+    """What the rule ``compare`` is given."""
     return {"code": code_version(SCRIPTS / "compare.py")}
 
 
 def figure(plan, name):
-    """Settings of one figure.
-
-    Parameters
-    ----------
-    plan : Plan
-        The whole experiment.
-    name : str
-        As the configuration has it.
-    """
+    """Settings of one figure."""
     return _view(plan.config.figures.get(name), "figure", f"{name}.plot")
 
 
 def summary_table(plan, name):
-    """Settings of one table.
-
-    Parameters
-    ----------
-    plan : Plan
-        The whole experiment.
-    name : str
-        As the configuration has it.
-    """
+    """Settings of one table."""
     return _view(plan.config.tables.get(name), "summary_table", f"{name}.table")
 
 
@@ -273,26 +193,14 @@ def _view(view, rule, of_special):
 
 
 def report(plan):
-    """Settings of the stage ``report``.
-
-    Parameters
-    ----------
-    plan : Plan
-        The whole experiment.
-    """
+    """What the rule ``report`` is given."""
     templates = Path(adakern_bench.report.__path__[0]) / "templates"
     files = sorted(path for path in templates.rglob("*") if path.is_file())
     return {"code": code_version(SCRIPTS / "report.py", files=tuple(files))}
 
 
 def track(plan):
-    """Settings of the stage ``track``.
-
-    Parameters
-    ----------
-    plan : Plan
-        The whole experiment.
-    """
+    """What the rule ``track`` is given."""
     uri = os.environ.get("MLFLOW_TRACKING_URI") or plan.config.tracking.uri
     code = code_version(SCRIPTS / "track.py", SCRIPTS / "track_summary.py")
     return {"tracking_uri": uri, "code": code}

@@ -15,42 +15,13 @@ __all__ = ["check_tables", "placed_by_hand"]
 
 
 def placed_by_hand(entry, folder):
-    """Files of a data set that people put into the cache: they may change.
-
-    Parameters
-    ----------
-    entry : adakern_bench.data.DatasetEntry
-    folder : path
-        The cache of raw files.
-
-    Returns
-    -------
-    list of str
-    """
+    """Files of a data set that people put into the cache: they may change."""
     paths = [Path(folder) / file.path for file in entry.sources]
     return [str(path) for path in paths if path.is_file() and not is_fetched(path)]
 
 
 def check_tables(plan):
-    """Compare the stored tables of an experiment with entries and files.
-
-    Parameters
-    ----------
-    plan : Plan
-        The whole experiment.
-
-    Returns
-    -------
-    list of str
-        A sentence for every file that was changed or deleted since it was read, where
-        Snakemake does not see to it.
-
-    Raises
-    ------
-    ConfigError
-        If an entry states another content than its table has, although it still is
-        the table that the entry describes.
-    """
+    """Compare the stored tables of an experiment with entries and files."""
     words = []
     for dataset in plan.table_names:
         path = Path(plan.config.data.cache) / "tables" / f"{dataset}.npz"

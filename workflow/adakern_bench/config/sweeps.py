@@ -21,41 +21,19 @@ __all__ = ["Variant", "base_name", "expand_axis", "expand_datasets", "expand_swe
 
 @dataclass(frozen=True)
 class Variant:
-    """One point of a sweep.
-
-    Attributes
-    ----------
-    params : dict
-        Parameters of the method that are fixed there.
-    swept : dict
-        Axis -> value, as the record and the figures show it.
-    """
+    """One point of a sweep."""
 
     params: dict = field(default_factory=dict)
     swept: dict = field(default_factory=dict)
 
 
 def base_name(name):
-    """The name of a data set or method without the point of a sweep.
-
-    Parameters
-    ----------
-    name : str
-        As the configuration has it.
-    """
+    """The name of a data set or method without the point of a sweep."""
     return name.partition("@")[0]
 
 
 def expand_sweep(methods, sweep):
-    """Every method, or the points of its sweep: name -> :class:`Variant`.
-
-    Parameters
-    ----------
-    methods : dict
-        Recipes by name.
-    sweep : dict
-        Axes by method.
-    """
+    """Every method, or the points of its sweep: name -> :class:`Variant`."""
     variants = {}
     for method in methods:
         axes = sweep.get(method) or {}
@@ -67,16 +45,7 @@ def expand_sweep(methods, sweep):
 
 
 def expand_datasets(datasets, protocol):
-    """Every data set, or each point that the protocol sweeps it over, likewise.
-
-    Parameters
-    ----------
-    datasets : list of str
-        Names.
-    protocol : adakern_bench.config.schema.Protocol
-        Its `train_rows` are sizes of the training part, and both ways of tuning are
-        points where `tuning` is "both".
-    """
+    """Every data set, or each point that the protocol sweeps it over, likewise."""
     axes = {"train_rows": protocol.train_rows}
     if protocol.tuning == "both":
         axes["tuning"] = ["nested", "published"]
@@ -90,15 +59,7 @@ def expand_datasets(datasets, protocol):
 
 
 def expand_axis(name, axis):
-    """The points of one axis: pairs of parameters to fix and the value to show.
-
-    Parameters
-    ----------
-    name : str
-        As the configuration has it.
-    axis : object
-        Values of a parameter, as a file has them.
-    """
+    """The points of one axis: pairs of parameters to fix and the value to show."""
     if isinstance(axis, dict) and "relative_to" in axis:
         unit = {key: value for key, value in axis.items() if key != "values"}
         values = axis.get("values")

@@ -20,19 +20,7 @@ LONGEST = 60
 
 
 def as_variant(config, overrides):
-    """The configuration under a name of its own, where it compares something else.
-
-    Parameters
-    ----------
-    config : adakern_bench.config.schema.Config
-    overrides : sequence of str
-        All that the command line says, the experiment included.
-
-    Returns
-    -------
-    Config
-        With the overrides noted. A name among the overrides is kept as it is.
-    """
+    """The configuration under a name of its own, where it compares something else."""
     changes = [o for o in overrides if not o.startswith("experiment=")]
     config = replace(config, experiment=config.name, overrides=changes)
     # The last word on a setting counts, and the order of the settings does not.

@@ -167,13 +167,6 @@ def instantiate(node):
     The part of ``hydra.utils.instantiate`` that the YAML files use; importing Hydra
     would cost each job a fifth of a second.
 
-    Parameters
-    ----------
-    node : object
-        Part of a configuration.
-
-    Examples
-    --------
     >>> from adakern_bench.records.dotted import instantiate
     >>> instantiate({"_target_": "sklearn.svm.SVC", "C": 2.0})
     SVC(C=2.0)
@@ -190,13 +183,6 @@ def instantiate(node):
 def targets(node):
     """Every ``_target_`` of a mapping, those of nested ones too, in their order.
 
-    Parameters
-    ----------
-    node : object
-        Part of a configuration.
-
-    Examples
-    --------
     >>> from adakern_bench.records.dotted import targets
     >>> targets({"_target_": "a.Outer", "steps": [["x", {"_target_": "b.Inner"}]]})
     ['a.Outer', 'b.Inner']

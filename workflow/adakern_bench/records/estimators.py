@@ -21,13 +21,7 @@ class LogIntegers:
         self.exact = stats.loguniform(low - 0.5, high + 0.5)
 
     def rvs(self, random_state=None):
-        """One of them.
-
-        Parameters
-        ----------
-        random_state : int or RandomState, default=None
-            Source of chance.
-        """
+        """One of them."""
         return int(np.rint(self.exact.rvs(random_state=random_state)))
 
 
@@ -41,25 +35,11 @@ DISTRIBUTIONS = {
 
 
 def make_estimator(recipe, params=None, *, seed=None, threads=1):
-    """Instantiate an estimator.
+    """The estimator of a recipe, with `params` set over its fixed ones.
 
-    Parameters
-    ----------
-    recipe : dict
-        ``_target_`` and fixed parameters; nested estimators have a ``_target_`` too.
-        A key such as ``select__sampling`` is a parameter of a nested one. A number in
-        units of another parameter, whose value a search may give, is
-        ``{relative_to: C, power: 2, value: 0.1}``.
-    params : dict, default=None
-        Parameters set over the fixed ones.
-    seed : int, default=None
-        For ``random_state``, where there is one and the recipe leaves it open.
-    threads : int, default=1
-        For ``n_jobs``, likewise.
-
-    Returns
-    -------
-    estimator
+    A key such as ``select__sampling`` is a parameter of a nested estimator. A number in
+    units of another parameter, whose value a search may give, is
+    ``{relative_to: C, power: 2, value: 0.1}``.
     """
     relative = {k: v for k, v in recipe.items() if is_relative(v)}
     nested = {k: v for k, v in recipe.items() if "__" in k and k not in relative}
@@ -76,13 +56,7 @@ def make_estimator(recipe, params=None, *, seed=None, threads=1):
 
 
 def is_relative(value):
-    """Whether a parameter or an axis is given in units of another parameter.
-
-    Parameters
-    ----------
-    value : object
-        What is looked at.
-    """
+    """Whether a parameter or an axis is given in units of another parameter."""
     return isinstance(value, dict) and "relative_to" in value
 
 
@@ -96,21 +70,8 @@ def _in_units(value, unit, params):
 def expand_grid(grid, fixed, step=1):
     """Values of each grid axis, thinned, with relative axes made absolute.
 
-    Parameters
-    ----------
-    grid : dict
-        Parameter -> list, or ``{relative_to: C, power: 2, values: [...]}``, whose
-        numbers are multiplied by the value of another parameter raised to a power, or
-        one of ``DISTRIBUTIONS`` with its ends, such as ``{uniform: [0, 1]}``.
-    fixed : dict
-        Parameters that relative axes may refer to.
-    step : int, default=1
-        Keep every step-th point of an axis of numbers longer than 3.
-
-    Returns
-    -------
-    dict
-        Parameter -> list, or distribution.
+    An axis is a list, or ``{relative_to: C, power: 2, values: [...]}``, whose numbers
+    are multiplied by a power of another parameter, or one of ``DISTRIBUTIONS``.
     """
     expanded = {}
     for name, axis in grid.items():
@@ -128,13 +89,7 @@ def expand_grid(grid, fixed, step=1):
 
 
 def is_distribution(axis):
-    """Whether an axis of a grid is a distribution.
-
-    Parameters
-    ----------
-    axis : object
-        Values of a parameter, as a file has them.
-    """
+    """Whether an axis of a grid is a distribution."""
     return isinstance(axis, dict) and len(axis) == 1 and set(axis) <= set(DISTRIBUTIONS)
 
 

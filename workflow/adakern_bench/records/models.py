@@ -24,19 +24,7 @@ def import_formats():
 
 
 def save_model(estimator, X, prediction, folder, preparation):
-    """Write a folder that ``mlflow.sklearn.load_model`` reads.
-
-    Parameters
-    ----------
-    estimator : object
-        Fitted, on prepared features: scaled, gaps filled, words as columns.
-    X, prediction : ndarray
-        Some prepared rows and what it predicts for them, for the signature.
-    folder : Path
-        Not there yet.
-    preparation : mapping
-        How the features were prepared; noted with the model.
-    """
+    """Write a folder that ``mlflow.sklearn.load_model`` reads."""
     flavour, skops_io = import_formats()
     from mlflow.models import infer_signature
 
@@ -58,18 +46,7 @@ def save_model(estimator, X, prediction, folder, preparation):
 
 
 def kept_models(results, record):
-    """Files of the model of a record, by their path in its folder; {} without one.
-
-    Parameters
-    ----------
-    results : Path
-        Folder of one experiment.
-    record : dict
-
-    Returns
-    -------
-    dict of str to Path
-    """
+    """Files of the model of a record, by their path in its folder; {} without one."""
     cell = Path(results) / "models" / record["dataset"] / record["method"]
     found = {}
     for folder in cell.glob(f"*/{record['repeat']}"):

@@ -34,13 +34,7 @@ class Prepared:
         return (self.y_train - self.centre) / self.spread
 
     def restore(self, prediction):
-        """Predictions in the target's own units (labels pass unchanged).
-
-        Parameters
-        ----------
-        prediction : ndarray
-            In the units of the fit.
-        """
+        """Predictions in the target's own units (labels pass unchanged)."""
         if self.centre == 0.0 and self.spread == 1.0:
             return prediction
         return prediction * self.spread + self.centre
@@ -56,26 +50,7 @@ def prepare(
     scale_target="none",
     clip=None,
 ):
-    """Complete, clip and scale the features, on statistics of the training part.
-
-    Parameters
-    ----------
-    table : adakern_bench.data.Table
-    train, test : ndarray of int
-        Row indices.
-    scale : {"unit", "symmetric", "standard", "none"}, default="unit"
-        To [0, 1], to [-1, 1], to mean 0 and deviation 1.
-    scale_fit : {"train", "all"}, default="train"
-        Rows that the statistics come from; "all" is the papers' habit and leaks.
-    scale_target : {"none", "standard"}, default="none"
-        Standardise a regression target on the training part.
-    clip : (float, float) or None, default=None
-        Percentiles, of the rows of ``scale_fit``, that features are clipped at first.
-
-    Returns
-    -------
-    Prepared
-    """
+    """Complete, clip and scale the features, on statistics of the training part."""
     X = complete(table, train)
     reference = X[train] if scale_fit == "train" else X
     if clip:
@@ -97,16 +72,6 @@ def complete(table, train):
 
     Medians and words are those of the training part: a word that it does not hold has
     no column, and a gap among words is a word of its own where that part has one.
-
-    Parameters
-    ----------
-    table : adakern_bench.data.Table
-    train : ndarray of int
-        Row indices.
-
-    Returns
-    -------
-    ndarray of shape (n, d')
     """
     X = table.X
     is_word = np.array([name in table.categories for name in table.feature_names])

@@ -38,11 +38,6 @@ def find_records(results):
 
     A folder that was filled with several numbers of repeats holds some solves twice
     ("0-2" and "0-9"); the newer file counts.
-
-    Parameters
-    ----------
-    results : Path
-        Folder of the results.
     """
     found, taken = [], set()
     files = Path(results).glob("records/*/*/*.json")
@@ -59,20 +54,9 @@ def read_records(paths):
 
     A record that says "ok" without a finite main score on the test part becomes a
     failure with that as its reason, so that no NaN enters a mean.
-
-    Parameters
-    ----------
-    paths : iterable of Path
-        Files of records.
-
-    Raises
-    ------
-    ValueError
-        If there is no record, a file is not valid JSON or lacks a key, two records are
-        of the same solve, or the records are of several experiments.
     """
     records, origin, data = [], {}, {}
-    for path in paths:
+    for path in map(Path, paths):
         for record in read_file(path):
             key = tuple(record[name] for name in _KEY)
             if key in origin:
@@ -97,9 +81,8 @@ def read_records(paths):
 def _check_place(path, record, data):
     """A record lies where its run writes it; all of a data set are of one table."""
     dataset, method = record["dataset"], record["method"]
-    if (dataset, method) != path.parts[-3:-1] or record["repeat"] not in repeats_of(
-        path
-    ):
+    here = Path(path).parts[-3:-1] == (dataset, method)
+    if not here or record["repeat"] not in repeats_of(path):
         raise ValueError(
             f"{path} holds a record of {dataset} / {method} repeat {record['repeat']}, "
             "which belongs elsewhere. Delete the file and run again."
@@ -115,13 +98,7 @@ def _check_place(path, record, data):
 
 
 def read_file(path):
-    """The records of one file, each with the keys that every record has.
-
-    Parameters
-    ----------
-    path : Path
-        The file.
-    """
+    """The records of one file, each with the keys that every record has."""
     content = read_json(path)
     records = content if isinstance(content, list) else [content]
     for record in records:
@@ -152,11 +129,6 @@ def to_frame(records):
 
     A column whose values are numbers stays numeric; one of mixed kinds holds text
     (strings as they are, anything else as JSON), so that every reader takes it.
-
-    Parameters
-    ----------
-    records : DataFrame or list of dict
-        Of the solves.
     """
     frame = pd.DataFrame([_flat(record) for record in records])
     fixed = [name for name in frame.columns if "_" not in name or name in records[0]]

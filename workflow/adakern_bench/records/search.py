@@ -28,29 +28,7 @@ def by_repeat(paths):
 
 
 def search_grid(prepared, task, params, handed_over, seed, cv=None):
-    """Best parameters of one repeat, and the table of the cross-validation.
-
-    Parameters
-    ----------
-    prepared : adakern_bench.records.prepare.Prepared
-        Only its training part is used.
-    task : {"classification", "regression"}
-    params : dict
-        As ``adakern_bench.config.settings.search`` gives them.
-    handed_over : dict
-        Parameters found for another method; fixed before the grid is searched.
-    seed : int
-        Of the folds, of the points of a random search and of the estimator.
-    cv : list of (ndarray, ndarray), default=None
-        The folds; drawn where None.
-
-    Returns
-    -------
-    best : dict
-        ``handed_over`` and the grid's best point.
-    cv_table : list of dict
-        One row for each point: parameters, mean and standard deviation of the score.
-    """
+    """Best parameters of one repeat, and the table of the cross-validation."""
     fixed = {k: v for k, v in handed_over.items() if k not in params["fixed"]}
     estimator = make_estimator(
         params["estimator"], fixed, seed=seed, threads=params["threads"]

@@ -80,26 +80,6 @@ def solve_one(table_path, split_path, params, best_params, repeat, keep=None):
     """Fit one estimator on one split and measure it.
 
     The fitted model is saved in the folder `keep`, where one is named.
-
-    Parameters
-    ----------
-    table_path : path-like
-        Of the table.
-    split_path : path-like
-        Of the split.
-    params : dict
-        Settings of the stage.
-    best_params : dict
-        What the search found.
-    repeat : int
-        Number of the repeat.
-    keep : path-like, default=None
-        Where the fitted model is kept; nowhere when None.
-
-    Returns
-    -------
-    dict
-        The part of the record that the solve itself knows.
     """
     table = Table.load(table_path)
     train, test = load_split(split_path, repeat)
@@ -160,13 +140,7 @@ def _keep(estimator, data, folder, preparation):
 
 
 def model_bytes(estimator):
-    """Size of the pickled model; None where it cannot be pickled.
-
-    Parameters
-    ----------
-    estimator : estimator
-        Fitted.
-    """
+    """Size of the pickled model; None where it cannot be pickled."""
     try:
         return len(pickle.dumps(estimator))
     except Exception:  # whatever a third-party model raises
@@ -174,15 +148,7 @@ def model_bytes(estimator):
 
 
 def beyond_predictions(estimator, data):
-    """Scores of probabilities or intervals on the test part; None without them.
-
-    Parameters
-    ----------
-    estimator : estimator
-        Fitted.
-    data : Prepared
-        Training and test part.
-    """
+    """Scores of probabilities or intervals on the test part; None without them."""
     X, y = data.X_test, data.y_test
     if hasattr(estimator, "predict_proba"):
         found = probability_scores(y, estimator.predict_proba(X), estimator.classes_)
@@ -203,13 +169,7 @@ def beyond_predictions(estimator, data):
 
 
 def fitted_facts(estimator):
-    """Rank, support, iterations and certificate of a fitted estimator; null if none.
-
-    Parameters
-    ----------
-    estimator : estimator
-        Fitted.
-    """
+    """Rank, support, iterations and certificate of a fitted estimator; null if none."""
     if isinstance(estimator, Pipeline):
         estimator = estimator[-1]
     support = getattr(estimator, "support_", None)

@@ -30,36 +30,10 @@ def make_splits(
     test_rows=None,
     max_splits=None,
 ):
-    """Index arrays of training and test rows.
+    """Index arrays of training and test rows, of each repeat.
 
-    Parameters
-    ----------
-    table : adakern_bench.data.Table
-    kind : {"holdout", "kfold", "group-holdout", "time"}
-        Of a drawn split.
-    repeats, test_size, n_splits, stratify, seed
-        See ``adakern_bench.config.schema.Protocol``.
-    published : bool
-        Take the data set's own splits, each once.
-    train_rows : int, default=None
-        Rows drawn from the training part; a larger number holds the rows of a smaller.
-    test_rows : int, default=None
-        Test rows at most, drawn likewise.
-    max_splits : int, default=None
-        Only the first so many of them.
-
-    Returns
-    -------
-    list of (ndarray, ndarray)
-        Row indices (train, test) of each repeat: test rows sorted, training rows in
-        random order, or in that of time. Files are often sorted by class, and some
-        methods take of equally near neighbours the first.
-
-    Raises
-    ------
-    ValueError
-        If a training part has one class only or fewer rows than asked for, or the
-        protocol does not fit the data.
+    Test rows are sorted, training rows in random order, or in that of time: files are
+    often sorted by class, and some methods take of equally near neighbours the first.
     """
     if published:
         splits = _published(table)[:max_splits]
@@ -138,17 +112,7 @@ def _check_class_sizes(table, smallest):
 
 
 def folds(task, n_splits, seed):
-    """The cross-validation that the search uses inside a training part.
-
-    Parameters
-    ----------
-    task : {"classification", "regression"}
-        Whose solves are shown.
-    n_splits : int
-        Number of folds.
-    seed : int
-        Of the shuffle.
-    """
+    """The cross-validation that the search uses inside a training part."""
     from sklearn.model_selection import StratifiedKFold
 
     if n_splits == 1:
@@ -169,14 +133,6 @@ def save_splits(path, splits):
 
 
 def load_split(path, repeat):
-    """Training and test rows of one repeat.
-
-    Parameters
-    ----------
-    path : Path
-        The file.
-    repeat : int
-        Number of the repeat.
-    """
+    """Training and test rows of one repeat."""
     with np.load(path) as arrays:
         return arrays[f"train_{repeat}"], arrays[f"test_{repeat}"]
