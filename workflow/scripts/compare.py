@@ -7,4 +7,5 @@ from adakern_bench.report.compare import compare
 
 with job(snakemake):
     results = Path(snakemake.output.records).parent
-    compare(snakemake.input.records, results, *snakemake.input.published)
+    records = [Path(path) for path in snakemake.input.records]
+    compare(records, results, *snakemake.input.published)
