@@ -24,6 +24,7 @@ from adakern_bench.locks import RunningAlready, claim, release_when_made
 from adakern_bench.report.publish import log_run
 
 STARTED = time.time()
+LOCKS = []  # held as long as they are somewhere
 
 try:
     PLAN = plan_from_snakemake(config, workflow.config_settings.config)
@@ -73,7 +74,7 @@ onstart:
     tables = [job.output.table for job in jobs if job.rule.name == "table"]
     release_when_made(TABLES_LOCK, tables)
     try:
-        RESULTS_LOCK = claim(RESULTS, wait=False)
+        LOCKS.append(claim(RESULTS, wait=False))
     except RunningAlready as error:
         raise WorkflowError(str(error)) from None
     # For the line of progress (snakemake_logger_plugin_adakern).
