@@ -1,6 +1,7 @@
 """What the adaptive regressor and classifier share: parameters and the way of a fit."""
 
 import time
+from abc import ABC, abstractmethod
 from numbers import Integral, Real
 
 import numpy as np
@@ -43,7 +44,7 @@ DEFAULTS_VERSION = "2"
 PROBE_ROWS, PROBE_CELLS = 500, 50_000
 
 
-class AdaptiveKernel(Estimator):
+class AdaptiveKernel(Estimator, ABC):
     """Parameters, fitting and prediction that both estimators share."""
 
     _parameter_constraints = {
@@ -82,6 +83,14 @@ class AdaptiveKernel(Estimator):
 
     #: Whether targets are numbers and not labels.
     _y_numeric = False
+
+    @abstractmethod
+    def _unfitted_blend(self, y):
+        """The blend for these targets; it encodes them, and knows their loss."""
+
+    @abstractmethod
+    def _set_out_of_fold(self, learned, blend):
+        """Set what was predicted out of fold, and what intervals or sets need."""
 
     def _row_weights(self, y, counts):
         """Weights of the rows as they are learned from."""

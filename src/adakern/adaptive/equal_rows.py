@@ -10,8 +10,8 @@ PRIORS = np.logspace(-2, 2, 17)
 #: Standard errors by which equal rows have to help before they are listened to.
 SURE = 2.0
 
-#: Fewer repeated rows than this prove nothing.
-FEWEST_REPEATED = 20
+#: Fewer repeated rows, and repetitions, than this prove nothing.
+FEWEST_REPEATED, FEWEST_REPETITIONS = 20, 50
 
 
 class EqualRows:
@@ -44,9 +44,9 @@ class EqualRows:
     >>> import numpy as np
     >>> from adakern.adaptive.equal_rows import EqualRows
     >>> from adakern.adaptive.folds import make_table
-    >>> X, Y = np.repeat(np.arange(10.0), 2)[:, None], np.arange(20.0)[:, None] // 2
-    >>> table, _ = make_table(X, Y, np.ones(20), 5, np.random.RandomState(0))
-    >>> equal = EqualRows().fit(table, np.zeros((10, 1)))
+    >>> X = Y = np.repeat(np.arange(20.0), 2)[:, None]
+    >>> table, _ = make_table(X, Y, np.ones(40), 5, np.random.RandomState(0))
+    >>> equal = EqualRows().fit(table, np.zeros((20, 1)))
     >>> equal.prior_rows_
     0.01
     >>> equal.adjust(np.array([[0.5], [1.0]]), np.zeros((2, 1))).round(2)
@@ -62,7 +62,8 @@ class EqualRows:
         mass = np.bincount(table.cell, table.mass)
         sums = np.array([np.bincount(table.cell, table.mass * y) for y in table.Y.T]).T
         repeated = n[table.cell] > 1
-        if table.counts[repeated].sum() < FEWEST_REPEATED:
+        few = (n > 1).sum() < FEWEST_REPEATED and (n - 1).sum() < FEWEST_REPETITIONS
+        if few or not repeated.any():
             return self
         data = table.take(repeated), predicted[repeated]
         gains = [_gains(prior, sums, mass, n, *data) for prior in PRIORS]

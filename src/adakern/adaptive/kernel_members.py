@@ -301,6 +301,7 @@ def _fit_svc(K, codes, weights, C):
         tol=1e-2,
         max_iter=10_000 + 100 * len(K),
         cache_size=500,
+        random_state=0,  # drawn from the global generator otherwise
     )
     return model.fit(K, codes, sample_weight=weights)
 
