@@ -279,8 +279,9 @@ def test_on_many_rows_extra_trees_see_all_of_them_and_a_forest_draws():
     n = ROWS_PER_TREE + 1000
     X, weights = np.arange(n)[:, None].astype(float), np.ones(n)
     for extra in (True, False):
-        forest = ForestMember(False, extra, n_trees=3, random_state=0)
-        (tree,) = forest.fit(X, X, weights).model_.estimators_
+        forest = ForestMember(False, extra, random_state=0)
+        tree, *others = forest.fit(X, X, weights).model_.estimators_
+        assert len(others) == 19
         root = tree.tree_.weighted_n_node_samples[0]
         assert root == (n if extra else ROWS_PER_TREE)
 
