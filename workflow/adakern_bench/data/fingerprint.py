@@ -26,7 +26,7 @@ def content_fingerprint(X, y, marks=()):
     True
     """
     y = np.asarray(y)
-    names = []
+    names: list | np.ndarray = []
     if y.dtype.kind == "f":
         target = six_digits(y[:, None])
     else:

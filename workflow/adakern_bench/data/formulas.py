@@ -2,10 +2,11 @@
 
 import ast
 import operator
+from collections.abc import Callable
 
 __all__ = ["evaluate"]
 
-OPERATORS = {
+OPERATORS: dict[type, Callable] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
     ast.Mult: operator.mul,

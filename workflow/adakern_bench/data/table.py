@@ -63,7 +63,7 @@ class Table:
 
     def save(self, path):
         """Write the table to one .npz file, whole or not at all."""
-        arrays = {"X": self.X, "y": self.y}
+        arrays: dict[str, Any] = {"X": self.X, "y": self.y}
         for key in ("groups", "test_rows", "published_splits", "tuning_rows"):
             if getattr(self, key) is not None:
                 arrays[key] = getattr(self, key)
@@ -76,7 +76,7 @@ class Table:
             "categories": self.categories,
         }
         with atomic_path(path) as partial, open(partial, "wb") as file:
-            np.savez(file, description=json.dumps(described), **arrays)
+            np.savez(file, **arrays, description=json.dumps(described))
 
     @classmethod
     def load(cls, path):

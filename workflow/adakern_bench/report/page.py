@@ -112,7 +112,10 @@ def _comparison(out, config, rare):
     tables = read_tables(out)
     styles = method_styles(records["method"], families_of(config.get("method", {})))
     records = records.assign(seconds=cost_seconds(records))
-    tasks = [_task(*part, styles, tables, rare) for part in records.groupby("task")]
+    tasks = [
+        _task(task, runs, styles, tables, rare)
+        for task, runs in records.groupby("task")
+    ]
     told = [(task["main"], task["ranks"], task["tests"]) for task in tasks]
     return {
         "records": records,

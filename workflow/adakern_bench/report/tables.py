@@ -133,10 +133,10 @@ def comparison_grids(summary, ttest, metric_of=MAIN_METRIC.get, split="test"):
                     row.method in best,
                     MARK if row.method in worse else "",
                 )
-        names = (
+        datasets, methods = (
             sorted(rows[axis].unique(), key=natural) for axis in ("dataset", "method")
         )
-        grids.append(Grid(task, metric, split, *names, cells))
+        grids.append(Grid(task, metric, split, datasets, methods, cells))
     return grids
 
 

@@ -293,8 +293,8 @@ def _ranks(cells, means):
     """Key of a cell -> its rank among the methods on its data set."""
     found = {}
     by_dataset = sorted(cells, key=lambda key: cells[key][0]["dataset"])
-    for _, keys in groupby(by_dataset, key=lambda key: cells[key][0]["dataset"]):
-        keys = list(keys)
+    for _, group in groupby(by_dataset, key=lambda key: cells[key][0]["dataset"]):
+        keys = list(group)
         metric = MAIN_METRIC[cells[keys[0]][0]["task"]]
         scores = [means[key].get(f"test/{metric}_mean", math.nan) for key in keys]
         (row,) = ranks([scores], greater_is_better=GREATER_IS_BETTER[metric])
