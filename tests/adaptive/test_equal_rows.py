@@ -67,8 +67,8 @@ def test_weights_are_no_repetitions_and_their_scale_does_not_matter():
 
 
 def test_rows_with_missing_values_and_negative_zeros_are_equal():
-    group = np.arange(20) // 2
-    X = np.column_stack([np.zeros(20), np.full(20, np.nan), group])
+    group = np.arange(40) // 2
+    X = np.column_stack([np.zeros(40), np.full(40, np.nan), group])
     Y = np.where(group % 2, 5.0, -5.0)[:, None]
     equal = learned(X, Y, np.zeros(Y.shape))
     new = np.array([[-0.0, np.nan, 1.0], [0.0, np.nan, 1.5]])

@@ -272,7 +272,8 @@ def test_errors_are_larger_where_they_were_larger():
     assert abs(inside[calm].mean() - 0.9) < 0.1
     levels = model.quantiles(X[500:], np.zeros(500), [0.05, 0.95])
     np.testing.assert_array_less(levels[:, 0], levels[:, 1])
-    assert abs(np.mean(errors[500:] < levels[:, 1]) - 0.95) < 0.03
+    # Three standard errors, of 500 rows that were learned from and 500 that judge.
+    assert abs(np.mean(errors[500:] < levels[:, 1]) - 0.95) < 0.041
 
 
 def test_on_many_rows_extra_trees_see_all_of_them_and_a_forest_draws():
@@ -280,8 +281,7 @@ def test_on_many_rows_extra_trees_see_all_of_them_and_a_forest_draws():
     X, weights = np.arange(n)[:, None].astype(float), np.ones(n)
     for extra in (True, False):
         forest = ForestMember(False, extra, random_state=0)
-        tree, *others = forest.fit(X, X, weights).model_.estimators_
-        assert len(others) == 19
+        tree, *_ = forest.fit(X, X, weights).model_.estimators_
         root = tree.tree_.weighted_n_node_samples[0]
         assert root == (n if extra else ROWS_PER_TREE)
 

@@ -50,8 +50,8 @@ class EqualRows:
     >>> equal.prior_rows_
     0.01
     >>> equal.adjust(np.array([[0.5], [1.0]]), np.zeros((2, 1))).round(2)
-    array([[0.  ],
-           [1.  ]])
+    array([[0.],
+           [1.]])
     """
 
     prior_rows_ = np.inf

@@ -235,7 +235,7 @@ class AdaptiveKernelRegressor(RegressorMixin, AdaptiveKernel):
         divided by how large errors near its row are, times how large they are near the
         new row. There is no guarantee, since the same rows decided other things: the
         coverage is empirical. On 23 development tables of 60, 200 and 400 rows 0.9 held
-        0.90 of the new targets on average, and 0.69 (of 60 rows) to 0.99 on single
+        0.90 of the new targets on average, and 0.69 to 0.99 on single
         tables. Where all targets have one sign, bounds have it too.
 
         Parameters

@@ -97,7 +97,7 @@ def capped_rows(errors, weights):
     >>> from adakern.adaptive.weights import capped_rows
     >>> errors = np.append(np.ones(100), 100.0)[None, :]
     >>> capped_rows(errors, np.ones(101))[[0, 100]].round(4)
-    array([1.    , 0.0005])
+    array([1.e+00, 5.e-04])
     """
     losses = weights * errors**2
     best, nearest = losses[losses.sum(axis=1).argmin()], losses.min(axis=0)
