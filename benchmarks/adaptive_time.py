@@ -62,9 +62,7 @@ def lightgbm_search(n):
     if n > 3000:
         folds = ShuffleSplit(1, test_size=1 / 3, random_state=0)
     model = LGBMRegressor(verbosity=-1)
-    return RandomizedSearchCV(
-        model, lightgbm_space(), n_iter=30, cv=folds, random_state=0
-    )
+    return RandomizedSearchCV(model, lightgbm_space(), n_iter=30, cv=folds, random_state=0)
 
 
 class StoppedSearch:
@@ -74,9 +72,7 @@ class StoppedSearch:
         from lightgbm import LGBMRegressor, early_stopping
 
         space = {k: v for k, v in lightgbm_space().items() if k != "n_estimators"}
-        train, held_out = train_test_split(
-            np.arange(len(y)), test_size=1 / 3, random_state=0
-        )
+        train, held_out = train_test_split(np.arange(len(y)), test_size=1 / 3, random_state=0)
         best = np.inf
         for point in ParameterSampler(space, 30, random_state=0):
             model = LGBMRegressor(n_estimators=2000, verbosity=-1, **point)

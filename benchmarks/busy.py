@@ -85,9 +85,7 @@ def seconds(name, *size):
     """Of one fit, in a process whose BLAS libraries choose their threads."""
     environment = {k: v for k, v in os.environ.items() if not k.endswith("NUM_THREADS")}
     command = [sys.executable, "-c", FIT, name, *map(str, size)]
-    done = subprocess.run(
-        command, env=environment, check=True, capture_output=True, text=True
-    )
+    done = subprocess.run(command, env=environment, check=True, capture_output=True, text=True)
     return float(done.stdout)
 
 

@@ -33,10 +33,7 @@ SETS = ["sonar", "diabetic", "eeg", "cpusmall"]
 SMALL_TARGET, LARGE_TARGET, REGRESSION_TARGET = 5.0, 2.0, 20.0
 NESTEROV_TARGET, MEMORY_TARGET = 20.0, 2.5
 POWERS = range(-5, 6, 2)
-GRID = {
-    "C": [2.0**power for power in POWERS],
-    "gamma": [1 / (2 * 4.0**power) for power in POWERS],
-}
+GRID = {"C": [2.0**power for power in POWERS], "gamma": [1 / (2 * 4.0**power) for power in POWERS]}
 
 
 def read(name, mirror):
@@ -80,9 +77,7 @@ def against_svm(name, X, y, parameters, target, repeats, eta="svm"):
     kinds = (DANKClassifier, SVC) if len(np.unique(y)) == 2 else (DANKRegressor, SVR)
     dank, svm = (kind(**parameters) for kind in kinds)
     dank.set_params(eta=eta)
-    times = np.array(
-        [(seconds(dank, X, y), seconds(svm, X, y)) for _ in range(repeats)]
-    )
+    times = np.array([(seconds(dank, X, y), seconds(svm, X, y)) for _ in range(repeats)])
     ours, theirs = np.median(times, axis=0)
     met = verdict(ours <= target * theirs)
     print(
@@ -150,9 +145,7 @@ def main():
             continue
         if name == "cpusmall":
             parameters = {"C": 32.0, "gamma": 2.0}
-            dank, _ = against_svm(
-                name, X, y, parameters, REGRESSION_TARGET, 1, eta=1e3 * 32.0**2
-            )
+            dank, _ = against_svm(name, X, y, parameters, REGRESSION_TARGET, 1, eta=1e3 * 32.0**2)
             peak_memory(name, X, y, dank)
             continue
         search = GridSearchCV(SVC(), GRID, cv=5).fit(X, y)

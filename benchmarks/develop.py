@@ -83,9 +83,7 @@ def main():
         ratios = np.array([after[name] for name in both]) / [before[n] for n in both]
         loss, seconds = np.exp(np.mean(np.log(ratios + 1e-9), axis=0))
         lower = np.sum(ratios[:, 0] < 1)
-        print(
-            f"loss x {loss:.4f}, lower on {lower} of {len(both)}; time x {seconds:.2f}"
-        )
+        print(f"loss x {loss:.4f}, lower on {lower} of {len(both)}; time x {seconds:.2f}")
 
 
 if __name__ == "__main__":

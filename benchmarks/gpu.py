@@ -59,12 +59,8 @@ def run(library, dtype, device, X, y, T, t):
         seconds.append(time.perf_counter() - start)
         return result
 
-    fine = timed(
-        decompose, X, box, SVC(C=C), KERNEL, n_clusters=n_clusters, random_state=0
-    )
-    whole = timed(
-        maximise_on_rows, X, box, fine.eta, KERNEL, start=fine.dual_coef, tol=1e-3
-    )
+    fine = timed(decompose, X, box, SVC(C=C), KERNEL, n_clusters=n_clusters, random_state=0)
+    whole = timed(maximise_on_rows, X, box, fine.eta, KERNEL, start=fine.dual_coef, tol=1e-3)
     values = timed(kernel_product, T, X, whole.dual_coef, **KERNEL)
     positive = np.asarray((values > 0).cpu() if library == "torch" else values > 0)
     return seconds, float((positive == (t > 0)).mean()), whole.converged
@@ -73,8 +69,7 @@ def run(library, dtype, device, X, y, T, t):
 def beside(seconds, reference):
     """Each time, and how many times faster than the reference it is."""
     return " ".join(
-        f"{now:8.2f} s {then / now:5.1f}x"
-        for now, then in zip(seconds, reference, strict=True)
+        f"{now:8.2f} s {then / now:5.1f}x" for now, then in zip(seconds, reference, strict=True)
     )
 
 
@@ -127,9 +122,7 @@ def main():
             times = np.minimum(seconds, best[case][0]) if case in best else seconds
             best[case] = np.asarray(times), accuracy, converged
     reference = best[cases[0]][0]
-    print(
-        f"{'arrays':20} {'decomposed':>16} {'whole':>16} {'predict':>16} {'acc %':>6}"
-    )
+    print(f"{'arrays':20} {'decomposed':>16} {'whole':>16} {'predict':>16} {'acc %':>6}")
     for case in cases:
         seconds, accuracy, converged = best[case]
         columns = beside(seconds, reference)

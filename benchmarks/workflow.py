@@ -92,9 +92,7 @@ def measure(folder, n_jobs, n_dry):
     snakemake(folder, "--until", "split")
     solves = snakemake(folder, "--until", "solve")
     snakemake(folder)
-    again = snakemake(folder) + seconds(
-        folder, "-m", "adakern_bench.cli.main", "show", "overhead"
-    )
+    again = snakemake(folder) + seconds(folder, "-m", "adakern_bench.cli.main", "show", "overhead")
     one_repeat_a_job = f"protocol.repeats={n_dry // n_jobs} jobs.batch_rows=0"
     dry = snakemake(folder, "--dry-run", overrides=one_repeat_a_job)
     yield f"overhead per job ({n_jobs} solves, {CORES} cores)", solves / n_jobs, 0.7

@@ -82,9 +82,7 @@ def _doors(page):
         tried = [case for case in cases if case.find("skipped") is None]
         wrong = [case.get("name") for case in tried if len(case)]
         right = len(tried) - len(wrong)
-        lines.append(
-            f"| {kind} | {len(tried)} | {right} | {', '.join(wrong) or 'none'} |"
-        )
+        lines.append(f"| {kind} | {len(tried)} | {right} | {', '.join(wrong) or 'none'} |")
         failed |= bool(wrong)
     print(*lines, sep="\n")
     if page:
@@ -125,13 +123,9 @@ def _table(tried, right, wrong, left):
             for who, of, name, outcome in wrong
             if of == category
         )
-        lines.append(
-            f"| {category} | {count} | {right[category]} | {named or 'none'} |"
-        )
+        lines.append(f"| {category} | {count} | {right[category]} | {named or 'none'} |")
     total = sum(tried.values())
-    lines.append(
-        f"| all | {total} | {sum(right.values())} | {total - sum(right.values())} |"
-    )
+    lines.append(f"| all | {total} | {sum(right.values())} | {total - sum(right.values())} |")
     if left:
         lines.append(f"\n{left} more cases were not tried: the time was over.")
     return "\n".join(lines)

@@ -34,9 +34,7 @@ from project import Project, without_measured
 VICTIMS = ("main process", "job", "worker", "tracker")
 #: Parts of the names of what no two runs share.
 MEASURED = ("second", "memory_bytes", "started_at")
-OVERRIDES = (
-    "method=[plain,tuned] tracking.enabled=true tracking.uri=sqlite:///mlflow.db"
-)
+OVERRIDES = "method=[plain,tuned] tracking.enabled=true tracking.uri=sqlite:///mlflow.db"
 TUNED = """\
 # @package method.tuned
 classifier:
@@ -109,9 +107,7 @@ def _outcome_of_command(project):
 
 
 def _differ(expected, found):
-    return {
-        k: found.get(k) for k in expected | found if expected.get(k) != found.get(k)
-    }
+    return {k: found.get(k) for k in expected | found if expected.get(k) != found.get(k)}
 
 
 def killed(project, victim, seconds):

@@ -8,6 +8,4 @@ __all__ = ["MIRROR", "needs_mirror"]
 
 MIRROR = Path(__file__).resolve().parents[2] / "shared" / "data"
 
-needs_mirror = pytest.mark.skipif(
-    not MIRROR.is_dir(), reason="no data mirror at ../shared/data"
-)
+needs_mirror = pytest.mark.skipif(not MIRROR.is_dir(), reason="no data mirror at ../shared/data")

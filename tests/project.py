@@ -157,8 +157,4 @@ class Project:
 
     def left_over(self):
         """Temporary files that a writer did not clean up."""
-        return [
-            path
-            for folder in ("results", "data")
-            for path in (self.root / folder).rglob(".*")
-        ]
+        return [path for folder in ("results", "data") for path in (self.root / folder).rglob(".*")]

@@ -53,9 +53,7 @@ def make_record(dataset="heart", method="svm-cv", repeat=0, **changes):
     return record | changes
 
 
-def failed(
-    dataset, method, repeat, reason="ValueError: boom", status="failed", **changes
-):
+def failed(dataset, method, repeat, reason="ValueError: boom", status="failed", **changes):
     """A record of a solve that gave no result."""
     nothing = {"metrics": None, "fit_seconds": None, "predict_seconds": None}
     nothing |= {"n_support": None, "converged": None, "peak_memory_bytes": None}
@@ -86,10 +84,7 @@ def demo_records():
     ):
         for dataset in datasets:
             for method in ("svm-cv", "krr-cv", "dank"):
-                records += [
-                    make_record(dataset, method, repeat, task=task)
-                    for repeat in range(6)
-                ]
+                records += [make_record(dataset, method, repeat, task=task) for repeat in range(6)]
     replaced = {
         ("heart", "dank", 2): failed("heart", "dank", 2),
         ("sonar", "dank", 5): failed("sonar", "dank", 5, "after 60 s", "timeout"),

@@ -29,17 +29,7 @@ TOOLS = (
 
 COMMANDS = (
     *("slurmctld", "slurmd", "slurmdbd"),
-    *(
-        "sbatch",
-        "srun",
-        "scancel",
-        "sacct",
-        "sacctmgr",
-        "scontrol",
-        "sinfo",
-        "squeue",
-        "sdiag",
-    ),
+    *("sbatch", "srun", "scancel", "sacct", "sacctmgr", "scontrol", "sinfo", "squeue", "sdiag"),
 )
 #: Variable of every process of a cluster's jobs: its folder.
 MARK = "TEST_CLUSTER"
@@ -234,9 +224,7 @@ class Cluster:
             f"--socket={self.folder}/mariadb.socket",
             f"--pid-file={self.folder}/mariadb.pid",
         )
-        self._wait(
-            (self.folder / "mariadb.socket").is_socket, "the database does not start"
-        )
+        self._wait((self.folder / "mariadb.socket").is_socket, "the database does not start")
 
     def start_node(self, node):
         """Start one node's daemon."""
@@ -294,24 +282,18 @@ class Cluster:
             timeout=PATIENCE,
         )
         if done.returncode:
-            raise RuntimeError(
-                f"{' '.join(command)}: {done.stdout}{done.stderr}\n{self.log()}"
-            )
+            raise RuntimeError(f"{' '.join(command)}: {done.stdout}{done.stderr}\n{self.log()}")
         return done.stdout
 
     def _wait_for_nodes(self):
         self._wait(
-            lambda: (
-                self.says("sinfo", "-hN", "-o%T").split() == ["idle"] * len(self.nodes)
-            ),
+            lambda: self.says("sinfo", "-hN", "-o%T").split() == ["idle"] * len(self.nodes),
             "the nodes do not answer",
         )
 
     def jobs(self):
         """Job id -> fields, of every job since the start, from the accounting."""
-        names = (
-            "JobIDRaw,State,ReqMem,Timelimit,NodeList,ReqCPUS,ExitCode,Submit,Start,End"
-        )
+        names = "JobIDRaw,State,ReqMem,Timelimit,NodeList,ReqCPUS,ExitCode,Submit,Start,End"
         table = self.says("sacct", "-XnP", f"--format={names}")
         rows = [line.split("|") for line in table.splitlines()]
         return {row[0]: dict(zip(names.split(","), row, strict=True)) for row in rows}
@@ -370,8 +352,7 @@ class Cluster:
         """The last lines of every daemon's log."""
         files = sorted([*self.folder.glob("*.log"), *self.folder.glob("*.out")])
         return "\n".join(
-            f"== {file.name}\n{file.read_text(errors='replace')[-1500:]}"
-            for file in files
+            f"== {file.name}\n{file.read_text(errors='replace')[-1500:]}" for file in files
         )
 
     def __enter__(self):

@@ -114,9 +114,7 @@ def test_without_pages_there_is_no_link(tmp_path, monkeypatch):
     stated = Stated([])
     model = clone(adakern.DANKClassifier())
     assert model._get_doc_link() == "" and "DANKClassifier" in model._repr_html_()
-    stated = Stated(
-        ["Source, https://example.org/x", "Documentation, https://e.org/d/"]
-    )
+    stated = Stated(["Source, https://example.org/x", "Documentation, https://e.org/d/"])
     assert base.documentation() == "https://e.org/d"
 
 

@@ -35,9 +35,7 @@ def everyones_generator():
 
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("estimator", all_estimators(), ids=lambda e: e.__name__)
-def test_global_random_state_is_neither_used_nor_touched(
-    estimator, everyones_generator
-):
+def test_global_random_state_is_neither_used_nor_touched(estimator, everyones_generator):
     X, labels = make_classification(40, n_features=4, random_state=0)
     y = labels if is_classifier(estimator()) else X[:, 0] + np.sin(3 * X[:, 1])
     outputs = []

@@ -27,12 +27,7 @@ def points():
         ("l2-laplacian", lambda X, Y: np.exp(-0.7 * pairwise.pairwise_distances(X, Y))),
         ("poly", lambda X, Y: pairwise.polynomial_kernel(X, Y, gamma=0.7)),
         ("linear", lambda X, Y: pairwise.linear_kernel(X, Y)),
-        (
-            "tl1",
-            lambda X, Y: (
-                0.7 * np.maximum(1 / 0.7 - pairwise.manhattan_distances(X, Y), 0)
-            ),
-        ),
+        ("tl1", lambda X, Y: 0.7 * np.maximum(1 / 0.7 - pairwise.manhattan_distances(X, Y), 0)),
     ],
 )
 def test_gram_matrix_equals_scikit_learn(points, kernel, reference):
@@ -69,9 +64,7 @@ def test_float32_keeps_its_digits_far_from_the_origin(points):
     X, Y = points
     near = gram_matrix(X, Y, gamma=0.7)
     offset = np.float32(1e3)
-    far = gram_matrix(
-        X.astype(np.float32) + offset, Y.astype(np.float32) + offset, gamma=0.7
-    )
+    far = gram_matrix(X.astype(np.float32) + offset, Y.astype(np.float32) + offset, gamma=0.7)
     assert far.dtype == np.float32
     # Adding 1e3 rounds the data themselves to steps of 6e-5.
     np.testing.assert_allclose(far, near, atol=1e-3)
@@ -118,9 +111,7 @@ def test_unknown_kernel_is_named(points):
 
 @pytest.mark.parametrize("library", ["numpy", "array_api_strict", "torch"])
 @pytest.mark.parametrize("kernel", KERNELS)
-def test_products_equal_those_of_the_stored_matrix(
-    points, library, kernel, monkeypatch
-):
+def test_products_equal_those_of_the_stored_matrix(points, library, kernel, monkeypatch):
     xp = pytest.importorskip(library)
     monkeypatch.setattr("adakern.kernels.TILE_BYTES", 3 * 8 * 11)  # Three rows.
     X, Y = points

@@ -13,14 +13,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
 from adakern import cli
-from adakern.model_file import (
-    CARD,
-    ModelFileError,
-    _unsafe,
-    load_model,
-    save_model,
-    versions,
-)
+from adakern.model_file import CARD, ModelFileError, _unsafe, load_model, save_model, versions
 
 
 @pytest.fixture(scope="module")
@@ -76,12 +69,7 @@ def predictions(printed):
 def test_a_regression_from_csv_to_intervals_and_after_a_move(run, folder, tmp_path):
     settings = "--preset fast --group patient_id --minutes 5 --output a.skops"
     said = run(f"fit my.csv --target cost --drop outcome {settings}")
-    for words in (
-        "On rows left out: R² 0.9",
-        "member ",
-        "Share of each column",
-        "a.skops new.csv",
-    ):
+    for words in ("On rows left out: R² 0.9", "member ", "Share of each column", "a.skops new.csv"):
         assert words in said.out
     said = run("predict a.skops new.csv --interval 0.9")
     found = predictions(said)
@@ -167,9 +155,7 @@ def test_a_file_is_checked_before_it_is_loaded(ridge, tmp_path):
     with pytest.raises(ModelFileError, match=f"--trust {os.name}.system"):
         load_model(tmp_path / "unsafe.skops")
     foreign = {"adakern.dank.classifier.np", "adakern.dank.nothing.X", "os.system"}
-    assert all(map(_unsafe, foreign)) and not _unsafe(
-        "adakern.dank.classifier.DANKClassifier"
-    )
+    assert all(map(_unsafe, foreign)) and not _unsafe("adakern.dank.classifier.DANKClassifier")
     other = {"versions": versions() | {"adakern": "9.0"}}
     save_model(model, tmp_path / "other.skops", card | other)
     with pytest.raises(ModelFileError, match=r"written by adakern 9\.0"):

@@ -64,9 +64,7 @@ def assert_same(shared, plain, atol):
     assert shared.best_score_ == pytest.approx(plain.best_score_, abs=atol)
 
 
-@pytest.mark.parametrize(
-    "load", [load_iris, load_wine, load_breast_cancer, load_digits]
-)
+@pytest.mark.parametrize("load", [load_iris, load_wine, load_breast_cancer, load_digits])
 def test_same_choice_as_grid_search_classification(load):
     X, y = scaled(load)
     shared, plain = both(SVC(), GRID, X, y, cv=StratifiedKFold(3))
@@ -94,29 +92,21 @@ def test_kernel_ridge(kernel, n_ridges):
 
 
 @pytest.mark.parametrize("estimator", [KernelSVC(), KernelSVR()])
-@pytest.mark.parametrize(
-    ("kernel", "metric"), [("laplacian", "l1"), ("l2-laplacian", "l2")]
-)
-def test_laplacian_models_are_the_models_on_their_gram_matrix(
-    estimator, kernel, metric
-):
+@pytest.mark.parametrize(("kernel", "metric"), [("laplacian", "l1"), ("l2-laplacian", "l2")])
+def test_laplacian_models_are_the_models_on_their_gram_matrix(estimator, kernel, metric):
     X, y = scaled(load_wine)
     estimator.set_params(kernel=kernel, gamma=0.2, C=3.0)
     K = np.exp(-0.2 * pairwise_distances(X, metric=metric))
     reference = {KernelSVC: SVC, KernelSVR: SVR}[type(estimator)]
     model = reference(kernel="precomputed", C=3.0).fit(K, y)
-    np.testing.assert_allclose(
-        estimator.fit(X, y).predict(X), model.predict(K), atol=1e-3
-    )
+    np.testing.assert_allclose(estimator.fit(X, y).predict(X), model.predict(K), atol=1e-3)
     shared, plain = both(estimator, GRID | {"kernel": [kernel, "rbf"]}, X, y, cv=3)
     assert_same(shared, plain, atol=5e-3)
 
 
 def test_one_model_serves_all_larger_C():
     """Separable data, hard margin: from some C on no bound is active."""
-    X = np.r_[np.zeros((10, 2)), np.ones((10, 2))] + np.linspace(0, 0.2, 40).reshape(
-        20, 2
-    )
+    X = np.r_[np.zeros((10, 2)), np.ones((10, 2))] + np.linspace(0, 0.2, 40).reshape(20, 2)
     y = np.repeat([0, 1], 10)
     grid = {"C": [1e3, 1e4, 1e5], "gamma": [1.0]}
     shared, plain = both(SVC(), grid, X, y, cv=2)
@@ -149,12 +139,8 @@ def test_splits_may_be_masks():
     X, y = load_iris(return_X_y=True)
     folds = StratifiedKFold(3).split(X, y)
     numbers = [(train, test) for train, test in folds]
-    masks = [
-        (np.isin(np.arange(150), a), np.isin(np.arange(150), b)) for a, b in numbers
-    ]
-    one, other = (
-        KernelSearchCV(SVC(), GRID, cv=cv).fit(X, y) for cv in (numbers, masks)
-    )
+    masks = [(np.isin(np.arange(150), a), np.isin(np.arange(150), b)) for a, b in numbers]
+    one, other = (KernelSearchCV(SVC(), GRID, cv=cv).fit(X, y) for cv in (numbers, masks))
     assert one.shared_ and other.shared_
     for key in ("mean_test_score", "std_test_score"):
         np.testing.assert_array_equal(one.cv_results_[key], other.cv_results_[key])
@@ -165,11 +151,7 @@ def test_falls_back_to_grid_search():
     for estimator, grid, kwargs in (
         (SVC(kernel="poly"), {"C": [1, 10]}, {}),
         (SVC(), {"kernel": ["rbf", "linear"]}, {}),
-        (
-            SVC(),
-            {"C": [1, 10]},
-            {"scoring": ["accuracy", "f1_macro"], "refit": "accuracy"},
-        ),
+        (SVC(), {"C": [1, 10]}, {"scoring": ["accuracy", "f1_macro"], "refit": "accuracy"}),
         (Ridge(), {"alpha": [1, 10]}, {}),
         (SVC(), {"C": [1, 10]}, {"return_train_score": True}),
     ):
@@ -208,10 +190,7 @@ def test_a_gamma_that_stands_for_nothing_is_left_to_grid_search(gamma):
 
 def test_a_C_that_is_no_number_fails_as_in_grid_search():
     X, y = scaled(load_iris)
-    with (
-        pytest.warns(FitFailedWarning, match="5 fits failed"),
-        warnings.catch_warnings(),
-    ):
+    with pytest.warns(FitFailedWarning, match="5 fits failed"), warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=".*non-finite")
         search = KernelSearchCV(SVC(), {"C": ["large", 1.0]}).fit(X, y)
     assert search.best_params_ == {"C": 1.0}

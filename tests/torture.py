@@ -197,9 +197,7 @@ def judge(Estimator, case, seconds=PATIENCE):
         process.join()
         name = signal.Signals(-process.exitcode).name
         late = name in ("SIGXCPU", "SIGKILL")
-        return Verdict(
-            False, f"no end within {seconds} s" if late else f"crash: {name}"
-        )
+        return Verdict(False, f"no end within {seconds} s" if late else f"crash: {name}")
     finally:
         process.kill()
         process.join()
@@ -229,8 +227,9 @@ def _try(sender, Estimator, case, seconds):
         place = traceback.extract_tb(error.__traceback__)[-1]
         verdict = Verdict(
             False,
-            f"{type(error).__name__}: {error} ({place.filename.rpartition('/')[2]}:"
-            f"{place.lineno})"[:200],
+            f"{type(error).__name__}: {error} ({place.filename.rpartition('/')[2]}:{place.lineno})"[
+                :200
+            ],
         )
     sender.send(verdict)
     sender.close()

@@ -159,9 +159,7 @@ def _held_out(pipeline, table):
 def _score(table, rows, predicted):
     from adakern.evaluation import score
 
-    of = (
-        "rows left out" if len(rows) == len(table.y) else f"the {len(rows)} latest rows"
-    )
+    of = "rows left out" if len(rows) == len(table.y) else f"the {len(rows)} latest rows"
     y = table.y.iloc[rows]
     found = {"of": of, **score(table.task, y, predicted)}
     if table.task == "classification":
@@ -171,9 +169,7 @@ def _score(table, rows, predicted):
 
 def _print_result(model, kinds, score):
     if "accuracy" in score:
-        found = (
-            "accuracy {accuracy:.1%} (always the largest class: {largest_class:.1%})"
-        )
+        found = "accuracy {accuracy:.1%} (always the largest class: {largest_class:.1%})"
         found += ", balanced accuracy {balanced_accuracy:.1%}"
     else:
         found = "R² {r2:.4g} (always the mean: 0), root mean squared error {rmse:.4g}"

@@ -9,13 +9,7 @@ from array_api_compat import array_namespace, is_numpy_array
 from scipy.spatial.distance import cdist
 from sklearn.utils._param_validation import StrOptions
 
-from adakern._utils.blocks import (
-    BLOCK_BYTES,
-    CACHE_BYTES,
-    TILE_BYTES,
-    by_row_blocks,
-    row_blocks,
-)
+from adakern._utils.blocks import BLOCK_BYTES, CACHE_BYTES, TILE_BYTES, by_row_blocks, row_blocks
 from adakern._utils.constraints import GAMMA
 from adakern._utils.memory import require_memory
 
@@ -266,8 +260,7 @@ def check_square(K):
     """Refuse a precomputed Gram matrix of training rows that is not square."""
     if K.shape[0] != K.shape[1]:
         raise ValueError(
-            "a precomputed kernel must be a square matrix for fit, got shape "
-            f"{tuple(K.shape)}"
+            f"a precomputed kernel must be a square matrix for fit, got shape {tuple(K.shape)}"
         )
 
 
@@ -278,10 +271,7 @@ class KernelMixin:
     left out; scikit-learn's defaults 3 and 1 then hold).
     """
 
-    _kernel_constraints = {
-        "kernel": [StrOptions({*KERNELS, "precomputed"})],
-        "gamma": GAMMA,
-    }
+    _kernel_constraints = {"kernel": [StrOptions({*KERNELS, "precomputed"})], "gamma": GAMMA}
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

@@ -370,10 +370,7 @@ def leave_one_out_low_rank(V, Y, ridges, weights=None):
     for ridge in ridges:
         shrink = s**2 / (s**2 + ridge)
         # ridge R = I - U diag(shrink) U', so that the ridge cancels in the quotient.
-        dual, diagonal = (
-            target - U @ (shrink[:, None] * rotated),
-            1 - leverages @ shrink,
-        )
+        dual, diagonal = (target - U @ (shrink[:, None] * rotated), 1 - leverages @ shrink)
         coef = Wt.T @ ((s / (s**2 + ridge))[:, None] * rotated)
         yield Y - left_out_residuals(dual, diagonal) / root, coef
 

@@ -95,9 +95,7 @@ def table_pipeline(estimator, table, raw):
     if raw:
         return TableModel([("columns", read), ("model", estimator)])
     categories = [name for name, kind in kinds.items() if kind == "categorical"]
-    numbers = make_pipeline(
-        SimpleImputer(strategy="median", add_indicator=True), StandardScaler()
-    )
+    numbers = make_pipeline(SimpleImputer(strategy="median", add_indicator=True), StandardScaler())
     encode = make_column_transformer(
         (numbers, [name for name in kinds if name not in categories]),
         (OneHotEncoder(handle_unknown="ignore", max_categories=30), categories),
@@ -202,9 +200,7 @@ def load_model(path, trust=()):
     except (zipfile.BadZipFile, KeyError, ValueError, TypeError, EOFError) as error:
         broken, card = error, {}
     if broken or "versions" not in card:
-        raise ModelFileError(
-            f"{path} is no model that `adakern fit` wrote, or not all of it"
-        )
+        raise ModelFileError(f"{path} is no model that `adakern fit` wrote, or not all of it")
     if unsafe := sorted(name for name in types if name not in trust and _unsafe(name)):
         raise ModelFileError(
             f"{path} holds types that adakern does not load unasked; if you know who "

@@ -25,12 +25,7 @@ from sklearn.utils.validation import check_array, check_X_y
 
 from adakern._utils.memory import require_memory
 from adakern._utils.warn import warn_user
-from adakern.kernels import (
-    DECAYING_KERNELS,
-    exponential_decay,
-    kernel_distances,
-    resolve_gamma,
-)
+from adakern.kernels import DECAYING_KERNELS, exponential_decay, kernel_distances, resolve_gamma
 from adakern.linalg import add_to_diagonal, factorised, principal_submatrix
 from adakern.svm.c_path import is_constant_above, saturated_classes, scaled_to
 from adakern.svm.predictions import predict_from_gram
@@ -152,9 +147,7 @@ class KernelSearchCV(GridSearchCV):
         shape = np.asarray(X).shape
         n = shape[0] if len(shape) == 2 else 0
         kind = type(self.estimator)
-        if not n or not (
-            kind in SHARING or getattr(kind, "_takes_shared_gram_matrix", False)
-        ):
+        if not n or not (kind in SHARING or getattr(kind, "_takes_shared_gram_matrix", False)):
             return False
         points = [self.estimator.get_params() | point for point in candidates]
         if any(point["kernel"] not in DECAYING_KERNELS for point in points):
@@ -188,9 +181,7 @@ class KernelSearchCV(GridSearchCV):
             else:
                 K = principal_submatrix(whole, train)
                 K_test = whole[np.ix_(test, train)]
-            outcomes.append(
-                self._score_fold(K, K_test, y[train], y[test], members, scorer, start)
-            )
+            outcomes.append(self._score_fold(K, K_test, y[train], y[test], members, scorer, start))
             start = time.perf_counter()
         return outcomes
 
@@ -241,9 +232,7 @@ class KernelSearchCV(GridSearchCV):
             warn_user(message, FitFailedWarning)
         out = [
             {"fit_time": f, "score_time": t, "test_scores": s}
-            for f, t, s in zip(
-                fit_time.ravel(), score_time.ravel(), scores.ravel(), strict=True
-            )
+            for f, t, s in zip(fit_time.ravel(), score_time.ravel(), scores.ravel(), strict=True)
         ]
         self.cv_results_ = self._format_results(candidates, len(splits), out)
         self.best_index_ = int(self.cv_results_["rank_test_score"].argmin())

@@ -13,11 +13,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from threadpoolctl import ThreadpoolController
 
-from adakern.adaptive import (
-    MEMBERS,
-    AdaptiveKernelClassifier,
-    AdaptiveKernelRegressor,
-)
+from adakern.adaptive import MEMBERS, AdaptiveKernelClassifier, AdaptiveKernelRegressor
 from adakern.adaptive.fitting import in_time
 from adakern.adaptive.plan import default_members
 from adakern.adaptive.screening import LEARNERS
@@ -37,9 +33,7 @@ def mixed_table(n=90, seed=0):
     colour = rng.choice(["red", "green", "blue"], n)
     size = rng.lognormal(size=n)
     signal = np.log(size) + 2 * (colour == "red")
-    frame = pd.DataFrame(
-        {"colour": colour, "size": size, "one": 1.0, "again": size, "late": None}
-    )
+    frame = pd.DataFrame({"colour": colour, "size": size, "one": 1.0, "again": size, "late": None})
     frame.loc[rng.choice(n, 10, replace=False), "colour"] = None
     frame.loc[rng.choice(n, 10, replace=False), ["size", "again"]] = np.nan
     return frame, signal
@@ -92,9 +86,7 @@ def test_the_order_of_rows_does_not_matter(estimator):
     shuffled = np.random.default_rng(1).permutation(len(y))
     model = fast(estimator).fit(frame, y)
     again = fast(estimator).fit(frame.iloc[shuffled], y[shuffled])
-    np.testing.assert_array_equal(
-        model.oof_prediction_[shuffled], again.oof_prediction_
-    )
+    np.testing.assert_array_equal(model.oof_prediction_[shuffled], again.oof_prediction_)
 
 
 def test_repeated_rows_do_not_flatter():
@@ -190,9 +182,7 @@ def test_pickled_small_and_the_same():
     model = AdaptiveKernelClassifier(random_state=0).fit(X, y)
     stored = pickle.dumps(model)
     assert len(stored) < 5e6
-    np.testing.assert_array_equal(
-        pickle.loads(stored).predict_proba(X), model.predict_proba(X)
-    )
+    np.testing.assert_array_equal(pickle.loads(stored).predict_proba(X), model.predict_proba(X))
 
 
 def test_in_a_pipeline_and_a_search():

@@ -52,9 +52,7 @@ def test_closed_forms_are_leaving_each_row_out(kernel, weighted):
         expected[k, i] = K[i, rest] @ np.linalg.solve(A, Y[rest])
     given = weights if weighted else None
     for alpha, of_one in zip(ridges, expected, strict=True):
-        np.testing.assert_allclose(
-            leave_one_out(K, Y, alpha, given), of_one, atol=1e-10
-        )
+        np.testing.assert_allclose(leave_one_out(K, Y, alpha, given), of_one, atol=1e-10)
     left_out = leave_one_out(K, Y, ridges, given)
     np.testing.assert_allclose(left_out, expected, atol=1e-10)
     values, vectors = np.linalg.eigh(K)
@@ -95,9 +93,7 @@ def test_gradient_is_that_of_differences(kernel, seed, log_alpha):
     for j, derivative in enumerate(np.append(by_scale, by_alpha)):
         step = np.zeros_like(at)
         step[j] = 1e-5
-        ahead, behind = (
-            error(np.exp(p[:-1]), np.exp(p[-1]))[0] for p in (at + step, at - step)
-        )
+        ahead, behind = (error(np.exp(p[:-1]), np.exp(p[-1]))[0] for p in (at + step, at - step))
         numeric = (ahead - behind) / 2e-5
         assert derivative == pytest.approx(numeric, rel=1e-4, abs=1e-6)
 
@@ -107,9 +103,7 @@ def test_the_error_is_that_of_the_closed_form():
     error, _, _ = LeaveOneOutError(X, Y, weights, "rbf")(np.full(3, 0.7), 0.2)
     K = gram_matrix(0.7 * X, kernel="rbf", gamma=1.0)
     residuals = Y - leave_one_out(K, Y, 0.2, weights)
-    assert error == pytest.approx(
-        np.sum(weights[:, None] * residuals**2) / weights.sum()
-    )
+    assert error == pytest.approx(np.sum(weights[:, None] * residuals**2) / weights.sum())
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
@@ -161,11 +155,7 @@ def test_the_search_is_as_good_as_a_grid_on_all_rows(seed):
     # The best of few rows may be a ridge so small that no step can leave it.
     rng = np.random.RandomState(seed)
     X = rng.standard_normal((600, 8))
-    Y = (
-        np.sin(2 * X[:, :1])
-        + X[:, 1:2] * X[:, 2:3]
-        + 0.3 * rng.standard_normal((600, 1))
-    )
+    Y = np.sin(2 * X[:, :1]) + X[:, 1:2] * X[:, 2:3] + 0.3 * rng.standard_normal((600, 1))
     Y -= Y.mean()
 
     def error(scales, alpha):
@@ -184,12 +174,7 @@ def test_a_search_without_steps_keeps_its_start():
     assert tune_scales(X, Y, weights, "rbf", rng, start=start, search=KEPT) is start
 
 
-@given(
-    st.integers(1, 10**5),
-    st.integers(1, 5000),
-    st.integers(500, 4000),
-    st.integers(1, 4000),
-)
+@given(st.integers(1, 10**5), st.integers(1, 5000), st.integers(500, 4000), st.integers(1, 4000))
 def test_no_round_of_a_search_repeats_the_rows_before(n, n_kept, most, fewest):
     rows = rows_of_search(n, n_kept, Search("", 10, most, fewest))
     assert rows[-1] <= min(n, most)
@@ -201,13 +186,9 @@ def test_no_round_of_a_search_repeats_the_rows_before(n, n_kept, most, fewest):
 def test_ridge_regression_on_merged_rows_has_the_same_solution():
     X, Y, weights = problem()
     index = np.random.default_rng(1).integers(0, len(X), 40)
-    merged = merge_equal_rows(
-        X[index], Y[index] + np.arange(40)[:, None], weights[index]
-    )
+    merged = merge_equal_rows(X[index], Y[index] + np.arange(40)[:, None], weights[index])
     K = gram_matrix(X[index], kernel="rbf", gamma=0.5)
-    dual = np.linalg.solve(
-        K + 0.1 * np.diag(1 / weights[index]), Y[index] + np.arange(40)[:, None]
-    )
+    dual = np.linalg.solve(K + 0.1 * np.diag(1 / weights[index]), Y[index] + np.arange(40)[:, None])
     member = KernelRidgeMember("rbf")
     member.alpha_ = 0.1
     Z, targets, total, _ = merged

@@ -10,13 +10,7 @@ from adakern.adaptive.calibration import Calibration, log_loss, mix
 from adakern.adaptive.folds import FULL_CELL, assign_folds, make_table
 from adakern.adaptive.intervals import conformal_quantile, fit_error_model
 from adakern.adaptive.other_members import ROWS_PER_TREE, ForestMember
-from adakern.adaptive.screening import (
-    JUDGES,
-    LEARNERS,
-    RISE,
-    candidates_kept,
-    subsample,
-)
+from adakern.adaptive.screening import JUDGES, LEARNERS, RISE, candidates_kept, subsample
 from adakern.adaptive.weights import (
     capped_rows,
     mixture_weights,
@@ -221,9 +215,7 @@ def test_no_blend_is_worse_than_its_best_member(m, seed):
 
 def test_perfect_members_share_the_weight():
     y = np.arange(4.0)
-    np.testing.assert_array_equal(
-        squared_error_weights(np.array([y, y, y + 1]), y), [0.5, 0.5, 0]
-    )
+    np.testing.assert_array_equal(squared_error_weights(np.array([y, y, y + 1]), y), [0.5, 0.5, 0])
 
 
 def test_calibration_undoes_a_temperature():
@@ -234,9 +226,7 @@ def test_calibration_undoes_a_temperature():
     codes = (rng.uniform(size=(4000, 1)) > proba.cumsum(axis=1)).sum(axis=1)
     found = Calibration().fit(scores, codes, np.ones(4000))
     assert found.slope_ == pytest.approx(2, abs=0.15)
-    np.testing.assert_allclose(
-        found.shift_ - found.shift_.mean(), [0.5, 0, -0.5], atol=0.15
-    )
+    np.testing.assert_allclose(found.shift_ - found.shift_.mean(), [0.5, 0, -0.5], atol=0.15)
     after = log_loss(found.log_probabilities(scores), codes, np.ones(4000))
     assert after <= log_loss(np.log(proba), codes, np.ones(4000)) + 1e-4
 

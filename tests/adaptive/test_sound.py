@@ -116,9 +116,7 @@ def test_a_blend_is_no_worse_than_its_best_member(zeros):
     learned = regressor().learn(X, y)
     blend = learned.weigh(learned.members)
     predicted, table = learned.combine(blend, learned.members), learned.table
-    score = 1 - np.sum((predicted - table.Y) ** 2) / np.sum(
-        (table.Y - table.Y.mean()) ** 2
-    )
+    score = 1 - np.sum((predicted - table.Y) ** 2) / np.sum((table.Y - table.Y.mean()) ** 2)
     assert score >= max(blend.scores) - 1e-9
     codes = learned.table.Y[:, 0] > np.median(y / blend.unit)
     learned = classifier().learn(learned.table.X, codes)
@@ -215,9 +213,7 @@ def test_rows_of_validation_decide_the_weights(make):
         atol=0.05,
     )
     other = make().fit(X[train], y[train], X_val=X[val[::5]], y_val=y[val[::5]])
-    for ours, others in zip(
-        model.ensemble_.members, other.ensemble_.members, strict=False
-    ):
+    for ours, others in zip(model.ensemble_.members, other.ensemble_.members, strict=False):
         if ours.name == others.name:  # members never see these rows
             np.testing.assert_allclose(ours.predict(X), others.predict(X))
     with pytest.raises(ValueError, match="y_val"):

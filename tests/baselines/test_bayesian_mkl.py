@@ -98,9 +98,7 @@ def test_classifier_separates_the_moons():
     model = BayesianMKLClassifier(gammas=[0.5, 5.0], degrees=[1]).fit(X[::2], y[::2])
     assert model.score(X[1::2], y[1::2]) > 0.9
     again = BayesianMKLClassifier(gammas=[0.5, 5.0], degrees=[1]).fit(X[::2], y[::2])
-    np.testing.assert_array_equal(
-        model.decision_function(X), again.decision_function(X)
-    )
+    np.testing.assert_array_equal(model.decision_function(X), again.decision_function(X))
 
 
 def test_regressor_does_not_depend_on_the_scale_of_the_target():

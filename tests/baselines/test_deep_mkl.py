@@ -43,9 +43,7 @@ def test_gradient_of_the_span_bound_by_finite_differences():
     for _ in range(5):
         E = rng.normal(size=K.shape)
         E = E + E.T
-        change = (
-            span_bound(K + 1e-6 * E, y, 5.0)[0] - span_bound(K - 1e-6 * E, y, 5.0)[0]
-        )
+        change = span_bound(K + 1e-6 * E, y, 5.0)[0] - span_bound(K - 1e-6 * E, y, 5.0)[0]
         assert np.vdot(gradient, E) == pytest.approx(change / 2e-6, rel=1e-4)
 
 
@@ -103,9 +101,7 @@ def test_a_layer_is_the_bank_in_the_feature_space_below():
 def test_fit_lowers_the_bound_and_keeps_unit_diagonals():
     X, y = moons(n=80)
     model = DeepMKL(C=5.0, gammas=[0.3, 3.0], degrees=[1]).fit(X, y)
-    start = SpanObjective(
-        np.full((3, 3), 1 / 3), model.bank_, model.bank_.stack(X), y, 5.0
-    )
+    start = SpanObjective(np.full((3, 3), 1 / 3), model.bank_, model.bank_.stack(X), y, 5.0)
     assert model.objective_ < start.value
     np.testing.assert_allclose(model.kernel_weights_.sum(axis=1), 1)
     assert model.kernel_weights_.min() >= 0

@@ -11,9 +11,7 @@ def hull_points_by_cvxpy(K, y, reg):
     Q = (1 - reg) * np.outer(y, y) * K + reg * np.eye(len(y))
     g = cp.Variable(len(y), nonneg=True)
     sums = [cp.sum(g[y > 0]) == 1, cp.sum(g[y < 0]) == 1]
-    cp.Problem(cp.Minimize(cp.quad_form(g, cp.psd_wrap(Q))), sums).solve(
-        solver=cp.CLARABEL
-    )
+    cp.Problem(cp.Minimize(cp.quad_form(g, cp.psd_wrap(Q))), sums).solve(solver=cp.CLARABEL)
     return g.value
 
 
@@ -56,6 +54,4 @@ def test_reg_one_separates_half_way_between_the_class_means():
     K = model.bank_.combine(X, weights=[1.0])
     difference = K[:, y > 0].mean(axis=1) - K[:, y < 0].mean(axis=1)
     middle = (difference[y > 0].mean() + difference[y < 0].mean()) / 2
-    np.testing.assert_allclose(
-        model.decision_function(X), difference - middle, atol=1e-4
-    )
+    np.testing.assert_allclose(model.decision_function(X), difference - middle, atol=1e-4)

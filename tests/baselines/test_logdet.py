@@ -39,9 +39,7 @@ def squared_distances(K, pairs):
 def primal_value(K, K_0, pairs, similar, targets, slack):
     """The objective at K with the best slacks that its distances allow."""
     distances = squared_distances(K, pairs)
-    xi = np.where(
-        similar, np.maximum(distances, targets), np.minimum(distances, targets)
-    )
+    xi = np.where(similar, np.maximum(distances, targets), np.minimum(distances, targets))
     return objective(K, xi, K_0, targets, slack)
 
 
@@ -72,9 +70,7 @@ def test_projections_reach_the_direct_constrained_solution(slack, seed):
     K_0, pairs, similar, targets = ten_points(seed)
     i, j = pairs.T
     EKE = K_0[np.ix_(i, i)] - K_0[np.ix_(i, j)] - K_0[np.ix_(j, i)] + K_0[np.ix_(j, j)]
-    multipliers, _, change = project_cyclically(
-        EKE, targets, similar, slack, 20_000, 1e-12
-    )
+    multipliers, _, change = project_cyclically(EKE, targets, similar, slack, 20_000, 1e-12)
     assert change <= 1e-12
     learned = learned_kernel(K_0, pairs, multipliers)
     assert np.linalg.eigvalsh(learned)[0] > 0
@@ -124,9 +120,7 @@ def test_tiny_slack_leaves_the_svm():
     X, y = make_moons(60, noise=0.2, random_state=0)
     model = LogDetKernel(C=3.0, gamma=2.0, slack=1e-9, random_state=0).fit(X, y)
     svc = SVC(C=3.0, gamma=2.0, tol=1e-5).fit(X, y)
-    np.testing.assert_allclose(
-        model.decision_function(X), svc.decision_function(X), atol=1e-3
-    )
+    np.testing.assert_allclose(model.decision_function(X), svc.decision_function(X), atol=1e-3)
 
 
 def test_precomputed_kernel_gives_the_same_model():

@@ -40,9 +40,7 @@ def test_local_metric_has_determinant_one_and_cancels_the_leading_bias():
         values, vectors = np.linalg.eigh(B)
         ends = vectors[:, [0, -1]]
         rank_two = (ends * np.abs(values[[0, -1]])) @ ends.T
-        np.testing.assert_allclose(
-            A / np.trace(A), rank_two / np.trace(rank_two), atol=1e-6
-        )
+        np.testing.assert_allclose(A / np.trace(A), rank_two / np.trace(rank_two), atol=1e-6)
         bias = np.trace(np.linalg.pinv(rank_two) @ B)
         assert abs(bias) < 1e-6
 
@@ -53,13 +51,7 @@ def test_bandwidth_has_the_least_leave_one_out_error():
     best = min(model.loo_errors_, key=model.loo_errors_.get)
     assert model.bandwidth_ == best
     left_out = [
-        by_hand(
-            model,
-            X[i],
-            np.delete(X, i, axis=0),
-            np.delete(y, i),
-            model.local_metric(X[i]),
-        )
+        by_hand(model, X[i], np.delete(X, i, axis=0), np.delete(y, i), model.local_metric(X[i]))
         for i in range(40)
     ]
     assert model.loo_errors_[best] == pytest.approx(np.mean((y - left_out) ** 2))

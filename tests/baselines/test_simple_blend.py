@@ -66,9 +66,7 @@ def test_blend_is_no_worse_than_its_members():
     X, X_test, y, y_test = train_test_split(X, y, random_state=0)
     model = SimpleBlendRegressor(random_state=0).fit(X, y)
     Z = (X_test - X.mean(axis=0)) / X.std(axis=0)
-    errors = [
-        np.mean((member.predict(Z) - y_test) ** 2) for member in model.members_.values()
-    ]
+    errors = [np.mean((member.predict(Z) - y_test) ** 2) for member in model.members_.values()]
     assert np.mean((model.predict(X_test) - y_test) ** 2) <= 1.05 * min(errors)
     assert sum(model.weights_.values()) == pytest.approx(1)
 

@@ -75,9 +75,7 @@ def test_one_kernel_is_the_plain_model():
     X, y = moons()
     model = SimpleMKLClassifier(C=2.0, gammas=[1.5]).fit(X, y)
     plain = SVC(C=2.0, gamma=1.5).fit(X, y)
-    np.testing.assert_allclose(
-        model.decision_function(X), plain.decision_function(X), atol=5e-3
-    )
+    np.testing.assert_allclose(model.decision_function(X), plain.decision_function(X), atol=5e-3)
     X, y = waves()
     regressor = SimpleMKLRegressor(C=2.0, epsilon=0.1, gammas=[1.5]).fit(X, y)
     plain = SVR(C=2.0, epsilon=0.1, gamma=1.5).fit(X, y)

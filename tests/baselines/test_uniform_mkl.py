@@ -73,17 +73,13 @@ def test_classifier_equals_svc_on_the_mean_gram_matrix():
     K = mean_gram(X[test], X[train])
     np.testing.assert_array_equal(model.predict(X[test]), svc.predict(K))
     # SVC orders a pair the other way round: positive for the first class.
-    np.testing.assert_allclose(
-        -model._pair_decisions(X[test]), svc.decision_function(K), atol=5e-3
-    )
+    np.testing.assert_allclose(-model._pair_decisions(X[test]), svc.decision_function(K), atol=5e-3)
 
 
 def test_one_kernel_is_the_plain_model():
     X, y = load_iris(return_X_y=True)
     model = UniformMKLClassifier(C=3.0, gammas=[0.4]).fit(X, y)
-    np.testing.assert_array_equal(
-        model.predict(X), SVC(C=3.0, gamma=0.4).fit(X, y).predict(X)
-    )
+    np.testing.assert_array_equal(model.predict(X), SVC(C=3.0, gamma=0.4).fit(X, y).predict(X))
     target = X[:, 0] + np.sin(X[:, 2])
     regressor = UniformMKLRegressor(C=3.0, epsilon=0.05, gammas=[0.4]).fit(X, target)
     plain = SVR(C=3.0, epsilon=0.05, gamma=0.4).fit(X, target)

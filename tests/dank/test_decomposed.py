@@ -187,9 +187,7 @@ def test_coupling_is_the_sum_over_pairs_of_different_clusters():
     X, _ = rings(80)
     labels = np.arange(80) % 3
     K = gram_matrix(X, **KERNEL)
-    direct = sum(
-        K[i, j] for i in range(80) for j in range(80) if labels[i] != labels[j]
-    )
+    direct = sum(K[i, j] for i in range(80) for j in range(80) if labels[i] != labels[j])
     assert coupling(X, labels, KERNEL) == pytest.approx(direct)
     estimate = coupling(X, labels, KERNEL, n_sample=60, random_state=0)
     assert estimate == pytest.approx(direct, rel=0.2)
@@ -277,9 +275,7 @@ def test_array_libraries_agree(library):
     result = solve(A, b, **options)
     d = np.asarray(result.dual_coef)
     np.testing.assert_allclose(d, expected.dual_coef, atol=1e-4)
-    parts = [
-        (xp.asarray(rows), xp.asarray(dual)) for rows, dual in supports(X, expected)
-    ]
+    parts = [(xp.asarray(rows), xp.asarray(dual)) for rows, dual in supports(X, expected)]
     np.testing.assert_allclose(
         np.asarray(cluster_decisions(A, result.partition, parts, KERNEL)),
         decide(X, X, expected),
@@ -303,12 +299,8 @@ def test_balanced_rows_start_from_zero():
     """The dual variables of a model with a bias, where h is zero at the start."""
     X, _ = rings(60)
     box = tube_box(np.abs(X[:, 0]), 1.0, 0.1)
-    expected = interior_point(
-        gram_matrix(X, **KERNEL), box, 5.0, balanced=True, tol=1e-9
-    )
-    solution = maximise_on_rows(
-        X, box, 5.0, KERNEL, start=np.zeros(60), balanced=True, tol=1e-7
-    )
+    expected = interior_point(gram_matrix(X, **KERNEL), box, 5.0, balanced=True, tol=1e-9)
+    solution = maximise_on_rows(X, box, 5.0, KERNEL, start=np.zeros(60), balanced=True, tol=1e-7)
     assert solution.converged
     assert solution.objective == pytest.approx(expected.objective, rel=2e-7)
     assert solution.intercept == pytest.approx(expected.intercept, abs=1e-4)

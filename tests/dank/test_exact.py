@@ -222,8 +222,7 @@ def test_start_is_the_best_multiple_of_the_support_vector_machine(task):
 
 
 @pytest.mark.parametrize(
-    "task, kernel, tau",
-    [("classification", "rbf", 1.0), ("regression", "linear", 0.01)],
+    "task, kernel, tau", [("classification", "rbf", 1.0), ("regression", "linear", 0.01)]
 )
 def test_eigenpairs_are_good_enough_for_a_large_bound(task, kernel, tau):
     # The gap sums C times the error of each row.
@@ -238,9 +237,7 @@ def test_history_has_one_row_for_each_iteration():
     X, y = problem(30, 21, "regression")
     fitted = model("regression", eta=1.0).fit(X, y)
     lengths = {name: len(column) for name, column in fitted.history_.items()}
-    assert lengths == dict.fromkeys(
-        ("objective", "gap", "step", "seconds"), fitted.n_iter_ + 1
-    )
+    assert lengths == dict.fromkeys(("objective", "gap", "step", "seconds"), fitted.n_iter_ + 1)
     assert fitted.history_["objective"][-1] == fitted.objective_
 
 
@@ -249,9 +246,7 @@ def test_history_has_one_row_for_each_iteration():
 @pytest.mark.parametrize("eta", [0.2, "svm"])
 @pytest.mark.parametrize("tau", [0.0, 0.01])
 @pytest.mark.parametrize("svm_products", [1, 100])  # with 1 Newton does it all
-def test_path_for_many_rows_agrees(
-    monkeypatch, task, fit_intercept, eta, tau, svm_products
-):
+def test_path_for_many_rows_agrees(monkeypatch, task, fit_intercept, eta, tau, svm_products):
     X, y = problem(100, 23, task)
     parameters = {"C": 2.0, "eta": eta, "tau": tau, "fit_intercept": fit_intercept}
     expected = model(task, tol=1e-6, **parameters).fit(X, y)

@@ -63,13 +63,11 @@ def test_best_factor_is_the_minimiser(dual, u, tau):
 def test_gradients_are_finite_differences(dual, u, tau):
     F, steps = best_factor(u, K, dual, ETA, tau), 1e-5 * np.eye(len(u))
     at_F = [
-        saddle_value(u + e, F, K, dual, ETA, tau)
-        - saddle_value(u - e, F, K, dual, ETA, tau)
+        saddle_value(u + e, F, K, dual, ETA, tau) - saddle_value(u - e, F, K, dual, ETA, tau)
         for e in steps
     ]
     of_h = [
-        concave_value(u + e, K, dual, ETA, tau)
-        - concave_value(u - e, K, dual, ETA, tau)
+        concave_value(u + e, K, dual, ETA, tau) - concave_value(u - e, K, dual, ETA, tau)
         for e in steps
     ]
     gradient = saddle_gradient(u, F, K, dual)

@@ -94,9 +94,7 @@ def conic_optimum(K, box, eta, weight=0.0, balanced=False):
 
 @pytest.mark.parametrize("gamma", [0.01, 1.0, 100.0])
 @pytest.mark.parametrize("C", [0.1, 30.0])
-@pytest.mark.parametrize(
-    ("weight", "balanced"), [(0.0, False), (0.5, False), (0, True)]
-)
+@pytest.mark.parametrize(("weight", "balanced"), [(0.0, False), (0.5, False), (0, True)])
 def test_optimum_of_the_conic_program(gamma, C, weight, balanced):
     for K, box in (
         classification(40, gamma, C),
@@ -104,9 +102,7 @@ def test_optimum_of_the_conic_program(gamma, C, weight, balanced):
         regression(40, gamma, C, epsilon=0.0),
     ):
         for eta in (0.1 * C**2, 10 * C**2):
-            solution = interior_point(
-                K, box, eta, weight=weight, balanced=balanced, tol=1e-9
-            )
+            solution = interior_point(K, box, eta, weight=weight, balanced=balanced, tol=1e-9)
             assert solution.converged
             if balanced:
                 assert abs(solution.dual_coef.sum()) < 1e-12 * C * 40
@@ -118,9 +114,7 @@ def test_optimum_of_the_conic_program(gamma, C, weight, balanced):
 
 
 @pytest.mark.parametrize("C", [0.1, 30.0])
-@pytest.mark.parametrize(
-    ("weight", "balanced"), [(0.0, False), (0.5, False), (0.0, True)]
-)
+@pytest.mark.parametrize(("weight", "balanced"), [(0.0, False), (0.5, False), (0.0, True)])
 def test_newton_steps_climb_to_the_optimum_of_the_conic_program(C, weight, balanced):
     rng = np.random.default_rng(0)
     for K, box in (
@@ -150,27 +144,16 @@ def test_newton_steps_climb_to_the_optimum_of_the_conic_program(C, weight, balan
                 assert ((box.lower <= d) & (d <= box.upper)).all()
                 if balanced:
                     assert abs(d.sum()) < 1e-12 * C * 40
-                assert value(K, d, box, eta, weight) == pytest.approx(
-                    expected, rel=1e-6
-                )
+                assert value(K, d, box, eta, weight) == pytest.approx(expected, rel=1e-6)
 
 
 @pytest.mark.parametrize("max_products", [0, 1, 5, 30])
 def test_newton_steps_out_of_products_have_climbed_and_say_how_far(max_products):
     """On a smooth kernel, where conjugate gradients do not get far."""
-    for K, box in (
-        classification(60, 0.01, 30.0),
-        regression(60, 0.01, 30.0, epsilon=0.1),
-    ):
+    for K, box in (classification(60, 0.01, 30.0), regression(60, 0.01, 30.0, epsilon=0.1)):
         start = np.random.default_rng(0).uniform(box.lower, box.upper)
         d, gap = projected_newton(
-            K,
-            box,
-            50.0,
-            weight=0.0,
-            start=start,
-            gap_goal=0.0,
-            max_products=max_products,
+            K, box, 50.0, weight=0.0, start=start, gap_goal=0.0, max_products=max_products
         )
         now, least = (value(K, v, box, 50.0) for v in (d, start))
         assert (now > least) == (max_products > 0)
@@ -203,10 +186,7 @@ def test_infinite_eta_is_the_svm_without_a_bias():
 def test_certificate_bounds_what_is_missing(seed, gamma, C, ratio, epsilon):
     """At any point, gap >= optimum - h; and the solver's point is in the box."""
     rng = np.random.default_rng(seed)
-    for K, box in (
-        classification(12, gamma, C, seed),
-        regression(12, gamma, C, epsilon, seed),
-    ):
+    for K, box in (classification(12, gamma, C, seed), regression(12, gamma, C, epsilon, seed)):
         eta = ratio * C**2
         solution = interior_point(K, box, eta, tol=1e-8)
         assert solution.converged
@@ -233,9 +213,7 @@ def test_row_gaps_are_the_best_change_of_each_separable_term():
         return u * (box.target - Kd) - 0.2 * abs(u) - curvature * u * u
 
     best = np.max([m(u) for u in np.linspace(-1.5, 1.5, 30_001)], axis=0)
-    np.testing.assert_allclose(
-        row_gaps(d, Kd, Qq, box, eta, weight), best - m(d), atol=1e-7
-    )
+    np.testing.assert_allclose(row_gaps(d, Kd, Qq, box, eta, weight), best - m(d), atol=1e-7)
 
 
 def test_gradient_used_by_the_solver():
@@ -272,9 +250,7 @@ def test_duplicated_rows_and_a_single_row():
     box2 = Box(*(np.tile(part, 2) for part in (box.target, box.lower, box.upper)))
     solution = interior_point(twice, box2, 8.0, tol=1e-9)
     assert solution.converged
-    assert solution.objective == pytest.approx(
-        conic_optimum(twice, box2, 8.0), rel=1e-5
-    )
+    assert solution.objective == pytest.approx(conic_optimum(twice, box2, 8.0), rel=1e-5)
     alone = interior_point(np.ones((1, 1)), label_box(np.array([-1.0]), 0.5), 1.0)
     np.testing.assert_allclose(alone.dual_coef, [-0.5])
 
@@ -295,9 +271,7 @@ def test_array_libraries_agree(library):
         moved = in_library(xp, box)
         solution = interior_point(xp.asarray(K), moved, 50.0, tol=1e-8)
         assert solution.objective == pytest.approx(expected.objective, rel=1e-10)
-        np.testing.assert_allclose(
-            np.asarray(solution.dual_coef), expected.dual_coef, atol=1e-7
-        )
+        np.testing.assert_allclose(np.asarray(solution.dual_coef), expected.dual_coef, atol=1e-7)
 
 
 @pytest.mark.parametrize("library", ["array_api_strict", "torch"])

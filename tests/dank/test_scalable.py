@@ -61,9 +61,7 @@ def test_one_cluster_is_the_whole_problem():
     one = DANKClassifier(strategy="decomposed", n_clusters=1, **options).fit(X, y)
     whole = DANKClassifier(strategy="whole", fit_intercept=False, **options).fit(X, y)
     assert one.objective_ == pytest.approx(whole.objective_, rel=1e-7)
-    np.testing.assert_allclose(
-        one.decision_function(X), whole.decision_function(X), atol=1e-3
-    )
+    np.testing.assert_allclose(one.decision_function(X), whole.decision_function(X), atol=1e-3)
 
 
 def test_whole_with_a_large_eta_is_the_support_vector_machine():
@@ -71,9 +69,7 @@ def test_whole_with_a_large_eta_is_the_support_vector_machine():
     options = {"C": 5.0, "gamma": 1.0}
     whole = DANKClassifier(strategy="whole", eta=1e12, tol=1e-8, **options).fit(X, y)
     svm = SVC(tol=1e-6, **options).fit(X, y)
-    np.testing.assert_allclose(
-        whole.decision_function(X), svm.decision_function(X), atol=1e-3
-    )
+    np.testing.assert_allclose(whole.decision_function(X), svm.decision_function(X), atol=1e-3)
 
 
 def test_accuracy_stays_near_exact():
@@ -144,9 +140,7 @@ def test_too_few_rounds_warn_with_the_gap(strategy):
 @pytest.mark.parametrize("strategy", ["decomposed", "whole"])
 def test_float32_predicts_as_float64_far_from_the_origin(strategy):
     X, y = tumours()
-    model = DANKClassifier(
-        C=5.0, gamma=1.0, strategy=strategy, n_clusters=2, random_state=0
-    )
+    model = DANKClassifier(C=5.0, gamma=1.0, strategy=strategy, n_clusters=2, random_state=0)
     exact = model.fit(X, y).predict(X)
     far = X.astype(np.float32) + np.float32(1e3)
     model.fit(far, y)

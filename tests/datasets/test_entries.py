@@ -32,9 +32,7 @@ PATHS = sorted((ROOT / "conf" / "dataset").glob("*.yaml"))
 ENTRIES = {path.stem: read_entry(path) for path in PATHS}
 BROUGHT_ALONG = {"features", "cifar10"}
 NOT_MIRRORED = {"covtype", "tomshardware", *BROUGHT_ALONG}
-FROM_FILES = [
-    name for name, e in ENTRIES.items() if e.files and name not in NOT_MIRRORED
-]
+FROM_FILES = [name for name, e in ENTRIES.items() if e.files and name not in NOT_MIRRORED]
 LOADED = [name for name, e in ENTRIES.items() if e.loader and name != "covtype-like"]
 
 
@@ -46,10 +44,7 @@ def table(tmp_path_factory):
     def get(name):
         if name not in made:
             made[name] = load_table(
-                name,
-                ENTRIES[name],
-                cache_dir=tmp_path_factory.mktemp("cache"),
-                mirror=MIRROR,
+                name, ENTRIES[name], cache_dir=tmp_path_factory.mktemp("cache"), mirror=MIRROR
             )
         return made[name]
 
@@ -96,8 +91,7 @@ def test_generated_set_follows_the_seed_and_its_size(tmp_path):
     entry = read_entry(ROOT / "conf" / "dataset" / "covtype-like.yaml")
     entry.loader["n"] = entry.n = 300
     first, again, other = (
-        load_table("covtype-like", entry, cache_dir=tmp_path, seed=seed)
-        for seed in (1, 1, 2)
+        load_table("covtype-like", entry, cache_dir=tmp_path, seed=seed) for seed in (1, 1, 2)
     )
     assert first.X.shape == (300, 54)
     assert first.fingerprint == again.fingerprint != other.fingerprint
@@ -182,9 +176,7 @@ def resaved_as_libsvm(table, path, noise=0.0, change=None):
 
 @needs_mirror
 @pytest.mark.parametrize("name", ["glass", "diabetic", "housing", "sonar"])
-def test_copy_in_another_format_passes_and_a_changed_cell_does_not(
-    table, tmp_path, name
-):
+def test_copy_in_another_format_passes_and_a_changed_cell_does_not(table, tmp_path, name):
     made = table(name)
     if made.y.dtype.kind == "U":
         made.y = np.where(made.y == made.y[0], 1, 2)  # LIBSVM knows numbers only
@@ -231,9 +223,7 @@ def test_tomshardware_format_on_a_small_file(tmp_path):
     path = tmp_path / ENTRIES["tomshardware"].files[0].path
     path.parent.mkdir()
     np.savetxt(path, rows, fmt="%d", delimiter=",")
-    made = load_table(
-        "tomshardware", unchecked(ENTRIES["tomshardware"]), cache_dir=tmp_path
-    )
+    made = load_table("tomshardware", unchecked(ENTRIES["tomshardware"]), cache_dir=tmp_path)
     np.testing.assert_array_equal(made.X, rows[:, :96])
     np.testing.assert_array_equal(made.y, rows[:, 96])
 
@@ -291,8 +281,7 @@ def test_check_entry_names_every_problem():
 
 
 @pytest.mark.parametrize(
-    ("line", "message"),
-    [("colour: red", "colour"), ("n: many", "many"), ("n: -4", "got -4")],
+    ("line", "message"), [("colour: red", "colour"), ("n: many", "many"), ("n: -4", "got -4")]
 )
 def test_wrong_key_type_or_range_in_a_file(tmp_path, line, message):
     path = tmp_path / "mine.yaml"
@@ -320,11 +309,7 @@ def test_five_lines_make_a_data_set_and_describe_gives_the_rest(tmp_path, capsys
     (tmp_path / "mine.csv").write_text("a,b,kind\n1,2,x\n3,4,y\n5,6,x\n")
     path = tmp_path / "mine.yaml"
     path.write_text(
-        "# @package dataset.mine\n"
-        "task: classification\n"
-        "target: kind\n"
-        "files:\n"
-        "  - path: mine.csv\n"
+        "# @package dataset.mine\ntask: classification\ntarget: kind\nfiles:\n  - path: mine.csv\n"
     )
     describe.main([str(path), "--mirror", str(tmp_path)])
     lines = capsys.readouterr().out

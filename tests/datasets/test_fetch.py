@@ -183,9 +183,7 @@ def test_several_at_once_do_not_disturb_each_other(server, entry, tmp_path):
         ("page", 1, 1, "its content did not pass"),
     ],
 )
-def test_what_is_wrong_with_an_answer(
-    server, entry, tmp_path, answer, retries, asked, message
-):
+def test_what_is_wrong_with_an_answer(server, entry, tmp_path, answer, retries, asked, message):
     entry.files[0].urls = [f"{server.url}/{answer}/toy.csv"]
     started = time.monotonic()
     with pytest.raises(FileUnavailableError, match=f"(?s){message}"):

@@ -36,9 +36,7 @@ def made(tmp_path, content, target="outcome", **options):
     (tmp_path / "raw" / "my.csv").write_bytes(
         content if isinstance(content, bytes) else content.encode()
     )
-    text, notes = inferred_yaml(
-        "mine", tmp_path / "raw" / "my.csv", "my.csv", target, **options
-    )
+    text, notes = inferred_yaml("mine", tmp_path / "raw" / "my.csv", "my.csv", target, **options)
     (tmp_path / "mine.yaml").write_text(text, encoding="utf-8")
     entry = read_entry(tmp_path / "mine.yaml")
     return entry, load_table("mine", entry, cache_dir=tmp_path / "raw"), notes
@@ -57,14 +55,10 @@ def test_the_table_is_the_one_that_was_looked_at(tmp_path, way):
         "packed": lambda: gzip.compress(original.to_csv().encode()),
         "parquet": original.to_parquet,
     }[way]()
-    entry, table, notes = made(
-        tmp_path, content, "-1" if way == "no header" else "outcome"
-    )
+    entry, table, notes = made(tmp_path, content, "-1" if way == "no header" else "outcome")
     found = read_table(tmp_path / "raw" / "my.csv", entry.target)
     original = original.drop(index=9).reset_index(drop=True)
-    assert (
-        table.task == "classification" and table.X.shape == (N - 1, 4) == found.X.shape
-    )
+    assert table.task == "classification" and table.X.shape == (N - 1, 4) == found.X.shape
     assert table.feature_names == list(found.X)
     np.testing.assert_allclose(table.X[:, 0], original["height"])
     np.testing.assert_allclose(table.X[:, 3], found.X.iloc[:, 3])
@@ -86,17 +80,7 @@ def test_the_table_is_the_one_that_was_looked_at(tmp_path, way):
     assert other.fingerprint != table.fingerprint
 
 
-EVIL = [
-    "${oc.env:HOME}",
-    "cost ${",
-    "???",
-    "a\nb",
-    "a: b # c",
-    "no",
-    " 1e3",
-    "\\${x}",
-    "é\x85",
-]
+EVIL = ["${oc.env:HOME}", "cost ${", "???", "a\nb", "a: b # c", "no", " 1e3", "\\${x}", "é\x85"]
 
 
 @pytest.mark.parametrize("name", EVIL)
@@ -160,18 +144,14 @@ def test_rows_are_ordered_by_dates_or_numbers(tmp_path, form, kind):
         assert entry.time == "when"
     else:
         shuffled.to_csv(tmp_path / "my.csv", index=False)
-        entry = DatasetEntry(
-            task="regression", files=[{"path": "my.csv"}], target="y", time="when"
-        )
+        entry = DatasetEntry(task="regression", files=[{"path": "my.csv"}], target="y", time="when")
         table = load_table("mine", entry, cache_dir=tmp_path)
     assert table.in_order_of_time
     np.testing.assert_array_equal(table.y, original["y"])
     assert (np.diff(table.X[:, 0]) > 0).all()
     shuffled["when"] = "soon"
     shuffled.to_csv(tmp_path / "my.csv", index=False)
-    entry = DatasetEntry(
-        task="regression", files=[{"path": "my.csv"}], target="y", time="when"
-    )
+    entry = DatasetEntry(task="regression", files=[{"path": "my.csv"}], target="y", time="when")
     with pytest.raises(DatasetError, match=r"mine.time: 'when' holds 'soon'"):
         load_table("mine", entry, cache_dir=tmp_path)
 
@@ -184,8 +164,6 @@ def test_a_measured_target_is_no_class(tmp_path):
 
 def test_semicolons_are_named_where_an_entry_expects_commas(tmp_path):
     (tmp_path / "my.csv").write_text(frame().to_csv(index=False, sep=";"))
-    entry = DatasetEntry(
-        task="classification", files=[{"path": "my.csv"}], target="outcome"
-    )
+    entry = DatasetEntry(task="classification", files=[{"path": "my.csv"}], target="outcome")
     with pytest.raises(DatasetError, match=r"semicolons.*set separator to ';'"):
         load_table("mine", entry, cache_dir=tmp_path)

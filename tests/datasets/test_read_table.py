@@ -89,8 +89,7 @@ def test_a_stray_cell_leaves_a_column_numeric(tmp_path, stray):
 
 
 @pytest.mark.parametrize(
-    "classes",
-    ["none mild severe", "NA EU AS", "None some", "+ - +/-", "? !", "null a", "nan b"],
+    "classes", ["none mild severe", "NA EU AS", "None some", "+ - +/-", "? !", "null a", "nan b"]
 )
 def test_no_class_vanishes(tmp_path, classes):
     classes = classes.split()
@@ -136,12 +135,7 @@ WAYS = {
     "utf-32": {"encoding": "utf-32"},
     "windows": {"lineterminator": "\r\n"},
 }
-PACKED = {
-    "gzip": gzip.compress,
-    "bz2": bz2.compress,
-    "xz": lzma.compress,
-    "zip": zipped,
-}
+PACKED = {"gzip": gzip.compress, "bz2": bz2.compress, "xz": lzma.compress, "zip": zipped}
 
 
 def content_of(table, way):
@@ -228,17 +222,13 @@ def test_no_field_is_cut_or_shifted(tmp_path, first, line, last, columns):
         (gzip.compress(b"a,y\n1,2\n" * 99, mtime=0)[:-9], {}, "cannot be unpacked"),
     ],
 )
-def test_what_cannot_be_read_is_said_in_a_sentence(
-    tmp_path, content, settings, message
-):
+def test_what_cannot_be_read_is_said_in_a_sentence(tmp_path, content, settings, message):
     with pytest.raises(TableError, match=message) as caught:
         read(tmp_path, content, **settings)
     assert "my.csv" in str(caught.value)
 
 
-@pytest.mark.parametrize(
-    "content", [b"\x81abc,\x81", "ąę".encode("iso8859-2"), b"\xe9\x8d"]
-)
+@pytest.mark.parametrize("content", [b"\x81abc,\x81", "ąę".encode("iso8859-2"), b"\xe9\x8d"])
 def test_bytes_of_any_code_page_are_read(tmp_path, content):
     rows = b"".join(b'%d,"%s%d",%d.5\n' % (k, content, k % 2, k) for k in range(1, 30))
     found = read(tmp_path, b"a,x,y\n" + rows)
@@ -291,9 +281,7 @@ IDENTIFIERS = ["patient", "subject_id", "PatientID", "user id", "ID"]
 @pytest.mark.parametrize("name", [*IDENTIFIERS, "valid", "paid", "humid", "index"])
 def test_identifiers_by_their_names(tmp_path, name):
     found = read(tmp_path, panel().rename(columns={"nr": name}).to_csv(index=False))
-    assert (
-        (found.groups is not None) == (name in found.dropped) == (name in IDENTIFIERS)
-    )
+    assert (found.groups is not None) == (name in found.dropped) == (name in IDENTIFIERS)
 
 
 def test_what_is_no_feature_goes_with_a_reason(tmp_path):

@@ -96,8 +96,7 @@ def test_monks_shape_and_noise(problem, n_train):
     assert len(np.unique(data[made["test_rows"]], axis=0)) == 432
     truth = {tuple(r): t for r, t in zip(data[n_train:], target[n_train:], strict=True)}
     flipped = sum(
-        truth[tuple(r)] != t
-        for r, t in zip(data[:n_train], target[:n_train], strict=True)
+        truth[tuple(r)] != t for r, t in zip(data[:n_train], target[:n_train], strict=True)
     )
     assert flipped == (6 if problem == 3 else 0)  # 5 % of 122
     assert len(np.unique(data[:n_train], axis=0)) == n_train
@@ -118,8 +117,7 @@ def test_covtype_like_shape_and_learnable():
     assert 0.4 < np.mean(y == 1) < 0.6
     train, test = slice(2000), slice(2000, None)
     few, many = (
-        SVC(C=10, gamma=0.25).fit(X[:n], y[:n]).score(X[test], y[test])
-        for n in (100, 2000)
+        SVC(C=10, gamma=0.25).fit(X[:n], y[:n]).score(X[test], y[test]) for n in (100, 2000)
     )
     line = LinearSVC().fit(X[train], y[train]).score(X[test], y[test])
     assert many > max(few, line) + 0.03

@@ -60,9 +60,7 @@ def test_rounding_up_reaches_the_next_power_of_ten():
 
 @pytest.mark.parametrize("tie", [0.1234565, 1.000005, 2.5000005e-7, 99999.95])
 def test_decimals_between_two_neighbours_are_stable(tie):
-    around = np.array(
-        [[tie, tie * (1 - 1e-12), tie * (1 + 1e-12), np.nextafter(tie, 9)]]
-    )
+    around = np.array([[tie, tie * (1 - 1e-12), tie * (1 + 1e-12), np.nextafter(tie, 9)]])
     assert len(set(six_digits(around)[0].tolist())) == 1
 
 

@@ -48,9 +48,9 @@ def test_binary_f1_is_of_the_greater_label():
     y, f = np.array([-1, -1, 1, 1, 1]), np.array([-1, 1, 1, 1, -1])
     assert score("classification", y, f)["f1"] == pytest.approx(2 / 3)
     words = np.array(["n", "y"])
-    assert score("classification", words[(y + 1) // 2], words[(f + 1) // 2])[
-        "f1"
-    ] == pytest.approx(2 / 3)
+    assert score("classification", words[(y + 1) // 2], words[(f + 1) // 2])["f1"] == pytest.approx(
+        2 / 3
+    )
 
 
 def test_labels_say_that_a_part_without_a_class_is_not_binary():

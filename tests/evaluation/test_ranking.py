@@ -50,9 +50,7 @@ def test_wins_and_win_matrix_count_every_set_once(shape):
 
 def test_losses_turn_the_order_round():
     scores = draw((8, 4, 1))
-    np.testing.assert_array_equal(
-        mean_ranks(scores), mean_ranks(-scores, greater_is_better=False)
-    )
+    np.testing.assert_array_equal(mean_ranks(scores), mean_ranks(-scores, greater_is_better=False))
 
 
 def test_a_failed_cell_has_the_worst_rank():
@@ -135,8 +133,7 @@ def test_elo_maximises_the_likelihood_of_bradley_and_terry(shape):
 def test_elo_knows_only_who_beats_whom():
     scores = draw((10, 4, 3))
     np.testing.assert_allclose(
-        elo_ratings(win_matrix(scores)),
-        elo_ratings(win_matrix(stats.rankdata(scores, axis=1))),
+        elo_ratings(win_matrix(scores)), elo_ratings(win_matrix(stats.rankdata(scores, axis=1)))
     )
 
 
@@ -170,10 +167,7 @@ def test_front_is_what_a_loop_finds(n, seed):
 
 def test_normalised_errors_by_hand():
     assert normalised_errors([[2.0, 2.0, 2.0]]).tolist() == [[0, 0, 0]]
-    assert normalised_errors([[0.0, 1.0, 4.0], [3.0, 1.0, 2.0]]).tolist() == [
-        [0, 1, 1],
-        [1, 0, 1],
-    ]
+    assert normalised_errors([[0.0, 1.0, 4.0], [3.0, 1.0, 2.0]]).tolist() == [[0, 1, 1], [1, 0, 1]]
     with pytest.raises(ValueError, match="data sets, methods"):
         mean_ranks([1.0, 2.0])
     with pytest.raises(ValueError, match="alpha=0"):

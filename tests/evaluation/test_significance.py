@@ -26,9 +26,7 @@ pvalues = st.lists(st.floats(0, 1), min_size=1, max_size=8)
 def two_sided(t, df):
     """P(|T| >= |t|) by integrating Student's density, written out."""
     scale = gamma((df + 1) / 2) / (math.sqrt(df * math.pi) * gamma(df / 2))
-    tail, _ = integrate.quad(
-        lambda x: scale * (1 + x * x / df) ** (-(df + 1) / 2), abs(t), np.inf
-    )
+    tail, _ = integrate.quad(lambda x: scale * (1 + x * x / df) ** (-(df + 1) / 2), abs(t), np.inf)
     return 2 * tail
 
 
@@ -148,9 +146,7 @@ def test_compare_methods_makes_every_pair_by_one_rule():
     """Significant: the corrected test, after Holm's correction over all pairs."""
     scores = {"a": A, "b": B, "c": B - 0.1, "d": A + np.tile([0.1, -0.099], 5)}
     pairs = compare_methods(scores, n_train=90, n_test=60)
-    assert [(p.method_a, p.method_b) for p in pairs] == list(
-        itertools.combinations("abcd", 2)
-    )
+    assert [(p.method_a, p.method_b) for p in pairs] == list(itertools.combinations("abcd", 2))
     first = pairs[0]
     assert first.pvalue == paired_ttest(A, B).pvalue <= 0.05
     corrected = corrected_ttest(A, B, 90, 60)
@@ -172,10 +168,7 @@ def test_compare_methods_makes_every_pair_by_one_rule():
 
 def test_direction_decides_the_winner_only():
     scores = {"a": A, "b": B - 0.1}
-    up, down = (
-        compare_methods(scores, greater_is_better=greater)[0]
-        for greater in (True, False)
-    )
+    up, down = (compare_methods(scores, greater_is_better=greater)[0] for greater in (True, False))
     assert (up.winner, down.winner) == ("a", "b")
     assert up.pvalue == down.pvalue
 

@@ -35,8 +35,7 @@ def test_stationary_point_of_the_asymmetric_problem(problem):
 
     point, step = np.concatenate([w, v]), 1e-5
     gradient = [
-        (objective(point + step * e) - objective(point - step * e)) / (2 * step)
-        for e in np.eye(10)
+        (objective(point + step * e) - objective(point - step * e)) / (2 * step) for e in np.eye(10)
     ]
     assert_allclose(gradient, 0, atol=1e-7)
     # The finite difference does see a point that is not stationary.

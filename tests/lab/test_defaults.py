@@ -83,9 +83,9 @@ def test_a_locality_asked_for_is_given(local_data, locality):
 def test_coefficients_are_a_ridge_regression_of_all_rows(local_data):
     X, y = local_data
     for locality in ("shared", "local"):
-        model = LABRBFRegressor(
-            locality=locality, max_support=20, max_iter=20, random_state=0
-        ).fit(X, y)
+        model = LABRBFRegressor(locality=locality, max_support=20, max_iter=20, random_state=0).fit(
+            X, y
+        )
         K = lab_gram_matrix(X, X[model.support_], model.bandwidths_, "gaussian")
         assert np.isclose(RIDGES, model.alpha_).any()
         ridge = Ridge(model.alpha_, solver="svd").fit(K, y / y.std())

@@ -53,8 +53,7 @@ def test_kernel_equals_its_definition(profile, seed, offset):
 
 
 @pytest.mark.parametrize(
-    ("profile", "kernel", "power"),
-    [("gaussian", "rbf", 2), ("laplacian", "l2-laplacian", 1)],
+    ("profile", "kernel", "power"), [("gaussian", "rbf", 2), ("laplacian", "l2-laplacian", 1)]
 )
 def test_equal_bandwidths_give_the_global_kernel(profile, kernel, power):
     X_s, _, X, _, _ = make()
@@ -70,9 +69,7 @@ def test_gradient_against_finite_differences(profile, shared, penalty):
     # Points that coincide: a training row on a support point, two equal rows.
     X[3], X[5] = X_s[2], X[4]
     theta[0, 0] *= -1  # a step of a solver may leave a bandwidth negative
-    loss = InterpolationLoss(
-        X_s, y_s, X, y, alpha=1e-2, profile=profile, coef_penalty=penalty
-    )
+    loss = InterpolationLoss(X_s, y_s, X, y, alpha=1e-2, profile=profile, coef_penalty=penalty)
     value, gradient = loss.value_and_gradient(theta)
     arguments = (X_s, y_s, X, y, 1e-2, profile, penalty)
     assert_allclose(value, dense_loss(theta, *arguments), rtol=1e-6)
@@ -134,9 +131,7 @@ def test_blocks_and_batches_do_not_change_the_loss(monkeypatch):
     halves = [loss.value_and_gradient(theta, np.arange(k, 50, 2)) for k in (0, 1)]
     assert_allclose(np.mean([v for v, _ in halves]), value)
     assert_allclose(sum(g for _, g in halves) / 2, gradient, atol=1e-12)
-    monkeypatch.setattr(
-        loss, "blocks", lambda n: [slice(k, k + 7) for k in range(0, n, 7)]
-    )
+    monkeypatch.setattr(loss, "blocks", lambda n: [slice(k, k + 7) for k in range(0, n, 7)])
     block_value, block_gradient = loss.value_and_gradient(theta)
     assert_allclose(block_value, value)
     assert_allclose(block_gradient, gradient, atol=1e-12)

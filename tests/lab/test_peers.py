@@ -21,17 +21,12 @@ def data():
 def test_falkon_solves_the_nystrom_normal_equations(data):
     X, y = data
     alpha, n = 1e-4, len(X)
-    model = FalkonRegressor(
-        gamma=1.0, alpha=alpha, n_centers=40, tol=1e-8, random_state=0
-    )
+    model = FalkonRegressor(gamma=1.0, alpha=alpha, n_centers=40, tol=1e-8, random_state=0)
     model.fit(X, y)
     centres = X[model.support_]
     K_nm, K_mm = rbf_kernel(X, centres, 1.0), rbf_kernel(centres, gamma=1.0)
     A = np.vstack(
-        [
-            K_nm / np.sqrt(n),
-            np.sqrt(alpha) * np.linalg.cholesky(K_mm + 1e-12 * np.eye(40)).T,
-        ]
+        [K_nm / np.sqrt(n), np.sqrt(alpha) * np.linalg.cholesky(K_mm + 1e-12 * np.eye(40)).T]
     )
     b = np.concatenate([(y - y.mean()) / np.sqrt(n), np.zeros(40)])
     coef = np.linalg.lstsq(A, b, rcond=None)[0]
@@ -62,9 +57,7 @@ def test_eigenpro_tends_to_the_interpolant(data):
 def test_eigenpro_preconditioner_speeds_up(data):
     X, y = data
     scores = [
-        EigenProRegressor(n_epochs=5, n_components=q, random_state=0)
-        .fit(X, y)
-        .score(X, y)
+        EigenProRegressor(n_epochs=5, n_components=q, random_state=0).fit(X, y).score(X, y)
         for q in (1, 50)
     ]
     assert 1 - scores[1] < 0.5 * (1 - scores[0])

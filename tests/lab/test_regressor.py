@@ -35,12 +35,7 @@ PAPER = {
 
 def quick(**parameters):
     """The paper's method in few iterations."""
-    defaults = PAPER | {
-        "max_support": 30,
-        "growth_iter": 10,
-        "max_iter": 100,
-        "random_state": 0,
-    }
+    defaults = PAPER | {"max_support": 30, "growth_iter": 10, "max_iter": 100, "random_state": 0}
     return LABRBFRegressor(**(defaults | parameters))
 
 
@@ -76,9 +71,7 @@ def penalty_on_collinear_rows(seed):
 
 @pytest.mark.parametrize("solver", ["annealed", "adam"])
 def test_every_solver_lowers_the_loss(data, solver):
-    model = quick(
-        solver=solver, initial_support=1.0, max_iter=300, early_stopping=True
-    ).fit(*data)
+    model = quick(solver=solver, initial_support=1.0, max_iter=300, early_stopping=True).fit(*data)
     loss = model.history_["validation_loss"]
     assert len(loss) > 1
     assert min(loss) < 0.9 * loss[0] or min(loss) < 0.01
@@ -163,8 +156,7 @@ def test_shared_bandwidths_give_an_anisotropic_symmetric_kernel(data):
 def test_float32_and_float64_agree(data):
     X, y = data
     scores = [
-        quick(precision=precision).fit(X, y).score(X, y)
-        for precision in ("float32", "float64")
+        quick(precision=precision).fit(X, y).score(X, y) for precision in ("float32", "float64")
     ]
     assert_allclose(*scores, atol=2e-3)
     assert quick().fit(X.astype(np.float32), y).predict(X.astype("f")).dtype == "f"
@@ -279,8 +271,7 @@ def test_prediction_in_blocks(data, monkeypatch):
     model = quick(max_iter=5).fit(X, y)
     whole = model.predict(X)
     monkeypatch.setattr(
-        "adakern.lab.regressor.row_blocks",
-        lambda n, _: [slice(k, k + 37) for k in range(0, n, 37)],
+        "adakern.lab.regressor.row_blocks", lambda n, _: [slice(k, k + 37) for k in range(0, n, 37)]
     )
     assert_allclose(model.predict(X), whole)
     assert r2_score(y, whole) > 0.5

@@ -38,9 +38,7 @@ def test_woodbury_equals_dense(problem, name, rank):
     low_rank = LowRankKernel.from_columns(K[:, chosen], chosen, rank=rank)
     dense = DenseKernel(nystrom_dense(K, chosen, rank))
     criterion = CRITERIA[name]
-    assert criterion(low_rank, Y, RIDGE) == pytest.approx(
-        criterion(dense, Y, RIDGE), rel=1e-9
-    )
+    assert criterion(low_rank, Y, RIDGE) == pytest.approx(criterion(dense, Y, RIDGE), rel=1e-9)
 
 
 @pytest.mark.parametrize("name", CRITERIA)
@@ -136,9 +134,7 @@ def test_weights_cancel_at_full_rank_and_count_below(problem):
     low = LowRankKernel.from_columns(C, chosen, weights, rank=2)
     U, s, _ = np.linalg.svd(W @ C[chosen] @ W)
     inverse = (U[:, :2] / s[:2]) @ U[:, :2].T
-    np.testing.assert_allclose(
-        low.V @ low.V.T, C @ W @ inverse @ W @ C.T, rtol=1e-8, atol=1e-12
-    )
+    np.testing.assert_allclose(low.V @ low.V.T, C @ W @ inverse @ W @ C.T, rtol=1e-8, atol=1e-12)
 
 
 def test_pseudo_inverse_of_a_singular_matrix():

@@ -19,9 +19,7 @@ def criterion(K, chosen, Y):
     C = K[:, chosen]
     approximation = C @ np.linalg.pinv(K[np.ix_(chosen, chosen)], hermitian=True) @ C.T
     l = len(K)
-    return RIDGE * np.trace(
-        Y.T @ np.linalg.solve(approximation + RIDGE * l * np.eye(l), Y)
-    )
+    return RIDGE * np.trace(Y.T @ np.linalg.solve(approximation + RIDGE * l * np.eye(l), Y))
 
 
 @given(seed=st.integers(0, 2**16), n_targets=st.integers(1, 3))
@@ -79,6 +77,4 @@ def test_closer_than_uniform_with_and_without_labels():
     assert np.all(greedy < uniform)
     # Without labels: the mean over random labels, mu tr (K~ + mu l I)^{-1}.
     eye = np.eye(200)
-    assert np.mean(risk("greedy-criterion", None, eye)) < np.mean(
-        risk("uniform", None, eye)
-    )
+    assert np.mean(risk("greedy-criterion", None, eye)) < np.mean(risk("uniform", None, eye))

@@ -27,9 +27,7 @@ def kernel_of(X, gamma=0.5):
 @pytest.mark.parametrize("c", [1, 2, 7, 40])
 def test_indices_are_distinct_and_reproducible(data, selection, c):
     X, y = data
-    first, second = (
-        sample_columns(X, c, y, selection=selection, random_state=5) for _ in range(2)
-    )
+    first, second = (sample_columns(X, c, y, selection=selection, random_state=5) for _ in range(2))
     np.testing.assert_array_equal(first.indices, second.indices)
     np.testing.assert_array_equal(first.weights, second.weights)
     assert len(np.unique(first.indices)) == c == len(first.weights)
@@ -42,9 +40,7 @@ def test_identical_rows_and_a_constant_kernel(selection):
     X = np.repeat([[0.0, 1.0], [2.0, 0.0]], 10, axis=0)
     y = np.tile([0, 1], 10)
     for gamma in (1.0, 1e-30):  # rank 2; a matrix of ones
-        indices, _ = sample_columns(
-            X, 8, y, selection=selection, gamma=gamma, random_state=0
-        )
+        indices, _ = sample_columns(X, 8, y, selection=selection, gamma=gamma, random_state=0)
         assert len(np.unique(indices)) == 8
 
 
@@ -74,13 +70,9 @@ def first_column_counts(sampler, kernel, targets, plan, n_draws):
 def test_column_norm_probabilities(data):
     kernel, K = kernel_of(data[0])
     p = np.sum(K**2, axis=0) / np.sum(K**2)
-    sample = samplers.column_norm(
-        kernel, None, make_plan(40, 10), np.random.default_rng(0)
-    )
+    sample = samplers.column_norm(kernel, None, make_plan(40, 10), np.random.default_rng(0))
     np.testing.assert_allclose(sample.weights, 1 / np.sqrt(10 * p[sample.indices]))
-    counts = first_column_counts(
-        samplers.column_norm, kernel, None, make_plan(40, 1), 2000
-    )
+    counts = first_column_counts(samplers.column_norm, kernel, None, make_plan(40, 1), 2000)
     assert chisquare(counts, 2000 * p).pvalue > 1e-3
 
 
@@ -159,9 +151,7 @@ def test_rejection_gives_a_cholesky_factor(data):
     rng = np.random.default_rng(0)
     kept, L = samplers.rejection_cholesky(block, np.diag(block), 1e-12, rng)
     assert 1 < len(kept) < 12
-    np.testing.assert_allclose(
-        L[kept], np.linalg.cholesky(block[np.ix_(kept, kept)]), atol=1e-10
-    )
+    np.testing.assert_allclose(L[kept], np.linalg.cholesky(block[np.ix_(kept, kept)]), atol=1e-10)
 
 
 def test_span_residuals(data):

@@ -88,9 +88,7 @@ def test_ridges_share_columns_and_factorisation(data, monkeypatch):
     uniform = SAMPLERS["uniform"]
     monkeypatch.setitem(SAMPLERS, "uniform", counting)
     grid = {"gamma": [0.1, 1.0], "ridge": [0.001, 0.01, 0.1]}
-    NystromKernelSelector(param_grid=grid, sampling="uniform", criterion="gcv").fit(
-        *data
-    )
+    NystromKernelSelector(param_grid=grid, sampling="uniform", criterion="gcv").fit(*data)
     assert len(calls) == 2
 
 
@@ -155,8 +153,7 @@ def test_a_candidate_that_overflows_is_left_out(data, sampling):
         pytest.raises(ValueError, match="no candidate kernel has a finite criterion"),
     ):
         NystromKernelSelector(
-            param_grid={"kernel": ["poly"], "degree": [400], "gamma": [10.0]},
-            sampling=sampling,
+            param_grid={"kernel": ["poly"], "degree": [400], "gamma": [10.0]}, sampling=sampling
         ).fit(X, y)
 
 
@@ -211,9 +208,7 @@ def test_the_probe_sees_the_gram_matrix():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(1500, 2))
     tracemalloc.start()
-    NystromKernelSelector(param_grid={"gamma": [0.5]}, sampling="exact").fit(
-        X, np.sign(X[:, 0])
-    )
+    NystromKernelSelector(param_grid={"gamma": [0.5]}, sampling="exact").fit(X, np.sign(X[:, 0]))
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak > 8 * 1500**2

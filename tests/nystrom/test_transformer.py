@@ -74,9 +74,7 @@ def test_precomputed_kernel(data, selection):
 def test_precomputed_kernel_is_cut_by_cross_validation(data):
     X, y = data
     options = {"n_components": 15, "random_state": 1}
-    given = make_pipeline(
-        CriterionNystroem("precomputed", **options), RidgeClassifier()
-    )
+    given = make_pipeline(CriterionNystroem("precomputed", **options), RidgeClassifier())
     plain = make_pipeline(CriterionNystroem(gamma=0.1, **options), RidgeClassifier())
     np.testing.assert_allclose(
         cross_val_score(given, gram_matrix(X, gamma=0.1), y, cv=3),
@@ -109,10 +107,7 @@ def test_labels_change_the_choice_and_may_be_left_out(data, selection):
 def test_output_names_and_rank(data):
     X, y = data
     model = CriterionNystroem(n_components=5, rank=2, random_state=0).fit(X, y)
-    assert list(model.get_feature_names_out()[:2]) == [
-        "criterionnystroem0",
-        "criterionnystroem1",
-    ]
+    assert list(model.get_feature_names_out()[:2]) == ["criterionnystroem0", "criterionnystroem1"]
     assert np.linalg.matrix_rank(model.transform(X)) == 2
     with pytest.raises(ValueError, match="rank=6 is above the 5"):
         CriterionNystroem(n_components=5, rank=6).fit(X, y)

@@ -21,9 +21,7 @@ def objective(K, y, fitted, pair):
     starts = np.r_[0, np.cumsum(fitted.n_support_)]
     first, second = pair
     blocks = [slice(starts[c], starts[c + 1]) for c in pair]
-    d = np.r_[
-        fitted.dual_coef_[second - 1, blocks[0]], fitted.dual_coef_[first, blocks[1]]
-    ]
+    d = np.r_[fitted.dual_coef_[second - 1, blocks[0]], fitted.dual_coef_[first, blocks[1]]]
     rows = np.r_[fitted.support_[blocks[0]], fitted.support_[blocks[1]]]
     return np.abs(d).sum() - d @ K[np.ix_(rows, rows)] @ d / 2
 
@@ -43,10 +41,7 @@ def test_a_saturated_model_is_proportional_to_C(seed, sizes, ratio, gamma):
     fitted = model(K, y, C=0.5)
     saturated = saturated_classes(fitted, np.array(sizes))
     assume(not np.isnan(saturated).any())
-    scaled, expected = (
-        scaled_to(fitted, 0.5 * ratio, saturated),
-        model(K, y, 0.5 * ratio),
-    )
+    scaled, expected = (scaled_to(fitted, 0.5 * ratio, saturated), model(K, y, 0.5 * ratio))
     n_pairs = len(saturated)
     for pair in zip(*np.triu_indices(len(sizes), 1), strict=True):
         assert objective(K, y, scaled, pair) == pytest.approx(

@@ -50,6 +50,4 @@ def test_values_are_those_of_libsvm():
     X, y = load_diabetes(return_X_y=True)
     K, K_new = halves(X)
     model = SVR(kernel="precomputed", C=100).fit(K, y[::2])
-    np.testing.assert_allclose(
-        predict_from_gram(model, K_new), model.predict(K_new), rtol=1e-10
-    )
+    np.testing.assert_allclose(predict_from_gram(model, K_new), model.predict(K_new), rtol=1e-10)

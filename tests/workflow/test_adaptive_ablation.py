@@ -28,9 +28,7 @@ def prepared(task):
 @pytest.fixture(scope="module", params=CASES)
 def fitted(request):
     data, flagship = prepared(request.param), CASES[request.param][1]
-    learned = flagship(members=MEMBERS, random_state=0).learn(
-        data.X_train, data.y_train
-    )
+    learned = flagship(members=MEMBERS, random_state=0).learn(data.X_train, data.y_train)
     return data, learned, flagship
 
 

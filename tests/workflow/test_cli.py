@@ -18,14 +18,7 @@ from snakemake_logger_plugin_adakern import LogHandler
 
 
 def test_the_share_is_that_of_the_work():
-    work = Work(
-        {
-            1: ("svm-cv", 0.0),
-            2: ("svm-cv", 10.0),
-            3: ("svm-cv", 30.0),
-            4: ("dank", 10.0),
-        }
-    )
+    work = Work({1: ("svm-cv", 0.0), 2: ("svm-cv", 10.0), 3: ("svm-cv", 30.0), 4: ("dank", 10.0)})
     assert work.share is None
     work.finish(1, 2.0)
     work.finish(2, 7.0)
@@ -139,10 +132,7 @@ def test_a_leaderboard_of_what_was_run(tmp_path, capsys):
     results = tmp_path / "quickstart"
     records = [record | {"search_seconds": 1.0} for record in demo_records()]
     compare(write_records(results, records), results)
-    assert (
-        main(["leaderboard", "quickstart", f"results={tmp_path}", "--allow-outside"])
-        == 0
-    )
+    assert main(["leaderboard", "quickstart", f"results={tmp_path}", "--allow-outside"]) == 0
     shown = capsys.readouterr().out
     assert "Classification" in shown and "Regression" in shown
     for method in ("svm-cv", "krr-cv", "dank"):

@@ -28,9 +28,7 @@ def compared(tmp_path):
 
 def ok(records, dataset, method):
     return [
-        r
-        for r in records
-        if (r["dataset"], r["method"], r["status"]) == (dataset, method, "ok")
+        r for r in records if (r["dataset"], r["method"], r["status"]) == (dataset, method, "ok")
     ]
 
 
@@ -98,10 +96,7 @@ def test_ttests_are_recomputed_from_the_records(compared):
 def test_ranks_are_recomputed_from_the_records(compared):
     out, records = compared
     ranks = pd.read_csv(out / "ranks.csv")
-    for task, metric, sign in (
-        ("classification", "accuracy", -1),
-        ("regression", "rmse", 1),
-    ):
+    for task, metric, sign in (("classification", "accuracy", -1), ("regression", "rmse", 1)):
         here = [r for r in records if r["task"] == task]
         datasets = sorted({r["dataset"] for r in here})
         methods = sorted({r["method"] for r in here})
@@ -235,9 +230,7 @@ def test_a_broken_file_is_named(tmp_path, change, message):
 
 
 @pytest.mark.parametrize("command", [main, track])
-def test_a_folder_of_an_older_version_is_refused_in_one_sentence(
-    tmp_path, capsys, command
-):
+def test_a_folder_of_an_older_version_is_refused_in_one_sentence(tmp_path, capsys, command):
     """Before records told their preparation, protocol, search and machine."""
     old = make_record()
     for name in ("machine", "preparation", "protocol", "search"):

@@ -166,9 +166,7 @@ def test_parameters_of_an_estimator_inside_another(conf):
         plan(conf, "method=[nested]", f"{recipe}.estimator.estimator.C=-1")
     with pytest.raises(ConfigError, match=r"nested.*'C' parameter of SVC.*-2"):
         plan(conf, "method=[nested]", f"+{recipe}.grid.estimator__C=[1,-2]")
-    with pytest.raises(
-        ConfigError, match=r"nested.*Invalid parameter 'D' for estimator SVC"
-    ):
+    with pytest.raises(ConfigError, match=r"nested.*Invalid parameter 'D' for estimator SVC"):
         plan(conf, "method=[nested]", f"+{recipe}.grid.estimator__D=[1]")
 
 
@@ -227,9 +225,7 @@ def test_unknown_key_beside_experiment_and_overrides():
 
 def test_overrides_as_text_or_list():
     text = plan_from_snakemake({"overrides": "protocol.repeats=3 dataset=[clowns]"})
-    listed = plan_from_snakemake(
-        {"overrides": ["protocol.repeats=3", "dataset=[clowns]"]}
-    )
+    listed = plan_from_snakemake({"overrides": ["protocol.repeats=3", "dataset=[clowns]"]})
     assert text.config == listed.config
     assert plan_from_snakemake({"overrides": None}).config.name == "quickstart"
 

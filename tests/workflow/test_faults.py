@@ -208,16 +208,14 @@ def test_lost_solves_are_rows_with_their_reason(bad):
     import pandas as pd
 
     frame = pd.read_parquet(bad.root / "results/small/records.parquet")
-    assert dict(zip(frame["method"], frame["status"], strict=True)) == {
-        "plain": "ok"
-    } | {f"bad@how={ending}": found[ending][0] for ending in endings}
+    assert dict(zip(frame["method"], frame["status"], strict=True)) == {"plain": "ok"} | {
+        f"bad@how={ending}": found[ending][0] for ending in endings
+    }
 
 
 def test_a_search_that_is_killed_is_a_row_with_its_reason(bad):
     # A combination that the check of single values cannot foresee.
-    bad.write(
-        "conf/method/bad.yaml", METHOD + "  grid: {how: [fine, kill], C: [1.0, 2.0]}\n"
-    )
+    bad.write("conf/method/bad.yaml", METHOD + "  grid: {how: [fine, kill], C: [1.0, 2.0]}\n")
     run = bad.solve(overrides="method=[plain,bad] protocol.repeats=1")
     assert run.returncode == 0, run.output
     (record,) = bad.records(method="bad")
@@ -454,11 +452,7 @@ def test_a_tracker_on_a_full_disk(tracker):
             os._exit(1)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
     log()
-    assert log_records([make_record()], experiment="demo", tracking_uri=uri) == (
-        0,
-        2,
-        0,
-    )
+    assert log_records([make_record()], experiment="demo", tracking_uri=uri) == (0, 2, 0)
 
 
 def test_a_publication_that_is_killed(tmp_path, monkeypatch):
@@ -577,9 +571,7 @@ def test_a_folder_that_another_user_keeps_to_himself(project):
 def test_the_page_of_mlflow_is_for_this_machine_alone(tmp_path, schema):
     (tmp_path / "mlflow.db").write_bytes(schema)
     make = (REPOSITORY / "Makefile").read_text()
-    command = re.search(r"^\t\$\(BIN\)/mlflow (ui .*?) --backend", make, re.MULTILINE)[
-        1
-    ]
+    command = re.search(r"^\t\$\(BIN\)/mlflow (ui .*?) --backend", make, re.MULTILINE)[1]
     uri = f"sqlite:///{tmp_path / 'mlflow.db'}"
     with serve(uri, tmp_path, command.split()) as address:
         port = int(address.rpartition(":")[2])

@@ -125,10 +125,7 @@ def test_a_python_that_there_is_not(tmp_path):
         shutil.copy(REPOSITORY / name, tmp_path / name)
     shutil.copytree(REPOSITORY / "requirements", tmp_path / "requirements")
     made = subprocess.run(
-        ["make", "env", "PYTHON=python3.99"],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
+        ["make", "env", "PYTHON=python3.99"], cwd=tmp_path, capture_output=True, text=True
     )
     assert made.returncode
     assert "There is no python3.99 here" in made.stdout
@@ -179,9 +176,7 @@ def test_an_audit_without_a_network_says_so(tmp_path, answer, status, said):
     program.chmod(0o755)
     path = f"{tmp_path}:{os.environ['PATH']}"
     command = [REPOSITORY / "requirements" / "audit.sh"]
-    run = subprocess.run(
-        command, env={"PATH": path}, cwd=tmp_path, capture_output=True, text=True
-    )
+    run = subprocess.run(command, env={"PATH": path}, cwd=tmp_path, capture_output=True, text=True)
     assert run.returncode == status and run.stdout.count(said) == 4
 
 

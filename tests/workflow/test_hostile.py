@@ -109,10 +109,7 @@ ENTRIES = {
     "embedded-set": (loader(SETS + "load_wine"), None),
     "loader-command": (loader("os.system", command="x"), NONE_OF),
     "loader-download": (loader(SETS + "fetch_file", folder="methods"), NONE_OF),
-    "loader-pickle": (
-        loader(SETS + "fetch_california_housing", data_home="x"),
-        NONE_OF,
-    ),
+    "loader-pickle": (loader(SETS + "fetch_california_housing", data_home="x"), NONE_OF),
     "loader-reads": (loader(SETS + "load_files", container_path="/"), NONE_OF),
     "loader-svmlight": (loader(SETS + "load_svmlight_file", f="/etc/passwd"), NONE_OF),
     "loader-missing": (loader("methods.evil.load_x"), NONE_OF),
@@ -224,9 +221,7 @@ def describe_secret(conf):
 def secret_in_a_table(conf):
     """A stranger's table whose name, columns and values ask for the secret."""
     secret = "${oc.env:SECRET}"
-    rows = "".join(
-        f"{k * k / 7:.2f},{secret},{secret if k % 2 else 'no'}\n" for k in range(40)
-    )
+    rows = "".join(f"{k * k / 7:.2f},{secret},{secret if k % 2 else 'no'}\n" for k in range(40))
     file = conf.parent / f"{secret}.csv"
     file.write_text(f"a,{secret} constant,{secret}\n{rows}")
     overrides = adopt(file, secret, conf.parent)
@@ -313,8 +308,7 @@ def test_control_characters_of_an_error_reach_no_terminal(project):
     )
     project.write(
         "conf/method/loud.yaml",
-        "# @package method.loud\n"
-        "classifier: {estimator: {_target_: methods.loud.Loud}}\n",
+        "# @package method.loud\nclassifier: {estimator: {_target_: methods.loud.Loud}}\n",
     )
     run = project.run(overrides="method=[plain,loud]")
     assert run.returncode == 0, run.output
@@ -383,8 +377,7 @@ def test_jobs_end_with_the_snakemake_that_started_them(project):
     )
     project.write(
         "conf/method/sleepy.yaml",
-        "# @package method.sleepy\n"
-        "classifier: {estimator: {_target_: methods.sleepy.Sleepy}}\n",
+        "# @package method.sleepy\nclassifier: {estimator: {_target_: methods.sleepy.Sleepy}}\n",
     )
     run = project.start(overrides="method=[sleepy]")
     try:

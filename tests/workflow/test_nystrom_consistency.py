@@ -36,10 +36,7 @@ def records():
         data = prepare(moons, *rows, scale="symmetric")
         for sampling in ("exact", *script.SAMPLINGS):
             model = SelectedKernelRidgeClassifier(
-                param_grid={"gamma": GAMMAS},
-                sampling=sampling,
-                n_columns=0.1,
-                random_state=repeat,
+                param_grid={"gamma": GAMMAS}, sampling=sampling, n_columns=0.1, random_state=repeat
             ).fit(data.X_train, data.y_train)
             found.append(
                 {
@@ -48,9 +45,7 @@ def records():
                     "sweep": {"sampling": sampling},
                     "repeat": repeat,
                     "status": "ok",
-                    "metrics": {
-                        "test": {"accuracy": model.score(data.X_test, data.y_test)}
-                    },
+                    "metrics": {"test": {"accuracy": model.score(data.X_test, data.y_test)}},
                     "n_train": len(rows[0]),
                     "n_test": len(rows[1]),
                     "extra": fitted_facts(model)["extra"],
@@ -79,9 +74,7 @@ def test_summary_has_the_mean_distance_and_marks_the_closest(records):
     best = found.loc[list(script.SAMPLERS), "distance"].idxmin()
     assert list(found.index[found["closest"]]) == [best]
     accuracy = records.groupby("sweep_sampling")["test_accuracy"].mean()
-    pd.testing.assert_series_equal(
-        found["test_accuracy"].sort_index(), accuracy, check_names=False
-    )
+    pd.testing.assert_series_equal(found["test_accuracy"].sort_index(), accuracy, check_names=False)
 
 
 def test_paired_tests_are_student_s(records):

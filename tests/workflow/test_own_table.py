@@ -25,10 +25,7 @@ QUICK = ["method=[svm-cv,krr-cv]", "protocol.repeats=2", "search.step=5"]
 def study(n=80):
     rng = np.random.default_rng(0)
     frame = pd.DataFrame(
-        {
-            "dose": rng.normal(size=n),
-            "ward": rng.choice(["north", "south"], size=n),
-        }
+        {"dose": rng.normal(size=n), "ward": rng.choice(["north", "south"], size=n)}
     )
     frame["outcome"] = np.where(frame["dose"] > 0, "ill", "well")
     frame.loc[4, "dose"] = np.nan
@@ -47,11 +44,7 @@ def adakern(project, *arguments):
     """Standard output of a command that is run in a project."""
     command = [sys.executable, "-m", "adakern_bench.cli.main", *arguments]
     run = subprocess.run(
-        command,
-        cwd=project.root,
-        env=project.environment,
-        capture_output=True,
-        text=True,
+        command, cwd=project.root, env=project.environment, capture_output=True, text=True
     )
     assert run.returncode == 0, run.stdout + run.stderr
     return run.stdout
@@ -156,9 +149,7 @@ def test_a_second_call_with_other_options_is_no_repetition(place, capsys):
         adopted(path, root)
     _, entry, _ = adopted(path, root, group="ward")
     assert entry["title"] == "Mine"
-    with pytest.raises(
-        ConfigError, match="predicts outcome, the command line says dose"
-    ):
+    with pytest.raises(ConfigError, match="predicts outcome, the command line says dose"):
         adopted(path, root, target="dose")
     _, entry, _ = adopted(path, root, again=True)
     assert entry["title"] == "my.csv" and "groups" not in entry
@@ -181,9 +172,7 @@ def test_a_changed_file_is_said_and_read(place, capsys):
     assert "is not the file" not in capsys.readouterr().out
 
 
-@pytest.mark.parametrize(
-    "name", ["x" * 245 + ".csv", "${oc.env:HOME}.csv", "???", "é ü.csv"]
-)
+@pytest.mark.parametrize("name", ["x" * 245 + ".csv", "${oc.env:HOME}.csv", "???", "é ü.csv"])
 def test_any_name_of_a_file_will_do(place, name):
     root, path = place
     path = path.rename(path.with_name(name))
@@ -211,7 +200,5 @@ def test_what_cannot_be_adopted_is_said(place):
     root, path = place
     with pytest.raises(ConfigError, match="there is no file nowhere"):
         adopt("nowhere.csv", "y", root)
-    with pytest.raises(
-        ConfigError, match=r"my.csv: .*'outcom'. Did you mean 'outcome'"
-    ):
+    with pytest.raises(ConfigError, match=r"my.csv: .*'outcom'. Did you mean 'outcome'"):
         adopt(path, "outcom", root)

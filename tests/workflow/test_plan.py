@@ -36,9 +36,7 @@ def test_cells_are_the_pairs_whose_task_fits(small):
     ],
 )
 def test_batches(overrides, expected):
-    assert plan("dataset=[sk-wine]", "method=[svm-cv]", *overrides).batches(
-        "sk-wine"
-    ) == (expected)
+    assert plan("dataset=[sk-wine]", "method=[svm-cv]", *overrides).batches("sk-wine") == (expected)
 
 
 def test_a_published_split_is_one_solve():
@@ -70,9 +68,7 @@ def test_hand_over_without_a_grid_of_ones_own():
 
 def test_a_sweep_makes_named_variants_with_fixed_parameters():
     found = plan(
-        "dataset=[clowns]",
-        "method=[svm-cv]",
-        "+sweep.svm-cv={C: [1, 2], kernel: [rbf, linear]}",
+        "dataset=[clowns]", "method=[svm-cv]", "+sweep.svm-cv={C: [1, 2], kernel: [rbf, linear]}"
     )
     assert [method for _, method in found.cells] == [
         "svm-cv@C=1,kernel=rbf",

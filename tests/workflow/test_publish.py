@@ -30,9 +30,7 @@ def repository(project):
     """The workflow in a git repository of its own."""
     project.write("conf/method/lost.yaml", LOST)
     project.write("methods/lost.py", LOST_CODE)
-    project.write(
-        ".gitignore", "results\ndata/tables\n.snakemake\n__pycache__\nrun-*\n"
-    )
+    project.write(".gitignore", "results\ndata/tables\n.snakemake\n__pycache__\nrun-*\n")
     git(project, "init", "--quiet")
     commit(project)
     return project
@@ -41,9 +39,7 @@ def repository(project):
 def git(project, *arguments):
     who = ["-c", "user.name=A Tester", "-c", "user.email=a@example.org"]
     command = ["git", *who, *arguments]
-    done = subprocess.run(
-        command, cwd=project.root, check=True, capture_output=True, text=True
-    )
+    done = subprocess.run(command, cwd=project.root, check=True, capture_output=True, text=True)
     return done.stdout.strip()
 
 

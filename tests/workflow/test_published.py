@@ -110,9 +110,7 @@ def test_published_stands_beside_measured(tmp_path):
     measured = sum(r["metrics"]["test"]["accuracy"] for r in records) / 4
     assert row["mean_measured"] == pytest.approx(measured)
     assert row["n"] == 4
-    published = one(
-        load_published(path), dataset="heart", method="svm-cv", split="test"
-    )
+    published = one(load_published(path), dataset="heart", method="svm-cv", split="test")
     assert row["mean_published"] == pytest.approx(published["mean"])
     assert row["difference"] == pytest.approx(measured - published["mean"])
     other = one(beside, method="bmkl", split="test")
@@ -142,14 +140,9 @@ def own_table_beside(records, published, dataset):
 
 @pytest.mark.parametrize(
     ("function", "params", "added"),
-    [
-        (own_table, {}, {}),
-        (own_table_beside, {"dataset": "step-1d"}, {"published": [0.004]}),
-    ],
+    [(own_table, {}, {}), (own_table_beside, {"dataset": "step-1d"}, {"published": [0.004]})],
 )
 def test_a_table_function_gets_the_numbers_if_it_asks_for_them(function, params, added):
     records = pd.DataFrame({"dataset": ["step-1d"], "method": "dank", "rank": 2.0})
-    made = condensed(
-        function, records, [PUBLISHED / "dank_synthetic_regression.csv"], params
-    )
+    made = condensed(function, records, [PUBLISHED / "dank_synthetic_regression.csv"], params)
     pd.testing.assert_frame_equal(made, records.assign(**added))

@@ -71,9 +71,7 @@ def test_means_ranks_wins_and_p_values_of_a_suite(suite):
         assert sure == {"boosting", "lightgbm", "forest", "xrfm", "knn", "linear"}
         assert round(found["svm-rbf"].pvalue, 2) == 0.08
     else:
-        wins = (
-            f"better than the blend on {blend.better} sets and worse on {blend.worse}"
-        )
+        wins = f"better than the blend on {blend.better} sets and worse on {blend.worse}"
         p = dict(zip(others, adjusted, strict=True))["simple-blend"]
         assert f"{wins} (p = {float(f'{p:.1g}'):.5f}".rstrip("0") in text
 
@@ -107,9 +105,7 @@ def test_leaderboards_rank_the_means_of_their_folder(folder, start):
     metric = board.filter(regex="^mean_(acc|rmse)").columns[0].removeprefix("mean_")
     table = scores([folder], metric)
     expected = mean_ranks(table, greater_is_better=metric == "accuracy")
-    np.testing.assert_allclose(
-        board.loc[table.columns, "rank_measured"], expected, rtol=1e-4
-    )
+    np.testing.assert_allclose(board.loc[table.columns, "rank_measured"], expected, rtol=1e-4)
     leader = board.sort_values("rank_measured").iloc[0]
     quoted = leader["mean_rank" if start == "As in 2014" else "rank_measured"]
     assert f"{quoted:.1f}" in paragraph(start)

@@ -12,13 +12,9 @@ README = Path(__file__).parents[2] / "README.md"
 
 def yaml_blocks():
     """The YAML examples, by the name in their package line."""
-    blocks = re.findall(
-        r"```yaml\n(# @package (\w+)\.(\w+)\n.*?)```", README.read_text(), re.S
-    )
+    blocks = re.findall(r"```yaml\n(# @package (\w+)\.(\w+)\n.*?)```", README.read_text(), re.S)
     experiments = re.findall(
-        r"```yaml\n(# @package _global_\n.*?^name: (\w+)\n.*?)```",
-        README.read_text(),
-        re.S | re.M,
+        r"```yaml\n(# @package _global_\n.*?^name: (\w+)\n.*?)```", README.read_text(), re.S | re.M
     )
     found = {(group, name): text for text, group, name in blocks}
     return found | {("experiment", name): text for text, name in experiments}
@@ -69,14 +65,11 @@ def newcomer(project):
 
 def test_a_data_set_and_a_method_join_the_comparison(newcomer):
     run = newcomer.solve(
-        overrides="dataset=[mine] method=[svm-cv,nearest] protocol.repeats=2 "
-        "search.step=5"
+        overrides="dataset=[mine] method=[svm-cv,nearest] protocol.repeats=2 search.step=5"
     )
     assert run.returncode == 0, run.output
     records = [
-        record
-        for method in ("svm-cv", "nearest")
-        for record in newcomer.records("mine", method)
+        record for method in ("svm-cv", "nearest") for record in newcomer.records("mine", method)
     ]
     assert len(records) == 4
     assert {record["method"] for record in records} == {"svm-cv", "nearest"}

@@ -227,10 +227,7 @@ def test_a_good_fit_of_the_training_part_is_not_marked(reported):
     out, _ = reported
     tables = read_tables(out)
     (grid,) = comparison_grids(
-        tables["summary"],
-        tables["ttest"],
-        {"classification": "accuracy"}.get,
-        "train",
+        tables["summary"], tables["ttest"], {"classification": "accuracy"}.get, "train"
     )
     assert not any(cell.best for cell in grid.cells.values())
 
@@ -268,9 +265,7 @@ def test_published_numbers_stand_beside_measured(reported):
         & (beside["method"] == "svm-cv")
         & (beside["split"] == "test")
     ].iloc[0]
-    (table,) = [
-        t for t in Page(text).tables if "Published" in t[0] and "bmkl" in str(t)
-    ]
+    (table,) = [t for t in Page(text).tables if "Published" in t[0] and "bmkl" in str(t)]
     cells = next(r for r in table if r[0] == "heart" and r[1] == "svm-cv")
     assert cells[2].startswith(display("accuracy", row["mean_published"]))
     assert cells[3].startswith(display("accuracy", row["mean_measured"]))
@@ -317,10 +312,7 @@ def test_a_report_with_almost_nothing(tmp_path, n_ok):
     ("protocol", "sentence"),
     [
         ({"kind": "kfold", "n_splits": 7, "repeats": 2}, "7-fold cross-validation"),
-        (
-            {"kind": "group-holdout", "test_size": 0.2, "repeats": 3},
-            "20 % of the groups",
-        ),
+        ({"kind": "group-holdout", "test_size": 0.2, "repeats": 3}, "20 % of the groups"),
         ({"kind": "time", "repeats": 4}, "Forward in time: 4 blocks of rows"),
         (
             {"kind": "holdout", "repeats": 3, "test_size": 0.2, "stratify": True},
@@ -331,10 +323,7 @@ def test_a_report_with_almost_nothing(tmp_path, n_ok):
         ({"published_split": "require", "max_splits": 2}, "the first 2 are run"),
         ({"train_rows": [100, 2000]}, "100, 2,000 rows are drawn"),
         ({"test_rows": 500}, "At most 500 test rows"),
-        (
-            {"scale": "symmetric", "scale_fit": "train"},
-            "[-1, 1], fitted on the training",
-        ),
+        ({"scale": "symmetric", "scale_fit": "train"}, "[-1, 1], fitted on the training"),
         ({"scale": "none"}, "without scaling"),
         ({"scale_target": "standard"}, "targets are standardised"),
     ],
@@ -411,9 +400,7 @@ def test_few_repeats_are_points_and_many_have_boxes(n_repeats, n_boxes):
         | {"test_rmse": 0.5 + 0.01 * k}
         for k in range(n_repeats)
     ]
-    figure = plot_repeats(
-        pd.DataFrame(rows), "regression", method_styles(["svr"]), ["svr"]
-    )
+    figure = plot_repeats(pd.DataFrame(rows), "regression", method_styles(["svr"]), ["svr"])
     (axis,) = figure.axes
     assert len(axis.patches) == n_boxes
     assert sorted(axis.lines[-1].get_xdata()) == [row["test_rmse"] for row in rows]
@@ -440,10 +427,7 @@ def test_labels_do_not_overlap_and_are_not_clipped():
     axis = figure.subplots()
     names = [f"a-long-method-name-{k}" for k in range(10)]
     points = pd.DataFrame(
-        {
-            "x": [1, 1.01, 1.02, 1.5, 9, 9.9, 10, 10, 5, 5],
-            "y": [1, 1, 1.01, 4] + [2] * 6,
-        },
+        {"x": [1, 1.01, 1.02, 1.5, 9, 9.9, 10, 10, 5, 5], "y": [1, 1, 1.01, 4] + [2] * 6},
         index=names,
     )
     axis.plot(points["x"], points["y"], "o")
@@ -504,10 +488,7 @@ def told(records, tmp_path):
     solves = pd.read_parquet(tmp_path / "records.parquet")
     tables = read_tables(tmp_path)
     grids = comparison_grids(tables["summary"], tables["ttest"])
-    return headline(
-        [(grid, tables["ranks"], tables["ttest"]) for grid in grids],
-        solves,
-    )
+    return headline([(grid, tables["ranks"], tables["ttest"]) for grid in grids], solves)
 
 
 def test_the_headline_tells_who_wins_and_by_how_much(tmp_path):
@@ -588,9 +569,7 @@ def test_a_lone_method_is_not_the_best(tmp_path):
 
 
 def test_search_curves_are_shown(tmp_path):
-    records = [
-        make_record("heart", "svm-cv", k, best_params={"C": 4.0}) for k in (0, 1)
-    ]
+    records = [make_record("heart", "svm-cv", k, best_params={"C": 4.0}) for k in (0, 1)]
     compare(write_records(tmp_path, records), tmp_path)
     folder = tmp_path / "search" / "heart" / "svm-cv"
     folder.mkdir(parents=True)

@@ -15,9 +15,7 @@ import pytest
 METHODS = {
     "plain": "{estimator: {_target_: sklearn.svm.SVC, C: 2.0}, tune_with: pairwise}",
     "uniform": "{estimator: {_target_: adakern.baselines.UniformMKLClassifier}}",
-    "pairwise": (
-        "{estimator: {_target_: adakern.knpl.KNPLClassifier}, grid: {C: [1.0, 2.0]}}"
-    ),
+    "pairwise": ("{estimator: {_target_: adakern.knpl.KNPLClassifier}, grid: {C: [1.0, 2.0]}}"),
     "nested": (
         "{estimator: {_target_: sklearn.pipeline.Pipeline, steps: ["
         "[map, {_target_: adakern.nystrom.CriterionNystroem, n_components: 5}], "
@@ -82,8 +80,7 @@ def finished(shared_project):
         project.write(f"conf/method/{name}.yaml", text)
     project.write(
         "conf/method/line.yaml",
-        "# @package method.line\n"
-        "regressor: {estimator: {_target_: sklearn.linear_model.Ridge}}\n",
+        "# @package method.line\nregressor: {estimator: {_target_: sklearn.linear_model.Ridge}}\n",
     )
     project.write("methods/nearest.py", OWN)
     project.write("methods/numbers.py", "NEIGHBOURS = 3\n")

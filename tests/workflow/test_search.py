@@ -63,9 +63,7 @@ def test_same_as_grid_search_cv(prepared):
     grid = {"C": [0.1, 1, 10], "gamma": [0.1, 1.0]}
     best, rows = search_grid(prepared, "classification", params(grid=grid), {}, seed=4)
     cv = StratifiedKFold(3, shuffle=True, random_state=4)
-    oracle = GridSearchCV(SVC(random_state=4), grid, cv=cv).fit(
-        prepared.X_train, prepared.y_train
-    )
+    oracle = GridSearchCV(SVC(random_state=4), grid, cv=cv).fit(prepared.X_train, prepared.y_train)
     assert best == oracle.best_params_
     np.testing.assert_array_equal(
         [row["mean_score"] for row in rows], oracle.cv_results_["mean_test_score"]
@@ -121,9 +119,7 @@ def test_handed_over_parameters_are_kept(prepared):
 
 
 def test_a_fixed_parameter_beats_the_one_handed_over(prepared):
-    settings = params(
-        estimator=SVM | {"C": 2.0}, fixed=["C"], grid={"gamma": [0.5, 2.0]}
-    )
+    settings = params(estimator=SVM | {"C": 2.0}, fixed=["C"], grid={"gamma": [0.5, 2.0]})
     best, _ = search_grid(prepared, "classification", settings, {"C": 7.0}, seed=0)
     assert "C" not in best
 
@@ -181,21 +177,14 @@ def test_files_of_a_batch(tmp_path):
     assert [entry["repeat"] for entry in found] == [0, 1]
     assert all(entry["status"] == "ok" for entry in found)
     kept = pd.read_csv(outputs["cv_table"])
-    assert kept[["repeat", "C"]].to_numpy().tolist() == [
-        [0, 0.5],
-        [0, 5],
-        [1, 0.5],
-        [1, 5],
-    ]
+    assert kept[["repeat", "C"]].to_numpy().tolist() == [[0, 0.5], [0, 5], [1, 0.5], [1, 5]]
     for entry, (_, rows) in zip(found, kept.groupby("repeat"), strict=True):
         best = rows.loc[rows["mean_score"].idxmax(), "C"]
         assert entry["best_params"] == {"C": best}
 
 
 @pytest.mark.parametrize(("holdout_rows", "n_folds"), [(79, 1), (80, 3)])
-def test_large_data_sets_may_search_on_one_validation_part(
-    tmp_path, holdout_rows, n_folds
-):
+def test_large_data_sets_may_search_on_one_validation_part(tmp_path, holdout_rows, n_folds):
     """Larger than `holdout_rows` is one of 80 rows from 79 on."""
     inputs, outputs = job(tmp_path)
     settings = params(grid={"C": [0.5, 5.0]}, holdout_rows=holdout_rows)
@@ -209,12 +198,7 @@ def test_repeats_fail_one_by_one(tmp_path):
     write_json(
         tmp_path / "tuner.json",
         [
-            {
-                "repeat": 0,
-                "status": "timeout",
-                "reason": "exceeded",
-                "best_params": None,
-            },
+            {"repeat": 0, "status": "timeout", "reason": "exceeded", "best_params": None},
             {"repeat": 1, "status": "ok", "reason": None, "best_params": {"C": -1.0}},
         ],
     )
@@ -230,10 +214,7 @@ def test_regression_is_scored_by_squared_error():
     settings = params(estimator={"_target_": "sklearn.svm.SVR"}, grid={"C": [1, 10]})
     best, rows = search_grid(data, "regression", settings, {}, seed=2)
     oracle = GridSearchCV(
-        SVR(),
-        {"C": [1, 10]},
-        scoring="neg_mean_squared_error",
-        cv=folds("regression", 3, 2),
+        SVR(), {"C": [1, 10]}, scoring="neg_mean_squared_error", cv=folds("regression", 3, 2)
     ).fit(data.X_train, data.y_train)
     assert best == oracle.best_params_
     assert [r["mean_score"] for r in rows] == pytest.approx(

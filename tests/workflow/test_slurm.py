@@ -135,9 +135,7 @@ def test_arrays_give_the_summary_of_one_machine(project, cluster, one_machine):
     without_groups(project)
     each_repeat_a_job = "jobs.batch_rows=0"
     run = project.run(
-        *(SUMMARY, "--slurm-array-jobs", "all"),
-        overrides=each_repeat_a_job,
-        timeout=PATIENCE,
+        *(SUMMARY, "--slurm-array-jobs", "all"), overrides=each_repeat_a_job, timeout=PATIENCE
     )
     assert run.returncode == 0, run.output
     assert summary(project) == summary(one_machine, "plain")
@@ -207,9 +205,7 @@ def test_what_a_cluster_does_to_jobs(project, cluster, one_machine):
     again = jobs_of(project, "hungry")[1]
     assert (ended[again]["ReqMem"], ended[again]["State"]) == ("3000M", "COMPLETED")
     assert ended[job_of(project, "cut-off")]["State"] == "NODE_FAIL"
-    records = {
-        how: project.records(method=f"troubled@how={how}")[0] for how in TROUBLES
-    }
+    records = {how: project.records(method=f"troubled@how={how}")[0] for how in TROUBLES}
     plain = one_machine.records(method="plain")[0]
     for how in ("hungry", "killed", "cut-off"):
         assert records[how]["status"] == "ok"
@@ -269,9 +265,7 @@ def test_another_executor(tmp_path):
     """cluster-generic with a command that runs what it is given in the background."""
     pytest.importorskip("snakemake_executor_plugin_cluster_generic")
     project = Project(tmp_path)
-    submit = project.write(
-        "submit.sh", '#!/bin/sh\nsh "$1" > "$1.out" 2>&1 &\necho $!\n'
-    )
+    submit = project.write("submit.sh", '#!/bin/sh\nsh "$1" > "$1.out" 2>&1 &\necho $!\n')
     submit.chmod(0o755)
     project.profile = [
         *("--executor", "cluster-generic", "--jobs", "4", "--latency-wait", "20"),

@@ -19,12 +19,7 @@ from adakern_bench.data import Table
 from adakern_bench.records.solve import fitted_facts
 from script import run_script
 
-IDENTITY = {
-    "experiment": "small",
-    "dataset": "clowns",
-    "method": "svm",
-    "task": "classification",
-}
+IDENTITY = {"experiment": "small", "dataset": "clowns", "method": "svm", "task": "classification"}
 
 
 def params(**more):
@@ -83,11 +78,7 @@ def test_record_equals_a_computation_by_hand(job):
         assert record["params"]["gamma"] == 2.0
         assert record["status"] == "ok" and record["reason"] is None
         assert record["converged"] is True
-        assert (record["n_train"], record["n_test"], record["n_features"]) == (
-            40,
-            40,
-            2,
-        )
+        assert (record["n_train"], record["n_test"], record["n_features"]) == (40, 40, 2)
         assert record["fit_seconds"] > 0 and record["peak_memory_bytes"] >= 0
         assert record["code_version"] == "abc"
         assert record | IDENTITY == record
@@ -143,10 +134,7 @@ def test_best_parameters_of_the_same_repeat_are_used(job):
 def test_fixed_parameters_beat_the_best_ones(job):
     _, inputs, outputs = job
     best = {"C": 2.0, "gamma": 9.0}
-    found = [
-        {"repeat": r, "status": "ok", "reason": None, "best_params": best}
-        for r in (3, 4)
-    ]
+    found = [{"repeat": r, "status": "ok", "reason": None, "best_params": best} for r in (3, 4)]
     write_json(outputs["record"].with_name("search.json"), found)
     inputs["search"] = [outputs["record"].with_name("search.json")]
     run(inputs, outputs, params())

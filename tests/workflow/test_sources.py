@@ -56,9 +56,7 @@ def test_a_mirrors_file_that_changed_or_went_is_named(plan):
     ("statement", "message"),
     [({"n": 5}, "n is 5, but .* has 4"), ({"d": 7}, "d is 7"), ({"n": 4, "d": 2}, "")],
 )
-def test_a_statement_is_checked_without_making_the_table_again(
-    plan, statement, message
-):
+def test_a_statement_is_checked_without_making_the_table_again(plan, statement, message):
     before = settings.table(plan, "mine")
     vars(plan.entry("mine")).update(statement)
     assert settings.table(plan, "mine") == before

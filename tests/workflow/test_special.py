@@ -44,9 +44,7 @@ def half(rows, **preparation):
 
 CLOWNS = half(table(*make_clowns(n=100)))
 MOONS = half(table(*make_moons(80, noise=0.3, random_state=0)))
-STEP = half(
-    table(*make_step_1d(n=80), "regression"), scale="unit", scale_target="standard"
-)
+STEP = half(table(*make_step_1d(n=80), "regression"), scale="unit", scale_target="standard")
 SINE = half(table(*make_sin_2x3(400, 2.5), "regression"), scale="symmetric")
 
 
@@ -81,9 +79,7 @@ def test_a_special_computation_has_a_figure_and_a_table(script, data, params):
 
 
 def test_rows_and_preparation_are_those_of_the_split(tmp_path, monkeypatch):
-    plan = load_plan(
-        ["experiment=dank_boundary", "protocol.test_size=0.25", "protocol.scale=none"]
-    )
+    plan = load_plan(["experiment=dank_boundary", "protocol.test_size=0.25", "protocol.scale=none"])
     params = settings.special(plan, "dank_boundary")
     rows = table(*make_clowns(n=100))
     rows.save(tmp_path / "table.npz")
@@ -189,9 +185,7 @@ def test_the_metric_is_the_average_gradient_outer_product():
         fall = machine.predictions(X, targets, below, **point)
         gradients[:, :, column] = (rise - fall) / (2 * step)
     expected = np.einsum("nkd,nke->de", gradients, gradients) / 30
-    np.testing.assert_allclose(
-        machine.next_metric(X, targets, **point), expected, rtol=1e-5
-    )
+    np.testing.assert_allclose(machine.next_metric(X, targets, **point), expected, rtol=1e-5)
 
 
 def test_a_metric_that_has_seen_the_answers_helps():

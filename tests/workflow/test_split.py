@@ -31,14 +31,7 @@ def splits(data, **settings):
 
 
 @settings(max_examples=40)
-@example(
-    n=12,
-    kind="holdout",
-    task="classification",
-    stratify=False,
-    test_size=0.6875,
-    seed=76,
-)
+@example(n=12, kind="holdout", task="classification", stratify=False, test_size=0.6875, seed=76)
 @given(
     n=st.integers(12, 90),
     kind=st.sampled_from(["holdout", "kfold", "group-holdout"]),
@@ -50,12 +43,7 @@ def splits(data, **settings):
 def test_invariants(n, kind, task, stratify, test_size, seed):
     groups = np.arange(n) // 3
     data = table(n, task, groups=groups)
-    chosen = {
-        "kind": kind,
-        "stratify": stratify,
-        "test_size": test_size,
-        "seed": seed,
-    }
+    chosen = {"kind": kind, "stratify": stratify, "test_size": test_size, "seed": seed}
     try:
         found = splits(data, **chosen)
     except ValueError as error:
@@ -68,9 +56,7 @@ def test_invariants(n, kind, task, stratify, test_size, seed):
             assert n - np.ceil(test_size * n) <= np.sum(data.y == 0)
         return
     assert len(found) == (12 if kind == "kfold" else 3)
-    for (train, test), (again_train, again_test) in zip(
-        found, splits(data, **chosen), strict=True
-    ):
+    for (train, test), (again_train, again_test) in zip(found, splits(data, **chosen), strict=True):
         np.testing.assert_array_equal(train, again_train)
         np.testing.assert_array_equal(test, again_test)
         np.testing.assert_array_equal(np.union1d(train, test), np.arange(n))
@@ -109,9 +95,7 @@ def test_training_rows_are_in_no_order_of_the_file(kind):
 
 
 def test_more_repeats_keep_the_first_ones():
-    for (train, _), (more, _) in zip(
-        splits(table()), splits(table(), repeats=6), strict=False
-    ):
+    for (train, _), (more, _) in zip(splits(table()), splits(table(), repeats=6), strict=False):
         np.testing.assert_array_equal(train, more)
 
 
@@ -149,9 +133,7 @@ def test_index_file(tmp_path):
     data.save(tmp_path / "made.npz")
     out = tmp_path / "split.npz"
     settings = DEFAULTS | {"code": "x"}
-    run_script(
-        "split", {"table": tmp_path / "made.npz"}, {"split": out}, settings=settings
-    )
+    run_script("split", {"table": tmp_path / "made.npz"}, {"split": out}, settings=settings)
     for repeat, (train, test) in enumerate(splits(data)):
         stored = load_split(out, repeat)
         np.testing.assert_array_equal(stored[0], train)

@@ -22,9 +22,7 @@ def test_a_suite_is_its_sets():
 
 
 def test_mixed_with_others():
-    plan = load_plan(
-        ["suite=uci121", "suite.only=[iris]", "dataset=[heart]", "method=[svm-cv]"]
-    )
+    plan = load_plan(["suite=uci121", "suite.only=[iris]", "dataset=[heart]", "method=[svm-cv]"])
     assert plan.datasets == ["heart", "uci121-iris"]
 
 
@@ -48,10 +46,7 @@ def test_fewer_splits():
             "svm-rbf on uci121-chess-krvk .28056 rows. needs about",
         ),
         (
-            [
-                *("suite=uci_regression", "dataset=[]", "method=[krr-cv]"),
-                "protocol.tuning=both",
-            ],
+            [*("suite=uci_regression", "dataset=[]", "method=[krr-cv]"), "protocol.tuning=both"],
             "has no tuning split of its own",
         ),
         (["dataset=[heart]", "protocol=time"], "heart has no time"),
@@ -72,9 +67,7 @@ def test_distributions_draw_between_their_ends():
     }
     axes = expand_grid(grid, {})
     rng = np.random.RandomState(0)
-    draws = {
-        k: [axis.rvs(random_state=rng) for _ in range(400)] for k, axis in axes.items()
-    }
+    draws = {k: [axis.rvs(random_state=rng) for _ in range(400)] for k, axis in axes.items()}
     assert min(draws["a"]) >= 2 and max(draws["a"]) <= 3
     assert abs(np.median(np.log10(draws["b"]))) < 0.2
     assert set(draws["c"]) == {1, 2, 3}

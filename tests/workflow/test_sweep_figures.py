@@ -41,8 +41,7 @@ ETA = records(
 
 def lines(axis):
     return {
-        line.get_label(): (list(line.get_xdata()), list(line.get_ydata()))
-        for line in axis.lines
+        line.get_label(): (list(line.get_xdata()), list(line.get_ydata())) for line in axis.lines
     }
 
 
@@ -103,9 +102,7 @@ def test_axes_of_one_meaning_and_sizes_of_the_training_part():
     assert set(lines(figure.axes[0])) == {"lab", "falkon"}
     sizes = pd.concat(
         [
-            records([("svm", {"train_rows": n}, 0.5)]).assign(
-                dataset=f"heart@train_rows={n}"
-            )
+            records([("svm", {"train_rows": n}, 0.5)]).assign(dataset=f"heart@train_rows={n}")
             for n in (50, 100)
         ]
     )
@@ -121,9 +118,7 @@ def test_another_swept_parameter_has_panels_of_its_own():
         for n in (1, 2)
         for share in (0.1, 0.2)
     ]
-    figure = plot_sweep(
-        records([*points, ("exact@n=1", {"n": 1}, 0.9)]), x="n", columns="share"
-    )
+    figure = plot_sweep(records([*points, ("exact@n=1", {"n": 1}, 0.9)]), x="n", columns="share")
     assert [axis.get_title() for axis in figure.axes] == [
         "heart, share = 0.1",
         "heart, share = 0.2",

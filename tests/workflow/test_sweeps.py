@@ -13,12 +13,7 @@ from adakern_bench.config import settings
 from adakern_bench.config.compose import ConfigError
 from adakern_bench.config.plan import load_plan
 from adakern_bench.config.schema import Protocol
-from adakern_bench.config.sweeps import (
-    Variant,
-    base_name,
-    expand_datasets,
-    expand_sweep,
-)
+from adakern_bench.config.sweeps import Variant, base_name, expand_datasets, expand_sweep
 from adakern_bench.data import Table
 from adakern_bench.records.estimators import make_estimator
 from adakern_bench.records.split import make_splits
@@ -133,9 +128,7 @@ def test_a_nested_parameter_can_be_swept():
 
 def table(n=120):
     X, y = make_clowns(n=n)
-    return Table(
-        X=X, y=y, name="clowns", task="classification", feature_names=["a", "b"]
-    )
+    return Table(X=X, y=y, name="clowns", task="classification", feature_names=["a", "b"])
 
 
 PROTOCOL = {
@@ -171,10 +164,7 @@ def test_more_rows_than_there_are_is_refused_with_both_numbers():
     [
         (["+sweep.svm-cv.C=3"], "the axis 'C' is"),
         (["+sweep.svm-cv.C=[]"], "the axis 'C' is"),
-        (
-            ["+sweep.svm-cv.kernel={rbf: 3}"],
-            "points by their names with the parameters",
-        ),
+        (["+sweep.svm-cv.kernel={rbf: 3}"], "points by their names with the parameters"),
         (["+sweep.svm-cv.K=[1]"], "has no parameter 'K'"),
         (["+sweep.svm-cv.C=[-1]"], "'C' parameter of SVC must be a float in the range"),
         (["protocol.train_rows=[1]"], "protocol.train_rows[0]=1 is out of range"),

@@ -11,13 +11,7 @@ from mlflow import MlflowClient
 from mlflow.entities import ViewType
 
 from adakern_bench.tracking import track
-from adakern_bench.tracking.track import (
-    log_records,
-    log_runs,
-    main,
-    rebuild,
-    summary_run,
-)
+from adakern_bench.tracking.track import log_records, log_runs, main, rebuild, summary_run
 from mlflow_server import free_port, start_logging
 from record_factory import failed, make_record, write_records
 
@@ -48,9 +42,7 @@ def test_a_kill_while_the_tables_are_made(tmp_path):
     assert database.exists()
 
 
-def runs_of(
-    uri, experiment="demo", view=ViewType.ACTIVE_ONLY, kinds=("solve", "summary")
-):
+def runs_of(uri, experiment="demo", view=ViewType.ACTIVE_ONLY, kinds=("solve", "summary")):
     client = MlflowClient(uri)
     found = client.get_experiment_by_name(experiment)
     if found is None:
@@ -88,9 +80,7 @@ def test_a_run_says_what_its_record_says(uri, tmp_path):
     assert run.data.tags["repeat"] == "0" and run.data.params["seed"] == "7"
     assert run.info.start_time == 1_700_000_000_000
     solved = 12 + record["fit_seconds"] + record["predict_seconds"]
-    assert run.info.end_time - run.info.start_time == pytest.approx(
-        1000 * solved, abs=2
-    )
+    assert run.info.end_time - run.info.start_time == pytest.approx(1000 * solved, abs=2)
     (used,) = run.inputs.dataset_inputs
     assert (used.dataset.name, used.dataset.digest) == ("heart", "def")
     assert json.loads(used.dataset.profile) == {"num_rows": 100, "num_features": 13}
@@ -117,17 +107,13 @@ def test_a_folder_that_was_moved_is_logged_anew(tmp_path, schema):
 def test_repeats_stand_below_a_run_of_their_method(uri):
     entries = {"method": {"dank": {"description": "DANK", "reference": "JMLR"}}}
     curves = {("heart", "dank"): {"C": [0.5, 0.75, 0.625]}}
-    log_records(
-        RECORDS, experiment="demo", tracking_uri=uri, entries=entries, curves=curves
-    )
+    log_records(RECORDS, experiment="demo", tracking_uri=uri, entries=entries, curves=curves)
     cells = {r.data.tags["method"]: r for r in runs_of(uri, kinds=["method"])}
     assert set(cells) == {"dank", "svm-cv"}
     means = {}
     for method, cell in cells.items():
         below = [
-            run
-            for run in runs_of(uri)
-            if run.data.tags["mlflow.parentRunId"] == cell.info.run_id
+            run for run in runs_of(uri) if run.data.tags["mlflow.parentRunId"] == cell.info.run_id
         ]
         assert [run.data.tags["method"] for run in below] == [method] * 2
         scores = [run.data.metrics["test/accuracy"] for run in below]
@@ -146,12 +132,8 @@ def test_repeats_stand_below_a_run_of_their_method(uri):
     assert [(m.step, m.value) for m in curve] == [(0, 0.5), (1, 0.75), (2, 0.625)]
     # A new repeat makes the mean another one; all repeats move below the new run.
     more = [*RECORDS, make_record(method="dank", repeat=2)]
-    log_records(
-        more, experiment="demo", tracking_uri=uri, entries=entries, curves=curves
-    )
-    (cell,) = [
-        r for r in runs_of(uri, kinds=["method"]) if r.data.tags["method"] == "dank"
-    ]
+    log_records(more, experiment="demo", tracking_uri=uri, entries=entries, curves=curves)
+    (cell,) = [r for r in runs_of(uri, kinds=["method"]) if r.data.tags["method"] == "dank"]
     parents = [
         run.data.tags["mlflow.parentRunId"]
         for run in runs_of(uri)
@@ -168,10 +150,7 @@ def test_logging_twice_adds_nothing(uri):
     assert {run.info.run_id for run in runs_of(uri)} == before
     more = [*RECORDS, make_record(repeat=2)]
     # The solve and the means of its method; those of the other where its rank moved.
-    assert log_records(more, experiment="demo", tracking_uri=uri)[:2] in (
-        (2, 5),
-        (3, 4),
-    )
+    assert log_records(more, experiment="demo", tracking_uri=uri)[:2] in ((2, 5), (3, 4))
 
 
 def test_a_changed_record_takes_the_place_of_its_run(uri):
@@ -198,9 +177,7 @@ def test_runs_of_other_data_sets_stay(uri):
 
 def test_a_failed_solve_is_a_failed_run_with_its_reason(uri):
     log_records(
-        [failed("heart", "dank", 0, reason="out of memory")],
-        experiment="demo",
-        tracking_uri=uri,
+        [failed("heart", "dank", 0, reason="out of memory")], experiment="demo", tracking_uri=uri
     )
     (run,) = runs_of(uri)
     assert run.info.status == "FAILED"
@@ -312,9 +289,7 @@ def test_a_server_that_does_not_answer_is_named_at_once():
 
 def test_importing_does_not_import_mlflow():
     code = (
-        "import sys, adakern;"
-        "import adakern_bench.tracking.track;"
-        "sys.exit('mlflow' in sys.modules)"
+        "import sys, adakern;import adakern_bench.tracking.track;sys.exit('mlflow' in sys.modules)"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
 

@@ -102,9 +102,7 @@ def test_the_server_tells_what_its_users_expect(ui, tmp_path, monkeypatch):
         curves={("wine", "dank"): {"C": [0.5, 0.75, 0.625]}},
         models=partial(kept_models, tmp_path),
     )
-    parents = {
-        told(run, "tags")["method"]: run for run in rest_runs(address, "rest", "method")
-    }
+    parents = {told(run, "tags")["method"]: run for run in rest_runs(address, "rest", "method")}
     assert set(parents) == {"svm-cv", "dank"}
     parent = parents["dank"]
     below = [

@@ -28,9 +28,7 @@ with job(snakemake):
             continue
         keep = Path(models, str(repeat)) if models else None
         best = found["best_params"]
-        tasks[repeat] = partial(
-            solve_one, files.table, files.split, settings, best, repeat, keep
-        )
+        tasks[repeat] = partial(solve_one, files.table, files.split, settings, best, repeat, keep)
     outcomes |= run_each(tasks, **snakemake.params.limits)
     records = [
         record_of(settings, repeat, searched[repeat], outcomes[repeat])

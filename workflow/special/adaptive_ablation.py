@@ -102,9 +102,7 @@ def table(frame):
         for without in part["without"].unique():
             if without != WHOLE:
                 pairs = values[[WHOLE, without]].dropna()
-                rows.append(
-                    {"metric": metric, "without": without} | _row(metric, pairs)
-                )
+                rows.append({"metric": metric, "without": without} | _row(metric, pairs))
     return pd.DataFrame(rows)
 
 

@@ -5,13 +5,7 @@ import pandas as pd
 from sklearn.svm import SVC
 
 from adakern.dank import DANKClassifier
-from plane import (
-    accuracies,
-    decision_values,
-    draw_boundaries,
-    draw_matrix,
-    matrix_entries,
-)
+from plane import accuracies, decision_values, draw_boundaries, draw_matrix, matrix_entries
 from shared import axes_grid, fit_quietly, tuned
 
 STYLES = {"svm": "--", "dank": "-"}
@@ -42,9 +36,7 @@ def plot(frame):
     """One row for each data set and kernel width: both boundaries, and F."""
     groups = frame.groupby(["dataset", "gamma"], sort=False)
     figure, axes = axes_grid(len(groups), 2)
-    for (plane, heat), ((dataset, gamma), part) in zip(
-        np.atleast_2d(axes), groups, strict=True
-    ):
+    for (plane, heat), ((dataset, gamma), part) in zip(np.atleast_2d(axes), groups, strict=True):
         draw_boundaries(plane, part, STYLES)
         plane.set_title(f"{dataset}, gamma = {gamma:.3g}; -- SVM, — DANK")
         draw_matrix(figure, heat, part, kind="factor", model="dank")
@@ -58,8 +50,6 @@ def table(frame):
         [
             {"dataset": dataset, "gamma": gamma, "rank": part["rank"].iloc[0]}
             | accuracies(part, STYLES)
-            for (dataset, gamma), part in frame.groupby(
-                ["dataset", "gamma"], sort=False
-            )
+            for (dataset, gamma), part in frame.groupby(["dataset", "gamma"], sort=False)
         ]
     )

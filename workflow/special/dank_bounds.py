@@ -37,16 +37,8 @@ def compute(data, seed, *, clusters=(2, 5, 10, 50, 100, 200), C=32.0, gamma=2.0)
                 abs(_h(K, whole, dual, eta) - _h(K, part, dual, eta)),
                 predicted.objective,
             ),
-            (
-                "coefficients",
-                ((alpha - other) ** 2).sum(),
-                predicted.coefficients_printed,
-            ),
-            (
-                "factor",
-                np.linalg.norm(whole["F"] - part["F"]),
-                predicted.factor_printed,
-            ),
+            ("coefficients", ((alpha - other) ** 2).sum(), predicted.coefficients_printed),
+            ("factor", np.linalg.norm(whole["F"] - part["F"]), predicted.factor_printed),
         ):
             records.append(
                 {
@@ -65,9 +57,7 @@ def compute(data, seed, *, clusters=(2, 5, 10, 50, 100, 200), C=32.0, gamma=2.0)
 
 def _solve_on(K, y, C, eta):
     """DANK without intercept and nuclear norm on a Gram matrix: d and F."""
-    model = DANKClassifier(
-        C=C, kernel="precomputed", eta=eta, tau=0.0, fit_intercept=False
-    )
+    model = DANKClassifier(C=C, kernel="precomputed", eta=eta, tau=0.0, fit_intercept=False)
     fit_quietly(model, K, y)
     d = np.zeros(len(K))
     d[model.support_] = model.dual_coef_[0]

@@ -12,10 +12,7 @@ def compute(data, seed, *, clusters, gamma):
     """Q(pi) of k-means clusters, as a share of the sum of all |K_ij|."""
     X, kernel = data.X_train, {"kernel": "rbf", "gamma": gamma}
     of_all_rows = coupling(X, np.arange(len(X)), kernel, random_state=seed)
-    cut = [
-        coupling(X, partition(X, v, seed).labels, kernel, random_state=seed)
-        for v in clusters
-    ]
+    cut = [coupling(X, partition(X, v, seed).labels, kernel, random_state=seed) for v in clusters]
     return pd.DataFrame({"clusters": clusters, "coupling": np.array(cut) / of_all_rows})
 
 

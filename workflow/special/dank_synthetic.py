@@ -17,11 +17,7 @@ def compute(data, seed, *, multiples=(None,), epsilon=0.01):
         eta = "svm" if multiple is None else multiple * svr.C**2
         name = "dank" if multiple is None else f"dank, eta = {multiple:g} C²"
         model = DANKRegressor(
-            C=svr.C,
-            gamma=svr.gamma,
-            epsilon=epsilon,
-            eta=eta,
-            extension="reciprocal",
+            C=svr.C, gamma=svr.gamma, epsilon=epsilon, eta=eta, extension="reciprocal"
         )
         models[name] = fit_quietly(model, data.X_train, data.y_fit)
     X, y = np.vstack([data.X_train, data.X_test]), np.r_[data.y_train, data.y_test]

@@ -6,13 +6,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.svm import SVC
 
 from adakern.knpl import KNPLClassifier
-from plane import (
-    accuracies,
-    decision_values,
-    draw_boundaries,
-    draw_matrix,
-    matrix_entries,
-)
+from plane import accuracies, decision_values, draw_boundaries, draw_matrix, matrix_entries
 from shared import axes_grid, fit_quietly, tuned
 
 STYLES = {"svm": "--", "knpl": "-"}

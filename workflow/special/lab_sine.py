@@ -29,9 +29,9 @@ def compute(data, seed, *, support=40, wide=20.0, narrow=100.0):
     order = np.argsort(X[:, 0])
     centres = order[np.linspace(0, len(y) - 1, support).round().astype(int)]
     models = {
-        f"global, gamma = {gamma:g}": KernelRidge(
-            kernel="rbf", gamma=gamma, alpha=ALPHA
-        ).fit(X[centres], y[centres])
+        f"global, gamma = {gamma:g}": KernelRidge(kernel="rbf", gamma=gamma, alpha=ALPHA).fit(
+            X[centres], y[centres]
+        )
         for gamma in (wide, narrow)
     }
     local = LABRBFRegressor(max_support=support, growth=5, random_state=seed, **PAPER)

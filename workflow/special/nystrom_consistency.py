@@ -104,9 +104,7 @@ def paired_tests(records):
                 if other == sampling:
                     continue
                 (pair,) = compare_methods(
-                    scores[[sampling, other]],
-                    greater_is_better=greater_is_better,
-                    **sizes,
+                    scores[[sampling, other]], greater_is_better=greater_is_better, **sizes
                 )
                 rows.append(
                     {

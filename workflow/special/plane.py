@@ -3,13 +3,7 @@
 import numpy as np
 import pandas as pd
 
-__all__ = [
-    "accuracies",
-    "decision_values",
-    "draw_boundaries",
-    "draw_matrix",
-    "matrix_entries",
-]
+__all__ = ["accuracies", "decision_values", "draw_boundaries", "draw_matrix", "matrix_entries"]
 
 
 def decision_values(models, data, n_grid):
@@ -34,9 +28,7 @@ def matrix_entries(matrix, y, *, kind, model):
     order = np.argsort(y, kind="stable")
     i, j = np.indices(matrix.shape)
     entries = matrix[np.ix_(order, order)]
-    return pd.DataFrame(
-        {"kind": kind, "x": i.ravel(), "y": j.ravel(), model: entries.ravel()}
-    )
+    return pd.DataFrame({"kind": kind, "x": i.ravel(), "y": j.ravel(), model: entries.ravel()})
 
 
 def accuracies(frame, models):

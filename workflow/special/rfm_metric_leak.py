@@ -41,8 +41,7 @@ def compute(data, seed, *, ridges=RIDGES):
     for fold, (train, test) in enumerate(folds("regression", 4, seed).split(X)):
         drawn = rng.permutation(len(X))[: len(train)]
         choices = [published] + [
-            chosen(X[rows], targets[rows], ridges, 1 / 3, seed)
-            for rows in (drawn, train)
+            chosen(X[rows], targets[rows], ridges, 1 / 3, seed) for rows in (drawn, train)
         ]
         for protocol, choice in zip(PROTOCOLS, choices, strict=True):
             answer = predictions(X[train], targets[train], X[test], **choice)

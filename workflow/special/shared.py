@@ -10,10 +10,7 @@ __all__ = ["axes_grid", "fit_quietly", "tuned"]
 
 #: sigma and C in 2^-5, ..., 2^5, every other point, as for the experiments' SVM.
 POWERS = range(-5, 6, 2)
-GRID = {
-    "C": [2.0**power for power in POWERS],
-    "gamma": [1 / (2 * 4.0**power) for power in POWERS],
-}
+GRID = {"C": [2.0**power for power in POWERS], "gamma": [1 / (2 * 4.0**power) for power in POWERS]}
 
 
 def tuned(machine, X, y):

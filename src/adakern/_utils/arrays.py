@@ -14,12 +14,7 @@ from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 
 import numpy as np
-from array_api_compat import (
-    array_namespace,
-    is_array_api_obj,
-    is_numpy_array,
-    is_torch_array,
-)
+from array_api_compat import array_namespace, is_array_api_obj, is_numpy_array, is_torch_array
 from array_api_compat import device as device_of
 from sklearn.utils.validation import assert_all_finite, column_or_1d
 
@@ -135,8 +130,7 @@ def _target(y, n_rows, numeric):
     y = column_or_1d(as_numpy(y), warn=True)
     if len(y) != n_rows:
         raise ValueError(
-            f"y has the shape {y.shape}, expected {(n_rows,)}, one target for each row "
-            "of X"
+            f"y has the shape {y.shape}, expected {(n_rows,)}, one target for each row of X"
         )
     y = np.asarray(y, dtype=np.float64) if numeric else y
     assert_all_finite(y, input_name="y")

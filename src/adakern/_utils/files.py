@@ -17,9 +17,7 @@ def atomic_path(path):
     """
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(
-        prefix=f".{path.name}-", suffix=path.suffix, dir=path.parent
-    )
+    handle, name = tempfile.mkstemp(prefix=f".{path.name}-", suffix=path.suffix, dir=path.parent)
     os.close(handle)
     temporary = Path(name)
     try:
@@ -60,6 +58,4 @@ def read_json(path):
     try:
         return json.loads(Path(path).read_text())
     except json.JSONDecodeError as error:
-        raise ValueError(
-            f"{path} is not valid JSON ({error}); delete it and run again"
-        ) from None
+        raise ValueError(f"{path} is not valid JSON ({error}); delete it and run again") from None

@@ -24,9 +24,7 @@ def validate_data(estimator, /, X="no_validation", y="no_validation", **options)
     A NumPy array comes back in row order, so that the sums of a fit, and with them its
     last digits, do not depend on how the memory of X is laid out.
     """
-    checked = sklearn.utils.validation.validate_data(
-        estimator, X, y, **{"order": "C"} | options
-    )
+    checked = sklearn.utils.validation.validate_data(estimator, X, y, **{"order": "C"} | options)
     fitting = options.get("reset", True)
     X, y = checked if isinstance(checked, tuple) else (checked, None)
     _check_scale("X", X, fitting)
@@ -53,9 +51,7 @@ def _check_scale(name, values, fitting):
             f"{values.dtype}. Scale it, with sklearn.preprocessing.StandardScaler for "
             "instance"
         )
-    spread = float(
-        xp.max(xp.maximum(highest - values[0, ...], values[0, ...] - lowest))
-    )
+    spread = float(xp.max(xp.maximum(highest - values[0, ...], values[0, ...] - lowest)))
     if fitting and 0 < spread < SMALLEST:
         raise ValueError(
             f"the values of {name} differ by at most {spread:.3g}, whose square "

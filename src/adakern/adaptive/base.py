@@ -14,11 +14,7 @@ from sklearn.utils import (
     column_or_1d,
 )
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import (
-    _check_sample_weight,
-    check_is_fitted,
-    validate_data,
-)
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from adakern._utils.arrays import device_context, from_foreign
 from adakern._utils.base import Estimator
@@ -205,9 +201,7 @@ class AdaptiveKernel(Estimator, ABC):
         if not (weights > 0).any():
             raise ValueError("sample_weight is zero for every row")
         feature_names = getattr(self, "feature_names_in_", None)
-        declared = declared_categorical(
-            self.categorical_features, rows.shape[1], feature_names
-        )
+        declared = declared_categorical(self.categorical_features, rows.shape[1], feature_names)
         if categorical is not None:
             declared |= categorical
         reader = TableReader(feature_names, declared).fit(rows)
@@ -226,9 +220,7 @@ class AdaptiveKernel(Estimator, ABC):
         n_learned = np.sum(table.fold != 0) if held_out is not None else len(rows)
         names = self._member_names(n_learned, rows.shape[1])
         seeds = {name: rng.randint(2**31 - 1) for name in MEMBERS}
-        settings = Settings(
-            blend.classify, reader.is_categorical, self.max_support, seeds
-        )
+        settings = Settings(blend.classify, reader.is_categorical, self.max_support, seeds)
         limit = np.inf if self.time_limit is None else self.time_limit
         may_screen = isinstance(self.members, str)
         schedule = Schedule(names, may_screen, started, limit, self.n_jobs, self._tell)
@@ -287,6 +279,4 @@ def _refuse_missing_labels(y):
         missing = [value is None or value != value for value in y]
         if any(missing):
             row = missing.index(True)
-            raise ValueError(
-                f"y[{row}] is {y[row]}: Input contains NaN or None; drop those rows"
-            )
+            raise ValueError(f"y[{row}] is {y[row]}: Input contains NaN or None; drop those rows")

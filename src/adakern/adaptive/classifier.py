@@ -41,9 +41,7 @@ class Mixture:
         """Indicators (n, k) of the classes."""
         unknown = sorted({str(label) for label in y[~np.isin(y, self.classes)]})
         if unknown:
-            raise ValueError(
-                f"y_val holds labels that y does not: {', '.join(unknown)}"
-            )
+            raise ValueError(f"y_val holds labels that y does not: {', '.join(unknown)}")
         return (y[:, None] == self.classes).astype(float)
 
     def bounds(self, Y):
@@ -69,17 +67,13 @@ class Mixture:
                 len(values),
             )
             scores = _accuracies(log_proba, codes, row_weights)
-            blend = replace(
-                blend, weights=weights, scores=scores, calibrations=calibrations
-            )
+            blend = replace(blend, weights=weights, scores=scores, calibrations=calibrations)
             mixed = mix(log_proba, weights)
         return replace(blend, final=Calibration().fit(mixed, codes, row_weights))
 
     def only(self, used):
         """The blend of the members that are used."""
-        calibrations = [
-            c for c, counts in zip(self.calibrations, used, strict=True) if counts
-        ]
+        calibrations = [c for c, counts in zip(self.calibrations, used, strict=True) if counts]
         return replace(self, weights=self.weights[used], calibrations=calibrations)
 
     def combine(self, values, X):
@@ -265,9 +259,7 @@ class AdaptiveKernelClassifier(ClassifierMixin, AdaptiveKernel):
             return counts * compute_sample_weight(self.class_weight, y)
         codes = np.unique(y, return_inverse=True)[1]
         total = np.bincount(codes, counts)
-        share = np.divide(
-            counts.sum(), total, out=np.zeros_like(total), where=total > 0
-        )
+        share = np.divide(counts.sum(), total, out=np.zeros_like(total), where=total > 0)
         return counts * (share / np.count_nonzero(total))[codes]
 
     def _set_out_of_fold(self, learned, blend):

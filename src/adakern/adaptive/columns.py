@@ -44,8 +44,7 @@ def without_double_names(X):
     if not double:
         return X
     warn_user(
-        f"X has several columns named {', '.join(double)}; columns are told apart by "
-        "their position",
+        f"X has several columns named {', '.join(double)}; columns are told apart by their position"
     )
     return np.asarray(X)
 
@@ -60,9 +59,7 @@ def in_order_of(names, X):
         return X
     missing = [name for name in names if name not in found]
     if missing:
-        raise ValueError(
-            f"X lacks the columns {', '.join(missing)}, which it had in training"
-        )
+        raise ValueError(f"X lacks the columns {', '.join(missing)}, which it had in training")
     extra = sorted(set(found) - set(names))
     if extra:
         warn_user(f"X has columns that training did not: {', '.join(extra)}; ignored")
@@ -73,9 +70,7 @@ def declared_categorical(features, n_columns, names):
     """A boolean for each column from names, numbers or booleans of columns."""
     declared = np.zeros(n_columns, dtype=bool)
     features = [] if features is None else list(features)
-    if len(features) == n_columns and all(
-        isinstance(f, bool | np.bool_) for f in features
-    ):
+    if len(features) == n_columns and all(isinstance(f, bool | np.bool_) for f in features):
         return np.array(features)
     for feature in features:
         place = feature
@@ -180,8 +175,7 @@ class TableReader:
             return None
         except OverflowError:
             raise ValueError(
-                f"{self._name(j)} holds a number beyond 1.8e308; rescale it, or take "
-                "its logarithm"
+                f"{self._name(j)} holds a number beyond 1.8e308; rescale it, or take its logarithm"
             ) from None
 
     def _checked(self, column, j):

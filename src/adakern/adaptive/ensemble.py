@@ -127,9 +127,7 @@ class Learned:
         """The members: those that count most first, those dropped last."""
         members = MemberTable(
             Member(m.name, float(weight), float(score), m.seconds)
-            for m, weight, score in zip(
-                self.members, blend.weights, blend.scores, strict=True
-            )
+            for m, weight, score in zip(self.members, blend.weights, blend.scores, strict=True)
         )
         members.sort(key=lambda member: -member.weight)
         members.extend(self.dropped)

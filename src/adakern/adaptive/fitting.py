@@ -12,12 +12,7 @@ from adakern._utils.warn import warn_user
 from adakern.adaptive.kernel_members import FULL_FACTOR
 from adakern.adaptive.parts import FittedMember, Member, Table, Views, varies
 from adakern.adaptive.plan import Settings, make_member, seconds
-from adakern.adaptive.screening import (
-    LEARNERS,
-    MAX_SUPPORT,
-    candidates_kept,
-    subsample,
-)
+from adakern.adaptive.screening import LEARNERS, MAX_SUPPORT, candidates_kept, subsample
 from adakern.adaptive.views import KernelView, TreeView
 
 __all__ = ["Schedule", "fit_members"]
@@ -96,16 +91,14 @@ def fit_members(table, settings, schedule, blend, rng):
                 f"max_support={settings.max_support} of them (Nyström) instead of all; "
                 f"members: {', '.join(names)}"
             )
-        views = {
-            kind: _of_folds(view, table, job.is_large) for kind, view in whole.items()
-        }
+        views = {kind: _of_folds(view, table, job.is_large) for kind, view in whole.items()}
         fitted = _in_turn(replace(job, views=views), names, found, schedule, parallel)
     done = [member.name for member in fitted]
     skipped = [name for name in names if name not in done]
     if skipped:
         warn_user(
             f"time_limit={schedule.limit} s was too short for the members "
-            f"{', '.join(skipped)}; used: {', '.join(done) or 'the mean'}",
+            f"{', '.join(skipped)}; used: {', '.join(done) or 'the mean'}"
         )
     return fitted, dropped
 
@@ -144,9 +137,7 @@ def _of_folds(whole, table, large):
         return Views(whole, [whole] * table.n_folds)
     make, categorical = type(whole), whole.is_categorical
     folds = range(table.n_folds)
-    return Views(
-        whole, [make(categorical).fit(table.X[table.fold != k]) for k in folds]
-    )
+    return Views(whole, [make(categorical).fit(table.X[table.fold != k]) for k in folds])
 
 
 def in_time(tasks, parallel, deadline):
@@ -186,9 +177,7 @@ def _screen(job, schedule, blend, parallel, rng):
     few = job.settings._replace(max_support=min(MAX_SUPPORT, job.settings.max_support))
     views = {kind: Views(view, [view]) for kind, view in job.views.items()}
     small, place = replace(job, table=part, settings=few, views=views), np.empty(0)
-    members = parallel(
-        delayed(_screened)(to_device(place), small, name) for name in schedule.names
-    )
+    members = parallel(delayed(_screened)(to_device(place), small, name) for name in schedule.names)
     values, slopes = [m.fits.predicted for m in members], [m.slope for m in members]
     loss_of, scores = blend.judge(values, slopes, part.left_out)
     trees = np.array([hasattr(m.views.whole, "ranks_") for m in members])

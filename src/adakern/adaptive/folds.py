@@ -47,9 +47,7 @@ def make_table(X, Y, weights, n_folds, rng, *, groups=None, validation=None):
         n_folds = min(n_folds, unit.max() + 1)
         fold = assign_folds(unit, n_folds, rng, y if classify else None)
     # Rows of one pair in different folds stay apart.
-    _, first, place = np.unique(
-        pair * (n_folds + 1) + fold, return_index=True, return_inverse=True
-    )
+    _, first, place = np.unique(pair * (n_folds + 1) + fold, return_index=True, return_inverse=True)
     total, counts = np.bincount(place, w), np.bincount(place)
     squares = np.where(full[first], np.bincount(place, w**2), total**2)
     position = np.full(len(weights), -1)

@@ -124,9 +124,7 @@ class KernelRidgeMember(BaseMember):
         if table.n_folds == 1 or not self.is_nystrom(len(table.X)):
             return super().fit_folds(views, table, run)
         X = views.whole.transform(table.X)
-        *models, whole = copy(self).fit_nystrom_folds(
-            X, table.Y, table.weights, table.fold
-        )
+        *models, whole = copy(self).fit_nystrom_folds(X, table.Y, table.weights, table.fold)
         values = [m.predict(X[table.fold == k]) for k, m in enumerate(models)]
         predicted = gather(values, table)
         return Fits(models, predicted, predicted, whole)
@@ -146,9 +144,7 @@ class KernelRidgeMember(BaseMember):
         Z = X * self.scales_
         self.support_ = Z[np.sort(rng.permutation(len(Z))[: self.max_support])]
         sums = [
-            self._normal_equations(
-                Z[fold_of == k], Y[fold_of == k], weights[fold_of == k]
-            )
+            self._normal_equations(Z[fold_of == k], Y[fold_of == k], weights[fold_of == k])
             for k in range(fold.max() + 1)
         ]
         normal = self.alpha_ * self._gram(self.support_) + sum(A for A, _ in sums)
@@ -204,9 +200,7 @@ class KernelRidgeMember(BaseMember):
         if not is_numpy_array(to_device(np.empty(0))):
             return self._values(X)
         blocks = row_blocks(len(X), 1, PREDICTED_ROWS)
-        return np.concatenate(
-            map_in_threads(self._values, [X[rows] for rows in blocks])
-        )
+        return np.concatenate(map_in_threads(self._values, [X[rows] for rows in blocks]))
 
     def _values(self, X):
         product = kernel_product(
@@ -255,15 +249,9 @@ class MarginMember(BaseMember):
             for C in MARGIN_COSTS:
                 scores = np.zeros(table.Y.shape)
                 for k in range(table.n_folds):
-                    train, rest = map(
-                        np.flatnonzero, (table.fold != k, table.fold == k)
-                    )
-                    model = _fit_svc(
-                        K[np.ix_(train, train)], codes[train], table.weights[train], C
-                    )
-                    scores[rest] = _scores(
-                        model, K[np.ix_(rest, train)], table.Y.shape[1]
-                    )
+                    train, rest = map(np.flatnonzero, (table.fold != k, table.fold == k))
+                    model = _fit_svc(K[np.ix_(train, train)], codes[train], table.weights[train], C)
+                    scores[rest] = _scores(model, K[np.ix_(rest, train)], table.Y.shape[1])
                 part = scores[judged], codes[judged], table.weights[judged]
                 calibrated = Calibration().fit(*part).log_probabilities(part[0])
                 if (loss := log_loss(calibrated, *part[1:])) < least:

@@ -9,12 +9,7 @@ from scipy.spatial.distance import pdist
 
 from adakern._utils.arrays import as_index, as_numpy, to_device
 from adakern.kernels import gram_matrix, kernel_distances, squared_distances
-from adakern.linalg import (
-    add_to_diagonal,
-    invert_definite,
-    leave_one_out,
-    left_out_residuals,
-)
+from adakern.linalg import add_to_diagonal, invert_definite, leave_one_out, left_out_residuals
 
 __all__ = [
     "EVALUATIONS",
@@ -153,9 +148,7 @@ class _L1Exponents:
         xp = array_namespace(self._differences)
         self._scales, pairs = scales, to_device(scales) @ self._differences
         flat = xp.zeros(
-            self._shape[0] ** 2,
-            dtype=pairs.dtype,
-            device=getattr(pairs, "device", None),
+            self._shape[0] ** 2, dtype=pairs.dtype, device=getattr(pairs, "device", None)
         )
         flat[self._above] = pairs
         flat[self._below] = pairs
@@ -254,9 +247,7 @@ def _best_of_grid(X, Y, weights, kernel):
 
     From the best of three scales on, neighbours are tried until none is better.
     """
-    exponent = -np.log(
-        np.maximum(gram_matrix(X / _reach(X), kernel=kernel, gamma=1.0), 1e-300)
-    )
+    exponent = -np.log(np.maximum(gram_matrix(X / _reach(X), kernel=kernel, gamma=1.0), 1e-300))
     typical = np.median(exponent) or 1.0
     errors = np.full((len(SCALES), len(RIDGES)), np.inf)
 

@@ -181,11 +181,7 @@ class BoostingMember(BaseMember):
             options["learning_rate"] = min(0.3, faster * options["learning_rate"])
             options["early_stopping"] = not small
         smallest = min(options["min_samples_leaf"], max(1, len(X) // 10))
-        make = (
-            HistGradientBoostingClassifier
-            if self.classify
-            else HistGradientBoostingRegressor
-        )
+        make = HistGradientBoostingClassifier if self.classify else HistGradientBoostingRegressor
         rng = check_random_state(self.random_state)
         self.model_ = make(
             **{"early_stopping": False} | options | {"min_samples_leaf": smallest},

@@ -40,9 +40,7 @@ class MemberTable(list):
 
     def __repr__(self):
         lines = [f"{'member':18} {'weight':>7} {'score':>8} {'seconds':>8}"]
-        lines += [
-            f"{m.name:18} {m.weight:7.3f} {m.score:8.4f} {m.seconds:8.2f}" for m in self
-        ]
+        lines += [f"{m.name:18} {m.weight:7.3f} {m.score:8.4f} {m.seconds:8.2f}" for m in self]
         return "\n".join(lines)
 
 
@@ -163,9 +161,7 @@ class BaseMember:
         place = to_device(np.empty(0))
         results = run(
             [
-                delayed(_fit_fold)(
-                    self.in_fold(whole, views, k), views.folds[k], table, k, place
-                )
+                delayed(_fit_fold)(self.in_fold(whole, views, k), views.folds[k], table, k, place)
                 for k in range(table.n_folds)
             ]
         )

@@ -5,11 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from adakern.adaptive.kernel_members import (
-    FULL_FACTOR,
-    KernelRidgeMember,
-    MarginMember,
-)
+from adakern.adaptive.kernel_members import FULL_FACTOR, KernelRidgeMember, MarginMember
 from adakern.adaptive.leave_one_out import EVALUATIONS, Search, rows_of_search
 from adakern.adaptive.other_members import BoostingMember, ForestMember, LinearMember
 from adakern.adaptive.parts import ENOUGH_ROWS

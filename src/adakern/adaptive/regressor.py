@@ -12,11 +12,7 @@ from adakern._utils.arrays import device_context, output_like
 from adakern.adaptive.base import AdaptiveKernel
 from adakern.adaptive.intervals import ErrorModel, fit_error_model
 from adakern.adaptive.views import TreeView
-from adakern.adaptive.weights import (
-    capped_rows,
-    no_worse_than_best,
-    squared_error_weights,
-)
+from adakern.adaptive.weights import capped_rows, no_worse_than_best, squared_error_weights
 
 __all__ = ["AdaptiveKernelRegressor"]
 
@@ -284,8 +280,6 @@ def _levels(caller, name, levels):
     levels = np.atleast_1d(levels)
     for level in levels:
         validate_parameter_constraints(
-            {name: [Interval(Real, 0, 1, closed="neither")]},
-            {name: level},
-            caller_name=caller,
+            {name: [Interval(Real, 0, 1, closed="neither")]}, {name: level}, caller_name=caller
         )
     return levels

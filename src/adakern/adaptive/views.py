@@ -79,13 +79,8 @@ class KernelView:
         beyond = np.maximum(np.abs(z) - TAIL, 0)
         z = np.clip(z, -TAIL, TAIL) + np.sign(z) * np.log1p(beyond)
         missing = np.isnan(numbers)
-        parts = [
-            np.where(missing, 0.0, z),
-            INDICATOR_SCALE * missing[:, self.has_missing_],
-        ]
-        for column, levels in zip(
-            X[:, self.is_categorical].T, self.levels_, strict=True
-        ):
+        parts = [np.where(missing, 0.0, z), INDICATOR_SCALE * missing[:, self.has_missing_]]
+        for column, levels in zip(X[:, self.is_categorical].T, self.levels_, strict=True):
             same = column[:, None] == levels[None, :]
             other = ~same.any(axis=1, keepdims=True)
             parts.append(INDICATOR_SCALE * np.hstack([same, other]))

@@ -75,10 +75,7 @@ def squared_error_weights(predictions, y, weights=None, *, prior=1.0, max_iter=1
     b = previous = b0
     for t in range(1, max_iter + 1):
         ahead = b + (t - 1) / (t + 2) * (b - previous)
-        previous, b = (
-            b,
-            project_onto_simplex(ahead - (H @ ahead - ridge * b0) / largest),
-        )
+        previous, b = (b, project_onto_simplex(ahead - (H @ ahead - ridge * b0) / largest))
         if t > 10 and np.abs(b - previous).max() < 1e-8:
             break
     return b

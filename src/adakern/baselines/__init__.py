@@ -9,10 +9,7 @@ from adakern.baselines.falkon import FalkonRegressor
 from adakern.baselines.kernel_bank import KernelBank
 from adakern.baselines.kernel_svm import KernelSVC, KernelSVR
 from adakern.baselines.logdet import LogDetKernel
-from adakern.baselines.loo_ridge import (
-    LOOKernelRidgeClassifier,
-    LOOKernelRidgeRegressor,
-)
+from adakern.baselines.loo_ridge import LOOKernelRidgeClassifier, LOOKernelRidgeRegressor
 from adakern.baselines.mkl import (
     EasyMKL,
     SimpleMKLClassifier,

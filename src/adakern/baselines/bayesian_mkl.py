@@ -171,9 +171,7 @@ class BayesianMKLRegressor(BankRegressor):
         "tol": POSITIVE,
     }
 
-    def __init__(
-        self, *, gammas=None, degrees=(), shape=1.0, scale=1.0, max_iter=200, tol=1e-3
-    ):
+    def __init__(self, *, gammas=None, degrees=(), shape=1.0, scale=1.0, max_iter=200, tol=1e-3):
         self.gammas = gammas
         self.degrees = degrees
         self.shape = shape

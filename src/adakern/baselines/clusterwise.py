@@ -72,9 +72,7 @@ class ClusterwiseClassifier(ClassifierMixin, Estimator):
             rows = clusters == cluster if cluster in clusters else slice(None)
             classes = np.unique(y[rows])
             self.estimators_.append(
-                _seeded_copy(base, rng).fit(X[rows], y[rows])
-                if len(classes) > 1
-                else classes[0]
+                _seeded_copy(base, rng).fit(X[rows], y[rows]) if len(classes) > 1 else classes[0]
             )
         return self
 

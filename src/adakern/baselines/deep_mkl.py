@@ -72,9 +72,7 @@ class DeepMKL(BankClassifier):
         "tol": POSITIVE,
     }
 
-    def __init__(
-        self, C=1.0, *, n_layers=3, gammas=(1.0,), degrees=(1, 2), max_iter=30, tol=1e-3
-    ):
+    def __init__(self, C=1.0, *, n_layers=3, gammas=(1.0,), degrees=(1, 2), max_iter=30, tol=1e-3):
         self.C = C
         self.n_layers = n_layers
         self.gammas = gammas
@@ -175,9 +173,7 @@ class SpanObjective:
     def gradient(self):
         """With respect to the weights, shape (L, P)."""
         grams = self.grams[:, *self._block]
-        return weight_gradient(
-            self.bank, self.weights, grams, self._layers, self._slope
-        )
+        return weight_gradient(self.bank, self.weights, grams, self._layers, self._slope)
 
 
 def _descend(current, step, evaluate):

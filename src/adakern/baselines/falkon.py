@@ -161,9 +161,7 @@ class FalkonRegressor(KernelExpansionMixin, RegressorMixin, Estimator):
 
         normal = LinearOperator((m, m), matvec=operator, dtype=np.float64)
         with one_scipy_thread(m):
-            v, unfinished = cg(
-                normal, right, rtol=self.tol, maxiter=self.max_iter, callback=count
-            )
+            v, unfinished = cg(normal, right, rtol=self.tol, maxiter=self.max_iter, callback=count)
         if unfinished:
             gap = np.linalg.norm(right - operator(v)) / np.linalg.norm(right)
             warn_user(

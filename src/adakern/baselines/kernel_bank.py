@@ -46,13 +46,10 @@ class KernelBank:
         degrees = tuple(self.degrees)
         if not gammas and not degrees:
             raise ValueError(
-                "gammas and degrees are both empty; a kernel bank needs one kernel or "
-                "more"
+                "gammas and degrees are both empty; a kernel bank needs one kernel or more"
             )
         if not all(np.isfinite(gamma) and gamma > 0 for gamma in gammas):
-            raise ValueError(
-                f"gammas={gammas!r} must hold positive finite numbers only"
-            )
+            raise ValueError(f"gammas={gammas!r} must hold positive finite numbers only")
         if not all(degree == int(degree) and degree >= 1 for degree in degrees):
             raise ValueError(f"degrees={degrees!r} must hold integers from 1 only")
         object.__setattr__(self, "gammas", gammas)

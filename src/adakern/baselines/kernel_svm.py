@@ -22,11 +22,7 @@ class _KernelModel(KernelMixin, Estimator):
     #: Read by :class:`adakern.model_selection.KernelSearchCV`.
     _takes_shared_gram_matrix = True
 
-    _parameter_constraints = {
-        "C": POSITIVE,
-        **KernelMixin._kernel_constraints,
-        "tol": POSITIVE,
-    }
+    _parameter_constraints = {"C": POSITIVE, **KernelMixin._kernel_constraints, "tol": POSITIVE}
 
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
@@ -134,10 +130,7 @@ class KernelSVR(RegressorMixin, _KernelModel):
         As of ``SVR``.
     """
 
-    _parameter_constraints = {
-        **_KernelModel._parameter_constraints,
-        "epsilon": NOT_NEGATIVE,
-    }
+    _parameter_constraints = {**_KernelModel._parameter_constraints, "epsilon": NOT_NEGATIVE}
 
     def __init__(self, C=1.0, *, epsilon=0.1, kernel="rbf", gamma="scale", tol=1e-3):
         self.C = C

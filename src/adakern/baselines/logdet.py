@@ -127,8 +127,7 @@ class LogDetKernel(KernelMixin, OneVsOneMixin, Estimator):
         low, high = self.percentiles
         if not 0 <= low < high <= 100:
             raise ValueError(
-                f"percentiles={self.percentiles!r} must be two numbers "
-                "0 <= low < high <= 100"
+                f"percentiles={self.percentiles!r} must be two numbers 0 <= low < high <= 100"
             )
         self._resolve_kernel(X)
 

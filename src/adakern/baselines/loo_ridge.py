@@ -3,12 +3,7 @@
 from numbers import Integral
 
 import numpy as np
-from sklearn.base import (
-    ClassifierMixin,
-    RegressorMixin,
-    _fit_context,
-    is_regressor,
-)
+from sklearn.base import ClassifierMixin, RegressorMixin, _fit_context, is_regressor
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted

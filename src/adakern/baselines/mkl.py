@@ -44,11 +44,7 @@ class UniformMKLClassifier(BankClassifier):
         SVMs solved.
     """
 
-    _parameter_constraints = {
-        "C": POSITIVE,
-        **BankClassifier._bank_constraints,
-        "tol": POSITIVE,
-    }
+    _parameter_constraints = {"C": POSITIVE, **BankClassifier._bank_constraints, "tol": POSITIVE}
 
     def __init__(self, C=1.0, *, gammas=None, degrees=(), tol=1e-3):
         self.C = C
@@ -212,14 +208,9 @@ class SimpleMKLRegressor(BankRegressor):
     Rakotomamonjy, Bach, Canu and Grandvalet, SimpleMKL, JMLR 9 (2008), 2491-2521.
     """
 
-    _parameter_constraints = {
-        **SimpleMKLClassifier._parameter_constraints,
-        "epsilon": NOT_NEGATIVE,
-    }
+    _parameter_constraints = {**SimpleMKLClassifier._parameter_constraints, "epsilon": NOT_NEGATIVE}
 
-    def __init__(
-        self, C=1.0, *, epsilon=0.1, gammas=None, degrees=(), max_iter=100, tol=1e-2
-    ):
+    def __init__(self, C=1.0, *, epsilon=0.1, gammas=None, degrees=(), max_iter=100, tol=1e-2):
         self.C = C
         self.epsilon = epsilon
         self.gammas = gammas
@@ -353,9 +344,7 @@ class EasyMKL(BankClassifier):
     def _fit_binary(self, X, y):
         combined = self.bank_.combine(X, weights=np.ones(len(self.bank_)))
         difference = y * nearest_hull_points(combined, y, self.reg, self.tol)
-        weights = np.array(
-            [difference @ K @ difference for K in self.bank_.grams(X)]
-        ).clip(min=0)
+        weights = np.array([difference @ K @ difference for K in self.bank_.grams(X)]).clip(min=0)
         weights /= np.linalg.norm(weights)
 
         K = self.bank_.combine(X, weights=weights)

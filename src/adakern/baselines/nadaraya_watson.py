@@ -158,9 +158,7 @@ class MetricNadarayaWatson(RegressorMixin, Estimator):
         """Least leave-one-out error; halving h^2 squares all kernel values."""
         n, y = len(self.X_), self.y_
         if n < 2:
-            raise ValueError(
-                f"n_samples={n} rows leave none out; give bandwidth a number"
-            )
+            raise ValueError(f"n_samples={n} rows leave none out; give bandwidth a number")
         sample = self._distances(self.X_[:500])
         np.fill_diagonal(sample, np.nan)
         largest = (np.nanmedian(sample) or 1.0) * 2.0**LARGEST_POWER

@@ -110,10 +110,7 @@ class ResNetRegressor(RegressorMixin, Estimator):
         order = rng.permutation(len(X))
         size = int(self.validation_fraction * len(X))
         layers = [
-            [
-                torch.tensor(a).float().requires_grad_()
-                for a in _initial_layer(n_in, n_out, rng)
-            ]
+            [torch.tensor(a).float().requires_grad_() for a in _initial_layer(n_in, n_out, rng)]
             for n_in, n_out in self._shapes(X.shape[1])
         ]
         self._train(torch, layers, inputs, targets, order[size:], order[:size], rng)

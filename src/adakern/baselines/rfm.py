@@ -89,9 +89,7 @@ class _FeatureMachine(Estimator):
             verbose=False,
         )
         with torch_seed(torch, rng), contextlib.redirect_stdout(io.StringIO()):
-            self.model_.fit(
-                part(train), part(validation), reg=self.alpha, return_best_params=True
-            )
+            self.model_.fit(part(train), part(validation), reg=self.alpha, return_best_params=True)
         self.n_iter_ = self.max_iter
         return self
 

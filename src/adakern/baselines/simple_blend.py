@@ -8,12 +8,7 @@ from numbers import Integral
 import numpy as np
 from scipy.optimize import minimize_scalar
 from scipy.special import softmax
-from sklearn.base import (
-    ClassifierMixin,
-    RegressorMixin,
-    _fit_context,
-    is_regressor,
-)
+from sklearn.base import ClassifierMixin, RegressorMixin, _fit_context, is_regressor
 from sklearn.ensemble import (
     ExtraTreesClassifier,
     ExtraTreesRegressor,
@@ -26,10 +21,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from adakern._utils.base import Estimator
 from adakern._utils.validation import encode_classes, validate_data
-from adakern.baselines.loo_ridge import (
-    LOOKernelRidgeClassifier,
-    LOOKernelRidgeRegressor,
-)
+from adakern.baselines.loo_ridge import LOOKernelRidgeClassifier, LOOKernelRidgeRegressor
 
 __all__ = ["SimpleBlendClassifier", "SimpleBlendRegressor", "greedy_weights"]
 
@@ -78,14 +70,7 @@ class _SimpleBlend(Estimator):
         "random_state": ["random_state"],
     }
 
-    def __init__(
-        self,
-        *,
-        n_estimators=300,
-        max_kernel_rows=10_000,
-        n_jobs=None,
-        random_state=None,
-    ):
+    def __init__(self, *, n_estimators=300, max_kernel_rows=10_000, n_jobs=None, random_state=None):
         self.n_estimators = n_estimators
         self.max_kernel_rows = max_kernel_rows
         self.n_jobs = n_jobs
@@ -125,15 +110,11 @@ class _SimpleBlend(Estimator):
             rows = np.sort(rng.choice(n, self.max_kernel_rows, replace=False))
         Z = self._scaled(X)
         self.members_ = {
-            f"kernel ridge, {kernel}": ridge(kernel, random_state=seed).fit(
-                Z[rows], y[rows]
-            )
+            f"kernel ridge, {kernel}": ridge(kernel, random_state=seed).fit(Z[rows], y[rows])
             for kernel, seed in zip(KERNELS, seeds, strict=False)
         }
         for forest, seed in zip(forests, seeds[len(KERNELS) :], strict=True):
-            trees = forest(
-                self.n_estimators, **FORESTS, n_jobs=self.n_jobs, random_state=seed
-            )
+            trees = forest(self.n_estimators, **FORESTS, n_jobs=self.n_jobs, random_state=seed)
             self.members_[forest.__name__] = trees.fit(Z, y)
         return rows
 
@@ -287,8 +268,7 @@ class SimpleBlendClassifier(ClassifierMixin, _SimpleBlend):
         """
         Z = self._validated(X)
         return self._blend(
-            self._all_classes(member, member.predict_proba(Z))
-            for member in self.members_.values()
+            self._all_classes(member, member.predict_proba(Z)) for member in self.members_.values()
         )
 
     def predict(self, X):

@@ -22,9 +22,7 @@ MAX_SYSTEMS = 25
 SLACK = 1e-10
 
 
-def primal_dual_active_set(
-    K, dual, eta, *, weight=0.0, start, gap_goal, balanced=False
-):
+def primal_dual_active_set(K, dual, eta, *, weight=0.0, start, gap_goal, balanced=False):
     """Maximise h from a start whose active set is nearly right."""
     xp = array_namespace(start)
     is_quadratic = np.isinf(eta)

@@ -42,9 +42,7 @@ class DANKMixin(KernelMixin):
         "coef0": NOT_NEGATIVE,
         "eta": [StrOptions({"svm"}), Interval(Real, 0, None, closed="neither")],
         "tau": NOT_NEGATIVE,
-        "extension": [
-            StrOptions({"hyperkernel", "reciprocal", "knn", "nystrom", "none"})
-        ],
+        "extension": [StrOptions({"hyperkernel", "reciprocal", "knn", "nystrom", "none"})],
         "n_neighbors": AT_LEAST_ONE,
         "strategy": [StrOptions({"exact", "decomposed", "whole"})],
         "method": [StrOptions(set(METHODS))],

@@ -86,16 +86,12 @@ def decompose(
         starts = [xp.take(start, rows) for rows in indices]
 
     are_small = all(
-        start.shape[0] * int(xp.count_nonzero(start)) <= FEW_KERNEL_VALUES
-        for start in starts
+        start.shape[0] * int(xp.count_nonzero(start)) <= FEW_KERNEL_VALUES for start in starts
     )
 
     def solve(eta):
         options = {"kernel": kernel, "tol": tol, "max_iter": max_iter}
-        tasks = [
-            (*part, eta, start, options)
-            for part, start in zip(parts, starts, strict=True)
-        ]
+        tasks = [(*part, eta, start, options) for part, start in zip(parts, starts, strict=True)]
         return for_each_cluster(_solve_cluster, tasks, 1 if are_small else n_jobs)
 
     if eta == "svm":
@@ -132,9 +128,7 @@ def for_each_cluster(function, tasks, n_jobs=None):
     except Exception as error:
         unfinished = [c for c in order if c not in results]
         running = unfinished[: effective_n_jobs(n_jobs)]
-        names = " or ".join(
-            f"cluster {c} ({tasks[c][0].shape[0]} rows)" for c in running
-        )
+        names = " or ".join(f"cluster {c} ({tasks[c][0].shape[0]} rows)" for c in running)
         raise RuntimeError(
             f"a worker died while it solved {names}, with {len(results)} of "
             f"{len(tasks)} clusters finished; if it ran out of memory, use more "
@@ -152,9 +146,7 @@ def _numbered(function, cluster, task):
         with one_thread("blas"):
             return cluster, function(*task)
     except Exception as error:
-        raise ClusterError(
-            f"cluster {cluster} ({task[0].shape[0]} rows): {error}"
-        ) from error
+        raise ClusterError(f"cluster {cluster} ({task[0].shape[0]} rows): {error}") from error
 
 
 def cluster_decisions(X, partition, supports, kernel):
@@ -164,9 +156,7 @@ def cluster_decisions(X, partition, supports, kernel):
     rows = np.argsort(labels, kind="stable")
     ends = np.cumsum(np.bincount(labels, minlength=len(supports)))
     values = [xp.zeros(0, dtype=X.dtype, device=getattr(X, "device", None))]
-    for members, (vectors, dual_coef) in zip(
-        np.split(rows, ends[:-1]), supports, strict=True
-    ):
+    for members, (vectors, dual_coef) in zip(np.split(rows, ends[:-1]), supports, strict=True):
         part = xp.take(X, as_index(members, X), axis=0)
         values.append(kernel_product(part, vectors, dual_coef, **kernel))
     back = as_index(np.argsort(rows, kind="stable"), X)
@@ -176,9 +166,7 @@ def cluster_decisions(X, partition, supports, kernel):
 def fit_decomposed(X, dual, svm, kernel, **options):
     """The :class:`SparseModel` of the clusters; see :func:`decompose`."""
     result = decompose(X, dual, svm, kernel, **options)
-    return SparseModel(
-        X, kernel, result.eta, result.dual_coef, result.solutions, result.partition
-    )
+    return SparseModel(X, kernel, result.eta, result.dual_coef, result.solutions, result.partition)
 
 
 def fit_whole(X, dual, svm, kernel, *, eta, n_clusters, tol, max_iter, **options):

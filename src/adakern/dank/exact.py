@@ -51,9 +51,7 @@ def fit_exact(X, dual, kernel, *, eta, tau, method, extension, tol, max_iter):
         start = warm_start.best_multiple(K, dual, eta, svm, tol)
         solution = METHODS[method](h, start, tol=tol, max_iter=max_iter)
         Z, rows = h.factor(solution.point), None if precomputed else X
-        rule = make_extension(
-            Z, solution.point.d, K, rows, kernel, eta=eta, tau=tau, **extension
-        )
+        rule = make_extension(Z, solution.point.d, K, rows, kernel, eta=eta, tau=tau, **extension)
         return ExactModel(rows, kernel, eta, Z, solution, rule)
 
 

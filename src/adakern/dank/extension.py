@@ -176,9 +176,7 @@ def _nearest(D, k):
         near = np.tile(np.arange(k), (len(D), 1))
     values = np.take_along_axis(D, near, axis=1)
     order = np.argsort(values, axis=1, kind="stable")
-    return np.take_along_axis(near, order, axis=1), np.take_along_axis(
-        values, order, axis=1
-    )
+    return np.take_along_axis(near, order, axis=1), np.take_along_axis(values, order, axis=1)
 
 
 def reciprocal_neighbours(X, n_train, distances):
@@ -220,9 +218,7 @@ def _ranked_lists(distances, n_rows, n_columns):
         near[rows], values = _nearest(distances(rows), k)
         ranks[rows] = 1 + (values[:, None, :] < values[:, :, None]).sum(axis=2)
     starts = np.arange(0, n_rows * k + 1, k)
-    lists = scipy.sparse.csr_array(
-        (ranks.ravel(), near.ravel(), starts), shape=(n_rows, n_columns)
-    )
+    lists = scipy.sparse.csr_array((ranks.ravel(), near.ravel(), starts), shape=(n_rows, n_columns))
     return lists, ranks[:, -1] if k < n_columns else np.full(n_rows, np.inf)
 
 

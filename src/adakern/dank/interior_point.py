@@ -11,14 +11,7 @@ from typing import Any
 import numpy as np
 from array_api_compat import array_namespace
 
-from adakern.dank.quartic import (
-    best_intercept,
-    gradient,
-    hessian,
-    objective,
-    products,
-    row_gaps,
-)
+from adakern.dank.quartic import best_intercept, gradient, hessian, objective, products, row_gaps
 from adakern.linalg import add_to_diagonal, factorised
 
 #: Distance that a warm start keeps from the bounds, in units of the problem.
@@ -47,16 +40,7 @@ class QuarticSolution:
 
 
 def interior_point(
-    K,
-    dual,
-    eta,
-    *,
-    weight=0.0,
-    start=None,
-    balanced=False,
-    tol=1e-6,
-    gap_goal=0.0,
-    max_iter=100,
+    K, dual, eta, *, weight=0.0, start=None, balanced=False, tol=1e-6, gap_goal=0.0, max_iter=100
 ):
     """Maximise h by a primal-dual interior-point method.
 
@@ -79,9 +63,7 @@ def interior_point(
         enough = max(gap_goal, tol * inside)
         if point.complementarity() <= 20 * enough or n_iter == max_iter:
             now = _certified(point.rounded(), K, dual, eta, weight, balanced, n_iter)
-            now = replace(
-                now, converged=now.gap <= max(gap_goal, tol * abs(now.objective))
-            )
+            now = replace(now, converged=now.gap <= max(gap_goal, tol * abs(now.objective)))
             if best is None or now.gap < best.gap:
                 best = now
             # When steps no longer lower the gap, what is left of it is rounding.
@@ -115,9 +97,7 @@ class _InteriorPoint:
         xp = self.xp = array_namespace(dual.target)
         if dual.epsilon:
             self.width = xp.stack([dual.upper, -dual.lower])
-            self.sign = xp.stack(
-                [xp.ones_like(dual.target), -xp.ones_like(dual.target)]
-            )
+            self.sign = xp.stack([xp.ones_like(dual.target), -xp.ones_like(dual.target)])
             self.offset = xp.zeros_like(dual.target)
         else:
             self.width = (dual.upper - dual.lower)[None, :]
@@ -152,9 +132,7 @@ class _InteriorPoint:
         self.z_upper = xp.maximum(pull, least)
 
     def complementarity(self):
-        return float(
-            self.xp.sum(self.z_lower * self.x) + self.xp.sum(self.z_upper * self.rest)
-        )
+        return float(self.xp.sum(self.z_lower * self.x) + self.xp.sum(self.z_upper * self.rest))
 
     def rounded(self):
         """d with every leg that tends to a bound put on it.
@@ -173,9 +151,7 @@ class _InteriorPoint:
         xp = self.xp
         inside = xp.any((x > 0) & (x < self.width), axis=0)
         count = max(1, int(xp.count_nonzero(inside)))
-        lower = self.offset + xp.sum(
-            xp.where(self.sign < 0, -self.width, 0 * x), axis=0
-        )
+        lower = self.offset + xp.sum(xp.where(self.sign < 0, -self.width, 0 * x), axis=0)
         upper = self.offset + xp.sum(xp.where(self.sign > 0, self.width, 0 * x), axis=0)
         for _ in range(3):
             shift = (self.total - float(xp.sum(d))) / count

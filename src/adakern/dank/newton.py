@@ -105,9 +105,7 @@ def _best_responses(h, start, *, tol, max_iter):
         )
         return dual.variables(d) if gap <= goal else None
 
-    return ascent.rounds(
-        h, start, maximise_model, tol=tol, max_iter=max_iter, progress=0.5
-    )
+    return ascent.rounds(h, start, maximise_model, tol=tol, max_iter=max_iter, progress=0.5)
 
 
 def maximise_quadratic(H, linear, dual, tol, start):

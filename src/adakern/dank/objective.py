@@ -180,9 +180,7 @@ class ThresholdedObjective:
         bound = self.dual.C * np.sqrt(2 * len(d)) + 2 * size
         slope = self._largest_entry * size * bound
         return min(
-            np.sqrt(1e-8 * aim / self.eta),
-            0.1 * aim / max(slope, np.finfo(float).tiny),
-            1e-4,
+            np.sqrt(1e-8 * aim / self.eta), 0.1 * aim / max(slope, np.finfo(float).tiny), 1e-4
         )
 
     def factor(self, point):

@@ -39,16 +39,7 @@ SUFFICIENT, SHORTEST = 1e-4, 1e-3
 
 
 def projected_newton(
-    K,
-    dual,
-    eta,
-    *,
-    weight=0.0,
-    start,
-    gap_goal,
-    max_products,
-    balanced=False,
-    model=None,
+    K, dual, eta, *, weight=0.0, start, gap_goal, max_products, balanced=False, model=None
 ):
     """Ascend from ``start`` by Newton steps while conjugate gradients are quick.
 
@@ -74,9 +65,7 @@ def projected_newton(
         step = xp.zeros_like(d)
         while True:  # take rows that the direction of the others pushes out as held
             most = min(SLOW, left)
-            step, made = _conjugate_gradients(
-                *curvature, slope, free, balanced, most, step
-            )
+            step, made = _conjugate_gradients(*curvature, slope, free, balanced, most, step)
             # A direction that took all products allowed for one is the last.
             left = left - made if made < most else 0
             out = ((d <= part.lower) & (step < 0)) | ((d >= part.upper) & (step > 0))
@@ -84,9 +73,7 @@ def projected_newton(
                 break
             free = free & ~out
         face = replace(
-            part,
-            lower=xp.where(free, part.lower, d),
-            upper=xp.where(free, part.upper, d),
+            part, lower=xp.where(free, part.lower, d), upper=xp.where(free, part.upper, d)
         )
         h, length = objective(d, Kd, Qq, dual, eta, weight), 1.0
         while True:

@@ -47,9 +47,7 @@ def objective(d, Kd, Qq, dual, eta, weight=0.0):
     """The value h(d), from the products ``Kd = K d`` and ``Qq = (K∘K)(d o d)``."""
     xp = array_namespace(d)
     rows = (
-        d * (dual.target - 0.5 * Kd)
-        - dual.epsilon * xp.abs(d)
-        - d * d * (weight + Qq / (16 * eta))
+        d * (dual.target - 0.5 * Kd) - dual.epsilon * xp.abs(d) - d * d * (weight + Qq / (16 * eta))
     )
     return float(xp.sum(rows))
 

@@ -19,9 +19,7 @@ ROWS_PER_PRODUCT = 16
 FEWEST_PRODUCTS = 20
 
 
-def maximise_quartic(
-    start, K, dual, eta, *, gap_goal, weight=0.0, balanced=False, max_products=0
-):
+def maximise_quartic(start, K, dual, eta, *, gap_goal, weight=0.0, balanced=False, max_products=0):
     """Maximise h from a start whose active set is nearly right; d and the gap at d.
 
     K is positive semidefinite. For an infinite eta, which leaves a quadratic program,
@@ -32,9 +30,7 @@ def maximise_quartic(
     options = {"weight": weight, "balanced": balanced, "gap_goal": gap_goal}
     d, gap = start, np.inf
     if max_products >= FEWEST_PRODUCTS:
-        d, gap = projected_newton(
-            K, dual, eta, start=d, max_products=max_products, **options
-        )
+        d, gap = projected_newton(K, dual, eta, start=d, max_products=max_products, **options)
     if gap > gap_goal:
         d, gap = primal_dual_active_set(K, dual, eta, start=d, **options)
     if gap > gap_goal:

@@ -71,10 +71,7 @@ class DANKRegressor(DANKMixin, RegressorMixin, Estimator):
     True
     """
 
-    _parameter_constraints = {
-        **DANKMixin._parameter_constraints,
-        "epsilon": NOT_NEGATIVE,
-    }
+    _parameter_constraints = {**DANKMixin._parameter_constraints, "epsilon": NOT_NEGATIVE}
 
     def __init__(
         self,

@@ -20,9 +20,7 @@ def svm_eta(solutions, C, without_intercept):
     are asked for where all others are zero: on rows of one class, or in a tube that
     holds all rows. Beside the bound C eta is never zero.
     """
-    eta = sum(map(_squared_norm, solutions)) or sum(
-        map(_squared_norm, without_intercept())
-    )
+    eta = sum(map(_squared_norm, solutions)) or sum(map(_squared_norm, without_intercept()))
     return max(eta, np.finfo(float).eps * C**2)
 
 

@@ -57,24 +57,11 @@ class RowsSolution:
 
 
 def maximise_on_rows(
-    X,
-    dual,
-    eta,
-    kernel,
-    *,
-    start=None,
-    balanced=False,
-    tol=1e-4,
-    max_iter=200,
-    max_working=6000,
+    X, dual, eta, kernel, *, start=None, balanced=False, tol=1e-4, max_iter=200, max_working=6000
 ):
     """Maximise h over all rows of X by working sets."""
     xp = array_namespace(X)
-    d = (
-        xp.zeros_like(dual.target)
-        if start is None
-        else xp.clip(start, dual.lower, dual.upper)
-    )
+    d = xp.zeros_like(dual.target) if start is None else xp.clip(start, dual.lower, dual.upper)
     gram = _Gram(X, kernel, stored=_is_dense(d, max_working))
     every = xp.arange(d.shape[0], device=getattr(d, "device", None))
     Kd, Qq = gram.products(every, d, d * d)

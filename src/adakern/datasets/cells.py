@@ -59,11 +59,7 @@ def read_column(column, decimal, *, is_target=False, kind=None, form=None):
             return column.astype(float) if has_gaps else column, "numeric", None, []
         if column.dtype.kind == "c":
             raise TableError(f"the column {name!r} holds complex numbers.")
-    if (
-        kind in (None, "numeric")
-        and decimal == "."
-        and is_typed.is_string_dtype(column)
-    ):
+    if kind in (None, "numeric") and decimal == "." and is_typed.is_string_dtype(column):
         numbers = pd.to_numeric(column, errors="coerce")  # most columns need no more
         if numbers.any() and (numbers.notna() | (column == "")).all():
             return numbers, "numeric", None, []
@@ -85,9 +81,7 @@ def read_column(column, decimal, *, is_target=False, kind=None, form=None):
     if is_target:
         missing = cells == ""
         if kept := sorted(set(cells[low.isin(NO_NUMBER) & ~missing])):
-            notes = [
-                f"classes of {name!r}: {', '.join(kept)}; empty cells alone are missing"
-            ]
+            notes = [f"classes of {name!r}: {', '.join(kept)}; empty cells alone are missing"]
     return cells.where(~missing, None), "categorical", None, notes
 
 
@@ -95,9 +89,7 @@ def _texts(column):
     """The cells as text without blanks around it, "" where missing."""
     first = column.dropna().head(1)
     if len(first) and isinstance(first.iloc[0], list | dict | tuple | np.ndarray):
-        raise TableError(
-            f"the column {column.name!r} holds lists; give each value its own column."
-        )
+        raise TableError(f"the column {column.name!r} holds lists; give each value its own column.")
     cells = column.map(str, na_action="ignore").astype(object).fillna("").str.strip()
     if (damaged := cells.str.contains("\0", regex=False)).any():
         raise TableError(
@@ -132,9 +124,7 @@ def _numeric(cells, low, decimal, is_target, kind):
         notes.append(f"{cells.name!r}: {example[0]!r} is read as {example[1]:g}")
     if len(strays):
         cells_are = "1 cell is" if len(strays) == 1 else f"{len(strays)} cells are"
-        notes.append(
-            f"{cells.name!r} is numeric: {cells_are} no number, thus missing ({shown})"
-        )
+        notes.append(f"{cells.name!r} is numeric: {cells_are} no number, thus missing ({shown})")
     return numbers, notes
 
 
@@ -194,10 +184,7 @@ def _as_days(cells, form=None):
     if forms != ["ISO8601"]:
         forms = _DATE_FORMATS if form is None else forms
         clock = r"[T ]+(\d{1,2}:\d{2}(?::\d{2}(?:\.\d+)?)?)$"
-        hours, bare = (
-            kinds.str.extract(clock)[0],
-            kinds.str.replace(clock, "", regex=True),
-        )
+        hours, bare = (kinds.str.extract(clock)[0], kinds.str.replace(clock, "", regex=True))
         hours = hours.where(hours.isna() | (hours.str.count(":") == 2), hours + ":00")
         hours = (pd.to_timedelta(hours) / pd.Timedelta(days=1)).fillna(0.0)
     for form in forms:

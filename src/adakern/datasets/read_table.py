@@ -15,10 +15,7 @@ from adakern._utils.hints import did_you_mean
 from adakern.datasets.cells import decimal_mark, read_column
 from adakern.datasets.unpack import TableError, unpack
 
-__all__ = [
-    *("Layout", "TableFile", "find_column"),
-    *("read_rows", "read_table", "typed_columns"),
-]
+__all__ = [*("Layout", "TableFile", "find_column"), *("read_rows", "read_table", "typed_columns")]
 
 _SEPARATORS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar", " ": "blank"}
 #: Whole numbers with at most so many values are taken for classes.
@@ -28,9 +25,7 @@ _MOST_CATEGORIES = 50
 #: An identifier with fewer values than this is a category.
 _FEWEST_GROUPS = 10
 _WHO = "patient|subject|person|participant|respondent|household|customer|player|user"
-_IDENTIFIER = re.compile(
-    rf"(.*[\W_])?(?i:ids?|index|key|uuid|row|nr|{_WHO})|.*[a-z](Id|ID|Nr)"
-)
+_IDENTIFIER = re.compile(rf"(.*[\W_])?(?i:ids?|index|key|uuid|row|nr|{_WHO})|.*[a-z](Id|ID|Nr)")
 _TIME = re.compile(r"(?i)(.*[\W_])?(year|yr|date|time|month|quarter|week|day|period)")
 _TOTAL = re.compile(r"(?i)((grand|sub)[ -]?)?totals?|sum|summe|gesamt|insgesamt")
 _NOT_READ = {
@@ -176,18 +171,14 @@ def read_rows(path, kinds, date_formats=None):
         frame = raw[[find_column(raw, name) for name in kinds]].copy()
         for name, kind in kinds.items():
             form = (date_formats or {}).get(name)
-            frame[name] = read_column(raw[name], layout.decimal, kind=kind, form=form)[
-                0
-            ]
+            frame[name] = read_column(raw[name], layout.decimal, kind=kind, form=form)[0]
     except TableError as error:
         raise TableError(f"{path.name}: {error}") from None
     return frame
 
 
 def _found(path, target, task, drop, group, time):
-    frame, kinds, forms, layout, notes = typed_columns(
-        path.read_bytes(), path.name, target
-    )
+    frame, kinds, forms, layout, notes = typed_columns(path.read_bytes(), path.name, target)
     target, *drop = (find_column(frame, name) for name in (target, *drop))
     group, time = (name and find_column(frame, name) for name in (group, time))
     frame = _with_target(frame, target, notes)
@@ -262,9 +253,7 @@ def _raw_columns(data, name, target=None, layout=None):
             frame = frame.reset_index()
         header = frame.columns
     elif data.startswith(b"PK\x03\x04"):
-        sheets = _by_pandas(
-            pd.read_excel, data, name, sheet_name=None, header=None, dtype=object
-        )
+        sheets = _by_pandas(pd.read_excel, data, name, sheet_name=None, header=None, dtype=object)
         sheet, frame = next(iter(sheets.items()))
         if len(sheets) > 1:
             notes.append(f"{sheet!r} is read, the first of {len(sheets)} sheets")
@@ -301,9 +290,7 @@ def _text(data, name, target, layout, notes):
         notes.append(f"encoding: {encoding}")
     if "\0" in text:
         line = text[: text.index("\0")].count("\n") + 1
-        raise TableError(
-            f"{name} holds a NUL character in line {line}: save the file anew."
-        )
+        raise TableError(f"{name} holds a NUL character in line {line}: save the file anew.")
     if given := re.match(r"sep=(.)\r?\n", text):  # Excel's own hint
         text = text[given.end() :]
     n_lines = sum(1 for line in islice(io.StringIO(text), 1000) if line.strip())
@@ -344,11 +331,7 @@ def _text(data, name, target, layout, notes):
         else:
             names = ["", *names]
             notes.append("the first field of each row has no name: it names the row")
-    return (
-        _without_totals(frame, notes),
-        names,
-        Layout(separator, decimal, encoding, header),
-    )
+    return (_without_totals(frame, notes), names, Layout(separator, decimal, encoding, header))
 
 
 def _encoding(data):
@@ -481,9 +464,7 @@ def find_column(frame, key):
     if re.fullmatch(r"-?\d+", str(key)) and -len(columns) <= int(key) < len(columns):
         return columns[int(key)]
     shown = ", ".join(columns[:20]) + ", ..." * (len(columns) > 20)
-    raise TableError(
-        f"there is no column {key!r}.{did_you_mean(key, columns)} Columns: {shown}."
-    )
+    raise TableError(f"there is no column {key!r}.{did_you_mean(key, columns)} Columns: {shown}.")
 
 
 def _with_target(frame, target, notes):

@@ -106,9 +106,7 @@ def make_sandwich(n=300, gap=2.0, spread=1.0, random_state=0):
     return X, np.where(np.arange(n) < outer, 1, -1)
 
 
-def make_step_1d(
-    n=200, height=3.0, period=2.0, smoothness=20.0, noise=0.0, random_state=0
-):
+def make_step_1d(n=200, height=3.0, period=2.0, smoothness=20.0, noise=0.0, random_state=0):
     """The smooth 1-D step function on [-5, 5].
 
     ``g(x) = height * (tanh(a t - a / 2) / (2 tanh(a / 2)) + 1/2 + floor(x / period))``
@@ -150,9 +148,7 @@ def make_step_1d(
     a = smoothness
     rise = np.tanh(a * (x / period - whole) - a / 2) / (2 * np.tanh(a / 2))
     y = height * (rise + 0.5 + whole)
-    return x[:, None], y + noise * np.random.default_rng(random_state).standard_normal(
-        n
-    )
+    return x[:, None], y + noise * np.random.default_rng(random_state).standard_normal(n)
 
 
 def make_cherkassky_2d(n=400, low=-0.5, high=0.5, noise=0.0, random_state=0):

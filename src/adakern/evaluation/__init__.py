@@ -7,7 +7,5 @@ from adakern.evaluation.ranking import *  # noqa: F403
 from adakern.evaluation.significance import *  # noqa: F403
 
 __all__ = [
-    name
-    for module in (metrics, quantities, ranking, significance)
-    for name in module.__all__
+    name for module in (metrics, quantities, ranking, significance) for name in module.__all__
 ]

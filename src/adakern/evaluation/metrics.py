@@ -5,13 +5,7 @@ from sklearn.metrics import f1_score, recall_score, roc_auc_score
 
 from adakern.evaluation.quantities import METRICS
 
-__all__ = [
-    "area_under_curve",
-    "interval_scores",
-    "probability_scores",
-    "quantile_crps",
-    "score",
-]
+__all__ = ["area_under_curve", "interval_scores", "probability_scores", "quantile_crps", "score"]
 
 #: Probabilities below it count as it in the log loss.
 SMALLEST_PROBABILITY = 1e-15
@@ -195,9 +189,7 @@ def probability_scores(y_true, probabilities, classes):
         return float(np.abs(gaps).sum() / len(p))
 
     rng = np.random.default_rng(0)
-    drawn = [
-        calibration_error(rng.integers(len(p), size=len(p))) for _ in range(N_DRAWS)
-    ]
+    drawn = [calibration_error(rng.integers(len(p), size=len(p))) for _ in range(N_DRAWS)]
     low, high = np.percentile(drawn, [2.5, 97.5])
     return {
         "log_loss": float(-np.log(np.maximum(chosen, SMALLEST_PROBABILITY)).mean()),

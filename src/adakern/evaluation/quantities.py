@@ -45,9 +45,9 @@ QUANTITIES = {
     "f1": _percent("F1"),
     "log_loss": Quantity("Log loss", "", False, **_OF_CLASSES),
     "auc": _percent("Area under the ROC curve", optional=True),
-    "brier": Quantity(
-        "Brier score, summed over classes (0 to 2)", **_OF_CLASSES
-    )._replace(greater_is_better=False),
+    "brier": Quantity("Brier score, summed over classes (0 to 2)", **_OF_CLASSES)._replace(
+        greater_is_better=False
+    ),
     "calibration_error": _percent("Expected calibration error", False, optional=True),
     "calibration_error_low": _percent(
         "Calibration error, lower end of 95 %", None, optional=True, shown=False
@@ -66,13 +66,9 @@ QUANTITIES = {
     "interval_score": Quantity(
         "Interval score of 90 % intervals", "", False, digits=None, **_OF_INTERVALS
     ),
-    "coverage_easy": _percent(
-        "Coverage, third of narrowest intervals", None, **_OF_INTERVALS
-    ),
+    "coverage_easy": _percent("Coverage, third of narrowest intervals", None, **_OF_INTERVALS),
     "coverage_middle": _percent("Coverage, middle third", None, **_OF_INTERVALS),
-    "coverage_hard": _percent(
-        "Coverage, third of widest intervals", None, **_OF_INTERVALS
-    ),
+    "coverage_hard": _percent("Coverage, third of widest intervals", None, **_OF_INTERVALS),
     "crps": Quantity(
         "Continuous ranked probability score", "", False, digits=None, **_OF_INTERVALS
     ),

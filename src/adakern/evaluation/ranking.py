@@ -54,12 +54,8 @@ def _as_losses(scores, greater_is_better):
     """
     scores = np.asarray(scores, float)
     if scores.ndim != 2:
-        raise ValueError(
-            f"scores must have the shape (data sets, methods); got {scores.shape}."
-        )
-    losses = np.where(
-        np.isfinite(scores), -scores if greater_is_better else scores, np.inf
-    )
+        raise ValueError(f"scores must have the shape (data sets, methods); got {scores.shape}.")
+    losses = np.where(np.isfinite(scores), -scores if greater_is_better else scores, np.inf)
     order = np.argsort(losses, axis=1)
     rising = np.take_along_axis(losses, order, axis=1)
     for k in range(1, losses.shape[1]):
@@ -293,9 +289,7 @@ def elo_ratings(matrix, *, prior=0.5, tol=1e-9, max_iter=10_000):
     return ELO_CENTRE + 400.0 * np.log10(strength)
 
 
-def bootstrap_elo(
-    scores, *, greater_is_better=True, n_samples=200, coverage=0.95, random_state=0
-):
+def bootstrap_elo(scores, *, greater_is_better=True, n_samples=200, coverage=0.95, random_state=0):
     """Elo ratings with intervals by a bootstrap over the data sets.
 
     Parameters
@@ -323,14 +317,10 @@ def bootstrap_elo(
     """
     scores = np.asarray(scores, float)
     rng, n = np.random.default_rng(random_state), len(scores)
-    counts = [
-        np.bincount(rng.integers(n, size=n), minlength=n) for _ in range(n_samples)
-    ]
+    counts = [np.bincount(rng.integers(n, size=n), minlength=n) for _ in range(n_samples)]
 
     def rated(weights, tol):
-        matrix = win_matrix(
-            scores, greater_is_better=greater_is_better, weights=weights
-        )
+        matrix = win_matrix(scores, greater_is_better=greater_is_better, weights=weights)
         return elo_ratings(matrix, tol=tol)
 
     tail = 50 * (1 - coverage)

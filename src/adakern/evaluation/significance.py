@@ -146,9 +146,7 @@ def corrected_ttest(a, b, n_train, n_test):
 def _corrected_factor(a, n_train, n_test):
     n_train, n_test = np.asarray(n_train, float), np.asarray(n_test, float)
     if not (np.all(n_train > 0) and np.all(n_test > 0)):
-        raise ValueError(
-            f"n_train={n_train} and n_test={n_test} must be positive numbers of rows."
-        )
+        raise ValueError(f"n_train={n_train} and n_test={n_test} must be positive numbers of rows.")
     return 1 / len(a) + np.mean(n_test / n_train)
 
 
@@ -228,9 +226,7 @@ def holm_correction(pvalues):
     return result
 
 
-def compare_methods(
-    scores, *, n_train=None, n_test=None, greater_is_better=True, alpha=0.05
-):
+def compare_methods(scores, *, n_train=None, n_test=None, greater_is_better=True, alpha=0.05):
     """Compare every pair of methods over the repeats of one data set.
 
     Parameters
@@ -281,23 +277,18 @@ def compare_methods(
     lengths = {name: len(column) for name, column in scores.items()}
     if len(scores) < 2 or len(set(lengths.values())) > 1:
         raise ValueError(
-            "scores must hold at least two methods with the same number of repeats; "
-            f"got {lengths}."
+            f"scores must hold at least two methods with the same number of repeats; got {lengths}."
         )
     (n_repeats,) = set(lengths.values())
     sizes = None
     if n_train is not None and n_test is not None:
-        sizes = [
-            np.broadcast_to(np.asarray(n, float), n_repeats) for n in (n_train, n_test)
-        ]
+        sizes = [np.broadcast_to(np.asarray(n, float), n_repeats) for n in (n_train, n_test)]
     pairs = list(combinations(scores, 2))
     tests = [_test_pair(scores[a], scores[b], sizes) for a, b in pairs]
     holm = holm_correction([test["pvalue"] for test in tests])
     corrected = holm_correction([test["corrected_pvalue"] for test in tests])
     comparisons = []
-    for (a, b), test, p_holm, p_corrected in zip(
-        pairs, tests, holm, corrected, strict=True
-    ):
+    for (a, b), test, p_holm, p_corrected in zip(pairs, tests, holm, corrected, strict=True):
         significant = bool((p_holm if sizes is None else p_corrected) <= alpha)
         a_is_better = (test["difference"] > 0) == greater_is_better
         comparisons.append(
@@ -417,8 +408,7 @@ def bayesian_signed_rank(a, b, rope=0.01, *, prior=0.5, n_samples=5000, random_s
     rng = np.random.default_rng(random_state)
     weights = rng.dirichlet([prior, *np.ones(len(difference))], n_samples)
     smaller, greater = (
-        ((weights @ outcome) * weights).sum(axis=1)
-        for outcome in (pairs < -rope, pairs > rope)
+        ((weights @ outcome) * weights).sum(axis=1) for outcome in (pairs < -rope, pairs > rope)
     )
     shares = np.stack([smaller, 1 - smaller - greater, greater])
     votes = np.bincount(shares.argmax(axis=0), minlength=3) / n_samples
@@ -462,9 +452,7 @@ def compare_over_sets(a, b, *, greater_is_better=True, rope=0.01):
     # Differences that are equal but for rounding share a rank.
     pvalue = float(stats.wilcoxon(difference.round(12)).pvalue) if tested else np.nan
     worse, equal, better = (
-        bayesian_signed_rank(gain, np.zeros_like(gain), rope)
-        if len(gain)
-        else (np.nan,) * 3
+        bayesian_signed_rank(gain, np.zeros_like(gain), rope) if len(gain) else (np.nan,) * 3
     )
     return SetComparison(
         n_datasets=len(gain),

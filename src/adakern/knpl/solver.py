@@ -93,9 +93,7 @@ def solve_exact(K, y, C, reg, *, psd, max_iter, tol):
     function = SaddleFunction(K, dual, reg, psd=psd)
     start = dual.project(dual.adjoint(svm_dual(K, y, C)[0]))
     with one_blas_thread(len(K)):
-        solution = accelerated(
-            function, start, dual.project, tol=tol, max_iter=max_iter
-        )
+        solution = accelerated(function, start, dual.project, tol=tol, max_iter=max_iter)
     G = function.layer(solution.point.d)
     return _saddle(solution, G, reg * len(y) ** 2)
 

@@ -115,12 +115,7 @@ class AsymmetricKernelRidge(KernelMixin, MultiOutputMixin, RegressorMixin, Estim
         """
         self._validate_params()
         X, y = validate_data(
-            self,
-            X,
-            y,
-            dtype=[np.float64, np.float32],
-            multi_output=True,
-            y_numeric=True,
+            self, X, y, dtype=[np.float64, np.float32], multi_output=True, y_numeric=True
         )
         self._resolve_kernel(X)
         A = np.array(self._kernel_matrix(X, X))

@@ -87,9 +87,7 @@ def profile_values(D, profile):
         return xp.exp(-xp.sqrt(D))
     if profile == "gaussian":
         return xp.exp(-D)
-    raise ValueError(
-        f"profile={profile!r} is unknown; use one of {', '.join(PROFILES)}"
-    )
+    raise ValueError(f"profile={profile!r} is unknown; use one of {', '.join(PROFILES)}")
 
 
 def profile_values_and_slopes(D, profile):

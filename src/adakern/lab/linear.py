@@ -17,10 +17,7 @@ def solver(A):
     if not is_numpy_array(A):
         double = xp.astype(A, xp.float64)
         return lambda b, transposed=False: xp.astype(
-            xp.linalg.solve(
-                double.T if transposed else double, xp.astype(b, xp.float64)
-            ),
-            A.dtype,
+            xp.linalg.solve(double.T if transposed else double, xp.astype(b, xp.float64)), A.dtype
         )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", LinAlgWarning)  # told by nan instead

@@ -11,11 +11,7 @@ import numpy as np
 from array_api_compat import array_namespace
 
 from adakern._utils.blocks import row_blocks
-from adakern.lab.kernel import (
-    SquaredDistances,
-    profile_values,
-    profile_values_and_slopes,
-)
+from adakern.lab.kernel import SquaredDistances, profile_values, profile_values_and_slopes
 from adakern.lab.linear import solver
 
 
@@ -34,9 +30,7 @@ class InterpolationLoss:
         self.profile = profile
         self.coef_penalty = coef_penalty
         eye = self.xp.eye(
-            X_support.shape[0],
-            dtype=X_support.dtype,
-            device=getattr(X_support, "device", None),
+            X_support.shape[0], dtype=X_support.dtype, device=getattr(X_support, "device", None)
         )
         self.ridge = alpha * eye
         self.off_diagonal = 1 - eye

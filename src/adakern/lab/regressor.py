@@ -162,10 +162,7 @@ class LABRBFRegressor(RegressorMixin, Estimator):
         "profile": [StrOptions(set(PROFILES))],
         "alpha": [StrOptions({"auto"}), Interval(Real, 0, None, closed="left")],
         "max_support": AT_LEAST_ONE,
-        "bandwidth": [
-            StrOptions({"shared", "global"}),
-            Interval(Real, 0, None, closed="neither"),
-        ],
+        "bandwidth": [StrOptions({"shared", "global"}), Interval(Real, 0, None, closed="neither")],
         "refit": ["boolean"],
         "standardize": ["boolean"],
         "coef_penalty": NOT_NEGATIVE,
@@ -280,8 +277,7 @@ class LABRBFRegressor(RegressorMixin, Estimator):
             for array in (self.support_vectors_, self.bandwidths_, self.dual_coef_)
         )
         blocks = [
-            lab_gram_matrix(X[rows, :], support_vectors, bandwidths, self.profile)
-            @ coef
+            lab_gram_matrix(X[rows, :], support_vectors, bandwidths, self.profile) @ coef
             for rows in row_blocks(X.shape[0], 4 * 8 * sum(bandwidths.shape))
         ]
         return require_finite(self, xp.concat(blocks) + self.intercept_)
@@ -357,8 +353,4 @@ class LABRBFRegressor(RegressorMixin, Estimator):
         self.dual_coef_ = data.xp.astype(coef * data.y_scale, dtype)
         self.intercept_ = intercept * data.y_scale + data.y_mean
         self.locality_ = chosen.locality
-        self.record_ = {
-            "profile": self.profile,
-            "locality": self.locality_,
-            "ridge": self.alpha_,
-        }
+        self.record_ = {"profile": self.profile, "locality": self.locality_, "ridge": self.alpha_}

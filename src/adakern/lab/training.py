@@ -62,10 +62,7 @@ class TrainingData:
 
     def _loss(self, *arrays):
         return InterpolationLoss(
-            *arrays,
-            alpha=self.alpha,
-            profile=self.profile,
-            coef_penalty=self.coef_penalty,
+            *arrays, alpha=self.alpha, profile=self.profile, coef_penalty=self.coef_penalty
         )
 
     def errors(self, loss, theta, rows):

@@ -71,8 +71,7 @@ class SelectedKernelRidgeClassifier(ClassifierMixin, Estimator):
     """
 
     _parameter_constraints = {
-        name: NystromKernelSelector._parameter_constraints[name]
-        for name in SELECTOR_PARAMETERS
+        name: NystromKernelSelector._parameter_constraints[name] for name in SELECTOR_PARAMETERS
     }
 
     def __init__(
@@ -123,8 +122,7 @@ class SelectedKernelRidgeClassifier(ClassifierMixin, Estimator):
         candidates = self.selector_.candidates_
         names = sorted({name for candidate in candidates for name in candidate})
         columns = {
-            f"candidate_{name}": [candidate.get(name) for candidate in candidates]
-            for name in names
+            f"candidate_{name}": [candidate.get(name) for candidate in candidates] for name in names
         }
         selected = self.selector_.best_params_.items()
         return (

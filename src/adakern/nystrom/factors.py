@@ -23,9 +23,7 @@ class LowRankKernel:
         if rank is None:
             return cls(C @ inverse_square_root(C[chosen]))
         W = np.ones(len(chosen)) if weights is None else weights
-        return cls(
-            C @ (W[:, None] * inverse_square_root(np.outer(W, W) * C[chosen], rank))
-        )
+        return cls(C @ (W[:, None] * inverse_square_root(np.outer(W, W) * C[chosen], rank)))
 
     @classmethod
     def from_eigenpairs(cls, K, rank):

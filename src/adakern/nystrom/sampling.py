@@ -6,12 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils import check_array, check_consistent_length, check_random_state
-from sklearn.utils._param_validation import (
-    Interval,
-    RealNotInt,
-    StrOptions,
-    validate_params,
-)
+from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions, validate_params
 
 from adakern._utils.constraints import AT_LEAST_ONE, FINITE, POSITIVE
 from adakern._utils.memory import require_memory

@@ -288,9 +288,7 @@ class NystromKernelSelector(NystromFeaturesMixin, Estimator):
         """Distinct kernels with the positions of their candidates, in order."""
         groups = {}
         for i, candidate in enumerate(self.candidates_):
-            params = {
-                key: candidate.get(key, getattr(self, key)) for key in KERNEL_KEYS
-            }
+            params = {key: candidate.get(key, getattr(self, key)) for key in KERNEL_KEYS}
             params["gamma"] = resolve_gamma(params["gamma"], X)
             groups.setdefault(tuple(params.items()), (params, []))[1].append(i)
         return groups.values()

@@ -47,10 +47,7 @@ class History:
 
 def joined(first, second):
     """The second solution, which began where the first ended, with both histories."""
-    history = {
-        name: first.history[name] + column[1:]
-        for name, column in second.history.items()
-    }
+    history = {name: first.history[name] + column[1:] for name, column in second.history.items()}
     return Solution(second.point, second.converged, history)
 
 

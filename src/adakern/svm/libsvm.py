@@ -58,8 +58,7 @@ def dual_on_rows(X, dual, model, kernel):
         return asarray_like(np.zeros(len(target)), X)
     named = kernel["kernel"] in ("rbf", "poly", "linear")
     model = clone(model).set_params(
-        **(kernel if named else {"kernel": "precomputed"}),
-        max_iter=max(10_000, 100 * len(target)),
+        **(kernel if named else {"kernel": "precomputed"}), max_iter=max(10_000, 100 * len(target))
     )
     rows = as_numpy(X if named else gram_matrix(X, **kernel))
     d, _ = _full_length(fit_libsvm(model, rows, target), len(target))

@@ -19,8 +19,7 @@ _MADE_FROM = "# From: "
 def add_arguments(parser):
     """The command line of ``adakern compare``, but for what other commands have too."""
     parser.add_argument(
-        "file",
-        help="a table: .csv, .tsv, .txt, .parquet or .xlsx, packed (.gz, .zip) or not",
+        "file", help="a table: .csv, .tsv, .txt, .parquet or .xlsx, packed (.gz, .zip) or not"
     )
     parser.add_argument("--target", required=True, help="the column to predict")
     parser.add_argument(
@@ -29,9 +28,7 @@ def add_arguments(parser):
         help="what to predict, where the column alone does not tell",
     )
     parser.add_argument("--name", help="of the data set; the file's name by default")
-    parser.add_argument(
-        "--drop", default="", help="columns to leave out, separated by commas"
-    )
+    parser.add_argument("--drop", default="", help="columns to leave out, separated by commas")
     parser.add_argument(
         "--group",
         metavar="COLUMN",
@@ -84,9 +81,7 @@ def adopt(file, target, root, *, name=None, again=False, **options):
         print(f"{file.name}: {notes[0]}")
         for note in notes[1:]:
             print(f"  {note}")
-        print(
-            f"Written to {path.relative_to(root)}: edit what is wrong and run it again."
-        )
+        print(f"Written to {path.relative_to(root)}: edit what is wrong and run it again.")
     copy = root / "data" / "raw" / raw
     if not copy.exists() or copy.read_bytes() != file.read_bytes():
         copy.parent.mkdir(parents=True, exist_ok=True)

@@ -16,10 +16,7 @@ from adakern_bench.records.dotted import ALLOW_OUTSIDE
 __all__ = ["main"]
 
 _PASSED_ON = {
-    "describe": (
-        "adakern_bench.data.describe",
-        "print what a data set's entry may state",
-    ),
+    "describe": ("adakern_bench.data.describe", "print what a data set's entry may state"),
     "track": ("adakern_bench.tracking.track", "make MLflow say what the files say"),
     "publish": ("adakern_bench.report.publish", "keep a run in docs/results"),
 }
@@ -56,8 +53,7 @@ def main(argv=None):
 
 def _parser():
     parser = argparse.ArgumentParser(
-        prog="adakern",
-        description="Compare kernel methods, on your own table or in an experiment.",
+        prog="adakern", description="Compare kernel methods, on your own table or in an experiment."
     )
     commands = parser.add_subparsers(title="commands", metavar="COMMAND")
     add_commands(commands)  # fit and predict, which the library runs
@@ -74,13 +70,9 @@ def _parser():
     board.add_argument("experiment", help="one that has been run, such as quickstart")
     board.set_defaults(handle=_leaderboard)
     for command in (compare, run, show, board):
-        command.add_argument(
-            "overrides", nargs="*", help="settings, such as protocol.repeats=3"
-        )
+        command.add_argument("overrides", nargs="*", help="settings, such as protocol.repeats=3")
         command.add_argument(  # read with the settings
-            ALLOW_OUTSIDE,
-            action="store_true",
-            help="let results and data lie outside the project",
+            ALLOW_OUTSIDE, action="store_true", help="let results and data lie outside the project"
         )
     for command in (compare, run):
         command.add_argument("--cores", type=int, help="all by default")

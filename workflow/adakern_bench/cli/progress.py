@@ -106,9 +106,7 @@ class Line:
     def fail(self, job, logs):
         """A job failed; most have said why."""
         _, label, _ = self.started.pop(job, (0, f"job {job}", []))
-        self.say(
-            "\n".join([f"Failed: {label}", *(f"  Its log: {log}" for log in logs)])
-        )
+        self.say("\n".join([f"Failed: {label}", *(f"  Its log: {log}" for log in logs)]))
 
     def _read(self, path):
         for record in json.loads(path.read_text()) if path.exists() else []:
@@ -124,9 +122,7 @@ class Line:
         wins = defaultdict(int)
         for (task, _), scores in self.scores.items():
             if len(scores) > 1:
-                means = {
-                    name: sum(found) / len(found) for name, found in scores.items()
-                }
+                means = {name: sum(found) / len(found) for name, found in scores.items()}
                 pick = max if GREATER_IS_BETTER[MAIN_METRIC[task]] else min
                 wins[pick(means, key=means.__getitem__)] += 1
         if not wins:

@@ -251,8 +251,7 @@ def _is_silent(node):
 def _tests(statement, name):
     """Whether an ``if`` asks for a name, such as that of the module that is run."""
     return isinstance(statement, ast.If) and any(
-        isinstance(node, ast.Name) and node.id == name
-        for node in ast.walk(statement.test)
+        isinstance(node, ast.Name) and node.id == name for node in ast.walk(statement.test)
     )
 
 

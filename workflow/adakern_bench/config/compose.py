@@ -108,9 +108,7 @@ def _compose(overrides, conf):
     except (HydraException, OmegaConfBaseException) as error:
         raise ConfigError(_explain(error, conf)) from None
     for path, key, owner in _strangers(config):
-        raise ConfigError(
-            f"{key!r} is not a setting (at {path}). {_siblings(key, owner)}"
-        )
+        raise ConfigError(f"{key!r} is not a setting (at {path}). {_siblings(key, owner)}")
     for group in ("dataset", "method"):
         _check_packages(group, getattr(config, group), conf)
     for override in shorthand:
@@ -175,9 +173,7 @@ def _view(where, stated):
     """A figure or table; Hydra adds none to typed ones, so the type is checked here."""
     stated = stated if isinstance(stated, dict) else {"function": stated}
     for key in stated.keys() - {field.name for field in fields(View)}:
-        raise ConfigError(
-            f"{key!r} is not a setting (at {where}.{key}). {_siblings(key, View)}"
-        )
+        raise ConfigError(f"{key!r} is not a setting (at {where}.{key}). {_siblings(key, View)}")
     view = View(**stated)
     if not isinstance(view.function, str) or not isinstance(view.params, dict):
         raise ConfigError(
@@ -210,8 +206,7 @@ def _check_selection(override, conf):
         )
     if not group or ("=" not in override and not override.startswith("~")):
         raise ConfigError(
-            f"the override {override!r} is not of the form key=value, such as "
-            "protocol.repeats=3"
+            f"the override {override!r} is not of the form key=value, such as protocol.repeats=3"
         )
     if group in GROUPS:
         for name in filter(None, re.split(r"[\s,\[\]'\"]+", value)):

@@ -8,12 +8,7 @@ import shlex
 from functools import cache, lru_cache
 
 from adakern_bench.config.compose import ConfigError, load_config, nearest
-from adakern_bench.config.sweeps import (
-    Variant,
-    base_name,
-    expand_datasets,
-    expand_sweep,
-)
+from adakern_bench.config.sweeps import Variant, base_name, expand_datasets, expand_sweep
 from adakern_bench.config.validate import validate
 from adakern_bench.config.variant import as_variant
 from adakern_bench.paths import CONF, results_of
@@ -59,8 +54,7 @@ def plan_from_snakemake(config, typed=()):
             ) from None
     if not isinstance(overrides, list):
         raise ConfigError(
-            f"overrides={overrides!r}: Snakemake takes a blank after a colon for YAML; "
-            "leave it out"
+            f"overrides={overrides!r}: Snakemake takes a blank after a colon for YAML; leave it out"
         )
     overrides = [override for override in overrides if override != ALLOW_OUTSIDE]
     if "allow_outside" in typed and typed["allow_outside"] is True:

@@ -40,10 +40,7 @@ def _recipe(where, recipe):
     parameters = [*recipe["estimator"], *recipe["grid"]]
     unknown = [p for p in parameters if known and _is_unknown(p, known)]
     if unknown:
-        return [
-            f"{where}: {name} has no parameter {p!r}. {nearest(p, known)}"
-            for p in unknown
-        ]
+        return [f"{where}: {name} has no parameter {p!r}. {nearest(p, known)}" for p in unknown]
     return _values(recipe, where)
 
 
@@ -97,9 +94,7 @@ def _values(recipe, where):
         ]
     if moving := list(_moving_units(recipe)):
         return [f"{where}: {problem}" for problem in moving]
-    ends = {
-        k: list(*v.values()) for k, v in recipe["grid"].items() if is_distribution(v)
-    }
+    ends = {k: list(*v.values()) for k, v in recipe["grid"].items() if is_distribution(v)}
     if ends and not recipe["random"]:
         return [
             f"{where}: the grid axis {axis!r} is a distribution; say how many points "
@@ -142,9 +137,7 @@ def _reference_values(axes, estimator):
     """Values that stand in for parameters found by a search, to size relative axes."""
     values = estimator.get_params()
     for axis in axes.values():
-        if isinstance(axis, dict) and not isinstance(
-            values.get(axis["relative_to"]), int | float
-        ):
+        if isinstance(axis, dict) and not isinstance(values.get(axis["relative_to"]), int | float):
             raise ConfigError(
                 f"a grid axis is relative to {axis['relative_to']!r}, which is not a "
                 "number of this estimator"

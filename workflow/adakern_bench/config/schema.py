@@ -10,17 +10,7 @@ from typing import Any
 
 from adakern_bench.data import DatasetEntry, Suite
 
-__all__ = [
-    "Config",
-    "Data",
-    "Jobs",
-    "Method",
-    "Protocol",
-    "Recipe",
-    "Search",
-    "Tracking",
-    "View",
-]
+__all__ = ["Config", "Data", "Jobs", "Method", "Protocol", "Recipe", "Search", "Tracking", "View"]
 
 
 @dataclass

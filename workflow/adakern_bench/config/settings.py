@@ -67,15 +67,7 @@ def source(plan, dataset):
 def split(plan, dataset):
     """What the rule ``split`` is given."""
     protocol = plan.config.protocol
-    keys = (
-        "kind",
-        "repeats",
-        "test_size",
-        "n_splits",
-        "stratify",
-        "seed",
-        "max_splits",
-    )
+    keys = ("kind", "repeats", "test_size", "n_splits", "stratify", "seed", "max_splits")
     return {key: getattr(protocol, key) for key in keys} | {
         "train_rows": plan.dataset_variants[dataset].swept.get("train_rows"),
         "test_rows": protocol.test_rows,

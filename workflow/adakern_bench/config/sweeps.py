@@ -52,9 +52,7 @@ def expand_datasets(datasets, protocol):
     axes = {axis: values for axis, values in axes.items() if values}
     points = [dict(zip(axes, point, strict=True)) for point in product(*axes.values())]
     return {
-        _label(dataset, swept): Variant(swept=swept)
-        for dataset in datasets
-        for swept in points
+        _label(dataset, swept): Variant(swept=swept) for dataset in datasets for swept in points
     }
 
 

@@ -16,13 +16,7 @@ from adakern_bench.config.compose import ConfigError, available, nearest
 from adakern_bench.config.sweeps import base_name
 from adakern_bench.data import check_entry
 from adakern_bench.paths import CONF, PUBLISHED, SPECIAL, results_of
-from adakern_bench.records.dotted import (
-    OWN_METHODS,
-    is_inside,
-    is_own,
-    outside_paths,
-    targets,
-)
+from adakern_bench.records.dotted import OWN_METHODS, is_inside, is_own, outside_paths, targets
 
 __all__ = ["validate"]
 
@@ -156,10 +150,7 @@ def _selection(plan):
     if config.suite is not None and plan.cells:
         idle = {*plan.variants} - {method for _, method in plan.cells}
         for name in sorted(idle):
-            yield (
-                f"method {name} treats the task of none of the selected data sets; "
-                "leave it out"
-            )
+            yield (f"method {name} treats the task of none of the selected data sets; leave it out")
     yield from _memory(plan)
     for name, method in config.method.items():
         if method.classifier is None and method.regressor is None:
@@ -171,9 +162,7 @@ def _selection(plan):
         path = PUBLISHED / f"{config.published}.csv"
         if not path.is_file() or path.stem != config.published:
             known = [p.stem for p in path.parent.glob("*.csv")]
-            yield f"published={config.published!r}: no {path}. " + nearest(
-                config.published, known
-            )
+            yield f"published={config.published!r}: no {path}. " + nearest(config.published, known)
 
 
 def _memory(plan):
@@ -200,10 +189,7 @@ def _settings(config, conf):
             yield f"settings.{dataset}: no such data set. {nearest(dataset, datasets)}"
         for method in of_dataset or {}:
             if base_name(method) not in methods:
-                yield (
-                    f"settings.{dataset}.{method}: no such method. "
-                    f"{nearest(method, methods)}"
-                )
+                yield (f"settings.{dataset}.{method}: no such method. {nearest(method, methods)}")
 
 
 def _functions(config):
@@ -273,10 +259,7 @@ def _paths(config):
     given = {key: whole[key] for key in free}
     given["dataset"] = {name: e["loader"] for name, e in whole["dataset"].items()}
     for where, value in outside_paths(given):
-        yield (
-            f"{where}={value!r} is a path that leaves the project, or leads among its "
-            "code"
-        )
+        yield (f"{where}={value!r} is a path that leaves the project, or leads among its code")
 
 
 def _special(plan):
@@ -335,10 +318,7 @@ def _note(method, task, recipe):
     """Stands for a recipe and its code; None for a module of the project's own."""
     used = [str(target) for target in targets(recipe["estimator"])]
     users_module = re.compile(rf"{OWN_METHODS}\.")
-    if any(
-        users_module.match(name) or not re.fullmatch(r"\w+(\.\w+)+", name)
-        for name in used
-    ):
+    if any(users_module.match(name) or not re.fullmatch(r"\w+(\.\w+)+", name) for name in used):
         return None
     code = code_version("adakern_bench.config.recipes", *used)
     text = json.dumps([method, task, recipe, code], default=str)

@@ -124,8 +124,7 @@ def check_table(entry, table, fingerprint):
         )
     if differ:
         raise TableMismatchError(
-            f"the table of {table.name} is not the one of its entry: "
-            + "; ".join(differ)
+            f"the table of {table.name} is not the one of its entry: " + "; ".join(differ)
         )
 
 
@@ -140,8 +139,7 @@ def column(frame, key, name, role):
         return columns[position]
     shown = ", ".join(str(c) for c in columns[:12]) + (", ..." * (len(columns) > 12))
     raise ParseError(
-        f"{name}.{role}: no column {key!r}; the file has {len(columns)} columns: "
-        f"{shown}."
+        f"{name}.{role}: no column {key!r}; the file has {len(columns)} columns: {shown}."
     )
 
 
@@ -231,9 +229,7 @@ def _check_features(X, name, gaps=False):
 
 def _target_values(values, entry, name):
     if values.isna().any():
-        raise ParseError(
-            f"{name}: the target is missing in {values.isna().sum()} rows."
-        )
+        raise ParseError(f"{name}: the target is missing in {values.isna().sum()} rows.")
     if entry.task == "regression":
         return _numeric(values.to_frame(), name).ravel()
     many = values.dtype.kind == "f" and values.nunique() > max(2, len(values) // 2)

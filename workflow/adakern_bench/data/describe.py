@@ -22,9 +22,7 @@ __all__ = ["describe", "unchecked"]
 
 def unchecked(entry):
     """The entry without what it states about the content of its table."""
-    return dataclasses.replace(
-        entry, n=None, d=None, n_test=None, classes={}, fingerprint=None
-    )
+    return dataclasses.replace(entry, n=None, d=None, n_test=None, classes={}, fingerprint=None)
 
 
 def describe(table):
@@ -64,9 +62,7 @@ def main(arguments=None):
         if path.parent.name == "suite":
             return _describe_suite(path, options)
         entry = unchecked(read_entry(path))
-        table = load_table(
-            path.stem, entry, cache_dir=options.cache, mirror=options.mirror
-        )
+        table = load_table(path.stem, entry, cache_dir=options.cache, mirror=options.mirror)
     except FileNotFoundError:
         names = sorted(file.stem for file in path.parent.glob("*.yaml"))
         sys.exit(f"there is no {path}.{did_you_mean(path.stem, names)}")
@@ -83,9 +79,7 @@ def _describe_suite(path, options):
     writer.writeheader()
     entries = expand_suite(suite, path.parent)
     for row, (name, entry) in zip(rows, entries.items(), strict=True):
-        table = load_table(
-            name, unchecked(entry), cache_dir=options.cache, mirror=options.mirror
-        )
+        table = load_table(name, unchecked(entry), cache_dir=options.cache, mirror=options.mirror)
         n, d = table.X.shape
         writer.writerow(row | {"n": n, "d": d, "fingerprint": table.fingerprint})
 

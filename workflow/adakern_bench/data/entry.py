@@ -190,10 +190,7 @@ def _problems(entry):
     if bool(entry.files) == bool(entry.loader):
         yield "files", "an entry has either files or a loader, not both or none."
     if entry.format == "table" and len(entry.files) > 1:
-        yield (
-            "files",
-            "a table is one file: what its columns are is seen from all rows.",
-        )
+        yield ("files", "a table is one file: what its columns are is seen from all rows.")
     if entry.loader and "_target_" not in entry.loader:
         yield "loader", "needs _target_, the dotted name of a function."
     for key in ("n", "d", "n_test", "n_splits"):
@@ -208,10 +205,7 @@ def _problems(entry):
     if entry.clip is not None and not (
         len(entry.clip) == 2 and 0 <= entry.clip[0] < entry.clip[1] <= 100
     ):
-        yield (
-            "clip",
-            f"got {entry.clip}; two percentiles 0 <= low < high <= 100 needed.",
-        )
+        yield ("clip", f"got {entry.clip}; two percentiles 0 <= low < high <= 100 needed.")
     addresses = [("homepage", entry.homepage)] if entry.homepage else []
     for i, file in enumerate(entry.sources):
         where, path = f"files[{i}].path", file.path
@@ -221,10 +215,7 @@ def _problems(entry):
             yield where, f"got {path!r}; no control characters."
         elif Path(path).suffix.lower() not in ENDINGS:
             ends = ", ".join(ENDINGS[1:])
-            yield (
-                where,
-                f"got {path!r}; the name of data ends in none or one of {ends}.",
-            )
+            yield (where, f"got {path!r}; the name of data ends in none or one of {ends}.")
         addresses += [(f"files[{i}].urls", url) for url in file.urls]
     for key, address in addresses:
         if not address.startswith(("http://", "https://")):

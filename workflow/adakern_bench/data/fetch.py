@@ -13,11 +13,7 @@ from tempfile import TemporaryDirectory
 from urllib.parse import urljoin, urlsplit
 
 from adakern._utils.warn import warn_user
-from adakern_bench.data.assemble import (
-    check_table,
-    table_from_frames,
-    table_from_loader,
-)
+from adakern_bench.data.assemble import check_table, table_from_frames, table_from_loader
 from adakern_bench.data.entry import check_entry
 from adakern_bench.data.errors import (
     DatasetError,
@@ -51,15 +47,7 @@ class Obtained:
 
 
 def load_table(
-    name,
-    entry,
-    *,
-    cache_dir,
-    mirror=None,
-    seed=0,
-    timeout=30.0,
-    retries=3,
-    progress=True,
+    name, entry, *, cache_dir, mirror=None, seed=0, timeout=30.0, retries=3, progress=True
 ):
     """The checked table of a data set.
 
@@ -99,9 +87,7 @@ def _load_generated(name, entry, seed):
 
 
 def _assemble(name, entry, obtained):
-    bytes_of = {
-        file.path: got.data for file, got in zip(entry.sources, obtained, strict=True)
-    }
+    bytes_of = {file.path: got.data for file, got in zip(entry.sources, obtained, strict=True)}
     frames = [parse(bytes_of[file.path], entry, file) for file in entry.files]
     table = table_from_frames(name, entry, frames)
     if entry.splits:
@@ -125,11 +111,7 @@ def _checked_content(entry, table):
     """What the provenance says of the content, once that agrees with the entry."""
     fingerprint = table.fingerprint
     check_table(entry, table, fingerprint)
-    return {
-        "fingerprint": fingerprint,
-        "licence": entry.licence,
-        "citation": entry.citation,
-    }
+    return {"fingerprint": fingerprint, "licence": entry.licence, "citation": entry.citation}
 
 
 def is_fetched(path):
@@ -220,9 +202,7 @@ class _Fetcher:
         import requests
 
         pooch.get_logger().setLevel(logging.WARNING)
-        downloader = pooch.HTTPDownloader(
-            progressbar=self.progress, timeout=self.timeout
-        )
+        downloader = pooch.HTTPDownloader(progressbar=self.progress, timeout=self.timeout)
         downloader.kwargs["hooks"] = {"response": partial(_stay_at, hosts)}
         failure = None
         for attempt in range(self.retries + 1):

@@ -193,8 +193,7 @@ def parse_npz(data, entry, name):
     absent = {"X", target} - set(arrays)
     if absent:
         raise ParseError(
-            f"the file holds the arrays {', '.join(arrays)}, not "
-            f"{' and '.join(sorted(absent))}"
+            f"the file holds the arrays {', '.join(arrays)}, not {' and '.join(sorted(absent))}"
         )
     X, vector = arrays.pop("X"), arrays.pop(target)
     if X.ndim == 0:

@@ -16,8 +16,7 @@ def read_splits(data, entry, n):
     splits = read(data, entry.splits, n)
     if len(splits) != entry.n_splits:
         raise ParseError(
-            f"{entry.splits.path} holds {len(splits)} splits, the entry says "
-            f"{entry.n_splits}."
+            f"{entry.splits.path} holds {len(splits)} splits, the entry says {entry.n_splits}."
         )
     return splits
 
@@ -31,16 +30,14 @@ def row_lists(data, file, n):
         raise ParseError(f"{file.path}: row numbers expected: {error}.") from None
     if len(lines) % 2 or not lines:
         raise ParseError(
-            f"{file.path} has {len(lines)} lines; two a split are needed, training and "
-            "test rows."
+            f"{file.path} has {len(lines)} lines; two a split are needed, training and test rows."
         )
     marks = []
     for number, (train, test) in enumerate(zip(lines[::2], lines[1::2], strict=True)):
         rows = np.concatenate([train, test])
         if not np.array_equal(np.sort(rows), np.arange(n)):
             raise ParseError(
-                f"{file.path}: split {number} does not partition the {n} rows: "
-                f"{_fault(rows, n)}."
+                f"{file.path}: split {number} does not partition the {n} rows: {_fault(rows, n)}."
             )
         marks.append(np.isin(np.arange(n), test))
     return np.array(marks)

@@ -37,9 +37,7 @@ EMBEDDED = ("breast_cancer", "diabetes", "digits", "iris", "wine")
 #: Variables of the environment that a configuration may read, by their beginnings.
 READABLE = ("ADAKERN_", "SLURM_")
 
-_PATH_NAME = re.compile(
-    r"(^|[_.])(memory|cache|dir|directory|folder|home|file|filename)$"
-)
+_PATH_NAME = re.compile(r"(^|[_.])(memory|cache|dir|directory|folder|home|file|filename)$")
 _NOT_PUBLIC = re.compile(r"(^|\.)(_|(conftest|tests|testing|setup)(\.|$))")
 
 
@@ -64,9 +62,7 @@ def estimator_class(dotted):
 
     found = resolve(dotted)
     if not isinstance(found, type) or not issubclass(found, BaseEstimator):
-        raise ValueError(
-            "it is no estimator class (one derived from sklearn.base.BaseEstimator)"
-        )
+        raise ValueError("it is no estimator class (one derived from sklearn.base.BaseEstimator)")
     return found
 
 

@@ -5,13 +5,7 @@ from scipy import stats
 
 from adakern_bench.records.dotted import instantiate
 
-__all__ = [
-    "DISTRIBUTIONS",
-    "expand_grid",
-    "is_distribution",
-    "is_relative",
-    "make_estimator",
-]
+__all__ = ["DISTRIBUTIONS", "expand_grid", "is_distribution", "is_relative", "make_estimator"]
 
 
 class LogIntegers:

@@ -51,9 +51,7 @@ def commit():
 def git(*arguments):
     """Output of a git command; None where it fails or there is no git."""
     try:
-        done = subprocess.run(
-            ["git", *arguments], capture_output=True, text=True, check=False
-        )
+        done = subprocess.run(["git", *arguments], capture_output=True, text=True, check=False)
     except FileNotFoundError:
         return None
     return None if done.returncode else done.stdout.rstrip("\n")

@@ -40,16 +40,7 @@ class Prepared:
         return prediction * self.spread + self.centre
 
 
-def prepare(
-    table,
-    train,
-    test,
-    *,
-    scale="unit",
-    scale_fit="train",
-    scale_target="none",
-    clip=None,
-):
+def prepare(table, train, test, *, scale="unit", scale_fit="train", scale_target="none", clip=None):
     """Complete, clip and scale the features, on statistics of the training part."""
     X = complete(table, train)
     reference = X[train] if scale_fit == "train" else X

@@ -30,9 +30,7 @@ def by_repeat(paths):
 def search_grid(prepared, task, params, handed_over, seed, cv=None):
     """Best parameters of one repeat, and the table of the cross-validation."""
     fixed = {k: v for k, v in handed_over.items() if k not in params["fixed"]}
-    estimator = make_estimator(
-        params["estimator"], fixed, seed=seed, threads=params["threads"]
-    )
+    estimator = make_estimator(params["estimator"], fixed, seed=seed, threads=params["threads"])
     grid = expand_grid(params["grid"], estimator.get_params(), params["step"])
     X, y = _some_rows(prepared, task, params["max_rows"], seed)
     if cv is None:
@@ -67,9 +65,7 @@ def _some_rows(prepared, task, most, seed):
     if most is None or len(y) <= most:
         return X, y
     strata = _strata(y, task)
-    return resample(
-        X, y, replace=False, n_samples=most, stratify=strata, random_state=seed
-    )
+    return resample(X, y, replace=False, n_samples=most, stratify=strata, random_state=seed)
 
 
 def _strata(y, task):

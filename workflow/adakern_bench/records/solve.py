@@ -86,15 +86,9 @@ def solve_one(table_path, split_path, params, best_params, repeat, keep=None):
     data = prepare(table, train, test, **params["preparation"])
     free = {k: v for k, v in best_params.items() if k not in params["fixed"]}
     estimator = make_estimator(
-        params["estimator"],
-        free,
-        seed=params["seed"] + repeat,
-        threads=params["threads"],
+        params["estimator"], free, seed=params["seed"] + repeat, threads=params["threads"]
     )
-    with (
-        threadpool_limits(params["threads"]),
-        warnings.catch_warnings(record=True) as w,
-    ):
+    with threadpool_limits(params["threads"]), warnings.catch_warnings(record=True) as w:
         warnings.simplefilter("always")
         start = time.perf_counter()
         estimator.fit(data.X_train, data.y_fit)

@@ -142,10 +142,7 @@ def rank_table(task, metric, scores, seldom=()):
     ranking = rank_methods(ranked, **greater)
     of_method = {"index": ranked.columns}
     won = wins(ranked, **greater) if ranked.size else 0.0
-    notes = [
-        f"results on fewer than half of the data sets, not ranked: {name}"
-        for name in seldom
-    ]
+    notes = [f"results on fewer than half of the data sets, not ranked: {name}" for name in seldom]
     return pd.DataFrame(
         {
             "task": task,
@@ -154,9 +151,7 @@ def rank_table(task, metric, scores, seldom=()):
             "average_rank": pd.Series(ranking.average_ranks, **of_method)
             .reindex(scores.columns)
             .to_numpy(),
-            "wins": pd.Series(won, **of_method)
-            .reindex(scores.columns, fill_value=0.0)
-            .to_numpy(),
+            "wins": pd.Series(won, **of_method).reindex(scores.columns, fill_value=0.0).to_numpy(),
             "n_datasets": ranking.n_datasets,
             "friedman_statistic": ranking.statistic,
             "friedman_pvalue": ranking.pvalue,
@@ -171,9 +166,7 @@ def main(argv=None):
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("results", type=Path, help="folder of one experiment")
     parser.add_argument("--again", action="store_true", help="make the tables again")
-    parser.add_argument(
-        "--published", type=Path, help="table of published numbers, with --again"
-    )
+    parser.add_argument("--published", type=Path, help="table of published numbers, with --again")
     arguments = parser.parse_args(argv)
     results = arguments.results
     if arguments.again or not (results / "records.parquet").exists():

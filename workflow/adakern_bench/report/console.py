@@ -10,13 +10,7 @@ import pandas as pd
 
 from adakern_bench.report.headline import headline
 from adakern_bench.report.leaderboard import cost_seconds
-from adakern_bench.report.tables import (
-    MARK,
-    comparison_grids,
-    display,
-    heading,
-    read_tables,
-)
+from adakern_bench.report.tables import MARK, comparison_grids, display, heading, read_tables
 from adakern_bench.report.wording import count, duration, printable
 
 __all__ = ["print_table"]
@@ -51,8 +45,7 @@ def print_table(out, stream=None, width=None):
         comparisons.append((grid, ranked, tests))
     best = "bold" if bold else "*"
     print(
-        f"\n{best} best of the column; {MARK} significantly worse. "
-        "Time: search and fit, total.\n",
+        f"\n{best} best of the column; {MARK} significantly worse. Time: search and fit, total.\n",
         file=stream,
     )
     for sentence in headline(comparisons, records):

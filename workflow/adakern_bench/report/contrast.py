@@ -13,12 +13,7 @@ import matplotlib
 import pandas as pd
 from matplotlib.figure import Figure
 
-from adakern.evaluation import (
-    GREATER_IS_BETTER,
-    MAIN_METRIC,
-    compare_over_sets,
-    holm_correction,
-)
+from adakern.evaluation import GREATER_IS_BETTER, MAIN_METRIC, compare_over_sets, holm_correction
 from adakern_bench.report.figures import STYLE, colour
 from adakern_bench.report.wording import natural
 
@@ -52,8 +47,7 @@ def contrast(records, parameter, reference):
     values = sorted(records[axis].dropna().unique(), key=natural)
     if reference not in values:
         raise ValueError(
-            f"{reference!r} is no value of {parameter!r}; use one of "
-            f"{', '.join(map(str, values))}"
+            f"{reference!r} is no value of {parameter!r}; use one of {', '.join(map(str, values))}"
         )
     others = [name for name in records if name[:6] == "sweep_" and name != axis]
     point = ["task", "base_method", *others]
@@ -137,7 +131,5 @@ def plot_contrast(records, x, parameter, reference):
         panels[0].set_ylabel(f"error / error with {reference}, median of sets")
         figure.supxlabel(x, fontsize=9)
         handles, labels = panels[0].get_legend_handles_labels()
-        figure.legend(
-            handles, labels, loc="outside upper center", ncols=4, frameon=False
-        )
+        figure.legend(handles, labels, loc="outside upper center", ncols=4, frameon=False)
     return figure

@@ -81,9 +81,7 @@ def to_svg(figure):
         )
     # Hundredths of a point: nobody sees more, and files are half as large.
     return re.sub(
-        r' d="[^"]*"',
-        lambda path: re.sub(r"(\.\d\d)\d+", r"\1", path.group()),
-        buffer.getvalue(),
+        r' d="[^"]*"', lambda path: re.sub(r"(\.\d\d)\d+", r"\1", path.group()), buffer.getvalue()
     )
 
 
@@ -119,9 +117,7 @@ def plot_repeats(records, task, styles, order):
         figure, axes = _grid(len(datasets), 3.4, 0.75 + 0.27 * len(methods), "y")
         for axis, dataset in zip(axes, datasets, strict=False):
             here = records[records["dataset"] == dataset].groupby("method")
-            scores = here[f"test_{metric}"].apply(
-                lambda v: scaled(metric, v.to_numpy())
-            )
+            scores = here[f"test_{metric}"].apply(lambda v: scaled(metric, v.to_numpy()))
             for i, method in enumerate(methods, start=1):
                 if method in scores:
                     _draw_repeats(axis, i, scores[method], styles[method])
@@ -185,10 +181,7 @@ def plot_time_accuracy(means, task, styles):
             axis.plot(*front.to_numpy().T, color="#7f7f7f", lw=1, ls="--", zorder=1)
             for name, point in points.iterrows():
                 (handles[name],) = axis.plot(
-                    *point,
-                    linestyle="none",
-                    marker=styles[name].marker,
-                    color=styles[name].colour,
+                    *point, linestyle="none", marker=styles[name].marker, color=styles[name].colour
                 )
             _log_if_wide(axis.set_yscale, metric, points["score"].to_numpy())
             axis.margins(y=0.2)
@@ -286,9 +279,7 @@ def plot_search(curves, task, style):
         figure, axes = _grid(len(axes_names), 3.0, 2.0)
         handles = {}
         for axis, name in zip(axes, axes_names, strict=False):
-            shown = {
-                d: by_axis[name] for d, by_axis in curves.items() if name in by_axis
-            }
+            shown = {d: by_axis[name] for d, by_axis in curves.items() if name in by_axis}
             for i, (dataset, curve) in enumerate(shown.items()):
                 (handles[dataset],) = axis.plot(
                     curve.index,
@@ -323,9 +314,7 @@ def _grid(n, width, height, share=None):
     n_columns = 2 if n in (2, 4) else min(3, n)
     width *= 2 if n == 1 else 1  # as wide as the page's text
     n_rows = -(-n // n_columns)
-    figure = Figure(
-        figsize=(width * n_columns, 0.7 + height * n_rows), layout="constrained"
-    )
+    figure = Figure(figsize=(width * n_columns, 0.7 + height * n_rows), layout="constrained")
     axes = figure.subplots(
         n_rows, n_columns, squeeze=False, sharex=share == "x", sharey=share == "y"
     ).ravel()
@@ -335,9 +324,7 @@ def _grid(n, width, height, share=None):
 
 
 def _finished(solves, task, column):
-    return solves[(solves["task"] == task) & (solves["status"] == "ok")].dropna(
-        subset=[column]
-    )
+    return solves[(solves["task"] == task) & (solves["status"] == "ok")].dropna(subset=[column])
 
 
 def _decades(seconds):

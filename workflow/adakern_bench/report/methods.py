@@ -4,13 +4,7 @@ import re
 
 from adakern_bench.config.sweeps import base_name
 from adakern_bench.report.curves import read_search, search_curves
-from adakern_bench.report.figures import (
-    MOST_PANELS,
-    SEARCH_SCORE,
-    inline_svg,
-    plot_search,
-    to_svg,
-)
+from adakern_bench.report.figures import MOST_PANELS, SEARCH_SCORE, inline_svg, plot_search, to_svg
 
 __all__ = ["describe_methods"]
 
@@ -47,8 +41,7 @@ def _chosen(rows):
         if used.shape[1]:
             modes = used.astype(str).mode().iloc[0]
             chosen[dataset] = ", ".join(
-                f"{name.removeprefix('best_')} = {_short(value)}"
-                for name, value in modes.items()
+                f"{name.removeprefix('best_')} = {_short(value)}" for name, value in modes.items()
             )
     return chosen
 

@@ -35,8 +35,6 @@ def make_command(experiment, overrides):
 
 def in_one(overrides):
     """Overrides as one value of ``--config``, quoted where they hold blanks."""
-    text = " ".join(
-        shlex.quote(o) if re.search(r"[\s'\"]", o) else o for o in overrides
-    )
+    text = " ".join(shlex.quote(o) if re.search(r"[\s'\"]", o) else o for o in overrides)
     # Snakemake takes a quotation mark at the end for one around the value.
     return f"{text} " if text.endswith("'") else text

@@ -112,10 +112,7 @@ def _comparison(out, config, rare):
     tables = read_tables(out)
     styles = method_styles(records["method"], families_of(config.get("method", {})))
     records = records.assign(seconds=cost_seconds(records))
-    tasks = [
-        _task(task, runs, styles, tables, rare)
-        for task, runs in records.groupby("task")
-    ]
+    tasks = [_task(task, runs, styles, tables, rare) for task, runs in records.groupby("task")]
     told = [(task["main"], task["ranks"], task["tests"]) for task in tasks]
     return {
         "records": records,
@@ -168,9 +165,7 @@ def _task(task, records, styles, tables, rare):
 
 def _task_figures(task, records, ranks, styles):
     metric = MAIN_METRIC[task]
-    finished = records[records["status"] == "ok"].rename(
-        columns={f"test_{metric}": "score"}
-    )
+    finished = records[records["status"] == "ok"].rename(columns={f"test_{metric}": "score"})
     drawn = {
         "critical difference": (
             plot_critical_difference(ranks, task, styles),
@@ -239,8 +234,7 @@ def _failures(solves):
     keys = ["dataset", "method", "status", "reason"]
     grouped = missing.fillna({"reason": "no reason given"}).groupby(keys)["repeat"]
     return [
-        dict(zip(keys, key, strict=True)) | {"repeats": sorted(repeats)}
-        for key, repeats in grouped
+        dict(zip(keys, key, strict=True)) | {"repeats": sorted(repeats)} for key, repeats in grouped
     ]
 
 
@@ -250,8 +244,7 @@ def _unconverged(solves):
     stopped = solves[(solves["status"] == "ok") & (solves["converged"].eq(False))]
     counts = stopped.groupby(["dataset", "method"]).size()
     return [
-        {"dataset": dataset, "method": method, "n": n}
-        for (dataset, method), n in counts.items()
+        {"dataset": dataset, "method": method, "n": n} for (dataset, method), n in counts.items()
     ]
 
 
@@ -298,15 +291,11 @@ def _origin(provenance):
 def _versions(solves):
     columns = [name for name in solves.columns if name.startswith("version_")]
     versions = {
-        name.removeprefix("version_"): sorted(
-            solves[name].dropna().astype(str).unique()
-        )
+        name.removeprefix("version_"): sorted(solves[name].dropna().astype(str).unique())
         for name in columns
     }
     versions["code of the runs"] = sorted(solves["code_version"].dropna().unique())
-    return {
-        name: ", ".join(map(str, found)) for name, found in versions.items() if found
-    }
+    return {name: ", ".join(map(str, found)) for name, found in versions.items() if found}
 
 
 def _whole(value):

@@ -103,8 +103,7 @@ def swatch(style):
     path = marker.get_path().transformed(marker.get_transform())
     letters = {1: "M", 2: "L", 3: "Q", 4: "C", 79: "Z"}
     parts = [
-        letters[int(code)]
-        + (" ".join(f"{v:.3g}" for v in points) if code != 79 else "")
+        letters[int(code)] + (" ".join(f"{v:.3g}" for v in points) if code != 79 else "")
         for points, code in path.iter_segments(curves=True)
     ]
     return (

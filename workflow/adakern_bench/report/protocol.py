@@ -28,9 +28,7 @@ def protocol_in_words(config):
         if entry.get("clip")
     ]
     if protocol.get("clip") and clipped:
-        words.append(
-            "Features are first clipped at percentiles for " + ", ".join(clipped) + "."
-        )
+        words.append("Features are first clipped at percentiles for " + ", ".join(clipped) + ".")
     if search.get("folds"):
         words.append(_tuning_in_words(protocol, search))
     words.append(

@@ -164,9 +164,7 @@ def provenance(plan, records):
     facts = {
         "experiment": plan.config.experiment,
         "overrides": plan.config.overrides,
-        "command": shlex.join(
-            ["snakemake", "--cores", str(os.cpu_count()), *_selection(plan)]
-        ),
+        "command": shlex.join(["snakemake", "--cores", str(os.cpu_count()), *_selection(plan)]),
         "date": datetime.now(UTC).strftime("%Y-%m-%d"),
         "machine": machine(),
         "commit": _commits(plan, records).iloc[0],

@@ -36,8 +36,7 @@ def plot_sweep(records, x, y=None, log=(), columns=()):
     colours = {line: colour(k) for k, line in enumerate(points["line"].unique())}
     with matplotlib.rc_context(STYLE):
         figure = Figure(
-            figsize=(0.8 + 3.4 * len(panels), 0.8 + 2.6 * len(quantities)),
-            layout="constrained",
+            figsize=(0.8 + 3.4 * len(panels), 0.8 + 2.6 * len(quantities)), layout="constrained"
         )
         axes = figure.subplots(
             len(quantities), len(panels), squeeze=False, sharey="row", sharex="col"
@@ -100,9 +99,7 @@ def sweep_table(records, y=None):
     quantities = _quantities(records, y)
     swept = [name for name in records if name.startswith("sweep_")]
     solved = records[records["status"] == "ok"]
-    groups = solved.groupby(
-        ["base_dataset", "base_method", *swept], sort=False, dropna=False
-    )
+    groups = solved.groupby(["base_dataset", "base_method", *swept], sort=False, dropna=False)
     table = groups.size().rename("n").to_frame()
     for quantity, column in quantities.items():
         values = groups[column]
@@ -152,8 +149,7 @@ def _points(records, x, columns=()):
     for name in (*x, *columns):
         if f"sweep_{name}" not in records:
             raise ValueError(
-                f"nothing is swept over {name!r}; the records have "
-                f"{swept_names(records)}"
+                f"nothing is swept over {name!r}; the records have {swept_names(records)}"
             )
     solved = records[records["status"] == "ok"]
     values = solved[[f"sweep_{name}" for name in x]].bfill(axis=1).iloc[:, 0]

@@ -111,9 +111,7 @@ def comparison_grids(summary, ttest, metric_of=MAIN_METRIC.get, split="test"):
     for task in summary["task"].unique():
         metric = metric_of(task)
         rows = summary[
-            (summary["task"] == task)
-            & (summary["metric"] == metric)
-            & (summary["split"] == split)
+            (summary["task"] == task) & (summary["metric"] == metric) & (summary["split"] == split)
         ]
         if rows.empty:
             continue
@@ -156,7 +154,5 @@ def _best(rows, metric):
 def _worse(pairs, best):
     """Methods that are significantly worse than one of the best."""
     pairs = pairs[pairs["winner"].isin(best)]
-    losers = pairs["method_a"].where(
-        pairs["winner"] == pairs["method_b"], pairs["method_b"]
-    )
+    losers = pairs["method_a"].where(pairs["winner"] == pairs["method_b"], pairs["method_b"])
     return set(losers) - set(best)

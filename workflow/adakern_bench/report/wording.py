@@ -7,12 +7,10 @@ from markupsafe import Markup
 __all__ = ["count", "duration", "links", "natural", "ordinal", "printable"]
 
 #: Characters that command a terminal or turn the direction of writing.
-COMMANDS = {
-    *range(32),
-    *range(0x7F, 0xA0),
-    *range(0x202A, 0x202F),
-    *range(0x2066, 0x206A),
-} - {9, 10}
+COMMANDS = {*range(32), *range(0x7F, 0xA0), *range(0x202A, 0x202F), *range(0x2066, 0x206A)} - {
+    9,
+    10,
+}
 
 
 def count(n, noun):

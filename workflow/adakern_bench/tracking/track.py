@@ -509,9 +509,7 @@ def _existing(client, experiment_id, dataset=None):
 def _up_to_date(run, wanted):
     """Whether a run was written to its end, and says what it should."""
     tags = run.data.tags
-    return run.info.status != "RUNNING" and tags.get(DIGEST) == wanted.get(
-        tags[KEY], ""
-    )
+    return run.info.status != "RUNNING" and tags.get(DIGEST) == wanted.get(tags[KEY], "")
 
 
 def log_runs(runs, experiment, tracking_uri=None, prune=False):
@@ -560,14 +558,10 @@ def _write(client, experiment_id, run):
     )
     run_id = made.info.run_id
     points = [(name, value, 0) for name, value in run.metrics.items()]
-    points += [
-        (n, v, k) for n, values in run.steps.items() for k, v in enumerate(values)
-    ]
+    points += [(n, v, k) for n, values in run.steps.items() for k, v in enumerate(values)]
     client.log_batch(
         run_id,
-        metrics=[
-            Metric(_allowed(n), v, end, k) for n, v, k in points if math.isfinite(v)
-        ],
+        metrics=[Metric(_allowed(n), v, end, k) for n, v, k in points if math.isfinite(v)],
         params=[Param(_allowed(name), value) for name, value in run.params.items()],
     )
     _log_data(client, run_id, run.record)
