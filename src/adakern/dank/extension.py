@@ -6,8 +6,6 @@ them is ``(transform(X) train_factor')∘K(X, X_train)``, so that the matrix F' 
 papers, of shape (m, n), is never formed.
 """
 
-from functools import partial
-
 import numpy as np
 import scipy.linalg
 import scipy.sparse
@@ -24,48 +22,43 @@ MAX_ANCHORS = 200
 LIST_LENGTH = 32
 
 
-def make_extension(Z, d, K, X, kernel, *, eta, tau, name, n_neighbors, random_state):
-    """The rule of this name for a fitted model with ``F = Z Z'`` and coefficients d.
-
-    X, of shape (n, d), is None where the kernel K is precomputed.
-    """
-    if name == "none":
+def make_extension(Z, d, K, rows, *, eta, tau, extension, n_neighbors, random_state):
+    """The rule of this name for a fitted model with ``F = Z Z'`` and coefficients d."""
+    if extension == "none":
         return NoExtension(len(Z))
-    if X is None:
-        distances = partial(_kernel_distances, diagonal=np.diag(K).copy())
-        values = _columns
-    else:
-        distances = partial(_row_distances, train=X)
-        values = partial(_features_kernel, train=X, params=kernel)
-    if name == "reciprocal":
-        return ReciprocalExtension(Z, distances)
-    if name == "knn":
-        return NeighboursExtension(Z, distances, min(n_neighbors, len(Z)))
-    if name == "nystrom":
-        return NystromExtension(Z, d, values, distances, eta, tau)
-    return HyperkernelExtension(Z, K, values, random_state)
+    if extension == "reciprocal":
+        return ReciprocalExtension(Z, rows)
+    if extension == "knn":
+        return NeighboursExtension(Z, rows, min(n_neighbors, len(Z)))
+    if extension == "nystrom":
+        return NystromExtension(Z, d, rows, eta, tau)
+    return HyperkernelExtension(Z, K, rows, random_state)
 
 
-def _row_distances(X, columns=slice(None), *, train):
-    return squared_distances(X, train[columns])
+class TrainingRows:
+    """What new rows are compared with: training rows X, or columns of a given kernel."""
 
+    def __init__(self, X, K, params):
+        precomputed = params["kernel"] == "precomputed"
+        self._X, self._params = None if precomputed else X, params
+        self._diagonal = K.diagonal().copy() if precomputed else None
 
-def _kernel_distances(K, columns=slice(None), *, diagonal):
-    """Squared distances in feature space, up to k(x, x) of the new rows.
+    def kernel(self, X, columns):
+        """Kernel values of new rows and some training rows."""
+        if self._X is None:
+            return X[:, columns]
+        return gram_matrix(X, self._X[columns], **self._params)
 
-    That value is not known to a precomputed kernel. It does not change which training
-    rows are near to a new one; for the other direction it is taken as constant, which
-    it is for every kernel of the distance.
-    """
-    return diagonal[columns] - 2 * K[:, columns]
+    def distances(self, X, columns=slice(None)):
+        """Squared distances; of a given kernel in feature space, up to k(x, x).
 
-
-def _columns(K, columns=slice(None)):
-    return K[:, columns]
-
-
-def _features_kernel(X, columns=slice(None), *, train, params):
-    return gram_matrix(X, train[columns], **params)
+        That value of the new rows is not known there. It does not change which training
+        rows are near to a new one; for the other direction it is taken as constant,
+        which it is for every kernel of the distance.
+        """
+        if self._X is None:
+            return self._diagonal[columns] - 2 * X[:, columns]
+        return squared_distances(X, self._X[columns])
 
 
 class NoExtension:
@@ -81,15 +74,14 @@ class NoExtension:
 class NeighboursExtension:
     """The mean of F over the k nearest training rows."""
 
-    def __init__(self, Z, distances, n_neighbors):
-        self.train_factor = Z
-        self._distances, self._k = distances, n_neighbors
+    def __init__(self, Z, rows, n_neighbors):
+        self.train_factor, self._rows, self._k = Z, rows, n_neighbors
 
     def transform(self, X):
         factor = np.empty((len(X), self.train_factor.shape[1]))
-        for rows in row_blocks(len(X), 16 * len(self.train_factor)):
-            near, _ = _nearest(self._distances(X[rows]), self._k)
-            factor[rows] = self.train_factor[near].mean(axis=1)
+        for part in row_blocks(len(X), 16 * len(self.train_factor)):
+            near, _ = _nearest(self._rows.distances(X[part]), self._k)
+            factor[part] = self.train_factor[near].mean(axis=1)
         return factor
 
 
@@ -100,13 +92,12 @@ class ReciprocalExtension:
     so predictions for a row can depend on the rows beside it, as in the papers.
     """
 
-    def __init__(self, Z, distances):
-        self.train_factor = Z
-        self._distances = distances
+    def __init__(self, Z, rows):
+        self.train_factor, self._rows = Z, rows
 
     def transform(self, X):
-        best = reciprocal_neighbours(X, len(self.train_factor), self._distances)
-        return self.train_factor[best]
+        n_train = len(self.train_factor)
+        return self.train_factor[reciprocal_neighbours(X, n_train, self._rows.distances)]
 
 
 class NystromExtension:
@@ -118,7 +109,7 @@ class NystromExtension:
     On the training rows this gives F back.
     """
 
-    def __init__(self, Z, d, kernel, distances, eta, tau):
+    def __init__(self, Z, d, rows, eta, tau):
         values, rotation = np.linalg.eigh(Z.T @ Z)
         kept = values > len(Z) * np.finfo(float).eps * values.max(initial=0.0)
         self.train_factor = Z @ rotation[:, kept]
@@ -126,14 +117,14 @@ class NystromExtension:
         self._support = np.flatnonzero(d)
         self._mean = scaled.sum(axis=0)
         self._weighted = scaled[self._support] * (d[self._support, None] / (4 * eta))
-        self._d, self._kernel, self._distances = d, kernel, distances
+        self._d, self._rows = d, rows
 
     def transform(self, X):
         factor = np.tile(self._mean, (len(X), 1))
-        for rows in row_blocks(len(X), 32 * len(self._d)):
-            near, _ = _nearest(self._distances(X[rows]), 1)
-            K = self._kernel(X[rows], self._support)
-            factor[rows] += self._d[near] * (K @ self._weighted)
+        for part in row_blocks(len(X), 32 * len(self._d)):
+            near, _ = _nearest(self._rows.distances(X[part]), 1)
+            K = self._rows.kernel(X[part], self._support)
+            factor[part] += self._d[near] * (K @ self._weighted)
         return factor
 
 
@@ -147,12 +138,11 @@ class HyperkernelExtension:
     non-negative least squares problem in as many unknowns as there are anchors.
     """
 
-    def __init__(self, Z, K, kernel, random_state):
+    def __init__(self, Z, K, rows, random_state):
         n = len(Z)
         seed = 0 if random_state is None else random_state
         chosen = check_random_state(seed).permutation(n)
-        self._anchors = np.sort(chosen[: min(n, MAX_ANCHORS)])
-        self._kernel = kernel
+        self._rows, self._anchors = rows, np.sort(chosen[:MAX_ANCHORS])
         G = np.column_stack([np.ones(n), K[:, self._anchors]])
         normal = (G.T @ G) ** 2
         normal[np.diag_indices(len(normal))] += 1e-10 * np.trace(normal)
@@ -164,7 +154,7 @@ class HyperkernelExtension:
         self.train_factor = G[:, self._used] * self._roots
 
     def transform(self, X):
-        G = np.column_stack([np.ones(len(X)), self._kernel(X, self._anchors)])
+        G = np.column_stack([np.ones(len(X)), self._rows.kernel(X, self._anchors)])
         return G[:, self._used] * self._roots
 
 
