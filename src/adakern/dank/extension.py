@@ -8,7 +8,6 @@ papers, of shape (m, n), is never formed.
 
 import numpy as np
 import scipy.linalg
-import scipy.sparse
 from scipy.optimize import nnls
 from sklearn.utils import check_random_state
 
@@ -160,10 +159,7 @@ class HyperkernelExtension:
 
 def _nearest(D, k):
     """Indices of the k smallest entries of each row, nearest first, and the entries."""
-    if k < D.shape[1]:
-        near = np.argpartition(D, k - 1, axis=1)[:, :k]
-    else:
-        near = np.tile(np.arange(k), (len(D), 1))
+    near = np.sort(np.argpartition(D, k - 1, axis=1)[:, :k], axis=1)
     values = np.take_along_axis(D, near, axis=1)
     order = np.argsort(values, axis=1, kind="stable")
     return np.take_along_axis(near, order, axis=1), np.take_along_axis(values, order, axis=1)
@@ -180,17 +176,18 @@ def reciprocal_neighbours(X, n_train, distances):
     time.
     """
     n_new = len(X)
-    S, last_s = _ranked_lists(lambda rows: distances(X[rows]), n_new, n_train)
-    R, last_r = _ranked_lists(lambda cols: distances(X, cols).T, n_train, n_new)
-    product = S.multiply(R.T).tocsr()
-    best, settled = np.zeros(n_new, dtype=int), np.zeros(n_new, dtype=bool)
-    for j in range(n_new):
-        pairs = slice(*product.indptr[j : j + 2])
-        values, train = product.data[pairs], product.indices[pairs]
-        if len(values) and values.min() <= min(last_s[j], last_r.min()):
-            equal = train[values == values.min()]
-            best[j] = equal[0] if len(equal) == 1 else equal[S[[j]][:, equal].argmin()]
-            settled[j] = True
+    train, s, last_s = _ranked_lists(lambda rows: distances(X[rows]), n_new, n_train)
+    new, r, last_r = _ranked_lists(lambda cols: distances(X, cols).T, n_train, n_new)
+    # Each pair has a number, by which the ranks r are found of those that both hold.
+    order = np.argsort(new, axis=1)
+    r = np.take_along_axis(r, order, axis=1).ravel()
+    held = (np.sort(new, axis=1) + n_new * np.arange(n_train)[:, None]).ravel()
+    wanted = n_new * train + np.arange(n_new)[:, None]
+    place = np.minimum(np.searchsorted(held, wanted), len(held) - 1)
+    product = np.where(held[place] == wanted, r[place] * s, np.inf)
+    least = product.argmin(axis=1)[:, None]
+    best = np.take_along_axis(train, least, axis=1)[:, 0]
+    settled = np.take_along_axis(product, least, axis=1)[:, 0] <= np.minimum(last_s, last_r.min())
     rest = np.flatnonzero(~settled)
     for block in row_blocks(len(rest), 48 * n_train):
         best[rest[block]] = _reciprocal_directly(X, rest[block], n_train, distances)
@@ -198,7 +195,7 @@ def reciprocal_neighbours(X, n_train, distances):
 
 
 def _ranked_lists(distances, n_rows, n_columns):
-    """Sparse ranks of the nearest columns of each row, and the last rank listed.
+    """The nearest columns of each row, nearest first, their ranks, and the last rank.
 
     A list that holds all columns leaves nothing out: its last rank counts as infinite.
     """
@@ -207,22 +204,17 @@ def _ranked_lists(distances, n_rows, n_columns):
     for rows in row_blocks(n_rows, 24 * n_columns):
         near[rows], values = _nearest(distances(rows), k)
         ranks[rows] = 1 + (values[:, None, :] < values[:, :, None]).sum(axis=2)
-    starts = np.arange(0, n_rows * k + 1, k)
-    lists = scipy.sparse.csr_array((ranks.ravel(), near.ravel(), starts), shape=(n_rows, n_columns))
-    return lists, ranks[:, -1] if k < n_columns else np.full(n_rows, np.inf)
+    return near, ranks, ranks[:, -1] if k < n_columns else np.full(n_rows, np.inf)
 
 
 def _reciprocal_directly(X, queries, n_train, distances):
     """The same for some rows of X, from all their pairs."""
     D = distances(X[queries])
-    s = np.empty(D.shape)
-    for row, values in zip(s, D, strict=True):
-        row[:] = 1 + np.searchsorted(np.sort(values), values)
+    s = np.array([1 + np.searchsorted(np.sort(values), values) for values in D])
     r = np.empty(D.shape)
     for block in row_blocks(n_train, 24 * len(X)):
         columns = np.arange(n_train)[block]
-        among = distances(X, columns).T
-        for i, values in zip(columns, among, strict=True):
+        for i, values in zip(columns, distances(X, columns).T, strict=True):
             r[:, i] = 1 + np.searchsorted(np.sort(values), values[queries])
     # lexsort's last key comes first: the product, then the distance
     return np.array([np.lexsort((a, b))[0] for a, b in zip(D, r * s, strict=True)])

@@ -130,7 +130,10 @@ class _Iterate:
         barriers = force / room
         barrier = barriers[0, ...] + barriers[1, ...]
         share = 1 / xp.sum(1 / barrier, axis=0)
-        solve = self._solver(factorised(add_to_diagonal(H, share)))
+        solve = factorised(add_to_diagonal(H, share))
+        if self.total is not None:
+            ones = solve(xp.ones_like(self.offset))
+            missing = self.total - float(xp.sum(self.d))
         legs = xp.arange(barrier.shape[0], device=getattr(barrier, "device", None))
         loosest = xp.argmin(barrier, axis=0)[None, :] == legs[:, None]
 
@@ -140,6 +143,8 @@ class _Iterate:
             r = self.sign * gradient - self.dual.epsilon + pulls[0, ...] - pulls[1, ...]
             pull = share * xp.sum(self.sign * r / barrier, axis=0)
             dd = solve(pull)
+            if self.total is not None:  # along the plane of this sum
+                dd = dd - ones * ((xp.sum(dd) - missing) / xp.sum(ones))
             dx = (r - self.sign * (pull - share * dd)) / barrier
             # The leg of the smallest barrier gets what the others leave of dd: its own
             # step, divided by a barrier near zero, would be all rounding errors.
@@ -160,20 +165,6 @@ class _Iterate:
         tiny = float(xp.finfo(room.dtype).smallest_normal) ** 0.25
         self.room = xp.maximum(room + far * moved, tiny * xp.stack([self.unit, self.unit]))
         self.force = xp.maximum(force + strong * changed, xp.full_like(force, tiny * self.scale))
-
-    def _solver(self, solve):
-        """``solve``, along the plane on which the sum of d reaches its total."""
-        if self.total is None:
-            return solve
-        xp = self.xp
-        missing = self.total - float(xp.sum(self.d))
-        ones = solve(xp.ones_like(self.offset))
-
-        def balanced(pull):
-            free = solve(pull)
-            return free - ones * ((xp.sum(free) - missing) / xp.sum(ones))
-
-        return balanced
 
     def _longest(self, value, change):
         """The longest step, at most 1, that keeps the values positive."""
