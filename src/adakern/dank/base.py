@@ -24,6 +24,7 @@ from adakern.dank.exact import METHODS, fit_exact
 from adakern.dank.partition import clusters_for
 from adakern.kernels import KernelMixin
 from adakern.svm.dual import classification_dual, regression_dual
+from adakern.svm.one_vs_one import one_or_list
 
 
 class DANKMixin(KernelMixin):
@@ -98,14 +99,9 @@ class DANKMixin(KernelMixin):
         self.intercept_ = np.array([model.intercept for model in models])
         fields = ["eta", "adaptive_factor", "objective", "duality_gap"]
         for name in [*fields, "n_iter", "converged", "history"]:
-            setattr(self, f"{name}_", _one_or_list(models, name))
+            setattr(self, f"{name}_", one_or_list(models, name))
 
     @property
     def rank_(self) -> Any:
         """Rank of F, for three classes or more a list with one for each pair."""
-        return _one_or_list(self.models_, "rank")
-
-
-def _one_or_list(models, name):
-    values = [getattr(model, name) for model in models]
-    return values[0] if len(values) == 1 else values
+        return one_or_list(self.models_, "rank")

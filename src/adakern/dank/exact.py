@@ -6,13 +6,13 @@ from scipy.optimize import brentq
 from adakern._utils.blocks import row_blocks
 from adakern._utils.memory import require_memory
 from adakern._utils.threads import one_blas_thread
-from adakern.dank.extension import TrainingRows, make_extension
+from adakern.dank.extension import make_extension
 from adakern.dank.newton import newton
 from adakern.dank.objective import SVM_TOL, make_objective, svm_eta
 from adakern.dank.papers import nesterov, projected_gradient
 from adakern.dank.quartic import Quartic, squared_product
 from adakern.dank.quartic_solver import maximise_quartic
-from adakern.kernels import gram_matrix
+from adakern.kernels import TrainingRows, gram_matrix
 from adakern.linalg import require_positive_semidefinite
 from adakern.svm.ascent import Ascent, accelerated
 from adakern.svm.libsvm import svm_dual, svr_dual

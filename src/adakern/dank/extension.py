@@ -12,7 +12,6 @@ from scipy.optimize import nnls
 from sklearn.utils import check_random_state
 
 from adakern._utils.blocks import row_blocks
-from adakern.kernels import gram_matrix, squared_distances
 
 #: Anchors of the hyper-kernel regression; its cost grows with their cube.
 MAX_ANCHORS = 200
@@ -32,32 +31,6 @@ def make_extension(Z, d, K, rows, *, eta, tau, extension, n_neighbors, random_st
     if extension == "nystrom":
         return NystromExtension(Z, d, rows, eta, tau)
     return HyperkernelExtension(Z, K, rows, random_state)
-
-
-class TrainingRows:
-    """What new rows are compared with: training rows X, or columns of a given kernel."""
-
-    def __init__(self, X, K, params):
-        precomputed = params["kernel"] == "precomputed"
-        self._X, self._params = None if precomputed else X, params
-        self._diagonal = K.diagonal().copy() if precomputed else None
-
-    def kernel(self, X, columns):
-        """Kernel values of new rows and some training rows."""
-        if self._X is None:
-            return X[:, columns]
-        return gram_matrix(X, self._X[columns], **self._params)
-
-    def distances(self, X, columns=slice(None)):
-        """Squared distances; of a given kernel in feature space, up to k(x, x).
-
-        That value of the new rows is not known there. It does not change which training
-        rows are near to a new one; for the other direction it is taken as constant,
-        which it is for every kernel of the distance.
-        """
-        if self._X is None:
-            return self._diagonal[columns] - 2 * X[:, columns]
-        return squared_distances(X, self._X[columns])
 
 
 class NoExtension:
