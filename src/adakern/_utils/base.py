@@ -20,14 +20,10 @@ class Estimator(BaseEstimator):
         return f"{home}/api/{{page}}.html" if home else ""
 
     def _doc_link_url_param_generator(self):
-        cls = type(self)
-        room = cls.__module__.split(".")[1]
-        return {"page": ".".join(("adakern", *_shelf(room), cls.__qualname__))}
-
-
-def _shelf(room):
-    # Baselines are imported from their room, all others from adakern itself.
-    return ("baselines",) if room == "baselines" else ()
+        # Baselines are imported from their room, all others from adakern itself.
+        baseline = type(self).__module__.startswith("adakern.baselines.")
+        room = "adakern.baselines" if baseline else "adakern"
+        return {"page": f"{room}.{type(self).__qualname__}"}
 
 
 def documentation():
