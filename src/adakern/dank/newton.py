@@ -86,7 +86,7 @@ def quadratic_program(H, linear, dual):
     """
     rows = (dual.signs * linear).reshape(-1, len(dual.target))
     target = (rows[0] + rows[1]) / 2 if dual.is_regression else rows[0]
-    return Quartic(H, replace(dual, target=target), np.inf, balanced=dual.fit_intercept)
+    return Quartic(H, replace(dual, target=target), np.inf)
 
 
 class LearnedKernel:

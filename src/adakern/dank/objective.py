@@ -99,7 +99,7 @@ class QuarticObjective:
 
     def __init__(self, K, dual, eta):
         self.K, self.dual, self.eta = K, dual, eta
-        self.quartic = Quartic(K, dual, eta, balanced=dual.fit_intercept)
+        self.quartic = Quartic(K, dual, eta)
 
     def __call__(self, u, near=None):
         point = self.quartic.at(self.dual.coefficients(u))

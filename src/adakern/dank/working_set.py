@@ -42,7 +42,7 @@ class RowsSolution:
 
     #: Signed; zero for the rows that are no support vectors, shape (n,).
     dual_coef: Any
-    #: Zero unless the problem is balanced.
+    #: Zero in a problem without one.
     intercept: float
     #: h and the duality gap over all rows.
     objective: float
@@ -56,15 +56,13 @@ class RowsSolution:
     history: dict
 
 
-def maximise_on_rows(
-    X, dual, eta, kernel, *, start=None, balanced=False, tol=1e-4, max_iter=200, max_working=6000
-):
+def maximise_on_rows(X, dual, eta, kernel, *, start=None, tol=1e-4, max_iter=200, max_working=6000):
     """Maximise h over all rows of X by working sets."""
     xp = array_namespace(X)
     d = xp.zeros_like(dual.target) if start is None else xp.clip(start, dual.lower, dual.upper)
     gram = _Gram(X, kernel, stored=_is_dense(d, max_working))
     every = xp.arange(d.shape[0], device=getattr(d, "device", None))
-    problem = Quartic(gram.K, dual, eta, balanced=balanced)
+    problem = Quartic(gram.K, dual, eta)
     point = QuarticPoint(problem, d, *gram.products(every, d, d * d))
     diagonal, live = kernel_diagonal(X, **kernel), xp.ones_like(d) > 0
     history = {"objective": [], "gap": []}
@@ -73,7 +71,7 @@ def maximise_on_rows(
         h, gap = point.value, float(xp.sum(gaps))
         history["objective"].append(h)
         history["gap"].append(gap)
-        if not balanced:  # The rule does not bound the multiplier b.
+        if not dual.fit_intercept:  # The rule does not bound the multiplier b.
             live = live & ~never_support(point, diagonal, gap)
         converged = gap <= tol * abs(h)
         if converged or len(history["gap"]) > max_iter:
