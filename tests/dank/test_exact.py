@@ -93,7 +93,7 @@ def test_gradient_and_hessian_are_finite_differences(task, tau):
     E = np.column_stack([dual.coefficients(e) for e in np.eye(len(u))])
     expected = -np.array(changes)
     if tau == 0:
-        here = h.quartic.at(point.d)
+        here = h.at(point.d)
         block, some = here.hessian(), lambda rows: here.hessian(np.array(rows))
         assert_allclose(E.T @ block @ E, expected, atol=1e-6)
     else:  # the eigenvalues below the threshold are taken as zero

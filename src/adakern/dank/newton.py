@@ -41,7 +41,7 @@ def newton(h, ascent, max_iter):
 def _quartic(h, point, tol):
     """The maximiser of h, which is a quartic without a nuclear norm."""
     goal = tol / 2 * abs(point.svm_value)
-    return h.dual.variables(maximise_quartic(h.quartic, point.d, gap_goal=goal).d)
+    return h.dual.variables(maximise_quartic(h, point.d, gap_goal=goal).d)
 
 
 def _second_order(h, point, tol):
