@@ -63,15 +63,15 @@ class HalfWay(DANKClassifier):
         self.how = how
 
     def fit(self, X, y):
-        solve, solved = decomposed._solve_cluster, []
-        def solve_one(*task):
+        solve, solved = decomposed.maximise_on_rows, []
+        def solve_one(*task, **options):
             if solved:
                 open("asleep", "w").close()
                 time.sleep(600)
-            solved.append(solve(*task))
+            solved.append(solve(*task, **options))
             return solved[-1]
         if self.how == "sleep":
-            decomposed._solve_cluster = solve_one
+            decomposed.maximise_on_rows = solve_one
         return super().fit(X, y)
 """
 METHOD = """\
