@@ -13,7 +13,7 @@ from adakern._utils.base import Estimator
 from adakern._utils.blocks import row_blocks
 from adakern._utils.constraints import AT_LEAST_ONE
 from adakern._utils.validation import validate_data
-from adakern.baselines.falkon import KernelExpansionMixin
+from adakern.baselines.expansion import KernelExpansionMixin
 from adakern.kernels import kernel_diagonal
 
 

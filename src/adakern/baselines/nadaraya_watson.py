@@ -37,10 +37,9 @@ class MetricNadarayaWatson(RegressorMixin, Estimator):
 
     Parameters
     ----------
-    metric : {"generative", "euclidean"}, default="generative"
-        "euclidean" is the plain estimator.
     reg : float, default=0.1
-        Weight of the identity in A, positive; large values approach "euclidean".
+        Weight of the identity in A, positive; large values approach the Euclidean metric
+        of the plain estimator.
     bandwidth : "loo" or float, default="loo"
         h of ``exp(-D^2 / (2 h^2))``, positive; "loo" takes the one with the least
         leave-one-out error of a geometric grid.
@@ -62,13 +61,11 @@ class MetricNadarayaWatson(RegressorMixin, Estimator):
     """
 
     _parameter_constraints = {
-        "metric": [StrOptions({"generative", "euclidean"})],
         "reg": POSITIVE,
         "bandwidth": [StrOptions({"loo"}), Interval(Real, 0, None, closed="neither")],
     }
 
-    def __init__(self, *, metric="generative", reg=0.1, bandwidth="loo"):
-        self.metric = metric
+    def __init__(self, *, reg=0.1, bandwidth="loo"):
         self.reg = reg
         self.bandwidth = bandwidth
 
@@ -136,10 +133,7 @@ class MetricNadarayaWatson(RegressorMixin, Estimator):
 
     def _distances(self, X):
         """Squared distances to the training rows, in each row's own metric."""
-        D = squared_distances(X, self.X_)
-        if self.metric == "euclidean":
-            return D
-        D *= self.reg
+        D = self.reg * squared_distances(X, self.X_)
         directions = self._directions(X)
         for direction in directions:
             projected = np.sum(direction * X, axis=1)
