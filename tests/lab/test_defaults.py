@@ -38,6 +38,7 @@ def units(d):
             lambda: make_friedman1(2000, noise=1.0, random_state=0), 0.918, marks=pytest.mark.slow
         ),
     ],
+    ids=["diabetes", "friedman1"],
 )
 def test_as_well_as_kernel_ridge_regression(load, least, scaled):
     """With a Gaussian kernel on standardised features."""
