@@ -118,10 +118,9 @@ class RandomFeatureAlignment(ScoreClassifierMixin, Estimator):
         """
         check_is_fitted(self, "linear_")
         X = validate_data(self, X, reset=False, dtype=np.float64)
-        return by_row_blocks(self._decide, X, 2 * 8 * self.rank_)
-
-    def _decide(self, X):
-        decisions = self.linear_.decision_function(self._features(X))
+        decisions = by_row_blocks(
+            lambda rows: self.linear_.decision_function(self._features(rows)), X, 2 * 8 * self.rank_
+        )
         return require_finite(self, decisions)
 
 

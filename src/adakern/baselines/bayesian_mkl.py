@@ -188,14 +188,9 @@ class GammaFactor:
 
     def divergence(self):
         """Kullback-Leibler divergence from the prior."""
-        shape, prior = self.shape, self.prior_shape
-        return np.sum(
-            (shape - prior) * digamma(shape)
-            - gammaln(shape)
-            + gammaln(prior)
-            + prior * np.log(self.rate / self.prior_rate)
-            + shape * (self.prior_rate / self.rate - 1)
-        )
+        shape, prior, ratio = self.shape, self.prior_shape, self.prior_rate / self.rate
+        by_shape = (shape - prior) * digamma(shape) - gammaln(shape) + gammaln(prior)
+        return np.sum(by_shape - prior * np.log(ratio) + shape * (ratio - 1))
 
 
 class FixedPrecision:
@@ -310,18 +305,22 @@ class MeanField:
         noise = self.target.noise.mean[0]
         precision = np.diag(self.output.mean) + noise * self.G_moments
         self.be_covariance = np.linalg.inv(precision)
-        sums = np.concatenate([[self.target.mean.sum()], self.G @ self.target.mean])
-        self.be = noise * self.be_covariance @ sums
+        self.be = noise * self.be_covariance @ (self._extended @ self.target.mean)
 
     def update_target(self):
         """q(f), or q(noise) of a regression."""
-        self.target.update(self.be[0] + self.be[1:] @ self.G, self._residual())
+        self.target.update(self.be @ self._extended, self._residual())
 
     def update_precisions(self):
         """q(lambda), q(gamma), q(omega), q(upsilon)."""
         self.sample.update(self.a**2 + self.a_variances)
         self.output.update(np.diag(self.be_moments))
         self.upsilon.update(self._output_residual())
+
+    @property
+    def _extended(self):
+        """(1, g_i) for every row i, shape (P + 1, n)."""
+        return np.vstack([np.ones(len(self.a)), self.G])
 
     @property
     def be_moments(self):
@@ -331,17 +330,14 @@ class MeanField:
     @property
     def G_moments(self):
         """Sum over i of E of (1, g_i)(1, g_i)'."""
-        P, n = self.G.shape
-        moments = np.empty((P + 1, P + 1))
-        moments[0, 0] = n
-        moments[0, 1:] = moments[1:, 0] = self.G.sum(axis=1)
-        moments[1:, 1:] = self.G @ self.G.T + n * self.G_covariance
+        extended = self._extended
+        moments = extended @ extended.T
+        moments[1:, 1:] += len(self.a) * self.G_covariance
         return moments
 
     def _residual(self):
         """E of the sum over i of (f_i - e'g_i - b)^2."""
-        f = self.target.mean
-        cross = f @ (self.be[0] + self.be[1:] @ self.G)
+        cross = self.be @ (self._extended @ self.target.mean)
         total = np.vdot(self.be_moments, self.G_moments)
         return self.target.second_moment - 2 * cross + total
 
@@ -354,19 +350,15 @@ class MeanField:
     def lower_bound(self):
         """The evidence's lower bound at the present factors."""
         P, n = self.G.shape
-        bound = self.target.bound(self._residual())
-        upsilon = self.upsilon
+        bound, upsilon = self.target.bound(self._residual()), self.upsilon
         outputs = n * P * (upsilon.mean_log - LOG_2PI)
         bound += 0.5 * (outputs - upsilon.mean * self._output_residual())[0]
-        squares = self.a**2 + self.a_variances
-        bound += _gaussian_prior(self.sample, squares)
+        bound += _gaussian_prior(self.sample, self.a**2 + self.a_variances)
         bound += _gaussian_prior(self.output, np.diag(self.be_moments))
         bound += _entropy(n, self.a_logdet)
         bound += n * _entropy(P, np.linalg.slogdet(self.G_covariance)[1])
         bound += _entropy(P + 1, np.linalg.slogdet(self.be_covariance)[1])
-        for factor in (self.sample, self.output, self.upsilon):
-            bound -= factor.divergence()
-        return float(bound)
+        return float(bound - sum(f.divergence() for f in (self.sample, self.output, upsilon)))
 
 
 def _gaussian_prior(precision, squares):

@@ -89,19 +89,19 @@ class DeepMKL(BankMixin, BankClassifier):
 
         size = (self.n_layers, len(self.bank_))
         best, step = evaluate(np.full(size, 1 / size[1])), 0.5
-        for n_iter in range(1, self.max_iter + 1):  # noqa: B007 (kept after the loop)
-            before = best.value
+        values, decrease = [best.value], np.inf
+        while decrease > self.tol * best.value and len(values) <= self.max_iter:
             best, step = _descend(best, step, evaluate)
-            if before - best.value <= self.tol * best.value:
-                break
-        else:
+            decrease = values[-1] - best.value
+            values.append(best.value)
+        if decrease > self.tol * best.value:
             warn_user(
-                f"the span bound still fell by {before - best.value:.2e}, to {best.value:.6g}, "
-                f"in step max_iter={self.max_iter}; raise max_iter or tol={self.tol}",
+                f"the span bound still fell by {decrease:.2e}, to {best.value:.6g}, in "
+                f"step max_iter={self.max_iter}; raise max_iter or tol={self.tol}",
                 ConvergenceWarning,
             )
         kernel = partial(deep_gram_matrix, self.bank_, best.weights)
-        outcome = {"weights": best.weights, "n_iter": n_iter, "objective": best.value}
+        outcome = {"weights": best.weights, "n_iter": len(values) - 1, "objective": best.value}
         return KernelExpansion.of(kernel, X, best.d, best.intercept, **outcome)
 
 

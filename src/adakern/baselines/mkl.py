@@ -14,17 +14,9 @@ from adakern.linalg import project_onto_simplex
 from adakern.svm.libsvm import svm_dual, svr_dual
 
 
-class _SupportVectorMachine(BankMixin):
+class _UniformMKL(BankMixin):
     """SVM, or epsilon support vector regression, on a combination of the kernels."""
 
-    def _solve(self, K, y, tol=1e-4):
-        """Dual variables and intercept on the Gram matrix K."""
-        if is_classifier(self):
-            return svm_dual(K, y, self.C, tol)
-        return svr_dual(K, y, self.C, self.epsilon, tol)
-
-
-class _UniformMKL(_SupportVectorMachine):
     _parameter_constraints = {"C": POSITIVE, **BankMixin._bank_constraints, "tol": POSITIVE}
 
     def __init__(self, C=1.0, *, gammas=None, degrees=(), tol=1e-3):
@@ -32,6 +24,12 @@ class _UniformMKL(_SupportVectorMachine):
         self.gammas = gammas
         self.degrees = degrees
         self.tol = tol
+
+    def _solve(self, K, y, tol=1e-4):
+        """Dual variables and intercept on the Gram matrix K."""
+        if is_classifier(self):
+            return svm_dual(K, y, self.C, tol)
+        return svr_dual(K, y, self.C, self.epsilon, tol)
 
     def _fit_model(self, X, y):
         weights = np.full(len(self.bank_), 1 / len(self.bank_))
@@ -101,15 +99,12 @@ class UniformMKLRegressor(_UniformMKL, BankRegressor):
         self.epsilon = epsilon
 
 
-class _SimpleMKL(_SupportVectorMachine):
+class _SimpleMKL(_UniformMKL):
     _parameter_constraints = {**_UniformMKL._parameter_constraints, "max_iter": AT_LEAST_ONE}
 
     def __init__(self, C=1.0, *, gammas=None, degrees=(), max_iter=100, tol=1e-2):
-        self.C = C
-        self.gammas = gammas
-        self.degrees = degrees
+        super().__init__(C, gammas=gammas, degrees=degrees, tol=tol)
         self.max_iter = max_iter
-        self.tol = tol
 
     def _fit_model(self, X, y):
         """Minimise J over the simplex by projected gradient steps, to a relative gap."""

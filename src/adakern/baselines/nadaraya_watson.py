@@ -1,7 +1,7 @@
 """Nadaraya-Watson regression with a local metric from a Gaussian model of the data."""
 
 from numbers import Real
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -110,20 +110,6 @@ class MetricNadarayaWatson(RegressorMixin, Estimator):
         D -= D.min(axis=1, keepdims=True)
         weights = np.exp(-D / (2 * self.bandwidth_**2))
         return weights @ self.y_ / weights.sum(axis=1)
-
-    def local_metric(self, x: Any) -> np.ndarray:
-        """The matrix A at one point x, with determinant 1, shape (d, d).
-
-        Parameters
-        ----------
-        x : ndarray of shape (d,)
-            A row.
-        """
-        x = np.asarray(x, dtype=np.float64)
-        A = self.reg * np.eye(len(x))
-        for direction in self._directions(x[None, :]):
-            A += np.outer(direction[0], direction[0])
-        return A / np.linalg.det(A) ** (1 / len(x))
 
     def _directions(self, X):
         """Unit vectors along grad p and grad y at every row, zero where they vanish."""
