@@ -1,11 +1,5 @@
-"""The records of an experiment become tables and tests.
+"""The records of an experiment become tables and tests."""
 
-By hand: ``python -m adakern_bench.report.compare results/quickstart`` prints the
-comparison; with ``--again``, or where there are no tables yet, it makes them from the
-records first.
-"""
-
-import argparse
 from pathlib import Path
 
 import numpy as np
@@ -22,12 +16,11 @@ from adakern.evaluation import (
     rank_methods,
     wins,
 )
-from adakern_bench.records.read import find_records, read_records, to_frame
-from adakern_bench.report.console import print_table
+from adakern_bench.records.read import read_records, to_frame
 from adakern_bench.report.leaderboard import by_dataset
 from adakern_bench.report.published import beside_measured, load_published
 
-__all__ = ["compare", "compare_pairs", "main", "rank", "summarise"]
+__all__ = ["compare", "compare_pairs", "rank", "summarise"]
 
 
 def compare(records, out, published=None):
@@ -159,29 +152,3 @@ def rank_table(task, metric, scores, seldom=()):
             "note": "; ".join([*notes, *filter(None, [ranking.note])]),
         }
     ).sort_values(["average_rank", "method"])
-
-
-def main(argv=None):
-    """Command line: compare one experiment again and print its table."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("results", type=Path, help="folder of one experiment")
-    parser.add_argument("--again", action="store_true", help="make the tables again")
-    parser.add_argument("--published", type=Path, help="table of published numbers, with --again")
-    arguments = parser.parse_args(argv)
-    results = arguments.results
-    if arguments.again or not (results / "records.parquet").exists():
-        records = find_records(results)
-        if not records:
-            parser.error(
-                f"{results} holds no records/<dataset>/<method>/*.json; "
-                "name the folder of one experiment, such as results/quickstart"
-            )
-        try:
-            compare(records, results, arguments.published)
-        except ValueError as error:
-            parser.error(str(error))
-    print_table(results)
-
-
-if __name__ == "__main__":
-    main()
