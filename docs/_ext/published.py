@@ -11,7 +11,15 @@ from pathlib import Path
 import pandas as pd
 import yaml
 
-from adakern_bench.report.tables import MARK, RULE, comparison, display_table, heading, read_tables
+from adakern_bench.report.tables import (
+    MARK,
+    RULE,
+    comparison,
+    display,
+    display_table,
+    heading,
+    read_tables,
+)
 from adakern_bench.report.wording import count, duration
 
 MOST_ROWS = 40
@@ -112,9 +120,12 @@ def _comparison(tables):
         yield "Nothing was tested: there are fewer than five repeats."
     if len(published := tables["published"]):
         yield "## Beside the published numbers"
-        columns = ["dataset", "method", "split", "metric"]
-        columns += ["mean_published", "mean_measured", "difference"]
-        yield from _whole_table(published[columns], "published.csv")
+        numbers = ["mean_published", "mean_measured", "difference"]
+        shown = published[["dataset", "method", "split", "metric", *numbers]].astype(object)
+        for name in numbers:
+            shown[name] = published["metric"].combine(published[name], display)
+        shown["metric"] = shown["metric"].map(heading)
+        yield from _whole_table(shown, "published.csv")
 
 
 def _whole_table(frame, path):

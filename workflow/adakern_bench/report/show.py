@@ -19,12 +19,14 @@ from adakern_bench.report.headline import headline
 from adakern_bench.report.leaderboard import cost_seconds
 from adakern_bench.report.tables import MARK, comparison, heading, read_tables
 from adakern_bench.report.wording import count, duration, printable
+from adakern_bench.tracking.track import VIEW
 
 __all__ = ["main", "print_table", "runs_page", "show"]
 
 _MOST_ROWS = 15
-#: MLflow opens an experiment on its traces unless the address says otherwise.
-_RUNS = "#/experiments/{}/runs?workflowType=machine_learning&compareRunsMode=CHART"
+#: MLflow opens an experiment on its traces, and a table without scores, unless the address
+#: says otherwise.
+_RUNS = f"#/experiments/{{}}/runs?workflowType=machine_learning&viewStateShareKey={VIEW}"
 
 
 def main(argv=None, conf=CONF):
@@ -59,7 +61,7 @@ def show(plan):
 
 
 def runs_page(uri, experiment_id):
-    """Address of an experiment's runs, as a chart, in MLflow's pages."""
+    """Address of an experiment's runs in MLflow's pages, with their scores, the best first."""
     server = uri.rstrip("/") if uri.startswith("http") else "http://127.0.0.1:5000"
     return f"{server}/{_RUNS.format(experiment_id)}"
 

@@ -93,7 +93,9 @@ def comparison(tables, task, metric=None, split="test"):
     cells = cells.set_index(["dataset", "method"])[["mean", "std", "n", "missing"]]
     cells = cells.sort_index(key=in_natural_order)
     cells["shown"] = [display(metric, mean) or "failed" for mean in cells["mean"]]
-    cells["spread"] = [display(metric, std) for std in cells["std"]]
+    # Equal scores have a deviation by rounding alone.
+    spread = cells["std"].where(cells["std"] > TIE * cells["mean"].abs(), cells["std"] * 0)
+    cells["spread"] = [display(metric, std) for std in spread]
     cells = cells.assign(best=False, worse=False)
     if split == "test" and metric in GREATER_IS_BETTER:
         whole = cells["mean"].where(cells["missing"] == 0)
