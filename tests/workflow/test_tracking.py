@@ -121,9 +121,9 @@ def test_repeats_stand_below_a_run_of_their_method(uri):
         assert [run.data.tags["method"] for run in below] == [method] * 2
         scores = [run.data.metrics["test/accuracy"] for run in below]
         means[method] = sum(scores) / 2
-        assert cell.data.metrics["test/accuracy_mean"] == pytest.approx(means[method])
+        assert cell.data.metrics["test/accuracy_mean"] == pytest.approx(means[method], rel=1e-5)
         assert cell.data.metrics["test/accuracy_std"] == pytest.approx(
-            abs(scores[0] - scores[1]) / 2**0.5
+            abs(scores[0] - scores[1]) / 2**0.5, rel=1e-5
         )
         assert cell.data.metrics["test/n"] == 2
         assert cell.data.params["C"] == "2.0" and "seed" not in cell.data.params
