@@ -96,7 +96,6 @@ SETTING = "method.plain.classifier"
         (["++dataset.clowns.tusk=x"], ["'tusk'", "'task'"]),
         (["+settings.clown.plain.C=1"], ["settings.clown", "'clowns'"]),
         (["+settings.clowns.plan.C=1"], ["settings.clowns.plan", "'plain'"]),
-        (["settings.clowns.plain.C=1"], ["settings.clowns", "++"]),
         (["+sweep.plan.C=[1]"], ["sweep.plan", "'plain'"]),
         (["published=dank_uci"], ["published", "'dank_uci'"]),
         ([f"++{SETTING}.tune_with=svm"], ["'svm'", "'svm-cv'"]),
@@ -107,9 +106,9 @@ SETTING = "method.plain.classifier"
         (["+figures.mine.functon=x"], ["figures.mine.functon", "'function'"]),
         (["+figures.mine.function=plane.draw"], ["figures.mine", "no function"]),
         # Wrong types.
-        (["+figures.mine=3"], ["figures.mine", "+figures.mine.function="]),
-        (["protocol.repeats=many"], ["protocol.repeats=many", "Integer"]),
-        (["protocol.stratify=maybe"], ["protocol.stratify=maybe"]),
+        (["+figures.mine=3"], ["figures.mine", "function, params"]),
+        (["protocol.repeats=many"], ["protocol.repeats", "'many'", "Integer"]),
+        (["protocol.stratify=maybe"], ["protocol.stratify", "'maybe'"]),
         # Out of range, NaN.
         (["protocol.repeats=0"], ["protocol.repeats=0", "at least 1"]),
         (["protocol.test_size=nan"], ["protocol.test_size=nan", "between 0 and 1"]),
