@@ -153,18 +153,14 @@ def _missing_tuners(config):
 
 
 def _suite_entries(suite, folder):
-    try:
-        if Path(suite.sets).name != suite.sets:
-            raise OSError("it is the name of a file beside the suite's own")
-        entries = expand_suite(suite, folder)
-    except KeyError as error:
-        (name,) = error.args
-        raise ConfigError(
-            f"suite.only: {suite.name} has no set {name!r}. "
-            f"{nearest(name, list(suite_sets(suite, folder)))}"
-        ) from None
-    except OSError as error:
-        raise ConfigError(f"suite.sets={suite.sets!r}: {error}") from None
+    if Path(suite.sets).name != suite.sets or not (folder / suite.sets).is_file():
+        raise ConfigError(f"suite.sets={suite.sets!r} is no name of a file beside the suite's own")
+    known = list(suite_sets(suite, folder))
+    for name in suite.only:
+        if name not in known:
+            told = f"suite.only: {suite.name} has no set {name!r}."
+            raise ConfigError(f"{told} {nearest(name, known)}")
+    entries = expand_suite(suite, folder)
     if not entries:
         raise ConfigError(
             f"suite {suite.name} has no set of {suite.min_rows or 0} to "
@@ -184,7 +180,7 @@ def _explain(error, conf):
     """One message out of Hydra's or OmegaConf's, with the nearest valid name for a wrong one."""
     text = str(error)
     if match := re.search(r"Could not (?:load|find) '(\w+)/([^']+)'", text):
-        return _unknown(*match.groups(), conf)
+        return _unknown(match[1], match[2], conf)
     if match := re.search(r"Key '([^']+)' not in '(\w+)'", text):
         key, owner = match.groups()
         known = _settings_of(owner)

@@ -119,26 +119,21 @@ def _entries(plan):
             )
             continue
         yield from check_entry(name, entry)
-        if protocol.kind == "time" and entry.time is None:
-            yield (
-                f"dataset.{name} has no time; protocol.kind=time needs it: name the "
-                "column as `time` in its entry, or use another protocol"
-            )
-        if protocol.kind == "group-holdout" and entry.groups is None:
-            yield (
-                f"dataset.{name} has no groups; protocol.kind=group-holdout needs "
-                "them: name the column as `groups` in its entry, or use holdout"
-            )
-        if protocol.tuning in ("published", "both") and not entry.tuning_split:
-            yield (
-                f"dataset.{name} has no tuning split of its own; protocol.tuning="
-                f"{protocol.tuning} needs one: use nested"
-            )
-        if protocol.published_split == "require" and not entry.has_published_split:
-            yield (
-                f"data set {name} has no published split, and "
-                "protocol.published_split=require asks for one; use prefer or never"
-            )
+        needs = {
+            "kind=time needs a time: name the column as `time` in its entry, or use another "
+            "protocol": protocol.kind == "time" and entry.time is None,
+            "kind=group-holdout needs groups: name the column as `groups` in its entry, or use "
+            "holdout": protocol.kind == "group-holdout" and entry.groups is None,
+            f"tuning={protocol.tuning} needs a tuning split of its own: use nested": (
+                protocol.tuning != "nested" and not entry.tuning_split
+            ),
+            "published_split=require needs a published split: use prefer or never": (
+                protocol.published_split == "require" and not entry.has_published_split
+            ),
+        }
+        for need, is_missing in needs.items():
+            if is_missing:
+                yield f"dataset.{name} cannot follow the protocol: {need}"
 
 
 def _selection(plan):
