@@ -6,17 +6,13 @@ Each name of a case stands on the page docs/security.md, beside what it shows.
 import os
 import re
 import shutil
-import signal
 import stat
 import subprocess
 import sys
 import threading
-import time
-from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
-import psutil
 import pytest
 import yaml
 
@@ -373,32 +369,3 @@ def test_the_trackers_lock_is_each_users_own(tmp_path, monkeypatch):
             os._exit(1)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
     assert len(list(shared.iterdir())) == 2
-
-
-def test_jobs_end_with_the_snakemake_that_started_them(project):
-    project.write(
-        "methods/sleepy.py",
-        "import time\nfrom sklearn.svm import SVC\n"
-        "class Sleepy(SVC):\n"
-        "    def fit(self, X, y):\n"
-        "        open('asleep', 'w').close()\n"
-        "        time.sleep(600)\n",
-    )
-    project.write(
-        "conf/method/sleepy.yaml",
-        "# @package method.sleepy\nclassifier: {estimator: {_target_: methods.sleepy.Sleepy}}\n",
-    )
-    run = project.start(overrides="method=[sleepy]")
-    try:
-        deadline = time.monotonic() + 500
-        while not (project.root / "asleep").exists():
-            assert run.returncode is None and time.monotonic() < deadline, run.output
-            time.sleep(0.1)
-        below = psutil.Process(run.process.pid).children(recursive=True)
-        run.process.kill()
-        run.process.wait()
-        _, alive = psutil.wait_procs(below, timeout=60)
-        assert below and not alive
-    finally:
-        with suppress(ProcessLookupError):
-            os.killpg(run.process.pid, signal.SIGKILL)
