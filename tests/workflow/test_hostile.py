@@ -61,6 +61,10 @@ SETTINGS = {
     "special-path": ({"special": {"dank_bounds": {"clusters": "/etc/x"}}}, IS_PATH),
     "figure-command": (drawn("os.system"), "no module 'os'"),
     "figure-program": (drawn("adakern_bench.report.publish.publish"), NO_MODULE),
+    "figure-imported": (
+        drawn("adakern_bench.report.leaderboard.label_points"),
+        "names no function",
+    ),
     "figure-private": (drawn("adakern_bench.report.sweep._label"), "names no function"),
     "results-above": ("results=../x", LEAVES),
     "results-anywhere": ({"results": "/tmp/x"}, LEAVES),
@@ -207,6 +211,14 @@ def allow_typed(conf):
     assert plan_from_snakemake(said, typed=said).cells
 
 
+def address_typed(conf):
+    """Likewise, but for a file of Snakemake's (--configfile)."""
+    said = {"experiment": "quickstart", "overrides": "tracking.uri=http://example.org"}
+    with pytest.raises(ConfigError, match=LEAVES):
+        plan_from_snakemake(said, typed={"experiment": "quickstart"})
+    assert plan_from_snakemake(said, typed=said).cells
+
+
 def secret_url(conf):
     url = "http://127.0.0.1/${oc.env:SECRET}"
     entry = {"task": "regression", "files": [{"path": "a.csv", "urls": [url]}]}
@@ -257,6 +269,7 @@ def redirect(conf):
 OTHERS = {
     "results-link": results_link,
     "allow-typed": allow_typed,
+    "address-typed": address_typed,
     "secret-url": secret_url,
     "describe-secret": describe_secret,
     "secret-in-a-table": secret_in_a_table,

@@ -19,7 +19,7 @@ from packaging.requirements import Requirement
 
 from adakern_bench.records.dotted import distribution_of
 
-__all__ = ["code_version", "names_of"]
+__all__ = ["code_version", "functions_of"]
 
 #: Functions whose first argument is the name of a module to import.
 IMPORTERS = {"import_module", "require"}
@@ -47,10 +47,11 @@ def code_version(*names, files=()):
     return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:12]
 
 
-def names_of(module):
-    """Names that a module of our own defines."""
+def functions_of(module):
+    """Names of the functions that a module of our own defines; not of those it imports."""
     found = _module(module)
-    return list(found.definitions) if found else []
+    defined = found.definitions.items() if found else ()
+    return [name for name, (first, *_) in defined if isinstance(first, ast.FunctionDef)]
 
 
 class _Walk:
@@ -99,7 +100,7 @@ class _Module:
             names = _bound_names(statement)
             if "*" in names:  # each name of the other module, by an import of its own
                 other = self._absolute(statement)
-                for bound in names_of(other):
+                for bound in getattr(_module(other), "definitions", ()):
                     one = ast.ImportFrom(other, [ast.alias(bound)], 0)
                     self.definitions.setdefault(bound, []).append(one)
             elif not names:

@@ -9,12 +9,12 @@ from dataclasses import asdict, fields
 from pathlib import Path
 
 from adakern._utils.files import read_json, write_json
-from adakern_bench.config.code_version import code_version, names_of
+from adakern_bench.config.code_version import code_version, functions_of
 from adakern_bench.config.compose import ConfigError, available, nearest
 from adakern_bench.config.sweeps import base_name
 from adakern_bench.data import check_entry
-from adakern_bench.paths import CONF, PUBLISHED, SPECIAL, results_of
-from adakern_bench.records.dotted import is_inside, is_own, outside_paths, targets
+from adakern_bench.paths import PUBLISHED, SPECIAL, results_of
+from adakern_bench.records.dotted import ALLOW_OUTSIDE, is_inside, is_own, outside_paths, targets
 
 __all__ = ["validate"]
 
@@ -25,10 +25,13 @@ VIEWS = ("contrast", "leaderboard", "sweep")
 NAME = re.compile(r"(?!\.)[\w ,.=+~@()\[\]-]{1,200}")
 
 
-def validate(plan, conf=CONF, allow_outside=False):
-    """Raise ConfigError with every problem of a plan, one a line."""
+def validate(plan, conf, typed):
+    """Raise ConfigError with every problem of a plan, one a line.
+
+    What was `typed` on the command line may name places that no file may.
+    """
     problems = [
-        *(() if allow_outside else _places(plan.config)),
+        *(() if ALLOW_OUTSIDE in typed else _places(plan.config, typed)),
         *_names(plan),
         *_paths(plan.config),
         *_numbers_and_words(plan.config),
@@ -44,9 +47,9 @@ def validate(plan, conf=CONF, allow_outside=False):
         raise ConfigError(f"experiment {plan.config.name!r} cannot run:\n{listed}")
 
 
-def _places(config):
-    """Folders and addresses that a file may name; the command line may name others."""
-    typed = {override.lstrip("+").partition("=")[0] for override in config.overrides}
+def _places(config, typed):
+    """Folders and addresses that a file may name."""
+    typed = {override.lstrip("+").partition("=")[0] for override in typed}
     cache, uri = Path(config.data.cache), config.tracking.uri
     used = [("results", config.results), ("results", results_of(config))]
     used += [("data.cache", cache / part) for part in ("", "raw", "tables")]
@@ -192,11 +195,13 @@ def _functions(config):
     special = [path.stem for path in SPECIAL.glob("*.py")]
     for setting, target in views.items():
         module, _, function = target.rpartition(".")
-        allowed = module in [*special, *(f"adakern_bench.report.{view}" for view in VIEWS)]
-        if not (allowed or is_own(module)):
+        allowed = [*special, *(f"adakern_bench.report.{view}" for view in VIEWS)]
+        if module not in allowed and not is_own(module):
             yield f"{setting}: there is no module {module!r}. {nearest(module, special)}"
-        elif function.startswith("_") or function not in names_of(module):
-            yield f"{setting}={target!r} names no function. {nearest(function, names_of(module))}"
+            continue
+        known = [name for name in functions_of(module) if not name.startswith("_")]
+        if function not in known:
+            yield f"{setting}={target!r} names no function. {nearest(function, known)}"
 
 
 def _special(plan):
