@@ -9,7 +9,8 @@ import numpy as np
 import pandas as pd
 import pytest
 import skops.io
-from sklearn.linear_model import Ridge
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.multiclass import OneVsRestClassifier
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import FunctionTransformer, PolynomialFeatures
 
@@ -110,11 +111,12 @@ def test_a_method_is_written_as_in_python(run):
     model = Pipeline([("poly", PolynomialFeatures(2)), ("ridge", Ridge(alpha=np.float64(0.5)))])
     text = written(model)
     assert text == (
-        "sklearn.pipeline.Pipeline(steps=[['poly', "
+        'sklearn.pipeline.Pipeline(steps=[["poly", '
         "sklearn.preprocessing._polynomial.PolynomialFeatures()], "
-        "['ridge', sklearn.linear_model._ridge.Ridge(alpha=0.5)]])"
+        '["ridge", sklearn.linear_model._ridge.Ridge(alpha=0.5)]])'
     )
-    assert written(estimator_of(text)) == text
+    model = OneVsRestClassifier(LogisticRegression(class_weight={"a": 2, "b": 1}), n_jobs=2)
+    assert [written(estimator_of(t)) for t in (text, written(model))] == [text, written(model)]
     option = "--method sklearn.linear_model.Ridge(alpha=0.5)"
     run(f"fit my.csv --target cost --drop outcome {option}")
     pipeline = load_model("my.skops")[0]

@@ -112,19 +112,25 @@ def _built(node):
     return found(*args, **{keyword.arg: _built(keyword.value) for keyword in node.keywords})
 
 
-def written(estimator):
-    """What :func:`estimator_of` reads: the class and its parameters that are no defaults."""
-    if isinstance(estimator, list | tuple):
-        return f"[{', '.join(map(written, estimator))}]"
-    if not isinstance(estimator, BaseEstimator):
-        return repr(estimator.item() if hasattr(estimator, "item") else estimator)
-    defaults, kind = inspect.signature(type(estimator)).parameters, type(estimator)
-    params = ", ".join(
-        f"{name}={written(value)}"
-        for name, value in estimator.get_params(deep=False).items()
-        if name not in ("n_jobs", "random_state") and written(value) != repr(defaults[name].default)
-    )
-    return f"{kind.__module__}.{kind.__name__}({params})"
+def written(value):
+    """What :func:`estimator_of` reads: a class and its parameters that are no defaults."""
+    if isinstance(value, str):
+        return json.dumps(value)
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(written, value))}]"
+    if isinstance(value, dict):
+        return f"{{{', '.join(f'{written(k)}: {written(v)}' for k, v in value.items())}}}"
+    if not isinstance(value, BaseEstimator):
+        return repr(value.item() if hasattr(value, "item") else value)
+    kind = type(value)
+    defaults = inspect.signature(kind).parameters
+    given = {
+        name: written(param)
+        for name, param in value.get_params(deep=False).items()
+        if name not in ("n_jobs", "random_state")
+    }
+    params = [f"{k}={v}" for k, v in given.items() if v != written(defaults[k].default)]
+    return f"{kind.__module__}.{kind.__name__}({', '.join(params)})"
 
 
 def table_pipeline(estimator, table):

@@ -36,10 +36,10 @@ def made(tmp_path, content, target="outcome", **options):
     (tmp_path / "raw" / "my.csv").write_bytes(
         content if isinstance(content, bytes) else content.encode()
     )
-    text, notes = inferred_yaml("mine", tmp_path / "raw" / "my.csv", "my.csv", target, **options)
+    text, found = inferred_yaml("mine", tmp_path / "raw" / "my.csv", "my.csv", target, **options)
     (tmp_path / "mine.yaml").write_text(text, encoding="utf-8")
     entry = read_entry(tmp_path / "mine.yaml")
-    return entry, load_table("mine", entry, cache_dir=tmp_path / "raw"), notes
+    return entry, load_table("mine", entry, cache_dir=tmp_path / "raw"), found.notes
 
 
 @pytest.mark.parametrize("way", ["csv", "european", "no header", "packed", "parquet"])

@@ -7,7 +7,7 @@ import sys
 from importlib import import_module
 
 from adakern.cli import add_commands
-from adakern_bench.cli.compare import add_arguments, adopt, comparison_of
+from adakern_bench.cli.compare import add_arguments, comparison_of, run_compare
 from adakern_bench.config.compose import ConfigError
 from adakern_bench.data import DatasetError
 from adakern_bench.paths import CONF
@@ -31,7 +31,7 @@ def main(argv=None):
         return _pass_on(argv[0], argv[1:])
     parser = _parser()
     # Settings may stand anywhere; argparse wants positional arguments together.
-    setting = re.compile(rf"[+~]{{0,2}}[A-Za-z_][^/]*=|{ALLOW_OUTSIDE}$")
+    setting = re.compile(rf"[+~]{{0,2}}[A-Za-z_][^/(]*=|{ALLOW_OUTSIDE}$")
     overrides = [word for word in argv if setting.match(word)]
     arguments = parser.parse_args([word for word in argv if word not in overrides])
     arguments.overrides = [*overrides, *getattr(arguments, "overrides", [])]
@@ -59,7 +59,7 @@ def _parser():
     add_commands(commands)  # fit and predict, which the library runs
     compare = commands.add_parser("compare", help="compare methods on your own table")
     add_arguments(compare)
-    compare.set_defaults(handle=_compare)
+    compare.set_defaults(handle=run_compare)
     run = commands.add_parser("run", help="run an experiment of conf/experiment")
     run.add_argument("experiment", nargs="?", default="quickstart")
     run.set_defaults(handle=_run)
@@ -122,25 +122,6 @@ def _leaderboard(arguments, root):
 def _overrides(arguments):
     chosen = comparison_of(arguments.experiment, CONF.parent)
     return [*(chosen or [f"experiment={arguments.experiment}"]), *arguments.overrides]
-
-
-def _compare(arguments, root):
-    from adakern_bench.cli.run import run
-
-    overrides = adopt(
-        arguments.file,
-        arguments.target,
-        root,
-        task=arguments.task,
-        name=arguments.name,
-        drop=[name for name in arguments.drop.split(",") if name],
-        group=arguments.group,
-        time=arguments.time,
-        again=arguments.again,
-    )
-    os.chdir(root)
-    overrides += arguments.overrides
-    return run(overrides, arguments.cores, dry_run=arguments.dry_run)
 
 
 def _pass_on(command, argv):

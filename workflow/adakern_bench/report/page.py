@@ -34,6 +34,7 @@ from adakern_bench.report.tables import (
     heading,
     read_tables,
 )
+from adakern_bench.report.use import model_lines
 from adakern_bench.report.wording import count, duration, links, natural, printable
 
 __all__ = ["report"]
@@ -125,6 +126,7 @@ def _comparison(out, config, rare):
             "failed": int((records["status"] != "ok").sum()),
         },
         "tasks": tasks,
+        "model_lines": model_lines(out, config),
         "methods": describe_methods(out, config, records, styles),
         "swatches": {name: Markup(swatch(style)) for name, style in styles.items()},
         "published": _published(tables["published"]),
