@@ -46,7 +46,8 @@ def own(project, tmp_path_factory):
 
 def adakern(project, *arguments):
     """Standard output of a command that is run in a project."""
-    command = [sys.executable, "-m", "adakern_bench.cli.main", *arguments]
+    script = "import sys; from adakern.cli import main; sys.exit(main())"
+    command = [sys.executable, "-c", script, *arguments]
     run = subprocess.run(
         command, cwd=project.root, env=project.environment, capture_output=True, text=True
     )

@@ -1,12 +1,14 @@
 """What a comparison takes, estimated before it starts, and what of it fits."""
 
+import time
 from typing import NamedTuple
 
+import numpy as np
 import psutil
 
 from adakern_bench.report.wording import duration
 
-__all__ = ["choose"]
+__all__ = ["choose", "slowness"]
 
 
 class Cost(NamedTuple):
@@ -37,6 +39,8 @@ COSTS = {
     "dank": Cost(0.2, 2.2, matrices=6),
     "knpl": Cost(0.1, 2.2, search=1.0, matrices=6, tasks=("classification",)),
 }
+#: Of :func:`slowness` there.
+REFERENCE_SECONDS = 0.1
 #: What a comparison of any length keeps.
 ALWAYS = ("dummy", "linear", "boosting-default", "adaptive")
 #: Seconds of a run's own limit, and of all that is no fit.
@@ -44,7 +48,15 @@ LONGEST, START_UP = 600, 30
 REPEATS, TEST_SIZE = 5, 0.33
 
 
-def choose(dataset, n, d, task, *, minutes=None, cores=1, memory=None):
+def slowness():
+    """How much slower this machine is now than the one of :data:`COSTS`."""
+    start, matrix = time.perf_counter(), np.random.default_rng(0).normal(size=(300, 300))
+    for _ in range(REPEATS):
+        np.linalg.svd(matrix)
+    return max(1.0, (time.perf_counter() - start) / REFERENCE_SECONDS)
+
+
+def choose(dataset, n, d, task, *, minutes=None, cores=1, memory=None, slower=1.0):
     """(overrides, sentences) of a comparison on n rows of d features."""
     memory = (memory or psutil.virtual_memory().available) / cores
     rows, repeats, left_out = n * (1 - TEST_SIZE), REPEATS, []
@@ -52,7 +64,7 @@ def choose(dataset, n, d, task, *, minutes=None, cores=1, memory=None):
     def seconds(method):
         cost = COSTS[method]
         fit = cost.seconds * (rows / 1000) ** cost.power
-        return (cost.search * min(1, rows / 1000) + fit) * max(1.0, d / 10) ** 0.7
+        return slower * (cost.search * min(1, rows / 1000) + fit) * max(1.0, d / 10) ** 0.7
 
     methods = {name: seconds(name) for name, cost in COSTS.items() if task in cost.tasks}
 

@@ -9,7 +9,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from adakern.datasets import TableError
-from adakern_bench.cli.choose import choose
+from adakern_bench.cli.choose import choose, slowness
 from adakern_bench.config.compose import ConfigError
 from adakern_bench.data.entry import ENDINGS
 from adakern_bench.data.infer import inferred_yaml
@@ -90,7 +90,8 @@ def _chosen(overrides, arguments):
     if "method" in given or not made:
         return arguments.overrides
     cores = arguments.cores or os.cpu_count()
-    chosen, said = choose(name, *made["size"], minutes=arguments.minutes, cores=cores)
+    limits = {"minutes": arguments.minutes, "cores": cores, "slower": slowness()}
+    chosen, said = choose(name, *made["size"], **limits)
     print("\n".join(f"  {sentence}" for sentence in said), flush=True)
     keys = {override.partition("=")[0] for override in arguments.overrides}
     return [o for o in chosen if o.partition("=")[0] not in keys] + arguments.overrides
