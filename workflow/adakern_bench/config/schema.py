@@ -39,6 +39,9 @@ class Method:
     regressor: Recipe | None = None
     description: str = ""
     reference: str = ""
+    #: Packages, and with a $ before them variables of the environment, without which the
+    #: method is left out with a warning.
+    needs: list[str] = field(default_factory=list)
     #: Matrices of rows times rows that it holds in memory at once.
     n_gram_matrices: float = 0
 
@@ -56,6 +59,8 @@ class Protocol:
     #: Sizes of the training part, each drawn from the whole of it, a larger one holding
     #: the smaller: every data set is solved with each, as ``ijcnn1@train_rows=100``.
     train_rows: list[int] = field(default_factory=list)
+    #: Training rows at most, drawn without replacement; all where null.
+    max_train_rows: int | None = None
     #: Test rows at most, drawn likewise; all where null.
     test_rows: int | None = None
     #: Folds of "kfold"; each is one solve.

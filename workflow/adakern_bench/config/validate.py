@@ -1,6 +1,7 @@
 """What types cannot say: ranges, names and shapes, checked before any job starts."""
 
 import ast
+import csv
 import hashlib
 import json
 import math
@@ -67,6 +68,7 @@ def _numbers(config):
             for k, n in enumerate(config.protocol.train_rows)
         },
         "protocol.test_rows": (_unbounded(config.protocol.test_rows), 1, math.inf),
+        "protocol.max_train_rows": (_unbounded(config.protocol.max_train_rows), 2, math.inf),
         "protocol.n_splits": (config.protocol.n_splits, 2, math.inf),
         "protocol.max_splits": (_unbounded(config.protocol.max_splits), 1, math.inf),
         "protocol.seed": (config.protocol.seed, 0, 2**32 - 1),
@@ -163,6 +165,22 @@ def _selection(plan):
         if not path.is_file() or path.stem != config.published:
             known = [p.stem for p in path.parent.glob("*.csv")]
             yield f"published={config.published!r}: no {path}. " + nearest(config.published, known)
+        elif config.suite is not None:
+            yield from _published(plan, path)
+
+
+def _published(plan, path):
+    """Published numbers of a suite are of its data sets and of its splits."""
+    with open(path, newline="") as file:
+        told = {row.get("dataset") for row in csv.DictReader(file)}
+    shown = [name for name in plan.datasets if base_name(name) in told]
+    drawn = [n for n in shown if plan.entry(n).n_splits and not plan.uses_published_split(n)]
+    if drawn or not shown:
+        why = "other splits than those of " if drawn else "none of "
+        yield (
+            f"published={path.stem!r} has the results of {why}the selected data sets, such as "
+            f"{(drawn or plan.datasets)[0]}; set protocol=published, or published=null"
+        )
 
 
 def _memory(plan):

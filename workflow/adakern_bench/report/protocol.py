@@ -55,6 +55,8 @@ def _splits_in_words(protocol):
             f"Of the training part, {sizes} rows are drawn at random, the larger "
             "number holding the smaller."
         )
+    if protocol.get("max_train_rows"):
+        yield f"At most {protocol['max_train_rows']:,} training rows, drawn at random, are taken."
     if protocol.get("test_rows"):
         yield f"At most {protocol['test_rows']:,} test rows, drawn at random, count."
 
