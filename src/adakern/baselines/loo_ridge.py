@@ -105,7 +105,7 @@ def _choose(D, T):
 class LOOKernelRidgeRegressor(RegressorMixin, _LOOKernelRidge):
     """Kernel ridge regression, scale and ridge by the closed-form leave-one-out error.
 
-    With the L1 Laplacian kernel a strong rival on tables: nothing has to be chosen, and
+    With the L1 Laplacian kernel a strong baseline on tables: nothing has to be chosen, and
     the leave-one-out predictions come for free.
 
     Parameters
