@@ -11,6 +11,7 @@ from sklearn.preprocessing import StandardScaler
 
 from adakern.kernels import gram_matrix
 from adakern.nystrom import CriterionNystroem
+from adakern.nystrom.samplers import Sample
 from adakern.nystrom.sampling import SAMPLERS
 
 
@@ -39,7 +40,8 @@ def test_same_landmarks_same_features_as_scikit_learn(data):
     X, _ = data
     theirs = Nystroem(gamma=0.1, n_components=12, random_state=0).fit(X)
     ours = CriterionNystroem(gamma=0.1, n_components=12).fit(X)
-    ours._set_features(X, ours._kernel_params, theirs.component_indices_)
+    sample = Sample(theirs.component_indices_, np.ones(12))
+    ours._set_features(X, ours._kernel_params, sample)
     ours_Z, theirs_Z = ours.transform(X[:20]), theirs.transform(X[:20])
     np.testing.assert_allclose(ours_Z @ ours_Z.T, theirs_Z @ theirs_Z.T, rtol=1e-7)
     assert ours_Z.shape == theirs_Z.shape
