@@ -7,9 +7,10 @@ from sklearn.base import RegressorMixin, _fit_context, is_regressor
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from adakern._utils.base import Estimator, ScoreClassifierMixin
-from adakern._utils.validation import encode_classes, validate_data
+from adakern._utils.base import Estimator
+from adakern._utils.validation import validate_data
 from adakern.baselines.expansion import KernelExpansionMixin
+from adakern.baselines.indicators import IndicatorClassifierMixin
 from adakern.kernels import (
     DECAYING_KERNELS,
     exponential_decay,
@@ -136,7 +137,7 @@ class LOOKernelRidgeRegressor(RegressorMixin, _LOOKernelRidge):
     """
 
 
-class LOOKernelRidgeClassifier(ScoreClassifierMixin, _LOOKernelRidge):
+class LOOKernelRidgeClassifier(IndicatorClassifierMixin, _LOOKernelRidge):
     """Kernel ridge regression on codes of the classes, chosen by leave-one-out.
 
     Each class has a target that is 1 on its rows and 0 elsewhere; the greatest
@@ -165,21 +166,3 @@ class LOOKernelRidgeClassifier(ScoreClassifierMixin, _LOOKernelRidge):
     >>> (model.loo_prediction_.argmax(axis=1) == y).mean() > 0.97
     np.True_
     """
-
-    def _targets(self, y):
-        self.classes_, codes = encode_classes(self, y)
-        return np.eye(len(self.classes_))[codes]
-
-    def decision_function(self, X):
-        """Scores; for two classes the difference of theirs.
-
-        Parameters
-        ----------
-        X : array-like of shape (m, d)
-
-        Returns
-        -------
-        ndarray of shape (m,) or (m, n_classes)
-        """
-        scores = self._values(X)
-        return scores[:, 1] - scores[:, 0] if len(self.classes_) == 2 else scores
