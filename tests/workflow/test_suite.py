@@ -47,10 +47,10 @@ def test_fewer_splits():
         ),
         (
             [*("suite=uci_regression", "dataset=[]", "method=[krr-cv]"), "protocol.tuning=both"],
-            "has no tuning split of its own",
+            "needs a tuning split of its own",
         ),
-        (["dataset=[heart]", "protocol=time"], "heart has no time"),
-        (["dataset=[heart]", "protocol=group-holdout"], "heart has no groups"),
+        (["dataset=[heart]", "protocol=time"], r"dataset\.heart .* needs a time"),
+        (["dataset=[heart]", "protocol=group-holdout"], r"dataset\.heart .* needs groups"),
     ],
 )
 def test_named_before_anything_runs(overrides, message):

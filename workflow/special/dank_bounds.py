@@ -6,8 +6,8 @@ from sklearn.svm import SVC
 
 from adakern.dank import DANKClassifier
 from adakern.dank.objective import saddle_gradient, saddle_value
+from adakern.dank.papers import between_clusters, partition_bounds, screened_rows
 from adakern.dank.partition import partition
-from adakern.dank.theory import between_clusters, partition_bounds, screened_rows
 from adakern.kernels import gram_matrix
 from adakern.svm.dual import classification_dual
 from shared import axes_grid, fit_quietly

@@ -12,15 +12,7 @@ from shared import axes_grid
 ALPHA = 1e-3
 
 #: The paper's method: interpolation, every support point trained on its own.
-PAPER = {
-    "alpha": ALPHA,
-    "bandwidth": "global",
-    "refit": False,
-    "standardize": False,
-    "early_stopping": False,
-    "growth_iter": 150,
-    "max_iter": 1500,
-}
+PAPER = {"alpha": ALPHA, "bandwidth": "global", "variant": "paper", "max_iter": 1500}
 
 
 def compute(data, seed, *, support=40, wide=20.0, narrow=100.0):
