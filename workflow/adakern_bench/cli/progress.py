@@ -96,8 +96,8 @@ class Line:
         for path in map(Path, output):
             if "records" in path.parts and path.suffix == ".json" and path.exists():
                 for record in json.loads(path.read_text()):
-                    if record["status"] == "ok":
-                        score = record["metrics"]["test"][MAIN_METRIC[record["task"]]]
+                    of_test = (record["metrics"] or {}).get("test", {})
+                    if (score := of_test.get(MAIN_METRIC[record["task"]])) is not None:
                         cell = self.scores[record["task"], record["dataset"]]
                         cell[record["method"]].append(score)
         self.work.finish(job, now - started)
