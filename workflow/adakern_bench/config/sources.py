@@ -26,6 +26,7 @@ def check_tables(plan):
     for dataset in plan.table_names:
         path = Path(plan.config.data.cache) / "tables" / f"{dataset}.npz"
         if not path.is_file():
+            _check_files(plan, dataset)
             continue
         try:
             with np.load(path) as stored:
@@ -39,6 +40,21 @@ def check_tables(plan):
             _check_statements(plan, dataset, path, provenance["content"])
         words += _changed_sources(path, provenance, Path(plan.config.data.cache) / "raw")
     return words
+
+
+def _check_files(plan, dataset):
+    """Refuse files whose bytes are not those that the entry states, before any is read."""
+    mirror = settings.source(plan, dataset)["mirror"]
+    for file in plan.entry(dataset).sources:
+        for folder in filter(None, (Path(plan.config.data.cache) / "raw", mirror)):
+            path = Path(folder) / file.path
+            if file.sha256 and path.is_file():
+                if (found := _sha256(path)) != file.sha256:
+                    raise ConfigError(
+                        f"dataset.{dataset}: the SHA-256 of {path} is {found}, the entry says "
+                        f"{file.sha256}. Replace the file, or correct the entry"
+                    )
+                break
 
 
 def _check_statements(plan, dataset, path, content):

@@ -1,5 +1,6 @@
 """What types cannot say: ranges, names and places, checked before any job starts."""
 
+import csv
 import hashlib
 import json
 import math
@@ -156,6 +157,8 @@ def _selection(plan):
     for name, method in config.method.items():
         if method.classifier is None and method.regressor is None:
             yield f"method {name} is empty: its file needs a classifier or a regressor"
+    if config.suite is not None and config.published:
+        yield from _published(plan, PUBLISHED / f"{config.published}.csv")
     for dataset, method in plan.cells:
         n = plan.entry(dataset).n or 0
         # Gram matrices that are larger than the memory of a job.
@@ -167,6 +170,22 @@ def _selection(plan):
                 "(jobs.memory_mb). Raise that, leave the method out, or take smaller "
                 "sets (suite.max_rows)"
             )
+
+
+def _published(plan, path):
+    """Published numbers of a suite are of its data sets and of its splits."""
+    if not path.is_file():
+        return  # which the names of settings say
+    with open(path, newline="") as file:
+        told = {row.get("dataset") for row in csv.DictReader(file)}
+    shown = [name for name in plan.datasets if base_name(name) in told]
+    drawn = [n for n in shown if plan.entry(n).n_splits and not plan.uses_published_split(n)]
+    if drawn or not shown:
+        why = "other splits than those of " if drawn else "none of "
+        yield (
+            f"published={path.stem!r} has the results of {why}the selected data sets, such as "
+            f"{(drawn or plan.datasets)[0]}; set protocol=published, or published=null"
+        )
 
 
 def _settings(config, conf):
