@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -90,7 +91,7 @@ class Table:
     def save(self, path):
         """Write the table to one .npz file, whole or not at all."""
         content = {k: v for k, v in vars(self).items() if v is not None}
-        arrays = {k: v for k, v in content.items() if isinstance(v, np.ndarray)}
+        arrays: dict[str, Any] = {k: v for k, v in content.items() if isinstance(v, np.ndarray)}
         described = json.dumps({k: v for k, v in content.items() if k not in arrays})
         with atomic_path(path) as partial, open(partial, "wb") as file:
             np.savez(file, **arrays, description=described)
