@@ -11,7 +11,7 @@ import yaml
 from matplotlib.figure import Figure
 
 from adakern_bench.config.compose import load_config
-from adakern_bench.config.validate import CHOICES
+from adakern_bench.config.schema import Protocol
 from adakern_bench.report.compare import compare
 from adakern_bench.report.curves import read_search, search_curves
 from adakern_bench.report.figures import (
@@ -371,7 +371,7 @@ def test_no_description_says_how_often_a_run_repeats():
         assert not re.search(number, told, re.IGNORECASE), path.name
 
 
-@pytest.mark.parametrize("kind", CHOICES["kind"])
+@pytest.mark.parametrize("kind", Protocol.__dataclass_fields__["kind"].metadata["choices"])
 def test_every_kind_of_protocol_has_words(kind):
     assert protocol_in_words({"protocol": {"kind": kind}})[0].endswith(".")
 

@@ -11,7 +11,8 @@ import pytest
 from sklearn.datasets import load_wine
 from sklearn.svm import SVC
 
-from adakern_bench.records.models import kept_models, save_model
+from adakern_bench.paths import kept_models
+from adakern_bench.records.models import save_model
 from adakern_bench.report.show import runs_page
 from adakern_bench.tracking.track import experiment_id, log_records
 from mlflow_server import serve, start_logging

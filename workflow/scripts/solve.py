@@ -8,7 +8,6 @@ from adakern._utils.files import write_json
 from adakern_bench.paths import repeats_of
 from adakern_bench.records.dotted import estimator_class
 from adakern_bench.records.job import job
-from adakern_bench.records.models import import_formats
 from adakern_bench.records.process import Outcome, run_each
 from adakern_bench.records.search import NOT_SEARCHED, by_repeat
 from adakern_bench.records.solve import record_of, solve_one
@@ -19,7 +18,7 @@ models = snakemake.output.get("models")
 with job(snakemake):
     if models:
         Path(models).mkdir(parents=True, exist_ok=True)
-        import_formats()
+        import adakern_bench.records.models  # noqa: F401 - before the children need it
     with suppress(Exception):  # what is wrong with it, each fit will say
         estimator_class(settings["estimator"]["_target_"])  # imported once, before the forks
     searched = by_repeat(files.search)

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import adakern_bench.report
 from adakern_bench.config.code_version import code_version
+from adakern_bench.config.schema import View
 from adakern_bench.config.sweeps import base_name
 from adakern_bench.data.parsers import PARSERS, format_of
 from adakern_bench.paths import SCRIPTS
@@ -172,17 +173,16 @@ def compare(plan):
 
 def figure(plan, name):
     """Settings of one figure."""
-    return _view(plan.config.figures.get(name), "figure", f"{name}.plot")
+    return _view(plan.config.figures.get(name, View(f"{name}.plot")), "figure")
 
 
 def summary_table(plan, name):
     """Settings of one table."""
-    return _view(plan.config.tables.get(name), "summary_table", f"{name}.table")
+    return _view(plan.config.tables.get(name, View(f"{name}.table")), "summary_table")
 
 
-def _view(view, rule, of_special):
-    """The view that the configuration names, or that of a special computation."""
-    shown = asdict(view) if view else {"function": of_special, "params": {}}
+def _view(view, rule):
+    shown = asdict(view)
     code = code_version(SCRIPTS / f"{rule}.py", shown["function"])
     return shown | {"code": code}
 

@@ -34,8 +34,8 @@ from adakern._utils.files import atomic_path
 from adakern.evaluation import GREATER_IS_BETTER, MAIN_METRIC, RECORDED
 from adakern.evaluation import ranks_by_dataset as ranks
 from adakern_bench.config.sweeps import base_name
+from adakern_bench.paths import kept_models
 from adakern_bench.records.machine import git
-from adakern_bench.records.models import kept_models
 from adakern_bench.records.read import find_records, read_file
 from adakern_bench.report.curves import read_search, search_curves
 from adakern_bench.report.palette import families_of
