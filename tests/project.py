@@ -13,15 +13,8 @@ __all__ = ["Project", "Run", "without_measured"]
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 PARTS = (
-    "pyproject.toml",
-    "Snakefile",
-    "pyproject.toml",
-    "workflow",
-    "methods",
-    "conf",
-    "profiles",
-    "src",
-    "data/published",
+    *("Snakefile", "pyproject.toml", "workflow", "methods", "conf", "profiles"),
+    *("src", "data/published"),
 )
 
 EXPERIMENT = """\

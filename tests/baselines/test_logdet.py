@@ -2,7 +2,6 @@ import cvxpy as cp
 import numpy as np
 import pytest
 from sklearn.datasets import make_moons
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC
 
 from adakern.baselines import LogDetKernel
@@ -133,16 +132,3 @@ def test_precomputed_kernel_gives_the_same_model():
         plain.decision_function(X[50:]),
         atol=1e-8,
     )
-
-
-def test_non_convergence_warns_with_the_change():
-    X, y = make_moons(60, noise=0.2, random_state=0)
-    model = LogDetKernel(max_iter=1, tol=1e-9, slack=10, random_state=0)
-    with pytest.warns(ConvergenceWarning, match="multipliers changed by"):
-        model.fit(X, y)
-
-
-def test_percentiles_are_checked():
-    X, y = make_moons(20, random_state=0)
-    with pytest.raises(ValueError, match="percentiles"):
-        LogDetKernel(percentiles=(95, 5)).fit(X, y)

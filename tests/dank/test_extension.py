@@ -150,7 +150,7 @@ def test_many_classes_and_regression(rule):
     labels = np.digitize(X[:, 0], [-0.5, 0.5])
     model = DANKClassifier(C=2.0, extension=rule, random_state=0).fit(X, labels)
     assert model.decision_function(X_NEW).shape == (45, 3)
-    assert len(model.adaptive_factor_) == 3
+    assert len(model.adaptive_factor_) == len(model.eta_) == len(model.rank_) == 3
     assert model.score(X, labels) > 0.9
     target = np.sin(X[:, 0])
     assert DANKRegressor(C=5.0, extension=rule).fit(X, target).score(X, target) > 0.9

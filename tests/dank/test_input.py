@@ -13,7 +13,7 @@ from adakern.dank.exact import fit_exact
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(20, 2))
 Y = np.where(X[:, 0] > 0, 1, -1)
-OPTIONS = ("eta", "tau", "method", "extension", "tol", "max_iter")
+OPTIONS = ("eta", "tau", "method", "tol", "max_iter")
 
 
 @pytest.mark.parametrize("name", ["eta", "tau"])

@@ -12,7 +12,7 @@ from contextlib import contextmanager, suppress
 import pytest
 import yaml
 
-from project import Project, Run, without_measured
+from project import Project, without_measured
 from slurm import Cluster, reason_to_skip
 
 pytestmark = [
@@ -112,9 +112,9 @@ def one_machine(tmp_path_factory):
     return project
 
 
-def summary(project, method="", of=SUMMARY):
+def summary(project, method=""):
     """Means over the repeats, without the times, which no two runs share."""
-    lines = without_measured((project.root / of).read_text())
+    lines = without_measured((project.root / SUMMARY).read_text())
     return lines[:1] + [line for line in lines[1:] if method in line]
 
 
@@ -238,27 +238,6 @@ def test_cancelled_and_killed_runs_are_gone_on_with(project, cluster, one_machin
     run = project.run(SUMMARY, timeout=PATIENCE)
     assert run.returncode == 0, run.output
     assert summary(project) == summary(one_machine, "plain")
-
-
-def test_two_experiments_at_once(project, one_machine):
-    project.write(
-        "conf/experiment/other.yaml",
-        (project.root / "conf/experiment/small.yaml")
-        .read_text()
-        .replace("name: small", "name: other"),
-    )
-    with started(project, SUMMARY) as run:
-        command = [part.replace("small", "other") for part in project.command(SUMMARY)]
-        beside = Run(command, project.root, project.environment)
-        try:
-            run.process.wait(PATIENCE)
-            beside.process.wait(PATIENCE)
-        finally:
-            beside.process.kill()
-    assert run.returncode == 0 and beside.returncode == 0, run.output + beside.output
-    other = SUMMARY.replace("small", "other")
-    expected = summary(one_machine, "plain")
-    assert summary(project) == summary(project, of=other) == expected
 
 
 def test_another_executor(tmp_path):

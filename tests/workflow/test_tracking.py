@@ -4,14 +4,16 @@ import json
 import subprocess
 import sys
 import time
+from functools import partial
 from pathlib import Path
 
 import pytest
+import yaml
 from mlflow import MlflowClient
 from mlflow.entities import ViewType
 
-from adakern_bench.tracking import track
-from adakern_bench.tracking.track import log_records, log_runs, main, rebuild, summary_run
+from adakern_bench.tracking import track as tracker
+from adakern_bench.tracking.track import log_records, main, track
 from mlflow_server import free_port, start_logging
 from record_factory import failed, make_record, write_records
 
@@ -82,7 +84,8 @@ def test_a_run_says_what_its_record_says(uri, tmp_path):
     solved = 12 + record["fit_seconds"] + record["predict_seconds"]
     assert run.info.end_time - run.info.start_time == pytest.approx(1000 * solved, abs=2)
     (used,) = run.inputs.dataset_inputs
-    assert (used.dataset.name, used.dataset.digest) == ("heart", "def")
+    assert used.dataset.name == "heart: 100 rows, 13 features"
+    assert used.dataset.digest == "def"
     assert json.loads(used.dataset.profile) == {"num_rows": 100, "num_features": 13}
     client = MlflowClient(uri)  # as a notebook asks, without a server
     listed = {file.path for file in client.list_artifacts(run.info.run_id)}
@@ -105,9 +108,9 @@ def test_a_folder_that_was_moved_is_logged_anew(tmp_path, schema):
 
 
 def test_repeats_stand_below_a_run_of_their_method(uri):
-    entries = {"method": {"dank": {"description": "DANK", "reference": "JMLR"}}}
+    config = yaml.safe_dump({"method": {"dank": {"description": "DANK", "reference": "JMLR"}}})
     curves = {("heart", "dank"): {"C": [0.5, 0.75, 0.625]}}
-    log_records(RECORDS, experiment="demo", tracking_uri=uri, entries=entries, curves=curves)
+    log_records(RECORDS, experiment="demo", tracking_uri=uri, config=config, curves=curves)
     cells = {r.data.tags["method"]: r for r in runs_of(uri, kinds=["method"])}
     assert set(cells) == {"dank", "svm-cv"}
     means = {}
@@ -118,9 +121,9 @@ def test_repeats_stand_below_a_run_of_their_method(uri):
         assert [run.data.tags["method"] for run in below] == [method] * 2
         scores = [run.data.metrics["test/accuracy"] for run in below]
         means[method] = sum(scores) / 2
-        assert cell.data.metrics["test/accuracy_mean"] == pytest.approx(means[method])
+        assert cell.data.metrics["test/accuracy_mean"] == pytest.approx(means[method], rel=1e-5)
         assert cell.data.metrics["test/accuracy_std"] == pytest.approx(
-            abs(scores[0] - scores[1]) / 2**0.5
+            abs(scores[0] - scores[1]) / 2**0.5, rel=1e-5
         )
         assert cell.data.metrics["test/n"] == 2
         assert cell.data.params["C"] == "2.0" and "seed" not in cell.data.params
@@ -132,7 +135,7 @@ def test_repeats_stand_below_a_run_of_their_method(uri):
     assert [(m.step, m.value) for m in curve] == [(0, 0.5), (1, 0.75), (2, 0.625)]
     # A new repeat makes the mean another one; all repeats move below the new run.
     more = [*RECORDS, make_record(method="dank", repeat=2)]
-    log_records(more, experiment="demo", tracking_uri=uri, entries=entries, curves=curves)
+    log_records(more, experiment="demo", tracking_uri=uri, config=config, curves=curves)
     (cell,) = [r for r in runs_of(uri, kinds=["method"]) if r.data.tags["method"] == "dank"]
     parents = [
         run.data.tags["mlflow.parentRunId"]
@@ -209,7 +212,7 @@ def test_a_run_cut_short_is_written_again(uri, monkeypatch):
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(track, "_log_data", killed)
+        patch.setattr(tracker, "_log_data", killed)
         with pytest.raises(KeyboardInterrupt):
             log_records(RECORDS[:1], experiment="demo", tracking_uri=uri)
     cut = runs_of(uri, kinds=["method", "solve"])
@@ -231,11 +234,12 @@ def test_more_than_mlflow_takes_in_one_call(uri):
 def test_summary_run_has_the_figures_and_is_one(uri, tmp_path):
     figure = tmp_path / "a.svg"
     figure.write_text("<svg/>")
-    artifacts = {"figures/a.svg": figure}
-    for expected in ((1, 0, 0), (0, 1, 0)):
-        assert log_runs([summary_run("demo", artifacts)], "demo", uri) == expected
+    log = partial(log_records, [], experiment="demo", tracking_uri=uri)
+    summary = ({"figures/a.svg": figure}, {})
+    assert log(summary=summary) == (1, 0, 0)
+    assert log(summary=summary) == (0, 1, 0)
     figure.write_text("<svg>changed</svg>")
-    assert log_runs([summary_run("demo", artifacts)], "demo", uri) == (1, 0, 1)
+    assert log(summary=summary) == (1, 0, 1)
     (run,) = runs_of(uri)
     kept = MlflowClient(uri).download_artifacts(run.info.run_id, "figures/a.svg")
     assert Path(kept).read_text() == "<svg>changed</svg>"
@@ -248,14 +252,14 @@ def test_a_swept_method_has_a_name_that_mlflow_takes(uri, tmp_path):
     (results / "summary.csv").write_text("task\n")
     ranks = "task,method,average_rank\nclassification,dank@eta=0.1,1\n"
     (results / "ranks.csv").write_text(ranks)
-    assert rebuild(results, tracking_uri=uri).written == 5
+    assert track(results, tracking_uri=uri).written == 5
     (summary,) = runs_of(uri, kinds=["summary"])
     assert summary.data.metrics["whole/classification rank of dank eta 0.1"] == 1
 
 
 def test_prune_keeps_what_has_a_record(uri):
     log_records(RECORDS, experiment="demo", tracking_uri=uri)
-    log_runs([summary_run("demo", {})], "demo", uri)
+    log_records([], experiment="demo", tracking_uri=uri, summary=({}, {}))
     fewer = log_records(RECORDS[:3], experiment="demo", tracking_uri=uri, prune=True)
     assert fewer.removed == 2, "a repeat, and the means of its method"
     assert len(runs_of(uri)) == 4  # three solves and the summary
@@ -265,11 +269,11 @@ def test_rebuild_makes_mlflow_say_what_the_files_say(uri, tmp_path, capsys):
     results = tmp_path / "results" / "demo"
     write_records(results, RECORDS)
     (results / "summary.csv").write_text("task\n")
-    assert rebuild(results, tracking_uri=uri) == (7, 0, 0)
-    assert rebuild(results, tracking_uri=uri) == (0, 7, 0)
+    assert track(results, tracking_uri=uri) == (7, 0, 0)
+    assert track(results, tracking_uri=uri) == (0, 7, 0)
     (results / "records" / "heart" / "dank" / "0-9.json").unlink()
     main([str(tmp_path / "results"), "--tracking-uri", uri])
-    assert "demo: 1 runs written, 3 up to date, 4 removed" in capsys.readouterr().out
+    assert "demo: 1 run written, 3 up to date, 4 removed" in capsys.readouterr().out
     assert len(runs_of(uri)) == 3
     with pytest.raises(SystemExit):
         main([str(tmp_path / "nothing"), "--tracking-uri", uri])

@@ -4,7 +4,6 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 from sklearn.base import ClassifierMixin
-from sklearn.metrics import accuracy_score
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets
@@ -129,10 +128,8 @@ def _weights(log_proba, codes, row_weights, prior=PRIOR_ROWS):
 
 
 def _accuracies(log_proba, codes, row_weights):
-    return [
-        accuracy_score(codes, proba.argmax(axis=1), sample_weight=row_weights)
-        for proba in log_proba
-    ]
+    right = log_proba.argmax(axis=2) == codes
+    return np.average(right, axis=1, weights=row_weights).tolist()
 
 
 class AdaptiveKernelClassifier(ClassifierMixin, AdaptiveKernel):
@@ -271,18 +268,17 @@ class AdaptiveKernelClassifier(ClassifierMixin, AdaptiveKernel):
 
     def _set_out_of_fold(self, learned, blend):
         table, position = learned.table.left_out, learned.position
-        proba, codes = learned.nested(learned.members), table.Y.argmax(axis=1)
+        proba, of_folds = learned.nested(learned.members)
+        codes = table.Y.argmax(axis=1)
         used = position >= 0
         self.classes_ = blend.classes
         self.oof_prediction_ = np.full((len(position), proba.shape[1]), np.nan)
         self.oof_prediction_[used] = proba[position[used]]
         self.oof_log_loss_ = log_loss(np.log(proba), codes, table.weights)
         # How little was given to the class that came true, for prediction sets.
-        self._doubts = 1 - learned.nested(learned.members, "predicted")[table.Y > 0]
+        self._doubts = 1 - of_folds[table.Y > 0]
         self._doubt_weights = table.weights
-        self.oof_score_ = float(
-            accuracy_score(codes, proba.argmax(axis=1), sample_weight=table.weights)
-        )
+        (self.oof_score_,) = _accuracies(proba[None], codes, table.weights)
 
     @in_blocks
     def predict_proba(self, X):

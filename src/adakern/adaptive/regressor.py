@@ -195,13 +195,15 @@ class AdaptiveKernelRegressor(RegressorMixin, AdaptiveKernel):
     _y_numeric = True
 
     def _unfitted_blend(self, y):
+        if y.dtype.kind not in "biuf":
+            raise ValueError("y holds no numbers; for labels use AdaptiveKernelClassifier")
         # A power of two changes no digit, and lets targets of 1e300 be squared.
         _, exponent = np.frexp(np.abs(y).max())
-        return WeightedMean(unit=float(np.ldexp(1.0, int(exponent))))
+        return WeightedMean(unit=float(np.ldexp(1.0, min(int(exponent), 1023))))
 
     def _set_out_of_fold(self, learned, blend):
         table, position = learned.table.left_out, learned.position
-        predicted = learned.nested(learned.members)[:, 0]
+        predicted, of_folds = (values[:, 0] for values in learned.nested(learned.members))
         used, y = position >= 0, table.Y[:, 0]
         self.oof_prediction_ = np.full(len(position), np.nan)
         self.oof_prediction_[used] = blend.unit * predicted[position[used]]
@@ -209,7 +211,6 @@ class AdaptiveKernelRegressor(RegressorMixin, AdaptiveKernel):
         if len(y) > 1:
             score = r2_score(y, predicted, sample_weight=table.weights)
             self.oof_score_ = float(score)
-        of_folds = learned.nested(learned.members, "predicted")[:, 0]
         self._error_view = TreeView(learned.reader.is_categorical).fit(table.X)
         self._errors = fit_error_model(
             self._error_view.transform(table.X), of_folds, y - of_folds, table.weights

@@ -3,13 +3,13 @@
 from numbers import Integral
 
 import numpy as np
-from sklearn.base import ClassifierMixin, RegressorMixin, _fit_context, is_regressor
+from sklearn.base import RegressorMixin, _fit_context, is_regressor
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted
 
-from adakern._utils.base import Estimator
-from adakern._utils.validation import encode_classes, require_finite, validate_data
+from adakern._utils.base import Estimator, ScoreClassifierMixin
+from adakern._utils.validation import encode_classes, validate_data
+from adakern.baselines.expansion import KernelExpansionMixin
 from adakern.kernels import (
     DECAYING_KERNELS,
     exponential_decay,
@@ -27,7 +27,7 @@ ALPHAS = np.geomspace(1e-7, 10.0, 17)
 POWERS = range(-8, 7)
 
 
-class _LOOKernelRidge(Estimator):
+class _LOOKernelRidge(KernelExpansionMixin, Estimator):
     """What the regressor and the classifier share."""
 
     _parameter_constraints = {
@@ -60,8 +60,8 @@ class _LOOKernelRidge(Estimator):
         T = self._targets(y)
         rng, n = check_random_state(self.random_state), len(X)
         require_gram_memory(n, n)  # before the search, which needs less
-        self._X, self._centre = X, T.mean(axis=0)
-        T = T - self._centre
+        self.support_vectors_, self.intercept_ = X, T.mean(axis=0)
+        T = T - self.intercept_
         rows = np.arange(n)
         if n > self.search_rows:
             rows = np.sort(rng.choice(n, self.search_rows, replace=False))
@@ -72,15 +72,8 @@ class _LOOKernelRidge(Estimator):
         R = ridge_inverse(exponential_decay(D, self.gamma_), self.alpha_)
         self.dual_coef_ = R @ T
         left_out = T - left_out_residuals(self.dual_coef_, R.diagonal())
-        self._left_out = left_out + self._centre
+        self._left_out = left_out + self.intercept_
         return self
-
-    def _predict_targets(self, X):
-        check_is_fitted(self)
-        X = validate_data(self, X, dtype=np.float64, reset=False)
-        D = kernel_distances(X, self._X, kernel=self.kernel)
-        answer = exponential_decay(D, self.gamma_) @ self.dual_coef_ + self._centre
-        return require_finite(self, answer)
 
 
 def _choose(D, T):
@@ -155,10 +148,10 @@ class LOOKernelRidgeRegressor(RegressorMixin, _LOOKernelRidge):
         -------
         ndarray of shape (m,)
         """
-        return self._predict_targets(X)[:, 0]
+        return self._values(X)[:, 0]
 
 
-class LOOKernelRidgeClassifier(ClassifierMixin, _LOOKernelRidge):
+class LOOKernelRidgeClassifier(ScoreClassifierMixin, _LOOKernelRidge):
     """Kernel ridge regression on codes of the classes, chosen by leave-one-out.
 
     Each class has a target that is 1 on its rows and 0 elsewhere; the greatest
@@ -206,21 +199,5 @@ class LOOKernelRidgeClassifier(ClassifierMixin, _LOOKernelRidge):
         -------
         ndarray of shape (m,) or (m, n_classes)
         """
-        scores = self._predict_targets(X)
+        scores = self._values(X)
         return scores[:, 1] - scores[:, 0] if len(self.classes_) == 2 else scores
-
-    def predict(self, X):
-        """Classes of the rows of X.
-
-        Parameters
-        ----------
-        X : array-like of shape (m, d)
-
-        Returns
-        -------
-        ndarray of shape (m,)
-        """
-        scores = self.decision_function(X)
-        if scores.ndim == 1:
-            return self.classes_[(scores > 0).astype(int)]
-        return self.classes_[scores.argmax(axis=1)]

@@ -121,6 +121,12 @@ class OneVsOneMixin(ClassifierMixin):
         return output_like(self.classes_[winners], X)
 
 
+def one_or_list(models, name):
+    """An attribute of the models, in a list if there are several."""
+    values = [getattr(model, name) for model in models]
+    return values[0] if len(values) == 1 else values
+
+
 def _take(X, rows, pairwise):
     if pairwise:
         return principal_submatrix(X, as_index(rows, X))

@@ -65,7 +65,10 @@ class Work:
 
 
 class Line:
-    """The live line; on no terminal it is printed at every twentieth of the work."""
+    """The live line; on no terminal it is printed now and then."""
+
+    #: Seconds from one line to the next, in a file.
+    PAUSE = 60
 
     def __init__(self, stream=None):
         self.stream = stream or sys.stderr
@@ -74,12 +77,14 @@ class Line:
         self.start, self.end_at = time.monotonic(), None
         self.label, self.printed = "", 0
         self.lock, self.over = threading.RLock(), threading.Event()
-        if self.live:
-            threading.Thread(target=self._tick, daemon=True).start()
+        threading.Thread(target=self._tick, daemon=True).start()
 
     def _tick(self):
-        while not self.over.wait(1):
-            self.show()
+        while not self.over.wait(1 if self.live else self.PAUSE):
+            if self.live:
+                self.show()
+            elif self.started:
+                self.say(" · ".join(filter(None, [self._text(self.work.share), self.label])))
 
     def plan(self, jobs):
         """What there is to do: see :class:`Work`."""

@@ -28,7 +28,24 @@ def check_tables(plan):
         if path.is_file():
             _check_statements(plan, dataset, path)
             words += _changed_sources(plan, path)
+        else:
+            _check_files(plan, dataset)
     return words
+
+
+def _check_files(plan, dataset):
+    """Refuse files whose bytes are not those that the entry states, before any is read."""
+    mirror = settings.source(plan, dataset)["mirror"]
+    for file in plan.entry(dataset).sources:
+        for folder in filter(None, (Path(plan.config.data.cache) / "raw", mirror)):
+            path = Path(folder) / file.path
+            if file.sha256 and path.is_file():
+                if (found := _sha256(path)) != file.sha256:
+                    raise ConfigError(
+                        f"dataset.{dataset}: the SHA-256 of {path} is {found}, the entry says "
+                        f"{file.sha256}. Replace the file, or correct the entry"
+                    )
+                break
 
 
 def _provenance(path):

@@ -12,6 +12,7 @@ from changes that no commit holds is refused; ``--with-failures`` publishes fail
 import gzip
 import json
 import os
+import re
 import shlex
 import shutil
 import subprocess
@@ -112,9 +113,8 @@ def _not_done(plan):
     if run.returncode:
         yield f"snakemake cannot say what is missing:\n{run.stdout}{run.stderr}"
         return
-    _, _, stats = f"{run.stdout}\n{run.stderr}".partition("Job stats:")
-    rows = [line.split() for line in stats.partition("\ntotal")[0].splitlines()]
-    jobs = [f"{row[1]} x {row[0]}" for row in rows if row and row[-1].isdigit()]
+    counts = re.findall(r"^(\w+) +(\d+)$", run.stdout + run.stderr, re.MULTILINE)
+    jobs = [f"{n} x {rule}" for rule, n in counts if rule != "total"]
     if jobs:
         yield (
             f"still to be done: {', '.join(jobs)}; first: "
