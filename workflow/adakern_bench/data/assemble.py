@@ -57,6 +57,9 @@ def table_from_frames(name, entry, frames):
     names = [f"x{c}" if isinstance(c, int) else str(c) for c in features]
     table = Table(X, y, name, entry.task, names, categories=categories)
     table.in_order_of_time = entry.time is not None
+    for facts in ("kinds", "date_formats"):
+        found = frames[0].attrs.get(facts, {})
+        setattr(table, facts, {name: found[name] for name in names if found.get(name)})
     if entry.groups is not None:
         table.groups = np.unique(groups[keep], return_inverse=True)[1]
     if is_test.any():

@@ -79,7 +79,9 @@ def format_of(entry, file):
 def parse_table(data, entry, name):
     """A table as people have it: numbers, categories and dates, see `read_table`."""
     layout = Layout(entry.separator, entry.decimal, entry.encoding, entry.header)
-    return typed_columns(data, name, entry.target, layout)[0]
+    frame, kinds, forms, *_ = typed_columns(data, name, entry.target, layout)
+    frame.attrs = {"kinds": kinds, "date_formats": forms}
+    return frame
 
 
 def parse_csv(data, entry, name):

@@ -37,6 +37,34 @@ class Table:
     #: Source, SHA-256 of the files' bytes, content fingerprint, licence, citation.
     provenance: dict = field(default_factory=dict)
     categories: dict = field(default_factory=dict)
+    #: Of a table of mixed columns: feature -> "numeric", "categorical" or "date", and
+    #: how its dates are written.
+    kinds: dict = field(default_factory=dict)
+    date_formats: dict = field(default_factory=dict)
+
+    @property
+    def is_mixed(self):
+        """Whether it holds categories or missing values."""
+        return bool(self.categories) or bool(np.isnan(self.X).any())
+
+    def frame(self):
+        """The features as named columns: numbers, and categories as text."""
+        import pandas as pd
+
+        frame = pd.DataFrame(self.X, columns=self.feature_names)
+        for name, known in self.categories.items():
+            frame[name] = frame[name].map(dict(enumerate(known))).astype(object)
+        return frame
+
+    def as_written(self, rows):
+        """Some rows of the frame, their dates as text in the form of the file."""
+        import pandas as pd
+
+        frame = self.frame().iloc[rows]
+        for name, form in self.date_formats.items():
+            days = pd.to_datetime(frame[name], unit="D")
+            frame[name] = days.dt.strftime("%Y-%m-%d" if form == "ISO8601" else form)
+        return frame
 
     @property
     def fingerprint(self):
@@ -75,6 +103,8 @@ class Table:
             "in_order_of_time": self.in_order_of_time,
             "provenance": self.provenance,
             "categories": self.categories,
+            "kinds": self.kinds,
+            "date_formats": self.date_formats,
         }
         with atomic_path(path) as partial, open(partial, "wb") as file:
             np.savez(file, **arrays, description=json.dumps(described))
