@@ -43,6 +43,7 @@ STYLE = {
     "font.size": 9,
     "axes.spines.top": False,
     "axes.spines.right": False,
+    "axes.axisbelow": True,
     "axes.grid": True,
     "grid.alpha": 0.25,
     "svg.fonttype": "none",
