@@ -50,13 +50,10 @@ def explain(method, table, train, test, settings, best_params, repeat):
         figure.suptitle(f"{method} on {len(test):,} test rows of one split", fontsize=9)
         errors, calibration, bars, *dependences = figure.subplots(2, 3).ravel()
         _draw_errors(errors, calibration, model, data)
-        first = columns.head(10)[::-1]
-        bars.barh(
-            first.index,
-            scaled(MAIN_METRIC[table.task], first["worse if permuted"]),
-            color=colour(0),
-        )
-        bars.set_xlabel(f"{heading(MAIN_METRIC[table.task])}, worse by if permuted")
+        metric, first = MAIN_METRIC[table.task], columns.head(10)[::-1]
+        worse = scaled(metric, first["worse if permuted"])
+        bars.barh(first.index, worse, color=colour(0))
+        bars.set_xlabel(f"{heading(metric)}: worse by, if permuted")
         for axis, name in zip(dependences, columns.index, strict=False):
             _draw_dependence(axis, model, table, train, test, settings["preparation"], name)
         for axis in figure.axes:
@@ -112,9 +109,11 @@ def _draw_errors(errors, calibration, model, data):
         errors.set_title("Residuals")
         if hasattr(model, "predict_interval"):
             levels = np.arange(0.1, 1.0, 0.1)
-            ends = (np.asarray(model.predict_interval(data.X_test, level)).T for level in levels)
-            ends = ((data.restore(low), data.restore(high)) for low, high in ends)
-            held = [np.mean((low <= data.y_test) & (data.y_test <= high)) for low, high in ends]
+            held = []
+            for level in levels:
+                low, high = np.asarray(model.predict_interval(data.X_test, level)).T
+                inside = (data.restore(low) <= data.y_test) & (data.y_test <= data.restore(high))
+                held.append(inside.mean())
             calibration.plot(levels, held, "o")
             calibration.axline((0, 0), slope=1, color="0.6", ls="--")
             calibration.set(title="Intervals", xlabel="requested coverage", ylabel="coverage")
