@@ -26,8 +26,9 @@ def table(request):
     names, X = ["size", "ward", "noise"], np.column_stack([X, y]) if leaks else X
     y = np.where(y > 0.5, "ill", "well") if task == "classification" else y
     names += ["copy"] * leaks
-    categories = {"ward": ["north", "south", "west"]}
-    return Table(X=X, y=y, name="my-t", task=task, feature_names=names, categories=categories)
+    kinds = dict.fromkeys(names, "numeric") | {"ward": "categorical"}
+    mixed = {"categories": {"ward": ["north", "south", "west"]}, "kinds": kinds}
+    return Table(X=X, y=y, name="my-t", task=task, feature_names=names, **mixed)
 
 
 @pytest.mark.parametrize(

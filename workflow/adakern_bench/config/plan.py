@@ -4,9 +4,12 @@ The plan knows no file: where a job reads and writes stands in the rules, what i
 given in ``settings.py``.
 """
 
+import os
 import shlex
 from functools import cache, lru_cache
+from importlib.util import find_spec
 
+from adakern._utils.warn import warn_user
 from adakern_bench.config.compose import ConfigError, load_config, nearest
 from adakern_bench.config.sweeps import Variant, base_name, expand_datasets, expand_sweep
 from adakern_bench.config.validate import validate
@@ -29,10 +32,19 @@ def load_plan(overrides=(), conf=CONF, typed=None):
     """
     settings = [override for override in overrides if override != ALLOW_OUTSIDE]
     config, selected = load_config(settings, conf)
+    for name in list(config.method):
+        if absent := [need for need in config.method[name].needs if not _is_here(need)]:
+            del config.method[name]
+            selected["method"].remove(name)
+            warn_user(f"method {name} is left out: {', '.join(absent)} is not installed or set")
     plan = Plan(as_variant(config, settings), selected)
     validate(plan, conf, overrides if typed is None else typed)
     plan.config.overrides += [ALLOW_OUTSIDE] * (ALLOW_OUTSIDE in overrides)
     return plan
+
+
+def _is_here(need):
+    return need[1:] in os.environ if need.startswith("$") else find_spec(need) is not None
 
 
 def plan_from_snakemake(config, typed=None):

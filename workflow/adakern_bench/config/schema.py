@@ -49,6 +49,9 @@ class Method:
     regressor: Recipe | None = None
     description: str = ""
     reference: str = ""
+    #: Packages, and with a $ before them variables of the environment, without which the
+    #: method is left out with a warning.
+    needs: list[str] = field(default_factory=list)
     #: Matrices of rows times rows that it holds in memory at once.
     n_gram_matrices: float = 0
 
@@ -66,6 +69,8 @@ class Protocol:
     #: Sizes of the training part, each drawn from the whole of it, a larger one holding
     #: the smaller: every data set is solved with each, as ``ijcnn1@train_rows=100``.
     train_rows: list[int] = field(default_factory=list, metadata={"range": (2, math.inf)})
+    #: Training rows at most, drawn without replacement; all where null.
+    max_train_rows: int | None = _number(None, least=2)
     #: Test rows at most, drawn likewise; all where null.
     test_rows: int | None = _number(None, least=1)
     #: Folds of "kfold"; each is one solve.

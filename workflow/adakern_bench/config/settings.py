@@ -33,7 +33,7 @@ def table(plan, dataset):
         del entry[key]
     files = [*entry["files"], *filter(None, (entry["splits"], entry["tuning_split"]))]
     for file in files:
-        del file["urls"], file["url_tried"]
+        del file["urls"], file["url_tried"], file["sha256"]
     return {"entry": entry, "code": code_version(*_makers_of(plan.entry(dataset)))}
 
 
@@ -42,6 +42,8 @@ def _makers_of(entry):
     if entry.loader:
         return "adakern_bench.data.assemble.table_from_loader", *targets(entry.loader)
     reading_splits = ["adakern_bench.data.splits.read_splits"] if entry.splits else []
+    if entry.split_seeds:
+        reading_splits = ["adakern_bench.data.splits.seeded_splits"]
     parsers = {PARSERS[format_of(entry, file)] for file in entry.files}
     return (
         "adakern_bench.data.assemble.table_from_frames",
@@ -71,6 +73,7 @@ def split(plan, dataset):
     keys = ("kind", "repeats", "test_size", "n_splits", "stratify", "seed", "max_splits")
     return {key: getattr(protocol, key) for key in keys} | {
         "train_rows": plan.dataset_variants[dataset].swept.get("train_rows"),
+        "max_train_rows": protocol.max_train_rows,
         "test_rows": protocol.test_rows,
         "published": plan.uses_published_split(dataset),
         "code": code_version(SCRIPTS / "split.py"),

@@ -28,6 +28,7 @@ def make_splits(
     seed,
     published,
     train_rows=None,
+    max_train_rows=None,
     test_rows=None,
     max_splits=None,
 ):
@@ -44,7 +45,7 @@ def make_splits(
         groups = table.groups if kind == "group-holdout" else None
         splits = splitter.split(table.X, target, groups)
     splits = [
-        _drawn(table, kind, train, test, train_rows, test_rows, [seed, repeat])
+        _drawn(table, kind, train, test, train_rows, test_rows, [seed, repeat], max_train_rows)
         for repeat, (train, test) in enumerate(splits)
     ]
     for repeat, (train, _) in enumerate(splits):
@@ -57,14 +58,14 @@ def make_splits(
     return splits
 
 
-def _drawn(table, kind, train, test, train_rows, test_rows, seed):
+def _drawn(table, kind, train, test, train_rows, test_rows, seed, max_train_rows):
     """Both parts, in their order, of the sizes that are asked for."""
     if train_rows is not None and train_rows > len(train):
         raise ValueError(
             f"data set {table.name} has {len(train)} training rows in this protocol, "
             f"and protocol.train_rows asks for {train_rows}; ask for fewer"
         )
-    train = np.random.default_rng(seed).permutation(np.sort(train))[:train_rows]
+    train = np.random.default_rng(seed).permutation(np.sort(train))[: train_rows or max_train_rows]
     test = np.random.default_rng(seed).permutation(np.sort(test))[:test_rows]
     return np.sort(train) if kind == "time" else train, np.sort(test)
 

@@ -33,6 +33,7 @@ from adakern_bench.report.tables import (
     heading,
     read_tables,
 )
+from adakern_bench.report.use import model_lines
 from adakern_bench.report.wording import count, duration, links, natural, printable
 
 __all__ = ["protocol_in_words", "report"]
@@ -129,6 +130,7 @@ def _comparison(out, config, records, rare):
             "failed": int((records["status"] != "ok").sum()),
         },
         "tasks": [_task(task, runs, styles, tables, rare) for task, runs in by_task],
+        "model_lines": model_lines(out, config),
         "methods": describe_methods(out, config, records, styles),
         "swatches": {
             name: Markup('<i class="swatch" style="color:{}">{}</i>').format(s.colour, s.glyph)

@@ -15,6 +15,7 @@ from sklearn.metrics import ConfusionMatrixDisplay, PredictionErrorDisplay
 from sklearn.model_selection import cross_val_score
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
+from adakern.datasets.encoding import takes_raw_columns
 from adakern.evaluation import GREATER_IS_BETTER, MAIN_METRIC, score
 from adakern_bench.records.estimators import make_estimator
 from adakern_bench.records.prepare import prepare
@@ -35,11 +36,12 @@ def explain(method, table, train, test, settings, best_params, repeat):
     free = {k: v for k, v in best_params.items() if k not in settings["fixed"]}
     seed = settings["seed"] + repeat
     model = make_estimator(settings["estimator"], free, seed=seed, threads=settings["threads"])
-    data = prepare(table, train, test, **settings["preparation"])
+    preparation = settings["preparation"] | {"raw": takes_raw_columns(model)}
+    data = prepare(table, train, test, **preparation)
     model.fit(data.X_train, data.y_fit)
     alone = pd.Series(_alone(table, train), table.feature_names)
     names = list(alone.nlargest(MOST_COLUMNS).index)
-    drops = _importances(model, table, train, test, settings["preparation"], names, seed)
+    drops = _importances(model, table, train, test, preparation, names, seed)
     columns = pd.DataFrame({"worse if permuted": drops.mean(), "std": drops.std(ddof=1)})
     columns["known from it alone"] = alone[names]
     away = alone[names] > GIVEN_AWAY
@@ -55,7 +57,7 @@ def explain(method, table, train, test, settings, best_params, repeat):
         bars.barh(first.index, worse, color=colour(0))
         bars.set_xlabel(f"{heading(metric)}: worse by, if permuted")
         for axis, name in zip(dependences, columns.index, strict=False):
-            _draw_dependence(axis, model, table, train, test, settings["preparation"], name)
+            _draw_dependence(axis, model, table, train, test, preparation, name)
         for axis in figure.axes:
             axis.set_visible(axis.has_data() or bool(axis.images))
     return figure, columns.reset_index()
