@@ -197,7 +197,8 @@ def test_no_field_is_cut_or_shifted(tmp_path, first, line, last, columns):
     [
         (b"a,b\n1,2\n3,4\n", {"target": "outcom"}, "my.csv: .*no column 'outcom'"),
         (frame().to_csv(), {"target": "heigt"}, "Did you mean 'height'"),
-        (b"a\n1\n2\n", {"target": "a"}, "no separator gives all lines"),
+        (b"a\n1\n2\n", {"target": "a"}, "no column is left"),
+        (b"a\n1\n2\n", {}, "no separator gives all lines"),
         (b"", {}, "0 lines"),
         (b"a,y\n", {}, "1 lines"),
         (b"y,b\n1,2\n1,3\n", {}, "same in every row"),
