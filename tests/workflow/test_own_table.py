@@ -234,7 +234,7 @@ METHODS = "dummy linear boosting-default forest-default adaptive svm-cv nystrom-
 @pytest.mark.parametrize(
     ("n", "minutes", "methods", "said"),
     [
-        (300, None, METHODS, "for 5 repeats of 9 methods"),
+        (300, None, METHODS, "on 2 cores for 5 repeats of 9 methods"),
         (
             54_000,
             None,
