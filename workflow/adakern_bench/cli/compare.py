@@ -13,6 +13,7 @@ from adakern_bench.cli.choose import choose, slowness
 from adakern_bench.config.compose import ConfigError
 from adakern_bench.data.entry import ENDINGS
 from adakern_bench.data.infer import inferred_yaml
+from adakern_bench.paths import ROOT
 
 __all__ = ["add_arguments", "adopt", "comparison_of", "run_compare"]
 
@@ -49,7 +50,7 @@ def add_arguments(parser):
     )
 
 
-def run_compare(arguments, root):
+def run_compare(arguments, given):
     """Compare methods on a file, and say how to use the best; the exit status."""
     from adakern_bench.cli.run import run
     from adakern_bench.config.plan import load_plan
@@ -57,11 +58,11 @@ def run_compare(arguments, root):
 
     if arguments.minutes is not None and not 0 < arguments.minutes < float("inf"):
         raise ConfigError(f"--minutes {arguments.minutes:g}: give a time above 0")
-    file = Path(arguments.file)
+    file = (arguments.started_in / Path(arguments.file).expanduser()).resolve()
     overrides = adopt(
-        arguments.file,
+        file,
         arguments.target,
-        root,
+        ROOT,
         task=arguments.task,
         name=arguments.name,
         drop=[name for name in arguments.drop.split(",") if name],
@@ -69,32 +70,30 @@ def run_compare(arguments, root):
         time=arguments.time,
         again=arguments.again,
     )
-    file = file.expanduser().resolve()
-    os.chdir(root)
-    overrides += _chosen(overrides, arguments)
+    overrides += _chosen(overrides, given, arguments)
     status = run(overrides, arguments.cores, dry_run=arguments.dry_run)
     if status or arguments.dry_run:
         return status
-    plan = load_plan(overrides, root / "conf")
+    plan = load_plan(overrides)
     if lines := model_lines(plan.results, asdict(plan.config), file):
         print("\nA model of the best method, fitted to all rows, and its predictions:")
         print("\n".join(f"  {line}" for line in lines))
     return status
 
 
-def _chosen(overrides, arguments):
+def _chosen(overrides, given, arguments):
     """The methods and limits that the size of the table and --minutes allow."""
-    given = {re.split("[=.]", override)[0].lstrip("+") for override in arguments.overrides}
+    groups = {re.split("[=.]", override)[0].lstrip("+") for override in given}
     name = overrides[1].removeprefix("name=")
     made = _made(Path("conf", "dataset", f"{name}.yaml"))
-    if "method" in given or not made:
-        return arguments.overrides
+    if "method" in groups or not made:
+        return given
     cores = arguments.cores or os.cpu_count()
     limits = {"minutes": arguments.minutes, "cores": cores, "slower": slowness()}
     chosen, said = choose(name, *made["size"], **limits)
     print("\n".join(f"  {sentence}" for sentence in said), flush=True)
-    keys = {override.partition("=")[0] for override in arguments.overrides}
-    return [o for o in chosen if o.partition("=")[0] not in keys] + arguments.overrides
+    keys = {override.partition("=")[0] for override in given}
+    return [o for o in chosen if o.partition("=")[0] not in keys] + given
 
 
 def adopt(file, target, root, *, name=None, again=False, **options):

@@ -40,6 +40,8 @@ class SourceFile:
     #: Whether somebody has fetched the file from these urls. It informs the reader; the
     #: content check decides whether what arrives is the data.
     url_tried: bool = False
+    #: What its bytes must be; None: the content check alone decides.
+    sha256: str | None = None
     #: The rows of this file are the published test set.
     test: bool = False
     #: Which file to take out of an archive (.zip, .tar) that holds several.
@@ -103,6 +105,9 @@ class DatasetEntry:
     #: A file of several published splits; `n_splits` says how many.
     splits: SourceFile | None = None
     n_splits: int | None = None
+    #: Instead of that file, the seeds of the splits: `train_test_split` draws a quarter
+    #: of the rows as the test part with each of the first `n_splits`.
+    split_seeds: list[int] = field(default_factory=list)
     #: "row-lists", two lines of row numbers from 0 for each split (training rows, test
     #: rows), or "test-marks", one comma-separated line a row and one column a split, 1
     #: where the row is in the test part.
@@ -145,7 +150,7 @@ class DatasetEntry:
     @property
     def n_published_splits(self):
         """How many splits into training and test rows the data set comes with."""
-        if self.splits:
+        if self.n_splits:
             return self.n_splits
         given = self.test_where or self.n_test or any(f.test for f in self.files)
         return 1 if given else 0
@@ -180,8 +185,11 @@ def _problems(entry):
         if value not in (*names, *OPTIONAL.get(key, ())):
             hint = did_you_mean(value, names)
             yield key, f"got {value!r}; allowed: {', '.join(names)}.{hint}"
-    if (entry.splits is None) != (entry.n_splits is None):
-        yield "n_splits", "a file of splits and their number go together."
+    if bool(entry.splits or entry.split_seeds) != bool(entry.n_splits):
+        yield "n_splits", "a file of splits, or their seeds, and their number go together."
+    if entry.split_seeds and len(entry.split_seeds) < (entry.n_splits or 0):
+        seeds = len(entry.split_seeds)
+        yield "split_seeds", f"{seeds} seeds are too few for n_splits: {entry.n_splits}."
     if entry.splits and entry.time is not None:
         yield "time", "published splits count the rows in the order of the file."
     if entry.splits and entry.missing == "drop-rows":

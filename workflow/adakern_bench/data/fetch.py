@@ -21,7 +21,7 @@ from adakern_bench.data.errors import (
     TableMismatchError,
 )
 from adakern_bench.data.parsers import parse
-from adakern_bench.data.splits import read_splits, row_lists
+from adakern_bench.data.splits import read_splits, row_lists, seeded_splits
 
 __all__ = ["MIRROR_VARIABLE", "is_fetched", "load_table"]
 
@@ -85,12 +85,19 @@ def _load_generated(name, entry, seed):
 
 
 def _assemble(name, entry, obtained):
+    for file, got in zip(entry.sources, obtained, strict=True):
+        if file.sha256 not in (None, got.sha256):
+            raise TableMismatchError(
+                f"{file.path}: its SHA-256 is {got.sha256}, the entry says {file.sha256}"
+            )
     bytes_of = {file.path: got.data for file, got in zip(entry.sources, obtained, strict=True)}
     frames = [parse(bytes_of[file.path], entry, file) for file in entry.files]
     table = table_from_frames(name, entry, frames)
     if entry.splits:
         data = bytes_of[entry.splits.path]
         table.published_splits = read_splits(data, entry, len(table.X))
+    if entry.split_seeds:
+        table.published_splits = seeded_splits(entry, len(table.X))
     if entry.tuning_split:
         data = bytes_of[entry.tuning_split.path]
         (table.tuning_rows,) = row_lists(data, entry.tuning_split, len(table.X))
@@ -271,8 +278,8 @@ def _in_words(error, timeout):
     from requests import exceptions
 
     text = str(error)
-    if isinstance(error, exceptions.HTTPError):
-        return f"the server answers with HTTP status {getattr(error.response, 'status_code', '')}"
+    if isinstance(error, exceptions.HTTPError) and error.response is not None:
+        return f"the server answers with HTTP status {error.response.status_code}"
     if isinstance(error, exceptions.ChunkedEncodingError):
         return "the connection was cut before the file was whole"
     if "NameResolutionError" in text:

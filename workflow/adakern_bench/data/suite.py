@@ -40,7 +40,7 @@ def suite_sets(suite, folder):
 def _stated(key, value):
     if key == "drop":
         return [int(column) for column in value.split()]
-    return value if key == "fingerprint" else int(value)
+    return value if key in ("fingerprint", "sha256", "note") else int(value)
 
 
 def expand_suite(suite, folder):
@@ -60,4 +60,5 @@ def expand_suite(suite, folder):
 
 def _entry(template, name, stated):
     filled = json.loads(json.dumps(asdict(template)).replace("{set}", name))
+    filled["files"][0]["sha256"] = stated.pop("sha256", None)
     return DatasetEntry(**filled | stated)

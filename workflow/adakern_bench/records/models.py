@@ -1,13 +1,18 @@
 """Fitted models as MLflow keeps them: skops format, with a signature.
 
 skops names every type that a file holds and makes none that the reader does not trust,
-where unpickling runs whatever the file says.
+where unpickling runs whatever the file says. Importing this takes seconds: a job does it
+before the children start that solve.
 """
 
 from importlib.metadata import version
-from pathlib import Path
 
+import mlflow.sklearn
 import numpy as np
+import skops.io
+from mlflow.models import ModelSignature, infer_signature
+from mlflow.types import ColSpec, Schema
+from mlflow.types.schema import AnyType
 from sklearn.compose import TransformedTargetRegressor
 from sklearn.frozen import FrozenEstimator
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
@@ -15,18 +20,7 @@ from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from adakern.model_file import TableModel, as_columns
 from adakern_bench.records.machine import package_versions
 
-__all__ = ["import_formats", "kept_models", "save_model"]
-
-
-def import_formats():
-    """Import what `save_model` needs, seconds, before the children that solve start.
-
-    They then neither wait for it nor have it counted as memory of theirs.
-    """
-    import mlflow.sklearn
-    import skops.io
-
-    return mlflow.sklearn, skops.io
+__all__ = ["save_model"]
 
 
 def save_model(estimator, data, table, rows, folder):
@@ -34,26 +28,20 @@ def save_model(estimator, data, table, rows, folder):
 
     It holds a pipeline from the named columns of the table's file to predictions.
     """
-    flavour, skops_io = import_formats()
-    from mlflow.models import ModelSignature, infer_signature
-    from mlflow.types import ColSpec, Schema
-    from mlflow.types.schema import AnyType
-
     example = table.as_written(rows)
     pipeline = table_model(estimator, data, table)
     prediction = infer_signature(model_output=pipeline.predict(example)).outputs
     # MLflow would refuse whole numbers where the training rows had fractions; the
     # pipeline reads the cells as `adakern predict` does.
     columns = Schema([ColSpec(AnyType(), name) for name in example.columns])
-    folder = Path(folder)
     folder.parent.mkdir(parents=True, exist_ok=True)
-    own_types = skops_io.get_untrusted_types(data=skops_io.dumps(pipeline))
+    own_types = skops.io.get_untrusted_types(data=skops.io.dumps(pipeline))
     needed = package_versions() | {"skops": version("skops"), "pandas": version("pandas")}
     del needed["python"]
-    flavour.save_model(
+    mlflow.sklearn.save_model(
         pipeline,
         folder,
-        serialization_format=flavour.SERIALIZATION_FORMAT_SKOPS,
+        serialization_format=mlflow.sklearn.SERIALIZATION_FORMAT_SKOPS,
         skops_trusted_types=own_types,
         signature=ModelSignature(columns, prediction),
         input_example=example,
@@ -76,13 +64,3 @@ def table_model(estimator, data, table):
         steps.append(("numbers", FunctionTransformer(np.asarray)))
     steps += [(f"preparation_{k}", step) for k, step in enumerate(data.steps)]
     return TableModel([*steps, ("model", estimator)])
-
-
-def kept_models(results, record):
-    """Files of the model of a record, by their path in its folder; {} without one."""
-    cell = Path(results) / "models" / record["dataset"] / record["method"]
-    found = {}
-    for folder in cell.glob(f"*/{record['repeat']}"):
-        files = (path for path in folder.rglob("*") if path.is_file())
-        found = {path.relative_to(folder).as_posix(): path for path in files}
-    return found

@@ -25,7 +25,6 @@ from adakern.evaluation import (
 from adakern_bench.data import Table
 from adakern_bench.records.estimators import make_estimator
 from adakern_bench.records.machine import commit, machine, package_versions
-from adakern_bench.records.models import save_model
 from adakern_bench.records.prepare import prepare
 from adakern_bench.records.split import load_split
 
@@ -98,8 +97,8 @@ def solve_one(table_path, split_path, params, best_params, repeat, keep=None):
         on_test = data.restore(estimator.predict(data.X_test))
         predicted = time.perf_counter()
         on_train = data.restore(estimator.predict(data.X_train))
-        size = model_bytes(estimator)
-        beyond = beyond_predictions(estimator, data)
+        size = _model_bytes(estimator)
+        beyond = _beyond_predictions(estimator, data)
         if keep is not None:
             _keep(estimator, data, table, test[:5], keep)
     # Of the whole table: a part that lacks a class must not turn F1 into another one.
@@ -127,6 +126,8 @@ def solve_one(table_path, split_path, params, best_params, repeat, keep=None):
 
 def _keep(estimator, data, table, rows, folder):
     """Save the model; one that skops cannot write is a warning in the record."""
+    from adakern_bench.records.models import save_model
+
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # MLflow's own say nothing of the fit
@@ -136,7 +137,7 @@ def _keep(estimator, data, table, rows, folder):
         warnings.warn(f"the model was not kept: {error}", stacklevel=1)
 
 
-def model_bytes(estimator):
+def _model_bytes(estimator):
     """Size of the pickled model; None where it cannot be pickled."""
     try:
         return len(pickle.dumps(estimator))
@@ -144,7 +145,7 @@ def model_bytes(estimator):
         return None
 
 
-def beyond_predictions(estimator, data):
+def _beyond_predictions(estimator, data):
     """Scores of probabilities or intervals on the test part; None without them."""
     X, y = data.X_test, data.y_test
     if hasattr(estimator, "predict_proba"):
@@ -170,20 +171,17 @@ def fitted_facts(estimator):
     if isinstance(estimator, Pipeline):
         estimator = estimator[-1]
     support = getattr(estimator, "support_", None)
+    if support is not None:  # one array for each binary model; each row counts once
+        parts = support if isinstance(support, list | tuple) else [support]
+        support = len(np.unique(np.concatenate([np.ravel(part) for part in parts])))
     return {
         "rank": _total(getattr(estimator, "rank_", None), max),
-        "n_support": None if support is None else _n_indices(support),
+        "n_support": support,
         "n_iter": _total(getattr(estimator, "n_iter_", None), max),
         "objective": _total(getattr(estimator, "objective_", None), sum),
         "duality_gap": _total(getattr(estimator, "duality_gap_", None), max),
         "extra": {k: plain(v) for k, v in getattr(estimator, "record_", {}).items()},
     }
-
-
-def _n_indices(support):
-    """Support vectors in all; one-vs-one machines count each row once."""
-    parts = support if isinstance(support, list | tuple) else [support]
-    return len(np.unique(np.concatenate([np.ravel(part) for part in parts])))
 
 
 def _total(value, combine):
