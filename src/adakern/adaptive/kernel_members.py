@@ -11,7 +11,7 @@ from sklearn.utils import check_random_state
 from adakern._utils.arrays import as_numpy, to_device
 from adakern._utils.blocks import BLOCK_BYTES, row_blocks
 from adakern._utils.memory import require_memory
-from adakern._utils.threads import map_in_threads, one_blas_thread
+from adakern._utils.threads import blas_threads, map_in_threads, one_blas_thread
 from adakern.adaptive.calibration import Calibration, log_loss
 from adakern.adaptive.leave_one_out import Search, tune_scales
 from adakern.adaptive.parts import BaseMember, Fits, gather
@@ -149,19 +149,33 @@ class KernelRidgeMember(BaseMember):
         ]
         normal = self.alpha_ * self._gram(self.support_) + sum(A for A, _ in sums)
         right = sum(B for _, B in sums)
-        members = []
-        for A, B in sums if len(sums) > 1 else ():
-            members.append(copy(self))
-            members[-1].dual_coef_ = as_numpy(ridge_solution(normal - A, right - B)[0])
-        self.dual_coef_ = as_numpy(ridge_solution(normal, right)[0])
-        return [*members, self]
+        folds = [self._solved(normal - A, right - B) for A, B in sums] if len(sums) > 1 else []
+        return [*folds, self._solved(normal, right)]
+
+    def _solved(self, normal, right):
+        member = copy(self)
+        member.dual_coef_ = as_numpy(ridge_solution(normal, right)[0])
+        return member
+
+    @property
+    def stands_on_centres(self):
+        """Whether sums over more rows would do for its coefficients."""
+        return len(self.support_) == self.max_support
+
+    def normal_equations(self, X, Y, weights):
+        """Sums over rows for :meth:`with_sums`; weights have the mean 1 over all rows."""
+        return self._normal_equations(X * self.scales_, Y - self.intercept_, weights)
+
+    def with_sums(self, normal, right):
+        """Itself with the coefficients of all rows over which the sums were taken."""
+        return self._solved(normal + self.alpha_ * self._gram(self.support_), right)
 
     def _normal_equations(self, Z, Y, weights):
         """Sums over the rows Z of products of kernels with each other and with Y."""
         normal = right = 0.0
         for rows in row_blocks(len(Z), 8 * len(self.support_), BLOCK_BYTES):
             root = to_device(np.sqrt(weights[rows, None]))
-            K = self._gram(Z[rows], self.support_) * root
+            K = self._gram_in_threads(Z[rows]) * root
             normal += K.T @ K  # recognised as symmetric: half the work
             right += K.T @ (to_device(Y[rows]) * root)
         return normal, right
@@ -194,6 +208,13 @@ class KernelRidgeMember(BaseMember):
     def _gram(self, A, B=None):
         B = None if B is None else to_device(B)
         return gram_matrix(to_device(A), B, kernel=self.kernel, gamma=1.0)
+
+    def _gram_in_threads(self, Z):
+        """The kernel of rows with the centres."""
+        if not is_numpy_array(to_device(np.empty(0))):
+            return self._gram(Z, self.support_)
+        parts = [part for part in np.array_split(Z, blas_threads()) if len(part)]
+        return np.concatenate(map_in_threads(lambda part: self._gram(part, self.support_), parts))
 
     def predict(self, X):
         """Values of shape (n, k)."""

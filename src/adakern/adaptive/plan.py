@@ -30,8 +30,8 @@ MEMBERS = (
     "rbf",
     "svm",
     "boosting",
-    "l2-laplacian-ard",
     "l2-laplacian",
+    "l2-laplacian-ard",
     "rbf-ard",
 )
 
@@ -47,8 +47,9 @@ MANY_ROWS = 4000
 #: the distances of the L1 kernel, which are no matrix product, take most of the time.
 MANY_COLUMNS = 500
 
-#: From so many rows a column on, scales per feature of all rows are where those of a
-#: fold start: what they know of the rows left out is then little.
+#: From so many rows a column on, scales per feature leave no use for one scale in
+#: regression, and those of all rows are where those of a fold start: what they know of
+#: the rows left out is then little.
 ROWS_PER_SCALE = 100
 
 #: Quasi-Newton evaluations for scales per feature; and in a fold, for one scale and for
@@ -81,11 +82,12 @@ def default_members(n, d=1, classify=False, preset="best"):
     if d > MANY_COLUMNS:
         without.update(f"{kernel}-ard" for kernel in KERNELS)
         without.add("laplacian")
-    if n > MANY_ROWS:
-        without.update(KERNELS if d <= MANY_COLUMNS else (), ("svm",))
-    if not classify:
+    many_a_column = n >= ROWS_PER_SCALE * d
+    if d <= MANY_COLUMNS and (n > MANY_ROWS or (many_a_column and not classify)):
+        without.update(KERNELS)
+    if n > MANY_ROWS or not classify:
         without.add("svm")
-    elif n < ROWS_PER_SCALE * d:
+    if classify and not many_a_column:
         # A fifth of the time, and without it the loss on held-out rows is less.
         without.add("l2-laplacian-ard")
     if n < FEW_ROWS:

@@ -8,7 +8,7 @@ from importlib import import_module
 from pathlib import Path
 
 from adakern.cli import add_commands
-from adakern_bench.cli.compare import add_arguments, adopt, comparison_of
+from adakern_bench.cli.compare import add_arguments, comparison_of, run_compare
 from adakern_bench.config.compose import ConfigError
 from adakern_bench.data import DatasetError
 from adakern_bench.paths import ROOT
@@ -42,7 +42,7 @@ def main(argv=None):
     parser = _parser()
     parser.set_defaults(started_in=started_in)
     # Settings may stand anywhere; argparse wants positional arguments together.
-    setting = re.compile(rf"[+~]{{0,2}}[A-Za-z_][^/]*=|{ALLOW_OUTSIDE}$")
+    setting = re.compile(rf"[+~]{{0,2}}[A-Za-z_][^/(]*=|{ALLOW_OUTSIDE}$")
     overrides = [word for word in argv if setting.match(word)]
     arguments = parser.parse_args([word for word in argv if word not in overrides])
     if not hasattr(arguments, "handle"):
@@ -66,7 +66,7 @@ def _parser():
     run = commands.add_parser("run", help="run an experiment of conf/experiment")
     show = commands.add_parser("show", help="print a finished comparison again")
     board = commands.add_parser("leaderboard", help="rank methods over data sets")
-    handles = {compare: _compare, run: _run, show: _show, board: _leaderboard}
+    handles = {compare: run_compare, run: _run, show: _show, board: _leaderboard}
     for command, handle in handles.items():
         command.set_defaults(handle=handle)
         if command is not compare:
@@ -120,23 +120,6 @@ def _leaderboard(arguments, overrides):
         print(f"\n{task.capitalize()}")
         print(leaderboard(solves).to_string(index=False, float_format="%.3g"))
     return 0
-
-
-def _compare(arguments, overrides):
-    from adakern_bench.cli.run import run
-
-    adopted = adopt(
-        arguments.started_in / Path(arguments.file).expanduser(),
-        arguments.target,
-        ROOT,
-        task=arguments.task,
-        name=arguments.name,
-        drop=[name for name in arguments.drop.split(",") if name],
-        group=arguments.group,
-        time=arguments.time,
-        again=arguments.again,
-    )
-    return run([*adopted, *overrides], arguments.cores, dry_run=arguments.dry_run)
 
 
 if __name__ == "__main__":

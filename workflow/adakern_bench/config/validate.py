@@ -246,33 +246,27 @@ def _recipes(plan):
     Looking imports the class, which takes longer than all else that planning does. So
     what was found in order is noted down, with the version of its code.
     """
-    notes = Path(plan.config.data.cache) / "recipes_in_order.json"
-    try:
-        noted = set(read_json(notes))
-    except (OSError, ValueError):
-        noted = set()
-    in_order = set()
-    for name, task, recipe in _distinct_recipes(plan):
-        code = code_version("adakern_bench.config.recipes", *map(str, targets(recipe["estimator"])))
-        text = json.dumps([name, task, recipe, code], default=str)
-        note = hashlib.sha256(text.encode()).hexdigest()[:16]
-        if note in noted:
-            continue
-        from adakern_bench.config.recipes import recipe_problems
-
-        problems = [f"method {name}: {problem}" for problem in recipe_problems(recipe, task)]
-        yield from problems
-        if not problems:
-            in_order.add(note)
-    if in_order:
-        with suppress(OSError):  # it is a matter of time alone
-            write_json(notes, sorted(noted | in_order))
-
-
-def _distinct_recipes(plan):
-    """(method, task, recipe): most data sets share those of a method."""
     distinct = {}
     for dataset, method in plan.cells:
         found = method, plan.entry(dataset).task, plan.recipe(dataset, method)
-        distinct.setdefault(json.dumps(found, default=str), found)
-    return distinct.values()
+        distinct[json.dumps(found, default=str)] = found
+    notes = Path(plan.config.data.cache) / "recipes_in_order.json"
+    in_order = set()
+    with suppress(OSError, ValueError):
+        in_order = set(read_json(notes))
+    noted = len(in_order)
+    for text, (name, task, recipe) in distinct.items():
+        used = map(str, targets(recipe["estimator"]))
+        text += code_version("adakern_bench.config.recipes", *used)
+        note = hashlib.sha256(text.encode()).hexdigest()[:16]
+        if note in in_order:
+            continue
+        from adakern_bench.config.recipes import recipe_problems
+
+        problems = recipe_problems(recipe, task)
+        yield from (f"method {name}: {problem}" for problem in problems)
+        if not problems:
+            in_order.add(note)
+    if len(in_order) > noted:
+        with suppress(OSError):  # it is a matter of time alone
+            write_json(notes, sorted(in_order))

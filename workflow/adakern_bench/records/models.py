@@ -8,26 +8,59 @@ before the children start that solve.
 from importlib.metadata import version
 
 import mlflow.sklearn
+import numpy as np
 import skops.io
-from mlflow.models import infer_signature
+from mlflow.models import ModelSignature, infer_signature
+from mlflow.types import ColSpec, Schema
+from mlflow.types.schema import AnyType
+from sklearn.compose import TransformedTargetRegressor
+from sklearn.frozen import FrozenEstimator
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
+from adakern.model_file import TableModel, as_columns
 from adakern_bench.records.machine import package_versions
 
 __all__ = ["save_model"]
 
 
-def save_model(estimator, X, prediction, folder, preparation):
-    """Write a folder that ``mlflow.sklearn.load_model`` reads."""
+def save_model(estimator, data, table, rows, folder):
+    """Write a folder that ``mlflow.sklearn.load_model`` and ``mlflow.pyfunc`` read.
+
+    It holds a pipeline from the named columns of the table's file to predictions.
+    """
+    example = table.as_written(rows)
+    pipeline = table_model(estimator, data, table)
+    prediction = infer_signature(model_output=pipeline.predict(example)).outputs
+    # MLflow would refuse whole numbers where the training rows had fractions; the
+    # pipeline reads the cells as `adakern predict` does.
+    columns = Schema([ColSpec(AnyType(), name) for name in example.columns])
     folder.parent.mkdir(parents=True, exist_ok=True)
-    needed = package_versions() | {"skops": version("skops")}
+    own_types = skops.io.get_untrusted_types(data=skops.io.dumps(pipeline))
+    needed = package_versions() | {"skops": version("skops"), "pandas": version("pandas")}
     del needed["python"]
     mlflow.sklearn.save_model(
-        estimator,
+        pipeline,
         folder,
         serialization_format=mlflow.sklearn.SERIALIZATION_FORMAT_SKOPS,
-        skops_trusted_types=skops.io.get_untrusted_types(data=skops.io.dumps(estimator)),
-        signature=infer_signature(X, prediction),
-        metadata={"preparation": dict(preparation)},
+        skops_trusted_types=own_types,
+        signature=ModelSignature(columns, prediction),
+        input_example=example,
         # Stated, since MLflow else finds them out by loading the model: seconds.
         pip_requirements=[f"{name}=={version}" for name, version in needed.items()],
     )
+
+
+def table_model(estimator, data, table):
+    """The fitted pipeline: columns by name, preparation, estimator in the target's units."""
+    if data.centre != 0.0 or data.spread != 1.0:
+        scaled = TransformedTargetRegressor(
+            FrozenEstimator(estimator), transformer=StandardScaler()
+        )
+        estimator = scaled.fit(data.X_train, data.y_train)
+    kinds = table.kinds or dict.fromkeys(table.feature_names, "numeric")
+    known = {"kinds": kinds, "date_formats": table.date_formats}
+    steps = [("columns", FunctionTransformer(as_columns, kw_args=known))]
+    if not table.is_mixed:
+        steps.append(("numbers", FunctionTransformer(np.asarray)))
+    steps += [(f"preparation_{k}", step) for k, step in enumerate(data.steps)]
+    return TableModel([*steps, ("model", estimator)])

@@ -12,6 +12,7 @@ from sklearn.pipeline import Pipeline
 from threadpoolctl import threadpool_limits
 
 from adakern._utils.files import plain
+from adakern.datasets.encoding import takes_raw_columns
 from adakern.evaluation import (
     OPTIONAL_METRICS,
     RECORDED,
@@ -82,11 +83,12 @@ def solve_one(table_path, split_path, params, best_params, repeat, keep=None):
     """
     table = Table.load(table_path)
     train, test = load_split(split_path, repeat)
-    data = prepare(table, train, test, **params["preparation"])
     free = {k: v for k, v in best_params.items() if k not in params["fixed"]}
     estimator = make_estimator(
         params["estimator"], free, seed=params["seed"] + repeat, threads=params["threads"]
     )
+    raw = takes_raw_columns(estimator)
+    data = prepare(table, train, test, **params["preparation"], raw=raw)
     with threadpool_limits(params["threads"]), warnings.catch_warnings(record=True) as w:
         warnings.simplefilter("always")
         start = time.perf_counter()
@@ -98,7 +100,7 @@ def solve_one(table_path, split_path, params, best_params, repeat, keep=None):
         size = _model_bytes(estimator)
         beyond = _beyond_predictions(estimator, data)
         if keep is not None:
-            _keep(estimator, data, keep, params["preparation"])
+            _keep(estimator, data, table, test[:5], keep)
     # Of the whole table: a part that lacks a class must not turn F1 into another one.
     labels = np.unique(table.y) if table.task == "classification" else None
     return {
@@ -122,13 +124,14 @@ def solve_one(table_path, split_path, params, best_params, repeat, keep=None):
     }
 
 
-def _keep(estimator, data, folder, preparation):
+def _keep(estimator, data, table, rows, folder):
     """Save the model; one that skops cannot write is a warning in the record."""
     from adakern_bench.records.models import save_model
 
-    rows = data.X_test[:5]
     try:
-        save_model(estimator, rows, estimator.predict(rows), folder, preparation)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # MLflow's own say nothing of the fit
+            save_model(estimator, data, table, rows, folder)
     except Exception as error:  # whatever a third-party model raises
         shutil.rmtree(folder, ignore_errors=True)
         warnings.warn(f"the model was not kept: {error}", stacklevel=1)
