@@ -16,6 +16,9 @@ __all__ = ["CELL_ROWS", "Cells", "LocalModels"]
 #: which direction one is split.
 CELL_ROWS = 1000
 
+#: Cells that decide how much the models of all count, about.
+CELLS_FOR_SHARE = 20
+
 
 class Cells:
     """Rows split in halves along their direction of largest variance, again and again.
@@ -77,19 +80,24 @@ class LocalModels:
 
     def __init__(self, kernel, cells, rows, residuals, weights, alpha, share=None):
         self.kernel, self.cells, self.rows = kernel, cells, rows
-        self.share, self.dual = share, np.zeros(residuals.shape)
-        left_out = np.zeros(residuals.shape)
         self.places = self._by_cell(rows)
-        for part in self.places if share != 0 else ():
-            some, target, root = rows[part], residuals[part], np.sqrt(weights[part])[:, None]
-            K = self._gram(some, some)
-            if share is None:
-                left_out[part] = leave_one_out(K, target, alpha, weights[part])
-            self.dual[part] = root * ridge_solution(root * K * root.T, root * target, alpha)[0]
         if share is None:
-            size = np.sum(weights @ left_out**2)
-            gain = np.sum(weights @ (residuals * left_out))
-            self.share = float(np.clip(gain / size, 0, 1)) if size > 0 else 0.0
+            share = self._best_share(residuals, weights, alpha)
+        self.share, self.dual = share, np.zeros(residuals.shape)
+        for part in self.places if share else ():
+            root = np.sqrt(weights[part])[:, None]
+            K = root * self._gram(rows[part], rows[part]) * root.T
+            self.dual[part] = root * ridge_solution(K, root * residuals[part], alpha)[0]
+
+    def _best_share(self, residuals, weights, alpha):
+        gain = size = 0.0
+        for part in self.places[:: -(-len(self.places) // CELLS_FOR_SHARE)]:
+            target, w = residuals[part], weights[part]
+            K = self._gram(self.rows[part], self.rows[part])
+            left_out = leave_one_out(K, target, alpha, w)
+            gain += np.sum(w @ (target * left_out))
+            size += np.sum(w @ left_out**2)
+        return float(np.clip(gain / size, 0, 1)) if size > 0 else 0.0
 
     def predict(self, X):
         """What is added for the rows X, shape (n, k)."""
