@@ -170,7 +170,7 @@ class KernelRidgeMember(BaseMember):
         for k, (member, values) in enumerate(zip(members, fitted[1:], strict=True)):
             rows = fold_of != k
             part = Z[rows], (Y - values)[rows], weights[rows]
-            member.local_ = local(self.kernel, cells, *part, self.alpha_, self.local_.share)
+            member.local_ = local(self.kernel, cells, *part, self.alpha_, like=self.local_)
 
     def _normal_equations(self, Z, Y, weights):
         """Sums over the rows Z of products of kernels with each other and with Y."""

@@ -16,8 +16,10 @@ __all__ = ["CELL_ROWS", "Cells", "LocalModels"]
 #: which direction one is split.
 CELL_ROWS = 1000
 
-#: Cells that decide how much the models of all count, about.
-CELLS_FOR_SHARE = 20
+#: Factors of the distances, and about how many cells choose for all: what is near is
+#: nearer where there are more rows than scales were looked for on.
+GAMMAS = (1.0, 3.0, 9.0)
+CELLS_TO_CHOOSE = 10
 
 
 class Cells:
@@ -74,30 +76,37 @@ class Cells:
 class LocalModels:
     """A ridge regression on the rows of each cell, added as far as it helps.
 
-    ``share`` of what they predict is added: that of least squared error where each row
-    is left out of its cell, none if they do not help.
+    ``share`` of what they predict is added, none if they do not help. It and ``gamma``,
+    a factor of the distances, have the least squared error where each row is left out
+    of its cell; or they are those of ``like``.
     """
 
-    def __init__(self, kernel, cells, rows, residuals, weights, alpha, share=None):
+    def __init__(self, kernel, cells, rows, residuals, weights, alpha, like=None):
         self.kernel, self.cells, self.rows = kernel, cells, rows
         self.places = self._by_cell(rows)
-        if share is None:
-            share = self._best_share(residuals, weights, alpha)
-        self.share, self.dual = share, np.zeros(residuals.shape)
-        for part in self.places if share else ():
+        if like is None:
+            self.gamma, self.share = self._choose(residuals, weights, alpha)
+        else:
+            self.gamma, self.share = like.gamma, like.share
+        self.dual = np.zeros(residuals.shape)
+        for part in self.places if self.share else ():
             root = np.sqrt(weights[part])[:, None]
-            K = root * self._gram(rows[part], rows[part]) * root.T
+            K = root * self._gram(rows[part], rows[part], self.gamma) * root.T
             self.dual[part] = root * ridge_solution(K, root * residuals[part], alpha)[0]
 
-    def _best_share(self, residuals, weights, alpha):
-        gain = size = 0.0
-        for part in self.places[:: -(-len(self.places) // CELLS_FOR_SHARE)]:
+    def _choose(self, residuals, weights, alpha):
+        """Gamma and share of least squared error, by closed form in some cells."""
+        gains, sizes = np.zeros((2, len(GAMMAS)))
+        for part in self.places[:: -(-len(self.places) // CELLS_TO_CHOOSE)]:
             target, w = residuals[part], weights[part]
-            K = self._gram(self.rows[part], self.rows[part])
-            left_out = leave_one_out(K, target, alpha, w)
-            gain += np.sum(w @ (target * left_out))
-            size += np.sum(w @ left_out**2)
-        return float(np.clip(gain / size, 0, 1)) if size > 0 else 0.0
+            for i, gamma in enumerate(GAMMAS):
+                K = self._gram(self.rows[part], self.rows[part], gamma)
+                left_out = leave_one_out(K, target, alpha, w)
+                gains[i] += np.sum(w @ (target * left_out))
+                sizes[i] += np.sum(w @ left_out**2)
+        shares = np.clip(gains / np.maximum(sizes, 1e-300), 0, 1)
+        best = np.argmin(shares**2 * sizes - 2 * shares * gains)
+        return GAMMAS[best], float(shares[best])
 
     def predict(self, X):
         """What is added for the rows X, shape (n, k)."""
@@ -105,7 +114,7 @@ class LocalModels:
         if self.share:
             for new, part in zip(self._by_cell(X), self.places, strict=True):
                 if len(new) and len(part):
-                    added[new] = self._gram(X[new], self.rows[part]) @ self.dual[part]
+                    added[new] = self._gram(X[new], self.rows[part], self.gamma) @ self.dual[part]
         return self.share * added
 
     def _by_cell(self, X):
@@ -113,6 +122,5 @@ class LocalModels:
         ends = np.cumsum(np.bincount(cells, minlength=self.cells.n_cells))
         return np.split(np.argsort(cells, kind="stable"), ends[:-1])
 
-    def _gram(self, A, B):
-        K = gram_matrix(to_device(A), to_device(B), kernel=self.kernel, gamma=1.0)
-        return as_numpy(K)
+    def _gram(self, A, B, gamma):
+        return as_numpy(gram_matrix(to_device(A), to_device(B), kernel=self.kernel, gamma=gamma))
