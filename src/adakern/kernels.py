@@ -34,8 +34,9 @@ def squared_distances(X, Y=None):
     D += xp.sum(B * B, axis=1)[None, :]
     D = _clamp_at_zero(D, xp)
     if Y is None:
-        index = xp.arange(D.shape[0], device=getattr(D, "device", None))
-        D = _zero_diagonal(D, xp, index)
+        flat = xp.reshape(D, (-1,))
+        flat[:: D.shape[0] + 1] = 0
+        D = xp.reshape(flat, D.shape)
     return D
 
 
@@ -45,18 +46,10 @@ def _clamp_at_zero(D, xp):
     return xp.where(D > 0, D, xp.zeros_like(D))
 
 
-def _zero_diagonal(D, xp, index):
-    if is_numpy_array(D):
-        np.fill_diagonal(D, 0)
-        return D
-    return xp.where(index[:, None] == index[None, :], xp.zeros_like(D), D)
-
-
 def _euclidean_distances(X, Y):
     D = squared_distances(X, Y)
-    if is_numpy_array(D):
-        return np.sqrt(D, out=D)
-    return array_namespace(D).sqrt(D)
+    D **= 0.5
+    return D
 
 
 def manhattan_distances(X, Y=None):
@@ -182,40 +175,32 @@ def exponential_decay(D, gamma):
     return array_namespace(D).exp(D)
 
 
-def kernel_product(X, Y, V, *, kernel="rbf", gamma=1.0, degree=3, coef0=1.0):
+def kernel_product(X, Y, V, **kernel):
     """``K(X, Y) V`` without ever storing K."""
-    if 0 in (X.shape[0], Y.shape[0]):
-        return _no_products(X, V)
-    tiles = _tiles(X, Y, kernel=kernel, gamma=gamma, degree=degree, coef0=coef0)
-    return array_namespace(X).concat([tile @ V for tile in tiles])
+    return _by_tiles(X, Y, lambda tile: (tile @ V,), (V,), kernel)[0]
 
 
-def kernel_products(X, Y, V, U, *, kernel="rbf", gamma=1.0, degree=3, coef0=1.0):
-    """``K(X, Y) V`` and ``(K∘K)(X, Y) U`` without ever storing K.
+def kernel_products(X, Y, V, U, **kernel):
+    """``K(X, Y) V`` and ``(K∘K)(X, Y) U`` without ever storing K."""
 
-    Each tile of the Gram matrix serves both products.
-    """
-    if 0 in (X.shape[0], Y.shape[0]):
-        return _no_products(X, V), _no_products(X, U)
-    KV, QU = [], []
-    for tile in _tiles(X, Y, kernel=kernel, gamma=gamma, degree=degree, coef0=coef0):
-        KV.append(tile @ V)
+    def products(tile):
+        KV = tile @ V
         tile *= tile
-        QU.append(tile @ U)
+        return KV, tile @ U
+
+    return _by_tiles(X, Y, products, (V, U), kernel)
+
+
+def _by_tiles(X, Y, products, factors, kernel):
+    """The products of the Gram matrix, from top to bottom, by tiles that stay in the cache."""
     xp = array_namespace(X)
-    return xp.concat(KV), xp.concat(QU)
-
-
-def _no_products(X, V):
-    xp, device = array_namespace(X), getattr(X, "device", None)
-    return xp.zeros((X.shape[0], *V.shape[1:]), dtype=X.dtype, device=device)
-
-
-def _tiles(X, Y, **kernel):
-    """The Gram matrix from top to bottom, in pieces that stay in the cache."""
-    bytes_per_row = Y.shape[0] * array_namespace(X).finfo(X.dtype).bits // 8
-    for rows in row_blocks(X.shape[0], bytes_per_row, TILE_BYTES):
-        yield gram_matrix(X[rows, :], Y, **kernel)
+    if 0 in (X.shape[0], Y.shape[0]):
+        like = {"dtype": X.dtype, "device": getattr(X, "device", None)}
+        return [xp.zeros((X.shape[0], *V.shape[1:]), **like) for V in factors]
+    bytes_per_row = Y.shape[0] * xp.finfo(X.dtype).bits // 8
+    blocks = row_blocks(X.shape[0], bytes_per_row, TILE_BYTES)
+    parts = [products(gram_matrix(X[rows, :], Y, **kernel)) for rows in blocks]
+    return [xp.concat(part) for part in zip(*parts, strict=True)]
 
 
 def kernel_diagonal(X, *, kernel="rbf", gamma=1.0, degree=3, coef0=1.0):
@@ -262,6 +247,38 @@ def check_square(K):
         raise ValueError(
             f"a precomputed kernel must be a square matrix for fit, got shape {tuple(K.shape)}"
         )
+
+
+class TrainingRows:
+    """What new rows are compared with: training rows X, or columns of a given kernel."""
+
+    def __init__(self, X, K, params):
+        precomputed = params["kernel"] == "precomputed"
+        self._X, self._params = None if precomputed else X, params
+        self._diagonal = K.diagonal().copy() if precomputed else None
+
+    def kernel(self, X, columns):
+        """Kernel values of new rows and some training rows."""
+        if self._X is None:
+            return X[:, columns]
+        return gram_matrix(X, self._X[columns], **self._params)
+
+    def nearest(self, X):
+        """The training row that is nearest to each new row."""
+        if self._X is None:
+            return np.argmin(self.distances(X), axis=1)
+        return nearest_rows(X, self._X)
+
+    def distances(self, X, columns=slice(None)):
+        """Squared distances; of a given kernel in feature space, up to k(x, x).
+
+        That value of the new rows is not known there. It does not change which training
+        rows are near to a new one; for the other direction it is taken as constant,
+        which it is for every kernel of the distance.
+        """
+        if self._X is None:
+            return self._diagonal[columns] - 2 * X[:, columns]
+        return squared_distances(X, self._X[columns])
 
 
 class KernelMixin:

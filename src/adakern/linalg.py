@@ -1,5 +1,7 @@
 """Numerics that more than one estimator family needs."""
 
+from bisect import bisect_left
+
 import numpy as np
 from array_api_compat import array_namespace, is_numpy_array, is_torch_array
 from scipy.linalg import eigh
@@ -57,14 +59,8 @@ def project_onto_feasible(v, y, C, total=0.0):
     def excess(t):
         return np.clip(u - t, lower, upper).sum() - total
 
-    left, right = 0, len(breakpoints) - 1
-    while right - left > 1:
-        middle = (left + right) // 2
-        if excess(breakpoints[middle]) > 0:
-            left = middle
-        else:
-            right = middle
-    a, b = breakpoints[left], breakpoints[right]
+    right = bisect_left(breakpoints, 0.0, 1, len(breakpoints) - 1, key=lambda t: -excess(t))
+    a, b = breakpoints[right - 1], breakpoints[right]
     excess_a, excess_b = excess(a), excess(b)
     t = a if excess_a == excess_b else a + (b - a) * excess_a / (excess_a - excess_b)
     return np.abs(np.clip(u - t, lower, upper))
@@ -163,10 +159,7 @@ def factorised(A):
     solve = _cholesky_solver(A)
     if solve:
         return solve
-    largest = float(xp.max(xp.abs(A)))
-    if not np.isfinite(largest):
-        raise ValueError(f"a matrix of shape {tuple(A.shape)} is not finite")
-    rounding = float(xp.finfo(A.dtype).eps) * largest * A.shape[0]
+    rounding = _rounding(A)
     for ridge in (rounding, 1e2 * rounding, 1e4 * rounding):
         A = add_to_diagonal(A, ridge * xp.ones_like(A[0, :]))
         solve = _cholesky_solver(A)
@@ -413,13 +406,17 @@ def definite_shift(A):
     Twice the most negative eigenvalue, which is taken for the size of what rounding did
     to all of them.
     """
+    rounding, xp = _rounding(A), array_namespace(A)
+    return 2 * max(-float(xp.min(xp.linalg.eigvalsh(A))), rounding)
+
+
+def _rounding(A):
+    """What rounding may do to the eigenvalues of a finite matrix."""
     xp = array_namespace(A)
     largest = float(xp.max(xp.abs(A)))
     if not np.isfinite(largest):
         raise ValueError(f"a matrix of shape {tuple(A.shape)} is not finite")
-    smallest = float(xp.min(xp.linalg.eigvalsh(A)))
-    rounding = float(xp.finfo(A.dtype).eps) * largest * A.shape[0]
-    return 2 * max(-smallest, rounding)
+    return float(xp.finfo(A.dtype).eps) * largest * A.shape[0]
 
 
 def ridge_inverse(K, ridge):

@@ -40,9 +40,7 @@ def test_alignments_are_the_double_sum_over_labels():
         sum(signs[i] * signs[j] * phi[i] * phi[j] for i in range(20) for j in range(20))
         for phi in features.T
     ]
-    np.testing.assert_allclose(
-        2 * feature_alignments(X, y, np.array([0, 1]), W, phases), double_sum
-    )
+    np.testing.assert_allclose(2 * feature_alignments(X, y, W, phases), double_sum)
 
 
 def test_uniform_weights_give_the_gaussian_kernel():
@@ -60,7 +58,3 @@ def test_learned_weights_align_better_and_leave_fewer_features():
     assert kept.objective_ > 3
     assert kept.rank_ < 1000
     assert kept.score(X[1::2], y[1::2]) > 0.9
-    drawn = RandomFeatureAlignment(gamma=2.0, n_components=40, random_state=0)
-    drawn.fit(X[::2], y[::2])
-    assert drawn.rank_ <= 40
-    assert np.sum(drawn.scales_**2) == pytest.approx(2)

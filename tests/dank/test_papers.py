@@ -1,13 +1,26 @@
-"""The papers' constants and methods."""
+"""The papers' constants, methods and bounds, on data."""
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from sklearn.cluster import KMeans
 
-from adakern.dank.objective import make_objective
-from adakern.dank.papers import lipschitz_constant, nesterov, projected_gradient
+from adakern.dank.newton import newton
+from adakern.dank.objective import make_objective, saddle_value
+from adakern.dank.papers import (
+    between_clusters,
+    coupling,
+    lipschitz_constant,
+    nesterov,
+    partition_bounds,
+    projected_gradient,
+    screened_rows,
+)
 from adakern.kernels import gram_matrix
+from adakern.svm.ascent import Ascent
 from adakern.svm.dual import classification_dual, regression_dual
+
+C, ETA = 2.0, 200.0
 
 
 def model(kernel, task, eta, tau, seed=0):
@@ -39,21 +52,78 @@ def test_gradient_changes_no_faster_than_the_theorems_say(kernel, task, tau, eta
 @pytest.mark.parametrize("kernel", ["linear", "poly"])
 def test_without_kappa_the_constant_is_too_small(kernel):
     h = model(kernel, "classification", 1e12, 0.0)
-    kappa = np.abs(h.K).max()
-    u = np.zeros(len(h.K))
     v = 1e-3 * np.abs(np.linalg.eigh(h.K)[1][:, -1])
-    change = np.linalg.norm(h(u).gradient - h(v).gradient) / np.linalg.norm(u - v)
+    change = np.linalg.norm(h(0 * v).gradient - h(v).gradient) / np.linalg.norm(v)
     L = lipschitz_constant(h.K, h.dual, h.eta)
-    assert L / kappa < change <= L
+    assert L / np.abs(h.K).max() < change <= L
 
 
 @pytest.mark.parametrize("method", [nesterov, projected_gradient])
 @pytest.mark.parametrize("task", ["classification", "regression"])
-def test_methods_climb_from_zero(method, task):
+def test_methods_ascend_from_zero(method, task):
     h = model("rbf", task, 5.0, 0.01)
-    start = np.full(len(h.dual.signs), 0.1)
-    solution = method(h, start, tol=1e-12, max_iter=40, min_step=0.0)
-    first, *others = solution.history["objective"]
-    assert first == h(np.zeros_like(start)).value
+    ascent = Ascent(1e-12, h(np.zeros(len(h.dual.signs))))
+    method(h, ascent, 40, min_step=0.0)
+    first, *others = ascent.history["objective"]
     assert max(others) > first
-    assert_allclose(h.dual.project(solution.point.u), solution.point.u, atol=1e-12)
+    assert_allclose(h.dual.project(ascent.point.u), ascent.point.u, atol=1e-12)
+
+
+def solve(K, y, eta=ETA):
+    """Exact solution of problem 17 on K: the point, F, and the saddle function there."""
+    dual = classification_dual(y, C, False)
+    h = make_objective(K, dual, eta, 0.0)
+    ascent = Ascent(1e-8, h(np.zeros(len(y))))
+    newton(h, ascent, 100)
+    point = ascent.point
+    F = 1 + K * np.outer(point.d, point.d) / (4 * eta)
+    return point, F, lambda K: saddle_value(point.u, F, K, dual, eta, 0.0)
+
+
+@pytest.fixture(params=[2, 5, 10])
+def partitioned(request):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(120, 2))
+    y = np.where(X[:, 0] * X[:, 1] + 0.2 * rng.normal(size=120) > 0, 1.0, -1.0)
+    K = gram_matrix(X, gamma=1.0)
+    clusters = KMeans(request.param, n_init=1, random_state=0).fit_predict(X)
+    return K, K * (clusters[:, None] == clusters), y, clusters
+
+
+def test_between_clusters_is_the_off_diagonal_mass(partitioned):
+    K, K_bar, _, clusters = partitioned
+    assert_allclose(between_clusters(K, clusters), np.abs(K - K_bar).sum())
+    assert between_clusters(K, np.zeros(len(K))) == 0
+
+
+@pytest.mark.parametrize("eta", [ETA, 2e4])
+def test_bounds_of_the_partition(partitioned, eta):
+    K, K_bar, y, clusters = partitioned
+    (best, F, value), (part, F_bar, value_bar) = solve(K, y, eta), solve(K_bar, y, eta)
+    smallest, largest = min(F.min(), F_bar.min()), max(F.max(), F_bar.max())
+    bounds = partition_bounds(K, clusters, C, eta, smallest, largest)
+    assert abs(value(K) - value_bar(K)) <= bounds.objective
+    if eta == 2e4:  # F is one to three digits, so that B = B2 - B1 is almost zero
+        assert bounds.objective_printed < abs(value(K) - value_bar(K))
+        return
+    assert ((best.u - part.u) ** 2).sum() <= bounds.coefficients_printed
+    assert np.linalg.norm(F - F_bar) <= bounds.factor_printed
+    assert not best.u[screened_rows(part.gradient, K, C, smallest, largest)].any()
+    # Not even for the most negative gradient that is possible at all.
+    lowest = 1 - largest * C * np.abs(K).sum(axis=0)
+    assert not screened_rows(lowest, K, C, smallest, largest).any()
+
+
+def test_bounds_need_a_positive_range():
+    with pytest.raises(ValueError, match=r"smallest=-0\.1"):
+        partition_bounds(np.eye(2), [0, 1], 1.0, 1.0, -0.1, 1.0)
+
+
+def test_coupling_is_the_sum_over_pairs_of_different_clusters():
+    rng, kernel = np.random.default_rng(0), {"kernel": "rbf", "gamma": 2.0}
+    X, labels = rng.normal(size=(80, 2)), np.arange(80) % 3
+    K = gram_matrix(X, **kernel)
+    direct = sum(K[i, j] for i in range(80) for j in range(80) if labels[i] != labels[j])
+    assert coupling(X, labels, kernel) == pytest.approx(direct)
+    estimate = coupling(X, labels, kernel, n_sample=60, random_state=0)
+    assert estimate == pytest.approx(direct, rel=0.2)

@@ -94,7 +94,7 @@ class Handler(BaseHTTPRequestHandler):
 def server(monkeypatch):
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     monkeypatch.delenv(fetch.MIRROR_VARIABLE, raising=False)
-    monkeypatch.setattr(fetch, "PAUSE_SECONDS", 0.01)
+    monkeypatch.setattr("pooch.core.time.sleep", lambda seconds: None)
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     server.requests, server.released = [], threading.Event()
     server.url = f"http://127.0.0.1:{server.server_port}"

@@ -1,54 +1,36 @@
-from dataclasses import dataclass
+from types import SimpleNamespace
 
 import numpy as np
 
-from adakern.svm.ascent import accelerated
+from adakern.svm.ascent import Ascent, accelerated
 
 CURVATURE = np.diag([1.0, 100.0])
 TARGET = np.array([3.0, -2.0])
 OPTIMUM = np.array([3.0, -1.0])
 
 
-@dataclass
 class Quadratic:
     """A concave parabola over the box [-1, 5]^2, with its distance to the optimum."""
 
-    u: np.ndarray
-    svm_value = 1.0
+    dual = SimpleNamespace(project=lambda u: np.clip(u, -1.0, 5.0))
 
-    @property
-    def value(self):
-        return -0.5 * (self.u - TARGET) @ CURVATURE @ (self.u - TARGET)
-
-    @property
-    def gradient(self):
-        return -CURVATURE @ (self.u - TARGET)
-
-    @property
-    def gap(self):
-        return Quadratic(OPTIMUM).value - self.value if (self.u != OPTIMUM).any() else 0
-
-
-class Objective:
     def __call__(self, u, near=None):
-        return Quadratic(u)
+        point = SimpleNamespace(u=u, gradient=-CURVATURE @ (u - TARGET), svm_value=1.0)
+        point.value = (u - TARGET) @ point.gradient / 2
+        point.gap = -50.0 - point.value
+        return point
 
     def extrapolate(self, new, old, beta):
-        return Quadratic(new.u + beta * (new.u - old.u))
-
-
-def project(u):
-    return np.clip(u, -1.0, 5.0)
+        return self(new.u + beta * (new.u - old.u))
 
 
 def test_accelerated_ascent_reaches_the_optimum_in_the_box():
-    solution = accelerated(Objective(), np.zeros(2), project, tol=1e-12, max_iter=500)
-    assert solution.converged
-    np.testing.assert_allclose(solution.point.u, OPTIMUM, atol=1e-5)
-    assert solution.history["objective"][-1] == solution.point.value
-
-
-def test_accelerated_ascent_says_when_it_ran_out_of_steps():
-    solution = accelerated(Objective(), np.zeros(2), project, tol=1e-12, max_iter=2)
-    assert not solution.converged
-    assert len(solution.history["gap"]) == solution.n_iter + 1
+    ascent = Ascent(1e-12, Quadratic()(np.zeros(2)))
+    accelerated(Quadratic(), ascent, 2)
+    assert not ascent.converged
+    assert ascent.n_iter == 2
+    accelerated(Quadratic(), ascent, 500)
+    assert ascent.converged
+    np.testing.assert_allclose(ascent.point.u, OPTIMUM, atol=1e-5)
+    assert ascent.history["objective"][-1] == ascent.point.value
+    assert len(ascent.history["gap"]) == ascent.n_iter + 1

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from adakern_bench.config.compose import available
+from adakern_bench.config.compose import available, load_config
 from adakern_bench.config.plan import load_plan
 
 
@@ -21,9 +21,10 @@ def test_experiment_is_valid(name):
 @pytest.mark.parametrize("name", available("method"))
 def test_method_says_what_it_is(name):
     # Some data set of each task, so that every recipe of the method is checked.
-    config = load_plan(["dataset=[sk-wine,step-1d]", f"method=[{name}]"]).config
-    assert config.method[name].description
-    assert config.method[name].reference
+    selected = ["dataset=[sk-wine,step-1d]", f"method=[{','.join({name, 'knn'})}]"]
+    load_plan(selected)
+    method = load_config(selected)[0].method[name]
+    assert method.description and method.reference
 
 
 RESULTS = Path(__file__).parents[2] / "docs" / "results"

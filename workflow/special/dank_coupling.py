@@ -3,8 +3,8 @@
 import numpy as np
 import pandas as pd
 
+from adakern.dank.papers import coupling
 from adakern.dank.partition import partition
-from adakern.dank.theory import coupling
 from shared import axes_grid
 
 

@@ -12,6 +12,7 @@ from adakern._utils.arrays import device_context, output_like
 from adakern.adaptive.base import AdaptiveKernel
 from adakern.adaptive.calibration import Calibration, log_loss, mix
 from adakern.adaptive.intervals import conformal_quantile
+from adakern.adaptive.many_rows import in_blocks
 from adakern.adaptive.weights import mixture_weights, no_worse_than_best
 
 __all__ = ["AdaptiveKernelClassifier"]
@@ -151,6 +152,10 @@ class AdaptiveKernelClassifier(ClassifierMixin, AdaptiveKernel):
         form); a warning then says so. Rows times centres are never stored. Scales,
         centres and the encoding of columns are learned once on such tables, not in
         every fold.
+    max_rows : int, default=200_000
+        Rows that everything is learned from but the coefficients of kernel members on
+        centres: of more rows, drawn at random. The others' turn comes block by block, so
+        that X need not be in memory.
     members : "auto" or list of str, default="auto"
         Names from ``adakern.adaptive.MEMBERS``; "auto" takes all. On more rows than
         three times ``max_support``, and than 8,000, they are screened on 8,000 of them:
@@ -183,7 +188,7 @@ class AdaptiveKernelClassifier(ClassifierMixin, AdaptiveKernel):
         Weight of each member by name.
     oof_prediction_ : ndarray of shape (n, n_classes)
         For each training row the probabilities without it, by weights found without
-        its fold; NaN for weight zero.
+        its fold; NaN for weight zero and for rows beyond ``max_rows``.
     oof_score_ : float
         Accuracy of these.
     oof_log_loss_ : float
@@ -218,6 +223,7 @@ class AdaptiveKernelClassifier(ClassifierMixin, AdaptiveKernel):
         self,
         n_folds=5,
         max_support=3000,
+        max_rows=200_000,
         members="auto",
         preset="best",
         categorical_features=None,
@@ -230,6 +236,7 @@ class AdaptiveKernelClassifier(ClassifierMixin, AdaptiveKernel):
         super().__init__(
             n_folds=n_folds,
             max_support=max_support,
+            max_rows=max_rows,
             members=members,
             preset=preset,
             categorical_features=categorical_features,
@@ -273,6 +280,7 @@ class AdaptiveKernelClassifier(ClassifierMixin, AdaptiveKernel):
         self._doubt_weights = table.weights
         (self.oof_score_,) = _accuracies(proba[None], codes, table.weights)
 
+    @in_blocks
     def predict_proba(self, X):
         """Calibrated probabilities of shape (n, n_classes) for the rows X (n, d).
 
@@ -287,6 +295,7 @@ class AdaptiveKernelClassifier(ClassifierMixin, AdaptiveKernel):
         with device_context(X):
             return self.ensemble_.predict(read)
 
+    @in_blocks
     def predict_set(self, X, coverage=0.9):
         """Sets of classes that hold a part of the new labels.
 
@@ -313,6 +322,7 @@ class AdaptiveKernelClassifier(ClassifierMixin, AdaptiveKernel):
         sets[np.arange(len(proba)), proba.argmax(axis=1)] = True
         return output_like(sets, X)
 
+    @in_blocks
     def predict(self, X):
         """The most probable class of each of the rows X (n, d).
 

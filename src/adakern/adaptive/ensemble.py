@@ -69,7 +69,8 @@ class Learned:
 
     ``position`` is the place of each row among those of the table that are in a fold,
     -1 for weight zero (rows of X_val where these are given); ``blend`` is not yet
-    fitted; ``dropped`` are the members that a screening dropped.
+    fitted; ``dropped`` are the members that a screening dropped. Members that were fitted to a
+    sample are given to ``refit`` if they count.
     """
 
     reader: object
@@ -80,6 +81,7 @@ class Learned:
     blend: object
     probe: Table
     ungrouped: bool = True
+    refit: object = list
 
     def weigh(self, members, by="left_out"):
         """The blend of some of the members, by what they predict for rows left out."""
@@ -123,7 +125,7 @@ class Learned:
             for m, counts in zip(members, used, strict=True)
             if counts
         ]
-        return Ensemble(members, blend.only(used), equal_rows, self.probe)
+        return Ensemble(self.refit(members), blend.only(used), equal_rows, self.probe)
 
     def members_table(self, blend):
         """The members: those that count most first, those dropped last."""

@@ -11,7 +11,7 @@ from sklearn.utils import check_random_state
 from adakern._utils.arrays import as_numpy, to_device
 from adakern._utils.blocks import BLOCK_BYTES, row_blocks
 from adakern._utils.memory import require_memory
-from adakern._utils.threads import map_in_threads, one_blas_thread
+from adakern._utils.threads import blas_threads, map_in_threads, one_blas_thread
 from adakern.adaptive.calibration import Calibration, log_loss
 from adakern.adaptive.leave_one_out import Search, tune_scales
 from adakern.adaptive.local_models import Cells, LocalModels
@@ -154,30 +154,46 @@ class KernelRidgeMember(BaseMember):
         ]
         normal = self.alpha_ * self._gram(self.support_) + sum(A for A, _ in sums)
         right = sum(B for _, B in sums)
+        folds = [self._solved(normal - A, right - B) for A, B in sums] if len(sums) > 1 else []
         self.dual_coef_ = as_numpy(ridge_solution(normal, right)[0])
-        members = [copy(self) for _ in sums if len(sums) > 1]
-        for member, (A, B) in zip(members, sums, strict=False):
-            member.dual_coef_ = as_numpy(ridge_solution(normal - A, right - B)[0])
-        self._add_local_models(members, Z, Y, weights, fold_of)
-        return [*members, self]
+        self._add_local_models(folds, Z, Y, weights, fold_of)
+        return [*folds, self]
 
-    def _add_local_models(self, members, Z, Y, weights, fold_of):
-        """For each of the members, on the rows outside its fold, and for itself."""
-        duals = np.hstack([member.dual_coef_ for member in (self, *members)])
-        fitted = np.split(self._product(Z, duals), len(members) + 1, axis=1)
-        cells, local = Cells(Z), LocalModels
-        self.local_ = local(self.kernel, cells, Z, Y - fitted[0], weights, self.alpha_)
-        for k, (member, values) in enumerate(zip(members, fitted[1:], strict=True)):
+    def _solved(self, normal, right):
+        member = copy(self)
+        member.dual_coef_ = as_numpy(ridge_solution(normal, right)[0])
+        return member
+
+    @property
+    def stands_on_centres(self):
+        """Whether sums over more rows would do for its coefficients."""
+        return len(self.support_) == self.max_support
+
+    def normal_equations(self, X, Y, weights):
+        """Sums over rows for :meth:`with_sums`; weights have the mean 1 over all rows."""
+        return self._normal_equations(X * self.scales_, Y - self.intercept_, weights)
+
+    def with_sums(self, normal, right):
+        """Itself with the coefficients of all rows over which the sums were taken."""
+        return self._solved(normal + self.alpha_ * self._gram(self.support_), right)
+
+    def _add_local_models(self, folds, Z, Y, weights, fold_of):
+        """For the member of each fold, on the other rows, and for itself on all."""
+        duals = np.hstack([member.dual_coef_ for member in (self, *folds)])
+        fitted = np.split(self._product(Z, duals), len(folds) + 1, axis=1)
+        cells, alpha = Cells(Z), self.alpha_
+        self.local_ = LocalModels(self.kernel, cells, Z, Y - fitted[0], weights, alpha)
+        for k, (member, values) in enumerate(zip(folds, fitted[1:], strict=True)):
             rows = fold_of != k
             part = Z[rows], (Y - values)[rows], weights[rows]
-            member.local_ = local(self.kernel, cells, *part, self.alpha_, like=self.local_)
+            member.local_ = LocalModels(self.kernel, cells, *part, alpha, like=self.local_)
 
     def _normal_equations(self, Z, Y, weights):
         """Sums over the rows Z of products of kernels with each other and with Y."""
         normal = right = 0.0
         for rows in row_blocks(len(Z), 8 * len(self.support_), BLOCK_BYTES):
             root = to_device(np.sqrt(weights[rows, None]))
-            K = self._gram(Z[rows], self.support_) * root
+            K = self._gram_in_threads(Z[rows]) * root
             normal += K.T @ K  # recognised as symmetric: half the work
             right += K.T @ (to_device(Y[rows]) * root)
         return normal, right
@@ -210,6 +226,13 @@ class KernelRidgeMember(BaseMember):
     def _gram(self, A, B=None):
         B = None if B is None else to_device(B)
         return gram_matrix(to_device(A), B, kernel=self.kernel, gamma=1.0)
+
+    def _gram_in_threads(self, Z):
+        """The kernel of rows with the centres."""
+        if not is_numpy_array(to_device(np.empty(0))):
+            return self._gram(Z, self.support_)
+        parts = [part for part in np.array_split(Z, blas_threads()) if len(part)]
+        return np.concatenate(map_in_threads(lambda part: self._gram(part, self.support_), parts))
 
     def predict(self, X):
         """Values of shape (n, k)."""

@@ -11,6 +11,7 @@ from sklearn.utils._param_validation import Interval, validate_parameter_constra
 from adakern._utils.arrays import device_context, output_like
 from adakern.adaptive.base import AdaptiveKernel
 from adakern.adaptive.intervals import ErrorModel, fit_error_model
+from adakern.adaptive.many_rows import in_blocks
 from adakern.adaptive.views import TreeView
 from adakern.adaptive.weights import capped_rows, no_worse_than_best, squared_error_weights
 
@@ -115,6 +116,10 @@ class AdaptiveKernelRegressor(RegressorMixin, AdaptiveKernel):
         form); a warning then says so. Rows times centres are never stored. Scales,
         centres and the encoding of columns are learned once on such tables, not in
         every fold.
+    max_rows : int, default=200_000
+        Rows that everything is learned from but the coefficients of kernel members on
+        centres: of more rows, drawn at random. The others' turn comes block by block, so
+        that X need not be in memory.
     members : "auto" or list of str, default="auto"
         Names from ``adakern.adaptive.MEMBERS``; "auto" takes all. On more rows than
         three times ``max_support``, and than 8,000, they are screened on 8,000 of them:
@@ -144,7 +149,7 @@ class AdaptiveKernelRegressor(RegressorMixin, AdaptiveKernel):
         Weight of each member by name.
     oof_prediction_ : ndarray of shape (n,)
         For each training row the prediction without it, by weights found without its
-        fold; NaN for weight zero.
+        fold; NaN for weight zero and for rows beyond ``max_rows``.
     oof_score_ : float
         R² of these.
     feature_importances_ : ndarray of shape (d,)
@@ -213,6 +218,7 @@ class AdaptiveKernelRegressor(RegressorMixin, AdaptiveKernel):
         # Of targets of one sign no bound has the other.
         self._limits = 0.0 if y.min() >= 0 else -np.inf, 0.0 if y.max() <= 0 else np.inf
 
+    @in_blocks
     def predict(self, X):
         """Predictions of shape (n,) for the rows X (n, d).
 
@@ -225,6 +231,7 @@ class AdaptiveKernelRegressor(RegressorMixin, AdaptiveKernel):
             predicted = self.ensemble_.predict(read)[:, 0]
         return output_like(predicted * self.ensemble_.blend.unit, X)
 
+    @in_blocks
     def predict_interval(self, X, coverage=0.9):
         """Intervals that hold a part of new targets, wider where errors are larger.
 
@@ -250,6 +257,7 @@ class AdaptiveKernelRegressor(RegressorMixin, AdaptiveKernel):
         (coverage,) = _levels("predict_interval", "coverage", [coverage])
         return self._around(X, ErrorModel.interval, coverage)
 
+    @in_blocks
     def predict_quantiles(self, X, quantiles=(0.1, 0.5, 0.9)):
         """Quantiles of the target, from the same errors as intervals.
 

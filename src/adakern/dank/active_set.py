@@ -10,9 +10,8 @@ rows alone find the exact maximiser; from others the sets may cycle.
 import numpy as np
 from array_api_compat import array_namespace
 
-from adakern.dank.projected_newton import on_sides, sides
-from adakern.dank.quartic import best_intercept, gradient, hessian, products, row_gaps
-from adakern.linalg import add_to_diagonal, factorised, principal_submatrix
+from adakern.dank.projected_newton import bounds_on, sides
+from adakern.linalg import factorised
 
 #: Linear systems after which the active sets are taken to repeat themselves.
 MAX_SYSTEMS = 25
@@ -22,64 +21,47 @@ MAX_SYSTEMS = 25
 SLACK = 1e-10
 
 
-def primal_dual_active_set(K, dual, eta, *, weight=0.0, start, gap_goal, balanced=False):
-    """Maximise h from a start whose active set is nearly right."""
-    xp = array_namespace(start)
-    is_quadratic = np.isinf(eta)
-    weight = weight + xp.zeros_like(start)
-    total = float(xp.sum(start)) if balanced else None
+def primal_dual_active_set(problem, start, *, gap_goal):
+    """The maximiser of h from a start whose active set is nearly right, or None."""
+    xp, dual = array_namespace(start), problem.dual
+    total = float(xp.sum(start)) if problem.balanced else None
     slack = SLACK * float(xp.max(xp.abs(dual.target)))
-
-    def system(d, Qq, rows):
-        block, weight_here = _block(K, rows), xp.take(weight, rows)
-        if is_quadratic:
-            return add_to_diagonal(block, 2 * weight_here)
-        return hessian(block, xp.take(d, rows), xp.take(Qq, rows), eta, weight_here)
-
-    d, (Kd, Qq) = start, products(K, start, eta)
-    side = xp.zeros_like(d)
-    if dual.epsilon:
-        b = best_intercept(d, Kd, Qq, dual, eta, weight) if balanced else 0.0
-        side = sides(d, gradient(d, Kd, Qq, dual, eta, weight) - b, dual)
-    part = on_sides(dual, side)
-    at_lower, at_upper = d <= part.lower, d >= part.upper
+    point = problem.at(start)
+    side = sides(start, point.slope, dual) if dual.epsilon else xp.zeros_like(start)
+    lower, upper = bounds_on(side, dual)
+    at_lower, at_upper = start <= lower, start >= upper
     for _ in range(MAX_SYSTEMS):
-        before, d = d, xp.minimum(xp.maximum(d, part.lower), part.upper)
-        if xp.any(d != before):
-            Kd, Qq = products(K, d, eta)
-        free, b = ~(at_lower | at_upper), 0.0
+        d = xp.minimum(xp.maximum(point.d, lower), upper)
+        if xp.any(d != point.d):
+            point = problem.at(d)
+        free = ~(at_lower | at_upper)
         rows = xp.nonzero(free)[0]
         if rows.shape[0]:
-            slope = gradient(d, Kd, Qq, dual, eta, weight)
-            right = xp.take(slope - dual.epsilon * side, rows)
-            missing = total - float(xp.sum(d)) if balanced else None
+            right = xp.take(point.gradient - dual.epsilon * side, rows)
+            missing = total - float(xp.sum(d)) if problem.balanced else None
             try:
-                step, b = _newton_step(system(d, Qq, rows), right, missing)
+                step, b = _newton_step(point.hessian(rows), right, missing)
             except ValueError:  # a singular system
                 break
             d[free] = xp.take(d, rows) + step
-            Kd, Qq = products(K, d, eta)
-        elif balanced:
+            point = problem.at(d)
+            point.intercept = b
+        elif problem.balanced:
             break
-        slope = gradient(d, Kd, Qq, dual, eta, weight) - b
-        below, above = free & (d < part.lower), free & (d > part.upper)
+        slope = point.slope
+        below, above = free & (d < lower), free & (d > upper)
         # A row inside the tube has the variable zero; its slope says on which side it
         # would leave.
         side = xp.where(free, side, sides(d, slope, dual))
-        part = on_sides(dual, side)
-        at_lower, at_upper = ~free & (d <= part.lower), ~free & (d >= part.upper)
+        lower, upper = bounds_on(side, dual)
+        at_lower, at_upper = ~free & (d <= lower), ~free & (d >= upper)
         inclined = slope - dual.epsilon * side
         leave = (at_lower & (inclined > slack)) | (at_upper & (inclined < -slack))
-        if not xp.any(below | above | leave):
-            gap = float(xp.sum(row_gaps(d, Kd, Qq, dual, eta, weight, b)))
-            if is_quadratic or gap <= gap_goal:
-                return d, gap
+        settled = not xp.any(below | above | leave)
+        if settled and (np.isinf(problem.eta) or point.gap <= gap_goal):
+            return point
         at_lower, at_upper = (at_lower & ~leave) | below, (at_upper & ~leave) | above
-    return start, np.inf
-
-
-def _block(A, rows):
-    return A.block(rows) if hasattr(A, "block") else principal_submatrix(A, rows)
+    return None
 
 
 def _newton_step(A, right, missing):

@@ -4,32 +4,27 @@ The problem and its concave function h are in :mod:`objective <adakern.dank.obje
 without a nuclear norm h is the :mod:`quartic <adakern.dank.quartic>`. The strategy
 "exact" is in :mod:`exact <adakern.dank.exact>`; "decomposed" and "whole" are in
 :mod:`decomposed <adakern.dank.decomposed>` and work by :mod:`working_set
-<adakern.dank.working_set>`. The other modules are algorithms, each named after itself.
+<adakern.dank.working_set>`. :mod:`papers <adakern.dank.papers>` serves experiments; the
+other modules are algorithms, each named after itself.
 """
 
 from numbers import Integral, Real
 from typing import Any
 
+import numpy as np
 from sklearn.base import is_regressor
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.svm import SVC, SVR
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from adakern._utils.arrays import as_numpy, asarray_like
 from adakern._utils.constraints import AT_LEAST_ONE, NOT_NEGATIVE, POSITIVE
 from adakern._utils.warn import warn_user
-from adakern.dank.decomposed import fit_decomposed, fit_whole
+from adakern.dank.decomposed import SparseModel, solve_clusters, solve_whole
 from adakern.dank.exact import METHODS, fit_exact
 from adakern.dank.partition import clusters_for
-from adakern.dank.warm_start import SVM_TOL
 from adakern.kernels import KernelMixin
 from adakern.svm.dual import classification_dual, regression_dual
-
-#: Fitted attributes that are taken from the models, one for each pair of classes.
-PUBLISHED = (
-    *("eta", "adaptive_factor", "objective", "duality_gap"),
-    *("n_iter", "converged", "history"),
-)
+from adakern.svm.one_vs_one import one_or_list
 
 
 class DANKMixin(KernelMixin):
@@ -56,23 +51,34 @@ class DANKMixin(KernelMixin):
 
     def _own_arrays(self, X):
         """X as it is where the strategy computes in any array library, else NumPy's."""
-        return as_numpy(X) if self.strategy == "exact" else X
+        if self.strategy == "exact":
+            return as_numpy(X)
+        if self.kernel == "precomputed":
+            raise ValueError(
+                f'kernel="precomputed" does not go with strategy={self.strategy!r}, '
+                'which works on features; use strategy="exact", or another kernel'
+            )
+        return X
 
     def _fit_binary(self, X, y):
         """One model by the chosen strategy, for labels -1.0 and 1.0 or targets y."""
-        kernel, eta = self._kernel_params, self.eta
-        ends = {"tol": self.tol, "max_iter": self.max_iter}
-        if self.strategy == "exact":
-            extension = {
-                "name": self.extension,
-                "n_neighbors": self.n_neighbors,
-                "random_state": self.random_state,
-            }
-            options = {"tau": self.tau, "method": self.method, "extension": extension}
-            model = fit_exact(X, self._dual(y), kernel, eta=eta, **options, **ends)
+        exact = self.strategy == "exact"
+        y = y if exact else asarray_like(y, X)
+        if is_regressor(self):
+            dual = regression_dual(y, self.C, self.epsilon, self.fit_intercept)
         else:
-            fit = fit_decomposed if self.strategy == "decomposed" else fit_whole
-            model = fit(X, **self._of_clusters(X, y), kernel=kernel, eta=eta, **ends)
+            dual = classification_dual(y, self.C, self.fit_intercept)
+        options = {"eta": self.eta, "tol": self.tol, "max_iter": self.max_iter}
+        if exact:
+            names = ("tau", "method", "extension", "n_neighbors", "random_state")
+            options |= {name: getattr(self, name) for name in names}
+            model = fit_exact(X, dual, self._kernel_params, **options)
+        else:
+            solve = solve_clusters if self.strategy == "decomposed" else solve_whole
+            n_clusters = min(self.n_clusters or clusters_for(X.shape[0]), X.shape[0])
+            options |= {"n_clusters": n_clusters, "random_state": self.random_state}
+            solution = solve(X, dual, self._kernel_params, n_jobs=self.n_jobs, **options)
+            model = SparseModel(X, self._kernel_params, solution)
         if not model.converged:
             warn_user(
                 f"DANK with strategy={self.strategy!r} stopped after {model.n_iter} "
@@ -83,42 +89,19 @@ class DANKMixin(KernelMixin):
             )
         return model
 
-    def _dual(self, y):
-        if is_regressor(self):
-            return regression_dual(y, self.C, self.epsilon, self.fit_intercept)
-        return classification_dual(y, self.C, self.fit_intercept)
-
-    def _of_clusters(self, X, y):
-        """What the strategies without a Gram matrix need beside kernel and eta."""
-        if self.kernel == "precomputed":
-            raise ValueError(
-                f'kernel="precomputed" does not go with strategy={self.strategy!r}, '
-                'which works on features; use strategy="exact", or another kernel'
-            )
-        # Over before shrinking has paid: two or three steps for each row.
-        options = {"C": self.C, "tol": SVM_TOL, "shrinking": False}
-        svm = SVC(**options)
-        if is_regressor(self):
-            svm = SVR(epsilon=self.epsilon, **options)
-        return {
-            "dual": self._dual(asarray_like(y, X)),
-            "svm": svm,
-            "n_clusters": min(self.n_clusters or clusters_for(X.shape[0]), X.shape[0]),
-            "random_state": self.random_state,
-            "n_jobs": self.n_jobs,
-        }
-
-    def _publish(self, models):
-        """Fitted attributes of the models; a list when there are several."""
-        for name in PUBLISHED:
-            setattr(self, f"{name}_", _one_or_list(models, name))
+    def _publish(self, models, rows):
+        """Fitted attributes of models on these rows; lists when there are several."""
+        coefficients = np.zeros((len(models), 1 + max(part.max() for part in rows)))
+        for row, part, model in zip(coefficients, rows, models, strict=True):
+            row[part] = model.dual_coef
+        self.support_ = np.flatnonzero(coefficients.any(axis=0))
+        self.dual_coef_ = coefficients[:, self.support_]
+        self.intercept_ = np.array([model.intercept for model in models])
+        fields = ["eta", "adaptive_factor", "objective", "duality_gap"]
+        for name in [*fields, "n_iter", "converged", "history"]:
+            setattr(self, f"{name}_", one_or_list(models, name))
 
     @property
     def rank_(self) -> Any:
         """Rank of F, for three classes or more a list with one for each pair."""
-        return _one_or_list(self._models(), "rank")
-
-
-def _one_or_list(models, name):
-    values = [getattr(model, name) for model in models]
-    return values[0] if len(values) == 1 else values
+        return one_or_list(self.models_, "rank")

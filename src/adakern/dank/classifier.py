@@ -2,7 +2,6 @@
 
 from typing import Any
 
-import numpy as np
 from sklearn.utils._param_validation import StrOptions
 
 from adakern._utils.base import Estimator
@@ -195,16 +194,5 @@ class DANKClassifier(DANKMixin, OneVsOneMixin, Estimator):
     def _prepare(self, X):
         self._resolve_kernel(X)
 
-    def _models(self):
-        return self.models_
-
     def _collect(self):
-        """Fitted attributes; one value for two classes, a list per pair for more."""
-        models, rows = self.models_, self.pair_rows_
-        coefficients = np.zeros((len(models), 1 + max(part.max() for part in rows)))
-        for k, model in enumerate(models):
-            coefficients[k, rows[k]] = model.dual_coef
-        self.support_ = np.flatnonzero(coefficients.any(axis=0))
-        self.dual_coef_ = coefficients[:, self.support_]
-        self.intercept_ = np.array([model.intercept for model in models])
-        self._publish(models)
+        self._publish(self.models_, self.pair_rows_)

@@ -15,9 +15,8 @@ SVM for each cluster (the decomposed SVM, which is also where the solver starts 
 so that eta costs no SVM on all rows.
 """
 
-from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from array_api_compat import array_namespace
@@ -25,8 +24,8 @@ from joblib import Parallel, delayed, effective_n_jobs
 
 from adakern._utils.arrays import as_index, as_numpy, asarray_like
 from adakern._utils.threads import one_thread
+from adakern.dank.objective import SVM_TOL, svm_eta
 from adakern.dank.partition import Partition, partition
-from adakern.dank.warm_start import svm_eta
 from adakern.dank.working_set import RowsSolution, maximise_on_rows
 from adakern.kernels import gram_matrix, kernel_product
 from adakern.linalg import numerical_rank
@@ -41,11 +40,11 @@ FEWEST_TO_REFINE = 9
 FEW_KERNEL_VALUES = 1_000_000
 
 
-@dataclass(frozen=True)
-class Decomposition:
-    """DANK solved cluster by cluster."""
+class SparseSolution(NamedTuple):
+    """DANK solved cluster by cluster, or on all rows together."""
 
-    partition: Partition
+    #: None for all rows together.
+    partition: Partition | None
     #: Signed dual variable d of all rows, in their order, shape (n,).
     dual_coef: Any
     #: The number that was used.
@@ -54,25 +53,13 @@ class Decomposition:
     solutions: list[RowsSolution]
 
 
-def decompose(
-    X,
-    dual,
-    svm,
-    kernel,
-    *,
-    eta="svm",
-    n_clusters=10,
-    start=None,
-    tol=1e-4,
-    max_iter=200,
-    random_state=None,
-    n_jobs=None,
+def solve_clusters(
+    X, dual, kernel, *, eta, n_clusters, tol, max_iter, start=None, random_state=None, n_jobs=None
 ):
     """Solve DANK without the nuclear norm and the bias, cluster by cluster.
 
-    ``svm`` is the unfitted SVC or SVR, with its C and epsilon, whose solutions on the
-    clusters are the start and give eta; ``start`` of shape (n,), for a given eta, takes
-    their place. ``tol`` is relative to the objective of a cluster.
+    SVMs on the clusters are the start and give eta; ``start`` of shape (n,), for a
+    given eta, takes their place. ``tol`` is relative to the objective of a cluster.
     """
     with one_thread():  # k-means on a sample is over before its threads are awake
         cut = partition(X, n_clusters, random_state)
@@ -80,30 +67,57 @@ def decompose(
     indices = [as_index(rows, X) for rows in cut.rows]
     parts = [(xp.take(X, rows, axis=0), dual.take(rows)) for rows in indices]
     if start is None:
-        tasks = [(*part, svm, kernel) for part in parts]
-        starts = for_each_cluster(dual_on_rows, tasks, n_jobs)
+        starts = for_each_cluster(dual_on_rows, [(*p, kernel, SVM_TOL) for p in parts], n_jobs)
     else:
         starts = [xp.take(start, rows) for rows in indices]
-
-    are_small = all(
-        start.shape[0] * int(xp.count_nonzero(start)) <= FEW_KERNEL_VALUES for start in starts
-    )
+    sizes = [start.shape[0] * int(xp.count_nonzero(start)) for start in starts]
 
     def solve(eta):
         options = {"kernel": kernel, "tol": tol, "max_iter": max_iter}
         tasks = [(*part, eta, start, options) for part, start in zip(parts, starts, strict=True)]
-        return for_each_cluster(_solve_cluster, tasks, 1 if are_small else n_jobs)
+        return for_each_cluster(
+            _solve_cluster, tasks, 1 if max(sizes) <= FEW_KERNEL_VALUES else n_jobs
+        )
 
     if eta == "svm":
         eta = svm_eta(starts, dual.C, lambda: [s.dual_coef for s in solve(np.inf)])
     solutions = solve(eta)
     back = np.argsort(np.concatenate(cut.rows), kind="stable")
     joined = xp.concat([solution.dual_coef for solution in solutions])
-    return Decomposition(cut, xp.take(joined, as_index(back, X)), eta, solutions)
+    return SparseSolution(cut, xp.take(joined, as_index(back, X)), eta, solutions)
 
 
 def _solve_cluster(X, dual, eta, start, options):
     return maximise_on_rows(X, dual, eta, start=start, **options)
+
+
+def solve_whole(X, dual, kernel, *, eta, n_clusters, tol, max_iter, **options):
+    """Solve DANK without the nuclear norm on all rows, started from clusters.
+
+    Fewer, larger clusters are solved in between: most rows that are support vectors of
+    a small cluster only are recognised there, where that is cheap.
+    """
+    ends = {"tol": tol, "max_iter": max_iter}
+    fine = solve_clusters(X, dual, kernel, eta=eta, n_clusters=n_clusters, **ends, **options)
+    start, eta = fine.dual_coef, fine.eta
+    if n_clusters >= FEWEST_TO_REFINE:
+        options |= {"eta": eta, "start": start, "n_clusters": round(n_clusters**0.5)}
+        start = solve_clusters(X, dual, kernel, **ends, **options).dual_coef
+    if dual.fit_intercept:
+        start = _balanced(start)
+    balance = {"start": start, "balanced": dual.fit_intercept}
+    solution = maximise_on_rows(X, dual, eta, kernel, **balance, **ends)
+    return SparseSolution(None, solution.dual_coef, eta, [solution])
+
+
+def _balanced(d):
+    """d with its positive or its negative part scaled down, so that it sums to zero."""
+    xp = array_namespace(d)
+    size, total = float(xp.sum(xp.abs(d))), float(xp.sum(d))
+    positive, negative = (size + total) / 2, (size - total) / 2
+    least = min(positive, negative)
+    up, down = least / (positive or 1.0), least / (negative or 1.0)
+    return xp.where(d > 0, up * d, down * d)
 
 
 def for_each_cluster(function, tasks, n_jobs=None):
@@ -149,56 +163,6 @@ def _numbered(function, cluster, task):
         raise ClusterError(f"cluster {cluster} ({task[0].shape[0]} rows): {error}") from error
 
 
-def cluster_decisions(X, partition, supports, kernel):
-    """Decision value of each row of X by the model of its own cluster, shape (n,)."""
-    xp = array_namespace(X)
-    labels = partition.assign(X)
-    rows = np.argsort(labels, kind="stable")
-    ends = np.cumsum(np.bincount(labels, minlength=len(supports)))
-    values = [xp.zeros(0, dtype=X.dtype, device=getattr(X, "device", None))]
-    for members, (vectors, dual_coef) in zip(np.split(rows, ends[:-1]), supports, strict=True):
-        part = xp.take(X, as_index(members, X), axis=0)
-        values.append(kernel_product(part, vectors, dual_coef, **kernel))
-    back = as_index(np.argsort(rows, kind="stable"), X)
-    return xp.take(xp.concat(values), back)
-
-
-def fit_decomposed(X, dual, svm, kernel, **options):
-    """The :class:`SparseModel` of the clusters; see :func:`decompose`."""
-    result = decompose(X, dual, svm, kernel, **options)
-    return SparseModel(X, kernel, result.eta, result.dual_coef, result.solutions, result.partition)
-
-
-def fit_whole(X, dual, svm, kernel, *, eta, n_clusters, tol, max_iter, **options):
-    """The :class:`SparseModel` of all rows together, started from those of clusters.
-
-    Fewer, larger clusters are solved in between: most rows that are support vectors of
-    a small cluster only are recognised there, where that is cheap.
-    """
-    ends = {"tol": tol, "max_iter": max_iter}
-    cut = {**ends, **options}
-    fine = decompose(X, dual, svm, kernel, eta=eta, n_clusters=n_clusters, **cut)
-    start, eta = fine.dual_coef, fine.eta
-    if n_clusters >= FEWEST_TO_REFINE:
-        cut |= {"eta": eta, "start": start, "n_clusters": round(n_clusters**0.5)}
-        start = decompose(X, dual, svm, kernel, **cut).dual_coef
-    if dual.fit_intercept:
-        start = _balanced(start)
-    balance = {"start": start, "balanced": dual.fit_intercept}
-    solution = maximise_on_rows(X, dual, eta, kernel, **balance, **ends)
-    return SparseModel(X, kernel, eta, solution.dual_coef, [solution])
-
-
-def _balanced(d):
-    """d with its positive or its negative part scaled down, so that it sums to zero."""
-    xp = array_namespace(d)
-    size, total = float(xp.sum(xp.abs(d))), float(xp.sum(d))
-    positive, negative = (size + total) / 2, (size - total) / 2
-    least = min(positive, negative)
-    up, down = least / (positive or 1.0), least / (negative or 1.0)
-    return xp.where(d > 0, up * d, down * d)
-
-
 class SparseModel:
     """Kernel expansions without F on new rows: one for each cluster, or one for all.
 
@@ -208,22 +172,22 @@ class SparseModel:
 
     adaptive_factor = None
 
-    def __init__(self, X, kernel, eta, dual_coef, solutions, partition=None):
-        self.eta, self.partition, self._kernel = eta, partition, kernel
-        self.dual_coef = as_numpy(dual_coef)
-        clusters = partition.rows if partition else [np.arange(X.shape[0])]
+    def __init__(self, X, kernel, solution):
+        self.partition, dual_coef, self.eta, solutions = solution
+        self._kernel, self.dual_coef = kernel, as_numpy(dual_coef)
+        take = array_namespace(X).take
+        clusters = self.partition.rows if self.partition else [np.arange(X.shape[0])]
         self._sizes, self._supports = [len(rows) for rows in clusters], []
         for rows in clusters:
             support = as_index(rows[self.dual_coef[rows] != 0], X)
-            take = array_namespace(X).take
             self._supports.append((take(X, support, axis=0), take(dual_coef, support)))
-        self.intercept = 0.0 if partition else solutions[0].intercept
+        self.intercept = 0.0 if self.partition else solutions[0].intercept
         self.objective = sum(solution.objective for solution in solutions)
         self.duality_gap = sum(solution.gap for solution in solutions)
         self.n_iter = max(solution.n_iter for solution in solutions)
         self.converged = all(solution.converged for solution in solutions)
         histories = [solution.history for solution in solutions]
-        self.history = histories if partition else histories[0]
+        self.history = histories if self.partition else histories[0]
 
     @cached_property
     def rank(self):
@@ -235,11 +199,17 @@ class SparseModel:
 
     def decision_function(self, X):
         """Decision values of new rows, each by its own cluster, shape (m,)."""
-        vectors, d = self._supports[0]
-        X = asarray_like(X, vectors)
-        if self.partition:
-            return cluster_decisions(X, self.partition, self._supports, self._kernel)
-        return kernel_product(X, vectors, d, **self._kernel) + self.intercept
+        X = asarray_like(X, self._supports[0][0])
+        if not self.partition:
+            return kernel_product(X, *self._supports[0], **self._kernel) + self.intercept
+        xp, labels = array_namespace(X), self.partition.assign(X)
+        order = np.argsort(labels, kind="stable")
+        ends = np.cumsum(np.bincount(labels, minlength=len(self._supports)))
+        values = []
+        for rows, support in zip(np.split(order, ends[:-1]), self._supports, strict=True):
+            part = xp.take(X, as_index(rows, X), axis=0)
+            values.append(kernel_product(part, *support, **self._kernel))
+        return xp.take(xp.concat(values), as_index(np.argsort(order, kind="stable"), X))
 
 
 def adaptive_rank(vectors, d, n_rows, eta, kernel):

@@ -1,17 +1,21 @@
 """The strategy "exact": DANK on one stored Gram matrix, to a certified duality gap."""
 
 import numpy as np
+from scipy.optimize import brentq
 
 from adakern._utils.blocks import row_blocks
 from adakern._utils.memory import require_memory
 from adakern._utils.threads import one_blas_thread
-from adakern.dank import warm_start
 from adakern.dank.extension import make_extension
-from adakern.dank.newton import accelerated, newton
-from adakern.dank.objective import make_objective
+from adakern.dank.newton import newton
+from adakern.dank.objective import SVM_TOL, make_objective, svm_eta
 from adakern.dank.papers import nesterov, projected_gradient
-from adakern.kernels import gram_matrix
+from adakern.dank.quartic import Quartic, squared_product
+from adakern.dank.quartic_solver import maximise_quartic
+from adakern.kernels import TrainingRows, gram_matrix
 from adakern.linalg import require_positive_semidefinite
+from adakern.svm.ascent import Ascent, accelerated
+from adakern.svm.libsvm import svm_dual, svr_dual
 
 METHODS = {
     "newton": newton,
@@ -21,7 +25,7 @@ METHODS = {
 }
 
 
-def fit_exact(X, dual, kernel, *, eta, tau, method, extension, tol, max_iter):
+def fit_exact(X, dual, kernel, *, eta, tau, method, tol, max_iter, **extension):
     """The :class:`ExactModel` of the rows X, or of their Gram matrix if precomputed.
 
     ``kernel`` has the arguments of :func:`adakern.kernels.gram_matrix`, ``extension``
@@ -35,54 +39,86 @@ def fit_exact(X, dual, kernel, *, eta, tau, method, extension, tol, max_iter):
     )
     with one_blas_thread(n):
         X = np.asarray(X, dtype=np.float64)  # kernels of float32 lose the certificate
-        precomputed = kernel["kernel"] == "precomputed"
-        K = X if precomputed else gram_matrix(X, **kernel)
+        K = X if kernel["kernel"] == "precomputed" else gram_matrix(X, **kernel)
         if not np.isfinite(K).all():
             raise ValueError(f"kernel={kernel['kernel']!r} gives infinite values here")
         if kernel["kernel"] in ("precomputed", "tl1", "poly"):
             require_positive_semidefinite(K, kernel["kernel"], "DANK")
-        svm = warm_start.support_vector_machine(K, dual)
+        svm = support_vector_machine(K, dual)
         if eta == "svm":
             d = dual.coefficients(svm)
-            eta = warm_start.svm_eta(
-                [d], dual.C, lambda: [warm_start.svm_without_intercept(K, dual, d)]
-            )
+            eta = svm_eta([d], dual.C, lambda: [_without_intercept(K, dual, d)])
         h = make_objective(K, dual, eta, tau, tol)
-        start = warm_start.best_multiple(K, dual, eta, svm, tol)
-        solution = METHODS[method](h, start, tol=tol, max_iter=max_iter)
-        Z, rows = h.factor(solution.point), None if precomputed else X
-        rule = make_extension(Z, solution.point.d, K, rows, kernel, eta=eta, tau=tau, **extension)
-        return ExactModel(rows, kernel, eta, Z, solution, rule)
+        start = best_multiple(K, dual, eta, svm, tol)
+        if method in ("nesterov", "projected-gradient"):
+            start = np.zeros_like(start)
+        ascent = Ascent(tol, h(start))
+        METHODS[method](h, ascent, max_iter)
+        Z, rows = h.factor(ascent.point), TrainingRows(X, K, kernel)
+        rule = make_extension(Z, ascent.point.d, K, rows, eta=eta, tau=tau, **extension)
+        return ExactModel(rows, eta, Z, ascent, rule)
+
+
+def support_vector_machine(K, dual):
+    """The solution of the same dual with F = 11'.
+
+    LIBSVM's, which has no solver without an intercept: the quartic's solvers then.
+    """
+    if dual.is_regression:
+        d, _ = svr_dual(K, dual.target, dual.C, dual.epsilon, tol=SVM_TOL)
+    else:
+        d, _ = svm_dual(K, dual.target, dual.C, tol=SVM_TOL)
+    if not dual.fit_intercept:
+        d = _without_intercept(K, dual, np.clip(d, dual.lower, dual.upper))
+    return dual.project(dual.variables(d))
+
+
+def _without_intercept(K, dual, start):
+    """Coefficients of the SVM without an intercept, from those of another."""
+    goal = SVM_TOL**2 * max(abs(dual.linear @ dual.variables(start)), dual.C)
+    return maximise_quartic(Quartic(K, dual, np.inf), start, gap_goal=goal).d
+
+
+def best_multiple(K, dual, eta, u, tol):
+    """The feasible multiple of u that maximises h where tau is zero, a quartic in it.
+
+    The support vector machine's variables are too large for a small eta, and Newton's
+    method takes only a third off in each round while the quartic term rules. Where the
+    multiple gains less than the share tol the SVM's own optimality is worth more.
+    """
+    d = dual.coefficients(u)
+    linear, quadratic = max(dual.linear @ u, 0.0), d @ (K @ d)
+    quartic = d**2 @ squared_product(K, d**2) / (4 * eta)
+
+    def h(t):
+        return t * (linear - t * (quadratic / 2 + t * t * quartic / 4))
+
+    def slope(t):
+        return linear - t * (quadratic + t * t * quartic)
+
+    best = 1.0 if slope(1.0) >= 0 else brentq(slope, 0.0, 1.0)
+    return best * u if h(best) - h(1.0) > tol * linear else u
 
 
 class ExactModel:
     """A model with F on its training rows and a rule for F on new ones."""
 
-    def __init__(self, X, kernel, eta, adaptive_factor, solution, extension):
-        point = solution.point
+    def __init__(self, rows, eta, adaptive_factor, ascent, extension):
+        point = ascent.point
         self.dual_coef, self.intercept = point.d, point.intercept
-        self.eta, self.adaptive_factor = eta, adaptive_factor
-        self.rank = self.adaptive_factor.shape[1]
-        self.objective, self.duality_gap = point.value, max(point.gap, 0.0)
-        self.n_iter, self.converged = solution.n_iter, solution.converged
-        self.history = solution.history
+        self.eta, self.adaptive_factor, self.rank = eta, adaptive_factor, adaptive_factor.shape[1]
+        self.objective, self.duality_gap = point.value, point.gap
+        self.n_iter, self.converged, self.history = ascent.n_iter, ascent.converged, ascent.history
         self.extension = extension
-        self._rows, self._kernel = X, kernel
-        self._support = np.flatnonzero(point.d)
+        self._rows, self._support = rows, np.flatnonzero(point.d)
 
     def decision_function(self, X):
         """Decision values of new rows, or of their kernel values, block by block."""
-        support = self._support
-        if not len(support):
-            return np.full(len(X), self.intercept)
-        coefficients = self.dual_coef[support]
-        right = self.extension.train_factor[support] * coefficients[:, None]
-        left = self.extension.transform(X)
-        values = np.empty(len(X))
-        for rows in row_blocks(len(X), 8 * (3 * len(support) + left.shape[1])):
-            if self._rows is None:
-                K = X[rows][:, support]
-            else:
-                K = gram_matrix(X[rows], self._rows[support], **self._kernel)
-            values[rows] = np.einsum("ir,ir->i", left[rows], K @ right)
+        support, values = self._support, np.zeros(len(X))
+        if len(support):
+            right = self.extension.train_factor[support] * self.dual_coef[support, None]
+            left = self.extension.transform(X)
+            for part in row_blocks(len(X), 8 * (3 * len(support) + left.shape[1])):
+                K = self._rows.kernel(X[part], support)
+                values[part] = np.einsum("ir,ir->i", left[part], K @ right)
         return values + self.intercept

@@ -6,16 +6,12 @@ them is ``(transform(X) train_factor')∘K(X, X_train)``, so that the matrix F' 
 papers, of shape (m, n), is never formed.
 """
 
-from functools import partial
-
 import numpy as np
 import scipy.linalg
-import scipy.sparse
 from scipy.optimize import nnls
 from sklearn.utils import check_random_state
 
 from adakern._utils.blocks import row_blocks
-from adakern.kernels import gram_matrix, squared_distances
 
 #: Anchors of the hyper-kernel regression; its cost grows with their cube.
 MAX_ANCHORS = 200
@@ -24,48 +20,17 @@ MAX_ANCHORS = 200
 LIST_LENGTH = 32
 
 
-def make_extension(Z, d, K, X, kernel, *, eta, tau, name, n_neighbors, random_state):
-    """The rule of this name for a fitted model with ``F = Z Z'`` and coefficients d.
-
-    X, of shape (n, d), is None where the kernel K is precomputed.
-    """
-    if name == "none":
+def make_extension(Z, d, K, rows, *, eta, tau, extension, n_neighbors, random_state):
+    """The rule of this name for a fitted model with ``F = Z Z'`` and coefficients d."""
+    if extension == "none":
         return NoExtension(len(Z))
-    if X is None:
-        distances = partial(_kernel_distances, diagonal=np.diag(K).copy())
-        values = _columns
-    else:
-        distances = partial(_row_distances, train=X)
-        values = partial(_features_kernel, train=X, params=kernel)
-    if name == "reciprocal":
-        return ReciprocalExtension(Z, distances)
-    if name == "knn":
-        return NeighboursExtension(Z, distances, min(n_neighbors, len(Z)))
-    if name == "nystrom":
-        return NystromExtension(Z, d, values, distances, eta, tau)
-    return HyperkernelExtension(Z, K, values, random_state)
-
-
-def _row_distances(X, columns=slice(None), *, train):
-    return squared_distances(X, train[columns])
-
-
-def _kernel_distances(K, columns=slice(None), *, diagonal):
-    """Squared distances in feature space, up to k(x, x) of the new rows.
-
-    That value is not known to a precomputed kernel. It does not change which training
-    rows are near to a new one; for the other direction it is taken as constant, which
-    it is for every kernel of the distance.
-    """
-    return diagonal[columns] - 2 * K[:, columns]
-
-
-def _columns(K, columns=slice(None)):
-    return K[:, columns]
-
-
-def _features_kernel(X, columns=slice(None), *, train, params):
-    return gram_matrix(X, train[columns], **params)
+    if extension == "reciprocal":
+        return ReciprocalExtension(Z, rows)
+    if extension == "knn":
+        return NeighboursExtension(Z, rows, min(n_neighbors, len(Z)))
+    if extension == "nystrom":
+        return NystromExtension(Z, d, rows, eta, tau)
+    return HyperkernelExtension(Z, K, rows, random_state)
 
 
 class NoExtension:
@@ -81,15 +46,14 @@ class NoExtension:
 class NeighboursExtension:
     """The mean of F over the k nearest training rows."""
 
-    def __init__(self, Z, distances, n_neighbors):
-        self.train_factor = Z
-        self._distances, self._k = distances, n_neighbors
+    def __init__(self, Z, rows, n_neighbors):
+        self.train_factor, self._rows, self._k = Z, rows, n_neighbors
 
     def transform(self, X):
         factor = np.empty((len(X), self.train_factor.shape[1]))
-        for rows in row_blocks(len(X), 16 * len(self.train_factor)):
-            near, _ = _nearest(self._distances(X[rows]), self._k)
-            factor[rows] = self.train_factor[near].mean(axis=1)
+        for part in row_blocks(len(X), 16 * len(self.train_factor)):
+            near, _ = _nearest(self._rows.distances(X[part]), self._k)
+            factor[part] = self.train_factor[near].mean(axis=1)
         return factor
 
 
@@ -100,13 +64,12 @@ class ReciprocalExtension:
     so predictions for a row can depend on the rows beside it, as in the papers.
     """
 
-    def __init__(self, Z, distances):
-        self.train_factor = Z
-        self._distances = distances
+    def __init__(self, Z, rows):
+        self.train_factor, self._rows = Z, rows
 
     def transform(self, X):
-        best = reciprocal_neighbours(X, len(self.train_factor), self._distances)
-        return self.train_factor[best]
+        n_train = len(self.train_factor)
+        return self.train_factor[reciprocal_neighbours(X, n_train, self._rows.distances)]
 
 
 class NystromExtension:
@@ -118,7 +81,7 @@ class NystromExtension:
     On the training rows this gives F back.
     """
 
-    def __init__(self, Z, d, kernel, distances, eta, tau):
+    def __init__(self, Z, d, rows, eta, tau):
         values, rotation = np.linalg.eigh(Z.T @ Z)
         kept = values > len(Z) * np.finfo(float).eps * values.max(initial=0.0)
         self.train_factor = Z @ rotation[:, kept]
@@ -126,14 +89,14 @@ class NystromExtension:
         self._support = np.flatnonzero(d)
         self._mean = scaled.sum(axis=0)
         self._weighted = scaled[self._support] * (d[self._support, None] / (4 * eta))
-        self._d, self._kernel, self._distances = d, kernel, distances
+        self._d, self._rows = d, rows
 
     def transform(self, X):
         factor = np.tile(self._mean, (len(X), 1))
-        for rows in row_blocks(len(X), 32 * len(self._d)):
-            near, _ = _nearest(self._distances(X[rows]), 1)
-            K = self._kernel(X[rows], self._support)
-            factor[rows] += self._d[near] * (K @ self._weighted)
+        for part in row_blocks(len(X), 32 * len(self._d)):
+            near, _ = _nearest(self._rows.distances(X[part]), 1)
+            K = self._rows.kernel(X[part], self._support)
+            factor[part] += self._d[near] * (K @ self._weighted)
         return factor
 
 
@@ -147,12 +110,11 @@ class HyperkernelExtension:
     non-negative least squares problem in as many unknowns as there are anchors.
     """
 
-    def __init__(self, Z, K, kernel, random_state):
+    def __init__(self, Z, K, rows, random_state):
         n = len(Z)
         seed = 0 if random_state is None else random_state
         chosen = check_random_state(seed).permutation(n)
-        self._anchors = np.sort(chosen[: min(n, MAX_ANCHORS)])
-        self._kernel = kernel
+        self._rows, self._anchors = rows, np.sort(chosen[:MAX_ANCHORS])
         G = np.column_stack([np.ones(n), K[:, self._anchors]])
         normal = (G.T @ G) ** 2
         normal[np.diag_indices(len(normal))] += 1e-10 * np.trace(normal)
@@ -164,16 +126,13 @@ class HyperkernelExtension:
         self.train_factor = G[:, self._used] * self._roots
 
     def transform(self, X):
-        G = np.column_stack([np.ones(len(X)), self._kernel(X, self._anchors)])
+        G = np.column_stack([np.ones(len(X)), self._rows.kernel(X, self._anchors)])
         return G[:, self._used] * self._roots
 
 
 def _nearest(D, k):
     """Indices of the k smallest entries of each row, nearest first, and the entries."""
-    if k < D.shape[1]:
-        near = np.argpartition(D, k - 1, axis=1)[:, :k]
-    else:
-        near = np.tile(np.arange(k), (len(D), 1))
+    near = np.sort(np.argpartition(D, k - 1, axis=1)[:, :k], axis=1)
     values = np.take_along_axis(D, near, axis=1)
     order = np.argsort(values, axis=1, kind="stable")
     return np.take_along_axis(near, order, axis=1), np.take_along_axis(values, order, axis=1)
@@ -190,17 +149,18 @@ def reciprocal_neighbours(X, n_train, distances):
     time.
     """
     n_new = len(X)
-    S, last_s = _ranked_lists(lambda rows: distances(X[rows]), n_new, n_train)
-    R, last_r = _ranked_lists(lambda cols: distances(X, cols).T, n_train, n_new)
-    product = S.multiply(R.T).tocsr()
-    best, settled = np.zeros(n_new, dtype=int), np.zeros(n_new, dtype=bool)
-    for j in range(n_new):
-        pairs = slice(*product.indptr[j : j + 2])
-        values, train = product.data[pairs], product.indices[pairs]
-        if len(values) and values.min() <= min(last_s[j], last_r.min()):
-            equal = train[values == values.min()]
-            best[j] = equal[0] if len(equal) == 1 else equal[S[[j]][:, equal].argmin()]
-            settled[j] = True
+    train, s, last_s = _ranked_lists(lambda rows: distances(X[rows]), n_new, n_train)
+    new, r, last_r = _ranked_lists(lambda cols: distances(X, cols).T, n_train, n_new)
+    # Each pair has a number, by which the ranks r are found of those that both hold.
+    order = np.argsort(new, axis=1)
+    r = np.take_along_axis(r, order, axis=1).ravel()
+    held = (np.sort(new, axis=1) + n_new * np.arange(n_train)[:, None]).ravel()
+    wanted = n_new * train + np.arange(n_new)[:, None]
+    place = np.minimum(np.searchsorted(held, wanted), len(held) - 1)
+    product = np.where(held[place] == wanted, r[place] * s, np.inf)
+    least = product.argmin(axis=1)[:, None]
+    best = np.take_along_axis(train, least, axis=1)[:, 0]
+    settled = np.take_along_axis(product, least, axis=1)[:, 0] <= np.minimum(last_s, last_r.min())
     rest = np.flatnonzero(~settled)
     for block in row_blocks(len(rest), 48 * n_train):
         best[rest[block]] = _reciprocal_directly(X, rest[block], n_train, distances)
@@ -208,7 +168,7 @@ def reciprocal_neighbours(X, n_train, distances):
 
 
 def _ranked_lists(distances, n_rows, n_columns):
-    """Sparse ranks of the nearest columns of each row, and the last rank listed.
+    """The nearest columns of each row, nearest first, their ranks, and the last rank.
 
     A list that holds all columns leaves nothing out: its last rank counts as infinite.
     """
@@ -217,22 +177,17 @@ def _ranked_lists(distances, n_rows, n_columns):
     for rows in row_blocks(n_rows, 24 * n_columns):
         near[rows], values = _nearest(distances(rows), k)
         ranks[rows] = 1 + (values[:, None, :] < values[:, :, None]).sum(axis=2)
-    starts = np.arange(0, n_rows * k + 1, k)
-    lists = scipy.sparse.csr_array((ranks.ravel(), near.ravel(), starts), shape=(n_rows, n_columns))
-    return lists, ranks[:, -1] if k < n_columns else np.full(n_rows, np.inf)
+    return near, ranks, ranks[:, -1] if k < n_columns else np.full(n_rows, np.inf)
 
 
 def _reciprocal_directly(X, queries, n_train, distances):
     """The same for some rows of X, from all their pairs."""
     D = distances(X[queries])
-    s = np.empty(D.shape)
-    for row, values in zip(s, D, strict=True):
-        row[:] = 1 + np.searchsorted(np.sort(values), values)
+    s = np.array([1 + np.searchsorted(np.sort(values), values) for values in D])
     r = np.empty(D.shape)
     for block in row_blocks(n_train, 24 * len(X)):
         columns = np.arange(n_train)[block]
-        among = distances(X, columns).T
-        for i, values in zip(columns, among, strict=True):
+        for i, values in zip(columns, distances(X, columns).T, strict=True):
             r[:, i] = 1 + np.searchsorted(np.sort(values), values[queries])
     # lexsort's last key comes first: the product, then the distance
     return np.array([np.lexsort((a, b))[0] for a, b in zip(D, r * s, strict=True)])

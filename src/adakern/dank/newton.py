@@ -1,4 +1,4 @@
-"""Newton's method for DANK on a stored Gram matrix, and accelerated ascent.
+"""Newton's method for DANK on a stored Gram matrix.
 
 What is maximised is the h of :mod:`adakern.dank.objective`. A round maximises a model
 of h over the feasible set and searches on the line towards its maximiser. Without a
@@ -12,10 +12,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from adakern.dank.objective import LearnedKernel, StoredHessian, ThresholdedHessian
+from adakern._utils.blocks import CACHE_BYTES, row_blocks
 from adakern.dank.projected_newton import projected_newton
-from adakern.dank.quartic_solver import ROWS_PER_PRODUCT, maximise_quartic
-from adakern.svm import ascent
+from adakern.dank.quartic import Quartic
+from adakern.dank.quartic_solver import maximise_quartic
+from adakern.linalg import symmetric_product
+from adakern.svm.ascent import accelerated, rounds
 
 #: The matrix of the quadratic model is stored for up to so many rows.
 DENSE_ROWS = 2000
@@ -25,113 +27,139 @@ DENSE_ROWS = 2000
 SVM_PRODUCTS = 100
 
 
-def newton(h, start, *, tol, max_iter):
-    """Maximise h from feasible variables: one method after another, to the gap."""
+def newton(h, ascent, max_iter):
+    """Maximise h by one method after another, until the gap is reached."""
     if h.tau == 0:
-        methods = [_exact_model, accelerated]
-    elif len(h.K) > DENSE_ROWS:
-        methods = [_best_responses, _second_order, accelerated]
+        rounds(h, ascent, _quartic, max_iter)
     else:
-        methods = [_second_order, accelerated]
-    solution = methods[0](h, start, tol=tol, max_iter=max_iter)
-    for method in methods[1:]:
-        left = max_iter - solution.n_iter
-        if solution.converged or left <= 0:
-            break
-        following = method(h, solution.point.u, tol=tol, max_iter=left)
-        solution = ascent.joined(solution, following)
-    return solution
+        if len(h.K) > DENSE_ROWS:
+            rounds(h, ascent, _best_response, max_iter, progress=0.5)
+        rounds(h, ascent, _second_order, max_iter)
+    accelerated(h, ascent, max_iter)
 
 
-def accelerated(h, start, *, tol, max_iter):
-    """Accelerated projected ascent with backtracking and restart."""
-    return ascent.accelerated(h, start, h.dual.project, tol=tol, max_iter=max_iter)
+def _quartic(h, point, tol):
+    """The maximiser of h, which is a quartic without a nuclear norm."""
+    goal = tol / 2 * abs(point.svm_value)
+    return h.dual.variables(maximise_quartic(h.quartic, point.d, gap_goal=goal).d)
 
 
-def _exact_model(h, start, *, tol, max_iter):
-    """Rounds of the quartic that h is without a nuclear norm."""
-
-    def maximise_model(point):
-        d, _ = maximise_quartic(
-            point.d,
-            h.K,
-            h.dual,
-            h.eta,
-            gap_goal=tol / 2 * abs(point.svm_value),
-            balanced=h.dual.fit_intercept,
-            max_products=len(h.K) // ROWS_PER_PRODUCT,
-        )
-        return h.dual.variables(d)
-
-    return ascent.rounds(h, start, maximise_model, tol=tol, max_iter=max_iter)
+def _second_order(h, point, tol):
+    """The maximiser of the second-order model of h."""
+    H = ThresholdedHessian(h, point)
+    if len(h.K) <= DENSE_ROWS:
+        H = H.block(np.arange(len(h.K)))
+    linear = point.gradient + h.dual.adjoint(H @ point.d)
+    accuracy = max(1e-2 * tol, 1e-12) * (abs(point.svm_value) + point.gap)
+    return maximise_quadratic(H, linear, h.dual, accuracy, start=point.u)
 
 
-def _second_order(h, start, *, tol, max_iter):
-    """Rounds of the second-order model of h."""
-    dual, n = h.dual, len(h.K)
+def _best_response(h, point, tol):
+    """The SVM with F held, by products with F∘K alone.
 
-    def maximise_model(point):
-        H = ThresholdedHessian.at(h, point)
-        if n <= DENSE_ROWS:
-            H = StoredHessian(H.block(np.arange(n)))
-        linear = point.gradient + dual.adjoint(H @ point.d)
-        accuracy = max(1e-2 * tol, 1e-12) * (abs(point.svm_value) + point.gap)
-        return maximise_quadratic(H, linear, dual, accuracy, start=point.u)
-
-    return ascent.rounds(h, start, maximise_model, tol=tol, max_iter=max_iter)
-
-
-def _best_responses(h, start, *, tol, max_iter):
-    """Rounds of the SVM with F held, by products with F∘K alone.
-
-    They are left where F moves much or an SVM needs many products, and what that SVM
-    reached is dropped: its active set is that of no solution.
+    None where it needs many: what was reached is dropped, as its active set is that of
+    no solution.
     """
-    dual = h.dual
-    program = program_in_coefficients(dual.linear, dual)
-
-    def maximise_model(point):
-        goal = tol / 2 * abs(point.svm_value)
-        learned = LearnedKernel(h.K, point.parts["Z"])
-        d, gap = projected_newton(
-            learned,
-            program,
-            np.inf,
-            start=point.d,
-            gap_goal=goal,
-            max_products=SVM_PRODUCTS,
-            balanced=dual.fit_intercept,
-            model=learned.leading(),
-        )
-        return dual.variables(d) if gap <= goal else None
-
-    return ascent.rounds(h, start, maximise_model, tol=tol, max_iter=max_iter, progress=0.5)
+    dual, learned = h.dual, LearnedKernel(h.K, point.parts["Z"])
+    program = quadratic_program(learned, dual.linear, dual)
+    goal = tol / 2 * abs(point.svm_value)
+    options = {"gap_goal": goal, "max_products": SVM_PRODUCTS, "model": learned.leading()}
+    best = projected_newton(program, point.d, **options)
+    return dual.variables(best.d) if best.gap <= goal else None
 
 
-def maximise_quadratic(H, linear, dual, tol, start):
-    """The feasible u that maximises ``linear'u - 1/2 d'H d`` up to the gap ``tol``.
+def maximise_quadratic(H, linear, dual, gap_goal, start):
+    """The feasible u that maximises ``linear'u - 1/2 d'H d`` up to the gap.
 
-    H offers ``@``, ``block`` and ``shape``. The variables at a bound in ``start`` are
-    the first active set; those of the result lie at their bounds exactly.
+    H is a matrix or offers ``@``, ``block`` and ``shape``. The variables at a bound in
+    ``start`` are the first active set; those of the result lie at their bounds exactly.
     """
-    d, _ = maximise_quartic(
-        dual.coefficients(dual.project(start)),
-        H,
-        program_in_coefficients(linear, dual),
-        np.inf,
-        gap_goal=tol,
-        balanced=dual.fit_intercept,
-    )
-    return dual.variables(d)
+    program, d = quadratic_program(H, linear, dual), dual.coefficients(dual.project(start))
+    return dual.variables(maximise_quartic(program, d, gap_goal=gap_goal, products=False).d)
 
 
-def program_in_coefficients(linear, dual):
-    """The dual problem in d whose linear term in the variables u is ``linear``.
+def quadratic_program(H, linear, dual):
+    """The same as a problem in d.
 
     In a regression the mean of a row's two variables is -epsilon, as in
     ``dual.linear``.
     """
-    n = len(dual.target)
-    rows = dual.signs * linear
-    target = (rows[:n] + rows[n:]) / 2 if dual.is_regression else rows
-    return replace(dual, target=target)
+    rows = (dual.signs * linear).reshape(-1, len(dual.target))
+    target = (rows[0] + rows[1]) / 2 if dual.is_regression else rows[0]
+    return Quartic(H, replace(dual, target=target), np.inf, balanced=dual.fit_intercept)
+
+
+class LearnedKernel:
+    """The matrix ``F∘K`` with ``F = Z Z'``, by products alone."""
+
+    def __init__(self, K, Z):
+        self.K, self.Z, self.shape = K, Z, K.shape
+
+    def __matmul__(self, v):
+        products = symmetric_product(self.K, self.Z * v[:, None])
+        return np.einsum("ir,ir->i", self.Z, products)
+
+    def leading(self):
+        """The same with the leading eigenvector of F alone, which is most of F."""
+        return LearnedKernel(self.K, self.Z[:, :1])
+
+    def diagonal(self):
+        """The entries F_ii K_ii."""
+        return self.K.diagonal() * (self.Z**2).sum(axis=1)
+
+
+class ThresholdedHessian:
+    """Minus the second derivative of h in d, for tau > 0.
+
+    It is ``F∘K`` plus the curvature of the thresholding, ``2 eta <J'(A)[E], E>``.
+
+    Here ``E = (diag(v) K diag(d) + diag(d) K diag(v)) / (4 eta)``. With eigenvalues f
+    of F above zero, their eigenvectors U, ``W = K diag(d) U`` and the weights
+    ``omega = 2 f / (f + tau/2)`` of pairs of a kept and a lost eigenvector it is
+
+        8 eta H = K∘(8 eta Z Z' + U omega W' diag(d) + diag(d) W omega U')
+                  + diag(rowsum(W² omega)) + (U U')∘(W (2 - omega) W')
+                  + (U W')∘(W (1 - omega) U') + (W U')∘(U (1 - omega) W').
+
+    Two things make this a slight under-estimate: lost eigenvalues enter as if they were
+    zero, and ``W W'`` stands for ``K diag(d)² K``, the sum over all eigenvectors, which
+    would cost n^3 operations. What that leaves out is at most the share ``max (tau/2) /
+    (f + tau/2)`` of F∘K.
+    """
+
+    def __init__(self, h, point):
+        f, U, Z, KZ = (point.parts[name] for name in ("f", "U", "Z", "KZ"))
+        scale, omega = 8 * h.eta, 2 * f / (f + h.tau / 2)
+        W = KZ / np.sqrt(f)
+        self.K, self.shape = h.K, h.K.shape
+        halves = np.hstack([Z / 2, omega / scale * U]), np.hstack([Z, point.d[:, None] * W])
+        self.left, self.right = np.hstack(halves), np.hstack(halves[::-1])
+        self.diagonal = W**2 @ (omega / scale)
+        # H is K∘(left right') and the sum of (P Q')∘(R S') over these.
+        kept, lost = (2 - omega) / scale * W, (1 - omega) / scale * W
+        self._products = [(U, U, kept, W), (U, W, lost, U), (W, U, U, lost)]
+
+    def __matmul__(self, v):
+        v = v[:, None]
+        result = np.einsum("ik,ik->i", self.left, self.K @ (self.right * v))
+        for P, Q, R, S in self._products:
+            result += np.einsum("ik,ik->i", P @ ((Q * v).T @ S), R)
+        return result + self.diagonal * v[:, 0]
+
+    def block(self, rows):
+        """The rows and columns ``rows``, as an array of its own."""
+        K, every = self.K, len(rows) == len(self.K)
+        left, right = self.left[rows], self.right[rows]
+        products = [[factor[rows] for factor in four] for four in self._products]
+        H = np.empty((len(rows), len(rows)))
+        # The lower triangle, and its mirror image.
+        for part in row_blocks(len(rows), 8 * len(rows), CACHE_BYTES):
+            before = slice(0, part.stop)
+            tile = left[part] @ right[before].T
+            tile *= K[part, before] if every else K[rows[part]][:, rows[before]]
+            for P, Q, R, S in products:
+                tile += (P[part] @ Q[before].T) * (R[part] @ S[before].T)
+            H[part, before] = tile
+            H[: part.start, part] = tile[:, : part.start].T
+        H[np.diag_indices(len(rows))] += self.diagonal[rows]
+        return H

@@ -16,10 +16,14 @@ over: the search for eigenvectors then starts from its own.
 
 import numpy as np
 
-from adakern._utils.blocks import CACHE_BYTES, row_blocks
-from adakern.dank import quartic
+from adakern.dank.quartic import Quartic
 from adakern.linalg import leading_eigenpairs, principal_submatrix, symmetric_product
-from adakern.svm.dual import evaluate_dual
+from adakern.svm.dual import DualEvaluation
+
+#: Largest violation of the optimality conditions in the support vector machines that
+#: give eta. LIBSVM's own 1e-3 would leave its mark on every result; this moves eta in
+#: its sixth digit.
+SVM_TOL = 1e-4
 
 #: The gap may be wrong by this share of the gap at the point before; at the first point
 #: the square of it, as a share of the objective, is allowed.
@@ -65,6 +69,22 @@ def duality_gap(u, F, K, dual):
     return d @ scores + dual.loss(scores)[0] - dual.linear @ u
 
 
+def svm_eta(solutions, C, without_intercept):
+    """The papers' rule ``eta = ||alpha_svm||_2^2`` (preprint, section 6; one for all).
+
+    ``without_intercept()`` gives the coefficients of SVMs without an intercept, which
+    are asked for where all others are zero: on rows of one class, or in a tube that
+    holds all rows. Beside the bound C eta is never zero.
+    """
+    eta = sum(map(_squared_norm, solutions)) or sum(map(_squared_norm, without_intercept()))
+    return max(eta, np.finfo(float).eps * C**2)
+
+
+def _squared_norm(d):
+    # NumPy's pairwise sum; a product's digits depend on how the rows are aligned.
+    return float((d * d).sum()) if isinstance(d, np.ndarray) else float(d @ d)
+
+
 def make_objective(K, dual, eta, tau, tol=1e-4):
     """The function h of one model, in closed form when tau is zero."""
     if tau > 0:
@@ -79,13 +99,12 @@ class QuarticObjective:
 
     def __init__(self, K, dual, eta):
         self.K, self.dual, self.eta = K, dual, eta
+        self.quartic = Quartic(K, dual, eta, balanced=dual.fit_intercept)
 
     def __call__(self, u, near=None):
-        d = self.dual.coefficients(u)
-        Kd, Qq = self.K @ d, quartic.squared_product(self.K, d * d)
-        scores = self.dual.target - quartic.gradient(d, Kd, Qq, self.dual, self.eta)
-        regulariser = (d * d) @ Qq / (16 * self.eta)  # eta ||Gamma||^2
-        return evaluate_dual(self.dual, u, scores, regulariser, Qq=Qq)
+        point = self.quartic.at(self.dual.coefficients(u))
+        regulariser = (point.d * point.d) @ point.Qq / (16 * self.eta)  # eta ||Gamma||^2
+        return DualEvaluation(self.dual, u, self.dual.target - point.gradient, regulariser)
 
     def factor(self, point):
         """Z with F = Z Z', shape (n, 1 + r): 1 and diag(d) L / (2 sqrt(eta)), K = L L'.
@@ -161,7 +180,7 @@ class ThresholdedObjective:
         scores = np.einsum("ir,ir->i", Z, KZ)
         regulariser = self.eta * (_distance_to_ones(f, U) + self.tau * f.sum())
         parts = {"f": f, "U": U, "Z": Z, "KZ": KZ, "block": block}
-        return evaluate_dual(self.dual, u, scores, regulariser, len(f), **parts)
+        return DualEvaluation(self.dual, u, scores, regulariser, **parts)
 
     def _residual(self, d, u, near):
         """Residual rho of the eigenpairs that the gap and the line searches can bear.
@@ -197,96 +216,3 @@ def _distance_to_ones(f, U):
     ones = np.append(inside, outside)
     difference = np.diag(np.append(f, 0.0)) - n * np.outer(ones, ones)
     return (difference**2).sum()
-
-
-class StoredHessian:
-    """A symmetric matrix of shape (n, n) that is stored."""
-
-    def __init__(self, H):
-        self.H, self.shape = H, H.shape
-
-    def __matmul__(self, v):
-        return self.H @ v
-
-    def block(self, rows):
-        """The rows and columns ``rows``, as an array of its own."""
-        return principal_submatrix(self.H, rows)
-
-
-class LearnedKernel:
-    """The matrix ``F∘K`` with ``F = Z Z'``, by products alone."""
-
-    def __init__(self, K, Z):
-        self.K, self.Z, self.shape = K, Z, K.shape
-
-    def __matmul__(self, v):
-        products = symmetric_product(self.K, self.Z * v[:, None])
-        return np.einsum("ir,ir->i", self.Z, products)
-
-    def leading(self):
-        """The same with the leading eigenvector of F alone, which is most of F."""
-        return LearnedKernel(self.K, self.Z[:, :1])
-
-    def diagonal(self):
-        """The entries F_ii K_ii."""
-        return self.K.diagonal() * (self.Z**2).sum(axis=1)
-
-
-class ThresholdedHessian:
-    """``F∘K`` plus the curvature of the thresholding, ``2 eta <J'(A)[E], E>``.
-
-    Here ``E = (diag(v) K diag(d) + diag(d) K diag(v)) / (4 eta)``. With eigenvalues f
-    of F above zero, their eigenvectors U, ``W = K diag(d) U`` and the weights
-    ``omega = 2 f / (f + tau/2)`` of pairs of a kept and a lost eigenvector it is
-
-        8 eta H = K∘(8 eta Z Z' + U omega W' diag(d) + diag(d) W omega U')
-                  + diag(rowsum(W² omega)) + (U U')∘(W (2 - omega) W')
-                  + (U W')∘(W (1 - omega) U') + (W U')∘(U (1 - omega) W').
-
-    Two things make this a slight under-estimate: lost eigenvalues enter as if they were
-    zero, and ``W W'`` stands for ``K diag(d)² K``, the sum over all eigenvectors, which
-    would cost n^3 operations. What that leaves out is at most the share ``max (tau/2) /
-    (f + tau/2)`` of F∘K.
-    """
-
-    @classmethod
-    def at(cls, h, point):
-        """Minus the second derivative of h in d at a point."""
-        parts = {name: point.parts[name] for name in ("f", "U", "Z", "KZ")}
-        return cls(h.K, point.d, **parts, eta=h.eta, tau=h.tau)
-
-    def __init__(self, K, d, f, U, Z, KZ, eta, tau):
-        scale, omega = 8 * eta, 2 * f / (f + tau / 2)
-        W = KZ / np.sqrt(f)
-        self.K, self.shape = K, K.shape
-        halves = np.hstack([Z / 2, omega / scale * U]), np.hstack([Z, d[:, None] * W])
-        self.left, self.right = np.hstack(halves), np.hstack(halves[::-1])
-        self.diagonal = W**2 @ (omega / scale)
-        # H is K∘(left right') and the sum of (P Q')∘(R S') over these.
-        kept, lost = (2 - omega) / scale * W, (1 - omega) / scale * W
-        self._products = [(U, U, kept, W), (U, W, lost, U), (W, U, U, lost)]
-
-    def __matmul__(self, v):
-        v = v[:, None]
-        result = np.einsum("ik,ik->i", self.left, self.K @ (self.right * v))
-        for P, Q, R, S in self._products:
-            result += np.einsum("ik,ik->i", P @ ((Q * v).T @ S), R)
-        return result + self.diagonal * v[:, 0]
-
-    def block(self, rows):
-        """The rows and columns ``rows``, as an array of its own."""
-        K, every = self.K, len(rows) == len(self.K)
-        left, right = self.left[rows], self.right[rows]
-        products = [[factor[rows] for factor in four] for four in self._products]
-        H = np.empty((len(rows), len(rows)))
-        # The lower triangle, and its mirror image.
-        for part in row_blocks(len(rows), 8 * len(rows), CACHE_BYTES):
-            before = slice(0, part.stop)
-            tile = left[part] @ right[before].T
-            tile *= K[part, before] if every else K[rows[part]][:, rows[before]]
-            for P, Q, R, S in products:
-                tile += (P[part] @ Q[before].T) * (R[part] @ S[before].T)
-            H[part, before] = tile
-            H[: part.start, part] = tile[:, : part.start].T
-        H[np.diag_indices(len(rows))] += self.diagonal[rows]
-        return H

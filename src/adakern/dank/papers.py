@@ -1,15 +1,24 @@
-"""The papers' own methods: fixed step lengths 1/L, from zero, as they are printed.
+"""What the papers print: methods, constants and bounds. For experiments only.
 
-They know h by its value and gradient alone. Step lengths from the theorems are far too
-short to reach the optimum in the papers' 2,000 iterations (``benchmarks/dank_exact.py``
-counts them); "newton" and "accelerated" are for use. The projections are exact where
-the papers alternate between a box and a plane, which ends at a feasible point, not at
-the nearest one.
+The methods have fixed step lengths 1/L, from zero, and know h by its value and gradient
+alone. Step lengths from the theorems are far too short to reach the optimum in the
+papers' 2,000 iterations (``benchmarks/dank_exact.py`` counts them); "newton" and
+"accelerated" are for use. The projections are exact where the papers alternate between
+a box and a plane, which ends at a feasible point, not at the nearest one.
+
+The bounds on what a partition of the data costs are for the problem without intercept
+and without the nuclear norm (JMLR, problem 18), whose block-diagonal counterpart
+(problem 20) has the kernel ``Kbar_ij = K_ij`` within a cluster and 0 between clusters.
+``smallest`` and ``largest`` are bounds B1 and B2 of the entries of both matrices F, and
+B = B2 - B1.
 """
 
-import numpy as np
+from dataclasses import dataclass
 
-from adakern.svm.ascent import History, Solution, is_certified
+import numpy as np
+from sklearn.utils import check_random_state
+
+from adakern.kernels import gram_matrix
 
 
 def lipschitz_constant(K, dual, eta):
@@ -29,11 +38,10 @@ def lipschitz_constant(K, dual, eta):
     return kappa * (n + 3 * norm)
 
 
-def nesterov(h, start, *, tol, max_iter, min_step=1e-4):
+def nesterov(h, ascent, max_iter, *, min_step=1e-4):
     """Nesterov's method: JMLR, Algorithm 1 (classification) and 2 (regression)."""
     L, project = lipschitz_constant(h.K, h.dual, h.eta), h.dual.project
-    origin = np.zeros_like(start)
-    weighted_gradients = np.zeros_like(start)
+    origin, weighted_gradients = ascent.point.u, np.zeros_like(ascent.point.u)
 
     def following(point, t):
         nonlocal weighted_gradients
@@ -42,13 +50,11 @@ def nesterov(h, start, *, tol, max_iter, min_step=1e-4):
         beta = project(origin + weighted_gradients / (2 * L))  # line 7
         return (t + 1) / (t + 3) * theta + 2 / (t + 3) * beta  # line 8
 
-    return _iterate(h, origin, following, tol, max_iter, min_step)
+    _iterate(h, ascent, following, max_iter, min_step)
 
 
-def projected_gradient(h, start, *, tol, max_iter, min_step=1e-4):
+def projected_gradient(h, ascent, max_iter, *, min_step=1e-4):
     """Projected gradient ascent (JMLR, equation 17).
-
-    Parameters and result are those of :func:`nesterov`.
 
     Its constant is ``kappa (n - tau/2 + n C^2 lambda_max(K) / (4 eta))``, the bound of
     lambda_max(F) that Lemma 1 gives; kappa, which the paper leaves out, carries it over
@@ -61,17 +67,81 @@ def projected_gradient(h, start, *, tol, max_iter, min_step=1e-4):
     def following(point, t):
         return h.dual.project(point.u + point.gradient / (kappa * bound))
 
-    return _iterate(h, np.zeros_like(start), following, tol, max_iter, min_step)
+    _iterate(h, ascent, following, max_iter, min_step)
 
 
-def _iterate(h, start, following, tol, max_iter, min_step):
-    history, point = History(), h(start)
-    history.add(point, 0.0)
+def _iterate(h, ascent, following, max_iter, min_step):
     for t in range(max_iter):
-        new = h(following(point, t), near=point)
-        step = np.linalg.norm(new.u - point.u)
-        history.add(new, step)
-        point = new
-        if step <= min_step or is_certified(point, tol):
+        ascent.add(h(following(ascent.point, t), near=ascent.point))
+        if ascent.history["step"][-1] <= min_step or ascent.converged:
             break
-    return Solution(point, is_certified(point, tol), history.rows)
+
+
+@dataclass(frozen=True)
+class PartitionBounds:
+    """What the bounds say for one partition."""
+
+    #: Q(pi) of JMLR, Theorem 6, the sum of |K_ij| over pairs of different clusters.
+    between: float
+    #: Bound of ``|H(alpha*, F*) - H(alphabar, Fbar)|`` that holds: B2 C^2 Q / 2.
+    objective: float
+    #: The bound as JMLR, Theorem 6 prints it, B C^2 Q / 2. Its proof bounds ``(alpha_i
+    #: alpha_j - abar_i abar_j) F_ij`` by B C^2 where only B2 C^2 holds, and data break
+    #: it.
+    objective_printed: float
+    #: Preprint, Theorem 7: of ``||alpha* - alphabar||_2^2``. Its proof takes the
+    #: Frobenius norm of a matrix for a lower bound of its quadratic form.
+    coefficients_printed: float
+    #: Preprint, Theorem 7: of ``||F* - Fbar||_F``, which rests on the former.
+    factor_printed: float
+
+
+def between_clusters(K, clusters):
+    """Q(pi): the sum of |K_ij| over all pairs of different clusters."""
+    clusters = np.asarray(clusters)
+    return float(np.abs(K)[clusters[:, None] != clusters].sum())
+
+
+def coupling(X, labels, kernel, *, n_sample=2000, random_state=None):
+    """Q(pi) of JMLR, Theorem 6: the sum of |k(x_i, x_j)| between clusters.
+
+    Estimated from all pairs of a random sample of the rows, scaled to all pairs.
+    """
+    n = X.shape[0]
+    rng = check_random_state(random_state)
+    rows = rng.choice(n, min(n, n_sample), replace=False)
+    within_sample = between_clusters(gram_matrix(X[rows], **kernel), labels[rows])
+    pairs = n * (n - 1) / max(1, len(rows) * (len(rows) - 1))
+    return within_sample * pairs
+
+
+def partition_bounds(K, clusters, C, eta, smallest, largest):
+    """The bounds of JMLR, Theorem 6 and of the preprint's Theorem 7."""
+    if not 0 < smallest <= largest:
+        raise ValueError(
+            f"the bounds hold for entries of F in a positive range, got smallest="
+            f"{smallest} and largest={largest}; a larger eta keeps F near one"
+        )
+    width, n = largest - smallest, len(K)
+    Q = between_clusters(K, clusters)
+    norm = float(np.linalg.norm(K))
+    coefficients = (largest * Q / norm + 2 * width) / smallest
+    return PartitionBounds(
+        between=Q,
+        objective=largest * C**2 * Q / 2,
+        objective_printed=width * C**2 * Q / 2,
+        coefficients_printed=coefficients * C**2,
+        factor_printed=(norm * np.sqrt(n * coefficients) / 2 + Q / 4) * C**2 / eta,
+    )
+
+
+def screened_rows(gradient, K, C, smallest, largest):
+    """Rows that JMLR, Theorem 7 recognises as no support vectors of the whole.
+
+    The condition is ``gradient_i <= -(B + B2) C (||K_i||_1 + kappa)``, with the
+    gradient of the partitioned problem at its solution. It is safe, and never met: the
+    gradient is at least ``1 - B2 C ||Kbar_i||_1``, which is above the threshold. (The
+    number that the papers report for it, 442.3, is positive.)
+    """
+    columns = np.abs(K).sum(axis=0) + np.abs(K).max()
+    return gradient <= -(2 * largest - smallest) * C * columns

@@ -58,17 +58,9 @@ def partition(X, n_clusters, random_state=None):
     rng = check_random_state(random_state)
     n_sample = min(n, SAMPLE_PER_CLUSTER * n_clusters)
     sample = np.sort(rng.choice(n, n_sample, replace=False))
-    points = _distinct_rows(as_numpy(xp.take(X, as_index(sample, X), axis=0)))
+    points = np.unique(as_numpy(xp.take(X, as_index(sample, X), axis=0)), axis=0)
     k = min(n_clusters, len(points))
     means = KMeans(k, n_init=1, random_state=rng).fit(points)
     centres = asarray_like(means.cluster_centers_, X)
     filled, labels = np.unique(as_numpy(nearest_rows(X, centres)), return_inverse=True)
     return Partition(xp.take(centres, as_index(filled, X), axis=0), labels)
-
-
-def _distinct_rows(points):
-    # As np.unique(points, axis=0), three times as fast.
-    points = points[np.lexsort(points.T[::-1])]
-    new = np.ones(len(points), dtype=bool)
-    new[1:] = (points[1:] != points[:-1]).any(axis=1)
-    return points if new.all() else points[new]

@@ -12,20 +12,10 @@ products with K, where one Cholesky factorisation of n rows costs the time of ab
 n/50.
 """
 
-from dataclasses import replace
-
 import numpy as np
 from array_api_compat import array_namespace
 
-from adakern.dank.quartic import (
-    BISECTIONS,
-    best_intercept,
-    gradient,
-    hessian,
-    objective,
-    products,
-    row_gaps,
-)
+from adakern.dank.quartic import bisected
 
 #: Relative residual that conjugate gradients stop at.
 FORCING = 0.1
@@ -38,71 +28,61 @@ SLOW = 30
 SUFFICIENT, SHORTEST = 1e-4, 1e-3
 
 
-def projected_newton(
-    K, dual, eta, *, weight=0.0, start, gap_goal, max_products, balanced=False, model=None
-):
-    """Ascend from ``start`` by Newton steps while conjugate gradients are quick.
+def projected_newton(problem, start, *, gap_goal, max_products, model=None):
+    """The point to which Newton steps lead while conjugate gradients are quick.
 
     With a tube a step keeps the signs of d, as ``epsilon |d|`` is linear between them;
-    a row that has come to zero may change its sign in the next.
+    a row that has come to zero may change its sign in the next. ``model`` stands in for
+    the matrix K of a quadratic program where directions are looked for.
     """
-    xp = array_namespace(start)
-    total = float(xp.sum(start)) if balanced else None
-    left = max_products
-
-    d, (Kd, Qq), curvature = start, products(K, start, eta), None
-    while True:
-        b = best_intercept(d, Kd, Qq, dual, eta, weight) if balanced else 0.0
-        gap = float(xp.sum(row_gaps(d, Kd, Qq, dual, eta, weight, b)))
-        if gap <= gap_goal or left <= 0:
-            return d, gap
-        slope = gradient(d, Kd, Qq, dual, eta, weight) - b
-        side = sides(d, slope, dual)
-        slope, part = slope - dual.epsilon * side, on_sides(dual, side)
-        free = ((d > part.lower) | (slope > 0)) & ((d < part.upper) | (slope < 0))
-        nearly = K if model is None else model
-        curvature = _curvature(nearly, d, Qq, eta, weight, curvature)
+    xp, dual = array_namespace(start), problem.dual
+    total = float(xp.sum(start)) if problem.balanced else None
+    point, left, curvature = problem.at(start), max_products, None
+    while point.gap > gap_goal and left > 0:
+        d, side = point.d, sides(point.d, point.slope, dual)
+        slope, (lower, upper) = point.slope - dual.epsilon * side, bounds_on(side, dual)
+        free = ((d > lower) | (slope > 0)) & ((d < upper) | (slope < 0))
+        curvature = _curvature(point, model, curvature)
         step = xp.zeros_like(d)
         while True:  # take rows that the direction of the others pushes out as held
             most = min(SLOW, left)
-            step, made = _conjugate_gradients(*curvature, slope, free, balanced, most, step)
+            step, made = _conjugate_gradients(*curvature, slope, free, problem.balanced, most, step)
             # A direction that took all products allowed for one is the last.
             left = left - made if made < most else 0
-            out = ((d <= part.lower) & (step < 0)) | ((d >= part.upper) & (step > 0))
+            out = ((d <= lower) & (step < 0)) | ((d >= upper) & (step > 0))
             if left <= 0 or not xp.any(out & free):
                 break
             free = free & ~out
-        face = replace(
-            part, lower=xp.where(free, part.lower, d), upper=xp.where(free, part.upper, d)
-        )
-        h, length = objective(d, Kd, Qq, dual, eta, weight), 1.0
+        lower, upper = xp.where(free, lower, d), xp.where(free, upper, d)
+        length = 1.0
         while True:
-            new = _nearest(d + length * step, face, total)
-            new_Kd, new_Qq = products(K, new, eta)
+            new = problem.at(_nearest(d + length * step, lower, upper, total))
             left -= 1
-            rise = objective(new, new_Kd, new_Qq, dual, eta, weight) - h
-            if rise > SUFFICIENT * float(slope @ (new - d)):
+            if new.value - point.value > SUFFICIENT * float(slope @ (new.d - d)):
                 break
             length /= 2
             if length < SHORTEST:
-                return d, gap
-        d, Kd, Qq = new, new_Kd, new_Qq
+                return point
+        point = new
+    return point
 
 
-def _curvature(K, d, Qq, eta, weight, before):
+def _curvature(point, model, before):
     """Products with minus the second derivative of h, and its diagonal.
 
     Those from ``before`` serve again while the diagonal is nearly the same: conjugate
     gradients stop at that precision anyway.
     """
+    K, eta, weight = point.problem.K, point.problem.eta, point.problem.weight
     if np.isinf(eta):
+        K = K if model is None else model
         return lambda v: K @ v + 2 * weight * v, K.diagonal() + 2 * weight
-    xp = array_namespace(d)
+    xp = array_namespace(point.d)
     diagonal = xp.linalg.diagonal(K)
-    diagonal = diagonal + (d * diagonal) ** 2 / (2 * eta) + Qq / (4 * eta) + 2 * weight
+    diagonal = diagonal + (point.d * diagonal) ** 2 / (2 * eta) + point.Qq / (4 * eta) + 2 * weight
     if before and not xp.any(xp.abs(diagonal - before[1]) > FORCING * diagonal):
         return before
-    return hessian(K, d, Qq, eta, weight).__matmul__, diagonal
+    return point.hessian().__matmul__, diagonal
 
 
 def sides(d, slope, dual):
@@ -117,35 +97,26 @@ def sides(d, slope, dual):
     return xp.where(d != 0, xp.sign(d), xp.sign(slope))
 
 
-def on_sides(dual, side):
-    """The problem with the rows kept on these sides of zero, if there is a tube."""
+def bounds_on(side, dual):
+    """The bounds of rows that keep to these sides of zero, if there is a tube."""
     if not dual.epsilon:
-        return dual
+        return dual.lower, dual.upper
     xp = array_namespace(side)
     zero = xp.zeros_like(side)
-    lower = xp.where(side < 0, dual.lower, zero)
-    upper = xp.where(side > 0, dual.upper, zero)
-    return replace(dual, lower=lower, upper=upper)
+    return xp.where(side < 0, dual.lower, zero), xp.where(side > 0, dual.upper, zero)
 
 
-def _nearest(d, dual, total):
+def _nearest(d, lower, upper, total):
     """The nearest point of the box, of this sum unless that is None."""
     xp = array_namespace(d)
 
     def shifted(t):
-        return xp.minimum(xp.maximum(d + t, dual.lower), dual.upper)
+        return xp.minimum(xp.maximum(d + t, lower), upper)
 
     if total is None:
         return shifted(0.0)
-    low = float(xp.min(dual.lower - d))
-    high = float(xp.max(dual.upper - d))
-    for _ in range(BISECTIONS):
-        middle = (low + high) / 2
-        if float(xp.sum(shifted(middle))) < total:
-            low = middle
-        else:
-            high = middle
-    return shifted(high)
+    low, high = float(xp.min(lower - d)), float(xp.max(upper - d))
+    return shifted(bisected(lambda t: float(xp.sum(shifted(t))) < total, low, high))
 
 
 def _conjugate_gradients(product, diagonal, slope, free, balanced, most, start):

@@ -6,28 +6,45 @@ over the coefficients d needs no matrix F (JMLR, problem 18, which drops the int
 
     h(d) = t'd - epsilon |d|_1 - w'q - 1/2 d'K d - 1/(16 eta) q'(K∘K) q,    q = d∘d,
 
-over the bounds of an :class:`adakern.svm.dual.Dual` with the targets t. The multiplier
-b of the constraint ``1'd = 0`` of a model with an intercept is that intercept. The
-weights w are zero for a whole problem; where only some rows move, they carry the
-quartic's coupling to the rows held fixed. With eta infinite and the target replaced, h
-is any quadratic program over these bounds.
+over the bounds of an :class:`adakern.svm.dual.Dual` with the targets t. With eta
+infinite and the target replaced, h is any quadratic program over these bounds.
 
-All that is known about h is here: value, gradient, Hessian, best intercept and, since h
-is a Lagrangian dual whose primal separates over the rows, a certificate for every
-single row. :mod:`adakern.dank.interior_point`, :mod:`adakern.dank.projected_newton` and
-:mod:`adakern.dank.working_set` maximise it. Arrays are NumPy's, PyTorch's or those of
-any array-API library.
+h is a Lagrangian dual whose primal separates over the rows, so that every single row
+has a certificate. With w = sum d_i phi(x_i) and v = sum d_i^2 psi(x_i) in the feature
+spaces of K and of K∘K it is the dual of the convex problem
+
+    1/2 |w|^2 + 1/(16 eta) |v|^2 + sum_i max_u m_i(u),
+    m_i(u) = u (t_i - <w, phi_i>) - epsilon |u| - u^2 (w_i + <v, psi_i>/(8 eta)),
+
+u in the box of row i, w_i its weight, and at the (w, v) of d primal minus dual is
+``sum_i max_u m_i(u) - m_i(d_i)``: no term is negative. Under ``1'd = const`` the same
+holds with ``t - b`` in place of t, for any number b.
+
+:mod:`adakern.dank.quartic_solver` maximises h. Arrays are NumPy's, PyTorch's or those
+of any array-API library.
 """
 
 import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
 
 from array_api_compat import array_namespace
 
 from adakern._utils.blocks import CACHE_BYTES, TILE_BYTES, by_row_blocks, row_blocks
-from adakern.linalg import add_to_diagonal
+from adakern.linalg import add_to_diagonal, principal_submatrix
+from adakern.svm.dual import Dual
 
-#: Halvings of the interval of the intercept.
+#: Halvings of an interval, to its last digit.
 BISECTIONS = 64
+
+
+def bisected(is_below, low, high):
+    """The number between these two from which on ``is_below`` is false."""
+    for _ in range(BISECTIONS):
+        middle = (low + high) / 2
+        low, high = (middle, high) if is_below(middle) else (low, middle)
+    return high
 
 
 def squared_product(K, q):
@@ -35,39 +52,121 @@ def squared_product(K, q):
     return by_row_blocks(lambda rows: (rows * rows) @ q, K, 8 * q.shape[0], TILE_BYTES)
 
 
-def products(K, d, eta):
-    """``K d`` and ``(K∘K) (d∘d)``, which all the functions below ask for."""
-    Kd = K @ d
-    if math.isinf(eta):
-        return Kd, array_namespace(d).zeros_like(d)
-    return Kd, squared_product(K, d * d)
+@dataclass(frozen=True)
+class Quartic:
+    """The function h of one Gram matrix, to be maximised over the bounds of a dual."""
+
+    #: Positive semidefinite, shape (n, n). Where eta is infinite it may be an operator
+    #: with ``@``, ``block`` and ``shape``; it is not needed where only points are made.
+    K: Any
+    dual: Dual
+    eta: float
+    #: The weights w: zero for a whole problem; where only some rows move, they carry
+    #: the quartic's coupling to the rows held fixed.
+    weight: Any = 0.0
+    #: Whether the sum of d is held, as that of a model with an intercept is.
+    balanced: bool = False
+
+    def at(self, d):
+        """The :class:`QuarticPoint` d."""
+        Kd = self.K @ d
+        if math.isinf(self.eta):
+            return QuarticPoint(self, d, Kd, array_namespace(d).zeros_like(d))
+        return QuarticPoint(self, d, Kd, squared_product(self.K, d * d))
 
 
-def objective(d, Kd, Qq, dual, eta, weight=0.0):
-    """The value h(d), from the products ``Kd = K d`` and ``Qq = (K∘K)(d o d)``."""
-    xp = array_namespace(d)
-    rows = (
-        d * (dual.target - 0.5 * Kd) - dual.epsilon * xp.abs(d) - d * d * (weight + Qq / (16 * eta))
-    )
-    return float(xp.sum(rows))
+@dataclass
+class QuarticPoint:
+    """One d, with all that follows from ``Kd = K d`` and ``Qq = (K∘K) (d∘d)``."""
 
+    problem: Quartic
+    d: Any
+    Kd: Any
+    Qq: Any
 
-def gradient(d, Kd, Qq, dual, eta, weight=0.0):
-    """Gradient of the smooth part of h, without epsilon |d|; shape (n,)."""
-    return dual.target - Kd - d * (Qq / (4 * eta) + 2 * weight)
+    @cached_property
+    def value(self):
+        """The value h(d)."""
+        d, problem, dual = self.d, self.problem, self.problem.dual
+        xp = array_namespace(d)
+        square = d * d * (problem.weight + self.Qq / (16 * problem.eta))
+        return float(xp.sum(d * (dual.target - 0.5 * self.Kd) - dual.epsilon * xp.abs(d) - square))
 
+    @property
+    def _diagonal(self):
+        return self.Qq / (4 * self.problem.eta) + 2 * self.problem.weight
 
-def hessian(K, d, Qq, eta, weight=0.0):
-    """Minus the second derivative of h, ``K + dd'∘K∘K / (2 eta) + diag(.)``, (n, n)."""
-    H, scaled = array_namespace(K).empty_like(K), (d / (2 * eta))[None, :]
-    for rows in row_blocks(K.shape[0], 8 * K.shape[0], CACHE_BYTES):
-        part = K[rows, :]
-        tile = part * part
-        tile *= d[rows][:, None]
-        tile *= scaled
-        tile += part
-        H[rows, :] = tile
-    return add_to_diagonal(H, Qq / (4 * eta) + 2 * weight)
+    @cached_property
+    def gradient(self):
+        """Gradient of the smooth part of h, without epsilon |d|; shape (n,)."""
+        return self.problem.dual.target - self.Kd - self.d * self._diagonal
+
+    @property
+    def slope(self):
+        """The gradient of the Lagrangian: less the multiplier of ``1'd = const``."""
+        return self.gradient - self.intercept
+
+    def hessian(self, rows=None):
+        """Minus the second derivative ``K + dd'∘K∘K / (2 eta) + diag(.)``, of all rows or some."""
+        K, d, diagonal = self.problem.K, self.d, self._diagonal
+        if rows is not None:
+            take = array_namespace(d).take
+            d, diagonal = take(d, rows), take(diagonal, rows)
+            K = K.block(rows) if hasattr(K, "block") else principal_submatrix(K, rows)
+            if math.isinf(self.problem.eta):
+                return add_to_diagonal(K, diagonal)
+        H, scaled = array_namespace(K).empty_like(K), (d / (2 * self.problem.eta))[None, :]
+        for block in row_blocks(K.shape[0], 8 * K.shape[0], CACHE_BYTES):
+            part = K[block, :]
+            tile = part * part
+            tile *= d[block][:, None]
+            tile *= scaled
+            tile += part
+            H[block, :] = tile
+        return add_to_diagonal(H, diagonal)
+
+    @cached_property
+    def intercept(self):
+        """The multiplier b of ``1'd = const`` with the smallest duality gap.
+
+        The gap is convex in b; its slope is ``1'd`` less the sum of the best rows for
+        b, which falls in b and is bisected. A solver that knows a multiplier sets it.
+        """
+        if not self.problem.balanced:
+            return 0.0
+        xp, (residual, curvature), dual = array_namespace(self.d), self._rows, self.problem.dual
+        total = float(xp.sum(self.d))
+        if not xp.any(curvature != 0):
+            return _intercept_of_steps(residual, dual, total)
+
+        def is_below(b):
+            return float(xp.sum(_best_rows(residual - b, curvature, dual))) > total
+
+        low, high = float(xp.min(residual)), float(xp.max(residual))
+        return bisected(is_below, low - dual.epsilon, high + dual.epsilon)
+
+    @property
+    def _rows(self):
+        """Slope at zero, and curvature, of the function m of each row."""
+        problem = self.problem
+        return problem.dual.target - self.Kd, problem.weight + self.Qq / (8 * problem.eta)
+
+    @cached_property
+    def row_gaps(self):
+        """Upper bounds on what each row can still add to h, shape (n,)."""
+        xp, dual, (residual, curvature) = array_namespace(self.d), self.problem.dual, self._rows
+        residual = residual - self.intercept
+
+        def m(u):
+            return u * (residual - curvature * u) - dual.epsilon * xp.abs(u)
+
+        gaps = m(_best_rows(residual, curvature, dual)) - m(self.d)
+        return xp.where(gaps > 0, gaps, xp.zeros_like(gaps))
+
+    @cached_property
+    def gap(self):
+        """The duality gap: what h can still gain, at most."""
+        return float(array_namespace(self.d).sum(self.row_gaps))
 
 
 def _best_rows(residual, curvature, dual):
@@ -82,30 +181,8 @@ def _best_rows(residual, curvature, dual):
     return xp.minimum(xp.maximum(best, dual.lower), dual.upper)
 
 
-def best_intercept(d, Kd, Qq, dual, eta, weight=0.0):
-    """The multiplier b of ``1'd = const`` with the smallest duality gap.
-
-    The gap (see :func:`row_gaps`) is convex in b; its slope is ``1'd`` less the sum of
-    the best rows for b, which falls in b and is bisected.
-    """
-    xp = array_namespace(d)
-    residual, curvature = dual.target - Kd, weight + Qq / (8 * eta)
-    total = float(xp.sum(d))
-    if not xp.any(curvature != 0):
-        return _intercept_of_steps(residual, dual, total)
-    low = float(xp.min(residual)) - dual.epsilon
-    high = float(xp.max(residual)) + dual.epsilon
-    for _ in range(BISECTIONS):
-        middle = (low + high) / 2
-        if float(xp.sum(_best_rows(residual - middle, curvature, dual))) > total:
-            low = middle
-        else:
-            high = middle
-    return (low + high) / 2
-
-
 def _intercept_of_steps(residual, dual, total):
-    """The same where every best row jumps from one end of its box to the other."""
+    """The intercept where every best row jumps from one end of its box to the other."""
     xp = array_namespace(residual)
     points, jumps = residual, dual.upper - dual.lower
     if dual.epsilon:
@@ -115,27 +192,3 @@ def _intercept_of_steps(residual, dual, total):
     sums = xp.sum(dual.upper) - xp.cumulative_sum(xp.take(jumps, order))
     above = int(xp.count_nonzero(sums > total))
     return float(xp.take(points, order)[min(above, points.shape[0] - 1)])
-
-
-def row_gaps(d, Kd, Qq, dual, eta, weight=0.0, intercept=0.0):
-    """Upper bounds on what each row can still add to h; their sum is a duality gap.
-
-    With w = sum d_i phi(x_i) and v = sum d_i^2 psi(x_i) in the feature spaces of K and
-    of K∘K, h is the dual of the convex problem
-
-        1/2 |w|^2 + 1/(16 eta) |v|^2 + sum_i max_u m_i(u),
-        m_i(u) = u (t_i - <w, phi_i>) - epsilon |u| - u^2 (w_i + <v, psi_i>/(8 eta)),
-
-    u in the box of row i, w_i its weight, and at the (w, v) of d primal minus dual is
-    ``sum_i max_u m_i(u) - m_i(d_i)``: no term is negative. Under ``1'd = const`` the
-    same holds with ``t - intercept`` in place of t, for any number.
-    """
-    xp = array_namespace(d)
-    residual = dual.target - intercept - Kd
-    curvature = weight + Qq / (8 * eta)
-
-    def m(u):
-        return u * (residual - curvature * u) - dual.epsilon * xp.abs(u)
-
-    gaps = m(_best_rows(residual, curvature, dual)) - m(d)
-    return xp.where(gaps > 0, gaps, xp.zeros_like(d))

@@ -4,6 +4,8 @@ Conjugate gradients suffice on a rough kernel, changes of the active set on any 
 from a start that is near enough, and the interior-point method does what they leave.
 """
 
+from dataclasses import replace
+
 import numpy as np
 
 from adakern.dank.active_set import primal_dual_active_set
@@ -19,22 +21,23 @@ ROWS_PER_PRODUCT = 16
 FEWEST_PRODUCTS = 20
 
 
-def maximise_quartic(start, K, dual, eta, *, gap_goal, weight=0.0, balanced=False, max_products=0):
-    """Maximise h from a start whose active set is nearly right; d and the gap at d.
+def maximise_quartic(problem, start, *, gap_goal, products=True):
+    """The point that maximises h, from a start whose active set is nearly right.
 
-    K is positive semidefinite. For an infinite eta, which leaves a quadratic program,
-    it may be an operator with ``@``, ``block`` and ``shape``. ``gap_goal`` is in the
-    units of h, ``weight`` of shape (n,); ``balanced`` holds the sum of d at that of
-    ``start``.
+    ``gap_goal`` is in the units of h; where the problem is balanced the sum of d stays
+    that of ``start``. Without ``products`` no conjugate gradients are tried.
     """
-    options = {"weight": weight, "balanced": balanced, "gap_goal": gap_goal}
-    d, gap = start, np.inf
-    if max_products >= FEWEST_PRODUCTS:
-        d, gap = projected_newton(K, dual, eta, start=d, max_products=max_products, **options)
-    if gap > gap_goal:
-        d, gap = primal_dual_active_set(K, dual, eta, start=d, **options)
-    if gap > gap_goal:
-        stored = K.block(np.arange(K.shape[0])) if hasattr(K, "block") else K
-        best = interior_point(stored, dual, eta, start=d, tol=0.0, **options)
-        d, gap = min((d, gap), (best.dual_coef, best.gap), key=lambda pair: pair[1])
-    return d, gap
+    K = problem.K
+    max_products = K.shape[0] // ROWS_PER_PRODUCT
+    if products and max_products >= FEWEST_PRODUCTS:
+        point = projected_newton(problem, start, gap_goal=gap_goal, max_products=max_products)
+        if point.gap <= gap_goal:
+            return point
+        start = point.d
+    point = primal_dual_active_set(problem, start, gap_goal=gap_goal)
+    if point and point.gap <= gap_goal:
+        return point
+    if hasattr(K, "block"):
+        problem = replace(problem, K=K.block(np.arange(K.shape[0])))
+    best = interior_point(problem, start, tol=0.0, gap_goal=gap_goal)
+    return point if point and point.gap <= best.gap else best

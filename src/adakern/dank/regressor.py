@@ -130,11 +130,8 @@ class DANKRegressor(DANKMixin, RegressorMixin, Estimator):
         if self.kernel == "precomputed":
             check_square(X)
         self._resolve_kernel(X)
-        self.model_ = self._fit_binary(X, y)
-        self.support_ = np.flatnonzero(self.model_.dual_coef)
-        self.dual_coef_ = self.model_.dual_coef[None, self.support_]
-        self.intercept_ = np.array([self.model_.intercept])
-        self._publish([self.model_])
+        self.models_ = [self._fit_binary(X, y)]
+        self._publish(self.models_, [np.arange(len(y))])
         return self
 
     def predict(self, X: ArrayLike) -> Any:
@@ -145,10 +142,7 @@ class DANKRegressor(DANKMixin, RegressorMixin, Estimator):
         X : array-like of shape (n, d)
             Rows; kernel values against the training rows where it is precomputed.
         """
-        check_is_fitted(self, "model_")
+        check_is_fitted(self, "models_")
         X = validate_arrays(self, X)
-        predicted = self.model_.decision_function(self._own_arrays(X))
+        predicted = self.models_[0].decision_function(self._own_arrays(X))
         return output_like(require_finite(self, as_numpy(predicted)), X)
-
-    def _models(self):
-        return [self.model_]

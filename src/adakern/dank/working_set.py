@@ -1,7 +1,7 @@
 """The quartic of DANK on many rows, without a Gram matrix of all of them.
 
 Only the rows that can gain move: in each round the rows with the largest gaps (see
-:func:`adakern.dank.quartic.row_gaps`) join the support vectors in a working set, whose
+:mod:`adakern.dank.quartic`) join the support vectors in a working set, whose
 own small quartic is solved with the other rows held fixed, and the kernel products of
 all rows follow the change by tiles. The sum of the gaps over *all* rows is the duality
 gap of the whole problem, and ends the rounds.
@@ -13,8 +13,8 @@ from typing import Any
 from array_api_compat import array_namespace
 
 from adakern._utils.threads import one_blas_thread
-from adakern.dank.quartic import best_intercept, objective, row_gaps, squared_product
-from adakern.dank.quartic_solver import ROWS_PER_PRODUCT, maximise_quartic
+from adakern.dank.quartic import Quartic, QuarticPoint, squared_product
+from adakern.dank.quartic_solver import maximise_quartic
 from adakern.kernels import gram_matrix, kernel_diagonal, kernel_products
 from adakern.linalg import principal_submatrix
 
@@ -64,55 +64,53 @@ def maximise_on_rows(
     d = xp.zeros_like(dual.target) if start is None else xp.clip(start, dual.lower, dual.upper)
     gram = _Gram(X, kernel, stored=_is_dense(d, max_working))
     every = xp.arange(d.shape[0], device=getattr(d, "device", None))
-    Kd, Qq = gram.products(every, d, d * d)
+    problem = Quartic(gram.K, dual, eta, balanced=balanced)
+    point = QuarticPoint(problem, d, *gram.products(every, d, d * d))
     diagonal, live = kernel_diagonal(X, **kernel), xp.ones_like(d) > 0
     history = {"objective": [], "gap": []}
     while True:
-        b = best_intercept(d, Kd, Qq, dual, eta) if balanced else 0.0
-        gaps = row_gaps(d, Kd, Qq, dual, eta, intercept=b)
-        gaps = xp.where(live, gaps, xp.zeros_like(gaps))
-        h, gap = objective(d, Kd, Qq, dual, eta), float(xp.sum(gaps))
+        d, gaps = point.d, xp.where(live, point.row_gaps, xp.zeros_like(d))
+        h, gap = point.value, float(xp.sum(gaps))
         history["objective"].append(h)
         history["gap"].append(gap)
         if not balanced:  # The rule does not bound the multiplier b.
-            live = live & ~never_support(d, Kd, diagonal, dual, gap)
+            live = live & ~never_support(point, diagonal, gap)
         converged = gap <= tol * abs(h)
         if converged or len(history["gap"]) > max_iter:
             break
-        residual = dual.target - Kd - b
-        moving = _working_set(d, residual, gaps, live, dual, max_working)
+        moving = _working_set(point, gaps, live, max_working)
         # A precise solution is of no use while rows outside are about to join.
         outside = float(xp.sum(xp.where(moving, xp.zeros_like(gaps), gaps)))
         goal = 0.3 * max(tol * abs(h), 0.1 * outside, ENOUGH * gap)
         with one_blas_thread(int(xp.count_nonzero(moving)), FEW_ROWS):
-            change = _best_change(gram, moving, d, Kd, Qq, dual, eta, balanced, goal)
+            change = _best_change(gram, moving, point, goal)
         if not xp.any(change != 0):  # What is left is below the rounding errors.
             break
-        square = (d + change) ** 2 - d**2
         rows = xp.nonzero(live)[0]
-        K_change, Q_change = gram.products(rows, change, square)
-        d = d + change
+        K_change, Q_change = gram.products(rows, change, (d + change) ** 2 - d**2)
+        Kd, Qq = point.Kd, point.Qq
         Kd[live] = xp.take(Kd, rows) + K_change
         Qq[live] = xp.take(Qq, rows) + Q_change
+        point = QuarticPoint(problem, d + change, Kd, Qq)
     n_iter, n_screened = len(history["gap"]) - 1, int(xp.count_nonzero(~live))
-    return RowsSolution(d, b, h, gap, n_iter, n_screened, converged, history)
+    return RowsSolution(d, point.intercept, h, gap, n_iter, n_screened, converged, history)
 
 
-def never_support(d, Kd, diagonal, dual, gap):
+def never_support(point, diagonal, gap):
     """Mask of the rows that are no support vectors of the maximiser, for certain.
 
-    The primal problem of :func:`adakern.dank.quartic.row_gaps` is 1-strongly convex in
-    w, so that ``1/2 |w - w*|^2 <= gap`` and the decision value of row i moves at most
-    ``sqrt(2 gap k_ii)`` on the way to the optimum. A row whose slope at zero points out
-    of its box, or into the tube, for all these values stays at zero (a safe rule in the
-    sense of Ndiaye et al., JMLR 2017; JMLR, Theorem 7 asks for a slope below
-    ``-(B + B_2) C (||K_i||_1 + kappa)``, which few rows reach).
+    The primal problem in :mod:`adakern.dank.quartic` is 1-strongly convex in w, so that
+    ``1/2 |w - w*|^2 <= gap`` and the decision value of row i moves at most ``sqrt(2 gap
+    k_ii)`` on the way to the optimum. A row whose slope at zero points out of its box,
+    or into the tube, for all these values stays at zero (a safe rule in the sense of
+    Ndiaye et al., JMLR 2017; JMLR, Theorem 7 asks for a slope below ``-(B + B_2) C
+    (||K_i||_1 + kappa)``, which few rows reach).
     """
-    xp = array_namespace(d)
-    residual, reach = dual.target - Kd, xp.sqrt(2 * gap * diagonal)
+    xp, dual = array_namespace(point.d), point.problem.dual
+    residual, reach = dual.target - point.Kd, xp.sqrt(2 * gap * diagonal)
     up = (dual.upper > 0) & (residual + reach > dual.epsilon)
     down = (dual.lower < 0) & (residual - reach < -dual.epsilon)
-    return (d == 0) & ~up & ~down
+    return (point.d == 0) & ~up & ~down
 
 
 class _Gram:
@@ -148,14 +146,15 @@ def _is_dense(d, max_working):
     return d.shape[0] <= max_working and count > DENSE_SHARE * d.shape[0]
 
 
-def _working_set(d, residual, gaps, live, dual, max_working):
+def _working_set(point, gaps, live, max_working):
     """Mask of the rows to move: support vectors, and the rows nearest to being some.
 
     A row at zero becomes one where its slope points into its box, or out of the tube.
     The rows that are just short of it come too: as the others move, they are the next.
     """
-    xp = array_namespace(d)
-    support, never = d != 0, xp.full_like(residual, -xp.inf)
+    xp, dual = array_namespace(point.d), point.problem.dual
+    residual = dual.target - point.Kd - point.intercept
+    support, never = point.d != 0, xp.full_like(residual, -xp.inf)
     up = xp.where(dual.upper > 0, residual, never)
     down = xp.where(dual.lower < 0, -residual, never)
     slope = xp.where(support | ~live, never, xp.maximum(up, down))
@@ -172,25 +171,16 @@ def _largest(values, count):
     return xp.argsort(xp.argsort(values, descending=True)) < count
 
 
-def _best_change(gram, moving, d, Kd, Qq, dual, eta, balanced, gap_goal):
+def _best_change(gram, moving, point, gap_goal):
     """What the moving rows should add to d, the other rows held fixed; shape (n,)."""
-    xp = array_namespace(d)
+    xp, problem = array_namespace(point.d), point.problem
     rows = xp.nonzero(moving)[0]
-    now, part = xp.take(d, rows), dual.take(rows)
+    now, part = xp.take(point.d, rows), problem.dual.take(rows)
     K = gram.block(rows)
     # The fixed rows act through a shifted target and a diagonal weight.
-    target = part.target - (xp.take(Kd, rows) - K @ now)
-    weight = (xp.take(Qq, rows) - squared_product(K, now * now)) / (8 * eta)
-    best, _ = maximise_quartic(
-        now,
-        K,
-        replace(part, target=target),
-        eta,
-        gap_goal=gap_goal,
-        weight=weight,
-        balanced=balanced,
-        max_products=now.shape[0] // ROWS_PER_PRODUCT,
-    )
-    change = xp.zeros_like(d)
-    change[moving] = best - now
+    target = part.target - (xp.take(point.Kd, rows) - K @ now)
+    weight = (xp.take(point.Qq, rows) - squared_product(K, now * now)) / (8 * problem.eta)
+    part = replace(problem, K=K, dual=replace(part, target=target), weight=weight)
+    change = xp.zeros_like(point.d)
+    change[moving] = maximise_quartic(part, now, gap_goal=gap_goal).d - now
     return change

@@ -274,7 +274,7 @@ def _by_pandas(reader, data, name, **settings):
     except ImportError as error:
         raise TableError(f"{name}: {error} Or save it as CSV.") from None
     except Exception as error:
-        raise TableError(f"{name} cannot be read: {error}.") from error
+        raise TableError(f"{name} cannot be read: {str(error).strip()}.") from error
 
 
 def _text(data, name, target, layout, notes):
@@ -286,52 +286,49 @@ def _text(data, name, target, layout, notes):
         text = data.decode(encoding)
     except (LookupError, UnicodeError) as error:
         raise TableError(f"{name} is no text in {encoding}: {error}.") from None
-    if encoding != "utf-8-sig":
-        notes.append(f"encoding: {encoding}")
+    notes += [f"encoding: {encoding}"] * (encoding != "utf-8-sig")
     if "\0" in text:
         line = text[: text.index("\0")].count("\n") + 1
         raise TableError(f"{name} holds a NUL character in line {line}: save the file anew.")
     if given := re.match(r"sep=(.)\r?\n", text):  # Excel's own hint
         text = text[given.end() :]
-    n_lines = sum(1 for line in islice(io.StringIO(text), 1000) if line.strip())
-    if n_lines < 2:
-        raise TableError(f"{name} holds {n_lines} lines; a table needs more.")
-    separator = layout.separator or (given and given[1])
-    separator = separator or _separator(text, name, target, notes)
-    head = _first_rows(text, separator)
-    decimal = layout.decimal
-    if decimal is None:
-        decimal = decimal_mark([cell for row in head for cell in row], separator)
-        notes += ["decimal comma"] * (decimal == ",")
+    separator = layout.separator or (given and given[1]) or _separator(text, name, target, notes)
+    first, *others = _first_rows(text, separator)
+    cells = [cell for row in (first, *others) for cell in row]
+    decimal = layout.decimal or decimal_mark(cells, separator)
+    notes += ["decimal comma"] * (decimal == ",")
     header = layout.header
     if header is None:
-        header = target in head[0] or not any(_is_number(c, decimal) for c in head[0])
+        header = target in first or not any(_is_number(cell, decimal) for cell in first)
         notes += ["no header: the columns are x0, x1, ..."] * (not header)
-    width, widest = _width(text, separator, name, header, notes)
+    usual = Counter(map(len, others)).most_common(1)[0][0]
+    width = len(first) if header else usual
+    is_longer = int(header and usual == width + 1)  # the rows, by a field without a name
     frame = _by_pandas(
         pd.read_csv,
         text.encode(errors="replace"),
         name,
         sep=separator,
         header=None,
-        names=range(widest),
+        names=range(width + is_longer),
         dtype=str,
         keep_default_na=False,
         skipinitialspace=True,
         index_col=False,
-    ).fillna("")
+    )
+    if n_short := int(frame.iloc[is_longer:, -1].isna().sum()):
+        notes.append(f"{n_short} lines have fewer than {width} fields: others are missing")
+    frame = frame.fillna("")
     frame = frame[(frame != "").any(axis=1)]
-    names = [f"x{i}" for i in range(widest)]
-    if header:
-        frame, names = frame.iloc[1:], head[0]
-    if header and widest > width:
-        if (frame[width].str.strip() == "").all():
-            frame = frame.drop(columns=width)
-            notes.append("the separator that ends the rows is left out")
-        else:
-            names = ["", *names]
-            notes.append("the first field of each row has no name: it names the row")
-    return (_without_totals(frame, notes), names, Layout(separator, decimal, encoding, header))
+    names = first if header else [f"x{i}" for i in range(width)]
+    frame = frame.iloc[int(header) :]
+    if is_longer and (frame[width].str.strip() == "").all():
+        frame = frame.drop(columns=width)
+        notes.append("the separator that ends the rows is left out")
+    elif is_longer:
+        names = ["", *names]
+        notes.append("the first field of each row has no name: it names the row")
+    return _without_totals(frame, notes), names, Layout(separator, decimal, encoding, header)
 
 
 def _encoding(data):
@@ -340,73 +337,43 @@ def _encoding(data):
     for name in ("utf-8-sig", "cp1252"):
         try:
             data.decode(name)
+            return name
         except UnicodeDecodeError:
             continue
-        return name
     return "latin-1"
 
 
-def _records(text, separator):
-    """(line, its fields) of every line that is not empty."""
-    lines = io.StringIO(text, newline="")
-    reader = csv.reader(lines, delimiter=separator, skipinitialspace=True)
-    for row in reader:
-        if any(cell.strip() for cell in row):
-            yield reader.line_num, row
-
-
 def _first_rows(text, separator):
-    rows = islice(_records(text, separator), 1000)
-    return [[cell.strip() for cell in row] for _, row in rows]
-
-
-def _width(text, separator, name, header, notes):
-    """Fields of the first line or, without a header, of most lines; the most fields."""
-    widths, first_line = Counter(), {}
-    try:
-        for line, row in _records(text, separator):
-            widths[len(row)] += 1
-            first_line.setdefault(len(row), line)
-    except csv.Error as error:
-        raise TableError(f"{name} cannot be read: {error}.") from None
-    width = next(iter(widths)) if header else widths.most_common(1)[0][0]
-    widest = max(widths)
-    if widest > width + header:
-        raise TableError(
-            f"{name}: line {first_line[widest]} has {widest} fields, others {width}; "
-            "is a text with a separator in it without quotation marks?"
-        )
-    short = [n for n in widths if n < width]
-    if short:
-        notes.append(
-            f"{sum(widths[n] for n in short)} lines have fewer than {width} fields, "
-            f"first line {min(first_line[n] for n in short)}: others are missing"
-        )
-    return width, widest
+    """Cells of the first thousand lines that are not empty."""
+    lines = csv.reader(io.StringIO(text, newline=""), delimiter=separator, skipinitialspace=True)
+    rows = ([cell.strip() for cell in row] for row in lines)
+    return list(islice((row for row in rows if any(row)), 1000))
 
 
 def _separator(text, name, target, notes):
     """The separator that yields the target and gives all lines as many fields."""
+    n_lines = sum(1 for line in islice(io.StringIO(text), 1000) if line.strip())
+    if n_lines < 2:
+        raise TableError(f"{name} holds {n_lines} lines; a table needs more.")
     scores = {}
     for separator in _SEPARATORS:
         try:
-            rows = _first_rows(text, separator)
-        except csv.Error:
+            first, *others = _first_rows(text, separator)
+        except (csv.Error, ValueError):
             continue
-        widths = Counter(map(len, rows[1:] or rows))
-        usual, count = widths.most_common(1)[0] if widths else (0, 0)
-        share = count / max(1, len(rows) - 1)
+        usual, n_usual = Counter(map(len, others or [first])).most_common(1)[0]
+        share = n_usual / max(1, len(others))
         if usual < 2 or share < 0.9:
             continue
-        cells = [cell for row in rows for cell in row]
-        others = set(_SEPARATORS) - {separator, " "}
+        cells = [cell for row in (first, *others) for cell in row]
+        marks = set(_SEPARATORS) - {separator, " "}
         whole = [
-            _is_number(cell, ".") or _is_number(cell, ",") or not others & set(cell)
+            _is_number(cell, ".") or _is_number(cell, ",") or not marks & set(cell)
             for cell in cells
         ]
         scores[separator] = (
-            target in rows[0],
-            len(rows[0]) in (usual, usual - 1),
+            target in first,
+            len(first) in (usual, usual - 1),
             separator != " ",
             share == 1,
             sum(whole) / len(cells),
@@ -419,7 +386,7 @@ def _separator(text, name, target, notes):
             + " Is a quotation mark not closed?"
             * (text.count('"') % 2)
         )
-    best = max(scores, key=scores.get)
+    best = max(scores, key=scores.__getitem__)
     notes += [f"separator: {_SEPARATORS[best]}"] * (best != ",")
     return best
 
@@ -459,12 +426,13 @@ def _without_totals(frame, notes):
 def find_column(frame, key):
     """The column of this name, or at this position."""
     columns = list(frame.columns)
-    if key in columns:
+    if isinstance(key, str) and key in columns:
         return key
     if re.fullmatch(r"-?\d+", str(key)) and -len(columns) <= int(key) < len(columns):
         return columns[int(key)]
-    shown = ", ".join(columns[:20]) + ", ..." * (len(columns) > 20)
-    raise TableError(f"there is no column {key!r}.{did_you_mean(key, columns)} Columns: {shown}.")
+    shown = ", ".join(map(str, columns[:20])) + ", ..." * (len(columns) > 20)
+    hint = did_you_mean(str(key), map(str, columns))
+    raise TableError(f"no column {key!r} among {len(columns)}.{hint} Columns: {shown}.")
 
 
 def _with_target(frame, target, notes):

@@ -1,8 +1,5 @@
 """KNPLClassifier: an SVM whose kernel a nonlinear pairwise layer adapts to the data."""
 
-from dataclasses import dataclass
-from functools import partial
-
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import StrOptions
@@ -12,13 +9,10 @@ from adakern._utils.blocks import by_row_blocks
 from adakern._utils.constraints import AT_LEAST_ONE, FINITE, POSITIVE
 from adakern._utils.memory import require_memory
 from adakern._utils.warn import warn_user
-from adakern.kernels import KernelMixin, gram_matrix, nearest_rows
+from adakern.kernels import KernelMixin, TrainingRows
 from adakern.knpl.solver import solve_admm, solve_exact
 from adakern.linalg import is_positive_semidefinite, require_positive_semidefinite
-from adakern.svm.one_vs_one import OneVsOneMixin
-
-#: Kernels whose Gram matrices are positive semidefinite for any data.
-PSD_KERNELS = ("rbf", "laplacian", "l2-laplacian", "poly", "linear")
+from adakern.svm.one_vs_one import OneVsOneMixin, one_or_list
 
 
 class KNPLClassifier(KernelMixin, OneVsOneMixin, Estimator):
@@ -167,14 +161,13 @@ class KNPLClassifier(KernelMixin, OneVsOneMixin, Estimator):
                 f"{limit} or tol, or raise reg for a smoother problem",
                 ConvergenceWarning,
             )
-        return KNPLModel.collect(self, X, K, saddle)
+        return KNPLModel(TrainingRows(X, K, self._kernel_params), saddle)
 
     def _solve(self, K, y):
         if self.solver == "admm":
             limits = {"max_outer": self.max_outer, "max_inner": self.max_inner}
             return solve_admm(K, y, self.C, self.reg, tol=self.tol, **limits)
-        psd = self.kernel in (*PSD_KERNELS, "precomputed")
-        psd = psd or is_positive_semidefinite(K)
+        psd = self.kernel != "tl1" or is_positive_semidefinite(K)
         limits = {"psd": psd, "max_iter": self.max_iter}
         return solve_exact(K, y, self.C, self.reg, tol=self.tol, **limits)
 
@@ -185,43 +178,21 @@ class KNPLClassifier(KernelMixin, OneVsOneMixin, Estimator):
         self.duality_gap_ = float(sum(saddle.gap for saddle in saddles))
         self.converged_ = all(saddle.converged for saddle in saddles)
         self.n_iter_ = max(saddle.n_iter for saddle in saddles)
-        histories = [saddle.history for saddle in saddles]
-        layers = [saddle.G for saddle in saddles]
-        self.history_ = histories[0] if len(saddles) == 1 else histories
-        self.pairwise_layer_ = layers[0] if len(saddles) == 1 else layers
+        self.history_ = one_or_list(saddles, "history")
+        self.pairwise_layer_ = one_or_list(saddles, "G")
 
 
-@dataclass
 class KNPLModel:
     """A pair of classes: ``f(x) = sum_i d_i G_ij K(x_i, x) + b`` with x_j nearest x."""
 
-    #: The kernel. Not the classifier itself, which holds this model: no format but
-    #: pickle can write a circle.
-    gram: partial
-    X: np.ndarray
-    kernel_diagonal: np.ndarray
-    support: np.ndarray
-    saddle: object
-
-    @classmethod
-    def collect(cls, classifier, X, K, saddle):
-        """The model of one pair."""
-        support = np.flatnonzero(saddle.d)
-        rows = None if classifier.kernel == "precomputed" else X
-        gram = partial(gram_matrix, **classifier._kernel_params)
-        return cls(gram, rows, np.diag(K).copy(), support, saddle)
+    def __init__(self, rows, saddle):
+        self.rows, self.saddle, self.support = rows, saddle, np.flatnonzero(saddle.d)
 
     def decision_function(self, X):
         """Decision values of new rows, shape (m,)."""
-        return by_row_blocks(self._decide, X, 3 * 8 * len(self.kernel_diagonal))
+        return by_row_blocks(self._decide, X, 3 * 8 * len(self.saddle.d))
 
     def _decide(self, X):
-        if self.X is None:
-            # |phi(x) - phi(x_j)|^2 = k(x, x) + k(x_j, x_j) - 2 k(x, x_j)
-            nearest = np.argmin(self.kernel_diagonal - 2 * X, axis=1)
-            K = X[:, self.support]
-        else:
-            nearest = nearest_rows(X, self.X)
-            K = self.gram(X, self.X[self.support])
-        layer = self.saddle.G[np.ix_(nearest, self.support)]
+        layer = self.saddle.G[np.ix_(self.rows.nearest(X), self.support)]
+        K = self.rows.kernel(X, self.support)
         return (layer * K) @ self.saddle.d[self.support] + self.saddle.intercept

@@ -7,29 +7,25 @@ With the closed form of the layer (:mod:`adakern.knpl.pairwise`) the outer probl
 a smooth concave function with the gradient ``1 - y∘((G∘K) d)`` (KNPL, equation 7).
 """
 
-from dataclasses import dataclass, field, replace
-
 import numpy as np
 
 from adakern._utils.threads import one_blas_thread
 from adakern.knpl.pairwise import admm, exact_layer, gamma_matrix
-from adakern.svm.ascent import History, Solution, accelerated, is_certified
-from adakern.svm.dual import classification_dual, evaluate_dual
+from adakern.svm.ascent import Ascent, accelerated
+from adakern.svm.dual import DualEvaluation, classification_dual
 from adakern.svm.libsvm import svm_dual
 
 
-@dataclass
 class Saddle:
-    """Where a solver ended, and how it went."""
+    """Where a solver ended, with the layer G and the SVM on G∘K, and how it went."""
 
-    d: np.ndarray
-    intercept: float
-    G: np.ndarray
-    gap: float
-    objective: float
-    n_iter: int
-    converged: bool
-    history: dict = field(repr=False)
+    def __init__(self, d, intercept, G, ascent, reg):
+        self.d, self.intercept, self.G = d, intercept, G
+        self.gap, self.converged, self.history = ascent.point.gap, ascent.converged, ascent.history
+        # The solvers leave out what does not depend on the variables.
+        constant = reg * len(d) ** 2
+        self.history["objective"] = [value + constant for value in self.history["objective"]]
+        self.objective, self.n_iter = self.history["objective"][-1], len(self.history["gap"])
 
 
 class SaddleFunction:
@@ -66,7 +62,7 @@ class SaddleFunction:
         squared_norm, learned = self._matrix_free(d, f) if self.psd else self._dense(d)
         # d'(G∘K)d = d'Kd + 4 reg <Gamma, G - 11'> and <Gamma, G - 11'> = |G - 11'|^2.
         regulariser = self.reg * squared_norm
-        return evaluate_dual(self.dual, u, learned, regulariser, f=f)
+        return DualEvaluation(self.dual, u, learned, regulariser, f=f)
 
     def _dense(self, d):
         """``|G - 11'|^2`` and ``(G∘K) d`` with the matrices."""
@@ -91,11 +87,12 @@ def solve_exact(K, y, C, reg, *, psd, max_iter, tol):
     """Maximise h by accelerated projected ascent, to a certified gap."""
     dual = classification_dual(y, C)
     function = SaddleFunction(K, dual, reg, psd=psd)
-    start = dual.project(dual.adjoint(svm_dual(K, y, C)[0]))
     with one_blas_thread(len(K)):
-        solution = accelerated(function, start, dual.project, tol=tol, max_iter=max_iter)
-    G = function.layer(solution.point.d)
-    return _saddle(solution, G, reg * len(y) ** 2)
+        start = dual.project(dual.adjoint(svm_dual(K, y, C)[0]))
+        ascent = Ascent(tol, function(start))
+        accelerated(function, ascent, max_iter)
+    d = ascent.point.d
+    return Saddle(d, ascent.point.intercept, function.layer(d), ascent, reg)
 
 
 def solve_admm(K, y, C, reg, *, max_outer, max_inner, tol):
@@ -104,36 +101,16 @@ def solve_admm(K, y, C, reg, *, max_outer, max_inner, tol):
     The alternation need not converge; ``Saddle.converged`` tells. Parameters as in
     :func:`solve_exact`, with ``max_inner`` iterations of Algorithm 1 in each round.
     """
-    dual, history, residuals = classification_dual(y, C), History(), []
-    d_next, _ = svm_dual(K, y, C)
+    dual, ascent, residuals = classification_dual(y, C), Ascent(tol), []
+    d, _ = svm_dual(K, y, C)
     for _ in range(max_outer):
-        d, u = d_next, dual.adjoint(d_next)
-        G, diffs = admm(gamma_matrix(d, K, reg), max_iter=max_inner)
-        residuals.append(diffs)
-        regulariser = reg * (np.vdot(G, G) - len(y) ** 2)
+        G, inner = admm(gamma_matrix(d, K, reg), max_iter=max_inner)
+        residuals.append(inner)
         learned = G * K
-        point = evaluate_dual(dual, u, learned @ d, regulariser)
-        d_next, intercept = svm_dual(learned, y, C)
-        point = replace(point, d=d_next, intercept=intercept)
-        history.add(point, np.linalg.norm(d_next - d))
-        converged = is_certified(point, tol)
-        if converged:
+        regulariser = reg * (np.vdot(G, G) - len(y) ** 2)
+        ascent.add(DualEvaluation(dual, dual.adjoint(d), learned @ d, regulariser))
+        d, intercept = svm_dual(learned, y, C)
+        if ascent.converged:
             break
-    history.rows["inner_residuals"] = residuals
-    solution = Solution(point, converged, history.rows)
-    return _saddle(solution, G, reg * len(y) ** 2)
-
-
-def _saddle(solution, G, constant):
-    point, history = solution.point, solution.history
-    history["objective"] = [value + constant for value in history["objective"]]
-    return Saddle(
-        point.d,
-        point.intercept,
-        G,
-        point.gap,
-        float(point.value + constant),
-        len(history["gap"]),
-        solution.converged,
-        history,
-    )
+    ascent.history["inner_residuals"] = residuals
+    return Saddle(d, intercept, G, ascent, reg)

@@ -2,12 +2,11 @@
 
 They know nothing of data or kernels: ``objective(u, near)`` returns a
 :class:`adakern.svm.dual.DualEvaluation`, where ``near`` is None or such a point nearby,
-and ``project(u)`` the nearest feasible point. An objective that gets the point ``new +
-beta (new - old)`` for less than an evaluation, as a quadratic does, offers
-``extrapolate(new, old, beta)``.
+and ``objective.dual.project(u)`` the nearest feasible point. An objective that gets the
+point ``new + beta (new - old)`` for less than an evaluation, as a quadratic does, offers
+``extrapolate(new, old, beta)``. Each method goes on with an :class:`Ascent`.
 """
 
-from dataclasses import dataclass
 from time import perf_counter
 
 import numpy as np
@@ -16,68 +15,51 @@ import numpy as np
 ROUNDING = 1e-13
 
 
-@dataclass
-class Solution:
-    """Where an ascent ended."""
+class Ascent:
+    """Where an ascent is, how it came there, and whether it has arrived."""
 
-    point: object
-    converged: bool
-    history: dict
+    def __init__(self, tol, point=None):
+        self.tol, self.point, self._clock = tol, None, perf_counter()
+        self.history = {"objective": [], "gap": [], "step": [], "seconds": []}
+        if point is not None:
+            self.add(point)
+
+    def add(self, point):
+        """One more iteration."""
+        now = perf_counter()
+        step = 0.0 if self.point is None else np.linalg.norm(point.u - self.point.u)
+        values = (point.value, point.gap, step, now - self._clock)
+        for column, value in zip(self.history.values(), values, strict=True):
+            column.append(float(value))
+        self.point, self._clock = point, now
 
     @property
     def n_iter(self):
-        return len(self.history["objective"]) - 1
+        return len(self.history["gap"]) - 1
+
+    @property
+    def converged(self):
+        """Whether the duality gap is below ``tol`` times the objective."""
+        return self.point.gap <= self.tol * abs(self.point.svm_value)
 
 
-class History:
-    """Objective, gap, step length and seconds of each iteration."""
-
-    def __init__(self):
-        self.rows = {"objective": [], "gap": [], "step": [], "seconds": []}
-        self._clock = perf_counter()
-
-    def add(self, point, step):
-        """One more iteration."""
-        now = perf_counter()
-        values = (point.value, point.gap, step, now - self._clock)
-        for column, value in zip(self.rows.values(), values, strict=True):
-            column.append(float(value))
-        self._clock = now
-
-
-def joined(first, second):
-    """The second solution, which began where the first ended, with both histories."""
-    history = {name: first.history[name] + column[1:] for name, column in second.history.items()}
-    return Solution(second.point, second.converged, history)
-
-
-def is_certified(point, tol):
-    """Whether the duality gap is below ``tol`` times the objective."""
-    return point.gap <= tol * abs(point.svm_value)
-
-
-def rounds(objective, start, maximise_model, *, tol, max_iter, progress=np.inf):
+def rounds(objective, ascent, maximise_model, max_iter, progress=np.inf):
     """Rounds of a quadratic model, maximised on the set, and a line search towards it.
 
-    ``maximise_model(point)`` returns the feasible maximiser of a model of the objective
-    at the point: with the second-order model this is Newton's method. It ends early
-    where that returns None, or when a round leaves more than the share ``progress`` of
-    the gap.
+    ``maximise_model(objective, point, tol)`` returns the feasible maximiser of a model
+    of the objective at the point: with the second-order model this is Newton's method.
+    It ends early where that returns None, or when a round leaves more than the share
+    ``progress`` of the gap.
     """
-    history, point = History(), objective(start, None)
-    history.add(point, 0.0)
-    while not is_certified(point, tol):
-        if len(history.rows["gap"]) > max_iter:
-            return Solution(point, False, history.rows)
-        target = maximise_model(point)
+    while not ascent.converged and ascent.n_iter < max_iter:
+        point = ascent.point
+        target = maximise_model(objective, point, ascent.tol)
         new = None if target is None else _line_search(objective, point, target)
         if new is None:  # no ascent left above rounding
-            return Solution(point, False, history.rows)
-        history.add(new, np.linalg.norm(new.u - point.u))
-        slow, point = new.gap > progress * point.gap, new
-        if slow:
-            break
-    return Solution(point, is_certified(point, tol), history.rows)
+            return
+        ascent.add(new)
+        if new.gap > progress * point.gap:
+            return
 
 
 def _line_search(objective, point, target, shortest=1e-6):
@@ -100,39 +82,32 @@ def _line_search(objective, point, target, shortest=1e-6):
     return None
 
 
-def accelerated(objective, start, project, *, tol, max_iter, lipschitz=1.0):
+def accelerated(objective, ascent, max_iter):
     """FISTA with backtracking and adaptive restart.
 
     The step 1/L follows the curvature that is met; the momentum is dropped whenever it
     points downhill (Beck and Teboulle 2009; O'Donoghue and Candes 2015).
     """
-    history, point = History(), objective(start, None)
-    history.add(point, 0.0)
-    ahead, momentum, L = point, 1.0, lipschitz
-    extrapolate = getattr(
-        objective,
-        "extrapolate",
-        lambda new, old, beta: objective(new.u + beta * (new.u - old.u), new),
-    )
-    while not is_certified(point, tol):
-        if len(history.rows["gap"]) > max_iter:
-            return Solution(point, False, history.rows)
+    ahead, momentum, L = ascent.point, 1.0, 1.0
+    while not ascent.converged and ascent.n_iter < max_iter:
+        point = ascent.point
         while True:
-            new = objective(project(ahead.u + ahead.gradient / L), ahead)
+            new = objective(objective.dual.project(ahead.u + ahead.gradient / L), ahead)
             step = new.u - ahead.u
             bound = ahead.value + ahead.gradient @ step - L / 2 * step @ step
             if new.value >= bound - ROUNDING * abs(ahead.value):
                 break
             if np.linalg.norm(step) <= ROUNDING * np.linalg.norm(ahead.u):
-                # The objective is not known to more digits than this.
-                return Solution(point, False, history.rows)
+                return  # The objective is not known to more digits than this.
             L *= 2
         if ahead.gradient @ (new.u - point.u) < 0:
             momentum = 1.0
         following = (1 + np.sqrt(1 + 4 * momentum**2)) / 2
         beta = (momentum - 1) / following
-        change = new.u - point.u
-        history.add(new, np.linalg.norm(change))
-        old, point, momentum, L = point, new, following, 0.95 * L
-        ahead = extrapolate(new, old, beta) if beta > 0 else new
-    return Solution(point, True, history.rows)
+        ascent.add(new)
+        momentum, L, ahead = following, 0.95 * L, new
+        if beta > 0:
+            if hasattr(objective, "extrapolate"):
+                ahead = objective.extrapolate(new, point, beta)
+            else:
+                ahead = objective(new.u + beta * (new.u - point.u), new)

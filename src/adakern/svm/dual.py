@@ -16,7 +16,7 @@ u = (alpha hat, alpha check): ``linear'u - 1/2 d'G d`` over ``0 <= u <= C`` and
 ascent methods work in it; the solvers that move single rows work in d.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -124,45 +124,21 @@ def regression_dual(y, C, epsilon, fit_intercept=True):
     return Dual(y, -bound, bound, epsilon, fit_intercept)
 
 
-@dataclass(frozen=True)
 class DualEvaluation:
-    """The function at one feasible u, with all that was computed on the way."""
+    """The dual value of a model plus a regulariser at one feasible u.
 
-    #: Variables, and the coefficients that they give; see :mod:`adakern.svm.dual`.
-    u: np.ndarray
-    d: np.ndarray
-    #: ``G d`` with the learned Gram matrix G, such as DANK's F∘K, shape (n,).
-    scores: np.ndarray
-    #: The function, and the part of it that is the dual value of the model with G.
-    #: The duality gap is compared with that part; the rest is the regulariser of G.
-    value: float
-    svm_value: float
-    #: Of the function in u.
-    gradient: np.ndarray
-    #: Of the model.
-    intercept: float
-    #: Duality gap of the model with G, which bounds what the value can still gain.
-    gap: float
-    #: Of the learned factor, 0 where it is not computed.
-    rank: int = 0
-    #: What else the function knows here, for its Hessian or a point nearby.
-    parts: dict = field(repr=False, default_factory=dict)
+    ``scores`` are ``G d`` with the learned Gram matrix G, such as DANK's F∘K, shape
+    (n,); ``parts`` is what else is known here, for a Hessian or a point nearby.
+    """
 
-
-def evaluate_dual(dual, u, scores, regulariser, rank=0, **parts):
-    """The point u of the model's dual value plus a regulariser."""
-    d = dual.coefficients(u)
-    linear, quadratic = dual.linear @ u, d @ scores
-    loss, intercept = dual.loss(scores)
-    return DualEvaluation(
-        u=u,
-        d=d,
-        scores=scores,
-        value=linear - quadratic / 2 + regulariser,
-        svm_value=linear - quadratic / 2,
-        gradient=dual.linear - dual.adjoint(scores),
-        intercept=intercept,
-        gap=max(quadratic + loss - linear, 0.0),
-        rank=rank,
-        parts=parts,
-    )
+    def __init__(self, dual, u, scores, regulariser, **parts):
+        self.u, self.d, self.parts = u, dual.coefficients(u), parts
+        linear, quadratic = dual.linear @ u, self.d @ scores
+        loss, self.intercept = dual.loss(scores)
+        #: Dual value of the model with G, with which the duality gap is compared.
+        self.svm_value = linear - quadratic / 2
+        self.value = self.svm_value + regulariser
+        #: Of the value in u.
+        self.gradient = dual.linear - dual.adjoint(scores)
+        #: Of the model with G; it bounds what the value can still gain.
+        self.gap = max(quadratic + loss - linear, 0.0)

@@ -6,7 +6,6 @@ that re-trains the model for kernel after kernel reads like its paper.
 
 import numpy as np
 from sklearn import config_context
-from sklearn.base import clone, is_classifier
 from sklearn.svm import SVC, SVR
 
 from adakern._utils.arrays import as_numpy, asarray_like
@@ -46,20 +45,20 @@ def svr_dual(K, y, C, epsilon, tol=1e-4):
     return _full_length(fit_libsvm(model, K, y), len(y))
 
 
-def dual_on_rows(X, dual, model, kernel):
+def dual_on_rows(X, dual, kernel, tol):
     """Coefficients of LIBSVM's model on rows of features, in the library of X.
 
     Zero where the model needs none: for a classifier on rows of one class. The number
     of LIBSVM's steps is bounded, since as a start a rough solution costs little and an
-    endless one all.
+    endless one all; it ends before shrinking has paid.
     """
     target = as_numpy(dual.target).astype(float)
-    if is_classifier(model) and np.ptp(target) == 0:
+    if not dual.is_regression and np.ptp(target) == 0:
         return asarray_like(np.zeros(len(target)), X)
     named = kernel["kernel"] in ("rbf", "poly", "linear")
-    model = clone(model).set_params(
-        **(kernel if named else {"kernel": "precomputed"}), max_iter=max(10_000, 100 * len(target))
-    )
+    model = SVR(epsilon=dual.epsilon) if dual.is_regression else SVC()
+    model.set_params(C=dual.C, tol=tol, shrinking=False, max_iter=max(10_000, 100 * len(target)))
+    model.set_params(**(kernel if named else {"kernel": "precomputed"}))
     rows = as_numpy(X if named else gram_matrix(X, **kernel))
     d, _ = _full_length(fit_libsvm(model, rows, target), len(target))
     return asarray_like(d, X)

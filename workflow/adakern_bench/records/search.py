@@ -8,6 +8,7 @@ from sklearn.utils import resample
 from threadpoolctl import threadpool_limits
 
 from adakern._utils.files import plain, read_json
+from adakern.datasets.encoding import takes_raw_columns
 from adakern.model_selection import KernelSearchCV
 from adakern_bench.data import Table
 from adakern_bench.records.estimators import expand_grid, make_estimator
@@ -87,7 +88,8 @@ def search_repeat(table_path, split_path, params, handed_over, repeat):
         prepared, cv = _published_tuning(table, params["preparation"])
     else:
         train, test = load_split(split_path, repeat)
-        prepared = prepare(table, train, test, **params["preparation"])
+        raw = takes_raw_columns(make_estimator(params["estimator"]))
+        prepared = prepare(table, train, test, **params["preparation"], raw=raw)
     n_rows = params["train_rows"] or len(table.y)
     if params["holdout_rows"] and n_rows > params["holdout_rows"]:
         params = params | {"folds": 1}

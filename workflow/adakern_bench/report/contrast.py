@@ -14,7 +14,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from adakern.evaluation import GREATER_IS_BETTER, MAIN_METRIC, compare_over_sets, holm_correction
-from adakern_bench.report.figures import STYLE, colour
+from adakern_bench.report.figures import STYLE, add_legend, colour
 from adakern_bench.report.wording import natural
 
 __all__ = ["contrast", "plot_contrast"]
@@ -130,6 +130,5 @@ def plot_contrast(records, x, parameter, reference):
             panel.set_title(method, fontsize=9, fontweight="bold")
         panels[0].set_ylabel(f"error / error with {reference}, median of sets")
         figure.supxlabel(x, fontsize=9)
-        handles, labels = panels[0].get_legend_handles_labels()
-        figure.legend(handles, labels, loc="outside upper center", ncols=4, frameon=False)
+        add_legend(figure)
     return figure

@@ -59,7 +59,7 @@ def cost_seconds(records):
     return records[parts].astype(float).sum(axis=1)
 
 
-def leaderboard(records, published=None, metric=None, statistic="mean"):
+def leaderboard(records, published=None, metric=None, statistic="mean", datasets=""):
     """Who stands where, over all data sets of an experiment; one leaderboard a task.
 
     One row a method, by mean rank: `mean_rank` (failed cells have the worst), `elo`
@@ -69,8 +69,11 @@ def leaderboard(records, published=None, metric=None, statistic="mean"):
     over all data sets (means over the repeats), `on_front` where no other method is
     better in both time and rank, and `source`: measured or published. `metric` and
     `statistic` are those of the published numbers where they are not the main metric's
-    means.
+    means; `datasets` is a regular expression that finds the names of those that count.
     """
+    records = records[records["dataset"].str.contains(datasets)]
+    if records.empty:
+        return pd.DataFrame(columns=["task", "method", "mean_rank"])
     if records["task"].nunique() > 1:
         parts = [leaderboard(part, published) for _, part in records.groupby("task")]
         return pd.concat(parts, ignore_index=True)
