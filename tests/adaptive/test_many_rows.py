@@ -29,7 +29,7 @@ def labels():
 
 @pytest.fixture
 def small_blocks(monkeypatch):
-    monkeypatch.setattr(many_rows, "BYTES_PER_NUMBER", 2**21)
+    monkeypatch.setattr(many_rows, "BYTES_PER_NUMBER", 2**16)
 
 
 def test_coefficients_are_those_of_all_rows(small_blocks):
