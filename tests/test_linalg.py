@@ -49,16 +49,6 @@ def test_rows_and_columns_of_many_blocks(library):
     np.testing.assert_array_equal(np.asarray(block), A[np.ix_(rows, rows)])
 
 
-@pytest.mark.parametrize("entry", [np.nan, np.inf])
-@pytest.mark.parametrize("library", ["numpy", "torch"])
-def test_a_matrix_that_is_not_finite_is_not_factorised(library, entry):
-    xp = pytest.importorskip(library)
-    A = np.eye(4)
-    A[3, 1] = A[1, 3] = entry
-    with pytest.raises(ValueError, match="not finite"):
-        factorised(xp.asarray(A))
-
-
 @pytest.mark.parametrize("library", ["numpy", "array_api_strict", "torch"])
 def test_factorised_solves_for_every_right_hand_side(library):
     xp = pytest.importorskip(library)
@@ -70,21 +60,17 @@ def test_factorised_solves_for_every_right_hand_side(library):
         np.testing.assert_allclose(
             np.asarray(solve(xp.asarray(b))), np.linalg.solve(A, b), rtol=1e-8
         )
-
-
-@pytest.mark.parametrize("library", ["numpy", "torch"])
-def test_factorised_lifts_a_matrix_that_rounding_made_indefinite(library):
-    xp = pytest.importorskip(library)
+    if library == "array_api_strict":
+        return
+    # Lifted where rounding made it indefinite, refused where it is.
     A = np.ones((6, 6)) - 1e-15 * np.eye(6)
     x = np.asarray(factorised(xp.asarray(A))(xp.asarray(np.ones(6))))
     np.testing.assert_allclose(A @ x, 1, rtol=1e-6)
-
-
-def test_factorised_refuses_an_indefinite_matrix():
     with pytest.raises(ValueError, match=r"shape \(2, 2\) is not positive definite"):
-        factorised(np.array([[0.0, 1.0], [1.0, 0.0]]) * 1e3)
-    with pytest.raises(ValueError, match=r"shape \(2, 2\) is not finite"):
-        factorised(np.full((2, 2), np.nan))
+        factorised(xp.asarray([[0.0, 1e3], [1e3, 0.0]]))
+    for entry in (np.nan, np.inf):
+        with pytest.raises(ValueError, match="not finite"):
+            factorised(xp.asarray([[1.0, entry], [entry, 1.0]]))
 
 
 @pytest.mark.parametrize("library", ["numpy", "array_api_strict", "torch"])
@@ -115,38 +101,26 @@ def test_leading_eigenpairs_are_those_of_the_dense_decomposition(n, threshold):
     np.testing.assert_allclose(A @ vectors, vectors * values, atol=1e-7)
 
 
-def test_leading_eigenpairs_from_a_warm_start_and_an_operator():
-    class Operator:
-        shape = (300, 300)
-        products = 0
+class Operator:
+    def __init__(self, A):
+        self.A, self.shape, self.widths = A, A.shape, []
 
-        def __matmul__(self, X):
-            Operator.products += 1
-            return A @ X
-
-    A = gram_with_ones(300, seed=0)
-    cold, _, block = leading_eigenpairs(Operator(), 20.0)
-    first, Operator.products = Operator.products, 0
-    A = A + 1e-6 * gram_with_ones(300, seed=1)
-    warm, _, _ = leading_eigenpairs(Operator(), 20.0, start=block)
-    np.testing.assert_allclose(warm, cold, rtol=1e-4)
-    assert Operator.products < first
+    def __matmul__(self, X):
+        self.widths.append(X.shape[1])
+        return self.A @ X
 
 
-def test_leading_eigenpairs_widens_a_block_that_is_too_narrow():
-    class Operator:
-        shape = (400, 400)
-        widest = 0
-
-        def __matmul__(self, X):
-            Operator.widest = max(Operator.widest, X.shape[1])
-            return A @ X
-
+def test_leading_eigenpairs_from_a_warm_start_and_of_a_narrow_block():
     A = gram_with_ones(400, seed=0)
-    expected = np.linalg.eigvalsh(A)[::-1]
-    values, _, _ = leading_eigenpairs(Operator(), (expected[11] + expected[12]) / 2)
+    cold, near = Operator(A), Operator(A + 1e-6 * gram_with_ones(400, seed=1))
+    values, _, block = leading_eigenpairs(cold, 20.0)
+    warm, _, _ = leading_eigenpairs(near, 20.0, start=block)
+    np.testing.assert_allclose(warm, values, rtol=1e-4)
+    assert len(near.widths) < len(cold.widths)
+    expected, many = np.linalg.eigvalsh(A)[::-1], Operator(A)
+    values, _, _ = leading_eigenpairs(many, (expected[11] + expected[12]) / 2)
     np.testing.assert_allclose(values, expected[:12], rtol=1e-9)
-    assert Operator.widest < 40  # no dense decomposition
+    assert max(many.widths) < 40  # no dense decomposition
 
 
 @given(st.lists(st.floats(-5, 5), min_size=1, max_size=12))

@@ -40,30 +40,24 @@ def two_threads():
         yield
 
 
-def test_scipy_alone_is_kept_to_one_thread():
-    with one_scipy_thread(10):
-        assert threads() == {"numpy": 2, "scipy": 1}
-    assert threads() == {"numpy": 2, "scipy": 2}
-
-
-def test_large_systems_keep_all_threads():
-    with one_scipy_thread(SMALL_SYSTEM + 1):
-        assert threads() == {"numpy": 2, "scipy": 2}
-
-
-def test_loops_of_small_systems_get_one_thread():
-    with one_blas_thread(SMALL_SYSTEM):
-        assert threads() == {"numpy": 1, "scipy": 1}
-    with one_blas_thread(SMALL_SYSTEM + 1):
-        assert threads() == {"numpy": 2, "scipy": 2}
-    assert threads() == {"numpy": 2, "scipy": 2}
-
-
-def test_one_kind_of_threads_or_all():
-    with one_thread("openmp"):
-        assert threads() == {"numpy": 2, "scipy": 2}
-    with one_thread():
-        assert threads() == {"numpy": 1, "scipy": 1}
+@pytest.mark.parametrize(
+    ("context", "size", "inside"),
+    [
+        (one_scipy_thread, 10, (2, 1)),
+        (one_scipy_thread, SMALL_SYSTEM + 1, (2, 2)),
+        (one_blas_thread, SMALL_SYSTEM, (1, 1)),
+        (one_blas_thread, SMALL_SYSTEM + 1, (2, 2)),
+        (one_thread, "openmp", (2, 2)),
+        (one_thread, "blas", (1, 1)),
+        (one_thread, None, (1, 1)),
+    ],
+)
+def test_contexts_limit_what_they_name(context, size, inside):
+    with context(size):
+        assert threads() == dict(zip(("numpy", "scipy"), inside, strict=True))
+        if inside == (1, 1):
+            workers = set(map_in_threads(lambda item: get_ident(), [1, 2, 3]))
+            assert workers == {get_ident()}
     assert threads() == {"numpy": 2, "scipy": 2}
 
 
@@ -80,12 +74,6 @@ def test_items_are_shared_out_among_the_threads_of_linear_algebra():
     assert all(found == {"numpy": 1, "scipy": 1} for found in inside)
     assert len(set(workers)) == 2
     assert threads() == {"numpy": 2, "scipy": 2}
-
-
-def test_one_thread_of_linear_algebra_is_one_thread():
-    with one_thread("blas"):
-        workers = set(map_in_threads(lambda item: get_ident(), [1, 2, 3]))
-    assert workers == {get_ident()}
 
 
 def test_maps_that_overlap_leave_the_threads_as_they_were():

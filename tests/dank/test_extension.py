@@ -74,12 +74,6 @@ def test_reciprocal_extension():
     assert_allclose(fitted.decision_function(X_NEW), expected, atol=1e-10)
 
 
-def test_no_extension_uses_the_kernel_alone():
-    fitted = fit("none")
-    expected = dense_decision(fitted, np.ones((45, 60)))
-    assert_allclose(fitted.decision_function(X_NEW), expected, atol=1e-10)
-
-
 @pytest.mark.parametrize("rule", ["reciprocal", "knn", "nystrom"])
 @pytest.mark.parametrize("tau", [0.0, 0.01])
 def test_training_rows_get_their_own_F(rule, tau):
@@ -147,20 +141,16 @@ def test_blocks_do_not_change_the_answer(monkeypatch, rule):
 
 @pytest.mark.parametrize("rule", RULES)
 def test_many_classes_and_regression(rule):
+    """Twice the same without a seed."""
     labels = np.digitize(X[:, 0], [-0.5, 0.5])
-    model = DANKClassifier(C=2.0, extension=rule, random_state=0).fit(X, labels)
-    assert model.decision_function(X_NEW).shape == (45, 3)
+    model = DANKClassifier(C=2.0, extension=rule).fit(X, labels)
+    decisions = model.decision_function(X_NEW)
+    assert decisions.shape == (45, 3)
+    assert_array_equal(model.fit(X, labels).decision_function(X_NEW), decisions)
     assert len(model.adaptive_factor_) == len(model.eta_) == len(model.rank_) == 3
     assert model.score(X, labels) > 0.9
     target = np.sin(X[:, 0])
     assert DANKRegressor(C=5.0, extension=rule).fit(X, target).score(X, target) > 0.9
-
-
-def test_ovo_shape_has_a_column_for_each_pair():
-    labels = np.digitize(X[:, 0], [-1.0, 0.0, 1.0])
-    model = DANKClassifier(decision_function_shape="ovo").fit(X, labels)
-    assert model.decision_function(X_NEW).shape == (45, 6)
-    assert_array_equal(model.predict(X_NEW), model.predict(X_NEW))
 
 
 @pytest.mark.parametrize("rule", [None, "knn", "nystrom", "hyperkernel", "none"])
@@ -174,11 +164,3 @@ def test_rows_one_by_one_are_answered_as_together(kind, rule):
     together = getattr(model, decide)(X_NEW)
     alone = [getattr(model, decide)(row[None, :])[0] for row in X_NEW]
     assert_allclose(alone, together, rtol=1e-9, atol=1e-9)
-
-
-def test_anchors_need_no_seed():
-    rng = np.random.default_rng(3)
-    rows = rng.normal(size=(300, 2))
-    labels = np.where(rows[:, 0] > 0, 1, -1)
-    first, second = (DANKClassifier().fit(rows, labels) for _ in range(2))
-    assert_array_equal(first.decision_function(rows), second.decision_function(rows))

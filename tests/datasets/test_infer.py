@@ -164,10 +164,3 @@ def test_a_measured_target_is_no_class(tmp_path):
     measured = frame().assign(outcome=RNG.normal(size=N)).to_csv(index=False)
     with pytest.raises(DatasetError, match="did you mean task: regression"):
         made(tmp_path, measured, task="classification")
-
-
-def test_semicolons_are_named_where_an_entry_expects_commas(tmp_path):
-    (tmp_path / "my.csv").write_text(frame().to_csv(index=False, sep=";"))
-    entry = DatasetEntry(task="classification", files=[{"path": "my.csv"}], target="outcome")
-    with pytest.raises(DatasetError, match=r"semicolons.*set separator to ';'"):
-        load_table("mine", entry, cache_dir=tmp_path)

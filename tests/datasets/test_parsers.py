@@ -306,7 +306,7 @@ def test_labels_get_their_names(tmp_path):
     ("content", "facts", "message"),
     [
         (b"1,2\n", {"target": "price"}, "target: no column 'price'"),
-        (b"1,2\n", {"target": 7}, "target: no column 7; the file has 2 columns"),
+        (b"1,2\n", {"target": 7}, "target: no column 7 among 2"),
         (b"1,x,2\n3,z,1\n", {}, "hold categories; keep them with format: table, give them numbers"),
         (b"M,1\nX,2\n", {"codes": {0: {"M": 1}}}, r"codes: column 0 also holds \['X'\]"),
         (b"1,a\n2,\n", {}, "target is missing in 1 rows"),

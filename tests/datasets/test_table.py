@@ -173,7 +173,7 @@ def test_half_a_file_is_refused(tmp_path):
         ({"n": 31}, "n (rows) is 30, the entry says 31"),
         ({"d": 5}, "d (features) is 4, the entry says 5"),
         ({"n_test": 3}, "n_test (published test rows) is 10, the entry says 3"),
-        ({"classes": {0: 30}}, "class 1 ("),
+        ({"classes": {0: 30}}, "rows, the entry says 0"),
         ({"classes": {7: 2}}, "class 7 has 0 rows, the entry says 2"),
         ({"fingerprint": "0" * 32}, "the entry says " + "0" * 32),
     ],

@@ -10,7 +10,6 @@ from scipy.special import gamma
 
 from adakern.evaluation import (
     bayesian_signed_rank,
-    bayesian_ttest,
     compare_methods,
     compare_over_sets,
     corrected_ttest,
@@ -210,15 +209,6 @@ def test_compare_methods_refuses_nonsense():
         compare_methods({"a": A, "b": B[:5]})
 
 
-def test_the_bayesian_ttest_is_the_posterior_of_the_corrected_one():
-    """Without a region its tails are half of the two-sided p-value, and the rest."""
-    smaller, equal, greater = bayesian_ttest(A, B, 90, 60, rope=0)
-    assert smaller == pytest.approx(corrected_ttest(A, B, 90, 60).pvalue / 2)
-    assert (equal, smaller + greater) == (pytest.approx(0), pytest.approx(1))
-    assert bayesian_ttest(A, A - 0.1, 90, 60) == pytest.approx((0, 0, 1))
-    assert bayesian_ttest(A, A - 0.001, 90, 60) == pytest.approx((0, 1, 0))
-
-
 def test_the_bayesian_signed_rank_test_is_the_double_sum_of_benavoli():
     """Draw by draw: which of the three outcomes do most pairs of sets have?"""
     difference, rope = (A - B)[:6], 0.01
@@ -250,7 +240,7 @@ def test_sets_are_pairs():
     assert found.pvalue == pytest.approx(stats.wilcoxon((A - B).round(12)).pvalue)
     assert (found.better, found.worse, found.tied) == (1, 8, 1)
     assert found.difference == pytest.approx((A - B).mean())
-    assert np.isnan(compare_over_sets(A[:4], B[:4]).pvalue)
+    assert np.isnan(compare_over_sets(A[:4], B[:4])[-4:]).all(), "four sets are too few"
     same = compare_over_sets(A, A * (1 + 1e-15))
     assert np.isnan(same.pvalue) and same.tied == 10 and same.p_equal == 1
     assert compare_over_sets([np.nan, 0.5], [0.5, np.nan]).n_datasets == 0

@@ -49,10 +49,3 @@ def test_affine_projection_by_its_definition(n, seed):
     D = random_symmetric(n, seed + 1, psd=False)
     P = np.eye(n) - 1 / n
     assert abs(np.vdot(S - Q, P @ D @ P)) < 1e-8 * n * n
-
-
-@given(st.integers(2, 12), st.integers(0, 10**6), st.booleans())
-def test_layer_is_feasible(n, seed, psd):
-    G = exact_layer(random_symmetric(n, seed, psd=psd), psd=psd)
-    np.testing.assert_allclose(G.sum(axis=1), n, atol=1e-8)
-    assert np.linalg.eigvalsh(G)[0] > -1e-9 * n

@@ -163,6 +163,24 @@ def test_parameters_of_an_estimator_inside_another(conf):
             plan(conf, "method=[nested]", f"{recipe}.{override}")
 
 
+def test_a_parameter_of_a_method_is_fixed_for_both_tasks(conf):
+    both = ["method=[dank,svm-cv,lab-ard]", "dataset=[clowns,step-1d]"]
+    found = plan(conf, *both, "method.dank.eta=0.5", "method.svm-cv.C=3")
+    method = found.config.method["dank"]
+    assert method.classifier.estimator["eta"] == method.regressor.estimator["eta"] == 0.5
+    recipe = found.recipe("clowns", "svm-cv")
+    assert recipe["estimator"]["C"] == 3 and set(recipe["grid"]) == {"gamma"}
+    with pytest.raises(ConfigError, match=r"not selected\. Did you mean 'dank'"):
+        plan(conf, *both, "method.dunk.eta=0.5")
+    with pytest.raises(ConfigError, match=r"'etta'\. Did you mean 'eta'"):
+        plan(conf, *both, "method.dank.etta=0.5")
+
+
+@pytest.mark.parametrize("override", ["sweep={plain: {C: [1, 2]}}", "+sweep.plain.C=[1,2]"])
+def test_a_sweep_as_an_override(conf, override):
+    assert plan(conf, override).cells == [("clowns", "plain@C=1"), ("clowns", "plain@C=2")]
+
+
 def test_a_change_to_a_data_set_that_is_not_selected(conf):
     path = conf / "experiment" / "changes.yaml"
     path.write_text(

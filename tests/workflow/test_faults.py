@@ -202,14 +202,6 @@ def test_a_search_that_is_killed_is_a_row_with_its_reason(bad):
 # Processes -------------------------------------------------------------------------
 
 
-def wait_for(condition, run, seconds=500):
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert run.returncode is None, run.output
-        assert time.monotonic() < deadline, run.output
-        time.sleep(0.05)
-
-
 def job_of(run):
     """The process of the job that is running a stage."""
     below = psutil.Process(run.process.pid).children(recursive=True)
@@ -218,23 +210,11 @@ def job_of(run):
 
 
 @contextmanager
-def started(project, *arguments, **settings):
-    """A run that is killed at the end of the block."""
-    run = project.start(*arguments, **settings)
-    try:
-        yield run
-    finally:
-        with suppress(ProcessLookupError):
-            os.killpg(run.process.pid, signal.SIGKILL)
-        run.process.wait()
-
-
-@contextmanager
 def sleeping(project):
     """A run with ``plain`` solved and another job gone to sleep inside a solve."""
-    with started(project, "--until", "solve", overrides=how("sleep")) as run:
-        wait_for((project.root / "asleep").exists, run)
-        wait_for(lambda: "(Rule: solve)" in run.output, run)
+    with project.start("--until", "solve", overrides=how("sleep")) as run:
+        run.wait_for((project.root / "asleep").exists)
+        run.wait_for(lambda: "(Rule: solve)" in run.output)
         yield run
 
 
@@ -310,18 +290,15 @@ def test_two_experiments_that_need_the_same_table(bad):
         part.replace("small", "other").replace("how=sleep", "how=fine")
         for part in bad.command("--until", "solve", overrides=selection)
     ]
-    with started(bad, "--until", "solve", overrides=selection) as run:
-        wait_for((bad.root / "loaded").exists, run)
-        beside = Run(other, bad.root, bad.environment)
-        try:
+    with bad.start("--until", "solve", overrides=selection) as run:
+        run.wait_for((bad.root / "loaded").exists)
+        with Run(other, bad.root, bad.environment) as beside:
             waits = "Waiting for data/tables, which process"
-            wait_for(lambda: waits in beside.output, beside)
+            beside.wait_for(lambda: waits in beside.output)
             (bad.root / "go-on").touch()
             # It waits for the table alone, not for the fit that sleeps.
             assert beside.process.wait(500) == 0, beside.output
-            wait_for((bad.root / "asleep").exists, run)
-        finally:
-            beside.process.kill()
+            run.wait_for((bad.root / "asleep").exists)
     assert (bad.root / "loaded").read_text() == "once "
     records = bad.records("slow", "bad", experiment="other")
     assert [record["status"] for record in records] == ["ok", "ok"]

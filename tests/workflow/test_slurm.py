@@ -4,10 +4,7 @@ Whatever happens on the cluster, the summary is that of one machine, but for the
 that could not be had, which say why.
 """
 
-import os
 import signal
-import time
-from contextlib import contextmanager, suppress
 
 import pytest
 import yaml
@@ -143,15 +140,6 @@ def test_arrays_give_the_summary_of_one_machine(project, cluster, one_machine):
     assert "Submitted array job" in run.output
 
 
-def wait_for(condition, run=None):
-    """Wait, as long as this run goes on."""
-    deadline = time.monotonic() + PATIENCE
-    while not condition():
-        assert run is None or run.returncode is None, run.output
-        assert time.monotonic() < deadline, run and run.output
-        time.sleep(0.5)
-
-
 def jobs_of(project, how):
     """SLURM's numbers of the jobs in which this trouble began."""
     tried = project.root / f"tried-{how}"
@@ -162,36 +150,24 @@ def job_of(project, how):
     return "".join(jobs_of(project, how)[:1])
 
 
-@contextmanager
-def started(project, *arguments, **settings):
-    run = project.start(*arguments, **settings)
-    try:
-        yield run
-    finally:
-        with suppress(ProcessLookupError):
-            os.killpg(run.process.pid, signal.SIGKILL)
-        run.process.wait()
-
-
 def test_what_a_cluster_does_to_jobs(project, cluster, one_machine):
     """Over its time, over its memory, killed, on a node that dies: all in one run."""
     without_groups(project)
     before = set(cluster.jobs())
-    with started(
-        project,
+    with project.start(
         SUMMARY,
         overrides=(
             f"method=[troubled] ++sweep.troubled.how=[{','.join(TROUBLES)}] "
             "protocol.repeats=1 jobs.memory_mb=1500"
         ),
     ) as run:
-        wait_for(lambda: all(job_of(project, how) for how in TROUBLES), run)
+        run.wait_for(lambda: all(job_of(project, how) for how in TROUBLES))
         # Its time is over now: SLURM's shortest limit is a minute.
         slow = job_of(project, "slow")
         cluster.says("scontrol", "update", f"JobId={slow}", "EndTime=now+1seconds")
         cluster.kill_job(job_of(project, "killed"))
         cluster.kill_node(cluster.node_of(job_of(project, "cut-off")))
-        wait_for(lambda: len(jobs_of(project, "slow")) == 2, run)
+        run.wait_for(lambda: len(jobs_of(project, "slow")) == 2)
         cluster.kill_job(jobs_of(project, "slow")[1])
         run.process.wait(PATIENCE)
     assert run.returncode == 0, run.output
@@ -225,14 +201,14 @@ def test_cancelled_and_killed_runs_are_gone_on_with(project, cluster, one_machin
         return submitted and cluster.says("squeue", "-h", "--states=RUNNING")
 
     before = set(cluster.jobs())
-    with started(project, SUMMARY, *ask_late) as run:
-        wait_for(begun, run)
+    with project.start(SUMMARY, *ask_late) as run:
+        run.wait_for(begun)
         run.process.send_signal(signal.SIGINT)
-        wait_for(lambda: "CANCELLED" in str(states(cluster, before)), run)
+        run.wait_for(lambda: "CANCELLED" in str(states(cluster, before)))
     cluster.cancel_all()
 
-    with started(project, SUMMARY, *ask_late) as run:
-        wait_for(begun, run)
+    with project.start(SUMMARY, *ask_late) as run:
+        run.wait_for(begun)
         run.process.kill()
     cluster.cancel_all()
     run = project.run(SUMMARY, timeout=PATIENCE)

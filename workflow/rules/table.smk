@@ -9,10 +9,10 @@ rule table:
         files=lambda w: placed_by_hand(PLAN.entry(w.dataset), f"{DATA}/raw"),
     output:
         table=f"{DATA}/tables/{{dataset}}.npz",
-    # Before any fit, so that bad data are told at once and not after hours.
-    priority: 1
     log:
         f"{DATA}/tables/logs/{{dataset}}.log",
+    # Before any fit, so that bad data are told at once and not after hours.
+    priority: 1
     localrule: True
     params:
         settings=lambda w: settings.table(PLAN, w.dataset),

@@ -22,9 +22,10 @@ class Estimator(BaseEstimator):
         return f"{home}/api/{{page}}.html" if home else ""
 
     def _doc_link_url_param_generator(self):
-        cls = type(self)
-        room = cls.__module__.split(".")[1]
-        return {"page": ".".join(("adakern", *_shelf(room), cls.__qualname__))}
+        # Baselines are imported from their room, all others from adakern itself.
+        baseline = type(self).__module__.startswith("adakern.baselines.")
+        room = "adakern.baselines" if baseline else "adakern"
+        return {"page": f"{room}.{type(self).__qualname__}"}
 
 
 class ScoreClassifierMixin(ClassifierMixin):
@@ -40,11 +41,6 @@ class ScoreClassifierMixin(ClassifierMixin):
         scores = self.decision_function(X)
         codes = scores > 0 if scores.ndim == 1 else scores.argmax(axis=1)
         return self.classes_[codes.astype(int)]
-
-
-def _shelf(room):
-    # Baselines are imported from their room, all others from adakern itself.
-    return ("baselines",) if room == "baselines" else ()
 
 
 def documentation():

@@ -43,11 +43,8 @@ def one_scipy_thread(size):
     if size > SMALL_SYSTEM:
         return nullcontext()
     libraries = _libraries(os.getpid())
-    paths = [
-        library.filepath
-        for library in libraries.lib_controllers
-        if library.user_api == "blas" and _belongs_to_scipy(library.filepath)
-    ]
+    blas = libraries.select(user_api="blas").lib_controllers
+    paths = [library.filepath for library in blas if _belongs_to_scipy(library.filepath)]
     return libraries.select(filepath=paths).limit(limits=1)
 
 
@@ -56,8 +53,7 @@ def blas_threads():
 
     What else can use several takes as many: whoever limits one limits all.
     """
-    libraries = _libraries(os.getpid()).lib_controllers
-    blas = [library for library in libraries if library.user_api == "blas"]
+    blas = _libraries(os.getpid()).select(user_api="blas").lib_controllers
     return max((library.num_threads for library in blas), default=1)
 
 

@@ -6,16 +6,17 @@ from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import RegressorMixin
+from sklearn.base import RegressorMixin, is_regressor
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from adakern._utils.base import Estimator, ScoreClassifierMixin
+from adakern._utils.base import Estimator
 from adakern._utils.constraints import AT_LEAST_ONE, POSITIVE
-from adakern._utils.validation import encode_classes, require_finite, validate_data
+from adakern._utils.validation import require_finite, validate_data
 from adakern._utils.warn import warn_user
+from adakern.baselines.indicators import IndicatorClassifierMixin
 from adakern.baselines.optional import require, torch_seed
 from adakern.kernels import require_gram_memory
 
@@ -51,9 +52,18 @@ class _FeatureMachine(Estimator):
         self.max_iter = max_iter
         self.random_state = random_state
 
-    def _learn(self, X, Y):
-        """Alternate ridge regression on the columns of Y (n, k) and metric updates."""
-        name = type(self).__name__
+    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
+        """Alternate ridge regression and metric updates.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+        y : array-like of shape (n,)
+            Targets, or labels of two classes or more.
+        """
+        self._validate_params()
+        X, y = validate_data(self, X, y, dtype=np.float64, y_numeric=is_regressor(self))
+        Y, name = self._targets(y), type(self).__name__
         torch, xrfm = require("torch", name), require("xrfm", name)
         rng = check_random_state(self.random_state)
         self._scaler = StandardScaler().fit(X)
@@ -135,18 +145,9 @@ class RFMRegressor(RegressorMixin, _FeatureMachine):
     networks and backpropagation-free machine learning models. Science 383, 2024.
     """
 
-    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
-        """Alternate ridge regression and metric updates.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, d)
-        y : array-like of shape (n,)
-        """
-        self._validate_params()
-        X, y = validate_data(self, X, y, dtype=np.float64, y_numeric=True)
+    def _targets(self, y):
         self._y_mean, self._y_scale = y.mean(), y.std() or 1.0
-        return self._learn(X, (y[:, None] - self._y_mean) / self._y_scale)
+        return (y[:, None] - self._y_mean) / self._y_scale
 
     def predict(self, X: ArrayLike) -> np.ndarray:
         """Predicted targets, shape (n,).
@@ -159,7 +160,7 @@ class RFMRegressor(RegressorMixin, _FeatureMachine):
         return require_finite(self, values[:, 0] * self._y_scale + self._y_mean)
 
 
-class RFMClassifier(ScoreClassifierMixin, _FeatureMachine):
+class RFMClassifier(IndicatorClassifierMixin, _FeatureMachine):
     """Classification by kernel regression with a learned Mahalanobis metric.
 
     One regression for each class on the indicator of that class, all with the metric
@@ -187,34 +188,3 @@ class RFMClassifier(ScoreClassifierMixin, _FeatureMachine):
     Radhakrishnan, Beaglehole, Pandit, Belkin. Mechanism for feature learning in neural
     networks and backpropagation-free machine learning models. Science 383, 2024.
     """
-
-    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
-        """Alternate ridge regressions and metric updates.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, d)
-        y : array-like of shape (n,)
-            Classes, two or more.
-        """
-        self._validate_params()
-        X, y = validate_data(self, X, y, dtype=np.float64)
-        self.classes_, codes = encode_classes(self, y)
-        return self._learn(X, np.eye(len(self.classes_))[codes])
-
-    def decision_function(self, X: ArrayLike) -> np.ndarray:
-        """The answers of the regressions.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, d)
-
-        Returns
-        -------
-        ndarray of shape (n, n_classes), or (n,) for two classes
-            For two the half of the difference, positive for the second one.
-        """
-        values = self._values(X)
-        if values.shape[1] == 2:
-            return (values[:, 1] - values[:, 0]) / 2
-        return values

@@ -15,6 +15,7 @@ from sklearn.ensemble import (
     RandomForestClassifier,
     RandomForestRegressor,
 )
+from sklearn.metrics import mean_squared_error
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
@@ -59,6 +60,11 @@ def greedy_weights(predictions, loss, steps=STEPS):
         counts[best] += 1
         total = total + predictions[best]
     return counts / steps
+
+
+def _log_loss(probabilities, codes):
+    chosen = probabilities[np.arange(len(codes)), codes]
+    return -np.log(np.maximum(chosen, SMALLEST_PROBABILITY)).mean()
 
 
 class _SimpleBlend(Estimator):
@@ -160,15 +166,13 @@ class SimpleBlendRegressor(RegressorMixin, _SimpleBlend):
     _ridge = LOOKernelRidgeRegressor
     _forests = RandomForestRegressor, ExtraTreesRegressor
     _leave_one_out, _out_of_bag = "loo_prediction_", "oob_prediction_"
+    _loss = staticmethod(mean_squared_error)
 
     def _encoded(self, y):
         return y
 
     def _complete(self, member, prediction):
         return prediction
-
-    def _loss(self, prediction, y):
-        return np.mean((prediction - y) ** 2)
 
     def predict(self, X):
         """Predict for the rows of X.
@@ -192,12 +196,12 @@ class _RidgeOnCodes(LOOKernelRidgeClassifier):
         codes = np.searchsorted(self.classes_, y)
         self.sharpness_ = np.exp(
             minimize_scalar(
-                lambda t: _log_loss(softmax(np.exp(t) * self.loo_scores_, 1), codes),
+                lambda t: _log_loss(softmax(np.exp(t) * self.loo_prediction_, 1), codes),
                 bounds=(-2.0, 5.0),
                 method="bounded",
             ).x
         )
-        self.loo_probabilities_ = softmax(self.sharpness_ * self.loo_scores_, axis=1)
+        self.loo_probabilities_ = softmax(self.sharpness_ * self.loo_prediction_, axis=1)
         return self
 
     def predict_proba(self, X):
@@ -235,6 +239,7 @@ class SimpleBlendClassifier(ClassifierMixin, _SimpleBlend):
     _ridge = _RidgeOnCodes
     _forests = RandomForestClassifier, ExtraTreesClassifier
     _leave_one_out, _out_of_bag = "loo_probabilities_", "oob_decision_function_"
+    _loss = staticmethod(_log_loss)
 
     def _encoded(self, y):
         self.classes_, codes = encode_classes(self, y)
@@ -245,9 +250,6 @@ class SimpleBlendClassifier(ClassifierMixin, _SimpleBlend):
         complete = np.zeros((len(probabilities), len(self.classes_)))
         complete[:, member.classes_] = np.nan_to_num(probabilities)
         return complete
-
-    def _loss(self, probabilities, codes):
-        return _log_loss(probabilities, codes)
 
     def predict_proba(self, X):
         """Probabilities of the classes.
@@ -275,8 +277,3 @@ class SimpleBlendClassifier(ClassifierMixin, _SimpleBlend):
         """
         chosen = self.predict_proba(X).argmax(axis=1)
         return self.classes_[chosen]
-
-
-def _log_loss(probabilities, codes):
-    chosen = probabilities[np.arange(len(codes)), codes]
-    return -np.log(np.maximum(chosen, SMALLEST_PROBABILITY)).mean()

@@ -34,7 +34,7 @@ def primal_dual_active_set(problem, start, *, gap_goal):
         d = xp.minimum(xp.maximum(point.d, lower), upper)
         if xp.any(d != point.d):
             point = problem.at(d)
-        free, b = ~(at_lower | at_upper), 0.0
+        free = ~(at_lower | at_upper)
         rows = xp.nonzero(free)[0]
         if rows.shape[0]:
             right = xp.take(point.gradient - dual.epsilon * side, rows)
@@ -45,9 +45,10 @@ def primal_dual_active_set(problem, start, *, gap_goal):
                 break
             d[free] = xp.take(d, rows) + step
             point = problem.at(d)
+            point.intercept = b
         elif problem.balanced:
             break
-        slope = point.gradient - b
+        slope = point.slope
         below, above = free & (d < lower), free & (d > upper)
         # A row inside the tube has the variable zero; its slope says on which side it
         # would leave.

@@ -426,12 +426,13 @@ def _without_totals(frame, notes):
 def find_column(frame, key):
     """The column of this name, or at this position."""
     columns = list(frame.columns)
-    if key in columns:
+    if isinstance(key, str) and key in columns:
         return key
     if re.fullmatch(r"-?\d+", str(key)) and -len(columns) <= int(key) < len(columns):
         return columns[int(key)]
-    shown = ", ".join(columns[:20]) + ", ..." * (len(columns) > 20)
-    raise TableError(f"there is no column {key!r}.{did_you_mean(key, columns)} Columns: {shown}.")
+    shown = ", ".join(map(str, columns[:20])) + ", ..." * (len(columns) > 20)
+    hint = did_you_mean(str(key), map(str, columns))
+    raise TableError(f"no column {key!r} among {len(columns)}.{hint} Columns: {shown}.")
 
 
 def _with_target(frame, target, notes):

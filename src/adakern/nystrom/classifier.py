@@ -4,18 +4,17 @@ from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.preprocessing import LabelBinarizer
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from adakern._utils.base import ScoreClassifierMixin
-from adakern._utils.validation import require_finite, validate_data
+from adakern._utils.validation import encode_classes, require_finite, validate_data
 from adakern.kernels import gram_matrix
 from adakern.linalg import ridge_solution
-from adakern.nystrom.selector import KernelSelection
+from adakern.nystrom.columns import encode_targets
+from adakern.nystrom.selector import NystromKernelSelector
 
 
-class SelectedKernelRidgeClassifier(ScoreClassifierMixin, KernelSelection):
+class SelectedKernelRidgeClassifier(ScoreClassifierMixin, NystromKernelSelector):
     """Choose a kernel by its approximate criterion, then train on all rows with it.
 
     How Ding et al. use their Algorithm 1: the Nyström approximations of
@@ -25,7 +24,7 @@ class SelectedKernelRidgeClassifier(ScoreClassifierMixin, KernelSelection):
 
     Parameters
     ----------
-    kernel, param_grid, criterion, n_columns, step, sampling, random_state
+    kernel, param_grid, criterion, n_columns, step, rank, sampling, task, random_state
         As in :class:`NystromKernelSelector`.
     ridge : float, default=0.005
         mu, of the criterion and, as ``alpha = mu l``, of the regression; a candidate
@@ -34,7 +33,7 @@ class SelectedKernelRidgeClassifier(ScoreClassifierMixin, KernelSelection):
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
-    best_params_, best_score_, candidates_, criterion_
+    best_params_, best_score_, candidates_, criterion_, columns_
         As in :class:`NystromKernelSelector`.
     X_fit_ : ndarray of shape (l, d)
     dual_coef_ : ndarray of shape (l, 1) or (l, n_classes)
@@ -69,13 +68,10 @@ class SelectedKernelRidgeClassifier(ScoreClassifierMixin, KernelSelection):
         X : array-like of shape (l, d)
         y : array-like of shape (l,)
         """
-        self._validate_params()
+        super().fit(X, y)
         X, y = validate_data(self, X, y, dtype=np.float64)
-        check_classification_targets(y)
-        binarizer = LabelBinarizer(neg_label=-1)
-        targets = binarizer.fit_transform(y).astype(np.float64)
-        self.classes_ = binarizer.classes_
-        self._kernel, _ = self._select(X, y, "classification")
+        self.classes_, codes = encode_classes(self, y)
+        targets = encode_targets(codes, "classification").values
         alpha = self.best_params_.get("ridge", self.ridge) * len(y)
         K = gram_matrix(X, **self._kernel)
         self.X_fit_, (self.dual_coef_, self.alpha_) = X, ridge_solution(K, targets, alpha)

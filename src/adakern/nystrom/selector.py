@@ -51,99 +51,7 @@ CANDIDATE_CONSTRAINTS = {
 LARGEST_VALUE = 1e140
 
 
-class KernelSelection(Estimator):
-    """Choice among candidate kernels by a criterion of their approximations."""
-
-    _parameter_constraints = {
-        "kernel": [StrOptions(set(NYSTROM_KERNELS))],
-        "param_grid": [dict, list, None],
-        "criterion": [StrOptions(set(CRITERIA)), callable],
-        "ridge": POSITIVE,
-        "n_columns": COUNT_OR_FRACTION,
-        "step": COUNT_OR_FRACTION,
-        "sampling": [StrOptions({*SAMPLERS, *REFERENCES})],
-        "random_state": ["random_state"],
-    }
-
-    def __init__(
-        self,
-        kernel: str = "rbf",
-        param_grid: dict | list | None = None,
-        *,
-        criterion: str | Callable = "ridge-risk",
-        ridge: float = 0.005,
-        n_columns: float = 0.2,
-        step: float = 0.1,
-        sampling: str = "adaptive-criterion",
-        random_state: Any = None,
-    ) -> None:
-        self.kernel = kernel
-        self.param_grid = param_grid
-        self.criterion = criterion
-        self.ridge = ridge
-        self.n_columns = n_columns
-        self.step = step
-        self.sampling = sampling
-        self.random_state = random_state
-
-    def _select(self, X, y, task, rank=None):
-        """Compute all criteria; parameters and sample of the best kernel."""
-        targets = encode_targets(y, task)
-        plan = make_plan(len(X), self.n_columns, self.step, rank, self.ridge)
-        size = len(X) if self.sampling in REFERENCES else plan.n_columns
-        criterion = CRITERIA.get(self.criterion, self.criterion)
-        seed = check_random_state(self.random_state).randint(2**31)
-        self.candidates_ = _candidates(self.param_grid)
-        self.criterion_ = np.full(len(self.candidates_), np.inf)
-        samples = {}
-        for params, members in self._by_kernel(X):
-            kernel = KernelColumns(X, **params)
-            if not _in_range(kernel):
-                warn_user(
-                    f"the kernel values of candidate {params} overflow; it is left out "
-                    "(criterion infinite). Scale X to about [-1, 1], or lower gamma or degree"
-                )
-                continue
-            with one_blas_thread(size):
-                factored, sample = self._approximate(kernel, targets, plan, seed)
-                for i in members:
-                    ridge = self.candidates_[i].get("ridge", self.ridge)
-                    self.criterion_[i] = criterion(factored, targets.values, ridge)
-                    samples[i] = params, sample
-        best = int(np.argmin(self.criterion_))
-        if not np.isfinite(self.criterion_[best]):
-            raise ValueError(
-                "no candidate kernel has a finite criterion; scale X to about [-1, 1], "
-                "or lower gamma or degree in param_grid"
-            )
-        self.best_params_ = self.candidates_[best]
-        self.best_score_ = float(self.criterion_[best])
-        return samples[best]
-
-    def _by_kernel(self, X):
-        """Distinct kernels with the positions of their candidates, in order."""
-        groups = {}
-        for i, candidate in enumerate(self.candidates_):
-            params = {"kernel": self.kernel} | DEFAULTS | candidate
-            params["gamma"] = resolve_gamma(params["gamma"], X)
-            params.pop("ridge", None)
-            groups.setdefault(tuple(params.items()), (params, []))[1].append(i)
-        return groups.values()
-
-    def _approximate(self, kernel, targets, plan, seed):
-        """A factored (approximate) kernel and the sample it is made of."""
-        if self.sampling == "exact":
-            return DenseKernel(kernel.full()), None
-        if self.sampling == "optimal":
-            rank = plan.rank or plan.n_columns
-            return LowRankKernel.from_eigenpairs(kernel.full(), rank), None
-        rng = np.random.default_rng(seed)
-        sample = SAMPLERS[self.sampling](kernel, targets, plan, rng)
-        C = kernel.columns(sample.indices)
-        return LowRankKernel.from_columns(C, *sample, rank=plan.rank), sample
-
-
-class NystromKernelSelector(NystromFeaturesMixin, KernelSelection):
+class NystromKernelSelector(NystromFeaturesMixin, Estimator):
     """Choose a kernel by a criterion that Nyström approximations make affordable.
 
     For each candidate kernel, columns are sampled, the approximation
@@ -233,9 +141,12 @@ class NystromKernelSelector(NystromFeaturesMixin, KernelSelection):
     """
 
     _parameter_constraints = {
-        **KernelSelection._parameter_constraints,
-        "rank": PARAMETER_CONSTRAINTS["rank"],
-        "task": PARAMETER_CONSTRAINTS["task"],
+        **PARAMETER_CONSTRAINTS,
+        "kernel": [StrOptions(set(NYSTROM_KERNELS))],
+        "param_grid": [dict, list, None],
+        "criterion": [StrOptions(set(CRITERIA)), callable],
+        "n_columns": COUNT_OR_FRACTION,
+        "sampling": [StrOptions({*SAMPLERS, *REFERENCES})],
     }
 
     def __init__(
@@ -252,18 +163,16 @@ class NystromKernelSelector(NystromFeaturesMixin, KernelSelection):
         task: str = "auto",
         random_state: Any = None,
     ) -> None:
-        super().__init__(
-            kernel,
-            param_grid,
-            criterion=criterion,
-            ridge=ridge,
-            n_columns=n_columns,
-            step=step,
-            sampling=sampling,
-            random_state=random_state,
-        )
+        self.kernel = kernel
+        self.param_grid = param_grid
+        self.criterion = criterion
+        self.ridge = ridge
+        self.n_columns = n_columns
+        self.step = step
         self.rank = rank
+        self.sampling = sampling
         self.task = task
+        self.random_state = random_state
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -286,12 +195,63 @@ class NystromKernelSelector(NystromFeaturesMixin, KernelSelection):
         """
         self._validate_params()
         X, y = validate_data(self, X, y, dtype=np.float64)
-        params, sample = self._select(X, y, self.task, self.rank)
-        self.columns_ = None
+        targets = encode_targets(y, self.task)
+        plan = make_plan(len(X), self.n_columns, self.step, self.rank, self.ridge)
+        size = len(X) if self.sampling in REFERENCES else plan.n_columns
+        criterion = CRITERIA.get(self.criterion, self.criterion)
+        seed = check_random_state(self.random_state).randint(2**31)
+        self.candidates_ = _candidates(self.param_grid)
+        self.criterion_ = np.full(len(self.candidates_), np.inf)
+        samples = {}
+        for params, members in self._by_kernel(X):
+            kernel = KernelColumns(X, **params)
+            if not _in_range(kernel):
+                warn_user(
+                    f"the kernel values of candidate {params} overflow; it is left out "
+                    "(criterion infinite). Scale X to about [-1, 1], or lower gamma or degree"
+                )
+                continue
+            with one_blas_thread(size):
+                factored, sample = self._approximate(kernel, targets, plan, seed)
+                for i in members:
+                    ridge = self.candidates_[i].get("ridge", self.ridge)
+                    self.criterion_[i] = criterion(factored, targets.values, ridge)
+                    samples[i] = params, sample
+        best = int(np.argmin(self.criterion_))
+        if not np.isfinite(self.criterion_[best]):
+            raise ValueError(
+                "no candidate kernel has a finite criterion; scale X to about [-1, 1], "
+                "or lower gamma or degree in param_grid"
+            )
+        self.best_params_ = self.candidates_[best]
+        self.best_score_ = float(self.criterion_[best])
+        (self._kernel, sample), self.columns_ = samples[best], None
         if sample is not None:
             self.columns_ = sample.indices
-            self._set_features(X, params, sample.indices, self.rank, sample.weights)
+            self._set_features(X, self._kernel, sample, self.rank)
         return self
+
+    def _by_kernel(self, X):
+        """Distinct kernels with the positions of their candidates, in order."""
+        groups = {}
+        for i, candidate in enumerate(self.candidates_):
+            params = {"kernel": self.kernel} | DEFAULTS | candidate
+            params["gamma"] = resolve_gamma(params["gamma"], X)
+            params.pop("ridge", None)
+            groups.setdefault(tuple(params.items()), (params, []))[1].append(i)
+        return groups.values()
+
+    def _approximate(self, kernel, targets, plan, seed):
+        """A factored (approximate) kernel and the sample it is made of."""
+        if self.sampling == "exact":
+            return DenseKernel(kernel.full()), None
+        if self.sampling == "optimal":
+            rank = plan.rank or plan.n_columns
+            return LowRankKernel.from_eigenpairs(kernel.full(), rank), None
+        rng = np.random.default_rng(seed)
+        sample = SAMPLERS[self.sampling](kernel, targets, plan, rng)
+        C = kernel.columns(sample.indices)
+        return LowRankKernel.from_columns(C, *sample, rank=plan.rank), sample
 
     def transform(self, X: ArrayLike) -> np.ndarray:
         """Nyström features of the best kernel; see :class:`CriterionNystroem`.

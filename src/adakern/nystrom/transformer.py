@@ -32,17 +32,18 @@ from adakern.nystrom.sampling import (
 class NystromFeaturesMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
     """``transform`` for estimators that chose columns of a kernel matrix."""
 
-    def _set_features(self, X, kernel_params, indices, rank=None, weights=None):
+    def _set_features(self, X, kernel_params, sample, rank=None):
         """Keep what ``transform`` needs: landmarks and ``D^{-1/2}``."""
         columns = KernelColumns(X, **kernel_params)
-        W = np.ones(len(indices)) if rank is None else weights
+        indices = sample.indices
+        W = np.ones(len(indices)) if rank is None else sample.weights
         D = W[:, None] * columns.columns(indices, indices) * W
         values, vectors, start = ranked_eigh(D, rank)
         root = (vectors[:, start:] / np.sqrt(values[start:])) @ vectors[:, start:].T
         self.component_indices_ = indices
         self.components_ = X[indices]
         self.normalization_ = root * W
-        self._feature_kernel = kernel_params
+        self._kernel = kernel_params
 
     @property
     def _n_features_out(self):
@@ -63,10 +64,10 @@ class NystromFeaturesMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         """
         check_is_fitted(self, "normalization_")
         X = validate_data(self, X, reset=False, dtype=np.float64)
-        if self._feature_kernel["kernel"] == "precomputed":
+        if self._kernel["kernel"] == "precomputed":
             K = X[:, self.component_indices_]
         else:
-            K = gram_matrix(X, self.components_, **self._feature_kernel)
+            K = gram_matrix(X, self.components_, **self._kernel)
         return require_finite(self, K @ self.normalization_.T)
 
 
@@ -195,8 +196,8 @@ class CriterionNystroem(NystromFeaturesMixin, KernelMixin, Estimator):
                 f"all {len(X)} are used"
             )
             n_components = len(X)
-        indices, weights = self._sample(X, n_components, y)
-        self._set_features(X, self._kernel_params, indices, self.rank, weights)
+        sample = self._sample(X, n_components, y)
+        self._set_features(X, self._kernel_params, sample, self.rank)
         return self
 
     def _sample(self, X, n_columns, y):

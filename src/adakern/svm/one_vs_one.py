@@ -7,6 +7,7 @@ import numpy as np
 from array_api_compat import array_namespace
 from numpy.typing import ArrayLike
 from sklearn.base import ClassifierMixin
+from sklearn.utils.multiclass import _ovr_decision_function
 from sklearn.utils.validation import check_is_fitted
 
 from adakern._utils.arrays import as_index, as_numpy, output_like, validate_arrays
@@ -102,7 +103,7 @@ class OneVsOneMixin(ClassifierMixin):
         if len(self.classes_) == 2:
             decisions = decisions[:, 0]
         elif getattr(self, "decision_function_shape", "ovr") != "ovo":
-            decisions = _votes(decisions, len(self.classes_))
+            decisions = self._votes(decisions)
         return output_like(decisions, X)
 
     def predict(self, X: ArrayLike) -> Any:
@@ -117,8 +118,12 @@ class OneVsOneMixin(ClassifierMixin):
         if len(self.classes_) == 2:
             winners = (decisions[:, 0] > 0).astype(int)
         else:
-            winners = _votes(decisions, len(self.classes_)).argmax(axis=1)
+            winners = self._votes(decisions).argmax(axis=1)
         return output_like(self.classes_[winners], X)
+
+    def _votes(self, decisions):
+        # As SVC: a pair is won by its second class where its decision is positive.
+        return _ovr_decision_function(decisions > 0, decisions, len(self.classes_))
 
 
 def one_or_list(models, name):
@@ -133,15 +138,3 @@ def _take(X, rows, pairwise):
     if len(rows) == X.shape[0]:
         return X  # Two classes: no copy of the data.
     return array_namespace(X).take(X, as_index(rows, X), axis=0)
-
-
-def _votes(decisions, n_classes):
-    votes = np.zeros((len(decisions), n_classes))
-    confidence = np.zeros_like(votes)
-    for k, (first, second) in enumerate(combinations(range(n_classes), 2)):
-        votes[:, second] += decisions[:, k] > 0
-        votes[:, first] += decisions[:, k] <= 0
-        confidence[:, second] += decisions[:, k]
-        confidence[:, first] -= decisions[:, k]
-    # Confidence squeezed into (-1/3, 1/3): it breaks ties and never outweighs a vote.
-    return votes + confidence / (3 * (np.abs(confidence) + 1))

@@ -49,6 +49,7 @@ def load_config(overrides=(), conf=CONF):
     """
     try:
         composed = _compose([_checked(override) for override in overrides], conf)
+        OmegaConf.set_struct(composed, False)
         _fix_parameters(composed, overrides)
         config = _typed(schema.Config, composed)
         selected = {"dataset": list(config.dataset), "method": list(config.method)}
@@ -202,7 +203,7 @@ def _settings_of(owner):
 
 
 def _in_one_line(error):
-    text = str(error)
+    text = str(error).removeprefix("ValueError raised while resolving interpolation: ")
     hint = ". ${name} stands for a setting; for the characters themselves write \\${"
     return text.partition("\n")[0] + _where(text) + hint * ("${" in text)
 

@@ -171,6 +171,13 @@ def compare(plan):
     return {"code": code_version(SCRIPTS / "compare.py")}
 
 
+def winner(plan, dataset):
+    """What the rule ``winner`` is given: how each method is fitted, whichever wins."""
+    methods = [method for of, method in plan.cells if of == dataset]
+    cells = {method: _cell(plan, dataset, method, "winner") for method in methods}
+    return {"methods": cells}
+
+
 def figure(plan, name):
     """Settings of one figure."""
     return _view(plan.config.figures.get(name, View(f"{name}.plot")), "figure")

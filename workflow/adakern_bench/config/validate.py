@@ -38,6 +38,7 @@ def validate(plan, conf, typed):
         *_numbers_and_words(plan.config),
         *_entries(plan),
         *_selection(plan),
+        *_published(plan),
         *_settings(plan.config, conf),
         *_functions(plan.config),
         *_special(plan),
@@ -157,8 +158,6 @@ def _selection(plan):
     for name, method in config.method.items():
         if method.classifier is None and method.regressor is None:
             yield f"method {name} is empty: its file needs a classifier or a regressor"
-    if config.suite is not None and config.published:
-        yield from _published(plan, PUBLISHED / f"{config.published}.csv")
     for dataset, method in plan.cells:
         n = plan.entry(dataset).n or 0
         # Gram matrices that are larger than the memory of a job.
@@ -172,18 +171,20 @@ def _selection(plan):
             )
 
 
-def _published(plan, path):
-    """Published numbers of a suite are of its data sets and of its splits."""
-    if not path.is_file():
-        return  # which the names of settings say
+def _published(plan):
+    """Published numbers beside a suite are of its data sets and of its splits."""
+    name = plan.config.published
+    path = PUBLISHED / f"{name}.csv"
+    if not name or plan.config.suite is None or not path.is_file():
+        return
     with open(path, newline="") as file:
         told = {row.get("dataset") for row in csv.DictReader(file)}
-    shown = [name for name in plan.datasets if base_name(name) in told]
-    drawn = [n for n in shown if plan.entry(n).n_splits and not plan.uses_published_split(n)]
+    shown = [d for d in plan.datasets if base_name(d) in told]
+    drawn = [d for d in shown if plan.entry(d).n_splits and not plan.uses_published_split(d)]
     if drawn or not shown:
         why = "other splits than those of " if drawn else "none of "
         yield (
-            f"published={path.stem!r} has the results of {why}the selected data sets, such as "
+            f"published={name!r} has the results of {why}the selected data sets, such as "
             f"{(drawn or plan.datasets)[0]}; set protocol=published, or published=null"
         )
 
@@ -245,33 +246,27 @@ def _recipes(plan):
     Looking imports the class, which takes longer than all else that planning does. So
     what was found in order is noted down, with the version of its code.
     """
-    notes = Path(plan.config.data.cache) / "recipes_in_order.json"
-    try:
-        noted = set(read_json(notes))
-    except (OSError, ValueError):
-        noted = set()
-    in_order = set()
-    for name, task, recipe in _distinct_recipes(plan):
-        code = code_version("adakern_bench.config.recipes", *map(str, targets(recipe["estimator"])))
-        text = json.dumps([name, task, recipe, code], default=str)
-        note = hashlib.sha256(text.encode()).hexdigest()[:16]
-        if note in noted:
-            continue
-        from adakern_bench.config.recipes import recipe_problems
-
-        problems = [f"method {name}: {problem}" for problem in recipe_problems(recipe, task)]
-        yield from problems
-        if not problems:
-            in_order.add(note)
-    if in_order:
-        with suppress(OSError):  # it is a matter of time alone
-            write_json(notes, sorted(noted | in_order))
-
-
-def _distinct_recipes(plan):
-    """(method, task, recipe): most data sets share those of a method."""
     distinct = {}
     for dataset, method in plan.cells:
         found = method, plan.entry(dataset).task, plan.recipe(dataset, method)
-        distinct.setdefault(json.dumps(found, default=str), found)
-    return distinct.values()
+        distinct[json.dumps(found, default=str)] = found
+    notes = Path(plan.config.data.cache) / "recipes_in_order.json"
+    in_order = set()
+    with suppress(OSError, ValueError):
+        in_order = set(read_json(notes))
+    noted = len(in_order)
+    for text, (name, task, recipe) in distinct.items():
+        used = map(str, targets(recipe["estimator"]))
+        text += code_version("adakern_bench.config.recipes", *used)
+        note = hashlib.sha256(text.encode()).hexdigest()[:16]
+        if note in in_order:
+            continue
+        from adakern_bench.config.recipes import recipe_problems
+
+        problems = recipe_problems(recipe, task)
+        yield from (f"method {name}: {problem}" for problem in problems)
+        if not problems:
+            in_order.add(note)
+    if len(in_order) > noted:
+        with suppress(OSError):  # it is a matter of time alone
+            write_json(notes, sorted(in_order))

@@ -238,21 +238,21 @@ class _Fetcher:
 
     def _unavailable(self, name, file):
         cached, mirror = self.cache_dir / file.path, self.mirror
-        tried = [f"  cache: {cached} {self.failures.get(cached, 'is not there')}"]
-        if not mirror:
-            tried.append(f"  mirror: none set (data.mirror or {MIRROR_VARIABLE})")
-        elif not mirror.is_dir():
-            tried.append(f"  mirror: there is no folder {mirror}")
-        else:
-            tried.append(f"  mirror: {mirror / file.path} is not there")
-        tried += [f"  url: {url}: {self.failures[url]}" for url in file.urls]
-        tried += [] if file.urls else ["  url: the entry names none"]
-        return (
-            f"data set {name}: the file {file.path} cannot be had. Tried:\n"
-            + "\n".join(tried)
-            + f"\nGet the file elsewhere and put it at {cached}, "
-            f"or set data.mirror (or {MIRROR_VARIABLE}) to a folder that holds "
-            f"{file.path}, or leave {name} out of the experiment."
+        in_mirror = f"none set (data.mirror or {MIRROR_VARIABLE})"
+        if mirror:
+            no_folder = f"there is no folder {mirror}"
+            in_mirror = f"{mirror / file.path} is not there" if mirror.is_dir() else no_folder
+        urls = [f"{url}: {self.failures[url]}" for url in file.urls] or ["the entry names none"]
+        return "\n".join(
+            [
+                f"data set {name}: the file {file.path} is unavailable. Tried:",
+                f"  cache: {cached} {self.failures.get(cached, 'is not there')}",
+                f"  mirror: {in_mirror}",
+                *(f"  url: {url}" for url in urls),
+                f"Get the file elsewhere and put it at {cached}, or set data.mirror (or "
+                f"{MIRROR_VARIABLE}) to a folder that holds {file.path}, or leave {name} out "
+                "of the experiment.",
+            ]
         )
 
 
@@ -278,7 +278,7 @@ def _in_words(error, timeout):
     from requests import exceptions
 
     text = str(error)
-    if isinstance(error, exceptions.HTTPError):
+    if isinstance(error, exceptions.HTTPError) and error.response is not None:
         return f"the server answers with HTTP status {error.response.status_code}"
     if isinstance(error, exceptions.ChunkedEncodingError):
         return "the connection was cut before the file was whole"

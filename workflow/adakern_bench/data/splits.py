@@ -3,7 +3,6 @@
 import io
 
 import numpy as np
-from sklearn.model_selection import train_test_split
 
 from adakern_bench.data.errors import ParseError
 from adakern_bench.data.parsers import unpack_file
@@ -24,6 +23,8 @@ def read_splits(data, entry, n):
 
 def seeded_splits(entry, n):
     """The test rows that `train_test_split` draws with each seed of an entry."""
+    from sklearn.model_selection import train_test_split  # half a second, for every plan
+
     rows = np.arange(n)
     tests = [
         train_test_split(rows, train_size=0.75, test_size=0.25, random_state=seed)[1]

@@ -1,7 +1,8 @@
 """Suites: one file that stands for the entries of many data sets."""
 
 import csv
-from dataclasses import dataclass, field, replace
+import json
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from adakern_bench.data.entry import DatasetEntry
@@ -58,19 +59,6 @@ def expand_suite(suite, folder):
 
 
 def _entry(template, name, stated):
-    sha256 = stated.pop("sha256", None)
-    return replace(
-        template,
-        title=template.title.format(set=name),
-        files=[_file(file, name, sha256) for file in template.files],
-        splits=_file(template.splits, name),
-        tuning_split=_file(template.tuning_split, name),
-        **stated,
-    )
-
-
-def _file(file, name, sha256=None):
-    if file is None:
-        return None
-    urls = [url.format(set=name) for url in file.urls]
-    return replace(file, path=file.path.format(set=name), urls=urls, sha256=sha256)
+    filled = json.loads(json.dumps(asdict(template)).replace("{set}", name))
+    filled["files"][0]["sha256"] = stated.pop("sha256", None)
+    return DatasetEntry(**filled | stated)

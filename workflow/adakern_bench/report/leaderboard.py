@@ -72,6 +72,8 @@ def leaderboard(records, published=None, metric=None, statistic="mean", datasets
     means; `datasets` is a regular expression that finds the names of those that count.
     """
     records = records[records["dataset"].str.contains(datasets)]
+    if records.empty:
+        return pd.DataFrame(columns=["task", "method", "mean_rank"])
     if records["task"].nunique() > 1:
         parts = [leaderboard(part, published) for _, part in records.groupby("task")]
         return pd.concat(parts, ignore_index=True)

@@ -53,18 +53,7 @@ _MOST_TESTS = 1000
 _PARTS = {"test": ", test part", "train": ", training part", "": ""}
 
 
-def report(
-    out,
-    config,
-    *,
-    figures=(),
-    summaries=(),
-    provenance=None,
-    origin=None,
-    rare=(),
-    wall_seconds=None,
-    path=None,
-):
+def report(out, config, *, figures=(), summaries=(), provenance=None, origin=None, rare=()):
     """Write the report of one experiment."""
     out = Path(out)
     records = pd.DataFrame(columns=["dataset"])
@@ -72,30 +61,26 @@ def report(
     if (out / "records.parquet").exists():
         records = pd.read_parquet(out / "records.parquet")
         found = _comparison(out, config, records, rare)
-    page = (
-        _environment()
-        .get_template("report.html.j2")
-        .render(
-            name=config["name"],
-            description=config.get("description", ""),
-            published_name=config.get("published", ""),
-            title=config.get("title") or config["name"],
-            wall_time=duration(wall_seconds) if wall_seconds is not None else "",
-            origin=origin or {},
-            protocol=protocol_in_words(config),
-            own_tables=[_own_table(Path(table)) for table in summaries],
-            own_figures=[_own_figure(Path(figure)) for figure in figures],
-            data=_data(config, provenance or {}, records),
-            configuration=yaml.safe_dump(plain(config), sort_keys=False, width=88),
-            platform=f"{platform.system()} {platform.machine()}",
-            **found,
-        )
+    page = _rendered(
+        "report.html.j2",
+        name=config["name"],
+        description=config.get("description", ""),
+        published_name=config.get("published", ""),
+        title=config.get("title") or config["name"],
+        origin=origin or {},
+        protocol=protocol_in_words(config),
+        own_tables=[_own_table(Path(table)) for table in summaries],
+        own_figures=[_own_figure(Path(figure)) for figure in figures],
+        data=_data(config, provenance or {}, records),
+        configuration=yaml.safe_dump(plain(config), sort_keys=False, width=88),
+        platform=f"{platform.system()} {platform.machine()}",
+        **found,
     )
-    with atomic_path(path or out / "report.html") as temporary:
-        temporary.write_text(page, encoding="utf-8")
+    with atomic_path(out / "report.html") as path:
+        path.write_text(page, encoding="utf-8")
 
 
-def _environment():
+def _rendered(template, **values):
     environment = Environment(
         loader=PackageLoader("adakern_bench.report"),
         autoescape=lambda name: name == "report.html.j2",
@@ -108,25 +93,16 @@ def _environment():
     environment.globals |= {"mark": MARK, "rule": RULE}
     environment.globals |= {"most_panels": MOST_PANELS, "most_tests": _MOST_TESTS}
     environment.filters |= {"links": links, "duration": duration, "thousands": "{:,}".format}
-    return environment
+    return environment.get_template(template).render(**values)
 
 
 def protocol_in_words(config):
     """What was done to the data and how often, as sentences."""
-    text = (
-        _environment()
-        .get_template("protocol.j2")
-        .render(
-            protocol=config["protocol"],
-            search=config.get("search", {}),
-            clipped={
-                name: entry["clip"]
-                for name, entry in config.get("dataset", {}).items()
-                if entry.get("clip")
-            },
-        )
-    )
-    return text.strip().splitlines()
+    entries = config.get("dataset", {}).items()
+    clipped = {name: entry["clip"] for name, entry in entries if entry.get("clip")}
+    search = config.get("search", {})
+    values = {"protocol": config["protocol"], "search": search, "clipped": clipped}
+    return _rendered("protocol.j2", **values).strip().splitlines()
 
 
 def _comparison(out, config, records, rare):
@@ -234,12 +210,10 @@ def _caption(path):
 
 
 def _own_table(path):
-    rows = pd.read_csv(path)
-    texts = [not is_numeric_dtype(kind) for kind in rows.dtypes]
-    columns = list(zip(rows.columns, texts, strict=True))
+    rows = pd.read_csv(path).fillna({"hint": ""})
     return {
         "caption": _caption(path),
-        "columns": columns,
+        "columns": {name: not is_numeric_dtype(kind) for name, kind in rows.dtypes.items()},
         "rows": display_table(rows).to_numpy().tolist(),
     }
 
@@ -292,17 +266,13 @@ def _data(config, provenance, records):
 
 def _origin(provenance):
     """Source, files and fingerprint; of places only those that others can reach."""
-    origin = {
-        key: provenance[key]
-        for key in ("source", "loader", "seed", "fingerprint")
-        if provenance.get(key) is not None
-    }
-    files = [
-        {k: v for k, v in file.items() if k != "from" or str(v).startswith("http")}
-        for file in provenance.get("files", [])
-    ]
-    if files:
-        origin["files"] = files
+    keys = ("source", "loader", "seed", "fingerprint")
+    origin = {key: provenance[key] for key in keys if provenance.get(key) is not None}
+    if provenance.get("files"):
+        origin["files"] = [
+            {k: v for k, v in file.items() if k != "from" or str(v).startswith("http")}
+            for file in provenance["files"]
+        ]
     return yaml.safe_dump(plain(origin), sort_keys=False, width=60) if origin else ""
 
 

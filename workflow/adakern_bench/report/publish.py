@@ -53,8 +53,7 @@ def publish(plan, target, with_failures=False):
     if not missing and plan.cells:
         records = pd.read_parquet(plan.results / "records.parquet")
         missing = [] if with_failures else list(_failed(records))
-    if not missing:
-        missing = list(_several_commits(plan, records))
+    missing = missing or list(_several_commits(plan, records))
     if missing:
         listed = "\n".join(f"  - {line}" for line in missing)
         raise PublishError(f"{plan.results} cannot be published:\n{listed}")
@@ -185,11 +184,10 @@ def provenance(plan, records):
 
 def main(argv=None):
     """Command line."""
-    arguments = list(sys.argv[1:] if argv is None else argv)
-    with_failures = "--with-failures" in arguments
-    overrides = [a for a in arguments if a != "--with-failures"]
+    overrides = list(sys.argv[1:] if argv is None else argv)
+    with_failures = "--with-failures" in overrides
     try:
-        plan = load_plan(overrides)
+        plan = load_plan([word for word in overrides if word != "--with-failures"])
         target = Path("docs/results") / plan.config.name
         publish(plan, target, with_failures)
     except (ConfigError, PublishError) as error:

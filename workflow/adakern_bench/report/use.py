@@ -24,7 +24,7 @@ def model_lines(out, config, file=None):
     if len(entries) != 1 or not ranks.exists():
         return []
     ((name, entry),) = entries.items()
-    if entry["format"] != "table":
+    if entry.get("format") != "table":
         return []
     method = pd.read_csv(ranks)["method"][0]
     records = read_records(sorted(Path(out, "records", name, method).glob("*.json")))

@@ -50,7 +50,7 @@ KEY, DIGEST, PARENT = "adakern.key", "adakern.digest", "mlflow.parentRunId"
 VIEW = "adakern"
 
 #: What an experiment's summary run holds, if it is there.
-SUMMARY = ("report.html", "*.csv", "config.yaml", "tables/*.csv", "figures/*.svg")
+SUMMARY = "report.html *.csv config.yaml tables/*.csv figures/*.svg winner/*".split()
 
 _MAX_VALUE = 5000  # characters of a parameter or tag; MLflow takes 6000 and 5000
 #: What is the same in every run that can be compared: parameters, no metrics.
@@ -455,12 +455,12 @@ def _experiment(client, name, database):
 
 def _existing(client, experiment_id, datasets):
     """Runs of adakern that are not deleted, by key, the oldest first."""
-    query = {"order_by": ["attributes.start_time ASC", "attributes.run_id ASC"]}
+    order, of_one = ["attributes.start_time ASC", "attributes.run_id ASC"], ""
     if len(datasets) == 1 and None not in datasets:
-        query["filter_string"] = f"tags.dataset = '{min(datasets)}'"
+        of_one = f"tags.dataset = '{min(datasets)}'"
     found, token = {}, None
     while token != "":
-        page = client.search_runs([experiment_id], page_token=token, **query)
+        page = client.search_runs([experiment_id], of_one, order_by=order, page_token=token)
         for run in page:
             found.setdefault(run.data.tags.get(KEY), []).append(run)
         token = page.token or ""
