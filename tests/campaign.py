@@ -4,8 +4,7 @@
     python tests/campaign.py --doors [--table docs/torture.md]
 
 The cases come in a random order, always the same: where the time does not suffice, what
-was tried is a fair sample. Ends with 1 if anything was not right that KNOWN does not
-name.
+was tried is a fair sample. Ends with 1 if anything was not right.
 """
 
 import argparse
@@ -15,7 +14,6 @@ import sys
 import tempfile
 import time
 import warnings
-from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from xml.etree import ElementTree
@@ -23,9 +21,6 @@ from xml.etree import ElementTree
 from discovery import all_estimators
 from test_torture import MADE_OF_OTHERS
 from torture import cases, judge
-
-#: (class, category, case) -> why it is not right, and stays so.
-KNOWN = {}
 
 #: Kinds of what other people bring, and the tests that try them.
 DOORS = {
@@ -52,42 +47,53 @@ def main():
     ]
     random.Random(0).shuffle(jobs)
     with ThreadPoolExecutor(options.jobs) as pool:
-        verdicts = list(pool.map(lambda job: _judged(job, deadline), jobs))
-    tried, right, wrong, left = Counter(), Counter(), [], 0
-    for (Estimator, category, name, _), verdict in zip(jobs, verdicts, strict=True):
-        if verdict is None:
-            left += 1
-            continue
-        tried[category] += 1
-        right[category] += verdict.right
-        if not verdict.right:
-            wrong.append((Estimator.__name__, category, name, verdict.outcome))
-            print(*wrong[-1], sep=" | ", file=sys.stderr)
-    table = _table(tried, right, wrong, left)
-    print(table)
-    if options.table:
-        write_table(options.table, "campaign", table)
-    sys.exit(any(case[:3] not in KNOWN for case in wrong))
+        found = pool.map(lambda job: _judged(job, deadline), jobs)
+    verdicts = [verdict for verdict in found if verdict is not None]
+    left = len(jobs) - len(verdicts)
+    note = f"\n\n{left} more cases were not tried: the time was over." if left else ""
+    sys.exit(_tell(verdicts, "campaign", options.table, note))
+
+
+def _judged(job, deadline):
+    """(category, what was not right or nothing) of one case; None after the deadline."""
+    if time.monotonic() > deadline:
+        return None
+    Estimator, category, name, case = job
+    verdict = judge(Estimator, case)
+    wrong = "" if verdict.right else f"{Estimator.__name__} at {name}: {verdict.outcome}"
+    if wrong:
+        print(category, wrong, sep=" | ", file=sys.stderr)
+    return category, wrong
 
 
 def _doors(page):
-    """Run the tests of what other people bring; 1 if one of them fails."""
-    lines = ["| category | tried | right | not right |", "|---|---:|---:|---|"]
-    failed = False
+    """What other people bring: the tests of each kind, counted; whether one fails."""
+    verdicts = []
     for kind, tests in DOORS.items():
         with tempfile.NamedTemporaryFile(suffix=".xml") as told:
             command = [sys.executable, "-m", "pytest", "-m", "not cluster", *tests]
             subprocess.run([*command, f"--junitxml={told.name}"])
             cases = list(ElementTree.parse(told.name).iter("testcase"))
         tried = [case for case in cases if case.find("skipped") is None]
-        wrong = [case.get("name") for case in tried if len(case)]
-        right = len(tried) - len(wrong)
-        lines.append(f"| {kind} | {len(tried)} | {right} | {', '.join(wrong) or 'none'} |")
-        failed |= bool(wrong)
-    print(*lines, sep="\n")
+        verdicts += [(kind, case.get("name") if len(case) else "") for case in tried]
+    return _tell(verdicts, "doors", page)
+
+
+def _tell(verdicts, name, page, note=""):
+    """Print a table of cases, and write it into a page; whether anything was not right."""
+    lines = ["| category | tried | right | not right |", "|---|---:|---:|---|"]
+    for category in dict.fromkeys(category for category, _ in verdicts):
+        wrong = [what for of, what in verdicts if of == category]
+        named = "; ".join(filter(None, wrong)) or "none"
+        lines.append(f"| {category} | {len(wrong)} | {wrong.count('')} | {named} |")
+    failed = [what for _, what in verdicts if what]
+    n_right = len(verdicts) - len(failed)
+    lines.append(f"| all | {len(verdicts)} | {n_right} | {len(failed)} |")
+    table = "\n".join(lines) + note
+    print(table)
     if page:
-        write_table(page, "doors", "\n".join(lines))
-    return failed
+        write_table(page, name, table)
+    return bool(failed)
 
 
 def write_table(page, name, table):
@@ -106,29 +112,6 @@ def _options():
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--table", type=Path, help="page to write the table into")
     return parser.parse_args()
-
-
-def _judged(job, deadline):
-    if time.monotonic() > deadline:
-        return None
-    Estimator, _, _, case = job
-    return judge(Estimator, case)
-
-
-def _table(tried, right, wrong, left):
-    lines = ["| category | tried | right | not right |", "|---|---:|---:|---|"]
-    for category, count in tried.items():
-        named = "; ".join(
-            f"{who} at {name}: {KNOWN.get((who, of, name), outcome)}"
-            for who, of, name, outcome in wrong
-            if of == category
-        )
-        lines.append(f"| {category} | {count} | {right[category]} | {named or 'none'} |")
-    total = sum(tried.values())
-    lines.append(f"| all | {total} | {sum(right.values())} | {total - sum(right.values())} |")
-    if left:
-        lines.append(f"\n{left} more cases were not tried: the time was over.")
-    return "\n".join(lines)
 
 
 if __name__ == "__main__":

@@ -7,21 +7,16 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
+from contextlib import suppress
 from pathlib import Path
 
 __all__ = ["Project", "Run", "without_measured"]
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 PARTS = (
-    "pyproject.toml",
-    "Snakefile",
-    "pyproject.toml",
-    "workflow",
-    "methods",
-    "conf",
-    "profiles",
-    "src",
-    "data/published",
+    *("Snakefile", "pyproject.toml", "workflow", "methods", "conf", "profiles"),
+    *("src", "data/published"),
 )
 
 EXPERIMENT = """\
@@ -48,7 +43,7 @@ def without_measured(text):
 
 
 class Run:
-    """One call of snakemake, running or ended."""
+    """One call of snakemake, running or ended; as a context it is killed at the end."""
 
     def __init__(self, command, folder, environment, user=None):
         with tempfile.NamedTemporaryFile(
@@ -67,6 +62,22 @@ class Run:
                 group=user,
             )
         self.log = Path(file.name)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        with suppress(ProcessLookupError):
+            os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.wait()
+
+    def wait_for(self, condition, seconds=1000):
+        """Wait, as long as this run goes on."""
+        deadline = time.monotonic() + seconds
+        while not condition():
+            assert self.returncode is None, self.output
+            assert time.monotonic() < deadline, self.output
+            time.sleep(0.05)
 
     @property
     def output(self):

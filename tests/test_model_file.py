@@ -9,11 +9,22 @@ import numpy as np
 import pandas as pd
 import pytest
 import skops.io
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import FunctionTransformer
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.multiclass import OneVsRestClassifier
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import FunctionTransformer, PolynomialFeatures
 
 from adakern import cli
-from adakern.model_file import CARD, ModelFileError, _unsafe, load_model, save_model, versions
+from adakern.model_file import (
+    CARD,
+    ModelFileError,
+    _unsafe,
+    estimator_of,
+    load_model,
+    save_model,
+    versions,
+    written,
+)
 
 
 @pytest.fixture(scope="module")
@@ -95,6 +106,25 @@ def test_a_classification_with_probabilities_by_another_method(run):
     np.testing.assert_allclose(found[["outcome=ill", "outcome=well"]].sum(axis=1), 1)
 
 
+def test_a_method_is_written_as_in_python(run):
+    """As `adakern compare` writes its winner: nested, with its parameters."""
+    model = Pipeline([("poly", PolynomialFeatures(2)), ("ridge", Ridge(alpha=np.float64(0.5)))])
+    text = written(model)
+    assert text == (
+        'sklearn.pipeline.Pipeline(steps=[["poly", '
+        "sklearn.preprocessing._polynomial.PolynomialFeatures()], "
+        '["ridge", sklearn.linear_model._ridge.Ridge(alpha=0.5)]])'
+    )
+    model = OneVsRestClassifier(LogisticRegression(class_weight={"a": 2, "b": 1}), n_jobs=2)
+    assert [written(estimator_of(t)) for t in (text, written(model))] == [text, written(model)]
+    option = "--method sklearn.linear_model.Ridge(alpha=0.5)"
+    run(f"fit my.csv --target cost --drop outcome {option}")
+    pipeline = load_model("my.skops")[0]
+    assert pipeline[-1].regressor_.alpha == 0.5
+    # The target is standardised as in the comparison.
+    assert abs(pipeline[-1].regressor_.intercept_) < 1e-12
+
+
 @pytest.mark.parametrize(
     ("line", "words"),
     [
@@ -103,6 +133,8 @@ def test_a_classification_with_probabilities_by_another_method(run):
         ("fit my.csv --target admitted", "holds dates"),
         ("fit my.csv --target cost --method sklearn.svm.SVC", "no estimator for reg"),
         ("fit my.csv --target cost --method sklearn.svm.SVX", "no attribute 'SVX'"),
+        ("fit my.csv --target cost --method os.system('true')", "no class of estimators"),
+        ("fit my.csv --target cost --method sklearn.svm.SVR(2)", "positional"),
         ("fit none.csv --target cost", "none.csv"),
         ("predict none.skops new.csv", "no file none.skops"),
         ("predict my.csv new.csv", "no model that `adakern fit` wrote"),
@@ -138,6 +170,17 @@ def test_other_types_are_refused_or_told(ridge, folder):
     rows["dose"] = rows["dose"].astype(str).where(rows.index > 0, "much")
     with pytest.warns(UserWarning, match="thus missing"):
         load_model(ridge)[0].predict(rows)
+
+
+def test_a_single_column_and_a_long_name(run, folder):
+    name = "x" * 245
+    frame = pd.DataFrame({"dose": np.arange(30) * 0.7, "cost": np.arange(30) * 1.4})
+    frame.to_csv(folder / f"{name}.csv", index=False)
+    frame[["dose"]].to_csv(folder / "dose.csv", index=False)
+    said = run(f"fit {name}.csv --target cost --method sklearn.linear_model.Ridge(alpha=1e-9)")
+    assert "30 rows, 1 feature, regression" in said.out
+    found = predictions(run(f"predict {name[:100]}.skops dose.csv"))
+    np.testing.assert_allclose(found["cost"], frame["cost"], atol=1e-6)
 
 
 def test_unknown_categories_are_told_and_predicted(ridge, run, folder):

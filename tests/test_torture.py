@@ -17,7 +17,6 @@ CHOSEN = {
     ("parameters", "alpha=1e-70"),
     ("parameters", "bandwidth=1e+70"),
     ("parameters", "learning_rate=1e+70"),
-    ("parameters", "margin=1e+70"),
     ("parameters", "tol=1e-70"),
     ("kernel matrices", "asymmetric"),
     ("kernel matrices", "indefinite"),

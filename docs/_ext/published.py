@@ -14,7 +14,7 @@ import yaml
 from adakern_bench.report.tables import (
     MARK,
     RULE,
-    comparison_grids,
+    comparison,
     display,
     display_table,
     heading,
@@ -101,59 +101,40 @@ def _origin(facts):
 
 def _comparison(tables):
     """A table a task: methods as rows by mean rank, data sets as columns."""
-    metric_of = dict(tables["ranks"][["task", "metric"]].itertuples(index=False))
-    ranks = tables["ranks"].set_index(["task", "method"])["average_rank"]
-    for grid in comparison_grids(tables["summary"], tables["ttest"], metric_of.get):
-        rank = {m: ranks.get((grid.task, m), float("nan")) for m in grid.methods}
-        order = sorted(grid.methods, key=lambda m: (rank[m] != rank[m], rank[m], m))
-        yield f"## {grid.task.capitalize()}: {heading(grid.metric)}"
-        rows = [
-            [
-                method,
-                "–" if rank[method] != rank[method] else f"{rank[method]:.2f}",
-                *(_cell(grid, dataset, method) for dataset in grid.datasets),
-            ]
-            for method in order
-        ]
-        yield _markdown(["method", "mean rank", *grid.datasets], rows)
+    for (task, metric), ranks in tables["ranks"].groupby(["task", "metric"]):
+        cells = comparison(tables, task, metric)
+        means = cells["shown"].where(~cells["best"], "**" + cells["shown"] + "**")
+        spreads = (" ± " + cells["spread"]).where(cells["spread"] != "", "")
+        marks = cells["worse"].map({True: f" {MARK}", False: ""})
+        table = (means + spreads + marks).unstack(sort=False).T
+        rank = ranks.set_index("method")["average_rank"].sort_values(kind="stable")
+        table.insert(0, "mean rank", rank.map("{:.2f}".format).replace("nan", None))
+        table = table.reindex(rank.index).fillna("–").reset_index()
+        yield f"## {task.capitalize()}: {heading(metric)}"
+        yield _markdown(table)
     yield (
         "Means on the test part, their standard deviations behind ±. Bold: the best "
-        f"of its column; {MARK} significantly worse than it ({RULE}). "
-        f"{_tested(tables['ttest'])}"
+        f"of its column; {MARK} significantly worse than it ({RULE})."
     )
+    if tables["ttest"].filter(like="pvalue").isna().all(axis=None):
+        yield "Nothing was tested: there are fewer than five repeats."
     if len(published := tables["published"]):
         yield "## Beside the published numbers"
-        columns = ["dataset", "method", "split", "metric"]
-        columns += ["mean_published", "mean_measured", "difference"]
-        yield from _whole_table(published[columns], "published.csv")
-
-
-def _tested(ttest):
-    if ttest["pvalue"].notna().any():
-        return ""
-    return "Nothing was tested: there are fewer than five repeats."
-
-
-def _cell(grid, dataset, method):
-    cell = grid.cells.get((dataset, method))
-    if cell is None:
-        return "–"
-    if not cell.n:
-        return "failed"
-    mean = display(grid.metric, cell.mean)
-    mean = f"**{mean}**" if cell.best else mean
-    spread = f" ± {display(grid.metric, cell.std)}" if cell.n > 1 else ""
-    return f"{mean}{spread} {cell.mark}".strip()
+        numbers = ["mean_published", "mean_measured", "difference"]
+        shown = published[["dataset", "method", "split", "metric", *numbers]].astype(object)
+        for name in numbers:
+            shown[name] = published["metric"].combine(published[name], display)
+        shown["metric"] = shown["metric"].map(heading)
+        yield from _whole_table(shown, "published.csv")
 
 
 def _whole_table(frame, path):
-    cells = display_table(frame)
-    yield _markdown(frame.columns, cells[:MOST_ROWS])
-    if len(cells) > MOST_ROWS:
-        yield f"{len(cells) - MOST_ROWS} more rows are in `{Path(path).name}`."
+    yield _markdown(display_table(frame.head(MOST_ROWS)))
+    if len(frame) > MOST_ROWS:
+        yield f"{len(frame) - MOST_ROWS} more rows are in `{Path(path).name}`."
 
 
-def _markdown(columns, rows):
-    lines = [list(map(str, columns)), ["---"] * len(columns), *rows]
-    escaped = ([str(cell).replace("|", "\\|") for cell in line] for line in lines)
-    return "\n".join(f"| {' | '.join(line)} |" for line in escaped)
+def _markdown(table):
+    rows = [table.columns, ["---"] * table.shape[1], *table.to_numpy()]
+    escaped = ([str(cell).replace("|", "\\|") for cell in row] for row in rows)
+    return "\n".join(f"| {' | '.join(row)} |" for row in escaped)

@@ -44,7 +44,7 @@ def add_commands(commands):
     """Add ``fit`` and ``predict`` to argparse's subparsers; returns all commands."""
     fit = commands.add_parser("fit", help="learn a model from all rows of a table")
     option = fit.add_argument
-    option("file", type=Path, help="a table, such as my.csv")
+    option("file", type=Path, help="a table: .csv, .tsv, .txt, .parquet, .xlsx, packed or not")
     option("--target", required=True, help="the column to predict")
     option("--output", type=Path, help="the model; by default my.skops for my.csv")
     option("--minutes", type=_positive, help="about how long the fit may take")
@@ -53,7 +53,7 @@ def add_commands(commands):
     option("--drop", default="", help="columns to leave out, separated by commas")
     option("--group", help="column of what rows share, such as patient; or none")
     option("--time", help="column of dates: judged by predicting the latest rows")
-    option("--method", metavar="CLASS", help="dotted name of another estimator")
+    option("--method", metavar="CLASS", help="another, such as 'sklearn.svm.SVC(C=10)'")
     fit.set_defaults(handle=_fit)
     predict = commands.add_parser("predict", help="predict the rows of another table")
     option = predict.add_argument
@@ -92,8 +92,8 @@ def _fit(arguments):
         time=arguments.time,
     )
     print("\n  ".join([f"{arguments.file.name}: {table.notes[0]}", *table.notes[1:]]))
-    estimator, is_flagship = _estimator(arguments, table.task)
-    pipeline = table_pipeline(estimator, table, raw=is_flagship)
+    estimator, is_flagship = _estimator(arguments, table.task), not arguments.method
+    pipeline = table_pipeline(estimator, table)
     if arguments.minutes and is_flagship:
         left = 60 * arguments.minutes - (time.perf_counter() - started)
         # With --time a first model is fitted to be judged.
@@ -104,8 +104,9 @@ def _fit(arguments):
     pipeline.fit(table.X, table.y, **groups)
     score = _score(table, *_held_out(pipeline, table))
     _print_result(pipeline[-1], table.kinds, score)
-    output = arguments.output or Path(f"{arguments.file.name.partition('.')[0]}.skops")
-    card = make_card(table, score=score, date=time.strftime("%Y-%m-%d"))
+    output = arguments.output or Path(f"{arguments.file.name.partition('.')[0][:100]}.skops")
+    facts = {"estimator": type(estimator).__name__, "date": time.strftime("%Y-%m-%d")}
+    card = make_card(table, score=score, **facts)
     save_model(pipeline, output, card)
     size, took = output.stat().st_size / 1e6, time.perf_counter() - started
     print(f"\nWritten to {output} ({size:.1f} MB) after {took:.0f} s. For new rows:")
@@ -114,25 +115,24 @@ def _fit(arguments):
 
 
 def _estimator(arguments, task):
-    """An unfitted estimator, and whether it is the flagship: it takes raw columns."""
+    """An unfitted estimator: the flagship, or the one that is named."""
     from sklearn.base import is_classifier
 
     from adakern import AdaptiveKernelClassifier, AdaptiveKernelRegressor
-    from adakern._utils.dotted import resolve
+    from adakern.model_file import estimator_of
 
     classifies = task == "classification"
     if not arguments.method:
         flagship = AdaptiveKernelClassifier if classifies else AdaptiveKernelRegressor
-        return flagship(preset=arguments.preset, random_state=0, verbose=1), True
-    try:
-        estimator = resolve(arguments.method)()
-    except (ImportError, AttributeError, TypeError, ValueError) as error:
-        raise ValueError(f"--method {arguments.method}: {error}") from error
+        return flagship(preset=arguments.preset, random_state=0, verbose=1)
+    if arguments.minutes:
+        _note("--minutes bounds the time of the default method alone")
+    estimator = estimator_of(arguments.method)
     if is_classifier(estimator) != classifies:
         raise ValueError(f"--method {arguments.method} is no estimator for {task}")
     if "random_state" in estimator.get_params():
         estimator.set_params(random_state=0)
-    return estimator, False
+    return estimator
 
 
 def _held_out(pipeline, table):
@@ -149,7 +149,7 @@ def _held_out(pipeline, table):
         return late, first.predict(table.X.iloc[late])
     if not hasattr(model, "oof_prediction_"):
         groups = rows if table.groups is None else table.groups
-        folds = GroupKFold(5, shuffle=True, random_state=0)
+        folds = GroupKFold(min(5, len(set(groups))), shuffle=True, random_state=0)
         found = cross_val_predict(pipeline, table.X, table.y, groups=groups, cv=folds)
         return rows, found
     found = model.oof_prediction_
@@ -191,7 +191,7 @@ def _predict(arguments):
     asked = {"interval": arguments.interval is not None, "proba": arguments.proba}
     for method in (f"predict_{name}" for name in asked if asked[name]):
         if not hasattr(model, method):
-            raise ValueError(f"{type(model[-1]).__name__} has no {method}")
+            raise ValueError(f"{card['estimator']} has no {method}")
     rows = read_rows(arguments.file, card["kinds"], card["date_formats"])
     for note in new_categories(rows, card):
         _note(note)

@@ -4,19 +4,22 @@ The file is skops': known types are rebuilt from plain data, where unpickling wo
 whatever the file says. ``card.json`` in the same archive says what the model is.
 """
 
+import ast
 import hashlib
+import inspect
 import json
 import re
 import warnings
 import zipfile
+import zlib
 from importlib.metadata import version
 from pathlib import Path
 
-from sklearn.compose import make_column_transformer
+from sklearn.base import BaseEstimator
+from sklearn.compose import TransformedTargetRegressor
 from sklearn.exceptions import InconsistentVersionWarning
-from sklearn.impute import SimpleImputer
-from sklearn.pipeline import Pipeline, make_pipeline
-from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from sklearn.utils.metaestimators import available_if
 
 from adakern._utils.dotted import resolve
@@ -24,6 +27,7 @@ from adakern._utils.files import atomic_path
 from adakern._utils.hints import did_you_mean
 from adakern._utils.warn import warn_user
 from adakern.datasets.cells import read_column
+from adakern.datasets.encoding import make_encoder, takes_raw_columns
 
 CARD = "card.json"
 
@@ -82,26 +86,66 @@ class TableModel(Pipeline):
         return self[-1].predict_interval(self[:-1].transform(X), coverage)
 
 
-def table_pipeline(estimator, table, raw):
+def estimator_of(text):
+    """The unfitted estimator that is written as in Python, with dotted names of classes.
+
+    >>> from adakern.model_file import estimator_of
+    >>> estimator_of("sklearn.svm.SVC(C=10)")
+    SVC(C=10)
+    """
+    try:
+        node = ast.parse(text, mode="eval").body
+        return _built(node if isinstance(node, ast.Call) else ast.Call(node, [], []))
+    except (ImportError, AttributeError, SyntaxError, TypeError, ValueError) as error:
+        raise ValueError(f"--method {text}: {error}") from error
+
+
+def _built(node):
+    if isinstance(node, ast.List | ast.Tuple):
+        return [_built(element) for element in node.elts]
+    if not isinstance(node, ast.Call):
+        return ast.literal_eval(node)
+    found = resolve(ast.unparse(node.func))
+    if not (isinstance(found, type) and issubclass(found, BaseEstimator)):
+        raise ValueError(f"{ast.unparse(node.func)} is no class of estimators")
+    args = map(_built, node.args)
+    return found(*args, **{keyword.arg: _built(keyword.value) for keyword in node.keywords})
+
+
+def written(value):
+    """What :func:`estimator_of` reads: a class and its parameters that are no defaults."""
+    if isinstance(value, str):
+        return json.dumps(value)
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(written, value))}]"
+    if isinstance(value, dict):
+        return f"{{{', '.join(f'{written(k)}: {written(v)}' for k, v in value.items())}}}"
+    if not isinstance(value, BaseEstimator):
+        return repr(value.item() if hasattr(value, "item") else value)
+    kind = type(value)
+    defaults = inspect.signature(kind).parameters
+    given = {
+        name: written(param)
+        for name, param in value.get_params(deep=False).items()
+        if name not in ("n_jobs", "random_state")
+    }
+    params = [f"{k}={v}" for k, v in given.items() if v != written(defaults[k].default)]
+    return f"{kind.__module__}.{kind.__name__}({', '.join(params)})"
+
+
+def table_pipeline(estimator, table):
     """A pipeline from a table with named columns to the estimator, its step "model".
 
-    ``raw``: the estimator takes categories and missing values itself. Otherwise numbers
-    are standardised, their missing values replaced by the median and marked, and
-    categories become indicators.
+    Unless the estimator takes categories and missing values itself they are encoded,
+    and all columns and the target of a regression are standardised.
     """
-    kinds = table.kinds
-    known = {"kinds": kinds, "date_formats": table.date_formats}
-    read = FunctionTransformer(as_columns, kw_args=known)
-    if raw:
-        return TableModel([("columns", read), ("model", estimator)])
-    categories = [name for name, kind in kinds.items() if kind == "categorical"]
-    numbers = make_pipeline(SimpleImputer(strategy="median", add_indicator=True), StandardScaler())
-    encode = make_column_transformer(
-        (numbers, [name for name in kinds if name not in categories]),
-        (OneHotEncoder(handle_unknown="ignore", max_categories=30), categories),
-        sparse_threshold=0,
-    )
-    return TableModel([("columns", read), ("encoding", encode), ("model", estimator)])
+    known = {"kinds": table.kinds, "date_formats": table.date_formats}
+    steps = [("columns", FunctionTransformer(as_columns, kw_args=known))]
+    if not takes_raw_columns(estimator):
+        steps += [("encoding", make_encoder(table.kinds)), ("scale", StandardScaler())]
+        if table.task == "regression":
+            estimator = TransformedTargetRegressor(estimator, transformer=StandardScaler())
+    return TableModel([*steps, ("model", estimator)])
 
 
 def make_card(table, **facts):
@@ -197,7 +241,7 @@ def load_model(path, trust=()):
             card = json.loads(archive.read(CARD))
             broken = archive.testzip()
         types = skops.io.get_untrusted_types(file=path)
-    except (zipfile.BadZipFile, KeyError, ValueError, TypeError, EOFError) as error:
+    except (zipfile.BadZipFile, zlib.error, KeyError, ValueError, TypeError, EOFError) as error:
         broken, card = error, {}
     if broken or "versions" not in card:
         raise ModelFileError(f"{path} is no model that `adakern fit` wrote, or not all of it")

@@ -15,16 +15,15 @@ from scipy.linalg import eigh
 from scipy.sparse import issparse
 from sklearn import config_context
 from sklearn.base import clone, is_classifier
-from sklearn.exceptions import FitFailedWarning
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.metrics import check_scoring
 from sklearn.model_selection import GridSearchCV, ParameterGrid, check_cv
+from sklearn.model_selection._validation import _warn_or_raise_about_fit_failures
 from sklearn.svm import SVC, SVR
 from sklearn.utils import gen_batches, get_tags
 from sklearn.utils.validation import check_array, check_X_y
 
 from adakern._utils.memory import require_memory
-from adakern._utils.warn import warn_user
 from adakern.kernels import DECAYING_KERNELS, exponential_decay, kernel_distances, resolve_gamma
 from adakern.linalg import add_to_diagonal, factorised, principal_submatrix
 from adakern.svm.c_path import is_constant_above, saturated_classes, scaled_to
@@ -105,12 +104,10 @@ class KernelSearchCV(GridSearchCV):
         scorer = check_scoring(self.estimator, self.scoring)
         X_fit, y_fit = check_X_y(X, y, dtype=np.float64, multi_output=True)
         cv = check_cv(self.cv, y_fit, classifier=is_classifier(self.estimator))
-        splits = list(cv.split(X_fit, y_fit))
+        splits = list(enumerate(cv.split(X_fit, y_fit)))
         groups = _by_gram_matrix(self.estimator, candidates)
-        distances = {
-            kernel: kernel_distances(X_fit, kernel=kernel)
-            for kernel in {kernel for kernel, _ in groups}
-        }
+        kernels = {kernel for kernel, _ in groups}
+        distances = {kernel: kernel_distances(X_fit, kernel=kernel) for kernel in kernels}
         # Where threads outnumber the values of gamma, folds are shared out too.
         n_parts = -(-effective_n_jobs(self.n_jobs) // len(groups))
         outcomes = Parallel(self.n_jobs, prefer="threads")(
@@ -120,7 +117,15 @@ class KernelSearchCV(GridSearchCV):
             for (kernel, gamma), members in groups.items()
             for part in _parts(splits, n_parts)
         )
-        self._collect(candidates, splits, list(chain.from_iterable(outcomes)))
+        results = np.empty((len(candidates), len(splits)), dtype=object)
+        for index, fold, result in chain.from_iterable(outcomes):
+            results[index, fold] = result
+        out = results.ravel().tolist()
+        _warn_or_raise_about_fit_failures(out, self.error_score)
+        self.cv_results_ = self._format_results(candidates, len(splits), out)
+        self.best_index_ = int(self.cv_results_["rank_test_score"].argmin())
+        self.best_params_ = candidates[self.best_index_]
+        self.best_score_ = self.cv_results_["mean_test_score"][self.best_index_]
         self.n_splits_, self.scorer_, self.multimetric_ = len(splits), scorer, False
         if self.refit:
             start = time.perf_counter()
@@ -138,116 +143,77 @@ class KernelSearchCV(GridSearchCV):
         return tags
 
     def _can_share(self, X, candidates):
-        if not isinstance(self.refit, bool) or self.return_train_score:
-            return False
-        if not (self.scoring is None or isinstance(self.scoring, str)):
-            return False
-        if issparse(X):
-            return False
-        shape = np.asarray(X).shape
-        n = shape[0] if len(shape) == 2 else 0
-        kind = type(self.estimator)
-        if not n or not (kind in SHARING or getattr(kind, "_takes_shared_gram_matrix", False)):
-            return False
-        points = [self.estimator.get_params() | point for point in candidates]
-        if any(point["kernel"] not in DECAYING_KERNELS for point in points):
-            return False
-        if not all(_is_understood(point, kind) for point in points):
-            return False
-        if isinstance(self.estimator, KernelRidge) and any(
-            np.ndim(point["alpha"]) for point in points
+        kind, shape = type(self.estimator), np.asarray(X).shape
+        if not (
+            isinstance(self.refit, bool)
+            and not self.return_train_score
+            and (self.scoring is None or isinstance(self.scoring, str))
+            and len(shape) == 2  # () for a sparse matrix
+            and shape[0]
+            and (kind in SHARING or getattr(kind, "_takes_shared_gram_matrix", False))
+            and all(_is_understood(self.estimator.get_params() | c, kind) for c in candidates)
         ):
             return False
         try:
             n_matrices = 1 + 3 * effective_n_jobs(self.n_jobs)
-            require_memory(8 * n_matrices * n * n, "the shared Gram matrices", "")
+            require_memory(8 * n_matrices * shape[0] ** 2, "the shared Gram matrices", "")
         except MemoryError:
             return False
         return True
 
     def _score_group(self, X, y, distances, gamma, members, splits, scorer):
-        """Outcomes of one kernel and gamma, a list for each fold."""
-        start, whole = time.perf_counter(), None
+        """(candidate, fold, result) of one kernel and gamma."""
+        start, whole, outcomes = time.perf_counter(), None, []
         if isinstance(gamma, Real):
             whole = exponential_decay(distances.copy(), gamma)
-        outcomes = []
-        for split in splits:
+        for fold, split in splits:
             # Row numbers, where the splitter gives masks too.
             train, test = (np.arange(len(y))[part] for part in split)
-            if whole is None:
-                of_fold = _number(gamma, X[train])
+            if whole is None:  # SVC has two rules, KernelRidge takes 1 / d for None
+                of_fold = resolve_gamma(gamma or "auto", X[train])
                 K = exponential_decay(principal_submatrix(distances, train), of_fold)
                 K_test = exponential_decay(distances[np.ix_(test, train)], of_fold)
             else:
                 K = principal_submatrix(whole, train)
                 K_test = whole[np.ix_(test, train)]
-            outcomes.append(self._score_fold(K, K_test, y[train], y[test], members, scorer, start))
+            results = self._score_fold(K, K_test, y[train], y[test], members, scorer, start)
+            outcomes += [(index, fold, result) for index, result in results]
             start = time.perf_counter()
         return outcomes
 
     def _score_fold(self, K, K_test, y, y_test, members, scorer, start):
-        """(candidate, score, seconds of the fit and of the score, error or None)."""
-        if isinstance(self.estimator, KernelRidge):
-            models = _ridge_models(self.estimator, members, K, y)
-        else:
-            models = _support_vector_machines(self.estimator, members, K, y)
-        outcomes, last = [], (None, None)
+        """(candidate, result) as GridSearchCV has them."""
+        ridge = isinstance(self.estimator, KernelRidge)
+        models = (_ridge_models if ridge else _support_vector_machines)(
+            self.estimator, members, K, y
+        )
+        last = (None, None)
         with config_context(assume_finite=True):
             for index, model in models:
-                fitted = time.perf_counter()
-                error = model if isinstance(model, Exception) else None
-                if error:
+                fitted, error = time.perf_counter(), None
+                if isinstance(model, Exception):
                     if self.error_score == "raise":
-                        raise error
-                    score = self.error_score
+                        raise model
+                    score, error = self.error_score, repr(model)
                 elif model is last[0]:
                     score = last[1]
                 else:
                     score = scorer(model, K_test, y_test)
-                last = (model, score)
-                done = time.perf_counter()
-                outcomes.append((index, score, fitted - start, done - fitted, error))
+                last, done = (model, score), time.perf_counter()
+                times = {"fit_time": fitted - start, "score_time": done - fitted}
+                yield index, {**times, "test_scores": score, "fit_error": error}
                 start = done
-        return outcomes
-
-    def _collect(self, candidates, splits, outcomes):
-        """The fitted attributes of GridSearchCV, out of the scores of all folds."""
-        shape = (len(candidates), len(splits))
-        scores, fit_time, score_time = (np.empty(shape) for _ in range(3))
-        failures = []
-        for number, of_fold in enumerate(outcomes):
-            fold = number % len(splits)
-            for index, score, fitting, scoring, error in of_fold:
-                scores[index, fold] = score
-                fit_time[index, fold], score_time[index, fold] = fitting, scoring
-                if error:
-                    failures.append(error)
-        if failures:
-            message = (
-                f"{len(failures)} fits failed out of {scores.size}; the first with "
-                f"{type(failures[0]).__name__}: {failures[0]}"
-            )
-            if len(failures) == scores.size:
-                raise ValueError(message)
-            warn_user(message, FitFailedWarning)
-        out = [
-            {"fit_time": f, "score_time": t, "test_scores": s}
-            for f, t, s in zip(fit_time.ravel(), score_time.ravel(), scores.ravel(), strict=True)
-        ]
-        self.cv_results_ = self._format_results(candidates, len(splits), out)
-        self.best_index_ = int(self.cv_results_["rank_test_score"].argmin())
-        self.best_params_ = candidates[self.best_index_]
-        self.best_score_ = self.cv_results_["mean_test_score"][self.best_index_]
 
 
 def _is_understood(point, kind):
-    """Whether gamma and C are of a known kind; others the estimator itself refuses."""
-    gamma, C = point["gamma"], point.get("C", 1.0)
+    """Whether its kernel decays and its numbers are of a known kind."""
+    gamma = point["gamma"]
     if isinstance(gamma, Real):
         known = 0 < gamma < np.inf
     else:
         known = gamma is None if kind is KernelRidge else gamma in ("scale", "auto")
-    return known and isinstance(C, Real)
+    numbers = isinstance(point.get("C", 1.0), Real) and np.ndim(point.get("alpha", 1.0)) == 0
+    return known and numbers and point["kernel"] in DECAYING_KERNELS
 
 
 def _by_gram_matrix(estimator, candidates):
@@ -264,13 +230,6 @@ def _parts(splits, n_parts):
     """The splits in that many lists, none of them empty, in their order."""
     size = -(-len(splits) // n_parts)
     return [splits[part] for part in gen_batches(len(splits), size)]
-
-
-def _number(gamma, X):
-    """What gamma stands for: SVC has two rules, KernelRidge takes 1 / d for None."""
-    if gamma is None:
-        return 1.0 / X.shape[1]
-    return resolve_gamma(gamma, X)
 
 
 def _support_vector_machines(estimator, members, K, y):

@@ -109,7 +109,7 @@ def test_errors_in_threads_are_raised_and_leave_the_threads_as_they_were():
         DANKRegressor(),
         DeepMKL(max_iter=2),
         FalkonRegressor(),
-        LABRBFRegressor(max_support=5, growth_iter=1, max_iter=1),
+        LABRBFRegressor(max_support=5, max_iter=1),
     ],
     ids=str,
 )

@@ -52,9 +52,11 @@ def test_repetitions_are_merged_and_none_is_lost(values, seed):
 @given(integers, st.integers(0, 10**6))
 def test_cells_of_few_rows_lie_in_one_fold_and_full_ones_in_all(values, seed):
     *_, table, _ = made(values, seed)
-    for cell in range(table.cell[-1] + 1):
+    n_cells = table.cell[-1] + 1
+    full = 3 if n_cells <= 6 else FULL_CELL  # of three folds
+    for cell in range(n_cells):
         rows = table.cell == cell
-        if table.counts[rows].sum() < FULL_CELL:
+        if table.counts[rows].sum() < full:
             assert len(set(table.fold[rows])) == 1
             assert table.alone[rows].all()
         else:

@@ -36,21 +36,14 @@ def test_alignments_are_the_double_sum_over_labels():
     W, phases = rng.normal(size=(2, 7)), rng.uniform(0, 6, size=7)
     signs = np.where(y == 1, 1.0, -1.0)
     features = np.sqrt(2) * np.cos(X @ W + phases)
-    double_sum = [
-        sum(signs[i] * signs[j] * phi[i] * phi[j] for i in range(20) for j in range(20))
-        for phi in features.T
-    ]
-    np.testing.assert_allclose(
-        2 * feature_alignments(X, y, np.array([0, 1]), W, phases), double_sum
-    )
+    double_sum = np.einsum("i,j,im,jm->m", signs, signs, features, features)
+    np.testing.assert_allclose(2 * feature_alignments(X, y, W, phases), double_sum)
 
 
 def test_uniform_weights_give_the_gaussian_kernel():
     X, y = make_moons(30, random_state=0)
-    model = RandomFeatureAlignment(gamma=0.7, rho=0.0, n_candidates=50_000, random_state=0).fit(
-        X, y
-    )
-    features = model._features(X)
+    model = RandomFeatureAlignment(gamma=0.7, rho=0.0, n_candidates=50_000, random_state=0)
+    features = model.fit(X, y)._features(X)
     np.testing.assert_allclose(features @ features.T, rbf_kernel(X, gamma=0.7), atol=0.03)
 
 
@@ -60,7 +53,3 @@ def test_learned_weights_align_better_and_leave_fewer_features():
     assert kept.objective_ > 3
     assert kept.rank_ < 1000
     assert kept.score(X[1::2], y[1::2]) > 0.9
-    drawn = RandomFeatureAlignment(gamma=2.0, n_components=40, random_state=0)
-    drawn.fit(X[::2], y[::2])
-    assert drawn.rank_ <= 40
-    assert np.sum(drawn.scales_**2) == pytest.approx(2)

@@ -4,7 +4,6 @@ from scipy.integrate import quad
 from scipy.stats import gamma as gamma_distribution
 from scipy.stats import truncnorm
 from sklearn.datasets import load_diabetes, make_moons
-from sklearn.exceptions import ConvergenceWarning
 
 from adakern.baselines import BayesianMKLClassifier, BayesianMKLRegressor, KernelBank
 from adakern.baselines.bayesian_mkl import (
@@ -21,14 +20,14 @@ BANK = KernelBank((0.3, 2.0, 20.0), (2,))
 def classification_field(margin=1.0, output_scale=0.5):
     X, y = make_moons(40, noise=0.2, random_state=0)
     target = TruncatedTarget(np.where(y == 1, 1.0, -1.0), margin)
-    return MeanField(BANK.stack(X), target, FixedPrecision(output_scale**-2.0), 1, 1)
+    return MeanField(BANK.stack(X), target, FixedPrecision(output_scale**-2.0))
 
 
 def regression_field():
     X = np.random.default_rng(0).uniform(size=(40, 2))
     y = np.sin(7 * X[:, 0]) + X[:, 1]
-    upsilon = GammaFactor(1.0, 1.0, count=4 * 40)
-    return MeanField(BANK.stack(X), GaussianTarget(y, 1.0, 1.0), upsilon, 1, 1)
+    upsilon = GammaFactor(count=4 * 40)
+    return MeanField(BANK.stack(X), GaussianTarget(y), upsilon)
 
 
 @pytest.mark.parametrize("make", [classification_field, regression_field])
@@ -97,8 +96,6 @@ def test_classifier_separates_the_moons():
     X, y = make_moons(200, noise=0.2, random_state=0)
     model = BayesianMKLClassifier(gammas=[0.5, 5.0], degrees=[1]).fit(X[::2], y[::2])
     assert model.score(X[1::2], y[1::2]) > 0.9
-    again = BayesianMKLClassifier(gammas=[0.5, 5.0], degrees=[1]).fit(X[::2], y[::2])
-    np.testing.assert_array_equal(model.decision_function(X), again.decision_function(X))
 
 
 def test_regressor_does_not_depend_on_the_scale_of_the_target():
@@ -108,10 +105,3 @@ def test_regressor_does_not_depend_on_the_scale_of_the_target():
     scaled = BayesianMKLRegressor(gammas=[0.1, 1.0], degrees=[1]).fit(X, 1e4 * y - 7)
     np.testing.assert_allclose(scaled.predict(X), 1e4 * model.predict(X) - 7, rtol=1e-6)
     assert model.score(X, y) > 0.4
-
-
-def test_non_convergence_warns_with_the_change():
-    X, y = make_moons(30, noise=0.2, random_state=0)
-    model = BayesianMKLClassifier(gammas=[1.0], max_iter=2, tol=1e-12)
-    with pytest.warns(ConvergenceWarning, match="still changed by"):
-        model.fit(X, y)

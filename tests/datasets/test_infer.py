@@ -1,16 +1,16 @@
 """From a table of one's own to its entry, and from that to the canonical table."""
 
 import gzip
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.datasets import load_wine
 
 from adakern.datasets import read_table
 from adakern_bench.data import DatasetEntry, DatasetError, Table, load_table, read_entry
 from adakern_bench.data.infer import inferred_yaml
-from adakern_bench.records.prepare import complete, prepare
+from adakern_bench.records.prepare import prepare
 
 RNG = np.random.default_rng(0)
 N = 60
@@ -36,10 +36,10 @@ def made(tmp_path, content, target="outcome", **options):
     (tmp_path / "raw" / "my.csv").write_bytes(
         content if isinstance(content, bytes) else content.encode()
     )
-    text, notes = inferred_yaml("mine", tmp_path / "raw" / "my.csv", "my.csv", target, **options)
+    text, found = inferred_yaml("mine", tmp_path / "raw" / "my.csv", "my.csv", target, **options)
     (tmp_path / "mine.yaml").write_text(text, encoding="utf-8")
     entry = read_entry(tmp_path / "mine.yaml")
-    return entry, load_table("mine", entry, cache_dir=tmp_path / "raw"), notes
+    return entry, load_table("mine", entry, cache_dir=tmp_path / "raw"), found.notes
 
 
 @pytest.mark.parametrize("way", ["csv", "european", "no header", "packed", "parquet"])
@@ -111,24 +111,28 @@ def test_test_rows_do_not_reach_the_preparation(tmp_path):
     train = np.setdiff1d(np.arange(N), [0, 1, 10, 11, 12])
     test = np.setdiff1d(np.arange(N), train)
     before = prepare(table, train, test, scale="standard")
-    changed = Table(table.X.copy(), table.y, "x", table.task, table.feature_names)
-    changed.categories = table.categories
+    changed = replace(table, X=table.X.copy())
     changed.X[test, :2] = 1e6
     after = prepare(changed, train, test, scale="standard")
     np.testing.assert_array_equal(before.X_train, after.X_train)
-    assert before.X_train.shape[1] == 3 + 3  # no column for the test part's own word
-    completed = complete(table, train)
-    assert np.isfinite(completed).all()
-    assert completed[0, 0] == np.nanmedian(table.X[train, 0])
+    assert before.X_train.shape[1] == 3 + 1 + 3  # no column for the test part's own category
     row = before.X_test[list(test).index(10)]
-    assert len(row) == 6 and np.isfinite(row).all()
+    assert np.isfinite(row).all()
+    unscaled = prepare(table, train, test, scale="none").X_train
+    assert unscaled[list(train).index(2), 0] == np.nanmedian(table.X[train, 0])
 
 
-def test_a_complete_table_is_left_as_it_is():
-    X, y = load_wine(return_X_y=True)
-    names = [f"x{i}" for i in range(X.shape[1])]
-    table = Table(X, y, "wine", "classification", names)
-    assert complete(table, np.arange(50)) is table.X
+def test_what_takes_raw_columns_gets_them(tmp_path):
+    original = frame()
+    original.loc[4, "city"] = None
+    _, table, _ = made(tmp_path, original.to_csv(index=False))
+    data = prepare(table, np.arange(40), np.arange(40, N), scale="standard", raw=True)
+    assert list(data.X_train) == table.feature_names and data.steps == []
+    assert data.X_train["city"].isna().sum() == 1 and pd.isna(data.X_train["city"][4])
+    assert data.X_test["city"].tolist() == original["city"][40:].tolist()
+    numbers = Table(np.eye(9), np.arange(9.0), "numbers", "regression", list("abcdefghi"))
+    data = prepare(numbers, np.arange(6), np.arange(6, 9), scale="none", raw=True)
+    np.testing.assert_array_equal(data.X_train, np.eye(9)[:6])
 
 
 @pytest.mark.parametrize("form", ["%Y-%m-%d", "%d.%m.%Y", "%m/%d/%Y", "%Y"])
@@ -160,10 +164,3 @@ def test_a_measured_target_is_no_class(tmp_path):
     measured = frame().assign(outcome=RNG.normal(size=N)).to_csv(index=False)
     with pytest.raises(DatasetError, match="did you mean task: regression"):
         made(tmp_path, measured, task="classification")
-
-
-def test_semicolons_are_named_where_an_entry_expects_commas(tmp_path):
-    (tmp_path / "my.csv").write_text(frame().to_csv(index=False, sep=";"))
-    entry = DatasetEntry(task="classification", files=[{"path": "my.csv"}], target="outcome")
-    with pytest.raises(DatasetError, match=r"semicolons.*set separator to ';'"):
-        load_table("mine", entry, cache_dir=tmp_path)

@@ -7,9 +7,11 @@ from hypothesis import strategies as st
 
 from adakern.kernels import gram_matrix
 from adakern.nystrom import sample_columns
+from adakern.nystrom.columns import KernelColumns, encode_targets
 from adakern.nystrom.criteria import CRITERIA
 from adakern.nystrom.factors import LowRankKernel
-from adakern.nystrom.samplers import forward_selection
+from adakern.nystrom.samplers import forward_selection, greedy_criterion
+from adakern.nystrom.sampling import make_plan
 
 RIDGE = 0.005
 
@@ -54,7 +56,8 @@ def test_all_candidates_and_one_column():
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(30, 2)), rng.choice([0, 1], 30)
     K, Y = gram_matrix(X, gamma=1.0), np.where(y == 1, 1.0, -1.0)[:, None]
-    indices, _ = sample_columns(X, 1, y, gamma=1.0, oversampling=30, random_state=0)
+    plan, rng = make_plan(30, 1)._replace(oversampling=30), np.random.default_rng(0)
+    indices, _ = greedy_criterion(KernelColumns(X, gamma=1.0), encode_targets(y), plan, rng)
     assert indices[0] == np.argmin([criterion(K, [j], Y) for j in range(30)])
 
 

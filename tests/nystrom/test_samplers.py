@@ -61,19 +61,14 @@ def test_draw_takes_zero_scores_last_and_negative_ones_never():
     assert set(samplers.draw(rng, scores, 4)) == {0, 1, 3, 4}
 
 
-def first_column_counts(sampler, kernel, targets, plan, n_draws):
-    rng = np.random.default_rng(0)
-    drawn = [sampler(kernel, targets, plan, rng).indices[0] for _ in range(n_draws)]
-    return np.bincount(drawn, minlength=kernel.n_rows)
-
-
 def test_column_norm_probabilities(data):
     kernel, K = kernel_of(data[0])
     p = np.sum(K**2, axis=0) / np.sum(K**2)
     sample = samplers.column_norm(kernel, None, make_plan(40, 10), np.random.default_rng(0))
     np.testing.assert_allclose(sample.weights, 1 / np.sqrt(10 * p[sample.indices]))
-    counts = first_column_counts(samplers.column_norm, kernel, None, make_plan(40, 1), 2000)
-    assert chisquare(counts, 2000 * p).pvalue > 1e-3
+    plan, rng = make_plan(40, 1), np.random.default_rng(0)
+    drawn = [samplers.column_norm(kernel, None, plan, rng).indices[0] for _ in range(2000)]
+    assert chisquare(np.bincount(drawn, minlength=40), 2000 * p).pvalue > 1e-3
 
 
 def test_leverage_scores(data):
@@ -111,12 +106,11 @@ def test_ridge_leverage_scores(data):
 def test_ridge_leverage_finds_the_rare_cluster():
     rng = np.random.default_rng(0)
     X = np.concatenate([0.05 * rng.normal(size=(397, 2)), [[9, 9], [9, -9], [-9, 9]]])
-    found = [
-        np.sum(sample_columns(X, 20, selection=name, random_state=s).indices >= 397)
-        for name in ("ridge-leverage", "uniform")
-        for s in range(20)
-    ]
-    assert np.mean(found[:20]) > 2.5 > 1 > np.mean(found[20:])
+    leverage, uniform = (
+        [sum(sample_columns(X, 20, selection=s, random_state=k).indices >= 397) for k in range(20)]
+        for s in ("ridge-leverage", "uniform")
+    )
+    assert np.mean(leverage) > 2.5 > 1 > np.mean(uniform)
 
 
 def pivot_pair_probabilities(K):
@@ -271,7 +265,6 @@ def test_rpcholesky_where_only_rounding_is_left():
     X = np.random.default_rng(0).uniform(-1, 1, size=(300, 2))
     for gamma in 2.0 ** np.arange(-10, 0, 3):
         for seed in range(3):
-            indices, _ = sample_columns(
-                X, 120, selection="rpcholesky", gamma=gamma, random_state=seed
-            )
+            options = {"selection": "rpcholesky", "random_state": seed}
+            indices, _ = sample_columns(X, 120, gamma=gamma, **options)
             assert len(np.unique(indices)) == 120

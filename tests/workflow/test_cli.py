@@ -55,7 +55,7 @@ def test_the_line_tells_share_time_and_who_is_ahead(stream, tmp_path):
     write_records(folder, demo_records())
     line = Line(stream)
     jobs = dict(enumerate(map(str, sorted(folder.rglob("*.json")))))
-    line.plan(dict.fromkeys(jobs, ("solve", 1.0)))
+    line.work.left = dict.fromkeys(jobs, ("solve", 1.0))
     for job, path in jobs.items():
         line.begin(job, f"solve: {Path(path).parent.name}", [path])
         line.finish(job)

@@ -23,15 +23,17 @@ SOLVE, SEARCH = SCRIPTS / "solve.py", SCRIPTS / "search.py"
 NAMES = (KNPL, NYSTROM, UNIFORM, NETWORK, SVC, SOLVE, SEARCH)
 
 
+def forget():
+    for cached in (module.code_version, module._module, module._source, module._version):
+        getattr(cached, "cache_clear", int)()
+
+
 @pytest.fixture(autouse=True)
 def fresh():
     """No answer of another test is remembered, and none of this one."""
-    caches = (module.code_version, module._module, module._source, module._version)
-    for cached in caches:
-        cached.cache_clear()
+    forget()
     yield
-    for cached in caches:
-        cached.cache_clear()
+    forget()
 
 
 @pytest.fixture
@@ -47,8 +49,7 @@ def packages(tmp_path, monkeypatch):
 
 
 def versions(names=NAMES):
-    for cached in (module.code_version, module._module, module._source):
-        cached.cache_clear()
+    forget()
     return {name: module.code_version(name) for name in names}
 
 

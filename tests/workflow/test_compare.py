@@ -11,9 +11,9 @@ from scipy import stats
 
 from adakern.evaluation import METRICS, RECORDED
 from adakern_bench.records.read import read_records, to_frame
-from adakern_bench.report.compare import compare, main
-from adakern_bench.report.console import print_table
-from adakern_bench.report.tables import comparison_grids, read_tables
+from adakern_bench.report.compare import compare
+from adakern_bench.report.show import print_table
+from adakern_bench.report.tables import comparison, read_tables
 from adakern_bench.tracking.track import main as track
 from record_factory import demo_records, failed, make_record, write_records
 
@@ -142,13 +142,13 @@ def test_means_that_differ_by_rounding_are_tied(tmp_path):
     tables = read_tables(tmp_path)
     ranks = tables["ranks"].set_index("method")
     assert ranks["average_rank"].to_dict() == {"a": 1.5, "b": 1.5, "c": 3.0}
-    (grid,) = comparison_grids(tables["summary"], tables["ttest"])
-    assert [grid.cells["heart", m].best for m in "abc"] == [True, True, False]
+    cells = comparison(tables, "classification")
+    assert cells["best"].tolist() == [True, True, False]
     assert set(tables["ttest"]["note"]) == {"not tested: all differences equal"}
     stream = io.StringIO()
     print_table(tmp_path, stream)
     text = " ".join(stream.getvalue().split())
-    assert "on heart a and b are tied at mean accuracy 74.08 %." in text
+    assert "on heart a and b are tied, with accuracy 74.08 % (mean over 6 repeats)." in text
     assert "No difference was tested for significance: all differences are eq" in text
 
 
@@ -229,15 +229,14 @@ def test_a_broken_file_is_named(tmp_path, change, message):
     assert str(path) in str(caught.value)
 
 
-@pytest.mark.parametrize("command", [main, track])
-def test_a_folder_of_an_older_version_is_refused_in_one_sentence(tmp_path, capsys, command):
+def test_a_folder_of_an_older_version_is_refused_in_one_sentence(tmp_path, capsys):
     """Before records told their preparation, protocol, search and machine."""
     old = make_record()
     for name in ("machine", "preparation", "protocol", "search"):
         del old[name]
     write_records(tmp_path, [old])
     with pytest.raises(SystemExit):
-        command([str(tmp_path)])
+        track([str(tmp_path)])
     told = capsys.readouterr().err
     assert "one of an older version: it lacks machine, preparation" in told
     assert "Remove its folder and run again" in told
@@ -284,15 +283,13 @@ def clear_case(tmp_path):
 
 def test_the_best_and_the_significantly_worse_are_marked(clear_case):
     tables = read_tables(clear_case)
-    summary, ttest = tables["summary"], tables["ttest"]
-    (grid,) = comparison_grids(summary, ttest)
-    cells = {method: grid.cells["heart", method] for method in "abcd"}
-    assert [cells[m].best for m in "abcd"] == [True, False, False, False]
-    assert [cells[m].mark for m in "abcd"] == ["", "●", "", ""]
-    paired = ttest.set_index(["method_a", "method_b"])["pvalue"]
+    cells = comparison(tables, "classification")
+    assert cells["best"].tolist() == [True, False, False, False]
+    assert cells["worse"].tolist() == [False, True, False, False]
+    paired = tables["ttest"].set_index(["method_a", "method_b"])["pvalue"]
     assert paired["a", "c"] < 0.05, "one rule: Holm's correction of the corrected test"
-    (train,) = comparison_grids(summary, ttest, split="train")
-    assert {cell.mark for cell in train.cells.values()} == {""}
+    train = comparison(tables, "classification", split="train")
+    assert not train[["best", "worse"]].any(axis=None)
 
 
 def test_the_printed_table(clear_case):
@@ -306,8 +303,8 @@ def test_the_printed_table(clear_case):
     assert rows[0][-1] == "91.17*"
     assert [row[0] for row in rows if "●" in row[-1]] == ["b"]
     text = " ".join(stream.getvalue().split())
-    assert "a is first with mean accuracy 91.17 %, which is 0.1 points higher" in text
-    assert "than d's. Of the 3 tested comparisons of a with another method" in text
+    assert "a is first, with accuracy 91.17 % (mean over 6 repeats), which is 0.1" in text
+    assert "points higher than d's. Of the 3 tested comparisons of a with another method" in text
     assert "1 is significant in its favour and 0 against it" in text
     assert "No failed runs (24 runs)." in lines
 
@@ -340,21 +337,6 @@ def test_a_terminal_gets_bold_and_the_failures(compared):
     assert "\033[1m" in text
     assert "2 of 108 runs failed" in text
     assert "sonar / dank: 1 x timeout: after 60 s" in text
-
-
-def test_command_line(tmp_path, capsys):
-    with pytest.raises(SystemExit):
-        main([str(tmp_path)])
-    assert "results/quickstart" in capsys.readouterr().err
-    write_records(tmp_path, demo_records())
-    main([str(tmp_path)])
-    assert "krr-cv" in capsys.readouterr().out
-    before = (tmp_path / "summary.csv").stat().st_mtime_ns
-    main([str(tmp_path)])  # prints only: Snakemake would rerun what comes after
-    assert (tmp_path / "summary.csv").stat().st_mtime_ns == before
-    (tmp_path / "summary.csv").unlink()
-    main([str(tmp_path), "--again"])
-    assert (tmp_path / "summary.csv").exists()
 
 
 def test_records_are_json_arrays_or_single_objects(tmp_path):

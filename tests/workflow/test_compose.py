@@ -22,18 +22,10 @@ def plan(conf, *overrides):
     return load_plan(["experiment=small", *overrides], conf=conf)
 
 
-@pytest.mark.parametrize("experiment", available("experiment"))
-def test_every_experiment_of_the_repository_composes(experiment):
-    found = load_plan([f"experiment={experiment}"])
-    assert found.config.name == experiment
-    assert found.cells or found.config.special
-
-
-@pytest.mark.parametrize("group", ["dataset", "method"])
-def test_every_entry_of_the_repository_composes(group):
-    names = available(group)
-    config, selected = load_config([f"{group}=[{','.join(names)}]"])
-    assert selected[group] == names == sorted(getattr(config, group))
+def test_every_data_set_of_the_repository_composes():
+    names = available("dataset")
+    config, selected = load_config([f"dataset=[{','.join(names)}]"])
+    assert selected["dataset"] == names == sorted(config.dataset)
 
 
 def test_command_line_beats_the_experiment(conf):
@@ -80,7 +72,7 @@ def test_a_method_that_hands_over_is_composed_but_not_compared(conf):
     assert set(found.config.method) == {"plain", "svm-cv"}
 
 
-SETTING = "method.plain.classifier"
+SETTING, SWEEP = "method.plain.classifier", "adakern_bench.report.sweep"
 
 
 @pytest.mark.parametrize(
@@ -96,7 +88,6 @@ SETTING = "method.plain.classifier"
         (["++dataset.clowns.tusk=x"], ["'tusk'", "'task'"]),
         (["+settings.clown.plain.C=1"], ["settings.clown", "'clowns'"]),
         (["+settings.clowns.plan.C=1"], ["settings.clowns.plan", "'plain'"]),
-        (["settings.clowns.plain.C=1"], ["settings.clowns", "++"]),
         (["+sweep.plan.C=[1]"], ["sweep.plan", "'plain'"]),
         (["published=dank_uci"], ["published", "'dank_uci'"]),
         ([f"++{SETTING}.tune_with=svm"], ["'svm'", "'svm-cv'"]),
@@ -106,10 +97,11 @@ SETTING = "method.plain.classifier"
         (["protocol.repeats"], ["'protocol.repeats'", "key=value"]),
         (["+figures.mine.functon=x"], ["figures.mine.functon", "'function'"]),
         (["+figures.mine.function=plane.draw"], ["figures.mine", "no function"]),
+        ([f"figures.mine.function={SWEEP}.plot_swep"], ["figures.mine", "'plot_sweep'"]),
         # Wrong types.
-        (["+figures.mine=3"], ["figures.mine", "+figures.mine.function="]),
-        (["protocol.repeats=many"], ["protocol.repeats=many", "Integer"]),
-        (["protocol.stratify=maybe"], ["protocol.stratify=maybe"]),
+        (["+figures.mine=3"], ["figures.mine", "function, params"]),
+        (["protocol.repeats=many"], ["protocol.repeats", "'many'", "Integer"]),
+        (["protocol.stratify=maybe"], ["protocol.stratify", "'maybe'"]),
         # Out of range, NaN.
         (["protocol.repeats=0"], ["protocol.repeats=0", "at least 1"]),
         (["protocol.test_size=nan"], ["protocol.test_size=nan", "between 0 and 1"]),
@@ -161,13 +153,32 @@ def test_parameters_of_an_estimator_inside_another(conf):
         "    estimator: {_target_: sklearn.svm.SVC, C: 1}\n"
     )
     recipe = "method.nested.classifier"
-    plan(conf, "method=[nested]", f"+{recipe}.grid.estimator__C=[1,2]")
-    with pytest.raises(ConfigError, match=r"nested.*'C' parameter of SVC.*-1"):
-        plan(conf, "method=[nested]", f"{recipe}.estimator.estimator.C=-1")
-    with pytest.raises(ConfigError, match=r"nested.*'C' parameter of SVC.*-2"):
-        plan(conf, "method=[nested]", f"+{recipe}.grid.estimator__C=[1,-2]")
-    with pytest.raises(ConfigError, match=r"nested.*Invalid parameter 'D' for estimator SVC"):
-        plan(conf, "method=[nested]", f"+{recipe}.grid.estimator__D=[1]")
+    plan(conf, "method=[nested]", f"{recipe}.grid.estimator__C=[1,2]")
+    for override, message in {
+        "estimator.estimator.C=-1": r"nested.*'C' parameter of SVC.*-1",
+        "grid.estimator__C=[1,-2]": r"nested.*'C' parameter of SVC.*-2",
+        "grid.estimator__D=[1]": r"nested.*Invalid parameter 'D' for estimator SVC",
+    }.items():
+        with pytest.raises(ConfigError, match=message):
+            plan(conf, "method=[nested]", f"{recipe}.{override}")
+
+
+def test_a_parameter_of_a_method_is_fixed_for_both_tasks(conf):
+    both = ["method=[dank,svm-cv,lab-ard]", "dataset=[clowns,step-1d]"]
+    found = plan(conf, *both, "method.dank.eta=0.5", "method.svm-cv.C=3")
+    method = found.config.method["dank"]
+    assert method.classifier.estimator["eta"] == method.regressor.estimator["eta"] == 0.5
+    recipe = found.recipe("clowns", "svm-cv")
+    assert recipe["estimator"]["C"] == 3 and set(recipe["grid"]) == {"gamma"}
+    with pytest.raises(ConfigError, match=r"not selected\. Did you mean 'dank'"):
+        plan(conf, *both, "method.dunk.eta=0.5")
+    with pytest.raises(ConfigError, match=r"'etta'\. Did you mean 'eta'"):
+        plan(conf, *both, "method.dank.etta=0.5")
+
+
+@pytest.mark.parametrize("override", ["sweep={plain: {C: [1, 2]}}", "+sweep.plain.C=[1,2]"])
+def test_a_sweep_as_an_override(conf, override):
+    assert plan(conf, override).cells == [("clowns", "plain@C=1"), ("clowns", "plain@C=2")]
 
 
 def test_a_change_to_a_data_set_that_is_not_selected(conf):
@@ -202,20 +213,6 @@ def test_mistakes_in_a_new_file(conf, folder, text, parts):
         plan(conf, f"{folder}=[new]")
     for part in parts:
         assert part in str(caught.value)
-
-
-def test_a_misspelt_function_of_a_figure(conf):
-    small = (conf / "experiment" / "small.yaml").read_text()
-    figure = "figures: {mine: {function: adakern_bench.report.sweep.plot_swep}}\n"
-    (conf / "experiment" / "drawn.yaml").write_text(small + figure)
-    with pytest.raises(ConfigError, match=r"figures\.mine.*'plot_sweep'"):
-        load_plan(["experiment=drawn"], conf=conf)
-
-
-def test_a_file_without_its_header(conf):
-    (conf / "method" / "headless.yaml").write_text("classifier: {}\n")
-    with pytest.raises(ConfigError, match=r"# @package method\.headless"):
-        plan(conf, "method=[headless]")
 
 
 def test_unknown_key_beside_experiment_and_overrides():

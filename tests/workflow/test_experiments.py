@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from adakern_bench.config.compose import available
+from adakern_bench.config.compose import available, load_config
 from adakern_bench.config.plan import load_plan
 
 
@@ -21,9 +21,10 @@ def test_experiment_is_valid(name):
 @pytest.mark.parametrize("name", available("method"))
 def test_method_says_what_it_is(name):
     # Some data set of each task, so that every recipe of the method is checked.
-    config = load_plan(["dataset=[sk-wine,step-1d]", f"method=[{name}]"]).config
-    assert config.method[name].description
-    assert config.method[name].reference
+    selected = ["dataset=[sk-wine,step-1d]", f"method=[{','.join({name, 'knn'})}]"]
+    load_plan(selected)
+    method = load_config(selected)[0].method[name]
+    assert method.description and method.reference
 
 
 RESULTS = Path(__file__).parents[2] / "docs" / "results"
@@ -63,6 +64,10 @@ def test_what_was_published_is_what_the_experiment_says(name):
     for section in ("protocol", "search"):
         for setting, value in published[section].items():
             assert getattr(getattr(config, section), setting) == value, setting
+    for methods in published["settings"].values():
+        for options in methods.values():
+            # A tenth of max_iter then as now, when it is no parameter any more.
+            assert options.pop("growth_iter", 500) * 10 == options.get("max_iter", 5000)
     assert config.settings == published["settings"]
     assert config.sweep == published["sweep"]
     assert config.published == published["published"]

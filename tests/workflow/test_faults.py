@@ -34,7 +34,6 @@ MISBEHAVING = """\
 import os, signal, time
 import numpy as np
 from sklearn.svm import SVC
-from adakern.dank import DANKClassifier, decomposed
 
 class Misbehaving(SVC):
     '''An SVM whose fit ends as `how` says.'''
@@ -54,24 +53,6 @@ class Misbehaving(SVC):
         if self.how == "sleep":
             open("asleep", "w").close()
             time.sleep(600)
-        return super().fit(X, y)
-
-class HalfWay(DANKClassifier):
-    '''DANK by clusters that goes to sleep with the first cluster solved.'''
-    def __init__(self, how="fine"):
-        super().__init__(strategy="decomposed", n_clusters=3, random_state=0)
-        self.how = how
-
-    def fit(self, X, y):
-        solve, solved = decomposed.maximise_on_rows, []
-        def solve_one(*task, **options):
-            if solved:
-                open("asleep", "w").close()
-                time.sleep(600)
-            solved.append(solve(*task, **options))
-            return solved[-1]
-        if self.how == "sleep":
-            decomposed.maximise_on_rows = solve_one
         return super().fit(X, y)
 """
 METHOD = """\
@@ -191,14 +172,8 @@ def test_lost_solves_are_rows_with_their_reason(bad):
         for ending in endings
         for record in bad.records(method=f"bad@how={ending}")
     }
-    assert {k: status for k, (status, _) in found.items()} == {
-        "fine": "ok",
-        "raise": "failed",
-        "kill": "failed",
-        "exit": "failed",
-        "allocate": "failed",
-        "sleep": "timeout",
-    }
+    statuses = dict.fromkeys(endings, "failed") | {"fine": "ok", "sleep": "timeout"}
+    assert {ending: status for ending, (status, _) in found.items()} == statuses
     assert found["raise"][1] == "RuntimeError: the matrix is singular"
     assert "SIGKILL" in found["kill"][1]
     assert "exit code 3" in found["exit"][1]
@@ -227,14 +202,6 @@ def test_a_search_that_is_killed_is_a_row_with_its_reason(bad):
 # Processes -------------------------------------------------------------------------
 
 
-def wait_for(condition, run, seconds=500):
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert run.returncode is None, run.output
-        assert time.monotonic() < deadline, run.output
-        time.sleep(0.05)
-
-
 def job_of(run):
     """The process of the job that is running a stage."""
     below = psutil.Process(run.process.pid).children(recursive=True)
@@ -243,23 +210,11 @@ def job_of(run):
 
 
 @contextmanager
-def started(project, *arguments, **settings):
-    """A run that is killed at the end of the block."""
-    run = project.start(*arguments, **settings)
-    try:
-        yield run
-    finally:
-        with suppress(ProcessLookupError):
-            os.killpg(run.process.pid, signal.SIGKILL)
-        run.process.wait()
-
-
-@contextmanager
 def sleeping(project):
     """A run with ``plain`` solved and another job gone to sleep inside a solve."""
-    with started(project, "--until", "solve", overrides=how("sleep")) as run:
-        wait_for((project.root / "asleep").exists, run)
-        wait_for(lambda: "(Rule: solve)" in run.output, run)
+    with project.start("--until", "solve", overrides=how("sleep")) as run:
+        run.wait_for((project.root / "asleep").exists)
+        run.wait_for(lambda: "(Rule: solve)" in run.output)
         yield run
 
 
@@ -288,15 +243,15 @@ def test_two_runs_at_once_and_a_job_that_is_killed(bad):
     assert not bad.left_over()
 
 
-@pytest.mark.parametrize("estimator", ["Misbehaving", "HalfWay"])
-def test_snakemake_killed_and_started_again(bad, estimator):
-    bad.write("conf/method/bad.yaml", METHOD.replace("Misbehaving", estimator))
+def test_snakemake_killed_and_started_again(bad):
     with sleeping(bad) as run:
         finished = bad.root / "results/small/records/clowns/plain/0-1.json"
         before = finished.stat().st_mtime_ns, finished.read_bytes()
-        job = job_of(run)
+        below = psutil.Process(run.process.pid).children(recursive=True)
         run.process.kill()
-        job.kill()  # else it would go on as an orphan until its time limit
+        run.process.wait()
+        _, alive = psutil.wait_procs(below, timeout=60)  # no job outlives it
+        assert below and not alive
 
     assert not bad.records(method="bad")
     run = bad.solve(overrides=how("fine"))
@@ -335,18 +290,15 @@ def test_two_experiments_that_need_the_same_table(bad):
         part.replace("small", "other").replace("how=sleep", "how=fine")
         for part in bad.command("--until", "solve", overrides=selection)
     ]
-    with started(bad, "--until", "solve", overrides=selection) as run:
-        wait_for((bad.root / "loaded").exists, run)
-        beside = Run(other, bad.root, bad.environment)
-        try:
+    with bad.start("--until", "solve", overrides=selection) as run:
+        run.wait_for((bad.root / "loaded").exists)
+        with Run(other, bad.root, bad.environment) as beside:
             waits = "Waiting for data/tables, which process"
-            wait_for(lambda: waits in beside.output, beside)
+            beside.wait_for(lambda: waits in beside.output)
             (bad.root / "go-on").touch()
             # It waits for the table alone, not for the fit that sleeps.
             assert beside.process.wait(500) == 0, beside.output
-            wait_for((bad.root / "asleep").exists, run)
-        finally:
-            beside.process.kill()
+            run.wait_for((bad.root / "asleep").exists)
     assert (bad.root / "loaded").read_text() == "once "
     records = bad.records("slow", "bad", experiment="other")
     assert [record["status"] for record in records] == ["ok", "ok"]

@@ -15,8 +15,6 @@ from adakern_bench.config.compose import CONF, ConfigError
 from adakern_bench.config.plan import load_plan
 from adakern_bench.data import DatasetEntry, ParseError, SourceFile, load_table
 from adakern_bench.data.describe import main as describe
-from adakern_bench.report.compare import main as compare
-from adakern_bench.report.protocol import protocol_in_words
 from adakern_bench.tracking.track import main as track
 
 REPOSITORY = Path(__file__).parents[2]
@@ -55,12 +53,6 @@ def test_a_regressor_in_the_place_of_a_classifier(conf):
 def test_a_misspelt_data_set_to_describe():
     with pytest.raises(SystemExit, match=r"Did you mean 'sk-iris'\?"):
         describe([str(CONF / "dataset" / "sk-iriss.yaml")])
-
-
-@pytest.mark.parametrize(("step", "word"), [(2, "2nd"), (3, "3rd"), (5, "5th")])
-def test_ordinals(step, word):
-    config = {"protocol": {}, "search": {"folds": 3, "step": step}}
-    assert f"every {word} point" in " ".join(protocol_in_words(config))
 
 
 def table_of(tmp_path, text, **entry):
@@ -102,21 +94,19 @@ def test_no_override_ends_in_the_words_of_omegaconf(conf, override):
     assert "omegaconf" not in str(stopped.value).lower()
 
 
-@pytest.mark.parametrize("stage", [compare, track])
-def test_a_stage_by_hand_on_a_folder_without_records(stage, tmp_path, capsys):
+def test_tracking_a_folder_without_records(tmp_path, capsys):
     with pytest.raises(SystemExit):
-        stage([str(tmp_path)])
+        track([str(tmp_path)])
     assert f"{tmp_path} holds no records/" in capsys.readouterr().err
 
 
-def test_a_stage_by_hand_on_records_that_are_none(tmp_path, capsys):
+def test_tracking_records_that_are_none(tmp_path, capsys):
     path = tmp_path / "records" / "heart" / "dank" / "0-0.json"
     path.parent.mkdir(parents=True)
     path.write_text('[{"dataset": "heart"}]')
-    for stage in (compare, track):
-        with pytest.raises(SystemExit):
-            stage([str(tmp_path)])
-        assert "0-0.json" in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        track([str(tmp_path)])
+    assert "0-0.json" in capsys.readouterr().err
 
 
 def test_a_python_that_there_is_not(tmp_path):

@@ -6,17 +6,13 @@ Each name of a case stands on the page docs/security.md, beside what it shows.
 import os
 import re
 import shutil
-import signal
 import stat
 import subprocess
 import sys
 import threading
-import time
-from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
-import psutil
 import pytest
 import yaml
 
@@ -65,22 +61,32 @@ SETTINGS = {
     "special-path": ({"special": {"dank_bounds": {"clusters": "/etc/x"}}}, IS_PATH),
     "figure-command": (drawn("os.system"), "no module 'os'"),
     "figure-program": (drawn("adakern_bench.report.publish.publish"), NO_MODULE),
+    "figure-imported": (
+        drawn("adakern_bench.report.leaderboard.label_points"),
+        "names no function",
+    ),
     "figure-private": (drawn("adakern_bench.report.sweep._label"), "names no function"),
     "results-above": ("results=../x", LEAVES),
     "results-anywhere": ({"results": "/tmp/x"}, LEAVES),
     "results-among-code": ("results=methods", LEAVES),
     "cache-site": ({"data": {"cache": ".venv/lib/site-packages"}}, LEAVES),
     "allow-in-file": ({"allow_outside": True, "results": "/tmp/x"}, "not a setting"),
-    "name-above": ("name=../../../x", "name of a folder below results"),
-    "name-hidden": ("name=.hidden", "name of a folder below results"),
-    "figure-name": (drawn("adakern_bench.report.leak.leak", "../../x"), NO_FILE),
+    "name-above": ("name=../../../x", NO_FILE),
+    "name-hidden": ("name=.hidden", NO_FILE),
+    "figure-name": (drawn("adakern_bench.report.contrast.contrast", "../../x"), NO_FILE),
     "sweep-value": ({"sweep": {"plain": {"kernel": ["/x"]}}}, NO_FILE),
+    "name-command": ({"sweep": {"plain": {"axis": {"$(touch bomb)": {"C": 1}}}}}, NO_FILE),
+    "name-wildcard": ({"sweep": {"plain": {"axis": {"{w.input}": {"C": 1}}}}}, NO_FILE),
+    "machines": (method("lightgbm.LGBMClassifier", machines="example.org:80"), IS_PATH),
     "mirror": ({"data": {"mirror": "/etc"}}, LEAVES),
     "suite-table": ({"suite": {"name": "a", "sets": "../../x.csv"}}, "beside the suit"),
     "published": ("published=../x", "data/published"),
     "defaults": ({"defaults": ["small", "../../x@settings"]}, "stays inside conf"),
+    "search-path": ("hydra.searchpath=[file:///etc]", "of Hydra itself"),
     "tracker": ({"tracking": {"uri": "http://example.org"}}, LEAVES),
     "tracker-file": ({"tracking": {"uri": "sqlite:////tmp/x.db"}}, LEAVES),
+    "tracker-options": ({"tracking": {"uri": "sqlite:///file:/tmp/x.db?uri=true"}}, LEAVES),
+    "tracker-code": ({"tracking": {"uri": "sqlite:///sitecustomize.py"}}, LEAVES),
     "readable-variable": ({"title": "${oc.env:ADAKERN_TITLE}"}, None),
     "secret-title": ({"title": "${oc.env:SECRET}"}, "may read ADAKERN_"),
     "secret-override": ("title=${oc.env:SECRET}", "may read ADAKERN_"),
@@ -91,7 +97,10 @@ SETTINGS = {
     "other-resolver": ({"title": "${now:%Y}"}, "Unsupported interpolation"),
     "half-interpolation": ({"title": "cost ${"}, r"evil.yaml.*write \\\$\{"),
     "half-in-override": ("title='cost ${'", r"write \\\$\{"),
-    "no-value": ("title=???", r"title is \?\?\?"),
+    "no-value": (
+        "method.plain.classifier.estimator.C=???",
+        r"\?\?\? stands for no value \(at method.plain.classifier.estimator.C",
+    ),
 }
 
 
@@ -202,6 +211,14 @@ def allow_typed(conf):
     assert plan_from_snakemake(said, typed=said).cells
 
 
+def address_typed(conf):
+    """Likewise, but for a file of Snakemake's (--configfile)."""
+    said = {"experiment": "quickstart", "overrides": "tracking.uri=http://example.org"}
+    with pytest.raises(ConfigError, match=LEAVES):
+        plan_from_snakemake(said, typed={"experiment": "quickstart"})
+    assert plan_from_snakemake(said, typed=said).cells
+
+
 def secret_url(conf):
     url = "http://127.0.0.1/${oc.env:SECRET}"
     entry = {"task": "regression", "files": [{"path": "a.csv", "urls": [url]}]}
@@ -229,6 +246,17 @@ def secret_in_a_table(conf):
     assert "hunter2" not in str(config)
 
 
+def needed_package(conf):
+    """What a method needs is looked for without importing it."""
+    (conf.parent / "evil").mkdir()
+    (conf.parent / "evil" / "__init__.py").write_text("open('bomb', 'w')")
+    write(conf / "method/plain.yaml", "# @package method.plain", SVM | {"needs": ["evil.x"]})
+    with pytest.MonkeyPatch.context() as patch, pytest.raises(ConfigError, match="nothing to do"):
+        patch.syspath_prepend(conf.parent)
+        load_plan(["experiment=small"], conf)
+    assert not (conf.parent / "bomb").exists()
+
+
 def redirect(conf):
     class Elsewhere(BaseHTTPRequestHandler):
         def do_GET(self):
@@ -252,9 +280,11 @@ def redirect(conf):
 OTHERS = {
     "results-link": results_link,
     "allow-typed": allow_typed,
+    "address-typed": address_typed,
     "secret-url": secret_url,
     "describe-secret": describe_secret,
     "secret-in-a-table": secret_in_a_table,
+    "needed-package": needed_package,
     "redirect": redirect,
 }
 
@@ -364,32 +394,3 @@ def test_the_trackers_lock_is_each_users_own(tmp_path, monkeypatch):
             os._exit(1)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
     assert len(list(shared.iterdir())) == 2
-
-
-def test_jobs_end_with_the_snakemake_that_started_them(project):
-    project.write(
-        "methods/sleepy.py",
-        "import time\nfrom sklearn.svm import SVC\n"
-        "class Sleepy(SVC):\n"
-        "    def fit(self, X, y):\n"
-        "        open('asleep', 'w').close()\n"
-        "        time.sleep(600)\n",
-    )
-    project.write(
-        "conf/method/sleepy.yaml",
-        "# @package method.sleepy\nclassifier: {estimator: {_target_: methods.sleepy.Sleepy}}\n",
-    )
-    run = project.start(overrides="method=[sleepy]")
-    try:
-        deadline = time.monotonic() + 500
-        while not (project.root / "asleep").exists():
-            assert run.returncode is None and time.monotonic() < deadline, run.output
-            time.sleep(0.1)
-        below = psutil.Process(run.process.pid).children(recursive=True)
-        run.process.kill()
-        run.process.wait()
-        _, alive = psutil.wait_procs(below, timeout=60)
-        assert below and not alive
-    finally:
-        with suppress(ProcessLookupError):
-            os.killpg(run.process.pid, signal.SIGKILL)

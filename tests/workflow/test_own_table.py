@@ -1,6 +1,8 @@
 """One command from a file of one's own to its comparison."""
 
+import io
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -12,9 +14,12 @@ import pandas as pd
 import pytest
 import yaml
 
+from adakern.model_file import load_model
+from adakern_bench.cli.choose import choose
 from adakern_bench.cli.compare import adopt, comparison_of
 from adakern_bench.config.compose import ConfigError
 from adakern_bench.config.plan import load_plan
+from adakern_bench.config.settings import solve
 from adakern_bench.data import Table
 from adakern_bench.records.split import load_split
 
@@ -42,7 +47,8 @@ def own(project, tmp_path_factory):
 
 def adakern(project, *arguments):
     """Standard output of a command that is run in a project."""
-    command = [sys.executable, "-m", "adakern_bench.cli.main", *arguments]
+    script = "import sys; from adakern.cli import main; sys.exit(main())"
+    command = [sys.executable, "-c", script, *arguments]
     run = subprocess.run(
         command, cwd=project.root, env=project.environment, capture_output=True, text=True
     )
@@ -72,24 +78,43 @@ def test_a_file_becomes_a_report_of_its_own(own):
 
 
 @pytest.mark.slow
-def test_make_compares_a_table_and_keeps_the_models(own):
-    """``make run DATA=... TARGET=...``: MLflow holds models that predict again."""
+def test_from_a_file_to_a_model_in_use(own, tmp_path):
+    """``make run DATA=... TARGET=...``, then the commands that it ends with."""
     project, path = own
     shutil.copy(REPOSITORY / "Makefile", project.root)
+    methods = "method=[krr-cv,linear] protocol.repeats=2 search.step=5"
     command = [
         *("make", f"BIN={Path(sys.executable).parent}", "-o", ".venv/workflow.done"),
-        *("run", f"DATA={path}", "TARGET=outcome", "CORES=2"),
-        f"OVERRIDES={' '.join(QUICK)} tracking.models=true tracking.uri=sqlite:///mlflow.db",
+        *("run", f"DATA={path}", "TARGET=dose", "CORES=2"),
+        f"OVERRIDES={methods} tracking.models=true tracking.uri=sqlite:///mlflow.db",
     ]
-    environment = project.environment
-    subprocess.run(command, cwd=project.root, env=environment, check=True)
+    shown = subprocess.run(
+        command, cwd=project.root, env=project.environment, text=True, capture_output=True
+    )
+    assert shown.returncode == 0, shown.stdout + shown.stderr
+    fit, predict = (shlex.split(line) for line in shown.stdout.splitlines()[-2:])
+    assert fit[:3] == ["adakern", "fit", str(path)] and "--method" in fit
+    page = (project.root / "results" / "my-my-study" / "report.html").read_text()
+    assert "adakern fit data/raw/my-my-study/My-study.csv --target dose" in page
+
+    new = study(7).drop(columns=["dose"])
+    new.to_csv(project.root / "new.csv", index=False)
+    assert "Written to my-study.skops" in adakern(project, *fit[1:])
+    printed = adakern(project, *predict[1 : predict.index(">")])
+    predicted = pd.read_csv(io.StringIO(printed))["dose"]
+    moved = shutil.move(project.root / "my-study.skops", tmp_path / "moved.skops")
+    np.testing.assert_allclose(load_model(moved)[0].predict(new), predicted, rtol=1e-12)
+
     # As `mlflow ui` would serve them, here without the server.
     models = sorted(project.root.glob("mlartifacts/my-my-study/*/artifacts/model"))
-    assert len(models) == 2
+    assert len(models) == 4  # two repeats of two methods
     for folder in models:
-        model = mlflow.sklearn.load_model(str(folder))
-        rows = np.zeros((2, 3))  # the dose, and a column for each of two wards
-        assert set(model.predict(rows)) <= {"ill", "well"}
+        served = mlflow.pyfunc.load_model(str(folder))
+        assert {"ward", "outcome"} <= {*served.metadata.get_input_schema().input_names()}
+        found = served.predict(new)
+        assert np.abs(found - predicted).max() < 1.0
+        kept = mlflow.sklearn.load_model(shutil.copytree(folder, tmp_path / "a" / folder.parts[-3]))
+        np.testing.assert_array_equal(kept.predict(new), found)
 
 
 @pytest.mark.slow
@@ -192,8 +217,11 @@ def test_the_plan_goes_by_an_edited_entry(own):
     entry = project.root / "conf" / "dataset" / "my-my-study.yaml"
     entry.write_text(entry.read_text().replace("title: My study.csv", "title: Mine"))
     assert "Going by" in adakern(project, *command)
-    plan = load_plan(["dataset=[my-my-study]"], conf=project.root / "conf")
+    methods = "method=[adaptive,boosting-default]"
+    plan = load_plan(["dataset=[my-my-study]", methods], conf=project.root / "conf")
     assert plan.entry("my-my-study").title == "Mine"
+    raw = {m: solve(plan, "my-my-study", m)["preparation"].get("raw") for m in plan.methods}
+    assert raw == {"adaptive": True, "boosting-default": None}
 
 
 def test_what_cannot_be_adopted_is_said(place):
@@ -202,3 +230,35 @@ def test_what_cannot_be_adopted_is_said(place):
         adopt("nowhere.csv", "y", root)
     with pytest.raises(ConfigError, match=r"my.csv: .*'outcom'. Did you mean 'outcome'"):
         adopt(path, "outcom", root)
+
+
+METHODS = "dummy linear boosting-default forest-default adaptive svm-cv nystrom-krr dank knpl"
+
+
+@pytest.mark.parametrize(
+    ("n", "minutes", "methods", "said"),
+    [
+        (300, None, METHODS, "on 2 cores for 5 repeats of 9 methods"),
+        (
+            54_000,
+            None,
+            "dank-decomposed boosting-default adaptive linear",
+            "left out: dank (about 6",
+        ),
+        (54_000, 5, "dummy linear boosting-default adaptive", "left out: svm-cv (about"),
+        (3000, 0.2, "dummy linear boosting-default adaptive", "left out: forest-default (about"),
+    ],
+)
+def test_a_comparison_is_estimated_and_fits_its_time(n, minutes, methods, said):
+    chosen, told = choose("my-x", n, 9, "classification", minutes=minutes, cores=2, memory=16e9)
+    settings = dict(override.split("=", 1) for override in chosen)
+    names = set(settings["method"].strip("[]").split(","))
+    assert set(methods.split()) <= names and ("dank" in names) == (n == 300)
+    assert any(said in sentence for sentence in told)
+    limit = settings.get("+settings.my-x.adaptive.time_limit")
+    if minutes:
+        spent = int(settings["protocol.repeats"]) * float(limit) / 2
+        assert spent <= 60 * minutes and int(settings["jobs.time_limit"]) <= 60 * minutes
+    selected = f"method={settings['method']}"
+    plan = load_plan(["experiment=compare", "dataset=[sk-wine]", selected])
+    assert {method for _, method in plan.cells} == names

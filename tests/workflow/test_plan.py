@@ -46,24 +46,14 @@ def test_a_published_split_is_one_solve():
 
 
 def test_hand_over_reads_the_tuners_search():
-    found = plan(
-        "dataset=[clowns]",
-        "method=[mkl-uniform]",
-        "++method.mkl-uniform.classifier.tune_with=svm-cv",
-    )
+    chosen = ["dataset=[clowns]", "method=[mkl-uniform]"]
+    chosen.append("method.mkl-uniform.classifier.tune_with=svm-cv")
+    found = plan(*chosen)
     assert found.cells == [("clowns", "mkl-uniform")], "the tuner is not compared"
     assert found.hand_over_method("clowns", "mkl-uniform") == "svm-cv"
     assert found.search_method("clowns", "mkl-uniform") == "mkl-uniform"
-
-
-def test_hand_over_without_a_grid_of_ones_own():
-    found = plan(
-        "dataset=[clowns]",
-        "method=[mkl-uniform]",
-        "++method.mkl-uniform.classifier.tune_with=svm-cv",
-        "~method.mkl-uniform.classifier.grid.C",
-    )
-    assert found.search_method("clowns", "mkl-uniform") == "svm-cv"
+    without_grid = plan(*chosen, "~method.mkl-uniform.classifier.grid.C")
+    assert without_grid.search_method("clowns", "mkl-uniform") == "svm-cv"
 
 
 def test_a_sweep_makes_named_variants_with_fixed_parameters():
@@ -82,27 +72,16 @@ def test_a_sweep_makes_named_variants_with_fixed_parameters():
     assert recipe["fixed"] == ["C", "kernel"]
 
 
-def test_settings_of_one_data_set_and_method():
-    found = plan(
-        "dataset=[clowns,sk-wine]",
-        "method=[svm-cv]",
-        "+settings.clowns.svm-cv={C: 2.0, gamma: 0.5}",
-    )
+def test_settings_of_one_data_set_and_method_and_a_sweep_that_beats_them():
+    chosen = ["dataset=[clowns,sk-wine]", "method=[svm-cv]"]
+    chosen.append("settings.clowns.svm-cv={C: 9.0, gamma: 0.5}")
+    found = plan(*chosen)
     recipe = found.recipe("clowns", "svm-cv")
-    assert recipe["estimator"]["C"] == 2.0 and recipe["grid"] == {}
+    assert recipe["estimator"]["C"] == 9.0 and recipe["grid"] == {}
     assert found.search_method("clowns", "svm-cv") is None
     assert set(found.recipe("sk-wine", "svm-cv")["grid"]) == {"C", "gamma"}
-
-
-def test_the_point_of_a_sweep_beats_a_setting():
-    found = plan(
-        "dataset=[clowns]",
-        "method=[svm-cv]",
-        "+settings.clowns.svm-cv={C: 9, gamma: 0.5}",
-        "+sweep.svm-cv.C=[1]",
-    )
-    estimator = found.recipe("clowns", "svm-cv@C=1")["estimator"]
-    assert (estimator["C"], estimator["gamma"]) == (1, 0.5)
+    swept = plan(*chosen, "sweep.svm-cv.C=[1]").recipe("clowns", "svm-cv@C=1")["estimator"]
+    assert (swept["C"], swept["gamma"]) == (1, 0.5)
 
 
 def test_parameters_change_with_what_they_describe(small):

@@ -82,14 +82,8 @@ def test_a_search_on_some_rows_is_a_search_on_a_stratified_part(prepared):
     grid = {"C": [0.1, 1, 10], "gamma": [0.1, 1.0]}
     settings = params(grid=grid, max_rows=30)
     _, rows = search_grid(prepared, "classification", settings, {}, seed=4)
-    X, y = resample(
-        prepared.X_train,
-        prepared.y_train,
-        replace=False,
-        n_samples=30,
-        stratify=prepared.y_train,
-        random_state=4,
-    )
+    X, y = prepared.X_train, prepared.y_train
+    X, y = resample(X, y, replace=False, n_samples=30, stratify=y, random_state=4)
     assert np.unique(y, return_counts=True)[1].tolist() == [6, 24]
     cv = StratifiedKFold(3, shuffle=True, random_state=4)
     oracle = GridSearchCV(SVC(random_state=4), grid, cv=cv).fit(X, y)
@@ -110,16 +104,13 @@ def test_a_class_of_one_row_stops_no_search(prepared, most):
     assert np.isfinite([row["mean_score"] for row in rows]).all()
 
 
-def test_handed_over_parameters_are_kept(prepared):
+def test_handed_over_parameters_are_kept_and_fixed_ones_beat_them(prepared):
     settings = params(grid={"gamma": [0.5, 2.0]})
     best, rows = search_grid(prepared, "classification", settings, {"C": 7.0}, seed=0)
     assert best["C"] == 7.0 and best["gamma"] in (0.5, 2.0)
     alone = params(estimator=SVM | {"C": 7.0}, grid=settings["grid"])
     assert rows == search_grid(prepared, "classification", alone, {}, seed=0)[1]
-
-
-def test_a_fixed_parameter_beats_the_one_handed_over(prepared):
-    settings = params(estimator=SVM | {"C": 2.0}, fixed=["C"], grid={"gamma": [0.5, 2.0]})
+    settings |= {"estimator": SVM | {"C": 2.0}, "fixed": ["C"]}
     best, _ = search_grid(prepared, "classification", settings, {"C": 7.0}, seed=0)
     assert "C" not in best
 

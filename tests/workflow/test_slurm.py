@@ -4,15 +4,12 @@ Whatever happens on the cluster, the summary is that of one machine, but for the
 that could not be had, which say why.
 """
 
-import os
 import signal
-import time
-from contextlib import contextmanager, suppress
 
 import pytest
 import yaml
 
-from project import Project, Run, without_measured
+from project import Project, without_measured
 from slurm import Cluster, reason_to_skip
 
 pytestmark = [
@@ -112,9 +109,9 @@ def one_machine(tmp_path_factory):
     return project
 
 
-def summary(project, method="", of=SUMMARY):
+def summary(project, method=""):
     """Means over the repeats, without the times, which no two runs share."""
-    lines = without_measured((project.root / of).read_text())
+    lines = without_measured((project.root / SUMMARY).read_text())
     return lines[:1] + [line for line in lines[1:] if method in line]
 
 
@@ -143,15 +140,6 @@ def test_arrays_give_the_summary_of_one_machine(project, cluster, one_machine):
     assert "Submitted array job" in run.output
 
 
-def wait_for(condition, run=None):
-    """Wait, as long as this run goes on."""
-    deadline = time.monotonic() + PATIENCE
-    while not condition():
-        assert run is None or run.returncode is None, run.output
-        assert time.monotonic() < deadline, run and run.output
-        time.sleep(0.5)
-
-
 def jobs_of(project, how):
     """SLURM's numbers of the jobs in which this trouble began."""
     tried = project.root / f"tried-{how}"
@@ -162,36 +150,24 @@ def job_of(project, how):
     return "".join(jobs_of(project, how)[:1])
 
 
-@contextmanager
-def started(project, *arguments, **settings):
-    run = project.start(*arguments, **settings)
-    try:
-        yield run
-    finally:
-        with suppress(ProcessLookupError):
-            os.killpg(run.process.pid, signal.SIGKILL)
-        run.process.wait()
-
-
 def test_what_a_cluster_does_to_jobs(project, cluster, one_machine):
     """Over its time, over its memory, killed, on a node that dies: all in one run."""
     without_groups(project)
     before = set(cluster.jobs())
-    with started(
-        project,
+    with project.start(
         SUMMARY,
         overrides=(
             f"method=[troubled] ++sweep.troubled.how=[{','.join(TROUBLES)}] "
             "protocol.repeats=1 jobs.memory_mb=1500"
         ),
     ) as run:
-        wait_for(lambda: all(job_of(project, how) for how in TROUBLES), run)
+        run.wait_for(lambda: all(job_of(project, how) for how in TROUBLES))
         # Its time is over now: SLURM's shortest limit is a minute.
         slow = job_of(project, "slow")
         cluster.says("scontrol", "update", f"JobId={slow}", "EndTime=now+1seconds")
         cluster.kill_job(job_of(project, "killed"))
         cluster.kill_node(cluster.node_of(job_of(project, "cut-off")))
-        wait_for(lambda: len(jobs_of(project, "slow")) == 2, run)
+        run.wait_for(lambda: len(jobs_of(project, "slow")) == 2)
         cluster.kill_job(jobs_of(project, "slow")[1])
         run.process.wait(PATIENCE)
     assert run.returncode == 0, run.output
@@ -225,40 +201,19 @@ def test_cancelled_and_killed_runs_are_gone_on_with(project, cluster, one_machin
         return submitted and cluster.says("squeue", "-h", "--states=RUNNING")
 
     before = set(cluster.jobs())
-    with started(project, SUMMARY, *ask_late) as run:
-        wait_for(begun, run)
+    with project.start(SUMMARY, *ask_late) as run:
+        run.wait_for(begun)
         run.process.send_signal(signal.SIGINT)
-        wait_for(lambda: "CANCELLED" in str(states(cluster, before)), run)
+        run.wait_for(lambda: "CANCELLED" in str(states(cluster, before)))
     cluster.cancel_all()
 
-    with started(project, SUMMARY, *ask_late) as run:
-        wait_for(begun, run)
+    with project.start(SUMMARY, *ask_late) as run:
+        run.wait_for(begun)
         run.process.kill()
     cluster.cancel_all()
     run = project.run(SUMMARY, timeout=PATIENCE)
     assert run.returncode == 0, run.output
     assert summary(project) == summary(one_machine, "plain")
-
-
-def test_two_experiments_at_once(project, one_machine):
-    project.write(
-        "conf/experiment/other.yaml",
-        (project.root / "conf/experiment/small.yaml")
-        .read_text()
-        .replace("name: small", "name: other"),
-    )
-    with started(project, SUMMARY) as run:
-        command = [part.replace("small", "other") for part in project.command(SUMMARY)]
-        beside = Run(command, project.root, project.environment)
-        try:
-            run.process.wait(PATIENCE)
-            beside.process.wait(PATIENCE)
-        finally:
-            beside.process.kill()
-    assert run.returncode == 0 and beside.returncode == 0, run.output + beside.output
-    other = SUMMARY.replace("small", "other")
-    expected = summary(one_machine, "plain")
-    assert summary(project) == summary(project, of=other) == expected
 
 
 def test_another_executor(tmp_path):

@@ -99,12 +99,13 @@ def test_a_model_that_is_kept_predicts_as_it_did(job, estimator):
     folder = outputs["models"] / "3"
     assert "model.skops" in (folder / "MLmodel").read_text()
     model = mlflow.sklearn.load_model(folder)
-    scaler = MinMaxScaler().fit(table.X[::2])
-    on_test = model.predict(scaler.transform(table.X[1::2]))
+    rows = table.as_written(np.arange(1, len(table.X), 2))
+    on_test = model.predict(rows)
     expected = read_json(outputs["record"])[0]["metrics"]["test"]["accuracy"]
     assert accuracy_score(table.y[1::2], on_test) == expected
-    signature = mlflow.models.get_model_info(str(folder)).signature
-    assert signature.inputs.inputs[0].shape == (-1, 2)
+    served = mlflow.pyfunc.load_model(str(folder))
+    assert served.predict(rows.assign(more="x")).tolist() == on_test.tolist()
+    assert served.metadata.get_input_schema().input_names() == table.feature_names
 
 
 def test_a_model_that_cannot_be_kept_is_a_warning(job):
@@ -119,27 +120,25 @@ def test_a_model_that_cannot_be_kept_is_a_warning(job):
     assert second["warnings"] == [] and (outputs["models"] / "4" / "MLmodel").exists()
 
 
-def test_best_parameters_of_the_same_repeat_are_used(job):
+def searched(job, *found):
+    """Records of the repeats 3 and 4 after these searches."""
     _, inputs, outputs = job
-    found = [
-        {"repeat": 4, "status": "ok", "reason": None, "best_params": {"C": 4.0}},
-        {"repeat": 3, "status": "ok", "reason": None, "best_params": {"C": 3.0}},
-    ]
-    write_json(outputs["record"].with_name("search.json"), found)
     inputs["search"] = [outputs["record"].with_name("search.json")]
+    write_json(inputs["search"][0], [{"status": "ok", "reason": None} | one for one in found])
     run(inputs, outputs, params())
-    assert [r["params"]["C"] for r in read_json(outputs["record"])] == [3.0, 4.0]
+    return read_json(outputs["record"])
 
 
-def test_fixed_parameters_beat_the_best_ones(job):
-    _, inputs, outputs = job
-    best = {"C": 2.0, "gamma": 9.0}
-    found = [{"repeat": r, "status": "ok", "reason": None, "best_params": best} for r in (3, 4)]
-    write_json(outputs["record"].with_name("search.json"), found)
-    inputs["search"] = [outputs["record"].with_name("search.json")]
-    run(inputs, outputs, params())
-    record = read_json(outputs["record"])[0]
-    assert (record["params"]["C"], record["params"]["gamma"]) == (2.0, 2.0)
+def test_best_parameters_of_the_same_repeat_are_used_and_fixed_ones_beat_them(job):
+    best = [{"repeat": r, "best_params": {"C": float(r), "gamma": 9.0}} for r in (4, 3)]
+    for repeat, record in zip((3, 4), searched(job, *best), strict=True):
+        assert (record["params"]["C"], record["params"]["gamma"]) == (repeat, 2.0)
+
+
+def test_a_lost_search_is_a_lost_solve(job):
+    lost = {"status": "timeout", "reason": "too long", "best_params": None}
+    for record in searched(job, lost | {"repeat": 3}, lost | {"repeat": 4}):
+        assert (record["status"], record["reason"]) == ("timeout", "search: too long")
 
 
 def test_failures_are_records_with_every_field(job):
@@ -152,19 +151,6 @@ def test_failures_are_records_with_every_field(job):
     assert failed["status"] == "failed"
     assert "'C' parameter of SVC" in failed["reason"]
     assert failed["metrics"] == {"train": {}, "test": {}}
-
-
-def test_a_lost_search_is_a_lost_solve(job):
-    _, inputs, outputs = job
-    found = [
-        {"repeat": r, "status": "timeout", "reason": "too long", "best_params": None}
-        for r in (3, 4)
-    ]
-    write_json(outputs["record"].with_name("search.json"), found)
-    inputs["search"] = [outputs["record"].with_name("search.json")]
-    run(inputs, outputs, params())
-    for record in read_json(outputs["record"]):
-        assert (record["status"], record["reason"]) == ("timeout", "search: too long")
 
 
 def test_non_convergence_is_in_the_record(job):
@@ -227,14 +213,9 @@ def test_fitted_facts():
     }
     json.dumps(facts)
 
-
-def test_a_fitted_attribute_that_is_no_number():
-    """LightGBM keeps the name of its loss in ``objective_``."""
+    # LightGBM keeps the name of its loss in ``objective_``.
     facts = fitted_facts(Told(objective_="binary", n_iter_=20))
     assert facts["objective"] is None and facts["n_iter"] == 20
-
-
-def test_an_estimator_that_tells_nothing():
     facts = fitted_facts(Told())
     assert facts.pop("extra") == {}
     assert set(facts.values()) == {None}

@@ -123,11 +123,6 @@ def test_one_class_in_the_test_part_of_a_published_split():
     assert len(np.unique(data.y[test])) == 1 and len(np.unique(data.y[train])) == 3
 
 
-def test_groups_are_needed_for_group_holdout():
-    with pytest.raises(ValueError, match="made has no groups"):
-        splits(table(), kind="group-holdout")
-
-
 def test_index_file(tmp_path):
     data = table(40)
     data.save(tmp_path / "made.npz")
@@ -160,5 +155,3 @@ def test_time_goes_forward():
     for train, test in found:
         assert train.max() < test.min() and np.all(np.diff(train) > 0)
     assert found[-1][1].max() == 39
-    with pytest.raises(ValueError, match="has no time"):
-        splits(table(40), kind="time")

@@ -1,14 +1,22 @@
 """Suites in a configuration: selected, mixed, and refused before anything runs."""
 
+import gzip
+import hashlib
+
 import numpy as np
 import pytest
+from sklearn.model_selection import train_test_split
 
 from adakern_bench.config import settings
 from adakern_bench.config.compose import ConfigError
 from adakern_bench.config.plan import load_plan
-from adakern_bench.data import Table
+from adakern_bench.config.sources import check_tables
+from adakern_bench.data import DatasetEntry, SourceFile, Suite, Table, load_table
+from adakern_bench.data.errors import ParseError, TableMismatchError
+from adakern_bench.data.suite import expand_suite
 from adakern_bench.records.estimators import expand_grid
 from adakern_bench.records.search import _published_tuning
+from adakern_bench.records.split import make_splits
 
 BASE = ["suite=uci121", "dataset=[]", "protocol=published"]
 
@@ -31,6 +39,7 @@ def test_fewer_splits():
     assert load_plan(chosen).n_repeats("uci121-iris") == 2
 
 
+@pytest.mark.filterwarnings("ignore:method .* is left out")
 @pytest.mark.parametrize(
     ("overrides", "message"),
     [
@@ -47,15 +56,82 @@ def test_fewer_splits():
         ),
         (
             [*("suite=uci_regression", "dataset=[]", "method=[krr-cv]"), "protocol.tuning=both"],
-            "has no tuning split of its own",
+            "needs a tuning split of its own",
         ),
-        (["dataset=[heart]", "protocol=time"], "heart has no time"),
-        (["dataset=[heart]", "protocol=group-holdout"], "heart has no groups"),
+        (["experiment=srbench", "protocol=holdout"], "srbench_blackbox.* of other splits"),
+        (["experiment=srbench", "published=uci121_classifiers"], "results of none of the selected"),
+        (
+            ["experiment=srbench", "suite.entry.split_seeds=[1,2]"],
+            "2 seeds are too few for n_splits: 10",
+        ),
+        (["dataset=[heart]", "protocol=time"], r"dataset\.heart .* needs a time"),
+        (["dataset=[heart]", "protocol=group-holdout"], r"dataset\.heart .* needs groups"),
     ],
 )
 def test_named_before_anything_runs(overrides, message):
     with pytest.raises(ConfigError, match=message):
         load_plan(overrides)
+
+
+@pytest.fixture
+def seeded(tmp_path):
+    """An entry as a suite with seeds states it, and its file in a mirror."""
+    rows = "".join(f"{k}\t{k % 7}\n" for k in range(41))
+    content = gzip.compress(f"x\ttarget\n{rows}".encode())
+    (tmp_path / "made").mkdir()
+    (tmp_path / "made/a.tsv.gz").write_bytes(content)
+    file = SourceFile("made/{set}.tsv.gz", sha256=None)
+    template = DatasetEntry("regression", [file], format="csv", separator="\t", header=True)
+    template.split_seeds = [23654, 15795, 860]
+    (tmp_path / "s.csv").write_text(
+        f"set,n,d,n_splits,sha256\na,41,1,2,{hashlib.sha256(content).hexdigest()}\n"
+    )
+    suite = Suite("s", sets="s.csv", entry=template)
+    return expand_suite(suite, tmp_path)["s-a"], tmp_path
+
+
+def load(entry, folder):
+    return load_table("s-a", entry, cache_dir=folder / "cache", mirror=folder, progress=False)
+
+
+def test_seeds_draw_the_splits_of_train_test_split(seeded):
+    table = load(*seeded)
+    assert len(table.published_splits) == 2
+    ignored = {"repeats": 1, "test_size": 0.5, "n_splits": 5, "stratify": True, "seed": 0}
+    splits = make_splits(table, kind="holdout", published=True, max_train_rows=20, **ignored)
+    for seed, (train, test) in zip((23654, 15795), splits, strict=True):
+        theirs = train_test_split(
+            table.X, table.y, train_size=0.75, test_size=0.25, random_state=seed
+        )
+        assert sorted(table.X[test].ravel()) == sorted(theirs[1].ravel())
+        assert len(train) == 20 and set(table.X[train].ravel()) <= set(theirs[0].ravel())
+
+
+def test_a_file_that_differs_from_its_sha256_is_refused(seeded):
+    entry, folder = seeded
+    path = folder / "made/a.tsv.gz"
+    path.write_bytes(gzip.compress(gzip.decompress(path.read_bytes()).replace(b"40\t5", b"40\t")))
+    with pytest.raises(TableMismatchError, match=r"a.tsv.gz: its SHA-256 is \w+, the entry says"):
+        load(entry, folder)
+    entry.files[0].sha256 = None
+    with pytest.raises(ParseError, match="the target is missing in 1 rows"):
+        load(entry, folder)
+
+
+@pytest.mark.filterwarnings("ignore:method .* is left out")
+def test_a_suite_is_compared_with_its_hashes_before_anything_runs(tmp_path):
+    (tmp_path / "srbench").mkdir()
+    (tmp_path / "srbench/192_vineyard.tsv.gz").write_bytes(b"another file")
+    overrides = ["experiment=srbench", f"data.mirror={tmp_path}", "suite.only=[192_vineyard]"]
+    with pytest.raises(ConfigError, match=r"192_vineyard.tsv.gz is .* the entry says 55dbc98"):
+        check_tables(load_plan([*overrides, f"data.cache={tmp_path}", "--allow-outside"]))
+
+
+def test_a_method_whose_package_is_absent_is_left_out_with_a_word(monkeypatch):
+    monkeypatch.delenv("ADAKERN_AUTOGLUON", raising=False)
+    with pytest.warns(UserWarning, match="autogluon is left out: .ADAKERN_AUTOGLUON is not"):
+        plan = load_plan(["dataset=[heart]", "method=[svm-cv,autogluon]"])
+    assert plan.methods == ["svm-cv"]
 
 
 def test_distributions_draw_between_their_ends():

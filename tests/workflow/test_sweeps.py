@@ -167,7 +167,7 @@ def test_more_rows_than_there_are_is_refused_with_both_numbers():
         (["+sweep.svm-cv.kernel={rbf: 3}"], "points by their names with the parameters"),
         (["+sweep.svm-cv.K=[1]"], "has no parameter 'K'"),
         (["+sweep.svm-cv.C=[-1]"], "'C' parameter of SVC must be a float in the range"),
-        (["protocol.train_rows=[1]"], "protocol.train_rows[0]=1 is out of range"),
+        (["protocol.train_rows=[1]"], "protocol.train_rows=1 is out of range"),
         (["protocol.test_rows=0"], "protocol.test_rows=0 is out of range"),
         (
             ["+sweep.svm-cv.gamma={relative_to: C, values: [1]}"],

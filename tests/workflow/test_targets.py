@@ -9,6 +9,13 @@ def test_a_record_as_a_target_makes_what_it_needs_and_nothing_else(project):
     assert run.jobs == {"table": 1, "split": 1, "search": 1, "solve": 1}
     (record,) = project.records(method="svm-cv")
     assert record["status"] == "ok" and set(record["best_params"]) == {"C", "gamma"}
+    # It can be understood alone.
+    assert record["estimator"] == "sklearn.svm.SVC"
+    assert record["preparation"]["scale"] == "unit"
+    assert (record["protocol"]["kind"], record["protocol"]["test_size"]) == ("holdout", 0.5)
+    assert set(record["search"]["grid"]) == {"C", "gamma"}
+    assert (record["search"]["folds"], record["search"]["step"]) == (2, 5)
+    assert record["machine"]["cores"] >= 1 and record["machine"]["processor"]
     # No outputs/ tree of Hydra's, nothing but results and data.
     assert not (project.root / "outputs").exists()
 
@@ -18,16 +25,3 @@ def test_a_record_as_a_target_makes_what_it_needs_and_nothing_else(project):
     run = project.run(target, overrides=overrides)
     assert run.returncode == 0, run.output
     assert [record["status"] for record in project.records()] == ["ok"] * 3
-
-
-def test_a_record_can_be_understood_alone(project):
-    run = project.solve(overrides="method=[svm-cv] protocol.repeats=1")
-    assert run.returncode == 0, run.output
-    (record,) = project.records(method="svm-cv")
-    assert record["estimator"] == "sklearn.svm.SVC"
-    assert record["preparation"]["scale"] == "unit"
-    assert record["protocol"]["kind"] == "holdout"
-    assert record["protocol"]["test_size"] == 0.5
-    assert set(record["search"]["grid"]) == {"C", "gamma"}
-    assert record["search"]["folds"] == 2 and record["search"]["step"] == 5
-    assert record["machine"]["cores"] >= 1 and record["machine"]["processor"]

@@ -4,18 +4,26 @@ import json
 import subprocess
 import sys
 import time
+from functools import partial
 from pathlib import Path
 
 import pytest
+import yaml
 from mlflow import MlflowClient
 from mlflow.entities import ViewType
 
-from adakern_bench.tracking import track
-from adakern_bench.tracking.track import log_records, log_runs, main, rebuild, summary_run
+from adakern_bench.tracking import track as tracker
+from adakern_bench.tracking.track import log_records, main, track
 from mlflow_server import free_port, start_logging
 from record_factory import failed, make_record, write_records
 
 RECORDS = [make_record(method=m, repeat=k) for m in ("svm-cv", "dank") for k in (0, 1)]
+
+
+@pytest.fixture
+def log(uri):
+    """Log records of the experiment that they are of, to the test's database."""
+    return partial(log_records, experiment="demo", tracking_uri=uri)
 
 
 @pytest.fixture
@@ -51,7 +59,7 @@ def runs_of(uri, experiment="demo", view=ViewType.ACTIVE_ONLY, kinds=("solve", "
     return [run for run in runs if run.data.tags["kind"] in kinds]
 
 
-def test_a_run_says_what_its_record_says(uri, tmp_path):
+def test_a_run_says_what_its_record_says(uri, log, tmp_path):
     record = make_record(
         params={"C": 2.0, "eta": "svm", "deep": {"b": 1}},
         best_params={"C": 2.0},
@@ -59,7 +67,7 @@ def test_a_run_says_what_its_record_says(uri, tmp_path):
         search_seconds=12.0,
         started_at=1_700_000_000.0,
     )
-    log_records([record], experiment="demo", tracking_uri=uri, config="name: demo\n")
+    log([record], config="name: demo\n")
     (run,) = runs_of(uri)
     assert run.info.status == "FINISHED"
     params = {"C": "2.0", "eta": "svm", "deep": '{"b": 1}', "n_train": "60"}
@@ -82,7 +90,8 @@ def test_a_run_says_what_its_record_says(uri, tmp_path):
     solved = 12 + record["fit_seconds"] + record["predict_seconds"]
     assert run.info.end_time - run.info.start_time == pytest.approx(1000 * solved, abs=2)
     (used,) = run.inputs.dataset_inputs
-    assert (used.dataset.name, used.dataset.digest) == ("heart", "def")
+    assert used.dataset.name == "heart: 100 rows, 13 features"
+    assert used.dataset.digest == "def"
     assert json.loads(used.dataset.profile) == {"num_rows": 100, "num_features": 13}
     client = MlflowClient(uri)  # as a notebook asks, without a server
     listed = {file.path for file in client.list_artifacts(run.info.run_id)}
@@ -99,15 +108,15 @@ def test_a_folder_that_was_moved_is_logged_anew(tmp_path, schema):
     log_records(RECORDS, experiment="demo", tracking_uri=f"sqlite:///{old}/mlflow.db")
     old.rename(new)
     uri = f"sqlite:///{new}/mlflow.db"
-    assert log_records(RECORDS, experiment="demo", tracking_uri=uri) == (6, 0, 0)
-    assert log_records(RECORDS, experiment="demo", tracking_uri=uri) == (0, 6, 0)
+    for expected in ((6, 0, 0), (0, 6, 0)):
+        assert log_records(RECORDS, experiment="demo", tracking_uri=uri) == expected
     assert all(run.info.artifact_uri.startswith(new.as_uri()) for run in runs_of(uri))
 
 
-def test_repeats_stand_below_a_run_of_their_method(uri):
-    entries = {"method": {"dank": {"description": "DANK", "reference": "JMLR"}}}
+def test_repeats_stand_below_a_run_of_their_method(uri, log):
+    config = yaml.safe_dump({"method": {"dank": {"description": "DANK", "reference": "JMLR"}}})
     curves = {("heart", "dank"): {"C": [0.5, 0.75, 0.625]}}
-    log_records(RECORDS, experiment="demo", tracking_uri=uri, entries=entries, curves=curves)
+    log(RECORDS, config=config, curves=curves)
     cells = {r.data.tags["method"]: r for r in runs_of(uri, kinds=["method"])}
     assert set(cells) == {"dank", "svm-cv"}
     means = {}
@@ -118,9 +127,9 @@ def test_repeats_stand_below_a_run_of_their_method(uri):
         assert [run.data.tags["method"] for run in below] == [method] * 2
         scores = [run.data.metrics["test/accuracy"] for run in below]
         means[method] = sum(scores) / 2
-        assert cell.data.metrics["test/accuracy_mean"] == pytest.approx(means[method])
+        assert cell.data.metrics["test/accuracy_mean"] == pytest.approx(means[method], rel=1e-5)
         assert cell.data.metrics["test/accuracy_std"] == pytest.approx(
-            abs(scores[0] - scores[1]) / 2**0.5
+            abs(scores[0] - scores[1]) / 2**0.5, rel=1e-5
         )
         assert cell.data.metrics["test/n"] == 2
         assert cell.data.params["C"] == "2.0" and "seed" not in cell.data.params
@@ -132,7 +141,7 @@ def test_repeats_stand_below_a_run_of_their_method(uri):
     assert [(m.step, m.value) for m in curve] == [(0, 0.5), (1, 0.75), (2, 0.625)]
     # A new repeat makes the mean another one; all repeats move below the new run.
     more = [*RECORDS, make_record(method="dank", repeat=2)]
-    log_records(more, experiment="demo", tracking_uri=uri, entries=entries, curves=curves)
+    log(more, config=config, curves=curves)
     (cell,) = [r for r in runs_of(uri, kinds=["method"]) if r.data.tags["method"] == "dank"]
     parents = [
         run.data.tags["mlflow.parentRunId"]
@@ -142,21 +151,13 @@ def test_repeats_stand_below_a_run_of_their_method(uri):
     assert parents == [cell.info.run_id] * 3
 
 
-def test_logging_twice_adds_nothing(uri):
-    assert log_records(RECORDS, experiment="demo", tracking_uri=uri) == (6, 0, 0)
+def test_only_what_is_new_or_changed_is_written(uri, log):
+    assert log(RECORDS) == (6, 0, 0)
     before = {run.info.run_id for run in runs_of(uri)}
-    again = log_records(RECORDS[::-1], experiment="demo", tracking_uri=uri)
-    assert again == (0, 6, 0)
+    assert log(RECORDS[::-1]) == (0, 6, 0)
     assert {run.info.run_id for run in runs_of(uri)} == before
-    more = [*RECORDS, make_record(repeat=2)]
-    # The solve and the means of its method; those of the other where its rank moved.
-    assert log_records(more, experiment="demo", tracking_uri=uri)[:2] in ((2, 5), (3, 4))
-
-
-def test_a_changed_record_takes_the_place_of_its_run(uri):
-    log_records(RECORDS, experiment="demo", tracking_uri=uri)
     changed = [RECORDS[0] | {"fit_seconds": 99.0}, *RECORDS[1:]]
-    assert log_records(changed, experiment="demo", tracking_uri=uri) == (2, 4, 2)
+    assert log(changed) == (2, 4, 2), "the run of the repeat and that of its method"
     assert len(runs_of(uri)) == 4
     assert 99.0 in [run.data.metrics["time/fit_seconds"] for run in runs_of(uri)]
     (stale,) = runs_of(uri, view=ViewType.DELETED_ONLY)
@@ -164,81 +165,73 @@ def test_a_changed_record_takes_the_place_of_its_run(uri):
         RECORDS[0]["fit_seconds"], rel=1e-5
     )
     # And back: the first record is logged anew, not taken from the deleted run.
-    assert log_records(RECORDS, experiment="demo", tracking_uri=uri) == (2, 4, 2)
-
-
-def test_runs_of_other_data_sets_stay(uri):
-    log_records(RECORDS, experiment="demo", tracking_uri=uri)
+    assert log(RECORDS) == (2, 4, 2)
     others = [make_record("sonar", "dank", k) for k in (0, 1)]
-    assert log_records(others, experiment="demo", tracking_uri=uri) == (3, 0, 0)
-    both = [*others, *RECORDS]
-    assert log_records(both, experiment="demo", tracking_uri=uri) == (0, 9, 0)
+    assert log(others) == (3, 0, 0), "runs of other data sets stay"
+    assert log([*others, *RECORDS]) == (0, 9, 0)
+    # The new repeat and its method; the other one where its rank moved.
+    more = [*RECORDS, make_record(repeat=2)]
+    assert log(more)[:2] in ((2, 5), (3, 4))
+    assert log(RECORDS[:3], prune=True).removed >= 5
+    assert len(runs_of(uri)) == 3
 
 
-def test_a_failed_solve_is_a_failed_run_with_its_reason(uri):
-    log_records(
-        [failed("heart", "dank", 0, reason="out of memory")], experiment="demo", tracking_uri=uri
-    )
+def test_a_failed_fit_is_a_failed_run_with_its_reason(uri, log):
+    log([failed("heart", "dank", 0, reason="out of memory")])
     (run,) = runs_of(uri)
     assert run.info.status == "FAILED"
     assert run.data.tags["reason"] == "out of memory"
     assert run.data.tags["status"] == "failed"
 
 
-def test_no_run_goes_to_another_experiment(uri):
-    log_records(RECORDS, experiment="demo", tracking_uri=uri)
+def test_no_run_goes_to_another_experiment_and_a_deleted_one_comes_back(uri, log):
+    log(RECORDS)
     others = [record | {"experiment": "other"} for record in RECORDS]
-    log_records(others, experiment="other", tracking_uri=uri)
+    log(others, experiment="other")
     assert len(runs_of(uri)) == len(runs_of(uri, "other")) == 4
     assert not runs_of(uri, "Default")
     assert {run.data.tags["experiment"] for run in runs_of(uri, "other")} == {"other"}
     with pytest.raises(ValueError, match=r"experiment='demo'.*\['other'\]"):
-        log_records(others, experiment="demo", tracking_uri=uri)
-
-
-def test_a_deleted_experiment_comes_back(uri):
-    log_records(RECORDS, experiment="demo", tracking_uri=uri)
+        log(others)
     client = MlflowClient(uri)
     client.delete_experiment(client.get_experiment_by_name("demo").experiment_id)
-    log_records(RECORDS, experiment="demo", tracking_uri=uri)
+    log(RECORDS)
     assert len(runs_of(uri)) == 4
 
 
-def test_a_run_cut_short_is_written_again(uri, monkeypatch):
+def test_a_run_cut_short_is_written_again(uri, log, monkeypatch):
     def killed(*_):
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(track, "_log_data", killed)
+        patch.setattr(tracker, "_log_data", killed)
         with pytest.raises(KeyboardInterrupt):
-            log_records(RECORDS[:1], experiment="demo", tracking_uri=uri)
+            log(RECORDS[:1])
     cut = runs_of(uri, kinds=["method", "solve"])
     assert [run.info.status for run in cut] == ["RUNNING"]
-    assert log_records(RECORDS[:1], experiment="demo", tracking_uri=uri) == (2, 0, 1)
+    assert log(RECORDS[:1]) == (2, 0, 1)
     assert [run.info.status for run in runs_of(uri)] == ["FINISHED"]
 
 
-def test_more_than_mlflow_takes_in_one_call(uri):
+def test_more_than_mlflow_takes_in_one_call(uri, log):
     params = {f"p{k}": k for k in range(250)} | {"long": "x" * 10_000}
-    record = make_record(params=params, best_params={})
-    log_records([record], experiment="demo", tracking_uri=uri)
+    log([make_record(params=params, best_params={})])
     (run,) = runs_of(uri)
     assert len(run.data.params) == 255  # and the constants
     assert run.data.params["p249"] == "249"
     assert len(run.data.params["long"]) == 5000
 
 
-def test_summary_run_has_the_figures_and_is_one(uri, tmp_path):
+def test_the_summary_run_has_the_figures_and_is_one(uri, log, tmp_path):
     figure = tmp_path / "a.svg"
-    figure.write_text("<svg/>")
-    artifacts = {"figures/a.svg": figure}
-    for expected in ((1, 0, 0), (0, 1, 0)):
-        assert log_runs([summary_run("demo", artifacts)], "demo", uri) == expected
-    figure.write_text("<svg>changed</svg>")
-    assert log_runs([summary_run("demo", artifacts)], "demo", uri) == (1, 0, 1)
-    (run,) = runs_of(uri)
+    summary = ({"figures/a.svg": figure}, {})
+    for text, expected in (("<svg/>", (1, 0, 0)), ("<svg/>", (0, 1, 0)), ("<svg>2", (1, 0, 1))):
+        figure.write_text(text)
+        assert log([], summary=summary) == expected
+    log(RECORDS, prune=True)
+    (run,) = runs_of(uri, kinds=["summary"])
     kept = MlflowClient(uri).download_artifacts(run.info.run_id, "figures/a.svg")
-    assert Path(kept).read_text() == "<svg>changed</svg>"
+    assert Path(kept).read_text() == "<svg>2"
 
 
 def test_a_swept_method_has_a_name_that_mlflow_takes(uri, tmp_path):
@@ -248,28 +241,20 @@ def test_a_swept_method_has_a_name_that_mlflow_takes(uri, tmp_path):
     (results / "summary.csv").write_text("task\n")
     ranks = "task,method,average_rank\nclassification,dank@eta=0.1,1\n"
     (results / "ranks.csv").write_text(ranks)
-    assert rebuild(results, tracking_uri=uri).written == 5
+    assert track(results, tracking_uri=uri).written == 5
     (summary,) = runs_of(uri, kinds=["summary"])
     assert summary.data.metrics["whole/classification rank of dank eta 0.1"] == 1
-
-
-def test_prune_keeps_what_has_a_record(uri):
-    log_records(RECORDS, experiment="demo", tracking_uri=uri)
-    log_runs([summary_run("demo", {})], "demo", uri)
-    fewer = log_records(RECORDS[:3], experiment="demo", tracking_uri=uri, prune=True)
-    assert fewer.removed == 2, "a repeat, and the means of its method"
-    assert len(runs_of(uri)) == 4  # three solves and the summary
 
 
 def test_rebuild_makes_mlflow_say_what_the_files_say(uri, tmp_path, capsys):
     results = tmp_path / "results" / "demo"
     write_records(results, RECORDS)
     (results / "summary.csv").write_text("task\n")
-    assert rebuild(results, tracking_uri=uri) == (7, 0, 0)
-    assert rebuild(results, tracking_uri=uri) == (0, 7, 0)
+    assert track(results, tracking_uri=uri) == (7, 0, 0)
+    assert track(results, tracking_uri=uri) == (0, 7, 0)
     (results / "records" / "heart" / "dank" / "0-9.json").unlink()
     main([str(tmp_path / "results"), "--tracking-uri", uri])
-    assert "demo: 1 runs written, 3 up to date, 4 removed" in capsys.readouterr().out
+    assert "demo: 1 run written, 3 up to date, 4 removed" in capsys.readouterr().out
     assert len(runs_of(uri)) == 3
     with pytest.raises(SystemExit):
         main([str(tmp_path / "nothing"), "--tracking-uri", uri])

@@ -11,7 +11,8 @@ import pytest
 from sklearn.datasets import load_wine
 from sklearn.svm import SVC
 
-from adakern_bench.records.models import kept_models, save_model
+from adakern_bench.paths import kept_models
+from adakern_bench.records.models import save_model
 from adakern_bench.report.show import runs_page
 from adakern_bench.tracking.track import experiment_id, log_records
 from mlflow_server import serve, start_logging
@@ -98,7 +99,7 @@ def test_the_server_tells_what_its_users_expect(ui, tmp_path, monkeypatch):
         records,
         experiment="rest",
         tracking_uri=uri,
-        entries={"method": {"dank": {"description": "DANK"}}},
+        config="method: {dank: {description: DANK}}",
         curves={("wine", "dank"): {"C": [0.5, 0.75, 0.625]}},
         models=partial(kept_models, tmp_path),
     )
@@ -113,8 +114,8 @@ def test_the_server_tells_what_its_users_expect(ui, tmp_path, monkeypatch):
     scores = [told(run, "metrics")["test/accuracy"] for run in below]
     metrics = told(parent, "metrics")
     assert len(scores) == 3
-    assert metrics["test/accuracy_mean"] == pytest.approx(np.mean(scores))
-    assert metrics["test/accuracy_std"] == pytest.approx(np.std(scores, ddof=1))
+    assert metrics["test/accuracy_mean"] == pytest.approx(np.mean(scores), rel=1e-5)
+    assert metrics["test/accuracy_std"] == pytest.approx(np.std(scores, ddof=1), rel=1e-5)
     assert metrics["test/n"] == 3 and metrics["test/rank"] in (1, 2)
     assert {name.split("/")[0] for name in metrics} == {
         *("test", "train", "time", "work", "tuning")
@@ -125,7 +126,10 @@ def test_the_server_tells_what_its_users_expect(ui, tmp_path, monkeypatch):
     assert tags["mlflow.source.name"] == "adakern"
     assert len(tags["mlflow.source.git.commit"]) == 40
     (used,) = parent["inputs"]["dataset_inputs"]
-    assert (used["dataset"]["name"], used["dataset"]["digest"]) == ("wine", "def")
+    assert (used["dataset"]["name"], used["dataset"]["digest"]) == (
+        "wine: 100 rows, 13 features",
+        "def",
+    )
 
     query = f"run_id={parent['info']['run_id']}&metric_key=tuning/C"
     history = rest(address, f"metrics/get-history?{query}")["metrics"]
@@ -142,15 +146,21 @@ def test_the_server_tells_what_its_users_expect(ui, tmp_path, monkeypatch):
 
 
 def test_the_pages_open_on_the_runs(ui, browser):
-    """The link that is printed leads to the runs in a real browser."""
+    """The link that is printed leads to the runs, with the main score in sight, best first."""
     uri, address = ui
     records = [make_record(method=m, experiment="seen") for m in ("svm-cv", "dank")]
     log_records(records, experiment="seen", tracking_uri=uri)
-    link = runs_page(address, experiment_id("seen", uri))
     page = browser.new_page(viewport={"width": 1400, "height": 900})
     page.set_default_timeout(180_000)
-    page.goto(link)
-    for method in ("svm-cv", "dank"):
-        page.get_by_text(f"heart / {method}").first.wait_for(timeout=180_000)
+    page.goto(runs_page(address, experiment_id("seen", uri)))
+    scores = {f"heart / {r['method']}": r["metrics"]["test"]["accuracy"] for r in records}
+    places = []
+    for name in sorted(scores, key=scores.get, reverse=True):
+        row = page.get_by_text(name).first
+        row.wait_for()
+        places.append(row.bounding_box()["y"])
+        shown = page.get_by_text(f"{scores[name]:.6f}"[:6]).first.bounding_box()
+        assert shown["x"] + shown["width"] <= 1400
+    assert places == sorted(places)
     assert "/runs" in page.url and "/traces" not in page.url
     page.close()

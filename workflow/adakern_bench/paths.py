@@ -8,7 +8,7 @@ from pathlib import Path
 
 __all__ = [
     *("CONF", "PUBLISHED", "ROOT", "SCRIPTS", "SPECIAL"),
-    *("repeats_of", "results_of", "solved_batches"),
+    *("kept_models", "repeats_of", "results_of", "solved_batches"),
 ]
 
 #: The repository: the Snakefile, ``conf/`` and ``methods/`` belong together.
@@ -32,6 +32,17 @@ def results_of(config):
 def solved_batches(results, dataset):
     """Names of the batches of repeats, such as "0-9", that some method has solved."""
     return {path.stem for path in results.glob(f"records/{dataset}/*/*.json")}
+
+
+def kept_models(results, record):
+    """Files of the model of a record, by their path in its folder; {} without one."""
+    cell = Path(results) / "models" / record["dataset"] / record["method"]
+    return {
+        path.relative_to(folder).as_posix(): path
+        for folder in cell.glob(f"*/{record['repeat']}")
+        for path in folder.rglob("*")
+        if path.is_file()
+    }
 
 
 def repeats_of(path):

@@ -49,13 +49,38 @@ rule summary_table:
         "../scripts/summary_table.py"
 
 
+# A table of one's own is one of a kind: what is seen in its best method.
+OWN = next((name for name in PLAN.datasets if name.startswith("my-")), None)
+
+
+rule winner:
+    input:
+        table=f"{DATA}/tables/{OWN}.npz",
+        split=f"{RESULTS}/splits/{OWN}.npz",
+        records=records([OWN]),
+        ranks=rules.compare.output.ranks,
+    output:
+        figure=f"{RESULTS}/winner/best_method.svg",
+        table=f"{RESULTS}/winner/columns.csv",
+    log:
+        f"{RESULTS}/logs/winner.log",
+    params:
+        settings=settings.winner(PLAN, OWN),
+    message:
+        "winner: {output.figure}"
+    script:
+        "../scripts/winner.py"
+
+
 rule report:
     input:
         config=f"{RESULTS}/config.yaml",
         comparison=rules.compare.output if PLAN.cells else [],
         tables=[f"{DATA}/tables/{dataset}.npz" for dataset in PLAN.table_names],
-        figures=[f"{RESULTS}/figures/{name}.svg" for name in PLAN.figures()],
-        summaries=[f"{RESULTS}/tables/{name}.csv" for name in PLAN.tables()],
+        figures=[f"{RESULTS}/figures/{name}.svg" for name in PLAN.figures()]
+        + [rules.winner.output.figure] * bool(OWN),
+        summaries=[f"{RESULTS}/tables/{name}.csv" for name in PLAN.tables()]
+        + [rules.winner.output.table] * bool(OWN),
     output:
         report=report(
             f"{RESULTS}/report.html", category="Report", labels={"report": "all of it"}

@@ -11,6 +11,8 @@ rule table:
         table=f"{DATA}/tables/{{dataset}}.npz",
     log:
         f"{DATA}/tables/logs/{{dataset}}.log",
+    # Before any fit, so that bad data are told at once and not after hours.
+    priority: 1
     localrule: True
     params:
         settings=lambda w: settings.table(PLAN, w.dataset),

@@ -25,5 +25,4 @@ with job(snakemake):
         provenance={table.name: table.provenance for table in tables},
         origin=origin(config),
         rare={name for name, share in shares.items() if share.min() < 0.1},
-        path=snakemake.output.report,
     )

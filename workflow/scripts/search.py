@@ -27,8 +27,7 @@ with job(snakemake):
     outcomes = run_each(tasks, **snakemake.params.limits)
     searches, points = [], []
     for repeat in repeats:
-        if repeat in outcomes:
-            outcome = outcomes[repeat]
+        if outcome := outcomes.get(repeat):
             best, rows = outcome.value or (None, [])
             points += [{"repeat": repeat} | row for row in rows]
             found = {
@@ -37,10 +36,8 @@ with job(snakemake):
                 "best_params": best,
                 "search_seconds": outcome.seconds,
             }
-        elif handed_over:
-            found = before[repeat]
         else:
-            found = searches[0] | {"search_seconds": 0.0}
+            found = before[repeat] if handed_over else searches[0] | {"search_seconds": 0.0}
         searches.append(found | {"repeat": repeat})
     columns = list(dict.fromkeys(key for point in points for key in point))
     table = snakemake.output.cv_table

@@ -1,12 +1,13 @@
 """Fit, predict, time, and write down what happened: every repeat of a batch."""
 
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
 from adakern._utils.files import write_json
 from adakern_bench.paths import repeats_of
+from adakern_bench.records.dotted import estimator_class
 from adakern_bench.records.job import job
-from adakern_bench.records.models import import_formats
 from adakern_bench.records.process import Outcome, run_each
 from adakern_bench.records.search import NOT_SEARCHED, by_repeat
 from adakern_bench.records.solve import record_of, solve_one
@@ -17,7 +18,9 @@ models = snakemake.output.get("models")
 with job(snakemake):
     if models:
         Path(models).mkdir(parents=True, exist_ok=True)
-        import_formats()
+        import adakern_bench.records.models  # noqa: F401 - before the children need it
+    with suppress(Exception):  # what is wrong with it, each fit will say
+        estimator_class(settings["estimator"]["_target_"])  # imported once, before the forks
     searched = by_repeat(files.search)
     outcomes, tasks = {}, {}
     for repeat in repeats_of(snakemake.output.record):

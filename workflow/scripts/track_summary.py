@@ -4,12 +4,12 @@ from pathlib import Path
 
 from adakern._utils.files import write_json
 from adakern_bench.records.job import job
-from adakern_bench.tracking.track import experiment_id, rebuild
+from adakern_bench.tracking.track import experiment_id, track
 
 uri = snakemake.params.settings["tracking_uri"]
 
 with job(snakemake):
     results = Path(snakemake.input.report).parent
-    logged = rebuild(results, tracking_uri=uri)
+    logged = track(results, tracking_uri=uri)
     mark = {"tracking_uri": uri, "experiment_id": experiment_id(results.name, uri)}
     write_json(snakemake.output.mark, mark | logged._asdict())

@@ -4,13 +4,17 @@ from dataclasses import replace
 
 import numpy as np
 import pandas as pd
-from scipy.stats import wilcoxon
 from sklearn.metrics import accuracy_score, root_mean_squared_error
 
 from adakern import AdaptiveKernelClassifier, AdaptiveKernelRegressor
 from adakern.adaptive import MEMBERS
 from adakern.adaptive.equal_rows import EqualRows
-from adakern.evaluation import GREATER_IS_BETTER, probability_scores
+from adakern.evaluation import (
+    GREATER_IS_BETTER,
+    compare_over_sets,
+    holm_correction,
+    probability_scores,
+)
 from shared import axes_grid
 
 #: The flagship as it is; the other variants lack something.
@@ -93,51 +97,42 @@ def table(frame):
 
     One row for each metric and part: ``whole`` and ``rest``, the means (geometric for
     errors over the spread of the target, ``rmse``) of the flagship and of what is left;
-    on how many sets the rest is ``better`` or ``worse``; and the two-sided ``p_value``
-    of Wilcoxon's signed-rank test, NaN where no set differs.
+    on how many sets the rest is ``better`` or ``worse``; the two-sided ``p_value`` of
+    Wilcoxon's signed-rank test, NaN where no set differs, and the same after Holm's
+    correction over all parts.
     """
     rows = []
     for metric, part in frame.groupby("metric"):
+        relative = metric == "rmse"
         values = part.pivot(index="dataset", columns="without", values="value")
-        for without in part["without"].unique():
-            if without != WHOLE:
-                pairs = values[[WHOLE, without]].dropna()
-                rows.append({"metric": metric, "without": without} | _row(metric, pairs))
-    return pd.DataFrame(rows)
-
-
-def _row(metric, pairs):
-    values = np.log(pairs) if metric == "rmse" else pairs
-    whole, rest = values.to_numpy().T
-    gain = rest - whole if GREATER_IS_BETTER[metric] else whole - rest
-    means = np.exp(values.mean()) if metric == "rmse" else values.mean()
-    return {
-        "n_datasets": len(pairs),
-        "whole": means.iloc[0],
-        "rest": means.iloc[1],
-        "better": int((gain > 0).sum()),
-        "worse": int((gain < 0).sum()),
-        "p_value": wilcoxon(gain).pvalue if gain.any() else np.nan,
-    }
+        values = np.log(values) if relative else values
+        for without in values.columns.drop(WHOLE):
+            whole, rest = values[[WHOLE, without]].dropna().to_numpy().T
+            found = compare_over_sets(rest, whole, greater_is_better=GREATER_IS_BETTER[metric])
+            means = np.array([whole.mean(), rest.mean()])
+            means = np.exp(means) if relative else means
+            counts = (found.n_datasets, *means, found.better, found.worse, found.pvalue)
+            rows.append((metric, without, *counts))
+    names = ["metric", "without", "n_datasets", "whole", "rest", "better", "worse", "p_value"]
+    rows = pd.DataFrame(rows, columns=names)
+    adjusted = rows.groupby("metric")["p_value"].transform(holm_correction)
+    return rows.assign(holm_p_value=adjusted)
 
 
 def plot(frame):
     """The loss of the rest less that of the whole, a dot for each part and a panel for
     each metric.
     """
-    rows = table(frame)
-    metrics = list(rows["metric"].unique())
-    figure, axes = axes_grid(1, len(metrics), width=5.5, height=5.0)
-    for ax, metric in zip(np.atleast_1d(axes), metrics, strict=True):
-        part = rows[rows["metric"] == metric]
+    panels = list(table(frame).groupby("metric"))
+    figure, axes = axes_grid(1, len(panels), width=5.5, height=5.0)
+    for ax, (metric, rows) in zip(np.atleast_1d(axes), panels, strict=True):
         sign = -1 if GREATER_IS_BETTER[metric] else 1
-        worse = (sign * (part["rest"] - part["whole"])).to_numpy()
-        places, clear = np.arange(len(part)), part["p_value"].to_numpy() < 0.05
         ax.axvline(0, color="0.7")
-        ax.scatter(worse[clear], places[clear], color="C3", label="p < 0.05")
-        ax.scatter(worse[~clear], places[~clear], color="0.5", label="else")
-        ax.set_yticks(places, part["without"])
+        for sure, style in ((True, "C3o"), (False, "C7o")):
+            here = rows[(rows["holm_p_value"] < 0.05) == sure]
+            label = "p < 0.05 after Holm" if sure else "else"
+            ax.plot(sign * (here["rest"] - here["whole"]), here["without"], style, label=label)
         ax.invert_yaxis()
         ax.set_title(f"{metric}: worse without, by")
-    np.atleast_1d(axes)[0].legend(fontsize=8)
+    figure.axes[0].legend(fontsize=8)
     return figure

@@ -1,12 +1,11 @@
 """Figures 1 and 2 of Liu et al. (JMLR 2020): the boundary and the entries of F."""
 
-import numpy as np
 import pandas as pd
 from sklearn.svm import SVC
 
 from adakern.dank import DANKClassifier
-from plane import accuracies, decision_values, draw_boundaries, draw_matrix, matrix_entries
-from shared import axes_grid, fit_quietly, tuned
+from plane import decision_values, matrix_entries, plot_boundaries, table_of_accuracies
+from shared import fit_quietly, tuned
 
 STYLES = {"svm": "--", "dank": "-"}
 
@@ -34,22 +33,14 @@ def compute(data, seed, *, gammas=(0.5,), multiple=None, n_grid=80):
 
 def plot(frame):
     """One row for each data set and kernel width: both boundaries, and F."""
-    groups = frame.groupby(["dataset", "gamma"], sort=False)
-    figure, axes = axes_grid(len(groups), 2)
-    for (plane, heat), ((dataset, gamma), part) in zip(np.atleast_2d(axes), groups, strict=True):
-        draw_boundaries(plane, part, STYLES)
-        plane.set_title(f"{dataset}, gamma = {gamma:.3g}; -- SVM, — DANK")
-        draw_matrix(figure, heat, part, kind="factor", model="dank")
-        heat.set_title(f"F, rows sorted by class; rank {part['rank'].iloc[0]}")
-    return figure
+    return plot_boundaries(frame, ["dataset", "gamma"], STYLES, "factor", _titles)
+
+
+def _titles(part, dataset, gamma):
+    yield f"{dataset}, gamma = {gamma:.3g}; -- SVM, — DANK"
+    yield f"F, rows sorted by class; rank {part['rank'].iloc[0]}"
 
 
 def table(frame):
     """Rank of F and accuracies, for each kernel width."""
-    return pd.DataFrame(
-        [
-            {"dataset": dataset, "gamma": gamma, "rank": part["rank"].iloc[0]}
-            | accuracies(part, STYLES)
-            for (dataset, gamma), part in frame.groupby(["dataset", "gamma"], sort=False)
-        ]
-    )
+    return table_of_accuracies(frame, ["dataset", "gamma", "rank"], STYLES)

@@ -31,27 +31,21 @@ def compute(data, seed, *, clusters=(2, 5, 10, 50, 100, 200), C=32.0, gamma=2.0)
         predicted = partition_bounds(K, labels, C, eta, low, high)
         alpha, other = np.abs(whole["d"]), np.abs(part["d"])
         gradient = saddle_gradient(other, part["F"], K_bar, dual)
+        facts = {
+            "clusters": v,
+            "between": between_clusters(K, labels),
+            "total": np.abs(K).sum(),
+            "screened": screened_rows(gradient, K, C, low, high).sum(),
+            "non_support": (alpha == 0).sum(),
+        }
+        loss = abs(_h(K, whole, dual, eta) - _h(K, part, dual, eta))
+        moved = np.linalg.norm(whole["F"] - part["F"])
         for quantity, measured, bound in (
-            (
-                "objective",
-                abs(_h(K, whole, dual, eta) - _h(K, part, dual, eta)),
-                predicted.objective,
-            ),
+            ("objective", loss, predicted.objective),
             ("coefficients", ((alpha - other) ** 2).sum(), predicted.coefficients_printed),
-            ("factor", np.linalg.norm(whole["F"] - part["F"]), predicted.factor_printed),
+            ("factor", moved, predicted.factor_printed),
         ):
-            records.append(
-                {
-                    "clusters": v,
-                    "quantity": quantity,
-                    "measured": measured,
-                    "bound": bound,
-                    "between": between_clusters(K, labels),
-                    "total": np.abs(K).sum(),
-                    "screened": screened_rows(gradient, K, C, low, high).sum(),
-                    "non_support": (alpha == 0).sum(),
-                }
-            )
+            records.append(facts | {"quantity": quantity, "measured": measured, "bound": bound})
     return pd.DataFrame(records)
 
 

@@ -51,23 +51,11 @@ def plot(frame):
 
 def table(frame, *, near=1e-4):
     """What each method reached, and when it was within `near` of the best objective."""
-    rows = []
-    for dataset, part in frame.groupby("dataset", sort=False):
-        best = part["objective"].max()
-        for method, curve in part.groupby("method", sort=False):
-            close = curve[best - curve["objective"] <= near * abs(best)]
-            first = close.iloc[0] if len(close) else {}
-            rows.append(
-                {
-                    "dataset": dataset,
-                    "method": method,
-                    "iterations": len(curve),
-                    "seconds": curve["seconds"].iloc[-1],
-                    "objective": curve["objective"].iloc[-1],
-                    "relative_gap": curve["gap"].iloc[-1],
-                    "iterations_to_near": first.get("iteration"),
-                    "seconds_to_near": first.get("seconds"),
-                    "near": near,
-                }
-            )
-    return pd.DataFrame(rows)
+    best = frame.groupby("dataset")["objective"].transform("max")
+    close = frame[best - frame["objective"] <= near * best.abs()]
+    groups = frame.groupby(["dataset", "method"], sort=False)
+    last = groups[["seconds", "objective", "gap"]].last().rename(columns={"gap": "relative_gap"})
+    last.insert(0, "iterations", groups.size())
+    first = close.groupby(["dataset", "method"])[["iteration", "seconds"]].first()
+    first.columns = ["iterations_to_near", "seconds_to_near"]
+    return last.join(first).assign(near=near).reset_index()

@@ -1,13 +1,12 @@
 """Figure 2 of Liu et al. (AAAI 2018): what the pairwise layer does to the boundary."""
 
-import numpy as np
 import pandas as pd
 from sklearn.model_selection import GridSearchCV
 from sklearn.svm import SVC
 
 from adakern.knpl import KNPLClassifier
-from plane import accuracies, decision_values, draw_boundaries, draw_matrix, matrix_entries
-from shared import axes_grid, fit_quietly, tuned
+from plane import accuracies, decision_values, matrix_entries, plot_boundaries, table_of_accuracies
+from shared import fit_quietly, tuned
 
 STYLES = {"svm": "--", "knpl": "-"}
 
@@ -30,26 +29,18 @@ def compute(data, seed, *, multiples=(0.1, 1.0, 10.0, 100.0, 1000.0), n_grid=80)
 
 def plot(frame):
     """Both boundaries over the training rows, and the entries of G."""
-    groups = frame.groupby("dataset", sort=False)
-    figure, axes = axes_grid(len(groups), 2)
-    for (plane, heat), (dataset, part) in zip(np.atleast_2d(axes), groups, strict=True):
-        draw_boundaries(plane, part, STYLES)
-        shares = accuracies(part, STYLES)
-        plane.set_title(
-            f"{dataset}: test accuracy {shares['test_svm']:.1%} (-- SVM), "
-            f"{shares['test_knpl']:.1%} (— KNPL)",
-            fontsize=9,
-        )
-        draw_matrix(figure, heat, part, kind="layer", model="knpl")
-        heat.set_title("Pairwise layer G, training rows by class")
-    return figure
+    return plot_boundaries(frame, ["dataset"], STYLES, "layer", _titles)
+
+
+def _titles(part, dataset):
+    shares = accuracies(part, STYLES)
+    yield (
+        f"{dataset}: test accuracy {shares['test_svm']:.1%} (-- SVM), "
+        f"{shares['test_knpl']:.1%} (— KNPL)"
+    )
+    yield "Pairwise layer G, training rows by class"
 
 
 def table(frame):
-    """Accuracies of both machines."""
-    return pd.DataFrame(
-        [
-            {"dataset": dataset} | accuracies(part, STYLES)
-            for dataset, part in frame.groupby("dataset", sort=False)
-        ]
-    )
+    """Accuracies of both classifiers."""
+    return table_of_accuracies(frame, ["dataset"], STYLES)

@@ -1,5 +1,7 @@
 """Figure 3 of Liu et al. (AAAI 2018): does the alternation converge?"""
 
+from itertools import product
+
 import numpy as np
 import pandas as pd
 from sklearn.svm import SVC
@@ -18,37 +20,29 @@ def compute(data, seed, *, multiples=MULTIPLES, max_outer=10, max_inner=15):
     """
     X, y = data.X_train, data.y_train
     svm = tuned(SVC(), X, y)
-    records = []
-    for multiple in multiples:
-        for solver in ("admm", "exact"):
-            model = KNPLClassifier(
-                C=svm.C,
-                gamma=svm.gamma,
-                reg=multiple * svm.C**2,
-                solver=solver,
-                max_outer=max_outer,
-                max_inner=max_inner,
-            )
-            history = fit_quietly(model, X, y).history_
-            # Less the constant reg n^2 that the layer G = 11' costs.
-            objective = np.array(history["objective"]) - model.reg * len(y) ** 2
-            quantities = {
-                "objective": objective,
-                "gap": np.array(history["gap"]) / np.abs(objective),
-                "residual": history.get("inner_residuals", [[]])[0],
-            }
-            records += [
-                {
-                    "quantity": quantity,
-                    "solver": solver,
-                    "multiple": multiple,
-                    "iteration": iteration,
-                    "value": value,
-                }
-                for quantity, values in quantities.items()
-                for iteration, value in enumerate(values, start=1)
-            ]
-    return pd.DataFrame(records)
+    frames = []
+    for multiple, solver in product(multiples, ("admm", "exact")):
+        model = KNPLClassifier(
+            C=svm.C,
+            gamma=svm.gamma,
+            reg=multiple * svm.C**2,
+            solver=solver,
+            max_outer=max_outer,
+            max_inner=max_inner,
+        )
+        history = fit_quietly(model, X, y).history_
+        # Less the constant reg n^2 that the layer G = 11' costs.
+        objective = np.array(history["objective"]) - model.reg * len(y) ** 2
+        quantities = {
+            "objective": objective,
+            "gap": np.array(history["gap"]) / np.abs(objective),
+            "residual": history.get("inner_residuals", [[]])[0],
+        }
+        for quantity, values in quantities.items():
+            curve = pd.DataFrame({"quantity": quantity, "value": values})
+            curve = curve.assign(solver=solver, multiple=multiple, iteration=curve.index + 1)
+            frames.append(curve)
+    return pd.concat(frames, ignore_index=True)
 
 
 def plot(frame):
@@ -62,23 +56,14 @@ def plot(frame):
     colours = {m: f"C{k}" for k, m in enumerate(sorted(frame["multiple"].unique()))}
     for ax, (quantity, title) in zip(axes, titles.items(), strict=True):
         part = frame[frame["quantity"] == quantity]
-        groups = part.groupby(["dataset", "solver", "multiple"])
-        for (_, solver, multiple), curve in groups:
-            ax.plot(
-                curve["iteration"],
-                curve["value"],
-                "o--" if solver == "admm" else "-",
-                ms=3,
-                color=colours[multiple],
-                label=f"{solver}, reg = {multiple:g} C²",
-            )
+        for (_, solver, multiple), curve in part.groupby(["dataset", "solver", "multiple"]):
+            line = "o--" if solver == "admm" else "-"
+            label = f"{solver}, reg = {multiple:g} C²"
+            place = curve["iteration"], curve["value"]
+            ax.plot(*place, line, ms=3, color=colours[multiple], label=label)
         ax.set(title=title, xlabel="iteration")
-        if quantity == "objective":
-            ax.set_yscale("symlog")
-        else:
-            ax.set_yscale("log")
-        if quantity != "residual":
-            ax.set_xscale("log")
+        ax.set_yscale("symlog" if quantity == "objective" else "log")
+        ax.set_xscale("linear" if quantity == "residual" else "log")
     axes[2].legend(fontsize=7)
     figure.suptitle(", ".join(frame["dataset"].unique()))
     return figure

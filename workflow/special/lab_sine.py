@@ -11,16 +11,8 @@ from shared import axes_grid
 #: Ridge of all three regressions, the authors' for LAB RBF.
 ALPHA = 1e-3
 
-#: The paper's method: interpolation, every support datum trained on its own.
-PAPER = {
-    "alpha": ALPHA,
-    "bandwidth": "global",
-    "refit": False,
-    "standardize": False,
-    "early_stopping": False,
-    "growth_iter": 150,
-    "max_iter": 1500,
-}
+#: The paper's method: interpolation, every support point trained on its own.
+PAPER = {"alpha": ALPHA, "bandwidth": "global", "variant": "paper", "max_iter": 1500}
 
 
 def compute(data, seed, *, support=40, wide=20.0, narrow=100.0):
@@ -61,7 +53,7 @@ def plot(frame):
         axis.set_title(f"{name}: R² = {curve['r2'].iloc[0]:.4f}", fontsize="medium")
         axis.set_ylim(-1.6, 1.6)
     axes[-1].plot(bandwidths["x"], bandwidths["value"], "o", ms=4)
-    axes[-1].set_title("learned bandwidth of each support datum", fontsize="medium")
+    axes[-1].set_title("learned bandwidth of each support point", fontsize="medium")
     axes[-1].set(ylabel="θ", xlabel="x, as scaled for the fit")
     return figure
 

@@ -6,13 +6,13 @@ others approximate.
 """
 
 import json
-from itertools import product
 
 import pandas as pd
 from matplotlib import colormaps
-from matplotlib.figure import Figure
 
 from adakern.evaluation import compare_methods
+from adakern_bench.report.figures import add_legend
+from shared import axes_grid
 
 __all__ = ["paired_tests", "plot", "summary"]
 
@@ -94,31 +94,27 @@ def summary(records):
 
 
 def paired_tests(records):
-    """Paired t-tests of the two criterion-driven samplers against every other."""
-    rows = []
+    """The two criterion-driven samplers against every other, by the one rule of this project.
+
+    Holm's correction is over all pairs of samplers on a data set; `winner` is blank
+    where the corrected t-test after it does not reject.
+    """
+    tests = []
     for dataset, part in per_repeat(records).groupby("dataset", sort=False):
-        sizes = {key: part[key].iloc[0] for key in ("n_train", "n_test")}
-        for score, greater_is_better in SCORES.items():
+        sizes = part[["n_train", "n_test"]].iloc[0].to_dict()
+        for score, greater in SCORES.items():
             scores = part.pivot(index="repeat", columns="sampling", values=score)
-            for sampling, other in product(CRITERION_DRIVEN, scores.columns):
-                if other == sampling:
-                    continue
-                (pair,) = compare_methods(
-                    scores[[sampling, other]], greater_is_better=greater_is_better, **sizes
-                )
-                rows.append(
-                    {
-                        "dataset": dataset,
-                        "score": score,
-                        "sampling": sampling,
-                        "other": other,
-                        "difference": pair.difference,
-                        "pvalue": pair.pvalue,
-                        "corrected_pvalue": pair.corrected_pvalue,
-                        "winner": pair.winner,
-                    }
-                )
-    return pd.DataFrame(rows)
+            pairs = pd.DataFrame(compare_methods(scores, greater_is_better=greater, **sizes))
+            tests.append(pairs.assign(dataset=dataset, score=score))
+    tests = pd.concat(tests, ignore_index=True)
+    # Every pair from both of its sides.
+    sides = {"method_a": "other", "method_b": "sampling"}
+    turned = tests.assign(difference=-tests["difference"]).rename(columns=sides)
+    tests = tests.rename(columns=dict(zip(sides, reversed(sides.values()), strict=True)))
+    both = pd.concat([tests, turned])
+    columns = ["dataset", "score", "sampling", "other", "difference", "pvalue"]
+    columns += ["corrected_pvalue", "corrected_holm_pvalue", "winner"]
+    return both.loc[both["sampling"].isin(CRITERION_DRIVEN), columns]
 
 
 def plot(records):
@@ -127,17 +123,14 @@ def plot(records):
     Lines are means over the repeats, bands one standard deviation.
     """
     points = curves(records)
-    datasets = points["dataset"].unique()
-    n_rows = -(-len(datasets) // 3)
-    figure = Figure(figsize=(15, 1 + 4 * n_rows), layout="constrained")
-    axes = figure.subplots(n_rows, 3, squeeze=False).ravel()
-    for axis, dataset in zip(axes, datasets, strict=False):
-        _draw_curves(axis, points[points["dataset"] == dataset])
+    figure, axes = axes_grid(-(-points["dataset"].nunique() // 3), 3, height=4.0)
+    parts = points.groupby("dataset", sort=False)
+    for axis, (dataset, part) in zip(axes.flat, parts, strict=False):
+        _draw_curves(axis, part)
         axis.set(title=dataset, xlabel="gamma", ylabel="criterion")
-    for axis in axes[len(datasets) :]:
-        axis.set_axis_off()
-    handles, labels = axes[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside upper center", ncols=6)
+    for axis in axes.flat:
+        axis.set_visible(axis.has_data())
+    add_legend(figure, 6)
     return figure
 
 

@@ -1,9 +1,14 @@
-"""Decision values of two-class machines over a plane, for the scripts of boundaries."""
+"""Decision values of binary classifiers over a plane, for the scripts of boundaries."""
 
 import numpy as np
 import pandas as pd
 
-__all__ = ["accuracies", "decision_values", "draw_boundaries", "draw_matrix", "matrix_entries"]
+from shared import axes_grid
+
+__all__ = [
+    *("accuracies", "decision_values", "matrix_entries", "plot_boundaries"),
+    "table_of_accuracies",
+]
 
 
 def decision_values(models, data, n_grid):
@@ -41,6 +46,29 @@ def accuracies(frame, models):
     }
 
 
+def plot_boundaries(frame, keys, styles, kind, titles):
+    """Rows of two panels: the boundaries over the training rows, and a matrix over them.
+
+    One row for each value of the `keys`; `titles` says of both what the last model is.
+    """
+    groups = frame.groupby(keys, sort=False)
+    figure, axes = axes_grid(len(groups), 2)
+    for (plane, heat), (names, part) in zip(np.atleast_2d(axes), groups, strict=True):
+        draw_boundaries(plane, part, styles)
+        draw_matrix(figure, heat, part, kind=kind, model=list(styles)[-1])
+        for axis, title in zip((plane, heat), titles(part, *names), strict=True):
+            axis.set_title(title, fontsize=9)
+    return figure
+
+
+def table_of_accuracies(frame, keys, styles):
+    """Accuracies of the models, for each value of the `keys`."""
+    groups = frame.groupby(keys, sort=False)
+    return pd.DataFrame(
+        [dict(zip(keys, names, strict=True)) | accuracies(part, styles) for names, part in groups]
+    )
+
+
 def draw_boundaries(axis, frame, styles):
     """Training rows and, for each model, the line of decision value zero."""
     rows = frame[frame["kind"] == "train"]
@@ -48,14 +76,8 @@ def draw_boundaries(axis, frame, styles):
     grid = frame[frame["kind"] == "grid"]
     for model, style in styles.items():
         values = grid.pivot(index="y", columns="x", values=model)
-        axis.contour(
-            values.columns,
-            values.index,
-            values.to_numpy(),
-            levels=[0.0],
-            colors="k",
-            linestyles=style,
-        )
+        places = (values.columns, values.index, values.to_numpy())
+        axis.contour(*places, levels=[0.0], colors="k", linestyles=style)
 
 
 def draw_matrix(figure, axis, frame, *, kind, model):

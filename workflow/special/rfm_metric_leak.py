@@ -13,9 +13,10 @@ import numpy as np
 import pandas as pd
 from scipy.linalg import solve
 from scipy.spatial.distance import cdist
-from scipy.stats import wilcoxon
 from sklearn.model_selection import train_test_split
+from sklearn.preprocessing import normalize as unit_rows
 
+from adakern.evaluation import compare_over_sets
 from adakern_bench.records.split import folds
 from shared import axes_grid
 
@@ -71,7 +72,7 @@ def chosen(X, targets, ridges, share, seed):
 def predictions(X, targets, X_new, *, ridge, normalise, metric):
     """Kernel ridge regression with exp(-|x - z|_M / bandwidth)."""
     if normalise:
-        X, X_new = on_the_sphere(X), on_the_sphere(X_new)
+        X, X_new = unit_rows(X), unit_rows(X_new)
     root = square_root(metric)
     return kernel(X_new @ root, X @ root) @ coefficients(X @ root, targets, ridge)
 
@@ -83,7 +84,7 @@ def next_metric(X, targets, *, ridge, normalise, metric):
     ``-a k(x, z) / (bandwidth d) M (x - z)`` to the gradient at x.
     """
     if normalise:
-        X = on_the_sphere(X)
+        X = unit_rows(X)
     Z = X @ square_root(metric)
     dual, D = coefficients(Z, targets, ridge), cdist(Z, Z)
     W = np.divide(np.exp(-D / BANDWIDTH), D, out=np.zeros_like(D), where=D > 1e-10)
@@ -110,26 +111,19 @@ def square_root(metric):
     return vectors * np.sqrt(np.maximum(values, 0))
 
 
-def on_the_sphere(X):
-    """Rows of length one; those of zeros stay."""
-    lengths = np.linalg.norm(X, axis=1, keepdims=True)
-    return X / np.where(lengths > 0, lengths, 1)
-
-
 def plot(frame):
     """Each set's accuracy with a metric that saw test rows over that without."""
     means = table(frame)
     figure, axes = axes_grid(1, 2, width=5, height=5)
     for ax, protocol in zip(axes, PROTOCOLS[:2], strict=True):
-        gain = means[f"{protocol}_gain"]
-        p_value = wilcoxon(gain).pvalue if gain.any() else 1.0
+        found = compare_over_sets(means[protocol], means["nested"])
         ax.axline((0.5, 0.5), slope=1, color="0.7", lw=1)
         ax.plot(means["nested"], means[protocol], "o", ms=4, alpha=0.7)
         ax.set(
             xlabel="accuracy, metric of the training part",
             ylabel=f"accuracy, metric of rows of all ({protocol})",
-            title=f"{100 * gain.mean():+.2f} points; better on {(gain > 0).sum()} "
-            f"sets, worse on {(gain < 0).sum()} (p = {p_value:.2g})",
+            title=f"{100 * found.difference:+.2f} points; better on {found.better} "
+            f"sets, worse on {found.worse} (p = {found.pvalue:.2g})",
         )
     return figure
 

@@ -1,4 +1,4 @@
-"""What the special computations share: the tuned machine, quiet fits, empty axes."""
+"""What the special computations share: the tuned SVM, quiet fits, empty axes."""
 
 import warnings
 
@@ -13,9 +13,9 @@ POWERS = range(-5, 6, 2)
 GRID = {"C": [2.0**power for power in POWERS], "gamma": [1 / (2 * 4.0**power) for power in POWERS]}
 
 
-def tuned(machine, X, y):
+def tuned(svm, X, y):
     """The support vector machine of the best C and gamma in five folds."""
-    return GridSearchCV(machine, GRID, cv=5).fit(X, y).best_estimator_
+    return GridSearchCV(svm, GRID, cv=5).fit(X, y).best_estimator_
 
 
 def fit_quietly(model, X, y):

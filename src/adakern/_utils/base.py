@@ -3,7 +3,9 @@
 from importlib.metadata import PackageNotFoundError, metadata
 from pathlib import Path
 
-from sklearn.base import BaseEstimator
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator, ClassifierMixin
 
 #: What `make docs` writes, beside a checkout.
 BUILT = Path(__file__).resolve().parents[3] / "docs" / "_build" / "html"
@@ -24,6 +26,21 @@ class Estimator(BaseEstimator):
         baseline = type(self).__module__.startswith("adakern.baselines.")
         room = "adakern.baselines" if baseline else "adakern"
         return {"page": f"{room}.{type(self).__qualname__}"}
+
+
+class ScoreClassifierMixin(ClassifierMixin):
+    """A classifier whose ``decision_function`` decides: its sign, or the greatest score."""
+
+    def predict(self, X: ArrayLike) -> np.ndarray:
+        """The class of each row of X, shape (n,).
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+        """
+        scores = self.decision_function(X)
+        codes = scores > 0 if scores.ndim == 1 else scores.argmax(axis=1)
+        return self.classes_[codes.astype(int)]
 
 
 def documentation():

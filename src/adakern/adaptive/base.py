@@ -14,7 +14,12 @@ from sklearn.utils import (
     column_or_1d,
 )
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils.validation import (
+    _check_sample_weight,
+    _num_samples,
+    check_is_fitted,
+    validate_data,
+)
 
 from adakern._utils.arrays import device_context, from_foreign
 from adakern._utils.base import Estimator
@@ -29,12 +34,13 @@ from adakern.adaptive.columns import (
 from adakern.adaptive.ensemble import Learned
 from adakern.adaptive.fitting import Schedule, fit_members
 from adakern.adaptive.folds import make_table
+from adakern.adaptive.many_rows import AllRows, in_memory, is_dask
 from adakern.adaptive.plan import MEMBERS, Settings, default_members
 
 __all__ = ["DEFAULTS_VERSION", "AdaptiveKernel"]
 
 #: Rises whenever the defaults lead to other models.
-DEFAULTS_VERSION = "2"
+DEFAULTS_VERSION = "3"
 
 #: Rows kept to measure the importance of features on; fewer of more columns.
 PROBE_ROWS, PROBE_CELLS = 500, 50_000
@@ -46,6 +52,7 @@ class AdaptiveKernel(Estimator, ABC):
     _parameter_constraints = {
         "n_folds": [Interval(Integral, 2, None, closed="left")],
         "max_support": [Interval(Integral, 1, None, closed="left")],
+        "max_rows": [Interval(Integral, 1, None, closed="left")],
         "members": [StrOptions({"auto"}), "array-like"],
         "preset": [StrOptions({"best", "fast"})],
         "categorical_features": ["array-like", None],
@@ -59,6 +66,7 @@ class AdaptiveKernel(Estimator, ABC):
         self,
         n_folds=5,
         max_support=3000,
+        max_rows=200_000,
         members="auto",
         preset="best",
         categorical_features=None,
@@ -69,6 +77,7 @@ class AdaptiveKernel(Estimator, ABC):
     ):
         self.n_folds = n_folds
         self.max_support = max_support
+        self.max_rows = max_rows
         self.members = members
         self.preset = preset
         self.categorical_features = categorical_features
@@ -145,7 +154,8 @@ class AdaptiveKernel(Estimator, ABC):
         X : array-like or DataFrame of shape (n, d)
             Numbers, categories, dates and missing values (None, NaN). On PyTorch
             tensors the kernel members compute in PyTorch, on their device; all else is
-            NumPy's. Answers are of the kind of the rows that are asked about.
+            NumPy's. Answers are of the kind of the rows that are asked about. A memory
+            map, or an array or data frame of Dask, may be larger than memory.
         y : array-like of shape (n,)
             Targets, or labels of two to some hundred classes.
         sample_weight : array-like of shape (n,), default=None
@@ -191,8 +201,14 @@ class AdaptiveKernel(Estimator, ABC):
         """
         started = time.perf_counter()
         self._validate_params()
+        rng, all_rows = check_random_state(self.random_state), None
+        if is_dask(X) or _num_samples(X) > self.max_rows:
+            _refuse_missing_labels(y := in_memory(y))
+            all_rows = AllRows(X, y, sample_weight, self._row_weights)
+            X, y, sample_weight, groups = all_rows.draw(
+                self.max_rows, rng, groups, stratify=is_classifier(self)
+            )
         rows, y, categorical = self._validated(X, y)
-        rng = check_random_state(self.random_state)
         weights = _check_sample_weight(from_foreign(sample_weight), rows, dtype=float)
         blend = self._unfitted_blend(y)
         weights = self._row_weights(y, weights)
@@ -230,15 +246,31 @@ class AdaptiveKernel(Estimator, ABC):
         n_probe = max(50, min(PROBE_ROWS, PROBE_CELLS // rows.shape[1]))
         probe = judged.take(np.sort(rng.permutation(len(judged.X))[:n_probe]))
         position = np.where(position < 0, -1, np.cumsum(table.fold >= 0)[position] - 1)
+        if held_out is not None:
+            position = position[held_out]
+        elif all_rows is not None:
+            position = all_rows.places(position)
+
+        def refit(members):
+            if all_rows is None:
+                return members
+            return all_rows.refit(
+                members,
+                lambda X: reader.transform(self._validated(X)),
+                blend.encode,
+                started + limit,
+            )
+
         return Learned(
             reader,
             table,
-            position if held_out is None else position[held_out],
+            position,
             members,
             dropped,
             blend,
             probe,
             ungrouped=groups is None and held_out is None,
+            refit=refit,
         )
 
     def _validation_rows(self, X_val, y_val, groups, reader, blend):
@@ -247,8 +279,8 @@ class AdaptiveKernel(Estimator, ABC):
             raise ValueError("X_val needs its targets: pass y_val as well")
         if groups is not None:
             raise ValueError("pass groups or X_val, not both: rows of X_val are a fold")
-        new = reader.transform(self._validated(X_val))
-        y_val = column_or_1d(from_foreign(y_val))
+        new = reader.transform(self._validated(in_memory(X_val)))
+        y_val = column_or_1d(from_foreign(in_memory(y_val)))
         check_consistent_length(new, y_val)
         return new, blend.encode(y_val)
 

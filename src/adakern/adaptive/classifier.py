@@ -4,7 +4,6 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 from sklearn.base import ClassifierMixin
-from sklearn.metrics import accuracy_score
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets
@@ -13,6 +12,7 @@ from adakern._utils.arrays import device_context, output_like
 from adakern.adaptive.base import AdaptiveKernel
 from adakern.adaptive.calibration import Calibration, log_loss, mix
 from adakern.adaptive.intervals import conformal_quantile
+from adakern.adaptive.many_rows import in_blocks
 from adakern.adaptive.weights import mixture_weights, no_worse_than_best
 
 __all__ = ["AdaptiveKernelClassifier"]
@@ -128,10 +128,8 @@ def _weights(log_proba, codes, row_weights, prior=PRIOR_ROWS):
 
 
 def _accuracies(log_proba, codes, row_weights):
-    return [
-        accuracy_score(codes, proba.argmax(axis=1), sample_weight=row_weights)
-        for proba in log_proba
-    ]
+    right = log_proba.argmax(axis=2) == codes
+    return np.average(right, axis=1, weights=row_weights).tolist()
 
 
 class AdaptiveKernelClassifier(ClassifierMixin, AdaptiveKernel):
@@ -154,6 +152,10 @@ class AdaptiveKernelClassifier(ClassifierMixin, AdaptiveKernel):
         form); a warning then says so. Rows times centres are never stored. Scales,
         centres and the encoding of columns are learned once on such tables, not in
         every fold.
+    max_rows : int, default=200_000
+        Rows that everything is learned from but the coefficients of kernel members on
+        centres: of more rows, drawn at random. The others' turn comes block by block, so
+        that X need not be in memory.
     members : "auto" or list of str, default="auto"
         Names from ``adakern.adaptive.MEMBERS``; "auto" takes all. On more rows than
         three times ``max_support``, and than 8,000, they are screened on 8,000 of them:
@@ -186,7 +188,7 @@ class AdaptiveKernelClassifier(ClassifierMixin, AdaptiveKernel):
         Weight of each member by name.
     oof_prediction_ : ndarray of shape (n, n_classes)
         For each training row the probabilities without it, by weights found without
-        its fold; NaN for weight zero.
+        its fold; NaN for weight zero and for rows beyond ``max_rows``.
     oof_score_ : float
         Accuracy of these.
     oof_log_loss_ : float
@@ -221,6 +223,7 @@ class AdaptiveKernelClassifier(ClassifierMixin, AdaptiveKernel):
         self,
         n_folds=5,
         max_support=3000,
+        max_rows=200_000,
         members="auto",
         preset="best",
         categorical_features=None,
@@ -233,6 +236,7 @@ class AdaptiveKernelClassifier(ClassifierMixin, AdaptiveKernel):
         super().__init__(
             n_folds=n_folds,
             max_support=max_support,
+            max_rows=max_rows,
             members=members,
             preset=preset,
             categorical_features=categorical_features,
@@ -264,19 +268,19 @@ class AdaptiveKernelClassifier(ClassifierMixin, AdaptiveKernel):
 
     def _set_out_of_fold(self, learned, blend):
         table, position = learned.table.left_out, learned.position
-        proba, codes = learned.nested(learned.members), table.Y.argmax(axis=1)
+        proba, of_folds = learned.nested(learned.members)
+        codes = table.Y.argmax(axis=1)
         used = position >= 0
         self.classes_ = blend.classes
         self.oof_prediction_ = np.full((len(position), proba.shape[1]), np.nan)
         self.oof_prediction_[used] = proba[position[used]]
         self.oof_log_loss_ = log_loss(np.log(proba), codes, table.weights)
         # How little was given to the class that came true, for prediction sets.
-        self._doubts = 1 - learned.nested(learned.members, "predicted")[table.Y > 0]
+        self._doubts = 1 - of_folds[table.Y > 0]
         self._doubt_weights = table.weights
-        self.oof_score_ = float(
-            accuracy_score(codes, proba.argmax(axis=1), sample_weight=table.weights)
-        )
+        (self.oof_score_,) = _accuracies(proba[None], codes, table.weights)
 
+    @in_blocks
     def predict_proba(self, X):
         """Calibrated probabilities of shape (n, n_classes) for the rows X (n, d).
 
@@ -291,6 +295,7 @@ class AdaptiveKernelClassifier(ClassifierMixin, AdaptiveKernel):
         with device_context(X):
             return self.ensemble_.predict(read)
 
+    @in_blocks
     def predict_set(self, X, coverage=0.9):
         """Sets of classes that hold a part of the new labels.
 
@@ -317,6 +322,7 @@ class AdaptiveKernelClassifier(ClassifierMixin, AdaptiveKernel):
         sets[np.arange(len(proba)), proba.argmax(axis=1)] = True
         return output_like(sets, X)
 
+    @in_blocks
     def predict(self, X):
         """The most probable class of each of the rows X (n, d).
 

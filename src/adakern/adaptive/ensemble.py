@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from adakern._utils.blocks import row_blocks
+from adakern._utils.blocks import TILE_BYTES, row_blocks
 from adakern.adaptive.equal_rows import EqualRows
 from adakern.adaptive.parts import Member, MemberTable, Table
 
@@ -49,7 +49,7 @@ class Ensemble:
                 continue
             orders = [rng.permutation(len(part.X)) for _ in rises]
             loss = self.blend.losses(new.predict_without(k, part.X), part.Y).sum()
-            for block in row_blocks(len(rises), part.X.nbytes):
+            for block in row_blocks(len(rises), part.X.nbytes, TILE_BYTES):
                 features = range(len(rises))[block]
                 copies = np.repeat(part.X[None], len(features), axis=0)
                 for copy, j in zip(copies, features, strict=True):
@@ -69,7 +69,8 @@ class Learned:
 
     ``position`` is the place of each row among those of the table that are in a fold,
     -1 for weight zero (rows of X_val where these are given); ``blend`` is not yet
-    fitted; ``dropped`` are the members that a screening dropped.
+    fitted; ``dropped`` are the members that a screening dropped. Members that were fitted to a
+    sample are given to ``refit`` if they count.
     """
 
     reader: object
@@ -80,34 +81,37 @@ class Learned:
     blend: object
     probe: Table
     ungrouped: bool = True
+    refit: object = list
 
     def weigh(self, members, by="left_out"):
         """The blend of some of the members, by what they predict for rows left out."""
         values = [getattr(member.fits, by) for member in members]
         return self.blend.fit(values, [m.slope for m in members], self.table.left_out)
 
-    def combine(self, blend, members, values="left_out"):
+    def combine(self, blend, members):
         """What the blend predicts for the rows left out."""
-        values = [getattr(member.fits, values) for member in members]
-        return blend.combine(values, self.table.left_out.X)
+        return blend.combine([m.fits.left_out for m in members], self.table.left_out.X)
 
-    def nested(self, members, values="left_out"):
+    def nested(self, members):
         """What is predicted for the rows left out by blends that never saw their fold.
 
-        As many rows as decide the weights well, and too few to be split, are predicted
-        by the blend of all.
+        From both kinds of values that :class:`Fits` holds, left out and by the folds. As
+        many rows as decide the weights well, and too few to be split, are predicted by
+        the blend of all.
         """
         table, slopes = self.table.left_out, [m.slope for m in members]
-        seen = [member.fits.left_out for member in members]
-        asked = [getattr(member.fits, values) for member in members]
+        left_out = [m.fits.left_out for m in members]
+        kinds = left_out, [m.fits.predicted for m in members]
         fold = table.fold if table.n_folds > 1 else np.arange(len(table.X)) % 5
         if not FEWEST_NESTED <= len(fold) <= MOST_NESTED:
-            return self.combine(self.weigh(members), members, values)
-        predicted = np.empty(table.Y.shape)
+            blend = self.weigh(members)
+            return [blend.combine(values, table.X) for values in kinds]
+        predicted = np.empty((2, *table.Y.shape))
         for k in range(fold.max() + 1):
             rest, rows = fold != k, fold == k
-            blend = self.blend.fit([v[rest] for v in seen], slopes, table.take(rest))
-            predicted[rows] = blend.combine([v[rows] for v in asked], table.X[rows])
+            blend = self.blend.fit([v[rest] for v in left_out], slopes, table.take(rest))
+            for values, found in zip(kinds, predicted, strict=True):
+                found[rows] = blend.combine([v[rows] for v in values], table.X[rows])
         return predicted
 
     def ensemble(self, members, blend):
@@ -121,7 +125,7 @@ class Learned:
             for m, counts in zip(members, used, strict=True)
             if counts
         ]
-        return Ensemble(members, blend.only(used), equal_rows, self.probe)
+        return Ensemble(self.refit(members), blend.only(used), equal_rows, self.probe)
 
     def members_table(self, blend):
         """The members: those that count most first, those dropped last."""

@@ -10,6 +10,9 @@ __all__ = ["assign_folds", "make_table", "same_rows"]
 #: entered again, but cases of one kind, of which every fold should have some.
 FULL_CELL = 10
 
+#: Parts of the greatest weight that no sum would notice; such rows are left out.
+LEAST_WEIGHT = np.finfo(float).eps
+
 
 def make_table(X, Y, weights, n_folds, rng, *, groups=None, validation=None):
     """The table of the rows X (n, d), and the place in it of each of them.
@@ -17,9 +20,10 @@ def make_table(X, Y, weights, n_folds, rng, *, groups=None, validation=None):
     A row and its target that occur several times become one row, and all rows of a
     cell lie in one fold: what is learned depends neither on the order of the rows nor
     on how often each was entered. Where a cell is full its rows count each for itself
-    and are dealt out over the folds, so that none lacks the cell.
+    and are dealt out over the folds, so that none lacks the cell; where there are hardly
+    more cells than folds, a row for each fold makes it full.
 
-    Rows of weight zero are left out; their place is -1. With ``groups`` (codes from 0)
+    Rows of next to no weight are left out; their place is -1. With ``groups`` (codes from 0)
     a group lies in one fold. Rows of ``validation`` (boolean) are the only fold, the
     others are learned from.
     """
@@ -27,7 +31,7 @@ def make_table(X, Y, weights, n_folds, rng, *, groups=None, validation=None):
     y = Y.argmax(axis=1) if classify else Y[:, 0]
     given = groups if groups is not None else validation
     given = np.zeros(len(X), dtype=int) if given is None else given.astype(int)
-    used = np.flatnonzero(weights > 0)
+    used = np.flatnonzero(weights > LEAST_WEIGHT * weights.max())
     order = used[np.lexsort((y[used], *X[used].T[::-1], given[used]))]
     X, Y, y, given, w = X[order], Y[order], y[order], given[order], weights[order]
     w = w / w.max()  # whose squares can be summed up
@@ -35,7 +39,8 @@ def make_table(X, Y, weights, n_folds, rng, *, groups=None, validation=None):
     new_pair = new_cell.copy()
     new_pair[1:] |= y[1:] != y[:-1]
     cell, pair = np.cumsum(new_cell) - 1, np.cumsum(new_pair) - 1
-    full = np.bincount(cell)[cell] >= max(FULL_CELL, 2 * n_folds)
+    few = new_cell.sum() <= 2 * n_folds  # without one of them little is left to learn from
+    full = np.bincount(cell)[cell] >= (n_folds if few else max(FULL_CELL, 2 * n_folds))
     if validation is not None:
         full[:], fold = False, np.where(given, 0, -1)
     else:

@@ -80,7 +80,7 @@ def fit_error_model(X, predicted, errors, weights):
     inputs = np.column_stack([X, predicted])
     rows = np.random.default_rng(0).permutation(len(size))[:MOST_ROWS]
     forest = ExtraTreesRegressor(
-        100, min_samples_leaf=10, max_features=0.5, bootstrap=True, oob_score=True, random_state=0
+        50, min_samples_leaf=10, max_features=0.5, bootstrap=True, oob_score=True, random_state=0
     )
     forest.fit(inputs[rows], size[rows], weights[rows])
     expected = forest.predict(inputs) if len(rows) < len(size) else np.empty(len(size))

@@ -11,9 +11,10 @@ from sklearn.utils import check_random_state
 from adakern._utils.arrays import as_numpy, to_device
 from adakern._utils.blocks import BLOCK_BYTES, row_blocks
 from adakern._utils.memory import require_memory
-from adakern._utils.threads import map_in_threads, one_blas_thread
+from adakern._utils.threads import blas_threads, map_in_threads, one_blas_thread
 from adakern.adaptive.calibration import Calibration, log_loss
 from adakern.adaptive.leave_one_out import Search, tune_scales
+from adakern.adaptive.local_models import Cells, LocalModels
 from adakern.adaptive.parts import BaseMember, Fits, gather
 from adakern.kernels import gram_matrix, kernel_product
 from adakern.linalg import leave_one_out, ridge_solution
@@ -38,8 +39,9 @@ class KernelRidgeMember(BaseMember):
 
     ``search`` says how it looks for scales on all rows and ``fold_search`` how in a
     fold, from ``start`` on, a pair of scales and ridge. On more than three times
-    ``max_support`` rows so many are centres, the Nyström form. Equal rows become one
-    row with their mean target and summed weight: no row is predicted from its copy.
+    ``max_support`` rows so many are centres, the Nyström form, to which models of cells
+    of near rows are added. Equal rows become one row with their mean target and summed
+    weight: no row is predicted from its copy.
     Kernels are computed where the context says
     (:func:`adakern._utils.arrays.device_context`); what is learned is NumPy's:
     ``scales_``, ``alpha_``, the scaled centres ``support_``, ``dual_coef_`` and
@@ -48,6 +50,9 @@ class KernelRidgeMember(BaseMember):
 
     refit = True
     slope = 5.0  # of a regression on indicators, with values in [0, 1]
+
+    #: What is added to the Nyström form.
+    local_ = None
 
     def __init__(
         self,
@@ -149,19 +154,46 @@ class KernelRidgeMember(BaseMember):
         ]
         normal = self.alpha_ * self._gram(self.support_) + sum(A for A, _ in sums)
         right = sum(B for _, B in sums)
-        members = []
-        for A, B in sums if len(sums) > 1 else ():
-            members.append(copy(self))
-            members[-1].dual_coef_ = as_numpy(ridge_solution(normal - A, right - B)[0])
+        folds = [self._solved(normal - A, right - B) for A, B in sums] if len(sums) > 1 else []
         self.dual_coef_ = as_numpy(ridge_solution(normal, right)[0])
-        return [*members, self]
+        self._add_local_models(folds, Z, Y, weights, fold_of)
+        return [*folds, self]
+
+    def _solved(self, normal, right):
+        member = copy(self)
+        member.dual_coef_ = as_numpy(ridge_solution(normal, right)[0])
+        return member
+
+    @property
+    def stands_on_centres(self):
+        """Whether sums over more rows would do for its coefficients."""
+        return len(self.support_) == self.max_support
+
+    def normal_equations(self, X, Y, weights):
+        """Sums over rows for :meth:`with_sums`; weights have the mean 1 over all rows."""
+        return self._normal_equations(X * self.scales_, Y - self.intercept_, weights)
+
+    def with_sums(self, normal, right):
+        """Itself with the coefficients of all rows over which the sums were taken."""
+        return self._solved(normal + self.alpha_ * self._gram(self.support_), right)
+
+    def _add_local_models(self, folds, Z, Y, weights, fold_of):
+        """For the member of each fold, on the other rows, and for itself on all."""
+        duals = np.hstack([member.dual_coef_ for member in (self, *folds)])
+        fitted = np.split(self._product(Z, duals), len(folds) + 1, axis=1)
+        cells, alpha = Cells(Z), self.alpha_
+        self.local_ = LocalModels(self.kernel, cells, Z, Y - fitted[0], weights, alpha)
+        for k, (member, values) in enumerate(zip(folds, fitted[1:], strict=True)):
+            rows = fold_of != k
+            part = Z[rows], (Y - values)[rows], weights[rows]
+            member.local_ = LocalModels(self.kernel, cells, *part, alpha, like=self.local_)
 
     def _normal_equations(self, Z, Y, weights):
         """Sums over the rows Z of products of kernels with each other and with Y."""
         normal = right = 0.0
         for rows in row_blocks(len(Z), 8 * len(self.support_), BLOCK_BYTES):
             root = to_device(np.sqrt(weights[rows, None]))
-            K = self._gram(Z[rows], self.support_) * root
+            K = self._gram_in_threads(Z[rows]) * root
             normal += K.T @ K  # recognised as symmetric: half the work
             right += K.T @ (to_device(Y[rows]) * root)
         return normal, right
@@ -195,6 +227,13 @@ class KernelRidgeMember(BaseMember):
         B = None if B is None else to_device(B)
         return gram_matrix(to_device(A), B, kernel=self.kernel, gamma=1.0)
 
+    def _gram_in_threads(self, Z):
+        """The kernel of rows with the centres."""
+        if not is_numpy_array(to_device(np.empty(0))):
+            return self._gram(Z, self.support_)
+        parts = [part for part in np.array_split(Z, blas_threads()) if len(part)]
+        return np.concatenate(map_in_threads(lambda part: self._gram(part, self.support_), parts))
+
     def predict(self, X):
         """Values of shape (n, k)."""
         if not is_numpy_array(to_device(np.empty(0))):
@@ -203,14 +242,14 @@ class KernelRidgeMember(BaseMember):
         return np.concatenate(map_in_threads(self._values, [X[rows] for rows in blocks]))
 
     def _values(self, X):
-        product = kernel_product(
-            to_device(X * self.scales_),
-            to_device(self.support_),
-            to_device(self.dual_coef_),
-            kernel=self.kernel,
-            gamma=1.0,
-        )
-        return as_numpy(product) + self.intercept_
+        Z = X * self.scales_
+        values = self._product(Z, self.dual_coef_) + self.intercept_
+        return values if self.local_ is None else values + self.local_.predict(Z)
+
+    def _product(self, Z, dual):
+        """Kernels of the scaled rows Z with the centres times coefficients."""
+        arrays = map(to_device, (Z, self.support_, dual))
+        return as_numpy(kernel_product(*arrays, kernel=self.kernel, gamma=1.0))
 
 
 class MarginMember(BaseMember):

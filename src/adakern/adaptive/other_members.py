@@ -42,7 +42,7 @@ MAX_BOOSTED_TREES = 1500
 #: Columns that a split of small trees looks at, at most.
 MOST_FEATURES = 300
 
-#: Below so many rows boosting is small and forests have half of their trees: the rest
+#: Below so many rows boosting is small and forests have a third of their trees: the rest
 #: took a quarter of the time of a fit, and the blend was none the better for it. With
 #: more, classification ends when a tenth of the rows, held out, gains no more.
 FEW_ROWS = 2000
@@ -99,9 +99,9 @@ class LinearMember(BaseMember):
 class ForestMember(BaseMember):
     """Random forest or, if ``extra``, extremely randomised trees grown on all rows.
 
-    Sixty trees in each fold, so that five folds have 300; half as many on tables of
-    less than 2,000 rows and a third on more than 20,000, of which each tree of a random
-    forest then draws so many.
+    Sixty trees in each fold, so that five folds have 300; a third on tables of less than
+    2,000 rows, and of more than 20,000, of which each tree of a random forest then draws
+    so many.
     """
 
     view = "tree"
@@ -120,7 +120,7 @@ class ForestMember(BaseMember):
             (True, True): ExtraTreesClassifier,
         }
         make, n = forests[self.classify, self.extra], len(X)
-        self.n_trees_ = 30 if n < FEW_ROWS else 60 if n <= ROWS_PER_TREE else 20
+        self.n_trees_ = 20 if n < FEW_ROWS or n > ROWS_PER_TREE else 60
         drawn = {"bootstrap": True, "max_samples": ROWS_PER_TREE}
         options = {} if self.extra or n <= ROWS_PER_TREE else drawn
         if n < FEW_ROWS and not self.classify:

@@ -142,6 +142,9 @@ class BaseMember:
     #: Where the slope of its calibration starts; 1 for logarithms of probabilities.
     slope = 1.0
 
+    #: Whether it is fitted by least squares on centres, so that sums over rows suffice.
+    stands_on_centres = False
+
     def found(self):
         """What its search found, from where others may start; None if nothing."""
 

@@ -7,6 +7,7 @@ import numpy as np
 
 from adakern.adaptive.kernel_members import FULL_FACTOR, KernelRidgeMember, MarginMember
 from adakern.adaptive.leave_one_out import EVALUATIONS, Search, rows_of_search
+from adakern.adaptive.local_models import CELL_ROWS
 from adakern.adaptive.other_members import BoostingMember, ForestMember, LinearMember
 from adakern.adaptive.parts import ENOUGH_ROWS
 
@@ -30,8 +31,8 @@ MEMBERS = (
     "rbf",
     "svm",
     "boosting",
-    "l2-laplacian-ard",
     "l2-laplacian",
+    "l2-laplacian-ard",
     "rbf-ard",
 )
 
@@ -47,8 +48,9 @@ MANY_ROWS = 4000
 #: the distances of the L1 kernel, which are no matrix product, take most of the time.
 MANY_COLUMNS = 500
 
-#: From so many rows a column on, scales per feature of all rows are where those of a
-#: fold start: what they know of the rows left out is then little.
+#: From so many rows a column on, scales per feature leave no use for one scale in
+#: regression, and those of all rows are where those of a fold start: what they know of
+#: the rows left out is then little.
 ROWS_PER_SCALE = 100
 
 #: Quasi-Newton evaluations for scales per feature; and in a fold, for one scale and for
@@ -81,11 +83,12 @@ def default_members(n, d=1, classify=False, preset="best"):
     if d > MANY_COLUMNS:
         without.update(f"{kernel}-ard" for kernel in KERNELS)
         without.add("laplacian")
-    if n > MANY_ROWS:
-        without.update(KERNELS if d <= MANY_COLUMNS else (), ("svm",))
-    if not classify:
+    many_a_column = n >= ROWS_PER_SCALE * d
+    if d <= MANY_COLUMNS and (n > MANY_ROWS or (many_a_column and not classify)):
+        without.update(KERNELS)
+    if n > MANY_ROWS or not classify:
         without.add("svm")
-    elif n < ROWS_PER_SCALE * d:
+    if classify and not many_a_column:
         # A fifth of the time, and without it the loss on held-out rows is less.
         without.add("l2-laplacian-ard")
     if n < FEW_ROWS:
@@ -194,7 +197,8 @@ def seconds(name, n, d, k, max_support, n_folds):
     pair = 1e-9 * (5 + d)
     if n > FULL_FACTOR * max_support:
         product = 3e-11 * max_support * (n + n_folds * max_support)
-        return tuning + max_support * (2 * n * pair + product)
+        local = (n_folds + 1) * n * CELL_ROWS * (pair + 1.5e-11 * CELL_ROWS)
+        return tuning + max_support * (2 * n * pair + product) + local
     solutions = (n_folds + 1) * n * n * (pair + 1.5e-11 * n)
     return 0.1 + tuning + solutions
 

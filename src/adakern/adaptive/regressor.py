@@ -11,6 +11,7 @@ from sklearn.utils._param_validation import Interval, validate_parameter_constra
 from adakern._utils.arrays import device_context, output_like
 from adakern.adaptive.base import AdaptiveKernel
 from adakern.adaptive.intervals import ErrorModel, fit_error_model
+from adakern.adaptive.many_rows import in_blocks
 from adakern.adaptive.views import TreeView
 from adakern.adaptive.weights import capped_rows, no_worse_than_best, squared_error_weights
 
@@ -115,6 +116,10 @@ class AdaptiveKernelRegressor(RegressorMixin, AdaptiveKernel):
         form); a warning then says so. Rows times centres are never stored. Scales,
         centres and the encoding of columns are learned once on such tables, not in
         every fold.
+    max_rows : int, default=200_000
+        Rows that everything is learned from but the coefficients of kernel members on
+        centres: of more rows, drawn at random. The others' turn comes block by block, so
+        that X need not be in memory.
     members : "auto" or list of str, default="auto"
         Names from ``adakern.adaptive.MEMBERS``; "auto" takes all. On more rows than
         three times ``max_support``, and than 8,000, they are screened on 8,000 of them:
@@ -144,7 +149,7 @@ class AdaptiveKernelRegressor(RegressorMixin, AdaptiveKernel):
         Weight of each member by name.
     oof_prediction_ : ndarray of shape (n,)
         For each training row the prediction without it, by weights found without its
-        fold; NaN for weight zero.
+        fold; NaN for weight zero and for rows beyond ``max_rows``.
     oof_score_ : float
         R² of these.
     feature_importances_ : ndarray of shape (d,)
@@ -190,13 +195,15 @@ class AdaptiveKernelRegressor(RegressorMixin, AdaptiveKernel):
     _y_numeric = True
 
     def _unfitted_blend(self, y):
+        if y.dtype.kind not in "biuf":
+            raise ValueError("y holds no numbers; for labels use AdaptiveKernelClassifier")
         # A power of two changes no digit, and lets targets of 1e300 be squared.
         _, exponent = np.frexp(np.abs(y).max())
-        return WeightedMean(unit=float(np.ldexp(1.0, int(exponent))))
+        return WeightedMean(unit=float(np.ldexp(1.0, min(int(exponent), 1023))))
 
     def _set_out_of_fold(self, learned, blend):
         table, position = learned.table.left_out, learned.position
-        predicted = learned.nested(learned.members)[:, 0]
+        predicted, of_folds = (values[:, 0] for values in learned.nested(learned.members))
         used, y = position >= 0, table.Y[:, 0]
         self.oof_prediction_ = np.full(len(position), np.nan)
         self.oof_prediction_[used] = blend.unit * predicted[position[used]]
@@ -204,7 +211,6 @@ class AdaptiveKernelRegressor(RegressorMixin, AdaptiveKernel):
         if len(y) > 1:
             score = r2_score(y, predicted, sample_weight=table.weights)
             self.oof_score_ = float(score)
-        of_folds = learned.nested(learned.members, "predicted")[:, 0]
         self._error_view = TreeView(learned.reader.is_categorical).fit(table.X)
         self._errors = fit_error_model(
             self._error_view.transform(table.X), of_folds, y - of_folds, table.weights
@@ -212,6 +218,7 @@ class AdaptiveKernelRegressor(RegressorMixin, AdaptiveKernel):
         # Of targets of one sign no bound has the other.
         self._limits = 0.0 if y.min() >= 0 else -np.inf, 0.0 if y.max() <= 0 else np.inf
 
+    @in_blocks
     def predict(self, X):
         """Predictions of shape (n,) for the rows X (n, d).
 
@@ -224,6 +231,7 @@ class AdaptiveKernelRegressor(RegressorMixin, AdaptiveKernel):
             predicted = self.ensemble_.predict(read)[:, 0]
         return output_like(predicted * self.ensemble_.blend.unit, X)
 
+    @in_blocks
     def predict_interval(self, X, coverage=0.9):
         """Intervals that hold a part of new targets, wider where errors are larger.
 
@@ -249,6 +257,7 @@ class AdaptiveKernelRegressor(RegressorMixin, AdaptiveKernel):
         (coverage,) = _levels("predict_interval", "coverage", [coverage])
         return self._around(X, ErrorModel.interval, coverage)
 
+    @in_blocks
     def predict_quantiles(self, X, quantiles=(0.1, 0.5, 0.9)):
         """Quantiles of the target, from the same errors as intervals.
 

@@ -13,8 +13,7 @@ member (:func:`no_worse_than_best`).
 """
 
 import numpy as np
-
-from adakern.linalg import project_onto_simplex
+from scipy.optimize import nnls
 
 __all__ = [
     "capped_rows",
@@ -38,11 +37,10 @@ def drop_smallest(weights):
     return weights / weights.sum()
 
 
-def squared_error_weights(predictions, y, weights=None, *, prior=1.0, max_iter=1000):
+def squared_error_weights(predictions, y, weights=None, *, prior=1.0):
     """Weights on the simplex of least squared error of the weighted mean.
 
-    Accelerated projected gradient on
-    ``sum_i w_i (y_i - sum_j b_j f_ij)^2 + ridge |b - b0|^2``, where b0 is
+    They minimise ``sum_i w_i (y_i - sum_j b_j f_ij)^2 + ridge |b - b0|^2``, where b0 is
     proportional to the inverse square of the members' mean squared errors: among good
     members nearly equal, but not for one that is worse than the mean. The ridge is the
     best member's mean squared error times ``prior``: so many rows' evidence for b0.
@@ -61,24 +59,18 @@ def squared_error_weights(predictions, y, weights=None, *, prior=1.0, max_iter=1
     """
     weights = np.ones_like(y) if weights is None else weights
     errors = np.sqrt(weights) * (predictions - y)
-    m = len(errors)
-    H = errors @ errors.T
-    least = np.diag(H).min()
+    losses = np.sum(errors**2, axis=1)
+    least, m = losses.min(), len(losses)
     if not least > 0:  # some members are perfect
-        perfect = np.diag(H) <= 0
-        return perfect / perfect.sum()
-    b0 = (least / np.diag(H)) ** 2
+        return (losses <= 0) / np.sum(losses <= 0)
+    b0 = (least / losses) ** 2
     b0 /= b0.sum()
-    ridge = prior * least / weights.sum()
-    H += ridge * np.eye(m)
-    largest = np.linalg.eigvalsh(H)[-1]
-    b = previous = b0
-    for t in range(1, max_iter + 1):
-        ahead = b + (t - 1) / (t + 2) * (b - previous)
-        previous, b = (b, project_onto_simplex(ahead - (H @ ahead - ridge * b0) / largest))
-        if t > 10 and np.abs(b - previous).max() < 1e-8:
-            break
-    return b
+    # On the simplex b - b0 = sum_j b_j (e_j - b0): all is the norm of one combination.
+    deviations = np.sqrt(prior * least / weights.sum()) * (np.eye(m) - b0)
+    R = np.linalg.qr(np.hstack([errors, deviations]).T, mode="r") / np.sqrt(least)
+    # Where sum(c) is drawn to 1 instead of held there, c is the solution up to a factor.
+    c, _ = nnls(np.vstack([R, np.ones(m)]), np.append(np.zeros(len(R)), 1.0))
+    return c / c.sum()
 
 
 def capped_rows(errors, weights):
@@ -155,9 +147,7 @@ def mixture_weights(likelihoods, weights=None, *, prior=1.0, max_iter=1000):
     row_weights = np.ones(n) if weights is None else weights
     b = np.full(m, 1 / m)
     for _ in range(max_iter):
-        shares = b[:, None] * likelihoods
-        shares /= shares.sum(axis=0)
-        new = shares @ row_weights + prior / m
+        new = b * (likelihoods @ (row_weights / (b @ likelihoods))) + prior / m
         new /= new.sum()
         moved, b = np.abs(new - b).max(), new
         if moved < 1e-7:

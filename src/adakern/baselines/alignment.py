@@ -5,13 +5,11 @@ from typing import Self
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.optimize import brentq
-from sklearn.base import ClassifierMixin
-from sklearn.preprocessing import label_binarize
 from sklearn.svm import LinearSVC
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from adakern._utils.base import Estimator
+from adakern._utils.base import Estimator, ScoreClassifierMixin
 from adakern._utils.blocks import by_row_blocks, row_blocks
 from adakern._utils.constraints import AT_LEAST_ONE, GAMMA, NOT_NEGATIVE, POSITIVE
 from adakern._utils.validation import encode_classes, require_finite, validate_data
@@ -19,13 +17,14 @@ from adakern.kernels import resolve_gamma
 from adakern.linalg import project_onto_simplex
 
 
-class RandomFeatureAlignment(ClassifierMixin, Estimator):
+class RandomFeatureAlignment(ScoreClassifierMixin, Estimator):
     """Linear SVM on random Fourier features whose distribution is learned.
 
     Draws many features of the Gaussian kernel, then a distribution q over them that
     maximises the alignment ``sum_ij y_i y_j sum_m q_m phi_m(x_i) phi_m(x_j)`` of the
     kernel with the labels, within a chi-squared ball around the uniform distribution.
-    The solution is sparse, so that few features are left for the linear model.
+    The solution is sparse, so that few features are left for the linear model, scaled
+    by the roots of their weights.
 
     Parameters
     ----------
@@ -39,9 +38,6 @@ class RandomFeatureAlignment(ClassifierMixin, Estimator):
         Radius of the ball, ``n_candidates sum_m q_m^2 - 1 <= rho``, not negative: 0
         keeps the Gaussian kernel, and about n_candidates / (1 + rho) features share the
         weight.
-    n_components : int, default=None
-        Features drawn from q in the end. None keeps every feature that has weight,
-        scaled by the root of it.
     random_state : int, RandomState or None, default=None
 
     Attributes
@@ -69,25 +65,14 @@ class RandomFeatureAlignment(ClassifierMixin, Estimator):
         "gamma": GAMMA,
         "n_candidates": AT_LEAST_ONE,
         "rho": NOT_NEGATIVE,
-        "n_components": [*AT_LEAST_ONE, None],
         "random_state": ["random_state"],
     }
 
-    def __init__(
-        self,
-        C=1.0,
-        *,
-        gamma="scale",
-        n_candidates=2000,
-        rho=10.0,
-        n_components=None,
-        random_state=None,
-    ):
+    def __init__(self, C=1.0, *, gamma="scale", n_candidates=2000, rho=10.0, random_state=None):
         self.C = C
         self.gamma = gamma
         self.n_candidates = n_candidates
         self.rho = rho
-        self.n_components = n_components
         self.random_state = random_state
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
@@ -101,7 +86,7 @@ class RandomFeatureAlignment(ClassifierMixin, Estimator):
         """
         self._validate_params()
         X, y = validate_data(self, X, y, dtype=np.float64)
-        self.classes_, _ = encode_classes(self, y)
+        self.classes_, codes = encode_classes(self, y)
         rng = check_random_state(self.random_state)
         self.gamma_ = resolve_gamma(self.gamma, X)
         # exp(-gamma |z|^2) is the Fourier transform of N(0, 2 gamma I).
@@ -109,12 +94,10 @@ class RandomFeatureAlignment(ClassifierMixin, Estimator):
         frequencies = rng.normal(scale=np.sqrt(2 * self.gamma_), size=size)
         phases = rng.uniform(0, 2 * np.pi, size=self.n_candidates)
 
-        alignments = feature_alignments(X, y, self.classes_, frequencies, phases)
+        alignments = feature_alignments(X, codes, frequencies, phases)
         q = most_aligned(alignments, self.rho)
         self.feature_weights_ = q
         self.objective_ = float(alignments @ q / max(alignments.mean(), 1e-300))
-        if self.n_components is not None:
-            q = rng.multinomial(self.n_components, q) / self.n_components
         kept = q > 0
         self.frequencies_, self.phases_ = frequencies[:, kept], phases[kept]
         self.scales_ = np.sqrt(2 * q[kept])
@@ -135,36 +118,21 @@ class RandomFeatureAlignment(ClassifierMixin, Estimator):
         """
         check_is_fitted(self, "linear_")
         X = validate_data(self, X, reset=False, dtype=np.float64)
-        return by_row_blocks(self._decide, X, 2 * 8 * self.rank_)
-
-    def _decide(self, X):
-        decisions = self.linear_.decision_function(self._features(X))
+        decisions = by_row_blocks(
+            lambda rows: self.linear_.decision_function(self._features(rows)), X, 2 * 8 * self.rank_
+        )
         return require_finite(self, decisions)
 
-    def predict(self, X: ArrayLike) -> np.ndarray:
-        """The class of each row of X, shape (n,).
 
-        Parameters
-        ----------
-        X : array-like of shape (n, d)
-        """
-        decisions = self.decision_function(X)
-        if decisions.ndim == 1:
-            return self.classes_[(decisions > 0).astype(int)]
-        return self.classes_[decisions.argmax(axis=1)]
-
-
-def feature_alignments(X, y, classes, frequencies, phases):
+def feature_alignments(X, codes, frequencies, phases):
     """``sum_k (sum_i Y_ik phi_m(x_i))^2`` for every feature m, in blocks of rows.
 
     Y are the centred indicators of the classes; for two classes this is half of
     ``(sum_i y_i phi_m(x_i))^2`` with signs y.
     """
-    Y = label_binarize(y, classes=classes).astype(float)
-    if len(classes) == 2:
-        Y = np.hstack([1 - Y, Y])
-    Y -= 1 / len(classes)
-    sums = np.zeros((len(classes), len(phases)))
+    n_classes = codes.max() + 1
+    Y = np.eye(n_classes)[codes] - 1 / n_classes
+    sums = np.zeros((n_classes, len(phases)))
     for rows in row_blocks(len(X), 2 * 8 * len(phases)):
         sums += Y[rows].T @ np.cos(X[rows] @ frequencies + phases)
     return 2 * np.sum(sums**2, axis=0)

@@ -11,28 +11,66 @@ with Gamma priors on the precisions. Every factor has a closed form given the ot
 and each update raises the lower bound of the evidence.
 """
 
-from contextlib import contextmanager
-
 import numpy as np
 from scipy.linalg import cho_solve, cholesky
 from scipy.linalg.lapack import dtrtri
 from scipy.special import digamma, gammaln, log_ndtr
 from sklearn.exceptions import ConvergenceWarning
 
-from adakern._utils.constraints import AT_LEAST_ONE, NOT_NEGATIVE, POSITIVE
+from adakern._utils.constraints import AT_LEAST_ONE, POSITIVE
 from adakern._utils.threads import one_scipy_thread
 from adakern._utils.warn import warn_user
-from adakern.baselines.kernel_bank import BankClassifier, BankModel, BankRegressor
+from adakern.baselines.kernel_bank import BankClassifier, BankMixin, BankRegressor
 
 LOG_2PI = np.log(2 * np.pi)
 
+#: The paper's: standard deviation of the classifier's intermediate outputs, and margin
+#: of the region of low density around its boundary.
+OUTPUT_SCALE, MARGIN = 0.1, 1.0
 
-class BayesianMKLClassifier(BankClassifier):
+
+class _BayesianMKL(BankMixin):
+    _parameter_constraints = {
+        **BankMixin._bank_constraints,
+        "max_iter": AT_LEAST_ONE,
+        "tol": POSITIVE,
+    }
+
+    def __init__(self, *, gammas=None, degrees=(), max_iter=200, tol=1e-3):
+        self.gammas = gammas
+        self.degrees = degrees
+        self.max_iter = max_iter
+        self.tol = tol
+
+    def _infer(self, X, target, upsilon):
+        """Go through the factors until the lower bound settles; the posterior mean."""
+        field, bounds = MeanField(self.bank_.stack(X), target, upsilon), []
+        for _ in range(self.max_iter):
+            with one_scipy_thread(len(X)):
+                for update in field.updates:
+                    update()
+            bounds.append(field.lower_bound())
+            change = abs(bounds[-1] - bounds[-2]) if len(bounds) > 1 else np.inf
+            if change <= self.tol * abs(bounds[-1]):
+                break
+        else:
+            warn_user(
+                f"the lower bound still changed by {change:.2e}, to {bounds[-1]:.6g}, in "
+                f"round max_iter={self.max_iter}; raise max_iter or tol={self.tol}",
+                ConvergenceWarning,
+            )
+        # The score is e'g(x) + b with g_m(x) = a'k_m(x).
+        (b, *e), history = field.be, {"lower_bound": bounds}
+        outcome = {"n_iter": len(bounds), "objective": bounds[-1], "history": history}
+        return self._expand(np.array(e), X, field.a, float(b), **outcome)
+
+
+class BayesianMKLClassifier(_BayesianMKL, BankClassifier):
     """Bayesian multiple kernel learning with a probit-like classifier.
 
     Every kernel gives an intermediate output with sample weights that all kernels
     share; their linear combination has to clear a margin on the side of the label.
-    Weights of samples and of kernels have Gaussian priors with Gamma-distributed
+    Weights of samples and of kernels have Gaussian priors with Gamma(1, 1)-distributed
     precisions, and a mean-field posterior is found in closed-form steps, each of which
     raises the lower bound of the evidence. Starts from the prior: nothing is random.
 
@@ -43,12 +81,6 @@ class BayesianMKLClassifier(BankClassifier):
         sigma = 2^-5, ..., 2^5, made for features scaled to [0, 1].
     degrees : array-like of int, default=()
         Normalised polynomial kernels of the bank.
-    shape, scale : float, default=1.0
-        Of the Gamma priors of all precisions; (1e-10, 1e10) asks for sparsity.
-    output_scale : float, default=0.1
-        Standard deviation of the intermediate outputs, positive.
-    margin : float, default=1.0
-        Of the low-density region around the boundary; not negative.
     max_iter : int, default=200
         Most rounds through all factors.
     tol : float, default=1e-3
@@ -78,51 +110,11 @@ class BayesianMKLClassifier(BankClassifier):
     Gonen, Bayesian efficient multiple kernel learning, ICML 2012.
     """
 
-    _parameter_constraints = {
-        **BankClassifier._bank_constraints,
-        "shape": POSITIVE,
-        "scale": POSITIVE,
-        "output_scale": POSITIVE,
-        "margin": NOT_NEGATIVE,
-        "max_iter": AT_LEAST_ONE,
-        "tol": POSITIVE,
-    }
-
-    def __init__(
-        self,
-        *,
-        gammas=None,
-        degrees=(),
-        shape=1.0,
-        scale=1.0,
-        output_scale=0.1,
-        margin=1.0,
-        max_iter=200,
-        tol=1e-3,
-    ):
-        self.gammas = gammas
-        self.degrees = degrees
-        self.shape = shape
-        self.scale = scale
-        self.output_scale = output_scale
-        self.margin = margin
-        self.max_iter = max_iter
-        self.tol = tol
-
-    def _fit_binary(self, X, y):
-        with _refusing_extremes():
-            field = MeanField(
-                self.bank_.stack(X),
-                TruncatedTarget(y, self.margin),
-                FixedPrecision(self.output_scale**-2.0),
-                self.shape,
-                self.scale,
-            )
-        history = _raise_bound(field, self.max_iter, self.tol)
-        return _model(field, self.bank_, X, history)
+    def _fit_model(self, X, y):
+        return self._infer(X, TruncatedTarget(y, MARGIN), FixedPrecision(OUTPUT_SCALE**-2.0))
 
 
-class BayesianMKLRegressor(BankRegressor):
+class BayesianMKLRegressor(_BayesianMKL, BankRegressor):
     """Bayesian multiple kernel regression.
 
     The counterpart of :class:`BayesianMKLClassifier` with Gaussian noise on the target.
@@ -135,8 +127,6 @@ class BayesianMKLRegressor(BankRegressor):
         Gaussian kernels of the bank, as in :class:`BayesianMKLClassifier`.
     degrees : array-like of int, default=()
         Normalised polynomial kernels of the bank.
-    shape, scale : float, default=1.0
-        Of the Gamma priors of all precisions.
     max_iter : int, default=200
         Most rounds through all factors.
     tol : float, default=1e-3
@@ -148,8 +138,8 @@ class BayesianMKLRegressor(BankRegressor):
     kernel_weights_ : ndarray of shape (n_kernels,)
     objective_ : float
         Lower bound reached.
-    model_ : object
-        With its ``history["lower_bound"]``.
+    models_ : list
+        The only model, with its ``history["lower_bound"]``.
     support_ : ndarray
     n_iter_ : int
 
@@ -163,84 +153,13 @@ class BayesianMKLRegressor(BankRegressor):
     Gonen, Bayesian efficient multiple kernel learning, ICML 2012.
     """
 
-    _parameter_constraints = {
-        **BankRegressor._bank_constraints,
-        "shape": POSITIVE,
-        "scale": POSITIVE,
-        "max_iter": AT_LEAST_ONE,
-        "tol": POSITIVE,
-    }
-
-    def __init__(self, *, gammas=None, degrees=(), shape=1.0, scale=1.0, max_iter=200, tol=1e-3):
-        self.gammas = gammas
-        self.degrees = degrees
-        self.shape = shape
-        self.scale = scale
-        self.max_iter = max_iter
-        self.tol = tol
-
-    def _fit_function(self, X, y):
+    def _fit_model(self, X, y):
         mean, size = y.mean(), y.std() or 1.0
-        with _refusing_extremes():
-            field = MeanField(
-                self.bank_.stack(X),
-                GaussianTarget((y - mean) / size, self.shape, self.scale),
-                GammaFactor(self.shape, self.scale, count=len(self.bank_) * len(y)),
-                self.shape,
-                self.scale,
-            )
-        history = _raise_bound(field, self.max_iter, self.tol)
-        model = _model(field, self.bank_, X, history)
+        upsilon = GammaFactor(count=len(self.bank_) * len(y))
+        model = self._infer(X, GaussianTarget((y - mean) / size), upsilon)
         model.dual_coef = size * model.dual_coef
         model.intercept = mean + size * model.intercept
         return model
-
-
-@contextmanager
-def _refusing_extremes():
-    """Say what to do where the numbers of a factor are beyond floating point."""
-    try:
-        yield
-    except (np.linalg.LinAlgError, ValueError) as error:
-        raise ValueError(
-            "a factor of the posterior cannot be computed: take parameters (margin, "
-            "output_scale, shape, scale) of a more usual size"
-        ) from error
-
-
-def _raise_bound(field, max_iter, tol):
-    """Go through the factors until the lower bound settles; its values, by round."""
-    bounds = []
-    for _ in range(max_iter):
-        with _refusing_extremes(), one_scipy_thread(len(field.a)):
-            for update in field.updates:
-                update()
-        bounds.append(field.lower_bound())
-        change = abs(bounds[-1] - bounds[-2]) if len(bounds) > 1 else np.inf
-        if change <= tol * abs(bounds[-1]):
-            break
-    else:
-        warn_user(
-            f"the lower bound still changed by {change:.2e}, to {bounds[-1]:.6g}, in "
-            f"round max_iter={max_iter}; raise max_iter or tol={tol}",
-            ConvergenceWarning,
-        )
-    return {"lower_bound": bounds}
-
-
-def _model(field, bank, X, history):
-    """The posterior mean of the score: e'g(x) + b with g_m(x) = a'k_m(x)."""
-    bounds = history["lower_bound"]
-    return BankModel.expand(
-        bank,
-        field.be[1:],
-        X,
-        field.a,
-        float(field.be[0]),
-        n_iter=len(bounds),
-        objective=bounds[-1],
-        history=history,
-    )
 
 
 class GammaFactor:
@@ -249,7 +168,7 @@ class GammaFactor:
     ``count`` is the number of Gaussian variables that each precision governs.
     """
 
-    def __init__(self, shape, scale, *, count=1, size=1):
+    def __init__(self, shape=1.0, scale=1.0, *, count=1, size=1):
         self.prior_shape, self.prior_rate = shape, 1 / scale
         self.shape = shape + count / 2
         # Start with the prior's mean.
@@ -269,14 +188,9 @@ class GammaFactor:
 
     def divergence(self):
         """Kullback-Leibler divergence from the prior."""
-        shape, prior = self.shape, self.prior_shape
-        return np.sum(
-            (shape - prior) * digamma(shape)
-            - gammaln(shape)
-            + gammaln(prior)
-            + prior * np.log(self.rate / self.prior_rate)
-            + shape * (self.prior_rate / self.rate - 1)
-        )
+        shape, prior, ratio = self.shape, self.prior_shape, self.prior_rate / self.rate
+        by_shape = (shape - prior) * digamma(shape) - gammaln(shape) + gammaln(prior)
+        return np.sum(by_shape - prior * np.log(ratio) + shape * (ratio - 1))
 
 
 class FixedPrecision:
@@ -296,10 +210,10 @@ class FixedPrecision:
 class GaussianTarget:
     """Regression: f is y itself, with a noise of unknown precision."""
 
-    def __init__(self, y, shape, scale):
+    def __init__(self, y):
         self.mean = y
         self.second_moment = y @ y
-        self.noise = GammaFactor(shape, scale, count=len(y))
+        self.noise = GammaFactor(count=len(y))
 
     def update(self, score, residual):
         """``residual``: expected sum of squares of y - e'g - b."""
@@ -341,14 +255,14 @@ class TruncatedTarget:
 class MeanField:
     """The factors of q and their updates, in the order of ``updates``."""
 
-    def __init__(self, grams, target, upsilon, shape, scale):
+    def __init__(self, grams, target, upsilon):
         P, n, _ = grams.shape
         self.target, self.upsilon = target, upsilon
         # One matrix [K_1 ... K_P] serves every product with all kernels.
         self.K = np.ascontiguousarray(grams.transpose(1, 0, 2)).reshape(n, P * n)
         self.KK = self.K @ self.K.T
-        self.sample = GammaFactor(shape, scale, size=n)
-        self.output = GammaFactor(shape, scale, size=P + 1)
+        self.sample = GammaFactor(size=n)
+        self.output = GammaFactor(size=P + 1)
         self.G = np.tile(target.mean, (P, 1))
         self.G_covariance = np.eye(P)
         self.be = np.concatenate([[0.0], np.full(P, 1 / P)])
@@ -391,18 +305,22 @@ class MeanField:
         noise = self.target.noise.mean[0]
         precision = np.diag(self.output.mean) + noise * self.G_moments
         self.be_covariance = np.linalg.inv(precision)
-        sums = np.concatenate([[self.target.mean.sum()], self.G @ self.target.mean])
-        self.be = noise * self.be_covariance @ sums
+        self.be = noise * self.be_covariance @ (self._extended @ self.target.mean)
 
     def update_target(self):
         """q(f), or q(noise) of a regression."""
-        self.target.update(self.be[0] + self.be[1:] @ self.G, self._residual())
+        self.target.update(self.be @ self._extended, self._residual())
 
     def update_precisions(self):
         """q(lambda), q(gamma), q(omega), q(upsilon)."""
         self.sample.update(self.a**2 + self.a_variances)
         self.output.update(np.diag(self.be_moments))
         self.upsilon.update(self._output_residual())
+
+    @property
+    def _extended(self):
+        """(1, g_i) for every row i, shape (P + 1, n)."""
+        return np.vstack([np.ones(len(self.a)), self.G])
 
     @property
     def be_moments(self):
@@ -412,17 +330,14 @@ class MeanField:
     @property
     def G_moments(self):
         """Sum over i of E of (1, g_i)(1, g_i)'."""
-        P, n = self.G.shape
-        moments = np.empty((P + 1, P + 1))
-        moments[0, 0] = n
-        moments[0, 1:] = moments[1:, 0] = self.G.sum(axis=1)
-        moments[1:, 1:] = self.G @ self.G.T + n * self.G_covariance
+        extended = self._extended
+        moments = extended @ extended.T
+        moments[1:, 1:] += len(self.a) * self.G_covariance
         return moments
 
     def _residual(self):
         """E of the sum over i of (f_i - e'g_i - b)^2."""
-        f = self.target.mean
-        cross = f @ (self.be[0] + self.be[1:] @ self.G)
+        cross = self.be @ (self._extended @ self.target.mean)
         total = np.vdot(self.be_moments, self.G_moments)
         return self.target.second_moment - 2 * cross + total
 
@@ -435,19 +350,15 @@ class MeanField:
     def lower_bound(self):
         """The evidence's lower bound at the present factors."""
         P, n = self.G.shape
-        bound = self.target.bound(self._residual())
-        upsilon = self.upsilon
+        bound, upsilon = self.target.bound(self._residual()), self.upsilon
         outputs = n * P * (upsilon.mean_log - LOG_2PI)
         bound += 0.5 * (outputs - upsilon.mean * self._output_residual())[0]
-        squares = self.a**2 + self.a_variances
-        bound += _gaussian_prior(self.sample, squares)
+        bound += _gaussian_prior(self.sample, self.a**2 + self.a_variances)
         bound += _gaussian_prior(self.output, np.diag(self.be_moments))
         bound += _entropy(n, self.a_logdet)
         bound += n * _entropy(P, np.linalg.slogdet(self.G_covariance)[1])
         bound += _entropy(P + 1, np.linalg.slogdet(self.be_covariance)[1])
-        for factor in (self.sample, self.output, self.upsilon):
-            bound -= factor.divergence()
-        return float(bound)
+        return float(bound - sum(f.divergence() for f in (self.sample, self.output, upsilon)))
 
 
 def _gaussian_prior(precision, squares):

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import ClassifierMixin, clone
 from sklearn.cluster import KMeans
+from sklearn.dummy import DummyClassifier
 from sklearn.svm import SVC
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import HasMethods
@@ -35,7 +36,7 @@ class ClusterwiseClassifier(ClassifierMixin, Estimator):
     classes_ : ndarray of shape (n_classes,)
     kmeans_ : KMeans
     estimators_ : list
-        One a cluster; the class itself for a cluster that holds one class only.
+        One a cluster; a ``DummyClassifier`` for a cluster that holds one class only.
     """
 
     _parameter_constraints = {
@@ -70,10 +71,9 @@ class ClusterwiseClassifier(ClassifierMixin, Estimator):
         for cluster in range(n_clusters):
             # Rows too near to be told apart leave a cluster empty: then all rows.
             rows = clusters == cluster if cluster in clusters else slice(None)
-            classes = np.unique(y[rows])
-            self.estimators_.append(
-                _seeded_copy(base, rng).fit(X[rows], y[rows]) if len(classes) > 1 else classes[0]
-            )
+            several = len(np.unique(y[rows])) > 1
+            model = _seeded_copy(base, rng) if several else DummyClassifier()
+            self.estimators_.append(model.fit(X[rows], y[rows]))
         return self
 
     def predict(self, X: ArrayLike) -> np.ndarray:
@@ -90,15 +90,10 @@ class ClusterwiseClassifier(ClassifierMixin, Estimator):
         for cluster, estimator in enumerate(self.estimators_):
             rows = np.flatnonzero(clusters == cluster)
             if len(rows):
-                known = not hasattr(estimator, "predict")
-                labels[rows] = estimator if known else estimator.predict(X[rows])
+                labels[rows] = estimator.predict(X[rows])
         return labels
 
 
 def _seeded_copy(estimator, rng):
-    names = [
-        name
-        for name in sorted(estimator.get_params())
-        if name == "random_state" or name.endswith("__random_state")
-    ]
+    names = [n for n in sorted(estimator.get_params()) if n.split("__")[-1] == "random_state"]
     return clone(estimator).set_params(**{name: rng.randint(2**31) for name in names})

@@ -1,20 +1,20 @@
 """Deep multiple kernel learning: layers of combined kernels."""
 
-from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from adakern._utils.blocks import by_row_blocks
 from adakern._utils.constraints import AT_LEAST_ONE, POSITIVE
 from adakern._utils.threads import one_scipy_thread
 from adakern._utils.warn import warn_user
-from adakern.baselines.kernel_bank import BankClassifier, KernelBank
+from adakern.baselines.expansion import KernelExpansion
+from adakern.baselines.kernel_bank import BankClassifier, BankMixin
 from adakern.baselines.span import l2_svm_dual, span_bound
 from adakern.linalg import project_onto_simplex
 
 
-class DeepMKL(BankClassifier):
+class DeepMKL(BankMixin, BankClassifier):
     """SVM on layers of combined kernels, the weights tuned on leave-one-out error.
 
     The first layer combines the kernels of the bank on the data; every further layer
@@ -67,7 +67,7 @@ class DeepMKL(BankClassifier):
     _parameter_constraints = {
         "C": POSITIVE,
         "n_layers": AT_LEAST_ONE,
-        **BankClassifier._bank_constraints,
+        **BankMixin._bank_constraints,
         "max_iter": AT_LEAST_ONE,
         "tol": POSITIVE,
     }
@@ -80,7 +80,7 @@ class DeepMKL(BankClassifier):
         self.max_iter = max_iter
         self.tol = tol
 
-    def _fit_binary(self, X, y):
+    def _fit_model(self, X, y):
         grams = self.bank_.stack(X)
 
         def evaluate(weights):
@@ -88,52 +88,40 @@ class DeepMKL(BankClassifier):
                 return SpanObjective(weights, self.bank_, grams, y, self.C)
 
         size = (self.n_layers, len(self.bank_))
-        best = evaluate(np.full(size, 1 / size[1]))
-        step, history = 0.5, [best.value]
-        for _ in range(self.max_iter):
-            following, step = _descend(best, step, evaluate)
-            decrease = best.value - following.value
-            best = following
-            history.append(best.value)
-            if decrease <= self.tol * best.value:
-                break
-        else:
+        best, step = evaluate(np.full(size, 1 / size[1])), 0.5
+        values, decrease = [best.value], np.inf
+        while decrease > self.tol * best.value and len(values) <= self.max_iter:
+            best, step = _descend(best, step, evaluate)
+            decrease = values[-1] - best.value
+            values.append(best.value)
+        if decrease > self.tol * best.value:
             warn_user(
                 f"the span bound still fell by {decrease:.2e}, to {best.value:.6g}, in "
                 f"step max_iter={self.max_iter}; raise max_iter or tol={self.tol}",
                 ConvergenceWarning,
             )
-        support = best.support
-        return DeepModel(
-            self.bank_,
-            best.weights,
-            support,
-            X[support],
-            best.d[support],
-            best.intercept,
-            len(history) - 1,
-            best.value,
-        )
+        kernel = partial(deep_gram_matrix, self.bank_, best.weights)
+        outcome = {"weights": best.weights, "n_iter": len(values) - 1, "objective": best.value}
+        return KernelExpansion.of(kernel, X, best.d, best.intercept, **outcome)
+
+
+def deep_gram_matrix(bank, weights, X, Y):
+    """Gram matrix of the kernel of all layers."""
+    return deepen(bank, weights, bank.combine(X, Y, weights=weights[0]))[-1]
 
 
 def layer_kernels(bank, T):
-    """The bank's kernels at inner products T of unit vectors, one after the other.
+    """The bank's kernels at inner products T of unit vectors, and their slopes there.
 
     ``|x - y|^2 = 2 - 2 t`` for the Gaussian kernels; ``((1 + t) / 2)^degree`` for the
     normalised polynomial ones.
     """
     for gamma in bank.gammas:
-        yield np.exp(2 * gamma * (T - 1))
+        K = np.exp(2 * gamma * (T - 1))
+        yield K, 2 * gamma * K
     for degree in bank.degrees:
-        yield (0.5 + 0.5 * T) ** degree
-
-
-def layer_slopes(bank, T):
-    """Derivatives of the kernels of :func:`layer_kernels` with respect to T."""
-    for gamma in bank.gammas:
-        yield 2 * gamma * np.exp(2 * gamma * (T - 1))
-    for degree in bank.degrees:
-        yield degree / 2 * (0.5 + 0.5 * T) ** (degree - 1)
+        lower = (0.5 + 0.5 * T) ** (degree - 1)
+        yield lower * (0.5 + 0.5 * T), degree / 2 * lower
 
 
 def deepen(bank, weights, T):
@@ -141,7 +129,7 @@ def deepen(bank, weights, T):
     layers = [T]
     for layer_weights in weights[1:]:
         kernels = zip(layer_weights, layer_kernels(bank, layers[-1]), strict=True)
-        layers.append(sum(weight * K for weight, K in kernels))
+        layers.append(sum(weight * K for weight, (K, _) in kernels))
     return layers
 
 
@@ -149,10 +137,10 @@ def weight_gradient(bank, weights, grams, layers, gradient):
     """Chain rule: from the gradient for the last layer's Gram matrix to the weights."""
     result = np.empty_like(weights)
     for level in range(len(weights) - 1, 0, -1):
-        T = layers[level - 1]
-        result[level] = [np.vdot(gradient, K) for K in layer_kernels(bank, T)]
-        slopes = zip(weights[level], layer_slopes(bank, T), strict=True)
-        gradient = gradient * sum(weight * slope for weight, slope in slopes)
+        below = list(layer_kernels(bank, layers[level - 1]))
+        result[level] = [np.vdot(gradient, K) for K, _ in below]
+        slopes = zip(weights[level], below, strict=True)
+        gradient = gradient * sum(weight * slope for weight, (_, slope) in slopes)
     result[0] = np.tensordot(grams, gradient, axes=2)
     return result
 
@@ -165,10 +153,10 @@ class SpanObjective:
         first = np.tensordot(weights[0], grams, axes=1)
         layers = deepen(bank, weights, first)
         self.d, self.intercept = l2_svm_dual(layers[-1], y, C)
-        self.support = np.flatnonzero(self.d)
-        self._block = np.ix_(self.support, self.support)
+        support = np.flatnonzero(self.d)
+        self._block = np.ix_(support, support)
         self._layers = [layer[self._block] for layer in layers]
-        self.value, self._slope = span_bound(self._layers[-1], y[self.support], C)
+        self.value, self._slope = span_bound(self._layers[-1], y[support], C)
 
     def gradient(self):
         """With respect to the weights, shape (L, P)."""
@@ -187,27 +175,3 @@ def _descend(current, step, evaluate):
             return trial, 2 * step
         step /= 2
     return current, step
-
-
-@dataclass
-class DeepModel:
-    """A fitted ``f(x) = sum_i dual_coef_i k(x, x_i) + intercept``, k a deep kernel."""
-
-    bank: KernelBank
-    weights: np.ndarray
-    support: np.ndarray
-    support_vectors: np.ndarray
-    dual_coef: np.ndarray
-    intercept: float
-    n_iter: int
-    objective: float
-    duality_gap: float | None = None
-
-    def decision_function(self, X):
-        """Decision values of new rows, shape (m,)."""
-        return by_row_blocks(self._decide, X, 5 * 8 * len(self.support))
-
-    def _decide(self, X):
-        T = self.bank.combine(X, self.support_vectors, weights=self.weights[0])
-        K = deepen(self.bank, self.weights, T)[-1]
-        return K @ self.dual_coef + self.intercept

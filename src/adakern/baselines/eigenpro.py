@@ -13,8 +13,11 @@ from adakern._utils.base import Estimator
 from adakern._utils.blocks import row_blocks
 from adakern._utils.constraints import AT_LEAST_ONE
 from adakern._utils.validation import validate_data
-from adakern.baselines.falkon import KernelExpansionMixin
+from adakern.baselines.expansion import KernelExpansionMixin
 from adakern.kernels import kernel_diagonal
+
+#: Rows that the eigenvectors are computed on.
+N_SUBSAMPLE = 2000
 
 
 class EigenProRegressor(KernelExpansionMixin, RegressorMixin, Estimator):
@@ -33,10 +36,9 @@ class EigenProRegressor(KernelExpansionMixin, RegressorMixin, Estimator):
         See :func:`adakern.kernels.gram_matrix`.
     n_epochs : int, default=20
         Passes over the data.
-    n_subsample : int, default=2000
-        Rows that the eigenvectors are computed on; all if there are fewer.
     n_components : int, default=100
-        Eigenvectors in the preconditioner; at most half the subsample.
+        Eigenvectors in the preconditioner, of 2,000 rows drawn from the data; at most
+        half of these.
     random_state : int, RandomState instance or None, default=None
         Draws the subsample and the batches.
 
@@ -63,24 +65,16 @@ class EigenProRegressor(KernelExpansionMixin, RegressorMixin, Estimator):
         **KernelExpansionMixin._kernel_constraints,
         "kernel": [StrOptions({"rbf", "laplacian"})],
         "n_epochs": AT_LEAST_ONE,
-        "n_subsample": AT_LEAST_ONE,
         "n_components": AT_LEAST_ONE,
         "random_state": ["random_state"],
     }
 
     def __init__(
-        self,
-        kernel="laplacian",
-        gamma="scale",
-        n_epochs=20,
-        n_subsample=2000,
-        n_components=100,
-        random_state=None,
+        self, kernel="laplacian", gamma="scale", n_epochs=20, n_components=100, random_state=None
     ):
         self.kernel = kernel
         self.gamma = gamma
         self.n_epochs = n_epochs
-        self.n_subsample = n_subsample
         self.n_components = n_components
         self.random_state = random_state
 
@@ -96,7 +90,7 @@ class EigenProRegressor(KernelExpansionMixin, RegressorMixin, Estimator):
         X, y = validate_data(self, X, y, dtype=np.float64, y_numeric=True)
         self._resolve_kernel(X)
         n, rng = len(X), check_random_state(self.random_state)
-        subsample = np.sort(rng.permutation(n)[: self.n_subsample])
+        subsample = np.sort(rng.permutation(n)[:N_SUBSAMPLE])
         V, top, rest, beta = self._preconditioner(X[subsample])
         # beta / rest is the batch beyond which a larger one saves no more steps.
         self.batch_size_ = int(np.clip(beta / max(rest, 1e-12), 1, min(n, 2000)))

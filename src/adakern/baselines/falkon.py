@@ -10,37 +10,15 @@ from sklearn.base import RegressorMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import StrOptions
-from sklearn.utils.validation import check_is_fitted
 
 from adakern._utils.base import Estimator
 from adakern._utils.blocks import row_blocks
 from adakern._utils.constraints import AT_LEAST_ONE, NOT_NEGATIVE, POSITIVE
 from adakern._utils.threads import one_scipy_thread
-from adakern._utils.validation import require_finite, validate_data
+from adakern._utils.validation import validate_data
 from adakern._utils.warn import warn_user
-from adakern.kernels import KERNELS, KernelMixin
-
-
-class KernelExpansionMixin(KernelMixin):
-    """Prediction from ``support_vectors_``, ``dual_coef_`` and ``intercept_``."""
-
-    def predict(self, X: ArrayLike) -> np.ndarray:
-        """Predicted targets, in blocks of rows, shape (n,).
-
-        Parameters
-        ----------
-        X : array-like of shape (n, d)
-        """
-        check_is_fitted(self)
-        X = validate_data(self, X, reset=False, dtype=np.float64)
-        blocks = [
-            self._gram(X[rows], self.support_vectors_) @ self.dual_coef_
-            for rows in self._blocks(len(X))
-        ]
-        return require_finite(self, np.concatenate(blocks) + self.intercept_)
-
-    def _blocks(self, n):
-        return row_blocks(n, 3 * 8 * len(self.support_))
+from adakern.baselines.expansion import BYTES_PER_VALUE, KernelExpansionMixin
+from adakern.kernels import KERNELS
 
 
 class FalkonRegressor(KernelExpansionMixin, RegressorMixin, Estimator):
@@ -154,14 +132,11 @@ class FalkonRegressor(KernelExpansionMixin, RegressorMixin, Estimator):
         right = precondition_transposed(
             self._normal_product(X, lambda rows, K: residuals[rows]) / n
         )
-        self.n_iter_ = 0
-
-        def count(v):
-            self.n_iter_ += 1
-
-        normal = LinearOperator((m, m), matvec=operator, dtype=np.float64)
+        normal, steps = LinearOperator((m, m), matvec=operator, dtype=np.float64), []
+        options = {"rtol": self.tol, "maxiter": self.max_iter, "callback": steps.append}
         with one_scipy_thread(m):
-            v, unfinished = cg(normal, right, rtol=self.tol, maxiter=self.max_iter, callback=count)
+            v, unfinished = cg(normal, right, **options)
+        self.n_iter_ = len(steps)
         if unfinished:
             gap = np.linalg.norm(right - operator(v)) / np.linalg.norm(right)
             warn_user(
@@ -176,7 +151,7 @@ class FalkonRegressor(KernelExpansionMixin, RegressorMixin, Estimator):
     def _normal_product(self, X, weights):
         """K_mn w with w = weights(rows, K[rows]), block by block."""
         total = np.zeros(len(self.support_))
-        for rows in self._blocks(len(X)):
+        for rows in row_blocks(len(X), BYTES_PER_VALUE * len(self.support_)):
             K = self._gram(X[rows], self.support_vectors_)
             total += K.T @ weights(rows, K)
         return total

@@ -7,13 +7,17 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
 from adakern._utils.base import Estimator
-from adakern._utils.blocks import by_row_blocks
-from adakern._utils.constraints import AT_LEAST_ONE, FINITE, POSITIVE
+from adakern._utils.constraints import AT_LEAST_ONE, POSITIVE
 from adakern._utils.warn import warn_user
+from adakern.baselines.expansion import KernelExpansion
 from adakern.kernels import KernelMixin
 from adakern.linalg import require_positive_semidefinite
 from adakern.svm.libsvm import svm_dual
 from adakern.svm.one_vs_one import OneVsOneMixin
+
+#: Pairs of one class shall be at most the first percentile of the squared distances
+#: between rows apart, pairs of two classes at least the second.
+PERCENTILES = (5, 95)
 
 #: Distances that the percentiles are taken of.
 N_DISTANCES = 10_000
@@ -37,19 +41,13 @@ class LogDetKernel(KernelMixin, OneVsOneMixin, Estimator):
         The kernel to start from; see :func:`adakern.kernels.gram_matrix`.
     gamma : {"scale", "auto"} or float, default="scale"
         Parameter of the kernel.
-    degree : int, default=3
-        Of "poly".
-    coef0 : float, default=1.0
-        Of "poly".
     slack : float, default=1.0
         Weight of keeping the constraints against staying near the given kernel (the
         paper's gamma), positive.
     n_constraints : int, default=80
         Pairs of rows that are constrained, half of them of one class; 80 is the
-        papers' 20 times the number of classes squared.
-    percentiles : (float, float), default=(5, 95)
-        Of the squared distances between rows: pairs of one class shall be at most the
-        first apart, pairs of two classes at least the second.
+        papers' 20 times the number of classes squared. Those of one class shall be
+        nearer than all but 5 % of the rows are, those of two farther than all but 5 %.
     max_iter : int, default=1000
         Most rounds through all constraints.
     tol : float, default=1e-3
@@ -86,11 +84,8 @@ class LogDetKernel(KernelMixin, OneVsOneMixin, Estimator):
     _parameter_constraints = {
         "C": POSITIVE,
         **KernelMixin._kernel_constraints,
-        "degree": AT_LEAST_ONE,
-        "coef0": FINITE,
         "slack": POSITIVE,
         "n_constraints": AT_LEAST_ONE,
-        "percentiles": ["array-like"],
         "max_iter": AT_LEAST_ONE,
         "tol": POSITIVE,
         "random_state": ["random_state"],
@@ -102,11 +97,8 @@ class LogDetKernel(KernelMixin, OneVsOneMixin, Estimator):
         *,
         kernel="rbf",
         gamma="scale",
-        degree=3,
-        coef0=1.0,
         slack=1.0,
         n_constraints=80,
-        percentiles=(5, 95),
         max_iter=1000,
         tol=1e-3,
         random_state=None,
@@ -114,22 +106,13 @@ class LogDetKernel(KernelMixin, OneVsOneMixin, Estimator):
         self.C = C
         self.kernel = kernel
         self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
         self.slack = slack
         self.n_constraints = n_constraints
-        self.percentiles = percentiles
         self.max_iter = max_iter
         self.tol = tol
         self.random_state = random_state
 
-    def _prepare(self, X):
-        low, high = self.percentiles
-        if not 0 <= low < high <= 100:
-            raise ValueError(
-                f"percentiles={self.percentiles!r} must be two numbers 0 <= low < high <= 100"
-            )
-        self._resolve_kernel(X)
+    _prepare = KernelMixin._resolve_kernel
 
     def _fit_binary(self, X, y):
         K = np.asarray(self._gram(X), dtype=np.float64)
@@ -160,24 +143,20 @@ class LogDetKernel(KernelMixin, OneVsOneMixin, Estimator):
         coef, shift = d.copy(), S @ (KE.T @ d)
         np.subtract.at(coef, i, shift)
         np.add.at(coef, j, shift)
-        rows = np.flatnonzero(coef)
-        return LogDetModel(
-            self,
-            rows,
-            None if self.kernel == "precomputed" else X[rows],
-            coef[rows],
-            b,
-            pairs,
-            multipliers,
-            n_iter,
-        )
+        rows = np.arange(len(X)) if self.kernel == "precomputed" else X
+        found = {"pairs": pairs, "multipliers": multipliers, "n_iter": n_iter}
+        return LogDetModel.of(self._against, rows, coef, b, **found)
+
+    def _against(self, X, rows):
+        """Kernel values; for a precomputed kernel they are those of X, ``rows`` numbers."""
+        return X[:, rows] if self.kernel == "precomputed" else self._gram(X, rows)
 
     def _targets(self, K, similar, rng):
         """What the constrained squared distances shall be, from random rows' own."""
         i, j = rng.randint(len(K), size=(2, N_DISTANCES))
         diagonal = K.diagonal()
         distances = (diagonal[i] + diagonal[j] - 2 * K[i, j])[i != j]
-        near, far = np.percentile(distances, self.percentiles)
+        near, far = np.percentile(distances, PERCENTILES)
         smallest = 1e-6 * max(far, np.finfo(float).tiny)
         return np.where(similar, max(near, smallest), max(far, smallest))
 
@@ -187,26 +166,11 @@ class LogDetKernel(KernelMixin, OneVsOneMixin, Estimator):
 
 
 @dataclass
-class LogDetModel:
-    """A pair of classes: ``f(x) = sum_i coef_i k(x, x_i) + intercept``."""
+class LogDetModel(KernelExpansion):
+    """The SVM of a pair of classes, and its kernel: constrained pairs, multipliers."""
 
-    estimator: LogDetKernel
-    support: np.ndarray
-    rows: np.ndarray | None
-    coef: np.ndarray
-    intercept: float
-    pairs: np.ndarray
-    multipliers: np.ndarray
-    n_iter: int
-
-    def decision_function(self, X):
-        """Decision values of new rows, shape (m,)."""
-        return by_row_blocks(self._decide, X, 2 * 8 * len(self.support))
-
-    def _decide(self, X):
-        precomputed = self.rows is None
-        K = X[:, self.support] if precomputed else self.estimator._gram(X, self.rows)
-        return K @ self.coef + self.intercept
+    pairs: np.ndarray | None = None
+    multipliers: np.ndarray | None = None
 
 
 def draw_pairs(y, n_pairs, rng):

@@ -3,13 +3,14 @@
 from numbers import Integral
 
 import numpy as np
-from sklearn.base import ClassifierMixin, RegressorMixin, _fit_context, is_regressor
+from sklearn.base import RegressorMixin, _fit_context, is_regressor
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted
 
 from adakern._utils.base import Estimator
-from adakern._utils.validation import encode_classes, require_finite, validate_data
+from adakern._utils.validation import validate_data
+from adakern.baselines.expansion import KernelExpansionMixin
+from adakern.baselines.indicators import IndicatorClassifierMixin
 from adakern.kernels import (
     DECAYING_KERNELS,
     exponential_decay,
@@ -27,7 +28,7 @@ ALPHAS = np.geomspace(1e-7, 10.0, 17)
 POWERS = range(-8, 7)
 
 
-class _LOOKernelRidge(Estimator):
+class _LOOKernelRidge(KernelExpansionMixin, Estimator):
     """What the regressor and the classifier share."""
 
     _parameter_constraints = {
@@ -55,13 +56,11 @@ class _LOOKernelRidge(Estimator):
         -------
         self
         """
-        numeric = is_regressor(self)
-        X, y = validate_data(self, X, y, dtype=np.float64, y_numeric=numeric)
-        T = self._targets(y)
-        rng, n = check_random_state(self.random_state), len(X)
+        X, y = validate_data(self, X, y, dtype=np.float64, y_numeric=is_regressor(self))
+        T, n, rng = self._targets(y), len(X), check_random_state(self.random_state)
         require_gram_memory(n, n)  # before the search, which needs less
-        self._X, self._centre = X, T.mean(axis=0)
-        T = T - self._centre
+        centre = T.mean(axis=0)
+        T = T - centre
         rows = np.arange(n)
         if n > self.search_rows:
             rows = np.sort(rng.choice(n, self.search_rows, replace=False))
@@ -70,17 +69,16 @@ class _LOOKernelRidge(Estimator):
         if n > self.search_rows:
             D = kernel_distances(X, kernel=self.kernel)
         R = ridge_inverse(exponential_decay(D, self.gamma_), self.alpha_)
-        self.dual_coef_ = R @ T
-        left_out = T - left_out_residuals(self.dual_coef_, R.diagonal())
-        self._left_out = left_out + self._centre
+        dual = R @ T
+        left_out = T - left_out_residuals(dual, R.diagonal()) + centre
+        # A regression has a single target.
+        k = 0 if is_regressor(self) else slice(None)
+        self.support_vectors_, self.dual_coef_, self.intercept_ = X, dual[:, k], centre[k]
+        self.loo_prediction_ = left_out[:, k]
         return self
 
-    def _predict_targets(self, X):
-        check_is_fitted(self)
-        X = validate_data(self, X, dtype=np.float64, reset=False)
-        D = kernel_distances(X, self._X, kernel=self.kernel)
-        answer = exponential_decay(D, self.gamma_) @ self.dual_coef_ + self._centre
-        return require_finite(self, answer)
+    def _targets(self, y):
+        return y[:, None].astype(float)
 
 
 def _choose(D, T):
@@ -108,7 +106,7 @@ def _choose(D, T):
 class LOOKernelRidgeRegressor(RegressorMixin, _LOOKernelRidge):
     """Kernel ridge regression, scale and ridge by the closed-form leave-one-out error.
 
-    With the L1 Laplacian kernel a strong rival on tables: nothing has to be chosen, and
+    With the L1 Laplacian kernel a strong baseline on tables: nothing has to be chosen, and
     the leave-one-out predictions come for free.
 
     Parameters
@@ -125,7 +123,9 @@ class LOOKernelRidgeRegressor(RegressorMixin, _LOOKernelRidge):
     ----------
     gamma_, alpha_ : float
         Chosen; the ridge is added to the Gram matrix.
-    dual_coef_ : ndarray of shape (n, 1)
+    dual_coef_ : ndarray of shape (n,)
+    loo_prediction_ : ndarray of shape (n,)
+        What the model without a row predicts for it.
 
     Examples
     --------
@@ -136,29 +136,8 @@ class LOOKernelRidgeRegressor(RegressorMixin, _LOOKernelRidge):
     0.9...
     """
 
-    def _targets(self, y):
-        return y[:, None].astype(float)
 
-    @property
-    def loo_prediction_(self):
-        """What the model without a row predicts for it, shape (n,)."""
-        return self._left_out[:, 0]
-
-    def predict(self, X):
-        """Predict for the rows of X.
-
-        Parameters
-        ----------
-        X : array-like of shape (m, d)
-
-        Returns
-        -------
-        ndarray of shape (m,)
-        """
-        return self._predict_targets(X)[:, 0]
-
-
-class LOOKernelRidgeClassifier(ClassifierMixin, _LOOKernelRidge):
+class LOOKernelRidgeClassifier(IndicatorClassifierMixin, _LOOKernelRidge):
     """Kernel ridge regression on codes of the classes, chosen by leave-one-out.
 
     Each class has a target that is 1 on its rows and 0 elsewhere; the greatest
@@ -174,6 +153,8 @@ class LOOKernelRidgeClassifier(ClassifierMixin, _LOOKernelRidge):
     classes_ : ndarray of shape (n_classes,)
     gamma_, alpha_ : float
     dual_coef_ : ndarray of shape (n, n_classes)
+    loo_prediction_ : ndarray of shape (n, n_classes)
+        Scores of each row by the model without it.
 
     Examples
     --------
@@ -182,45 +163,6 @@ class LOOKernelRidgeClassifier(ClassifierMixin, _LOOKernelRidge):
     >>> from adakern.baselines import LOOKernelRidgeClassifier
     >>> X, y = load_wine(return_X_y=True)
     >>> model = LOOKernelRidgeClassifier().fit(scale(X), y)
-    >>> (model.loo_scores_.argmax(axis=1) == y).mean() > 0.97
+    >>> (model.loo_prediction_.argmax(axis=1) == y).mean() > 0.97
     np.True_
     """
-
-    def _targets(self, y):
-        self.classes_, codes = encode_classes(self, y)
-        return np.eye(len(self.classes_))[codes]
-
-    @property
-    def loo_scores_(self):
-        """Scores of each row by the model without it, shape (n, n_classes)."""
-        return self._left_out
-
-    def decision_function(self, X):
-        """Scores; for two classes the difference of theirs.
-
-        Parameters
-        ----------
-        X : array-like of shape (m, d)
-
-        Returns
-        -------
-        ndarray of shape (m,) or (m, n_classes)
-        """
-        scores = self._predict_targets(X)
-        return scores[:, 1] - scores[:, 0] if len(self.classes_) == 2 else scores
-
-    def predict(self, X):
-        """Classes of the rows of X.
-
-        Parameters
-        ----------
-        X : array-like of shape (m, d)
-
-        Returns
-        -------
-        ndarray of shape (m,)
-        """
-        scores = self.decision_function(X)
-        if scores.ndim == 1:
-            return self.classes_[(scores > 0).astype(int)]
-        return self.classes_[scores.argmax(axis=1)]

@@ -3,17 +3,41 @@
 from numbers import Real
 
 import numpy as np
+from sklearn.base import is_classifier
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval
 
 from adakern._utils.constraints import AT_LEAST_ONE, NOT_NEGATIVE, POSITIVE
 from adakern._utils.warn import warn_user
-from adakern.baselines.kernel_bank import BankClassifier, BankModel, BankRegressor
+from adakern.baselines.kernel_bank import BankClassifier, BankMixin, BankRegressor
 from adakern.linalg import project_onto_simplex
 from adakern.svm.libsvm import svm_dual, svr_dual
 
 
-class UniformMKLClassifier(BankClassifier):
+class _UniformMKL(BankMixin):
+    """SVM, or epsilon support vector regression, on a combination of the kernels."""
+
+    _parameter_constraints = {"C": POSITIVE, **BankMixin._bank_constraints, "tol": POSITIVE}
+
+    def __init__(self, C=1.0, *, gammas=None, degrees=(), tol=1e-3):
+        self.C = C
+        self.gammas = gammas
+        self.degrees = degrees
+        self.tol = tol
+
+    def _solve(self, K, y, tol=1e-4):
+        """Dual variables and intercept on the Gram matrix K."""
+        if is_classifier(self):
+            return svm_dual(K, y, self.C, tol)
+        return svr_dual(K, y, self.C, self.epsilon, tol)
+
+    def _fit_model(self, X, y):
+        weights = np.full(len(self.bank_), 1 / len(self.bank_))
+        d, b = self._solve(self.bank_.combine(X, weights=weights), y, self.tol)
+        return self._expand(weights, X, d, b)
+
+
+class UniformMKLClassifier(_UniformMKL, BankClassifier):
     """SVM on the mean of several kernels: multiple kernel learning with equal weights.
 
     The baseline that learned kernel weights have to beat (Gonen and Alpaydin, Multiple
@@ -44,21 +68,8 @@ class UniformMKLClassifier(BankClassifier):
         SVMs solved.
     """
 
-    _parameter_constraints = {"C": POSITIVE, **BankClassifier._bank_constraints, "tol": POSITIVE}
 
-    def __init__(self, C=1.0, *, gammas=None, degrees=(), tol=1e-3):
-        self.C = C
-        self.gammas = gammas
-        self.degrees = degrees
-        self.tol = tol
-
-    def _fit_binary(self, X, y):
-        K, weights = uniform_kernel(self.bank_, X)
-        d, b = svm_dual(K, y, self.C, self.tol)
-        return BankModel.expand(self.bank_, weights, X, d, b)
-
-
-class UniformMKLRegressor(BankRegressor):
+class UniformMKLRegressor(_UniformMKL, BankRegressor):
     """Epsilon support vector regression on the mean of several kernels.
 
     Parameters
@@ -81,31 +92,55 @@ class UniformMKLRegressor(BankRegressor):
         SVMs solved: 1.
     """
 
-    _parameter_constraints = {
-        **UniformMKLClassifier._parameter_constraints,
-        "epsilon": NOT_NEGATIVE,
-    }
+    _parameter_constraints = {**_UniformMKL._parameter_constraints, "epsilon": NOT_NEGATIVE}
 
     def __init__(self, C=1.0, *, epsilon=0.1, gammas=None, degrees=(), tol=1e-3):
-        self.C = C
+        super().__init__(C, gammas=gammas, degrees=degrees, tol=tol)
         self.epsilon = epsilon
-        self.gammas = gammas
-        self.degrees = degrees
-        self.tol = tol
-
-    def _fit_function(self, X, y):
-        K, weights = uniform_kernel(self.bank_, X)
-        d, b = svr_dual(K, y, self.C, self.epsilon, self.tol)
-        return BankModel.expand(self.bank_, weights, X, d, b)
 
 
-def uniform_kernel(bank, X):
-    """The Gram matrix of the mean of the bank's kernels, and their weights."""
-    weights = np.full(len(bank), 1 / len(bank))
-    return bank.combine(X, weights=weights), weights
+class _SimpleMKL(_UniformMKL):
+    _parameter_constraints = {**_UniformMKL._parameter_constraints, "max_iter": AT_LEAST_ONE}
+
+    def __init__(self, C=1.0, *, gammas=None, degrees=(), max_iter=100, tol=1e-2):
+        super().__init__(C, gammas=gammas, degrees=degrees, tol=tol)
+        self.max_iter = max_iter
+
+    def _fit_model(self, X, y):
+        """Minimise J over the simplex by projected gradient steps, to a relative gap."""
+        grams = self.bank_.stack(X)
+        epsilon = 0.0 if is_classifier(self) else self.epsilon
+
+        def evaluate(weights):
+            d, b = self._solve(np.tensordot(weights, grams, axes=1), y)
+            return WeightedModel(weights, grams, d, b, y @ d - epsilon * np.abs(d).sum())
+
+        current = evaluate(np.full(len(grams), 1 / len(grams)))
+        step, n_iter = 1 / np.abs(current.gradient).max(initial=1e-300), 0
+        history = {"objective": [current.objective], "gap": [current.gap]}
+        while current.gap > self.tol * abs(current.objective) and n_iter < self.max_iter:
+            following = _descend(current, step, evaluate)
+            if following is None:
+                break
+            move = following.weights - current.weights
+            curvature = move @ (following.gradient - current.gradient)
+            step = move @ move / curvature if curvature > 0 else 10 * step
+            current, n_iter = following, n_iter + 1
+            history["objective"].append(current.objective)
+            history["gap"].append(current.gap)
+        if current.gap > self.tol * abs(current.objective):
+            warn_user(
+                f"SimpleMKL stopped after {n_iter} steps with a duality gap of "
+                f"{current.gap:.2e} at an objective of {current.objective:.6g}; raise "
+                f"max_iter={self.max_iter} or tol={self.tol}",
+                ConvergenceWarning,
+            )
+        outcome = {"objective": current.objective, "duality_gap": current.gap, "history": history}
+        d, b = current.d, current.intercept
+        return self._expand(current.weights, X, d, b, n_iter=max(n_iter, 1), **outcome)
 
 
-class SimpleMKLClassifier(BankClassifier):
+class SimpleMKLClassifier(_SimpleMKL, BankClassifier):
     """SVM on a convex combination of kernels, the weights learned with the model.
 
     Minimises ``J(w) = max_a 1'a - 1/2 a'Y (sum_m w_m K_m) Y a`` over the simplex. J is
@@ -150,27 +185,8 @@ class SimpleMKLClassifier(BankClassifier):
     Rakotomamonjy, Bach, Canu and Grandvalet, SimpleMKL, JMLR 9 (2008), 2491-2521.
     """
 
-    _parameter_constraints = {
-        **UniformMKLClassifier._parameter_constraints,
-        "max_iter": AT_LEAST_ONE,
-    }
 
-    def __init__(self, C=1.0, *, gammas=None, degrees=(), max_iter=100, tol=1e-2):
-        self.C = C
-        self.gammas = gammas
-        self.degrees = degrees
-        self.max_iter = max_iter
-        self.tol = tol
-
-    def _fit_binary(self, X, y):
-        def solve_svm(K):
-            d, b = svm_dual(K, y, self.C)
-            return d, b, y @ d
-
-        return fit_simple_mkl(self.bank_, X, solve_svm, self.max_iter, self.tol)
-
-
-class SimpleMKLRegressor(BankRegressor):
+class SimpleMKLRegressor(_SimpleMKL, BankRegressor):
     """Epsilon support vector regression on a learned convex combination of kernels.
 
     The counterpart of :class:`SimpleMKLClassifier`, with the dual of support vector
@@ -208,88 +224,38 @@ class SimpleMKLRegressor(BankRegressor):
     Rakotomamonjy, Bach, Canu and Grandvalet, SimpleMKL, JMLR 9 (2008), 2491-2521.
     """
 
-    _parameter_constraints = {**SimpleMKLClassifier._parameter_constraints, "epsilon": NOT_NEGATIVE}
+    _parameter_constraints = {**_SimpleMKL._parameter_constraints, "epsilon": NOT_NEGATIVE}
 
     def __init__(self, C=1.0, *, epsilon=0.1, gammas=None, degrees=(), max_iter=100, tol=1e-2):
-        self.C = C
+        super().__init__(C, gammas=gammas, degrees=degrees, max_iter=max_iter, tol=tol)
         self.epsilon = epsilon
-        self.gammas = gammas
-        self.degrees = degrees
-        self.max_iter = max_iter
-        self.tol = tol
-
-    def _fit_function(self, X, y):
-        def solve_svm(K):
-            d, b = svr_dual(K, y, self.C, self.epsilon)
-            return d, b, y @ d - self.epsilon * np.abs(d).sum()
-
-        return fit_simple_mkl(self.bank_, X, solve_svm, self.max_iter, self.tol)
 
 
 class WeightedModel:
     """The model trained for one weight vector w, and J(w) with its gradient."""
 
-    def __init__(self, weights, grams, solve_svm):
-        K = np.tensordot(weights, grams, axes=1)
-        self.weights = weights
-        self.d, self.intercept, linear = solve_svm(K)
-        self.gradient = -0.5 * (grams @ self.d) @ self.d
+    def __init__(self, weights, grams, d, intercept, linear):
+        self.weights, self.d, self.intercept = weights, d, intercept
+        self.gradient = -0.5 * (grams @ d) @ d
         self.objective = linear + weights @ self.gradient
         # For fixed a the inner maximum bounds J from below at the best single kernel.
         self.gap = max(weights @ self.gradient - self.gradient.min(), 0.0)
 
 
-def fit_simple_mkl(bank, X, solve_svm, max_iter, tol):
-    """Minimise J over the simplex by projected gradient steps, to a relative gap."""
-    grams = bank.stack(X)
-    current = WeightedModel(np.full(len(bank), 1 / len(bank)), grams, solve_svm)
-    step, n_iter = 1 / np.abs(current.gradient).max(initial=1e-300), 0
-    history = {"objective": [current.objective], "gap": [current.gap]}
-    while current.gap > tol * abs(current.objective) and n_iter < max_iter:
-        following = _descend(current, step, grams, solve_svm)
-        if following is None:
-            break
-        move = following.weights - current.weights
-        curvature = move @ (following.gradient - current.gradient)
-        step = move @ move / curvature if curvature > 0 else 10 * step
-        current, n_iter = following, n_iter + 1
-        history["objective"].append(current.objective)
-        history["gap"].append(current.gap)
-    if current.gap > tol * abs(current.objective):
-        warn_user(
-            f"SimpleMKL stopped after {n_iter} steps with a duality gap of "
-            f"{current.gap:.2e} at an objective of {current.objective:.6g}; raise "
-            f"max_iter={max_iter} or tol={tol}",
-            ConvergenceWarning,
-        )
-    return BankModel.expand(
-        bank,
-        current.weights,
-        X,
-        current.d,
-        current.intercept,
-        n_iter=max(n_iter, 1),
-        objective=current.objective,
-        duality_gap=current.gap,
-        history=history,
-    )
-
-
-def _descend(current, step, grams, solve_svm):
+def _descend(current, step, evaluate):
     """The first of ever shorter steps that lowers J enough (Armijo), None if none."""
     direction = project_onto_simplex(current.weights - step * current.gradient)
     direction -= current.weights
     slope, length = current.gradient @ direction, 1.0
     while length > 1e-4:
-        weights = current.weights + length * direction
-        trial = WeightedModel(weights, grams, solve_svm)
+        trial = evaluate(current.weights + length * direction)
         if trial.objective <= current.objective + 1e-4 * length * slope:
             return trial
         length /= 2
     return None
 
 
-class EasyMKL(BankClassifier):
+class EasyMKL(BankMixin, BankClassifier):
     """Multiple kernel learning by maximising the margin between convex hulls.
 
     A probability distribution g on each class gives a point of its hull. EasyMKL takes
@@ -331,7 +297,7 @@ class EasyMKL(BankClassifier):
 
     _parameter_constraints = {
         "reg": [Interval(Real, 0, 1, closed="right")],
-        **BankClassifier._bank_constraints,
+        **BankMixin._bank_constraints,
         "tol": POSITIVE,
     }
 
@@ -341,7 +307,7 @@ class EasyMKL(BankClassifier):
         self.degrees = degrees
         self.tol = tol
 
-    def _fit_binary(self, X, y):
+    def _fit_model(self, X, y):
         combined = self.bank_.combine(X, weights=np.ones(len(self.bank_)))
         difference = y * nearest_hull_points(combined, y, self.reg, self.tol)
         weights = np.array([difference @ K @ difference for K in self.bank_.grams(X)]).clip(min=0)
@@ -353,9 +319,7 @@ class EasyMKL(BankClassifier):
         f = K @ d
         objective = (1 - self.reg) * d @ f + self.reg * points @ points
         # The mean of f over both points is f at the middle between them.
-        return BankModel.expand(
-            self.bank_, weights, X, d, -0.5 * points @ f, n_iter=2, objective=objective
-        )
+        return self._expand(weights, X, d, -0.5 * points @ f, n_iter=2, objective=objective)
 
 
 def nearest_hull_points(K, y, reg, tol):

@@ -1,12 +1,13 @@
 """Nadaraya-Watson regression with a local metric from a Gaussian model of the data."""
 
 from numbers import Real
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import RegressorMixin
 from sklearn.covariance import ledoit_wolf
+from sklearn.preprocessing import normalize
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
@@ -37,10 +38,9 @@ class MetricNadarayaWatson(RegressorMixin, Estimator):
 
     Parameters
     ----------
-    metric : {"generative", "euclidean"}, default="generative"
-        "euclidean" is the plain estimator.
     reg : float, default=0.1
-        Weight of the identity in A, positive; large values approach "euclidean".
+        Weight of the identity in A, positive; large values approach the Euclidean metric
+        of the plain estimator.
     bandwidth : "loo" or float, default="loo"
         h of ``exp(-D^2 / (2 h^2))``, positive; "loo" takes the one with the least
         leave-one-out error of a geometric grid.
@@ -62,13 +62,11 @@ class MetricNadarayaWatson(RegressorMixin, Estimator):
     """
 
     _parameter_constraints = {
-        "metric": [StrOptions({"generative", "euclidean"})],
         "reg": POSITIVE,
         "bandwidth": [StrOptions({"loo"}), Interval(Real, 0, None, closed="neither")],
     }
 
-    def __init__(self, *, metric="generative", reg=0.1, bandwidth="loo"):
-        self.metric = metric
+    def __init__(self, *, reg=0.1, bandwidth="loo"):
         self.reg = reg
         self.bandwidth = bandwidth
 
@@ -114,32 +112,15 @@ class MetricNadarayaWatson(RegressorMixin, Estimator):
         weights = np.exp(-D / (2 * self.bandwidth_**2))
         return weights @ self.y_ / weights.sum(axis=1)
 
-    def local_metric(self, x: Any) -> np.ndarray:
-        """The matrix A at one point x, with determinant 1, shape (d, d).
-
-        Parameters
-        ----------
-        x : ndarray of shape (d,)
-            A row.
-        """
-        x = np.asarray(x, dtype=np.float64)
-        A = self.reg * np.eye(len(x))
-        for direction in self._directions(x[None, :]):
-            A += np.outer(direction[0], direction[0])
-        return A / np.linalg.det(A) ** (1 / len(x))
-
     def _directions(self, X):
         """Unit vectors along grad p and grad y at every row, zero where they vanish."""
-        density = _normalised(-(X - self.mean_) @ self.precision_)
-        target = _normalised(self.slope_[None, :])
+        density = normalize(-(X - self.mean_) @ self.precision_)
+        target = normalize(self.slope_[None, :])
         return density, np.repeat(target, len(X), axis=0)
 
     def _distances(self, X):
         """Squared distances to the training rows, in each row's own metric."""
-        D = squared_distances(X, self.X_)
-        if self.metric == "euclidean":
-            return D
-        D *= self.reg
+        D = self.reg * squared_distances(X, self.X_)
         directions = self._directions(X)
         for direction in directions:
             projected = np.sum(direction * X, axis=1)
@@ -175,8 +156,3 @@ class MetricNadarayaWatson(RegressorMixin, Estimator):
         bandwidths = np.sqrt(largest / 2.0 ** np.arange(N_BANDWIDTHS))
         self.loo_errors_ = dict(zip(bandwidths.tolist(), errors / n, strict=True))
         self.bandwidth_ = float(bandwidths[errors.argmin()])
-
-
-def _normalised(vectors):
-    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-    return np.divide(vectors, lengths, out=np.zeros_like(vectors), where=lengths > 0)

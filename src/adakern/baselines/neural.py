@@ -10,6 +10,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import RegressorMixin
+from sklearn.preprocessing import StandardScaler
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
@@ -18,6 +19,8 @@ from adakern._utils.base import Estimator
 from adakern._utils.constraints import AT_LEAST_ONE
 from adakern._utils.validation import require_finite, validate_data
 from adakern.baselines.optional import require
+
+BATCH_SIZE, PATIENCE, VALIDATION_FRACTION = 64, 20, 0.1
 
 LARGEST_SINGLE = float(np.finfo(np.float32).max)
 
@@ -35,12 +38,8 @@ class ResNetRegressor(RegressorMixin, Estimator):
     n_blocks : int, default=3
         Residual blocks.
     learning_rate : float, default=1e-3
-    batch_size : int, default=64
     max_epochs : int, default=200
-    patience : int, default=20
-        Epochs without improvement on the validation part before stopping.
-    validation_fraction : float, default=0.1
-        Share of the rows that the best epoch is chosen on, in (0, 1).
+        Twenty without improvement on the validation part, a tenth of the rows, end it.
     random_state : int, RandomState instance or None, default=None
 
     Attributes
@@ -63,31 +62,15 @@ class ResNetRegressor(RegressorMixin, Estimator):
         "n_blocks": AT_LEAST_ONE,
         # Training is in single precision.
         "learning_rate": [Interval(Real, 0, LARGEST_SINGLE, closed="neither")],
-        "batch_size": AT_LEAST_ONE,
         "max_epochs": AT_LEAST_ONE,
-        "patience": AT_LEAST_ONE,
-        "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
         "random_state": ["random_state"],
     }
 
-    def __init__(
-        self,
-        width=64,
-        n_blocks=3,
-        learning_rate=1e-3,
-        batch_size=64,
-        max_epochs=200,
-        patience=20,
-        validation_fraction=0.1,
-        random_state=None,
-    ):
+    def __init__(self, width=64, n_blocks=3, learning_rate=1e-3, max_epochs=200, random_state=None):
         self.width = width
         self.n_blocks = n_blocks
         self.learning_rate = learning_rate
-        self.batch_size = batch_size
         self.max_epochs = max_epochs
-        self.patience = patience
-        self.validation_fraction = validation_fraction
         self.random_state = random_state
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
@@ -102,16 +85,16 @@ class ResNetRegressor(RegressorMixin, Estimator):
         torch = require("torch", type(self).__name__)
         X, y = validate_data(self, X, y, dtype=np.float64, y_numeric=True)
         rng = check_random_state(self.random_state)
-        self._centre, spread = X.mean(axis=0), X.std(axis=0)
-        self._spread = np.where(spread > 0, spread, 1.0)
+        self._scaler = StandardScaler().fit(X)
         self._y_mean, self._y_scale = y.mean(), y.std() or 1.0
-        inputs = torch.tensor((X - self._centre) / self._spread).float()
+        inputs = torch.tensor(self._scaler.transform(X)).float()
         targets = torch.tensor((y - self._y_mean) / self._y_scale).float()
         order = rng.permutation(len(X))
-        size = int(self.validation_fraction * len(X))
+        size = int(VALIDATION_FRACTION * len(X))
+        hidden = [(self.width, self.width)] * (3 * self.n_blocks)
         layers = [
             [torch.tensor(a).float().requires_grad_() for a in _initial_layer(n_in, n_out, rng)]
-            for n_in, n_out in self._shapes(X.shape[1])
+            for n_in, n_out in [(X.shape[1], self.width), *hidden, (self.width, 1)]
         ]
         self._train(torch, layers, inputs, targets, order[size:], order[:size], rng)
         return self
@@ -126,7 +109,7 @@ class ResNetRegressor(RegressorMixin, Estimator):
         check_is_fitted(self)
         X = validate_data(self, X, reset=False, dtype=np.float64)
         layers = zip(self.coefs_, self.intercepts_, strict=True)
-        output = self._forward(list(layers), (X - self._centre) / self._spread)
+        output = self._forward(list(layers), self._scaler.transform(X))
         return require_finite(self, output[:, 0] * self._y_scale + self._y_mean)
 
     def _train(self, torch, layers, inputs, targets, train, validation, rng):
@@ -138,8 +121,8 @@ class ResNetRegressor(RegressorMixin, Estimator):
             return ((output - targets[rows]) ** 2).mean()
 
         best, best_loss, self.n_iter_, stale = None, np.inf, 0, 0
-        while self.n_iter_ < self.max_epochs and stale < self.patience:
-            n_batches = -(-len(train) // self.batch_size)
+        while self.n_iter_ < self.max_epochs and stale < PATIENCE:
+            n_batches = -(-len(train) // BATCH_SIZE)
             for rows in np.array_split(rng.permutation(train), n_batches):
                 optimizer.zero_grad()
                 loss(rows).backward()
@@ -152,10 +135,6 @@ class ResNetRegressor(RegressorMixin, Estimator):
                 best = [p.detach().numpy().astype(np.float64) for p in parameters]
                 best_loss, stale = current, 0
         self.coefs_, self.intercepts_ = best[::2], best[1::2]
-
-    def _shapes(self, d):
-        hidden = [(self.width, self.width)] * (3 * self.n_blocks)
-        return [(d, self.width), *hidden, (self.width, 1)]
 
     @staticmethod
     def _forward(layers, X):

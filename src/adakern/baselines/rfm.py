@@ -2,23 +2,26 @@
 
 import contextlib
 import io
-from numbers import Real
 from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.base import RegressorMixin, is_regressor
+from sklearn.preprocessing import StandardScaler
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from adakern._utils.base import Estimator
 from adakern._utils.constraints import AT_LEAST_ONE, POSITIVE
-from adakern._utils.validation import encode_classes, require_finite, validate_data
+from adakern._utils.validation import require_finite, validate_data
 from adakern._utils.warn import warn_user
+from adakern.baselines.indicators import IndicatorClassifierMixin
 from adakern.baselines.optional import require, torch_seed
 from adakern.kernels import require_gram_memory
 
+#: Share of the rows that chooses the iterate.
+VALIDATION_FRACTION = 0.2
 #: Features beyond which the square root of a full metric takes longer than all else.
 MANY_COLUMNS = 500
 #: The package's kernels of the same name that need no square root of the metric.
@@ -36,49 +39,48 @@ class _FeatureMachine(Estimator):
         "alpha": POSITIVE,
         "diagonal": ["boolean"],
         "max_iter": AT_LEAST_ONE,
-        "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
         "random_state": ["random_state"],
     }
 
     def __init__(
-        self,
-        kernel="l2",
-        bandwidth=10.0,
-        alpha=1e-3,
-        diagonal=False,
-        max_iter=5,
-        validation_fraction=0.2,
-        random_state=None,
+        self, kernel="l2", bandwidth=10.0, alpha=1e-3, diagonal=False, max_iter=5, random_state=None
     ):
         self.kernel = kernel
         self.bandwidth = bandwidth
         self.alpha = alpha
         self.diagonal = diagonal
         self.max_iter = max_iter
-        self.validation_fraction = validation_fraction
         self.random_state = random_state
 
-    def _learn(self, X, Y):
-        """Alternate ridge regression on the columns of Y (n, k) and metric updates."""
-        name = type(self).__name__
+    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
+        """Alternate ridge regression and metric updates.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+        y : array-like of shape (n,)
+            Targets, or labels of two classes or more.
+        """
+        self._validate_params()
+        X, y = validate_data(self, X, y, dtype=np.float64, y_numeric=is_regressor(self))
+        Y, name = self._targets(y), type(self).__name__
         torch, xrfm = require("torch", name), require("xrfm", name)
         rng = check_random_state(self.random_state)
-        self._centre, spread = X.mean(axis=0), X.std(axis=0)
-        self._spread = np.where(spread > 0, spread, 1.0)
-        order = rng.permutation(len(X))
-        size = max(1, int(self.validation_fraction * len(X)))
+        self._scaler = StandardScaler().fit(X)
+        order, (n, d) = rng.permutation(len(X)), X.shape
+        size = max(1, int(VALIDATION_FRACTION * n))
         # With a single row it has to serve twice.
-        train, validation = order[size:] if len(X) > 1 else order, order[:size]
+        train, validation = order[size:] if n > 1 else order, order[:size]
         require_gram_memory(len(train), len(train))
         kernel = self.kernel
-        if not self.diagonal and X.shape[1] > MANY_COLUMNS:
+        if not self.diagonal and d > MANY_COLUMNS:
             kernel = WITHOUT_ROOT.get(kernel, kernel)
             if kernel == self.kernel:
-                self._warn_of_minutes(X.shape[1])
-
-        def part(rows):
-            return self._tensor(X[rows], torch), torch.tensor(Y[rows]).double()
-
+                warn_user(
+                    f"each of the {self.max_iter} updates takes the singular values of a "
+                    f"{d} x {d} matrix, minutes beyond 2,000; diagonal=True learns a weight "
+                    'for each feature instead, in no time, and kernel="l2" needs none'
+                )
         self.model_ = xrfm.RFM(
             kernel=kernel,
             bandwidth=self.bandwidth,
@@ -88,8 +90,10 @@ class _FeatureMachine(Estimator):
             tuning_metric="mse",
             verbose=False,
         )
+        X, Y = torch.tensor(self._scaler.transform(X)), torch.tensor(Y).double()
+        train, validation = ((X[rows], Y[rows]) for rows in (train, validation))
         with torch_seed(torch, rng), contextlib.redirect_stdout(io.StringIO()):
-            self.model_.fit(part(train), part(validation), reg=self.alpha, return_best_params=True)
+            self.model_.fit(train, validation, reg=self.alpha, return_best_params=True)
         self.n_iter_ = self.max_iter
         return self
 
@@ -98,18 +102,8 @@ class _FeatureMachine(Estimator):
         check_is_fitted(self)
         torch = require("torch", type(self).__name__)
         X = validate_data(self, X, reset=False, dtype=np.float64)
-        values = self.model_.predict(self._tensor(X, torch)).detach().cpu()
+        values = self.model_.predict(torch.tensor(self._scaler.transform(X))).detach().cpu()
         return require_finite(self, np.asarray(values, dtype=np.float64))
-
-    def _warn_of_minutes(self, columns):
-        warn_user(
-            f"each of the {self.max_iter} updates takes the singular values of a "
-            f"{columns} x {columns} matrix, minutes beyond 2,000; diagonal=True learns "
-            'a weight for each feature instead, in no time, and kernel="l2" needs none'
-        )
-
-    def _tensor(self, X, torch):
-        return torch.tensor((X - self._centre) / self._spread).double()
 
 
 class RFMRegressor(RegressorMixin, _FeatureMachine):
@@ -117,7 +111,7 @@ class RFMRegressor(RegressorMixin, _FeatureMachine):
 
     Alternates kernel ridge regression with ``exp(-(|x - z|_M / bandwidth))`` and
     M = the average gradient outer product of its predictor; the best iterate on a
-    validation part is kept. Needs the extra ``torch`` (PyTorch and xrfm).
+    fifth of the rows is kept. Needs the extra ``torch`` (PyTorch and xrfm).
 
     Parameters
     ----------
@@ -132,8 +126,6 @@ class RFMRegressor(RegressorMixin, _FeatureMachine):
         Learn feature weights only, not the full matrix.
     max_iter : int, default=5
         Updates of the metric.
-    validation_fraction : float, default=0.2
-        Share of the rows that chooses the iterate, in (0, 1).
     random_state : int, RandomState instance or None, default=None
 
     Attributes
@@ -153,18 +145,9 @@ class RFMRegressor(RegressorMixin, _FeatureMachine):
     networks and backpropagation-free machine learning models. Science 383, 2024.
     """
 
-    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
-        """Alternate ridge regression and metric updates.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, d)
-        y : array-like of shape (n,)
-        """
-        self._validate_params()
-        X, y = validate_data(self, X, y, dtype=np.float64, y_numeric=True)
+    def _targets(self, y):
         self._y_mean, self._y_scale = y.mean(), y.std() or 1.0
-        return self._learn(X, (y[:, None] - self._y_mean) / self._y_scale)
+        return (y[:, None] - self._y_mean) / self._y_scale
 
     def predict(self, X: ArrayLike) -> np.ndarray:
         """Predicted targets, shape (n,).
@@ -177,7 +160,7 @@ class RFMRegressor(RegressorMixin, _FeatureMachine):
         return require_finite(self, values[:, 0] * self._y_scale + self._y_mean)
 
 
-class RFMClassifier(ClassifierMixin, _FeatureMachine):
+class RFMClassifier(IndicatorClassifierMixin, _FeatureMachine):
     """Classification by kernel regression with a learned Mahalanobis metric.
 
     One regression for each class on the indicator of that class, all with the metric
@@ -186,7 +169,7 @@ class RFMClassifier(ClassifierMixin, _FeatureMachine):
 
     Parameters
     ----------
-    kernel, bandwidth, alpha, diagonal, max_iter, validation_fraction, random_state
+    kernel, bandwidth, alpha, diagonal, max_iter, random_state
         As of :class:`RFMRegressor`.
 
     Attributes
@@ -205,44 +188,3 @@ class RFMClassifier(ClassifierMixin, _FeatureMachine):
     Radhakrishnan, Beaglehole, Pandit, Belkin. Mechanism for feature learning in neural
     networks and backpropagation-free machine learning models. Science 383, 2024.
     """
-
-    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
-        """Alternate ridge regressions and metric updates.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, d)
-        y : array-like of shape (n,)
-            Classes, two or more.
-        """
-        self._validate_params()
-        X, y = validate_data(self, X, y, dtype=np.float64)
-        self.classes_, codes = encode_classes(self, y)
-        return self._learn(X, np.eye(len(self.classes_))[codes])
-
-    def decision_function(self, X: ArrayLike) -> np.ndarray:
-        """The answers of the regressions.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, d)
-
-        Returns
-        -------
-        ndarray of shape (n, n_classes), or (n,) for two classes
-            For two the half of the difference, positive for the second one.
-        """
-        values = self._values(X)
-        if values.shape[1] == 2:
-            return (values[:, 1] - values[:, 0]) / 2
-        return values
-
-    def predict(self, X: ArrayLike) -> np.ndarray:
-        """Classes of the largest answers, shape (n,).
-
-        Parameters
-        ----------
-        X : array-like of shape (n, d)
-        """
-        values = self._values(X)
-        return self.classes_[values.argmax(axis=1)]

@@ -15,6 +15,8 @@ from sklearn.ensemble import (
     RandomForestClassifier,
     RandomForestRegressor,
 )
+from sklearn.metrics import mean_squared_error
+from sklearn.preprocessing import StandardScaler
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
@@ -60,6 +62,11 @@ def greedy_weights(predictions, loss, steps=STEPS):
     return counts / steps
 
 
+def _log_loss(probabilities, codes):
+    chosen = probabilities[np.arange(len(codes)), codes]
+    return -np.log(np.maximum(chosen, SMALLEST_PROBABILITY)).mean()
+
+
 class _SimpleBlend(Estimator):
     """What the regressor and the classifier share."""
 
@@ -90,44 +97,37 @@ class _SimpleBlend(Estimator):
         -------
         self
         """
-        numeric = is_regressor(self)
-        X, y = validate_data(self, X, y, dtype=np.float64, y_numeric=numeric)
-        y = self._encoded(y)
-        rows = self._fit_members(X, y, self._ridge, self._forests)
-        left_out = [self._left_out(m, rows) for m in self.members_.values()]
+        X, y = validate_data(self, X, y, dtype=np.float64, y_numeric=is_regressor(self))
+        y, n, rng = self._encoded(y), len(X), check_random_state(self.random_state)
+        self._scaler = StandardScaler().fit(X)
+        seeds = iter(rng.randint(2**31, size=len(KERNELS) + len(self._forests)))
+        rows = np.arange(n)
+        if n > self.max_kernel_rows:
+            rows = np.sort(rng.choice(n, self.max_kernel_rows, replace=False))
+        Z = self._scaler.transform(X)
+        self.members_, left_out = {}, []
+        for kernel in KERNELS:
+            ridge = self._ridge(kernel, random_state=next(seeds)).fit(Z[rows], y[rows])
+            self.members_[f"kernel ridge, {kernel}"] = ridge
+            left_out.append(self._complete(ridge, getattr(ridge, self._leave_one_out)))
+        for forest in self._forests:
+            options = {"n_jobs": self.n_jobs, "random_state": next(seeds)}
+            trees = forest(self.n_estimators, **FORESTS, **options).fit(Z, y)
+            self.members_[forest.__name__] = trees
+            left_out.append(self._complete(trees, getattr(trees, self._out_of_bag)[rows]))
         weights = greedy_weights(left_out, lambda f: self._loss(f, y[rows]))
         self.weights_ = dict(zip(self.members_, weights.tolist(), strict=True))
         return self
 
-    def _fit_members(self, X, y, ridge, forests):
-        """Fit all members; the rows that the kernel members have seen."""
-        rng, n = check_random_state(self.random_state), len(X)
-        self._centre, spread = X.mean(axis=0), X.std(axis=0)
-        self._spread = np.where(spread > 0, spread, 1.0)
-        seeds = rng.randint(2**31, size=len(KERNELS) + len(forests))
-        rows = np.arange(n)
-        if n > self.max_kernel_rows:
-            rows = np.sort(rng.choice(n, self.max_kernel_rows, replace=False))
-        Z = self._scaled(X)
-        self.members_ = {
-            f"kernel ridge, {kernel}": ridge(kernel, random_state=seed).fit(Z[rows], y[rows])
-            for kernel, seed in zip(KERNELS, seeds, strict=False)
-        }
-        for forest, seed in zip(forests, seeds[len(KERNELS) :], strict=True):
-            trees = forest(self.n_estimators, **FORESTS, n_jobs=self.n_jobs, random_state=seed)
-            self.members_[forest.__name__] = trees.fit(Z, y)
-        return rows
-
-    def _scaled(self, X):
-        return (X - self._centre) / self._spread
-
-    def _validated(self, X):
+    def _blend(self, method, X):
+        """The weighted mean of what the members' method of this name gives for X."""
         check_is_fitted(self)
-        return self._scaled(validate_data(self, X, dtype=np.float64, reset=False))
-
-    def _blend(self, predictions):
-        pairs = zip(self.weights_.values(), predictions, strict=True)
-        return sum(weight * prediction for weight, prediction in pairs if weight)
+        Z = self._scaler.transform(validate_data(self, X, dtype=np.float64, reset=False))
+        return sum(
+            weight * self._complete(member, getattr(member, method)(Z))
+            for member, weight in zip(self.members_.values(), self.weights_.values(), strict=True)
+            if weight
+        )
 
 
 class SimpleBlendRegressor(RegressorMixin, _SimpleBlend):
@@ -165,17 +165,14 @@ class SimpleBlendRegressor(RegressorMixin, _SimpleBlend):
 
     _ridge = LOOKernelRidgeRegressor
     _forests = RandomForestRegressor, ExtraTreesRegressor
+    _leave_one_out, _out_of_bag = "loo_prediction_", "oob_prediction_"
+    _loss = staticmethod(mean_squared_error)
 
     def _encoded(self, y):
         return y
 
-    def _left_out(self, member, rows):
-        if isinstance(member, self._ridge):
-            return member.loo_prediction_
-        return member.oob_prediction_[rows]
-
-    def _loss(self, prediction, y):
-        return np.mean((prediction - y) ** 2)
+    def _complete(self, member, prediction):
+        return prediction
 
     def predict(self, X):
         """Predict for the rows of X.
@@ -188,8 +185,7 @@ class SimpleBlendRegressor(RegressorMixin, _SimpleBlend):
         -------
         ndarray of shape (m,)
         """
-        Z = self._validated(X)
-        return self._blend(member.predict(Z) for member in self.members_.values())
+        return self._blend("predict", X)
 
 
 class _RidgeOnCodes(LOOKernelRidgeClassifier):
@@ -200,16 +196,16 @@ class _RidgeOnCodes(LOOKernelRidgeClassifier):
         codes = np.searchsorted(self.classes_, y)
         self.sharpness_ = np.exp(
             minimize_scalar(
-                lambda t: _log_loss(softmax(np.exp(t) * self.loo_scores_, 1), codes),
+                lambda t: _log_loss(softmax(np.exp(t) * self.loo_prediction_, 1), codes),
                 bounds=(-2.0, 5.0),
                 method="bounded",
             ).x
         )
-        self.loo_probabilities_ = softmax(self.sharpness_ * self.loo_scores_, axis=1)
+        self.loo_probabilities_ = softmax(self.sharpness_ * self.loo_prediction_, axis=1)
         return self
 
     def predict_proba(self, X):
-        return softmax(self.sharpness_ * self._predict_targets(X), axis=1)
+        return softmax(self.sharpness_ * self._values(X), axis=1)
 
 
 class SimpleBlendClassifier(ClassifierMixin, _SimpleBlend):
@@ -242,18 +238,18 @@ class SimpleBlendClassifier(ClassifierMixin, _SimpleBlend):
 
     _ridge = _RidgeOnCodes
     _forests = RandomForestClassifier, ExtraTreesClassifier
+    _leave_one_out, _out_of_bag = "loo_probabilities_", "oob_decision_function_"
+    _loss = staticmethod(_log_loss)
 
     def _encoded(self, y):
         self.classes_, codes = encode_classes(self, y)
         return codes
 
-    def _left_out(self, member, rows):
-        if isinstance(member, self._ridge):
-            return self._all_classes(member, member.loo_probabilities_)
-        return self._all_classes(member, member.oob_decision_function_[rows])
-
-    def _loss(self, probabilities, codes):
-        return _log_loss(probabilities, codes)
+    def _complete(self, member, probabilities):
+        """Probabilities with a column for every class, also those a member lacks."""
+        complete = np.zeros((len(probabilities), len(self.classes_)))
+        complete[:, member.classes_] = np.nan_to_num(probabilities)
+        return complete
 
     def predict_proba(self, X):
         """Probabilities of the classes.
@@ -266,10 +262,7 @@ class SimpleBlendClassifier(ClassifierMixin, _SimpleBlend):
         -------
         ndarray of shape (m, n_classes)
         """
-        Z = self._validated(X)
-        return self._blend(
-            self._all_classes(member, member.predict_proba(Z)) for member in self.members_.values()
-        )
+        return self._blend("predict_proba", X)
 
     def predict(self, X):
         """The most probable classes.
@@ -282,16 +275,5 @@ class SimpleBlendClassifier(ClassifierMixin, _SimpleBlend):
         -------
         ndarray of shape (m,)
         """
-        probabilities = self.predict_proba(X)
-        return self.classes_[probabilities.argmax(axis=1)]
-
-    def _all_classes(self, member, probabilities):
-        """Probabilities with a column for every class, also those a member lacks."""
-        complete = np.zeros((len(probabilities), len(self.classes_)))
-        complete[:, member.classes_] = np.nan_to_num(probabilities)
-        return complete
-
-
-def _log_loss(probabilities, codes):
-    chosen = probabilities[np.arange(len(codes)), codes]
-    return -np.log(np.maximum(chosen, SMALLEST_PROBABILITY)).mean()
+        chosen = self.predict_proba(X).argmax(axis=1)
+        return self.classes_[chosen]

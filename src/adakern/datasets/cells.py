@@ -1,6 +1,7 @@
 """From the cells of a column, as they are written, to numbers, dates or categories."""
 
 import re
+import warnings
 
 import numpy as np
 
@@ -18,13 +19,8 @@ FEW_NUMBERS = 10
 
 _CURRENCY = r"(?:[$€£¥₹]|CHF|EUR|USD|GBP)?"
 _SPACE = "'’\u00a0\u202f "
-_DATE_FORMATS = [
-    form.replace("/", mark)
-    for mark in "./-"
-    for form in ("%d/%m/%Y", "%d/%m/%y", "%m/%d/%Y", "%m/%d/%y", "%Y/%m/%d", "%d/%b/%Y")
-]
-_DATE_FORMATS += ["%d %b %Y", "%d %B %Y", "%b %d, %Y", "%B %d, %Y", "%b %Y", "%B %Y"]
-_DATE_FORMATS += ["%b %d %Y", "%B %d %Y"]
+#: Beside those that pandas tells from a date that is written so.
+_DATE_FORMATS = ["%d.%m.%y", "%d/%m/%y", "%m/%d/%y", "%b %Y", "%B %Y"]
 
 
 def decimal_mark(fields, separator):
@@ -134,15 +130,15 @@ def _numbers(cells, decimal):
 
     plain = cells.where(cells != "")
     if decimal == ",":
-        has_point = plain.str.contains(".", regex=False, na=False)
-        plain = plain.where(~has_point).str.replace(",", ".", regex=False)
+        plain = plain.where(~plain.str.contains(".", regex=False, na=False))
+        plain = plain.str.replace(",", ".", regex=False)
     numbers = pd.to_numeric(plain, errors="coerce")
     rest = cells[numbers.isna() & (cells != "")]
     amounts = {text: _amount(text, decimal) for text in rest.unique()}
-    amounts = {text: value for text, value in amounts.items() if value is not None}
-    if amounts:
-        numbers = numbers.astype(float).fillna(rest.map(amounts))
-    return numbers, next(iter(amounts.items()), None)
+    read = [(text, value) for text, value in amounts.items() if value is not None]
+    if read:
+        numbers = numbers.astype(float).fillna(rest.map(dict(read)))
+    return numbers, next(iter(read), None)
 
 
 def _amount(text, decimal):
@@ -169,29 +165,29 @@ def _as_days(cells, form=None):
     row; where both may come first it is the day.
     """
     import pandas as pd
+    from pandas.tseries.api import guess_datetime_format
 
-    kinds = [text for text in cells.unique() if text]
-    if not kinds or not all(re.search(r"\d", text) for text in kinds):
+    texts = [text for text in cells.unique() if text]
+    if not texts or not all(re.search(r"\d", text) for text in texts):
         return None, None
-    kinds = bare = pd.Series(kinds, index=kinds, dtype=object).str.replace(
+    dates = pd.Series(texts, index=texts, dtype=object).str.replace(
         r"^(\d{4})[ :-]?Q([1-4])$",  # quarters, by their first month
         lambda quarter: f"{quarter[1]}-{3 * int(quarter[2]) - 2:02d}",
         regex=True,
     )
-    forms, hours = [form], 0.0
-    if form is None and kinds.str.match(r"\d{4}-\d{2}").all():
+    forms = [form]
+    if form is None and dates.str.match(r"\d{4}-\d{2}").all():
         forms = ["ISO8601"]
-    if forms != ["ISO8601"]:
-        forms = _DATE_FORMATS if form is None else forms
-        clock = r"[T ]+(\d{1,2}:\d{2}(?::\d{2}(?:\.\d+)?)?)$"
-        hours, bare = (kinds.str.extract(clock)[0], kinds.str.replace(clock, "", regex=True))
-        hours = hours.where(hours.isna() | (hours.str.count(":") == 2), hours + ":00")
-        hours = (pd.to_timedelta(hours) / pd.Timedelta(days=1)).fillna(0.0)
+    elif form is None:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # pandas' that the other order would not do
+            orders = (False,) if re.match(r"\d{4}", texts[0]) else (True, False)
+            guessed = [guess_datetime_format(texts[0], dayfirst=first) for first in orders]
+        forms = [*filter(None, guessed), *_DATE_FORMATS]
     for form in forms:
-        dates = pd.to_datetime(bare, errors="coerce", utc=True, format=form)
-        if not dates.isna().any():
-            days = (hours + _days(dates)).to_dict()
-            return cells.map(days).astype(float), form
+        days = _days(pd.to_datetime(dates, errors="coerce", utc=True, format=form))
+        if not days.isna().any():
+            return cells.map(days.to_dict()).astype(float), form
     return None, None
 
 

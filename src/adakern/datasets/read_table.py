@@ -4,6 +4,7 @@ import csv
 import io
 import re
 from collections import Counter
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
@@ -139,12 +140,8 @@ def read_table(path, target, *, task=None, drop=(), group=None, time=None):
     >>> found.kinds, found.task, found.y.tolist()
     ({'area': 'numeric', 'city': 'categorical'}, 'regression', [1200.0, 9.0, 8.0])
     """
-    path = Path(path)
-    try:
-        return _found(path, target, task, drop, group, time)
-    except TableError as error:
-        named = path.name in str(error)
-        raise TableError(str(error) if named else f"{path.name}: {error}") from None
+    with _named(Path(path)) as (data, name):
+        return _found(data, name, target, task, drop, group, time)
 
 
 def read_rows(path, kinds, date_formats=None):
@@ -165,25 +162,43 @@ def read_rows(path, kinds, date_formats=None):
     TableError
         If a column is missing, or holds something else than its kind.
     """
-    path = Path(path)
-    raw, layout, _ = _raw_columns(path.read_bytes(), path.name, next(iter(kinds)))
+    with _named(Path(path)) as (data, name):
+        raw, layout, _ = _raw_columns(data, name, next(iter(kinds)))
+        frame = raw[[find_column(raw, column) for column in kinds]].copy()
+        for column, kind in kinds.items():
+            form = (date_formats or {}).get(column)
+            frame[column] = read_column(raw[column], layout.decimal, kind=kind, form=form)[0]
+        return frame
+
+
+@contextmanager
+def _named(path):
+    """The bytes of a file and its name, which an error of the block tells."""
     try:
-        frame = raw[[find_column(raw, name) for name in kinds]].copy()
-        for name, kind in kinds.items():
-            form = (date_formats or {}).get(name)
-            frame[name] = read_column(raw[name], layout.decimal, kind=kind, form=form)[0]
+        yield path.read_bytes(), path.name
     except TableError as error:
-        raise TableError(f"{path.name}: {error}") from None
-    return frame
+        named = path.name in str(error)
+        raise TableError(str(error) if named else f"{path.name}: {error}") from None
 
 
-def _found(path, target, task, drop, group, time):
-    frame, kinds, forms, layout, notes = typed_columns(path.read_bytes(), path.name, target)
+def _found(data, name, target, task, drop, group, time):
+    frame, kinds, forms, layout, notes = typed_columns(data, name, target)
     target, *drop = (find_column(frame, name) for name in (target, *drop))
     group, time = (name and find_column(frame, name) for name in (group, time))
-    frame = _with_target(frame, target, notes)
+    given = frame[target].notna()
+    if not given.any():
+        raise TableError(f"the target {target!r} is missing in every row.")
+    if not given.all():
+        notes.append(f"left out: {_count((~given).sum(), 'row')} without a target")
+    frame = frame[given].reset_index(drop=True)
     task = _checked_task(frame[target], kinds[target], task, notes)
-    _check_roles(frame, kinds, target, group, time)
+    for column in filter(None, (group, time)):
+        if column == target:
+            raise TableError(f"the target {target!r} cannot be group or time too.")
+        if n_missing := frame[column].isna().sum():
+            raise TableError(f"{column!r} is missing in {_count(n_missing, 'row')}.")
+    if time and kinds[time] == "categorical":
+        raise TableError(f"the time {time!r} holds neither dates nor numbers.")
     if group is None:
         group = _repeated_identifier(frame, kinds, {target, time, *drop}, notes)
     dropped = dict.fromkeys(drop, "as asked for")
@@ -200,7 +215,7 @@ def _found(path, target, task, drop, group, time):
         raise TableError("no column is left to learn from.")
     kinds = {name: kinds[name] for name in X.columns}
     notes += _about(X, kinds, time)
-    notes.insert(0, f"{len(X)} rows, {X.shape[1]} features, {task} of {target!r}")
+    notes.insert(0, f"{len(X)} rows, {_count(X.shape[1], 'feature')}, {task} of {target!r}")
     return TableFile(
         X=X,
         y=frame[target],
@@ -274,7 +289,7 @@ def _by_pandas(reader, data, name, **settings):
     except ImportError as error:
         raise TableError(f"{name}: {error} Or save it as CSV.") from None
     except Exception as error:
-        raise TableError(f"{name} cannot be read: {error}.") from error
+        raise TableError(f"{name} cannot be read: {str(error).strip()}.") from error
 
 
 def _text(data, name, target, layout, notes):
@@ -286,52 +301,49 @@ def _text(data, name, target, layout, notes):
         text = data.decode(encoding)
     except (LookupError, UnicodeError) as error:
         raise TableError(f"{name} is no text in {encoding}: {error}.") from None
-    if encoding != "utf-8-sig":
-        notes.append(f"encoding: {encoding}")
+    notes += [f"encoding: {encoding}"] * (encoding != "utf-8-sig")
     if "\0" in text:
         line = text[: text.index("\0")].count("\n") + 1
         raise TableError(f"{name} holds a NUL character in line {line}: save the file anew.")
     if given := re.match(r"sep=(.)\r?\n", text):  # Excel's own hint
         text = text[given.end() :]
-    n_lines = sum(1 for line in islice(io.StringIO(text), 1000) if line.strip())
-    if n_lines < 2:
-        raise TableError(f"{name} holds {n_lines} lines; a table needs more.")
-    separator = layout.separator or (given and given[1])
-    separator = separator or _separator(text, name, target, notes)
-    head = _first_rows(text, separator)
-    decimal = layout.decimal
-    if decimal is None:
-        decimal = decimal_mark([cell for row in head for cell in row], separator)
-        notes += ["decimal comma"] * (decimal == ",")
+    separator = layout.separator or (given and given[1]) or _separator(text, name, target, notes)
+    first, *others = _first_rows(text, separator)
+    cells = [cell for row in (first, *others) for cell in row]
+    decimal = layout.decimal or decimal_mark(cells, separator)
+    notes += ["decimal comma"] * (decimal == ",")
     header = layout.header
     if header is None:
-        header = target in head[0] or not any(_is_number(c, decimal) for c in head[0])
+        header = target in first or not any(_is_number(cell, decimal) for cell in first)
         notes += ["no header: the columns are x0, x1, ..."] * (not header)
-    width, widest = _width(text, separator, name, header, notes)
+    usual = Counter(map(len, others)).most_common(1)[0][0]
+    width = len(first) if header else usual
+    is_longer = int(header and usual == width + 1)  # the rows, by a field without a name
     frame = _by_pandas(
         pd.read_csv,
         text.encode(errors="replace"),
         name,
         sep=separator,
         header=None,
-        names=range(widest),
+        names=range(width + is_longer),
         dtype=str,
         keep_default_na=False,
         skipinitialspace=True,
         index_col=False,
-    ).fillna("")
+    )
+    if n_short := int(frame.iloc[is_longer:, -1].isna().sum()):
+        notes.append(f"{n_short} lines have fewer than {width} fields: others are missing")
+    frame = frame.fillna("")
     frame = frame[(frame != "").any(axis=1)]
-    names = [f"x{i}" for i in range(widest)]
-    if header:
-        frame, names = frame.iloc[1:], head[0]
-    if header and widest > width:
-        if (frame[width].str.strip() == "").all():
-            frame = frame.drop(columns=width)
-            notes.append("the separator that ends the rows is left out")
-        else:
-            names = ["", *names]
-            notes.append("the first field of each row has no name: it names the row")
-    return (_without_totals(frame, notes), names, Layout(separator, decimal, encoding, header))
+    names = first if header else [f"x{i}" for i in range(width)]
+    frame = frame.iloc[int(header) :]
+    if is_longer and (frame[width].str.strip() == "").all():
+        frame = frame.drop(columns=width)
+        notes.append("the separator that ends the rows is left out")
+    elif is_longer:
+        names = ["", *names]
+        notes.append("the first field of each row has no name: it names the row")
+    return _without_totals(frame, notes), names, Layout(separator, decimal, encoding, header)
 
 
 def _encoding(data):
@@ -340,73 +352,45 @@ def _encoding(data):
     for name in ("utf-8-sig", "cp1252"):
         try:
             data.decode(name)
+            return name
         except UnicodeDecodeError:
             continue
-        return name
     return "latin-1"
 
 
-def _records(text, separator):
-    """(line, its fields) of every line that is not empty."""
-    lines = io.StringIO(text, newline="")
-    reader = csv.reader(lines, delimiter=separator, skipinitialspace=True)
-    for row in reader:
-        if any(cell.strip() for cell in row):
-            yield reader.line_num, row
-
-
 def _first_rows(text, separator):
-    rows = islice(_records(text, separator), 1000)
-    return [[cell.strip() for cell in row] for _, row in rows]
-
-
-def _width(text, separator, name, header, notes):
-    """Fields of the first line or, without a header, of most lines; the most fields."""
-    widths, first_line = Counter(), {}
-    try:
-        for line, row in _records(text, separator):
-            widths[len(row)] += 1
-            first_line.setdefault(len(row), line)
-    except csv.Error as error:
-        raise TableError(f"{name} cannot be read: {error}.") from None
-    width = next(iter(widths)) if header else widths.most_common(1)[0][0]
-    widest = max(widths)
-    if widest > width + header:
-        raise TableError(
-            f"{name}: line {first_line[widest]} has {widest} fields, others {width}; "
-            "is a text with a separator in it without quotation marks?"
-        )
-    short = [n for n in widths if n < width]
-    if short:
-        notes.append(
-            f"{sum(widths[n] for n in short)} lines have fewer than {width} fields, "
-            f"first line {min(first_line[n] for n in short)}: others are missing"
-        )
-    return width, widest
+    """Cells of the first thousand lines that are not empty."""
+    lines = csv.reader(io.StringIO(text, newline=""), delimiter=separator, skipinitialspace=True)
+    rows = ([cell.strip() for cell in row] for row in lines)
+    return list(islice((row for row in rows if any(row)), 1000))
 
 
 def _separator(text, name, target, notes):
     """The separator that yields the target and gives all lines as many fields."""
+    n_lines = sum(1 for line in islice(io.StringIO(text), 1000) if line.strip())
+    if n_lines < 2:
+        raise TableError(f"{name} holds {n_lines} lines; a table needs more.")
+    if text.splitlines()[0].strip('" ') == target:
+        return ","  # new rows of a single column
     scores = {}
     for separator in _SEPARATORS:
         try:
-            rows = _first_rows(text, separator)
-        except csv.Error:
+            first, *others = _first_rows(text, separator)
+        except (csv.Error, ValueError):
             continue
-        widths = Counter(map(len, rows[1:] or rows))
-        usual, count = widths.most_common(1)[0] if widths else (0, 0)
-        share = count / max(1, len(rows) - 1)
+        usual, n_usual = Counter(map(len, others or [first])).most_common(1)[0]
+        share = n_usual / max(1, len(others))
         if usual < 2 or share < 0.9:
             continue
-        cells = [cell for row in rows for cell in row]
-        others = set(_SEPARATORS) - {separator, " "}
+        cells = [cell for row in (first, *others) for cell in row]
+        marks = set(_SEPARATORS) - {separator, " "}
         whole = [
-            _is_number(cell, ".") or _is_number(cell, ",") or not others & set(cell)
+            _is_number(cell, ".") or _is_number(cell, ",") or not marks & set(cell)
             for cell in cells
         ]
         scores[separator] = (
-            target in rows[0],
-            len(rows[0]) in (usual, usual - 1),
+            target in first,
+            len(first) in (usual, usual - 1),
             separator != " ",
             share == 1,
             sum(whole) / len(cells),
@@ -419,7 +403,7 @@ def _separator(text, name, target, notes):
             + " Is a quotation mark not closed?"
             * (text.count('"') % 2)
         )
-    best = max(scores, key=scores.get)
+    best = max(scores, key=scores.__getitem__)
     notes += [f"separator: {_SEPARATORS[best]}"] * (best != ",")
     return best
 
@@ -459,25 +443,17 @@ def _without_totals(frame, notes):
 def find_column(frame, key):
     """The column of this name, or at this position."""
     columns = list(frame.columns)
-    if key in columns:
+    if isinstance(key, str) and key in columns:
         return key
     if re.fullmatch(r"-?\d+", str(key)) and -len(columns) <= int(key) < len(columns):
         return columns[int(key)]
-    shown = ", ".join(columns[:20]) + ", ..." * (len(columns) > 20)
-    raise TableError(f"there is no column {key!r}.{did_you_mean(key, columns)} Columns: {shown}.")
+    shown = ", ".join(map(str, columns[:20])) + ", ..." * (len(columns) > 20)
+    hint = did_you_mean(str(key), map(str, columns))
+    raise TableError(f"no column {key!r} among {len(columns)}.{hint} Columns: {shown}.")
 
 
-def _with_target(frame, target, notes):
-    given = frame[target].notna()
-    if not given.any():
-        raise TableError(f"the target {target!r} is missing in every row.")
-    if not given.all():
-        notes.append(f"left out: {_rows((~given).sum())} without a target")
-    return frame[given].reset_index(drop=True)
-
-
-def _rows(n):
-    return "1 row" if n == 1 else f"{n} rows"
+def _count(n, noun):
+    return f"{n} {noun}" if n == 1 else f"{n} {noun}s"
 
 
 def _is_whole(values):
@@ -512,16 +488,6 @@ def _checked_task(y, kind, task, notes):
         )
         return "classification"
     return "regression"
-
-
-def _check_roles(frame, kinds, target, group, time):
-    for name in filter(None, (group, time)):
-        if name == target:
-            raise TableError(f"the target {target!r} cannot be group or time too.")
-        if n_missing := frame[name].isna().sum():
-            raise TableError(f"{name!r} is missing in {_rows(n_missing)}.")
-    if time and kinds[time] == "categorical":
-        raise TableError(f"the time {time!r} holds neither dates nor numbers.")
 
 
 def _repeated_identifier(frame, kinds, others, notes):
@@ -576,7 +542,7 @@ def _about(X, kinds, time):
             shown = ", ".join(known[:4]) + ", ..." * (len(known) > 4)
             yield f"categories: {name!r} has {len(known)} ({shown})"
     if n_missing := X.isna().sum().sum():
-        yield f"missing values: {n_missing} in {_rows(X.isna().any(axis=1).sum())}"
+        yield f"missing values: {n_missing} in {_count(X.isna().any(axis=1).sum(), 'row')}"
     times = [
         name
         for name, kind in kinds.items()

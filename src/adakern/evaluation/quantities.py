@@ -38,6 +38,8 @@ def _percent(label, greater_is_better=True, task="classification", **more):
 _OF_CLASSES = {"task": "classification", "optional": True}
 _OF_INTERVALS = {"task": "regression", "optional": True}
 _ERROR = {"greater_is_better": False, "task": "regression"}
+_IN_UNITS = {"greater_is_better": False, "digits": None} | _OF_INTERVALS
+_SECONDS = {"unit": "s", "greater_is_better": False, "digits": None}
 
 QUANTITIES = {
     "accuracy": _percent("Accuracy"),
@@ -45,37 +47,25 @@ QUANTITIES = {
     "f1": _percent("F1"),
     "log_loss": Quantity("Log loss", "", False, **_OF_CLASSES),
     "auc": _percent("Area under the ROC curve", optional=True),
-    "brier": Quantity("Brier score, summed over classes (0 to 2)", **_OF_CLASSES)._replace(
-        greater_is_better=False
-    ),
+    "brier": Quantity("Brier score, summed over classes (0 to 2)", "", False, **_OF_CLASSES),
     "calibration_error": _percent("Expected calibration error", False, optional=True),
-    "calibration_error_low": _percent(
-        "Calibration error, lower end of 95 %", None, optional=True, shown=False
-    ),
-    "calibration_error_high": _percent(
-        "Calibration error, upper end of 95 %", None, optional=True, shown=False
-    ),
+    "calibration_error_low": _percent("Calibration error, from (95 %)", None, optional=True),
+    "calibration_error_high": _percent("Calibration error, to (95 %)", None, optional=True),
     "rmse": Quantity("Root mean squared error", digits=None, **_ERROR),
     "relative_mse": Quantity("Relative mean squared error", **_ERROR),
     "r2": Quantity("R²", "", True, task="regression"),
     "mae": Quantity("Mean absolute error", digits=None, **_ERROR),
     "interval_coverage": _percent("Coverage of 90 % intervals", None, **_OF_INTERVALS),
-    "interval_width": Quantity(
-        "Mean width of 90 % intervals", "", False, digits=None, **_OF_INTERVALS
-    ),
-    "interval_score": Quantity(
-        "Interval score of 90 % intervals", "", False, digits=None, **_OF_INTERVALS
-    ),
+    "interval_width": Quantity("Mean width of 90 % intervals", **_IN_UNITS),
+    "interval_score": Quantity("Interval score of 90 % intervals", **_IN_UNITS),
     "coverage_easy": _percent("Coverage, third of narrowest intervals", None, **_OF_INTERVALS),
     "coverage_middle": _percent("Coverage, middle third", None, **_OF_INTERVALS),
     "coverage_hard": _percent("Coverage, third of widest intervals", None, **_OF_INTERVALS),
-    "crps": Quantity(
-        "Continuous ranked probability score", "", False, digits=None, **_OF_INTERVALS
-    ),
-    "fit_seconds": Quantity("Time to fit", "s", False, digits=None),
-    "search_seconds": Quantity("Time to search", "s", False, digits=None),
-    "predict_seconds": Quantity("Time to predict", "s", False, digits=None),
-    "run_seconds": Quantity("Time of the run with its start", "s", False, digits=None),
+    "crps": Quantity("Continuous ranked probability score", **_IN_UNITS),
+    "fit_seconds": Quantity("Time to fit", **_SECONDS),
+    "search_seconds": Quantity("Time to search", **_SECONDS),
+    "predict_seconds": Quantity("Time to predict", **_SECONDS),
+    "run_seconds": Quantity("Time of the run with its start", **_SECONDS),
     "predictions_per_second": Quantity("Predictions a second", digits=0),
     "model_bytes": Quantity("Size of the model", "MB", None, 1e-6, None),
     "peak_memory_bytes": Quantity("Peak memory", "MB", None, 1e-6, 0),

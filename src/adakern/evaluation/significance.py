@@ -19,7 +19,6 @@ __all__ = [
     "SetComparison",
     "TTest",
     "bayesian_signed_rank",
-    "bayesian_ttest",
     "compare_methods",
     "compare_over_sets",
     "corrected_ttest",
@@ -87,11 +86,6 @@ def paired_ttest(a, b):
         With `df` = n - 1. Where all differences are equal within rounding there is no
         test: statistic and p-value are NaN.
 
-    Raises
-    ------
-    ValueError
-        If the lengths differ, there are fewer than two pairs, or a score is not finite.
-
     Examples
     --------
     >>> from adakern.evaluation import paired_ttest
@@ -99,8 +93,7 @@ def paired_ttest(a, b):
     >>> round(test.statistic, 3), round(test.pvalue, 3)
     (3.656, 0.035)
     """
-    difference = _differences(a, b)
-    return _ttest(difference, 1 / len(difference))
+    return _ttest(_differences(a, b), 0.0)
 
 
 def corrected_ttest(a, b, n_train, n_test):
@@ -123,11 +116,6 @@ def corrected_ttest(a, b, n_train, n_test):
     TTest
         Equal differences are treated as in :func:`paired_ttest`.
 
-    Raises
-    ------
-    ValueError
-        As in :func:`paired_ttest`, or if a size is not positive.
-
     References
     ----------
     C. Nadeau and Y. Bengio, "Inference for the generalization error", Machine Learning
@@ -140,14 +128,10 @@ def corrected_ttest(a, b, n_train, n_test):
     >>> round(test.statistic, 3), round(test.pvalue, 3)
     (1.909, 0.152)
     """
-    return _ttest(_differences(a, b), _corrected_factor(a, n_train, n_test))
-
-
-def _corrected_factor(a, n_train, n_test):
     n_train, n_test = np.asarray(n_train, float), np.asarray(n_test, float)
     if not (np.all(n_train > 0) and np.all(n_test > 0)):
         raise ValueError(f"n_train={n_train} and n_test={n_test} must be positive numbers of rows.")
-    return 1 / len(a) + np.mean(n_test / n_train)
+    return _ttest(_differences(a, b), np.mean(n_test / n_train))
 
 
 def _differences(a, b):
@@ -171,13 +155,12 @@ def _differences(a, b):
     return difference
 
 
-def _ttest(difference, variance_factor):
-    mean, df = float(difference[0]), len(difference) - 1
+def _ttest(difference, overlap):
+    n, mean = len(difference), float(difference.mean())
     if np.all(difference == difference[0]):
-        return TTest(np.nan, np.nan, df, mean)
-    mean = float(difference.mean())
-    statistic = float(mean / np.sqrt(variance_factor * difference.var(ddof=1)))
-    return TTest(statistic, float(2 * stats.t.sf(abs(statistic), df)), df, mean)
+        return TTest(np.nan, np.nan, n - 1, mean)
+    statistic = float(mean / np.sqrt((1 / n + overlap) * difference.var(ddof=1)))
+    return TTest(statistic, float(2 * stats.t.sf(abs(statistic), n - 1)), n - 1, mean)
 
 
 def holm_correction(pvalues):
@@ -196,11 +179,6 @@ def holm_correction(pvalues):
     -------
     ndarray of shape (m,)
 
-    Raises
-    ------
-    ValueError
-        If a p-value lies outside [0, 1].
-
     References
     ----------
     S. Holm, "A simple sequentially rejective multiple test procedure", Scandinavian
@@ -213,17 +191,14 @@ def holm_correction(pvalues):
     array([0.03, 0.06, 0.06, 0.02])
     """
     pvalues = np.asarray(pvalues, float)
-    made = ~np.isnan(pvalues)
-    p = pvalues[made]
-    if np.any((p < 0) | (p > 1)):
+    if np.any((pvalues < 0) | (pvalues > 1)):
         raise ValueError(f"p-values must lie in [0, 1]; got {pvalues}.")
-    order = np.argsort(p, kind="stable")
-    stepped = np.minimum(1, np.arange(len(p), 0, -1) * p[order])
-    adjusted = np.empty_like(p)
+    made = (~np.isnan(pvalues)).sum()
+    order = np.argsort(pvalues, kind="stable")[:made]  # NaN is sorted last
+    adjusted = np.full_like(pvalues, np.nan)
+    stepped = np.minimum(1, np.arange(made, 0, -1) * pvalues[order])
     adjusted[order] = np.maximum.accumulate(stepped)
-    result = np.full_like(pvalues, np.nan)
-    result[made] = adjusted
-    return result
+    return adjusted
 
 
 def compare_methods(scores, *, n_train=None, n_test=None, greater_is_better=True, alpha=0.05):
@@ -254,12 +229,6 @@ def compare_methods(scores, *, n_train=None, n_test=None, greater_is_better=True
         `winner` is then the better method, else "".
         Where no test can be made the p-values are NaN and `note` says why: fewer than
         five common repeats, or equal differences on all of them.
-
-    Raises
-    ------
-    ValueError
-        If `alpha` is out of range, there are fewer than two methods or their numbers
-        of repeats differ.
 
     Examples
     --------
@@ -331,44 +300,6 @@ def _test_pair(a, b, sizes):
     }
 
 
-def bayesian_ttest(a, b, n_train, n_test, rope=0.01):
-    """Bayesian correlated t-test: is a greater, practically equal or smaller?
-
-    The posterior of the mean difference is Student's with the mean, variance and
-    degrees of freedom of :func:`corrected_ttest`.
-
-    Parameters
-    ----------
-    a, b, n_train, n_test
-        As for :func:`corrected_ttest`.
-    rope : float, default=0.01
-        Region of practical equivalence: differences up to it count as none.
-
-    Returns
-    -------
-    p_smaller, p_equal, p_greater : float
-        They sum to 1; without variance the one that holds the difference is 1.
-
-    References
-    ----------
-    A. Benavoli et al., Time for a change: a tutorial for comparing multiple classifiers
-    through Bayesian analysis, JMLR 18, 2017.
-
-    Examples
-    --------
-    >>> from adakern.evaluation import bayesian_ttest
-    >>> a, b = [0.9, 0.91, 0.9, 0.92, 0.9], [0.9, 0.908, 0.901, 0.921, 0.9]
-    >>> bayesian_ttest(a, b, 60, 40)[1] > 0.99
-    True
-    """
-    difference = _differences(a, b)
-    factor = _corrected_factor(a, n_train, n_test)
-    scale = max(np.sqrt(factor * difference.var(ddof=1)), np.finfo(float).tiny)
-    posterior = stats.t(len(difference) - 1, difference.mean(), scale)
-    smaller, greater = posterior.cdf(-rope), posterior.sf(rope)
-    return float(smaller), float(1 - smaller - greater), float(greater)
-
-
 def bayesian_signed_rank(a, b, rope=0.01, *, prior=0.5, n_samples=5000, random_state=0):
     """Bayesian signed-rank test over data sets: a greater, practically equal, smaller?
 
@@ -394,7 +325,8 @@ def bayesian_signed_rank(a, b, rope=0.01, *, prior=0.5, n_samples=5000, random_s
 
     References
     ----------
-    A. Benavoli et al., as for :func:`bayesian_ttest`.
+    A. Benavoli et al., Time for a change: a tutorial for comparing multiple classifiers
+    through Bayesian analysis, JMLR 18, 2017.
 
     Examples
     --------
@@ -432,9 +364,9 @@ def compare_over_sets(a, b, *, greater_is_better=True, rope=0.01):
     -------
     SetComparison
         On how many sets a is `better`, `worse` and `tied` (within rounding); the mean
-        `difference` a - b; Wilcoxon's signed-rank `pvalue`, two-sided, NaN with fewer
-        than five data sets or where none differs; and the posterior probabilities that
-        a is better than b, practically equal to it, or worse.
+        `difference` a - b; Wilcoxon's signed-rank `pvalue`, two-sided, NaN where none
+        differs; and the posterior probabilities that a is better than b, practically
+        equal to it, or worse. With fewer than five data sets all of these are NaN.
 
     Examples
     --------
@@ -448,12 +380,11 @@ def compare_over_sets(a, b, *, greater_is_better=True, rope=0.01):
     a, b = a[both], b[both]
     difference = np.where(np.isclose(a, b, rtol=TIE, atol=0), 0.0, a - b)
     gain = difference if greater_is_better else -difference
-    tested = len(gain) >= FEWEST and gain.any()
-    # Differences that are equal but for rounding share a rank.
-    pvalue = float(stats.wilcoxon(difference.round(12)).pvalue) if tested else np.nan
-    worse, equal, better = (
-        bayesian_signed_rank(gain, np.zeros_like(gain), rope) if len(gain) else (np.nan,) * 3
-    )
+    pvalue = worse = equal = better = np.nan
+    if len(gain) >= FEWEST:
+        worse, equal, better = bayesian_signed_rank(gain, np.zeros_like(gain), rope)
+        if gain.any():  # differences that are equal but for rounding share a rank
+            pvalue = float(stats.wilcoxon(difference.round(12)).pvalue)
     return SetComparison(
         n_datasets=len(gain),
         better=int((gain > 0).sum()),

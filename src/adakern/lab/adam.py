@@ -19,15 +19,13 @@ def adam(loss, theta, *, rng, learning_rate, batch_size, horizon=None):
     xp = loss.xp
     mean, square = xp.zeros_like(theta), xp.zeros_like(theta)
     decay_mean, decay_square = 0.9, 0.999
-    for k in range(horizon) if horizon is not None else count():
-        rate = learning_rate
-        if horizon is not None:
-            rate = learning_rate * (1 + math.cos(math.pi * k / horizon)) / 2
+    for k in count():
+        fall = 1 if horizon is None else (1 + math.cos(math.pi * k / horizon)) / 2
         value, gradient = _batch_gradient(loss, theta, rng, batch_size)
         mean = decay_mean * mean + (1 - decay_mean) * gradient
         square = decay_square * square + (1 - decay_square) * gradient * gradient
         root = xp.sqrt(square / (1 - decay_square ** (k + 1)))
-        theta = theta - rate / (1 - decay_mean ** (k + 1)) * mean / (root + 1e-8)
+        theta = theta - learning_rate * fall / (1 - decay_mean ** (k + 1)) * mean / (root + 1e-8)
         yield theta, value
 
 
@@ -36,14 +34,10 @@ def _batch_gradient(loss, theta, rng, batch_size):
     rows = rng.integers(0, loss.n_rows, min(batch_size, loss.n_rows))
     rows = xp.asarray(rows, device=getattr(theta, "device", None))
     value, gradient = loss.value_and_gradient(theta, rows)
-    norm = float(_norm(gradient, xp))
+    norm = float(xp.sqrt(xp.sum(gradient * gradient)))
     if not norm < float("inf"):  # K_ss singular for these bandwidths: let them be
         return value, xp.zeros_like(gradient)
     return value, gradient * min(1.0, LONGEST / max(norm, 1e-300))
-
-
-def _norm(array, xp):
-    return xp.sqrt(xp.sum(array * array))
 
 
 class Schedule(NamedTuple):
@@ -51,7 +45,7 @@ class Schedule(NamedTuple):
 
     #: For the bandwidths that all support points share at first.
     shared_iter: int
-    growth_iter: int
+    #: After the last growth; a tenth of it before each.
     max_iter: int
     #: Iterations between two looks at the validation part.
     look_every: int
@@ -64,6 +58,6 @@ class Schedule(NamedTuple):
 
 #: Those of "adam" are the authors'.
 SCHEDULES = {
-    "annealed": Schedule(300, 30, 300, 30, 512, 0.06, 0.03),
-    "adam": Schedule(1000, 500, 5000, 50, 128, 0.01),
+    "annealed": Schedule(300, 300, 30, 512, 0.06, 0.03),
+    "adam": Schedule(1000, 5000, 50, 128, 0.01),
 }

@@ -9,7 +9,7 @@ from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from adakern._utils.base import Estimator
-from adakern._utils.constraints import FINITE, NOT_NEGATIVE
+from adakern._utils.constraints import NOT_NEGATIVE
 from adakern._utils.threads import one_scipy_thread
 from adakern._utils.validation import require_finite, validate_data
 from adakern.kernels import KernelMixin
@@ -42,10 +42,6 @@ class AsymmetricKernelRidge(KernelMixin, MultiOutputMixin, RegressorMixin, Estim
         The ridge, lambda in the paper; not negative.
     gamma : {"scale", "auto"} or float, default="scale"
         Of the named kernels, see :func:`adakern.kernels.gram_matrix`.
-    degree : int, default=3
-        Of "poly".
-    coef0 : float, default=1.0
-        Of "poly".
 
     Attributes
     ----------
@@ -86,23 +82,14 @@ class AsymmetricKernelRidge(KernelMixin, MultiOutputMixin, RegressorMixin, Estim
         **KernelMixin._kernel_constraints,
         "kernel": [*KernelMixin._kernel_constraints["kernel"], callable],
         "alpha": NOT_NEGATIVE,
-        "degree": NOT_NEGATIVE,
-        "coef0": FINITE,
     }
 
     def __init__(
-        self,
-        kernel: str | Callable = "rbf",
-        alpha: float = 1.0,
-        gamma: float | str = "scale",
-        degree: int = 3,
-        coef0: float = 1.0,
+        self, kernel: str | Callable = "rbf", alpha: float = 1.0, gamma: float | str = "scale"
     ) -> None:
         self.kernel = kernel
         self.alpha = alpha
         self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Solve for both regressors.

@@ -39,16 +39,13 @@ class InterpolationLoss:
     def n_rows(self):
         return self.y.shape[0]
 
-    @property
-    def n_support(self):
-        return self.target.shape[0]
-
     def coefficients(self, theta):
         """a = (K_ss + alpha I)^-1 (y_s - b), shape (S,)."""
         return self._interpolate(theta)[1]
 
-    def predict(self, theta, T):
-        """f = K a + b at the rows of T, in blocks."""
+    def predict(self, theta, T=None):
+        """f = K a + b at the rows of T, or those of the loss, in blocks."""
+        T = self.X if T is None else T
         coef = self.coefficients(theta)
         blocks = [
             profile_values(self.distances(T[rows, :], theta), self.profile) @ coef
@@ -58,7 +55,6 @@ class InterpolationLoss:
 
     def value(self, theta, X=None, y=None):
         """Mean squared error at the bandwidths theta; inf where K_ss is singular."""
-        X = self.X if X is None else X
         y = self.y if y is None else y
         return _finite(self.xp.mean((self.predict(theta, X) - y) ** 2))
 

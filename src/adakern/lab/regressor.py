@@ -41,9 +41,8 @@ class LABRBFRegressor(RegressorMixin, Estimator):
 
     What the paper leaves open is decided on rows held out: the strength of the ridge,
     the number of support points, when to stop, and whether bandwidths of their own pay
-    at all. In the end the coefficients are fitted to all rows (``refit``). The paper's
-    own method is ``refit=False, early_stopping=False, standardize=False,
-    bandwidth="global"``.
+    at all. In the end the coefficients are fitted to all rows. The paper's own method is
+    ``variant="paper", bandwidth="global"``.
 
     Parameters
     ----------
@@ -61,14 +60,14 @@ class LABRBFRegressor(RegressorMixin, Estimator):
         in the unit of the features, or of the standardised ones) or the best one on the
         training data ("global"); from there "shared" first trains one vector for all
         support points, which takes few iterations and saves many later.
-    refit : bool, default=True
-        Fit the coefficients to all rows by ridge regression on the kernel columns of
-        the support points. Its strength is the best on the rows held out where support
-        data have bandwidths of their own, and that of least leave-one-out error
-        otherwise. False interpolates the support points, as the paper does.
-    standardize : bool, default=True
-        Divide the features by their standard deviations first, so that their units do
-        not matter. (The target's never does.)
+    variant : {"refitted", "paper"}, default="refitted"
+        "refitted" standardises the features, so that their units do not matter, holds
+        rows out of the training to choose on them what the other parameters leave open
+        (none of fewer than 50), and in the end fits the coefficients to all rows, by
+        ridge regression on the kernel columns of the support points; its strength is the
+        best on the rows held out where these have bandwidths of their own, and that of
+        least leave-one-out error otherwise. "paper" takes the features as they are,
+        trains on all rows to the last iteration, and interpolates the support points.
     coef_penalty : float, default=0.0
         Weight of the squared norm of the coefficients (of the standardised target) in
         the loss of the bandwidths; not negative. For rows too few for the number of
@@ -78,7 +77,7 @@ class LABRBFRegressor(RegressorMixin, Estimator):
         for all (the anisotropic kernel, automatic relevance determination, which is
         symmetric), "global" leaves it at one number. "auto" takes the more local one
         where its squared error on the rows held out is lower by more than a standard
-        error; it is "local" without early stopping.
+        error; it is "local" in the paper's variant.
     initial_support : float, default=1/3
         The share of ``max_support`` to start with, in (0, 1].
     growth : int, default=None
@@ -86,16 +85,9 @@ class LABRBFRegressor(RegressorMixin, Estimator):
     solver : {"annealed", "adam"}, default="annealed"
         "annealed" is Adam on large batches with a step that falls to zero in the last
         round; "adam" has a constant step and small batches, as the authors run it.
-    growth_iter, max_iter : int, default=None
-        Iterations before each growth and after the last one; when None (30, 300) for
-        "annealed", (500, 5000) for "adam".
-    early_stopping : bool, default=True
-        Hold rows out of the training of the bandwidths, to choose on them what the
-        other parameters leave open; of fewer than 50 rows none are. When False the
-        result of the last iteration is taken.
-    precision : {"float32", "float64"}, default="float32"
-        Of the training. Linear systems are solved in double precision in any case, and
-        the final coefficients are computed in the type of X.
+    max_iter : int, default=None
+        Iterations after the last growth, and a tenth of them before each; 300 when None
+        for "annealed", 5000 for "adam".
     random_state : int, RandomState instance or None, default=None
         Draws the rows held out, support points and mini-batches.
 
@@ -163,17 +155,13 @@ class LABRBFRegressor(RegressorMixin, Estimator):
         "alpha": [StrOptions({"auto"}), Interval(Real, 0, None, closed="left")],
         "max_support": AT_LEAST_ONE,
         "bandwidth": [StrOptions({"shared", "global"}), Interval(Real, 0, None, closed="neither")],
-        "refit": ["boolean"],
-        "standardize": ["boolean"],
+        "variant": [StrOptions({"refitted", "paper"})],
         "coef_penalty": NOT_NEGATIVE,
         "locality": [StrOptions({"auto", *LOCALITIES})],
         "initial_support": [Interval(Real, 0, 1, closed="right")],
         "growth": [*AT_LEAST_ONE, None],
         "solver": [StrOptions(set(SCHEDULES))],
-        "growth_iter": [None, Interval(Integral, 0, None, closed="left")],
         "max_iter": [None, Interval(Integral, 0, None, closed="left")],
-        "early_stopping": ["boolean"],
-        "precision": [StrOptions({"float32", "float64"})],
         "random_state": ["random_state"],
     }
 
@@ -184,34 +172,26 @@ class LABRBFRegressor(RegressorMixin, Estimator):
         max_support: int = 100,
         bandwidth: float | str = "shared",
         *,
-        refit: bool = True,
-        standardize: bool = True,
+        variant: str = "refitted",
         coef_penalty: float = 0.0,
         locality: str = "auto",
         initial_support: float = 1 / 3,
         growth: int | None = None,
         solver: str = "annealed",
-        growth_iter: int | None = None,
         max_iter: int | None = None,
-        early_stopping: bool = True,
-        precision: str = "float32",
         random_state: Any = None,
     ) -> None:
         self.profile = profile
         self.alpha = alpha
         self.max_support = max_support
         self.bandwidth = bandwidth
-        self.refit = refit
-        self.standardize = standardize
+        self.variant = variant
         self.coef_penalty = coef_penalty
         self.locality = locality
         self.initial_support = initial_support
         self.growth = growth
         self.solver = solver
-        self.growth_iter = growth_iter
         self.max_iter = max_iter
-        self.early_stopping = early_stopping
-        self.precision = precision
         self.random_state = random_state
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
@@ -226,15 +206,12 @@ class LABRBFRegressor(RegressorMixin, Estimator):
         X, y = validate_arrays(self, X, y, y_numeric=True)
         seed = check_random_state(self.random_state).randint(2**31)
         rng = np.random.default_rng(seed)
-        data = TrainingData(
-            X,
-            y,
-            precision=self.precision,
-            standardize=self.standardize,
-            profile=self.profile,
-            coef_penalty=self.coef_penalty,
-        )
+        options = {"profile": self.profile, "coef_penalty": self.coef_penalty}
+        data = TrainingData(X, y, standardize=self.variant != "paper", **options)
         rows, held_out = self._hold_out(len(y), rng)
+        schedule = SCHEDULES[self.solver]
+        if self.max_iter is not None:
+            schedule = schedule._replace(max_iter=self.max_iter)
         training = BandwidthTraining(
             data,
             rows,
@@ -246,16 +223,14 @@ class LABRBFRegressor(RegressorMixin, Estimator):
             locality=self.locality,
             initial_support=self.initial_support,
             growth=self.growth,
-            solver=self.solver,
-            growth_iter=self.growth_iter,
-            max_iter=self.max_iter,
+            schedule=schedule,
         )
         with one_blas_thread(self.max_support):
             chosen = self._choose(training)
-            self._finish(data, chosen)
+            self._finish(data, chosen, training.alpha)
         training.warn_unless_converged()
         self.n_iter_, self.converged_ = training.n_iter, training.converged
-        self.history_ = training.history.lists
+        self.history_ = training.history
         return self
 
     def predict(self, X: ArrayLike) -> Any:
@@ -285,7 +260,7 @@ class LABRBFRegressor(RegressorMixin, Estimator):
     def _hold_out(self, n, rng):
         """Rows to train on and rows to choose on (none if there are few)."""
         size = int(HELD_OUT * n)
-        if not self.early_stopping or size < FEWEST_HELD_OUT:
+        if self.variant == "paper" or size < FEWEST_HELD_OUT:
             return np.arange(n), np.arange(0)
         order = rng.permutation(n)
         return np.sort(order[size:]), np.sort(order[:size])
@@ -294,23 +269,18 @@ class LABRBFRegressor(RegressorMixin, Estimator):
         """What training came to: the best on the rows held out, or the last."""
         held_out, locality = training.held_out, self.locality
         if locality == "auto" and not len(held_out):
-            locality = "global" if self.early_stopping else "local"  # nothing is earned
+            locality = "local" if self.variant == "paper" else "global"  # nothing is earned
         candidates = []
         for candidate in training.candidates():
-            if not candidates or locality in ("auto", candidate.locality):
-                candidates.append(candidate)
-            if candidate.locality == locality == "global":
+            candidates.append(candidate)
+            if locality == "global":
                 break
-        if locality not in ("auto", "global"):
-            candidates = candidates[1:] or candidates
+        asked = [c for c in candidates if locality in ("auto", c.locality)]
+        candidates = asked or candidates[:1]
         self.validation_score_ = float("nan")
         if not len(held_out):
             return candidates[-1]
-        judged = [
-            judge(training.data, candidate, training.rows, held_out, self.refit)
-            for candidate in candidates
-        ]
-        chosen = choose(judged)
+        chosen = choose([judge(training.data, c, training.rows, held_out) for c in candidates])
         self._tell_validation_score(chosen.error, training.data.target[held_out])
         return chosen
 
@@ -325,20 +295,19 @@ class LABRBFRegressor(RegressorMixin, Estimator):
                 "nothing to learn; else try another profile, or more rows"
             )
 
-    def _finish(self, data, chosen):
+    def _finish(self, data, chosen, alpha):
         """The coefficients in the type of X, and everything in the unit of y."""
         support, theta = chosen.support, data.xp.abs(chosen.theta)
-        if self.refit:
+        if self.variant == "refitted":
             path = RidgePath(*data.regression(support, theta, np.arange(data.shape[0])))
             ridge = chosen.ridge
             if ridge is None or chosen.locality != "local":
                 ridge = float(RIDGES[np.argmin(path.leave_one_out())])
             coef, intercept = path.coefficients(ridge)
-            self.alpha_ = ridge
         else:
-            loss = data.final_loss(support)
-            coef, intercept = loss.coefficients(theta), float(loss.bias)
-            self.alpha_ = float(data.alpha)
+            ridge = float(alpha)
+            coef, intercept = data.interpolant(support, theta, alpha)
+        self.alpha_ = ridge
         if not bool(data.xp.all(data.xp.isfinite(coef))):
             raise ValueError(
                 "the kernel matrix of the support points is singular at "

@@ -19,7 +19,7 @@ class Candidate(NamedTuple):
     theta: object
     #: Squared errors on the rows held out, at the best strength of the ridge.
     errors: np.ndarray = np.empty(0)
-    #: That strength; None where the coefficients interpolate.
+    #: That strength; None where no rows are held out.
     ridge: float | None = None
 
     @property
@@ -27,13 +27,10 @@ class Candidate(NamedTuple):
         return self.errors.mean()
 
 
-def judge(data, candidate, rows, held_out, refit):
+def judge(data, candidate, rows, held_out):
     """The candidate with its errors on ``held_out``, having seen ``rows``."""
     y = data.target[held_out]
     support, theta = candidate.support, candidate.theta
-    if not refit:
-        predicted = data.loss(support, rows[:1]).predict(theta, data.take(held_out)[0])
-        return candidate._replace(errors=(as_numpy(predicted) - y) ** 2)
     path = RidgePath(*data.regression(support, theta, rows))
     blocks = data.kernel_blocks(support, theta, held_out)
     predicted = [as_numpy(path.predictions(K)) for _, K in blocks]

@@ -11,11 +11,14 @@ from adakern._utils.blocks import row_blocks
 from adakern.lab.kernel import SquaredDistances, profile_values, unit_bandwidth
 from adakern.lab.objective import InterpolationLoss
 
+#: Of the training; linear systems are solved in double precision in any case.
+PRECISION = "float32"
+
 
 class TrainingData:
     """Centred, perhaps scaled features and standardised target of one fit."""
 
-    def __init__(self, X, y, *, precision, standardize, profile, coef_penalty):
+    def __init__(self, X, y, *, standardize, profile, coef_penalty):
         self.xp = xp = array_namespace(X)
         self.original = X
         double = xp.astype(X, xp.float64)
@@ -28,13 +31,11 @@ class TrainingData:
         self.y_mean, self.y_scale = float(y.mean()), _spread(y)
         #: Standardised target in NumPy, in double precision.
         self.target = (y - self.y_mean) / self.y_scale
-        self.dtype = getattr(xp, precision)
+        self.dtype = getattr(xp, PRECISION)
         self.X = self._scaled(X, self.dtype)
         self.y = self._as_array(self.target, self.dtype)
         self.profile, self.coef_penalty = profile, coef_penalty
         self.unit_bandwidth = unit_bandwidth(xp.std(self.X, axis=0))
-        #: Ridge of the losses made here; set once it is known.
-        self.alpha = 1.0
 
     @property
     def shape(self):
@@ -49,26 +50,19 @@ class TrainingData:
         rows = as_index(rows, self.X)
         return self.xp.take(self.X, rows, axis=0), self.xp.take(self.y, rows, axis=0)
 
-    def loss(self, support, rows):
+    def loss(self, support, rows, alpha):
         """The loss of the bandwidths of ``support``, over ``rows``."""
-        return self._loss(*self.take(support), *self.take(rows))
+        arrays = *self.take(support), *self.take(rows)
+        options = {"profile": self.profile, "coef_penalty": self.coef_penalty}
+        return InterpolationLoss(*arrays, alpha=alpha, **options)
 
-    def final_loss(self, support):
-        """The same on the support points alone, in the type of X as it was given."""
+    def interpolant(self, support, theta, alpha):
+        """Its coefficients and intercept, in the type of X as it was given."""
         dtype = self.original.dtype
         X = self._scaled(self.original_rows(support), dtype)
         y = self._as_array(self.target[support], dtype)
-        return self._loss(X, y, X, y)
-
-    def _loss(self, *arrays):
-        return InterpolationLoss(
-            *arrays, alpha=self.alpha, profile=self.profile, coef_penalty=self.coef_penalty
-        )
-
-    def errors(self, loss, theta, rows):
-        """Absolute errors at some rows, in standard deviations of y, in NumPy."""
-        X, y = self.take(rows)
-        return np.abs(as_numpy(loss.predict(theta, X) - y))
+        loss = InterpolationLoss(X, y, X, y, alpha=alpha, profile=self.profile)
+        return loss.coefficients(theta), float(loss.bias)
 
     def regression(self, support, theta, rows):
         """Kernel columns and target of some rows, for RidgePath."""

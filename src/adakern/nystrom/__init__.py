@@ -1,9 +1,8 @@
 """Nyström approximation: column samplers, kernel selection, features."""
 
 from adakern.nystrom.classifier import SelectedKernelRidgeClassifier
-from adakern.nystrom.sampling import sample_columns
 from adakern.nystrom.selector import NystromKernelSelector
-from adakern.nystrom.transformer import CriterionNystroem
+from adakern.nystrom.transformer import CriterionNystroem, sample_columns
 
 __all__ = [
     "CriterionNystroem",

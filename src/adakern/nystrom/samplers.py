@@ -8,6 +8,7 @@ A sampler is a function ``(kernel, targets, plan, rng) -> Sample`` of
 ``adaptive_deshpande`` pass over its rows block by block.
 """
 
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -63,13 +64,9 @@ def draw(rng, scores, size):
 def _draw_weighted(rng, scores, size):
     """A sample with importance weights."""
     indices = draw(rng, scores, size)
-    p = scores / scores.sum() if scores.sum() > 0 else np.ones(len(scores))
-    return Sample(indices, _importance_weights(p[indices], size))
-
-
-def _importance_weights(p, size):
+    p = scores[indices] / (scores.sum() or 1.0)
     # A row of probability 0 is drawn only to fill up; any finite weight serves it.
-    return 1 / np.sqrt(size * np.where(p > 0, p, 1.0))
+    return Sample(indices, 1 / np.sqrt(size * np.where(p > 0, p, 1.0)))
 
 
 def _unweighted(indices):
@@ -214,11 +211,7 @@ def adaptive_deshpande(kernel, targets, plan, rng):
     Probabilities are the squared distances of the columns of K from the span of those
     drawn so far.
     """
-
-    def scores(C, chosen):
-        return span_residuals(kernel, C, plan)
-
-    return _adaptive(kernel, plan, rng, scores)
+    return _adaptive(kernel, plan, rng, lambda C, chosen: span_residuals(kernel, C, plan))
 
 
 def span_residuals(kernel, C, plan):
@@ -235,21 +228,16 @@ def span_residuals(kernel, C, plan):
 
 def adaptive_kumar(kernel, targets, plan, rng):
     """Adaptive partial sampling (Kumar, Mohri, Talwalkar 2012): labels play no part."""
-    ones = np.ones(kernel.n_rows)
-
-    def scores(C, chosen):
-        return approximation_errors(C, chosen, ones, plan.rank)
-
-    return _adaptive(kernel, plan, rng, scores)
+    return _adaptive(kernel, plan, rng, _algorithm_2(np.ones(kernel.n_rows), plan))
 
 
 def adaptive_criterion(kernel, targets, plan, rng):
     """Criterion-driven adaptive sampling: Algorithm 2 of Ding et al. (2019)."""
+    return _adaptive(kernel, plan, rng, _algorithm_2(targets.weights, plan))
 
-    def scores(C, chosen):
-        return approximation_errors(C, chosen, targets.weights, plan.rank)
 
-    return _adaptive(kernel, plan, rng, scores)
+def _algorithm_2(weights, plan):
+    return partial(approximation_errors, weights=weights, rank=plan.rank)
 
 
 def approximation_errors(C, chosen, weights, rank=None):
@@ -265,15 +253,11 @@ def approximation_errors(C, chosen, weights, rank=None):
     _, vectors, start = ranked_eigh(C[chosen], k)
     left_out = vectors[:, :start]
     y = weights[chosen]
-    B = left_out @ _gram_root(left_out.T * y)
+    # A square root of (left_out.T * y) times its transpose.
+    B = left_out @ np.linalg.qr((left_out.T * y).T, mode="r").T
     errors = weights**2 * np.sum((C @ B) ** 2, axis=1)
     scale = np.sum(weights**2 * np.sum((C * y) ** 2, axis=1))
     return errors if errors.sum() > c * EPS * scale else np.zeros_like(errors)
-
-
-def _gram_root(A):
-    """A square R with ``R R' = A A'`` (from the QR decomposition of A')."""
-    return np.linalg.qr(A.T, mode="r").T
 
 
 def _adaptive(kernel, plan, rng, scores):
@@ -319,7 +303,7 @@ def greedy_criterion(kernel, targets, plan, rng):
         M += K.T @ K
         b += K.T @ targets.values[rows]
     order, _ = forward_selection(M, b, plan.n_columns)
-    return Sample(candidates[order], np.ones(plan.n_columns))
+    return _unweighted(candidates[order])
 
 
 def forward_selection(M, b, size):

@@ -1,18 +1,17 @@
 """Approximate kernel selection: Algorithm 1 of Ding et al. (2019)."""
 
 from collections.abc import Callable
-from numbers import Real
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.model_selection import ParameterGrid
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import StrOptions
+from sklearn.utils._param_validation import StrOptions, validate_parameter_constraints
 from sklearn.utils.validation import check_is_fitted
 
 from adakern._utils.base import Estimator
-from adakern._utils.constraints import GAMMA
+from adakern._utils.constraints import AT_LEAST_ONE, FINITE, GAMMA, POSITIVE
 from adakern._utils.hints import did_you_mean
 from adakern._utils.threads import one_blas_thread
 from adakern._utils.validation import validate_data
@@ -36,27 +35,16 @@ REFERENCES = ("optimal", "exact")
 #: The kernels of the paper's experiments: gamma from 2^-10 to 2^2.
 DEFAULT_GRID = {"gamma": [2.0**e for e in range(-10, 3)]}
 
-KERNEL_KEYS = ("kernel", "gamma", "degree", "coef0")
+#: What a candidate that does not say otherwise has.
+DEFAULTS = {"gamma": "scale", "degree": 3, "coef0": 1.0}
 
-
-def _is_number(value):
-    return isinstance(value, Real) and np.isfinite(value)
-
-
-def _is_positive(value):
-    return _is_number(value) and value > 0
-
-
-#: Keys of a candidate: a test of the value, and a description of what is allowed.
-CANDIDATE_KEYS = {
-    "kernel": (lambda v: v in NYSTROM_KERNELS, f"one of {', '.join(NYSTROM_KERNELS)}"),
-    "gamma": (
-        lambda v: _is_positive(v) or v in ("scale", "auto"),
-        "a positive number, 'scale' or 'auto'",
-    ),
-    "degree": (lambda v: _is_positive(v) and v == int(v), "a whole number, at least 1"),
-    "coef0": (_is_number, "a number"),
-    "ridge": (_is_positive, "a positive number"),
+#: What a candidate may say.
+CANDIDATE_CONSTRAINTS = {
+    "kernel": [StrOptions(set(NYSTROM_KERNELS))],
+    "gamma": GAMMA,
+    "degree": AT_LEAST_ONE,
+    "coef0": FINITE,
+    "ridge": POSITIVE,
 }
 
 #: Kernel values whose squares, summed over the rows, could leave the range of floats.
@@ -82,12 +70,8 @@ class NystromKernelSelector(NystromFeaturesMixin, Estimator):
         Of candidates that do not name one.
     param_grid : dict or list of dict, default=None
         Candidates, as in :class:`sklearn.model_selection.ParameterGrid`, with the keys
-        "kernel", "gamma", "degree", "coef0" and "ridge". None: gamma from 2^-10 to
-        2^2 in powers of 2.
-    gamma : {"scale", "auto"} or float, default="scale"
-        Of candidates that do not name one; so for ``degree`` and ``coef0``.
-    degree : int, default=3
-    coef0 : float, default=1.0
+        "kernel", "gamma" ("scale" where a candidate names none), "degree", "coef0" and
+        "ridge". None: gamma from 2^-10 to 2^2 in powers of 2.
     criterion : {"ridge-risk", "loo", "gcv", "alignment"} or callable, \
             default="ridge-risk"
         What is minimised: the regularised risk ``mu y'(K + mu l I)^{-1} y``, the mean
@@ -111,8 +95,6 @@ class NystromKernelSelector(NystromFeaturesMixin, Estimator):
         "column-norm", "leverage", "ridge-leverage", "rpcholesky", "adaptive-deshpande",
         "adaptive-kumar", and as references "optimal" (the best approximation of rank c)
         and "exact" (no approximation), which both form K.
-    oversampling : float, default=3.0
-        Candidates of "greedy-criterion" for each column, at least 1.
     task : {"auto", "classification", "regression"}, default="auto"
         How to read y: "auto" takes numbers that are not all whole for regression.
         Regression uses y as it is (centre it for a model with an intercept).
@@ -140,7 +122,7 @@ class NystromKernelSelector(NystromFeaturesMixin, Estimator):
     criterion than uniform sampling on 11 sets, because its error matrix sees the drawn
     columns alone and so favours their neighbours where the kernel is narrow.
     "greedy-criterion" was the closest of all samplers on all twelve. It costs
-    O(l (oversampling c)^2) a candidate kernel: worth it for c well below l, no faster
+    O(l (3 c)^2) a candidate kernel: worth it for c well below l, no faster
     than the exact criterion at c = 0.2 l.
 
     References
@@ -162,7 +144,6 @@ class NystromKernelSelector(NystromFeaturesMixin, Estimator):
         **PARAMETER_CONSTRAINTS,
         "kernel": [StrOptions(set(NYSTROM_KERNELS))],
         "param_grid": [dict, list, None],
-        "gamma": GAMMA,
         "criterion": [StrOptions(set(CRITERIA)), callable],
         "n_columns": COUNT_OR_FRACTION,
         "sampling": [StrOptions({*SAMPLERS, *REFERENCES})],
@@ -173,31 +154,23 @@ class NystromKernelSelector(NystromFeaturesMixin, Estimator):
         kernel: str = "rbf",
         param_grid: dict | list | None = None,
         *,
-        gamma: float | str = "scale",
-        degree: int = 3,
-        coef0: float = 1.0,
         criterion: str | Callable = "ridge-risk",
         ridge: float = 0.005,
         n_columns: float = 0.2,
         step: float = 0.1,
         rank: int | None = None,
         sampling: str = "adaptive-criterion",
-        oversampling: float = 3.0,
         task: str = "auto",
         random_state: Any = None,
     ) -> None:
         self.kernel = kernel
         self.param_grid = param_grid
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
         self.criterion = criterion
         self.ridge = ridge
         self.n_columns = n_columns
         self.step = step
         self.rank = rank
         self.sampling = sampling
-        self.oversampling = oversampling
         self.task = task
         self.random_state = random_state
 
@@ -223,30 +196,27 @@ class NystromKernelSelector(NystromFeaturesMixin, Estimator):
         self._validate_params()
         X, y = validate_data(self, X, y, dtype=np.float64)
         targets = encode_targets(y, self.task)
-        plan = make_plan(
-            len(X), self.n_columns, self.step, self.rank, self.ridge, self.oversampling
-        )
+        plan = make_plan(len(X), self.n_columns, self.step, self.rank, self.ridge)
+        size = len(X) if self.sampling in REFERENCES else plan.n_columns
         criterion = CRITERIA.get(self.criterion, self.criterion)
         seed = check_random_state(self.random_state).randint(2**31)
-        self.candidates_ = self._candidates()
+        self.candidates_ = _candidates(self.param_grid)
         self.criterion_ = np.full(len(self.candidates_), np.inf)
         samples = {}
         for params, members in self._by_kernel(X):
             kernel = KernelColumns(X, **params)
             if not _in_range(kernel):
-                _warn_overflow(params)
+                warn_user(
+                    f"the kernel values of candidate {params} overflow; it is left out "
+                    "(criterion infinite). Scale X to about [-1, 1], or lower gamma or degree"
+                )
                 continue
-            rng = np.random.default_rng(seed)
-            with one_blas_thread(self._size_of_systems(plan, len(X))):
-                factored, sample = self._approximate(kernel, targets, plan, rng)
+            with one_blas_thread(size):
+                factored, sample = self._approximate(kernel, targets, plan, seed)
                 for i in members:
                     ridge = self.candidates_[i].get("ridge", self.ridge)
                     self.criterion_[i] = criterion(factored, targets.values, ridge)
                     samples[i] = params, sample
-        self._keep_best(X, samples)
-        return self
-
-    def _keep_best(self, X, samples):
         best = int(np.argmin(self.criterion_))
         if not np.isfinite(self.criterion_[best]):
             raise ValueError(
@@ -255,43 +225,33 @@ class NystromKernelSelector(NystromFeaturesMixin, Estimator):
             )
         self.best_params_ = self.candidates_[best]
         self.best_score_ = float(self.criterion_[best])
-        params, sample = samples[best]
-        self.columns_ = None
+        (self._kernel, sample), self.columns_ = samples[best], None
         if sample is not None:
             self.columns_ = sample.indices
-            self._set_features(X, params, sample.indices, self.rank, sample.weights)
+            self._set_features(X, self._kernel, sample, self.rank)
+        return self
 
-    def _size_of_systems(self, plan, n_rows):
-        return n_rows if self.sampling in REFERENCES else plan.n_columns
+    def _by_kernel(self, X):
+        """Distinct kernels with the positions of their candidates, in order."""
+        groups = {}
+        for i, candidate in enumerate(self.candidates_):
+            params = {"kernel": self.kernel} | DEFAULTS | candidate
+            params["gamma"] = resolve_gamma(params["gamma"], X)
+            params.pop("ridge", None)
+            groups.setdefault(tuple(params.items()), (params, []))[1].append(i)
+        return groups.values()
 
-    def _approximate(self, kernel, targets, plan, rng):
+    def _approximate(self, kernel, targets, plan, seed):
         """A factored (approximate) kernel and the sample it is made of."""
         if self.sampling == "exact":
             return DenseKernel(kernel.full()), None
         if self.sampling == "optimal":
             rank = plan.rank or plan.n_columns
             return LowRankKernel.from_eigenpairs(kernel.full(), rank), None
+        rng = np.random.default_rng(seed)
         sample = SAMPLERS[self.sampling](kernel, targets, plan, rng)
         C = kernel.columns(sample.indices)
         return LowRankKernel.from_columns(C, *sample, rank=plan.rank), sample
-
-    def _candidates(self):
-        grid = DEFAULT_GRID if self.param_grid is None else self.param_grid
-        candidates = list(ParameterGrid(grid))
-        if not candidates:
-            raise ValueError("param_grid is empty; give at least one candidate kernel")
-        for candidate in candidates:
-            _check_candidate(candidate)
-        return candidates
-
-    def _by_kernel(self, X):
-        """Distinct kernels with the positions of their candidates, in order."""
-        groups = {}
-        for i, candidate in enumerate(self.candidates_):
-            params = {key: candidate.get(key, getattr(self, key)) for key in KERNEL_KEYS}
-            params["gamma"] = resolve_gamma(params["gamma"], X)
-            groups.setdefault(tuple(params.items()), (params, []))[1].append(i)
-        return groups.values()
 
     def transform(self, X: ArrayLike) -> np.ndarray:
         """Nyström features of the best kernel; see :class:`CriterionNystroem`.
@@ -310,27 +270,22 @@ class NystromKernelSelector(NystromFeaturesMixin, Estimator):
         return super().transform(X)
 
 
-def _check_candidate(candidate):
-    """Refuse unknown keys and values before any work."""
-    for key, value in candidate.items():
-        if key not in CANDIDATE_KEYS:
+def _candidates(grid):
+    """The candidates of a grid; unknown keys and values are refused before any work."""
+    candidates = list(ParameterGrid(DEFAULT_GRID if grid is None else grid))
+    if not candidates:
+        raise ValueError("param_grid is empty; give at least one candidate kernel")
+    for candidate in candidates:
+        for key in candidate.keys() - CANDIDATE_CONSTRAINTS.keys():
             raise ValueError(
                 f"param_grid has the key {key!r}; allowed are "
-                f"{', '.join(CANDIDATE_KEYS)}.{did_you_mean(key, CANDIDATE_KEYS)}"
+                f"{', '.join(CANDIDATE_CONSTRAINTS)}.{did_you_mean(key, CANDIDATE_CONSTRAINTS)}"
             )
-        fits, allowed = CANDIDATE_KEYS[key]
-        if not fits(value):
-            raise ValueError(f"param_grid has {key}={value!r}; allowed: {allowed}")
+        validate_parameter_constraints(CANDIDATE_CONSTRAINTS, candidate, "param_grid")
+    return candidates
 
 
 def _in_range(kernel):
     """Whether K is finite, by its diagonal: |K_ij|^2 <= K_ii K_jj."""
     with np.errstate(over="ignore", invalid="ignore"):
         return bool(np.max(np.abs(kernel.diagonal())) < LARGEST_VALUE)
-
-
-def _warn_overflow(params):
-    warn_user(
-        f"the kernel values of candidate {params} overflow; it is left out (criterion "
-        "infinite). Scale X to about [-1, 1], or lower gamma or degree"
-    )

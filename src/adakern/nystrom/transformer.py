@@ -6,39 +6,44 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils._param_validation import StrOptions
+from sklearn.utils import check_array, check_consistent_length, check_random_state
+from sklearn.utils._param_validation import StrOptions, validate_parameter_constraints
 from sklearn.utils.validation import check_is_fitted
 
 from adakern._utils.base import Estimator
+from adakern._utils.constraints import AT_LEAST_ONE, FINITE
+from adakern._utils.threads import one_blas_thread
 from adakern._utils.validation import require_finite, validate_data
 from adakern._utils.warn import warn_user
 from adakern.kernels import KernelMixin, check_square, gram_matrix
 from adakern.linalg import ranked_eigh
-from adakern.nystrom.columns import KernelColumns
+from adakern.nystrom.columns import KernelColumns, encode_targets, random_targets
+from adakern.nystrom.samplers import Sample
 from adakern.nystrom.sampling import (
     COUNT_OR_FRACTION,
     CRITERION_DRIVEN,
     NYSTROM_KERNELS,
     PARAMETER_CONSTRAINTS,
     SAMPLERS,
-    sample_columns,
+    make_plan,
 )
 
 
 class NystromFeaturesMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
     """``transform`` for estimators that chose columns of a kernel matrix."""
 
-    def _set_features(self, X, kernel_params, indices, rank=None, weights=None):
+    def _set_features(self, X, kernel_params, sample, rank=None):
         """Keep what ``transform`` needs: landmarks and ``D^{-1/2}``."""
         columns = KernelColumns(X, **kernel_params)
-        W = np.ones(len(indices)) if rank is None else weights
+        indices = sample.indices
+        W = np.ones(len(indices)) if rank is None else sample.weights
         D = W[:, None] * columns.columns(indices, indices) * W
         values, vectors, start = ranked_eigh(D, rank)
         root = (vectors[:, start:] / np.sqrt(values[start:])) @ vectors[:, start:].T
         self.component_indices_ = indices
         self.components_ = X[indices]
         self.normalization_ = root * W
-        self._feature_kernel = kernel_params
+        self._kernel = kernel_params
 
     @property
     def _n_features_out(self):
@@ -59,10 +64,10 @@ class NystromFeaturesMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         """
         check_is_fitted(self, "normalization_")
         X = validate_data(self, X, reset=False, dtype=np.float64)
-        if self._feature_kernel["kernel"] == "precomputed":
+        if self._kernel["kernel"] == "precomputed":
             K = X[:, self.component_indices_]
         else:
-            K = gram_matrix(X, self.components_, **self._feature_kernel)
+            K = gram_matrix(X, self.components_, **self._kernel)
         return require_finite(self, K @ self.normalization_.T)
 
 
@@ -101,8 +106,6 @@ class CriterionNystroem(NystromFeaturesMixin, KernelMixin, Estimator):
         Landmarks per round of the adaptive samplers: a number or a fraction.
     rank : int, default=None
         Rank of the approximation; None for that of the landmarks' Gram matrix.
-    oversampling : float, default=3.0
-        Candidates of "greedy-criterion" for each landmark, at least 1.
     random_state : int, RandomState instance or None, default=None
 
     Attributes
@@ -136,6 +139,8 @@ class CriterionNystroem(NystromFeaturesMixin, KernelMixin, Estimator):
         **PARAMETER_CONSTRAINTS,
         **KernelMixin._kernel_constraints,
         "kernel": [StrOptions({*NYSTROM_KERNELS, "precomputed"})],
+        "degree": AT_LEAST_ONE,
+        "coef0": FINITE,
         "n_components": COUNT_OR_FRACTION,
         "selection": [StrOptions(set(SAMPLERS))],
     }
@@ -153,7 +158,6 @@ class CriterionNystroem(NystromFeaturesMixin, KernelMixin, Estimator):
         ridge: float = 0.005,
         step: float = 0.1,
         rank: int | None = None,
-        oversampling: float = 3.0,
         random_state: Any = None,
     ) -> None:
         self.kernel = kernel
@@ -166,7 +170,6 @@ class CriterionNystroem(NystromFeaturesMixin, KernelMixin, Estimator):
         self.ridge = ridge
         self.step = step
         self.rank = rank
-        self.oversampling = oversampling
         self.random_state = random_state
 
     def fit(self, X: ArrayLike, y: ArrayLike | None = None) -> Self:
@@ -186,28 +189,72 @@ class CriterionNystroem(NystromFeaturesMixin, KernelMixin, Estimator):
             X, y = validate_data(self, X, y, dtype=np.float64, multi_output=True)
         if self.kernel == "precomputed":
             check_square(X)
-        self._resolve_kernel(X)
-        indices, weights = sample_columns(
-            X,
-            self._landmark_count(len(X)),
-            y,
-            selection=self.selection,
-            **self._kernel_params,
-            task=self.task,
-            ridge=self.ridge,
-            step=self.step,
-            rank=self.rank,
-            oversampling=self.oversampling,
-            random_state=self.random_state,
-        )
-        self._set_features(X, self._kernel_params, indices, self.rank, weights)
+        n_components = self.n_components
+        if isinstance(n_components, Integral) and n_components > len(X):
+            warn_user(
+                f"n_components={n_components} is more than the {len(X)} training rows; "
+                f"all {len(X)} are used"
+            )
+            n_components = len(X)
+        sample = self._sample(X, n_components, y)
+        self._set_features(X, self._kernel_params, sample, self.rank)
         return self
 
-    def _landmark_count(self, n_rows):
-        if isinstance(self.n_components, Integral) and self.n_components > n_rows:
-            warn_user(
-                f"n_components={self.n_components} is more than the {n_rows} training "
-                f"rows; all {n_rows} are used"
-            )
-            return n_rows
-        return self.n_components
+    def _sample(self, X, n_columns, y):
+        """The columns that the selection chooses."""
+        self._resolve_kernel(X)
+        columns = KernelColumns(X, **self._kernel_params)
+        plan = make_plan(len(X), n_columns, self.step, self.rank, self.ridge)
+        rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
+        if self.selection not in CRITERION_DRIVEN:
+            targets = None
+        elif y is None:
+            targets = random_targets(len(X), rng)
+        else:
+            targets = encode_targets(y, self.task)
+        with one_blas_thread(plan.n_columns):
+            return SAMPLERS[self.selection](columns, targets, plan, rng)
+
+
+def sample_columns(
+    X: ArrayLike, n_columns: float, y: ArrayLike | None = None, *, gamma: Any = 1.0, **options: Any
+) -> Sample:
+    """Choose columns of a kernel matrix for its Nyström approximation.
+
+    Parameters
+    ----------
+    X : array-like of shape (l, d)
+        Data; the Gram matrix (l, l) when ``kernel="precomputed"``.
+    n_columns : int or float
+        Columns to draw: a number up to l, or a fraction of l in (0, 1].
+    y : array-like of shape (l,) or (l, q), default=None
+        Labels; several columns are numbers. The two criterion-driven samplers work
+        without: for equal labels ("adaptive-criterion") or the mean over random ones
+        ("greedy-criterion").
+    gamma : {"scale", "auto"} or float, default=1.0
+    **options
+        ``selection``, ``kernel`` and the other parameters of :class:`CriterionNystroem`.
+
+    Returns
+    -------
+    indices : ndarray of int of shape (c,)
+        Distinct.
+    weights : ndarray of shape (c,)
+        Importance weights; ones for samplers that are not importance samplers.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from adakern.nystrom import sample_columns
+    >>> X = np.repeat(np.eye(3), 5, axis=0)  # three distinct rows
+    >>> indices, _ = sample_columns(X, 3, selection="rpcholesky", random_state=0)
+    >>> sorted(indices // 5)
+    [np.int64(0), np.int64(1), np.int64(2)]
+    """
+    constraints, given = {"n_columns": COUNT_OR_FRACTION}, {"n_columns": n_columns}
+    validate_parameter_constraints(constraints, given, "sample_columns")
+    model = CriterionNystroem(gamma=gamma, **options)
+    model._validate_params()
+    X = check_array(X, dtype=np.float64)
+    check_consistent_length(X, y)
+    return model._sample(X, n_columns, y)

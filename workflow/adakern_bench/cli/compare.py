@@ -2,16 +2,20 @@
 
 import hashlib
 import json
+import os
 import re
 import shutil
+from dataclasses import asdict
 from pathlib import Path
 
 from adakern.datasets import TableError
+from adakern_bench.cli.choose import choose, slowness
 from adakern_bench.config.compose import ConfigError
 from adakern_bench.data.entry import ENDINGS
 from adakern_bench.data.infer import inferred_yaml
+from adakern_bench.paths import ROOT
 
-__all__ = ["add_arguments", "adopt", "comparison_of"]
+__all__ = ["add_arguments", "adopt", "comparison_of", "run_compare"]
 
 _MADE_FROM = "# From: "
 
@@ -40,9 +44,56 @@ def add_arguments(parser):
         metavar="COLUMN",
         help="when a row was observed: each test is on later rows than the training",
     )
+    parser.add_argument("--minutes", type=float, help="about how long it may take")
     parser.add_argument(
         "--again", action="store_true", help="infer the entry again, drop its edits"
     )
+
+
+def run_compare(arguments, given):
+    """Compare methods on a file, and say how to use the best; the exit status."""
+    from adakern_bench.cli.run import run
+    from adakern_bench.config.plan import load_plan
+    from adakern_bench.report.use import model_lines
+
+    if arguments.minutes is not None and not 0 < arguments.minutes < float("inf"):
+        raise ConfigError(f"--minutes {arguments.minutes:g}: give a time above 0")
+    file = (arguments.started_in / Path(arguments.file).expanduser()).resolve()
+    overrides = adopt(
+        file,
+        arguments.target,
+        ROOT,
+        task=arguments.task,
+        name=arguments.name,
+        drop=[name for name in arguments.drop.split(",") if name],
+        group=arguments.group,
+        time=arguments.time,
+        again=arguments.again,
+    )
+    overrides += _chosen(overrides, given, arguments)
+    status = run(overrides, arguments.cores, dry_run=arguments.dry_run)
+    if status or arguments.dry_run:
+        return status
+    plan = load_plan(overrides)
+    if lines := model_lines(plan.results, asdict(plan.config), file):
+        print("\nA model of the best method, fitted to all rows, and its predictions:")
+        print("\n".join(f"  {line}" for line in lines))
+    return status
+
+
+def _chosen(overrides, given, arguments):
+    """The methods and limits that the size of the table and --minutes allow."""
+    groups = {re.split("[=.]", override)[0].lstrip("+") for override in given}
+    name = overrides[1].removeprefix("name=")
+    made = _made(Path("conf", "dataset", f"{name}.yaml"))
+    if "method" in groups or not made:
+        return given
+    cores = arguments.cores or os.cpu_count()
+    limits = {"minutes": arguments.minutes, "cores": cores, "slower": slowness()}
+    chosen, said = choose(name, *made["size"], **limits)
+    print("\n".join(f"  {sentence}" for sentence in said), flush=True)
+    keys = {override.partition("=")[0] for override in given}
+    return [o for o in chosen if o.partition("=")[0] not in keys] + given
 
 
 def adopt(file, target, root, *, name=None, again=False, **options):
@@ -71,16 +122,15 @@ def adopt(file, target, root, *, name=None, again=False, **options):
         if options.get("group") == "none":
             options["group"] = False
         try:
-            text, notes = inferred_yaml(name, file, raw, target, **options)
+            text, found = inferred_yaml(name, file, raw, target, **options)
         except TableError as error:
             raise ConfigError(str(error)) from None
-        made = {"asked": asked, "sha256": sha256, "entry": _digest(text)}
+        size = [*found.X.shape, found.task]
+        made = {"asked": asked, "sha256": sha256, "entry": _digest(text), "size": size}
         first, rest = text.split("\n", 1)
         text = f"{first}\n{_MADE_FROM}{json.dumps(made)}\n{rest}"
         path.write_text(text, encoding="utf-8")
-        print(f"{file.name}: {notes[0]}")
-        for note in notes[1:]:
-            print(f"  {note}")
+        print("\n  ".join([f"{file.name}: {found.notes[0]}", *found.notes[1:]]))
         print(f"Written to {path.relative_to(root)}: edit what is wrong and run it again.")
     copy = root / "data" / "raw" / raw
     if not copy.exists() or copy.read_bytes() != file.read_bytes():
@@ -105,17 +155,22 @@ def comparison_of(name, root):
     return overrides
 
 
+def _made(path):
+    """How an entry came to be, {} where it was written by hand."""
+    text = path.read_text(encoding="utf-8")
+    line = re.search(f"^{_MADE_FROM}(.*)$", text, re.MULTILINE)
+    return json.loads(line[1]) if line else {}
+
+
 def _is_kept(path, asked, sha256, file):
     """Whether an entry still is what a call asks for; says why where it is not."""
-    text = path.read_text(encoding="utf-8")
-    lines = text.splitlines(keepends=True)
-    (line,) = [line for line in lines if line.startswith(_MADE_FROM)] or [None]
-    if line is None:
+    made, text = _made(path), path.read_text(encoding="utf-8")
+    if not made:
         raise ConfigError(
             f"{path.name} was not made by this version of `adakern compare`: give "
             "another --name, or --again to look at the file anew"
         )
-    made = json.loads(line.removeprefix(_MADE_FROM))
+    line = f"{_MADE_FROM}{json.dumps(made)}\n"
     before = made["asked"]
     if before["target"] != asked["target"]:
         raise ConfigError(

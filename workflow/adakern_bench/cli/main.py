@@ -5,48 +5,52 @@ import os
 import re
 import sys
 from importlib import import_module
+from pathlib import Path
 
 from adakern.cli import add_commands
-from adakern_bench.cli.compare import add_arguments, adopt, comparison_of
+from adakern_bench.cli.compare import add_arguments, comparison_of, run_compare
 from adakern_bench.config.compose import ConfigError
 from adakern_bench.data import DatasetError
-from adakern_bench.paths import CONF
+from adakern_bench.paths import ROOT
 from adakern_bench.records.dotted import ALLOW_OUTSIDE
 
 __all__ = ["main"]
 
+#: Commands with a command line of their own.
 _PASSED_ON = {
     "describe": ("adakern_bench.data.describe", "print what a data set's entry may state"),
     "track": ("adakern_bench.tracking.track", "make MLflow say what the files say"),
     "publish": ("adakern_bench.report.publish", "keep a run in docs/results"),
 }
-#: Commands of these whose names and folders are those of the repository.
-_IN_REPOSITORY = ("describe", "publish")
 
 
 def main(argv=None):
     """The console command; returns the exit status."""
     argv = list(sys.argv[1:] if argv is None else argv)
+    # The Snakefile, conf/ and data/published belong together and lie in the repository.
+    if not (ROOT / "Snakefile").exists():
+        sys.exit(
+            "adakern's workflow needs the repository (Snakefile and conf/), and this "
+            f"installation has none at {ROOT}: clone it and run `make env` there."
+        )
+    started_in = Path.cwd()
+    if argv[:1] != ["track"]:  # which is given a folder of results, wherever that is
+        os.chdir(ROOT)
     if argv and argv[0] in _PASSED_ON:
-        return _pass_on(argv[0], argv[1:])
+        sys.argv = [f"adakern {argv[0]}", *argv[1:]]
+        return import_module(_PASSED_ON[argv[0]][0]).main()
     parser = _parser()
+    parser.set_defaults(started_in=started_in)
     # Settings may stand anywhere; argparse wants positional arguments together.
-    setting = re.compile(rf"[+~]{{0,2}}[A-Za-z_][^/]*=|{ALLOW_OUTSIDE}$")
+    setting = re.compile(rf"[+~]{{0,2}}[A-Za-z_][^/(]*=|{ALLOW_OUTSIDE}$")
     overrides = [word for word in argv if setting.match(word)]
     arguments = parser.parse_args([word for word in argv if word not in overrides])
-    arguments.overrides = [*overrides, *getattr(arguments, "overrides", [])]
     if not hasattr(arguments, "handle"):
         parser.print_help()
         return 0
-    # The Snakefile, conf/ and data/published belong together and lie in the repository.
-    root = CONF.parent
-    if not (root / "Snakefile").exists():
-        sys.exit(
-            "adakern's workflow needs the repository (Snakefile and conf/), and this "
-            f"installation has none at {root}: clone it and run `make env` there."
-        )
+    overrides += getattr(arguments, "overrides", [])
     try:
-        return arguments.handle(arguments, root)
+        return arguments.handle(arguments, overrides)
     except (ConfigError, DatasetError, FileNotFoundError) as error:
         sys.exit(str(error))
 
@@ -59,17 +63,14 @@ def _parser():
     add_commands(commands)  # fit and predict, which the library runs
     compare = commands.add_parser("compare", help="compare methods on your own table")
     add_arguments(compare)
-    compare.set_defaults(handle=_compare)
     run = commands.add_parser("run", help="run an experiment of conf/experiment")
-    run.add_argument("experiment", nargs="?", default="quickstart")
-    run.set_defaults(handle=_run)
     show = commands.add_parser("show", help="print a finished comparison again")
-    show.add_argument("experiment", nargs="?", default="quickstart")
-    show.set_defaults(handle=_show)
     board = commands.add_parser("leaderboard", help="rank methods over data sets")
-    board.add_argument("experiment", help="one that has been run, such as quickstart")
-    board.set_defaults(handle=_leaderboard)
-    for command in (compare, run, show, board):
+    handles = {compare: run_compare, run: _run, show: _show, board: _leaderboard}
+    for command, handle in handles.items():
+        command.set_defaults(handle=handle)
+        if command is not compare:
+            command.add_argument("experiment", nargs="?", default="quickstart")
         command.add_argument("overrides", nargs="*", help="settings, such as protocol.repeats=3")
         command.add_argument(  # read with the settings
             ALLOW_OUTSIDE, action="store_true", help="let results and data lie outside the project"
@@ -84,29 +85,31 @@ def _parser():
     return parser
 
 
-def _run(arguments, root):
+def _selected(arguments, overrides):
+    chosen = comparison_of(arguments.experiment, ROOT)
+    return [*(chosen or [f"experiment={arguments.experiment}"]), *overrides]
+
+
+def _run(arguments, overrides):
     from adakern_bench.cli.run import run
 
-    os.chdir(root)
-    return run(_overrides(arguments), arguments.cores, dry_run=arguments.dry_run)
+    return run(_selected(arguments, overrides), arguments.cores, dry_run=arguments.dry_run)
 
 
-def _show(arguments, root):
+def _show(arguments, overrides):
     from adakern_bench.report.show import main
 
-    os.chdir(root)
-    main(_overrides(arguments), root / "conf")
+    main(_selected(arguments, overrides))
     return 0
 
 
-def _leaderboard(arguments, root):
+def _leaderboard(arguments, overrides):
     import pandas as pd
 
     from adakern_bench.config.plan import load_plan
     from adakern_bench.report.leaderboard import leaderboard
 
-    os.chdir(root)
-    plan = load_plan(_overrides(arguments), root / "conf")
+    plan = load_plan(_selected(arguments, overrides))
     records = plan.results / "records.parquet"
     if not records.exists():
         sys.exit(
@@ -117,45 +120,6 @@ def _leaderboard(arguments, root):
         print(f"\n{task.capitalize()}")
         print(leaderboard(solves).to_string(index=False, float_format="%.3g"))
     return 0
-
-
-def _overrides(arguments):
-    chosen = comparison_of(arguments.experiment, CONF.parent)
-    return [*(chosen or [f"experiment={arguments.experiment}"]), *arguments.overrides]
-
-
-def _compare(arguments, root):
-    from adakern_bench.cli.run import run
-
-    overrides = adopt(
-        arguments.file,
-        arguments.target,
-        root,
-        task=arguments.task,
-        name=arguments.name,
-        drop=[name for name in arguments.drop.split(",") if name],
-        group=arguments.group,
-        time=arguments.time,
-        again=arguments.again,
-    )
-    os.chdir(root)
-    overrides += arguments.overrides
-    return run(overrides, arguments.cores, dry_run=arguments.dry_run)
-
-
-def _pass_on(command, argv):
-    """Call a module's own command line."""
-    name, _ = _PASSED_ON[command]
-    try:
-        module = import_module(name)
-    except ModuleNotFoundError as error:
-        if error.name != name:
-            raise
-        sys.exit(f"adakern {command}: this version has no {name}")
-    if command in _IN_REPOSITORY and (CONF.parent / "Snakefile").exists():
-        os.chdir(CONF.parent)
-    sys.argv = [f"adakern {command}", *argv]
-    return module.main()
 
 
 if __name__ == "__main__":

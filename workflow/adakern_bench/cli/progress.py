@@ -10,8 +10,9 @@ import shutil
 import sys
 import threading
 import time
-from collections import defaultdict
+from collections import Counter, defaultdict
 from pathlib import Path
+from statistics import mean
 
 from adakern.evaluation import GREATER_IS_BETTER, MAIN_METRIC
 from adakern_bench.report.wording import duration
@@ -65,25 +66,27 @@ class Work:
 
 
 class Line:
-    """The live line; on no terminal it is printed at every twentieth of the work."""
+    """The live line; on no terminal it is printed now and then."""
+
+    #: Seconds from one line to the next, in a file.
+    PAUSE = 60
 
     def __init__(self, stream=None):
         self.stream = stream or sys.stderr
         self.live = self.stream.isatty()
-        self.work, self.started, self.scores = Work({}), {}, {}
+        self.work, self.started = Work({}), {}
+        self.scores = defaultdict(lambda: defaultdict(list))
         self.start, self.end_at = time.monotonic(), None
         self.label, self.printed = "", 0
         self.lock, self.over = threading.RLock(), threading.Event()
-        if self.live:
-            threading.Thread(target=self._tick, daemon=True).start()
+        threading.Thread(target=self._tick, daemon=True).start()
 
     def _tick(self):
-        while not self.over.wait(1):
-            self.show()
-
-    def plan(self, jobs):
-        """What there is to do: see :class:`Work`."""
-        self.work = Work(jobs)
+        while not self.over.wait(1 if self.live else self.PAUSE):
+            if self.live:
+                self.show()
+            elif self.started:
+                self.say(" · ".join(filter(None, [self._text(self.work.share), self.label])))
 
     def begin(self, job, label, output):
         """A job starts that says what it does and writes these files."""
@@ -95,9 +98,13 @@ class Line:
         """A job is done; the records it wrote tell who is ahead."""
         now = time.monotonic()
         started, _, output = self.started.pop(job, (now, "", []))
-        for path in output:
-            if "/records/" in path and path.endswith(".json"):
-                self._read(Path(path))
+        for path in map(Path, output):
+            if "records" in path.parts and path.suffix == ".json" and path.exists():
+                for record in json.loads(path.read_text()):
+                    of_test = (record["metrics"] or {}).get("test", {})
+                    if (score := of_test.get(MAIN_METRIC[record["task"]])) is not None:
+                        cell = self.scores[record["task"], record["dataset"]]
+                        cell[record["method"]].append(score)
         self.work.finish(job, now - started)
         if share := self.work.share:
             self.end_at = now + (now - self.start) * (1 - share) / share
@@ -108,28 +115,18 @@ class Line:
         _, label, _ = self.started.pop(job, (0, f"job {job}", []))
         self.say("\n".join([f"Failed: {label}", *(f"  Its log: {log}" for log in logs)]))
 
-    def _read(self, path):
-        for record in json.loads(path.read_text()) if path.exists() else []:
-            if record["status"] != "ok":
-                continue
-            score = record["metrics"]["test"].get(MAIN_METRIC[record["task"]])
-            if score is not None:
-                cell = self.scores.setdefault((record["task"], record["dataset"]), {})
-                cell.setdefault(record["method"], []).append(score)
-
     def ahead(self):
         """The method with the most best means so far, where two can be compared."""
-        wins = defaultdict(int)
+        wins = Counter()
         for (task, _), scores in self.scores.items():
             if len(scores) > 1:
-                means = {name: sum(found) / len(found) for name, found in scores.items()}
                 pick = max if GREATER_IS_BETTER[MAIN_METRIC[task]] else min
+                means = {name: mean(found) for name, found in scores.items()}
                 wins[pick(means, key=means.__getitem__)] += 1
         if not wins:
             return ""
-        name = max(wins, key=wins.__getitem__)
-        n_sets = sum(wins.values())
-        return f"ahead: {name} ({wins[name]} of {n_sets} data set{'s' * (n_sets > 1)})"
+        ((name, n_wins),), n_sets = wins.most_common(1), wins.total()
+        return f"ahead: {name} ({n_wins} of {n_sets} data set{'s' * (n_sets > 1)})"
 
     def show(self):
         """Draw the line."""

@@ -4,9 +4,12 @@ The plan knows no file: where a job reads and writes stands in the rules, what i
 given in ``settings.py``.
 """
 
+import os
 import shlex
 from functools import cache, lru_cache
+from importlib.util import find_spec
 
+from adakern._utils.warn import warn_user
 from adakern_bench.config.compose import ConfigError, load_config, nearest
 from adakern_bench.config.sweeps import Variant, base_name, expand_datasets, expand_sweep
 from adakern_bench.config.validate import validate
@@ -22,20 +25,35 @@ TASK_RECIPE = {"classification": "classifier", "regression": "regressor"}
 TRACKED_TOGETHER = 8
 
 
-def load_plan(overrides=(), conf=CONF):
-    """The plan of the experiment that the overrides describe; see ``load_config``."""
+def load_plan(overrides=(), conf=CONF, typed=None):
+    """The plan of the experiment that the overrides describe; see ``load_config``.
+
+    All of them were `typed` on the command line unless it is said which.
+    """
     settings = [override for override in overrides if override != ALLOW_OUTSIDE]
     config, selected = load_config(settings, conf)
+    for name in list(config.method):
+        if absent := [need for need in config.method[name].needs if not _is_here(need)]:
+            del config.method[name]
+            warn_user(f"method {name} is left out: {', '.join(absent)} is not installed or set")
+    selected["method"] = [name for name in selected["method"] if name in config.method]
     plan = Plan(as_variant(config, settings), selected)
-    allow_outside = ALLOW_OUTSIDE in overrides
-    validate(plan, conf, allow_outside)
-    if allow_outside:
-        plan.config.overrides.append(ALLOW_OUTSIDE)
+    validate(plan, conf, overrides if typed is None else typed)
+    plan.config.overrides += [ALLOW_OUTSIDE] * (ALLOW_OUTSIDE in overrides)
     return plan
 
 
-def plan_from_snakemake(config, typed=()):
-    """The plan of ``snakemake --config experiment=... overrides="..."``."""
+def _is_here(need):
+    if need.startswith("$"):
+        return need[1:] in os.environ
+    return need.isidentifier() and find_spec(need) is not None  # a.b would import a
+
+
+def plan_from_snakemake(config, typed=None):
+    """The plan of ``snakemake --config experiment=... overrides="..."``.
+
+    `typed` is what of the configuration comes from the command line, and not of a file.
+    """
     known = ("experiment", "overrides", "allow_outside")
     for key in config:
         if key not in known:
@@ -43,7 +61,7 @@ def plan_from_snakemake(config, typed=()):
                 f"--config {key}=... is unknown. {nearest(key, known)} Settings go "
                 'into overrides, such as overrides="protocol.repeats=3"'
             )
-    overrides = config.get("overrides") or ""
+    overrides = config.get("overrides") or []
     if isinstance(overrides, str):
         try:
             overrides = shlex.split(overrides)
@@ -56,12 +74,12 @@ def plan_from_snakemake(config, typed=()):
         raise ConfigError(
             f"overrides={overrides!r}: Snakemake takes a blank after a colon for YAML; leave it out"
         )
-    overrides = [override for override in overrides if override != ALLOW_OUTSIDE]
-    if "allow_outside" in typed and typed["allow_outside"] is True:
-        overrides.append(ALLOW_OUTSIDE)
-    if "experiment" in config:
-        overrides = [f"experiment={config['experiment']}", *overrides]
-    return _composed_once(tuple(overrides))
+    overrides = tuple(override for override in overrides if override != ALLOW_OUTSIDE)
+    typed = typed or {}
+    said = overrides if "overrides" in typed else ()
+    outside = (ALLOW_OUTSIDE,) if typed.get("allow_outside") is True else ()
+    selected = (f"experiment={config['experiment']}",) if "experiment" in config else ()
+    return _composed_once((*selected, *overrides, *outside), typed=(*said, *outside))
 
 
 #: The command line asks for the plan that the Snakefile has composed.

@@ -1,16 +1,26 @@
 """The configuration of a run: its schema, and what every setting means.
 
-These dataclasses are Hydra's structured configuration: they are the one place where a
-setting, its type and its default are declared. ``compose.py`` fills them from the YAML
-files in ``conf/`` and the command line, ``validate.py`` checks what types cannot say.
+These dataclasses are the one place where a setting, its type, its default and what it may
+be are declared. ``compose.py`` fills them from the YAML files in ``conf/`` and the command
+line, ``validate.py`` checks what types cannot say.
 """
 
+import math
 from dataclasses import dataclass, field
 from typing import Any
 
 from adakern_bench.data import DatasetEntry, Suite
 
 __all__ = ["Config", "Data", "Jobs", "Method", "Protocol", "Recipe", "Search", "Tracking", "View"]
+
+
+def _one_of(*choices):
+    """A word of these, the first by default."""
+    return field(default=choices[0], metadata={"choices": choices})
+
+
+def _number(default, least, most=math.inf):
+    return field(default=default, metadata={"range": (least, most)})
 
 
 @dataclass
@@ -39,8 +49,14 @@ class Method:
     regressor: Recipe | None = None
     description: str = ""
     reference: str = ""
+    #: Packages, and with a $ before them variables of the environment, without which the
+    #: method is left out with a warning.
+    needs: list[str] = field(default_factory=list)
     #: Matrices of rows times rows that it holds in memory at once.
     n_gram_matrices: float = 0
+    #: It takes categories and missing values itself: of a table of mixed columns it gets
+    #: a DataFrame with these, and the target in its own units.
+    raw_columns: bool = False
 
 
 @dataclass
@@ -49,51 +65,53 @@ class Protocol:
 
     #: "holdout", "kfold", "group-holdout" (whole groups in the test part) or "time"
     #: (each repeat trains on all rows before its test block).
-    kind: str = "holdout"
-    repeats: int = 10
+    kind: str = _one_of("holdout", "kfold", "group-holdout", "time")
+    repeats: int = _number(10, least=1)
     #: Share of the rows (of the groups, for "group-holdout") in the test part.
     test_size: float = 0.5
     #: Sizes of the training part, each drawn from the whole of it, a larger one holding
     #: the smaller: every data set is solved with each, as ``ijcnn1@train_rows=100``.
-    train_rows: list[int] = field(default_factory=list)
+    train_rows: list[int] = field(default_factory=list, metadata={"range": (2, math.inf)})
+    #: Training rows at most, drawn without replacement; all where null.
+    max_train_rows: int | None = _number(None, least=2)
     #: Test rows at most, drawn likewise; all where null.
-    test_rows: int | None = None
+    test_rows: int | None = _number(None, least=1)
     #: Folds of "kfold"; each is one solve.
-    n_splits: int = 5
+    n_splits: int = _number(5, least=2)
     #: Keep the class proportions in both parts.
     stratify: bool = True
     #: "never", "prefer" (where the data set has one) or "require".
-    published_split: str = "never"
+    published_split: str = _one_of("never", "prefer", "require")
     #: Of several published splits the first so many; all where null.
-    max_splits: int | None = None
+    max_splits: int | None = _number(None, least=1)
     #: "nested" (on the training part of each split), "published" (once, on the data
     #: set's own tuning split, which may hold test rows), or "both": every data set is
     #: solved with each, as ``uci121-iris@tuning=nested``.
-    tuning: str = "nested"
+    tuning: str = _one_of("nested", "published", "both")
     #: "unit" ([0, 1]), "symmetric" ([-1, 1]), "standard" or "none".
-    scale: str = "unit"
+    scale: str = _one_of("unit", "symmetric", "standard", "none")
     #: "train" (no leak) or "all" (the papers' habit; the report says so).
-    scale_fit: str = "train"
+    scale_fit: str = _one_of("train", "all")
     #: "none", or "standard": regression targets are standardised for the fit, on the
     #: training part; metrics are in the target's own units.
-    scale_target: str = "none"
+    scale_target: str = _one_of("none", "standard")
     #: Clip features at the percentiles that the data set's entry gives.
     clip: bool = True
-    seed: int = 0
+    seed: int = _number(0, least=0, most=2**32 - 1)
 
 
 @dataclass
 class Search:
     """Cross-validation on the training part."""
 
-    folds: int = 5
+    folds: int = _number(5, least=1)
     #: Data sets of more rows than this search on one 20 % validation part; null: none.
-    holdout_rows: int | None = None
+    holdout_rows: int | None = _number(None, least=1)
     #: Every how many points of a grid axis are kept; 2 halves each axis of more than
     #: three numbers. One that holds a word ("svm") is left as it is.
-    step: int = 1
+    step: int = _number(1, least=1)
     #: Training rows that a search looks at, drawn at random; all where null.
-    max_rows: int | None = None
+    max_rows: int | None = _number(None, least=50)
 
 
 @dataclass
@@ -101,12 +119,12 @@ class Jobs:
     """How the work is cut into jobs."""
 
     #: Data sets up to this many rows solve all repeats in one job, others one a job.
-    batch_rows: int = 2000
-    threads: int = 1
+    batch_rows: int = _number(2000, least=0)
+    threads: int = _number(1, least=1)
     #: Of one solve or search, in seconds; beyond it the record says "timeout".
-    time_limit: int = 3600
+    time_limit: int = _number(3600, least=1)
     #: Memory that a job asks for on a cluster, in MB.
-    memory_mb: int = 2000
+    memory_mb: int = _number(2000, least=1)
 
 
 @dataclass
@@ -117,8 +135,8 @@ class Data:
     #: Folder laid out as one folder a data set; ADAKERN_DATA_MIRROR when null.
     mirror: str | None = None
     #: Of one network read, in seconds.
-    timeout: float = 30.0
-    retries: int = 3
+    timeout: float = _number(30.0, least=1e-3)
+    retries: int = _number(3, least=0)
 
 
 @dataclass
@@ -170,9 +188,8 @@ class Config:
     sweep: dict[str, Any] = field(default_factory=dict)
     #: Table of ``data/published/`` shown beside the measured numbers.
     published: str | None = None
-    #: Name -> :class:`View`.
-    figures: dict[str, Any] = field(default_factory=dict)
-    tables: dict[str, Any] = field(default_factory=dict)
+    figures: dict[str, View] = field(default_factory=dict)
+    tables: dict[str, View] = field(default_factory=dict)
     #: Module of ``workflow/special/`` -> parameters of its ``compute``: what is no
     #: solve, but takes its rows from the same split. It gives a figure and a table.
     special: dict[str, dict[str, Any]] = field(default_factory=dict)

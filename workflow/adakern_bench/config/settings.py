@@ -13,6 +13,7 @@ from pathlib import Path
 
 import adakern_bench.report
 from adakern_bench.config.code_version import code_version
+from adakern_bench.config.schema import View
 from adakern_bench.config.sweeps import base_name
 from adakern_bench.data.parsers import PARSERS, format_of
 from adakern_bench.paths import SCRIPTS
@@ -32,7 +33,7 @@ def table(plan, dataset):
         del entry[key]
     files = [*entry["files"], *filter(None, (entry["splits"], entry["tuning_split"]))]
     for file in files:
-        del file["urls"], file["url_tried"]
+        del file["urls"], file["url_tried"], file["sha256"]
     return {"entry": entry, "code": code_version(*_makers_of(plan.entry(dataset)))}
 
 
@@ -41,6 +42,8 @@ def _makers_of(entry):
     if entry.loader:
         return "adakern_bench.data.assemble.table_from_loader", *targets(entry.loader)
     reading_splits = ["adakern_bench.data.splits.read_splits"] if entry.splits else []
+    if entry.split_seeds:
+        reading_splits = ["adakern_bench.data.splits.seeded_splits"]
     parsers = {PARSERS[format_of(entry, file)] for file in entry.files}
     return (
         "adakern_bench.data.assemble.table_from_frames",
@@ -70,6 +73,7 @@ def split(plan, dataset):
     keys = ("kind", "repeats", "test_size", "n_splits", "stratify", "seed", "max_splits")
     return {key: getattr(protocol, key) for key in keys} | {
         "train_rows": plan.dataset_variants[dataset].swept.get("train_rows"),
+        "max_train_rows": protocol.max_train_rows,
         "test_rows": protocol.test_rows,
         "published": plan.uses_published_split(dataset),
         "code": code_version(SCRIPTS / "split.py"),
@@ -112,8 +116,10 @@ def solve(plan, dataset, method):
 
 def _cell(plan, dataset, method, stage):
     recipe = plan.recipe(dataset, method)
+    raw = plan.config.method[base_name(method)].raw_columns
+    is_own = plan.entry(dataset).format == "table"
     return {
-        "preparation": _preparation(plan, dataset),
+        "preparation": _preparation(plan, dataset) | ({"raw": True} if raw and is_own else {}),
         "seed": plan.config.protocol.seed,
         "estimator": recipe["estimator"],
         "fixed": recipe["fixed"],
@@ -167,19 +173,25 @@ def compare(plan):
     return {"code": code_version(SCRIPTS / "compare.py")}
 
 
+def winner(plan, dataset):
+    """What the rule ``winner`` is given: how each method is fitted, whichever wins."""
+    methods = [method for of, method in plan.cells if of == dataset]
+    cells = {method: _cell(plan, dataset, method, "winner") for method in methods}
+    return {"methods": cells}
+
+
 def figure(plan, name):
     """Settings of one figure."""
-    return _view(plan.config.figures.get(name), "figure", f"{name}.plot")
+    return _view(plan.config.figures.get(name, View(f"{name}.plot")), "figure")
 
 
 def summary_table(plan, name):
     """Settings of one table."""
-    return _view(plan.config.tables.get(name), "summary_table", f"{name}.table")
+    return _view(plan.config.tables.get(name, View(f"{name}.table")), "summary_table")
 
 
-def _view(view, rule, of_special):
-    """The view that the configuration names, or that of a special computation."""
-    shown = asdict(view) if view else {"function": of_special, "params": {}}
+def _view(view, rule):
+    shown = asdict(view)
     code = code_version(SCRIPTS / f"{rule}.py", shown["function"])
     return shown | {"code": code}
 

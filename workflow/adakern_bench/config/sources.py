@@ -25,27 +25,40 @@ def check_tables(plan):
     words = []
     for dataset in plan.table_names:
         path = Path(plan.config.data.cache) / "tables" / f"{dataset}.npz"
-        if path.is_file():
-            _check_statements(plan, dataset, path)
-            words += _changed_sources(plan, path)
+        if not path.is_file():
+            _check_files(plan, dataset)
+            continue
+        try:
+            with np.load(path) as stored:
+                provenance = json.loads(str(stored["description"]))["provenance"]
+        except (OSError, ValueError, KeyError, BadZipFile) as error:
+            raise ConfigError(
+                f"{path} is not a whole table ({error}); remove it and make it again."
+            ) from error
+        # Another one will be made again, and checked then.
+        if provenance.get("made_by") == settings.source(plan, dataset)["made_by"]:
+            _check_statements(plan, dataset, path, provenance["content"])
+        words += _changed_sources(path, provenance, Path(plan.config.data.cache) / "raw")
     return words
 
 
-def _provenance(path):
-    try:
-        with np.load(path) as stored:
-            return json.loads(str(stored["description"]))["provenance"]
-    except (OSError, ValueError, KeyError, BadZipFile) as error:
-        raise ConfigError(
-            f"{path} is not a whole table ({error}); remove it and make it again."
-        ) from error
+def _check_files(plan, dataset):
+    """Refuse files whose bytes are not those that the entry states, before any is read."""
+    mirror = settings.source(plan, dataset)["mirror"]
+    for file in plan.entry(dataset).sources:
+        for folder in filter(None, (Path(plan.config.data.cache) / "raw", mirror)):
+            path = Path(folder) / file.path
+            if file.sha256 and path.is_file():
+                if (found := _sha256(path)) != file.sha256:
+                    raise ConfigError(
+                        f"dataset.{dataset}: the SHA-256 of {path} is {found}, the entry says "
+                        f"{file.sha256}. Replace the file, or correct the entry"
+                    )
+                break
 
 
-def _check_statements(plan, dataset, path):
-    provenance = _provenance(path)
-    if provenance.get("made_by") != settings.source(plan, dataset)["made_by"]:
-        return  # it will be made again, and checked then
-    for key, found in provenance["content"].items():
+def _check_statements(plan, dataset, path, content):
+    for key, found in content.items():
         stated = getattr(plan.entry(dataset), key)
         if isinstance(stated, dict):  # JSON has words for keys
             stated = {str(label): count for label, count in stated.items()}
@@ -56,10 +69,8 @@ def _check_statements(plan, dataset, path):
             )
 
 
-def _changed_sources(plan, path):
+def _changed_sources(path, provenance, raw):
     """Words for fetched and mirrored files that are not what the table was made of."""
-    provenance = _provenance(path)
-    raw = Path(plan.config.data.cache) / "raw"
     for file in provenance.get("files", []):
         source = Path(file["from"])
         if file["from"].startswith("http"):

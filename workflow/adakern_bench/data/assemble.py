@@ -5,6 +5,7 @@ import inspect
 import numpy as np
 
 from adakern.datasets.cells import read_column
+from adakern.datasets.read_table import find_column
 from adakern.datasets.unpack import TableError
 from adakern_bench.data.errors import DatasetError, ParseError, TableMismatchError
 from adakern_bench.data.formulas import evaluate
@@ -19,44 +20,68 @@ def table_from_frames(name, entry, frames):
     """The table of an entry from the parsed frames of its files, in their order."""
     import pandas as pd
 
-    as_people_have_it = format_of(entry, entry.files[0]) == "table"
-    if format_of(entry, entry.files[0]) == "libsvm":
+    kind = format_of(entry, entry.files[0])
+    is_mixed, described = kind == "table", frames[0].attrs
+    if kind == "libsvm":
         # An index that occurs in another file only stands for zeros.
         widest = max(frames, key=lambda frame: frame.shape[1]).columns
         frames = [frame.reindex(columns=widest, fill_value=0.0) for frame in frames]
     frame = pd.concat(frames, ignore_index=True)
     is_test = np.repeat([file.test for file in entry.files], [len(f) for f in frames])
 
-    target = column(frame, entry.target, name, "target")
+    def column(key, role):
+        try:
+            return find_column(frame, key)
+        except TableError as error:
+            raise ParseError(f"{name}.{role}: {error}") from None
+
+    target = column(entry.target, "target")
     for rule, value in entry.test_where.items():
-        is_test |= (frame[column(frame, rule, name, "test_where")] == value).to_numpy()
-    dropped = {column(frame, c, name, "drop") for c in entry.drop}
-    features = [c for c in frame.columns if c != target and c not in dropped]
-    if as_people_have_it:
+        is_test |= (frame[column(rule, "test_where")] == value).to_numpy()
+    dropped = {target, *(column(c, "drop") for c in entry.drop)}
+    features = [c for c in frame.columns if c not in dropped]
+    if is_mixed:
         rows = frame[target].notna().to_numpy()
         frame, is_test = frame[rows].copy(), is_test[rows]
     if entry.time is not None:
-        time = column(frame, entry.time, name, "time")
+        time = column(entry.time, "time")
         frame[time] = _times(frame[time], name)
         order = np.argsort(frame[time].to_numpy(), kind="stable")
         frame, is_test = frame.iloc[order], is_test[order]
     if entry.groups is not None:
-        groups = frame[column(frame, entry.groups, name, "groups")].to_numpy()
-    frame = _fill_blanks(_apply_codes(frame, entry, name), entry, name)
+        groups = frame[column(entry.groups, "groups")].to_numpy()
+    for key, codes in entry.codes.items():
+        categories = column(key, "codes")
+        if unknown := set(frame[categories].dropna()) - set(codes):
+            raise ParseError(
+                f"{name}.codes: column {key!r} also holds {sorted(map(str, unknown))}."
+            )
+        frame[categories] = frame[categories].map(codes)
+    for key, formula in entry.fill.items():
+        blank = column(key, "fill")
+        try:
+            frame[blank] = frame[blank].fillna(evaluate(formula, frame))
+        except Exception as error:
+            raise ParseError(f"{name}.fill: {key}: {formula!r}: {error}") from error
     categories = {}
-    if as_people_have_it:
-        frame, categories = _coded(frame, features)
+    if is_mixed:  # as positions, which stand for no order
+        for feature in frame[features].select_dtypes(exclude=["number", "bool"]).columns:
+            codes, known = pd.factorize(frame[feature], sort=True)
+            categories[feature] = known.tolist()
+            frame[feature] = np.where(codes < 0, np.nan, codes)
     X = _numeric(frame[features], name)
     y = _target_values(frame[target], entry, name)
     keep = np.ones(len(X), dtype=bool)
-    if np.isnan(X).any() and not as_people_have_it:
+    if np.isnan(X).any() and not is_mixed:
         X, keep = _treat_missing(X, entry.missing, name)
     X, y = X[keep], y[keep]
-    _check_features(X, name, gaps=as_people_have_it)
+    _check_features(X, name, may_miss=is_mixed)
     # A column of a file without names goes by its position.
     names = [f"x{c}" if isinstance(c, int) else str(c) for c in features]
     table = Table(X, y, name, entry.task, names, categories=categories)
     table.in_order_of_time = entry.time is not None
+    for facts, found in described.items():
+        setattr(table, facts, {feature: found[feature] for feature in names if found[feature]})
     if entry.groups is not None:
         table.groups = np.unique(groups[keep], return_inverse=True)[1]
     if is_test.any():
@@ -91,78 +116,37 @@ def table_from_loader(name, entry, seed):
     _refuse_complex([X, y], name)
     X = np.ascontiguousarray(X, dtype=np.float64)
     _check_features(X, name)
-    names = result.get("feature_names")
-    names = [f"x{i}" for i in range(X.shape[1])] if names is None else map(str, names)
-    classes = entry.task == "classification"
-    y = _labels(y, entry, name) if classes else y.astype(np.float64)
+    names = result.get("feature_names", [f"x{i}" for i in range(X.shape[1])])
+    y = _labels(y, entry, name) if entry.task == "classification" else y.astype(np.float64)
     test_rows = result.get("test_rows")
-    return Table(X, y, name, entry.task, list(names), test_rows=test_rows)
+    return Table(X, y, name, entry.task, [*map(str, names)], test_rows=test_rows)
 
 
 def check_table(entry, table, fingerprint):
     """Compare a table with what its entry states."""
     n, d = table.X.shape
     n_test = 0 if table.test_rows is None else len(table.test_rows)
-    differ = []
-    sizes = [("n (rows)", entry.n, n), ("d (features)", entry.d, d)]
-    sizes.append(("n_test (published test rows)", entry.n_test, n_test))
-    for what, stated, seen in sizes:
-        if stated is not None and stated != seen:
-            differ.append(f"{what} is {seen}, the entry says {stated}")
-    counts = {str(label): count for label, count in table.class_counts.items()}
-    for label, stated in entry.classes.items():
-        if (n_rows := counts.get(str(label), 0)) != stated:
-            differ.append(f"class {label} has {n_rows} rows, the entry says {stated}")
-    if entry.classes:
-        for label in sorted(set(counts) - {str(label) for label in entry.classes}):
-            differ.append(f"class {label} ({counts[label]} rows) is not in the entry")
-    if entry.fingerprint and entry.fingerprint != fingerprint:
-        differ.append(
-            f"the content fingerprint is {fingerprint}, "
-            f"the entry says {entry.fingerprint}"
-            + ("" if differ else ": some values differ at six significant digits")
-        )
+    stated = [("n (rows)", entry.n, n), ("d (features)", entry.d, d)]
+    stated.append(("n_test (published test rows)", entry.n_test, n_test))
+    stated.append(("the content fingerprint", entry.fingerprint, fingerprint))
+    differ = [
+        f"{what} is {seen}, the entry says {said}"
+        for what, said, seen in stated
+        if said not in (None, seen)
+    ]
+    said = {str(label): n_rows for label, n_rows in entry.classes.items()}
+    counts = {str(label): n_rows for label, n_rows in table.class_counts.items()} if said else {}
+    differ += [
+        f"class {label} has {counts.get(label, 0)} rows, the entry says {said.get(label, 0)}"
+        for label in sorted({*said, *counts})
+        if said.get(label, 0) != counts.get(label, 0)
+    ]
+    if len(differ) == 1 and differ[0].startswith("the content"):
+        differ[0] += ": some values differ at six significant digits"
     if differ:
         raise TableMismatchError(
             f"the table of {table.name} is not the one of its entry: " + "; ".join(differ)
         )
-
-
-def column(frame, key, name, role):
-    """The column that an entry names by position or by name."""
-    columns = list(frame.columns)
-    if isinstance(key, str) and key in columns:
-        return key
-    # The keys of a mapping come back from JSON as words: "0" is a position too.
-    position = int(key) if str(key).lstrip("-").isdigit() else len(columns)
-    if -len(columns) <= position < len(columns):
-        return columns[position]
-    shown = ", ".join(str(c) for c in columns[:12]) + (", ..." * (len(columns) > 12))
-    raise ParseError(
-        f"{name}.{role}: no column {key!r}; the file has {len(columns)} columns: {shown}."
-    )
-
-
-def _apply_codes(frame, entry, name):
-    for key, codes in entry.codes.items():
-        words = column(frame, key, name, "codes")
-        unknown = set(frame[words].dropna()) - set(codes)
-        if unknown:
-            raise ParseError(
-                f"{name}.codes: column {key!r} also holds {sorted(map(str, unknown))}."
-            )
-        frame[words] = frame[words].map(codes)
-    return frame
-
-
-def _fill_blanks(frame, entry, name):
-    for key, formula in entry.fill.items():
-        blank = column(frame, key, name, "fill")
-        try:
-            frame[blank] = frame[blank].fillna(evaluate(formula, frame))
-        except Exception as error:
-            raise ParseError(f"{name}.fill: {key}: {formula!r}: {error}") from error
-    return frame
 
 
 def _times(values, name):
@@ -178,17 +162,6 @@ def _times(values, name):
             "numbers are needed in every row."
         )
     return times[0]
-
-
-def _coded(frame, features):
-    """Categories as their positions, which stand for no order; and their names."""
-    frame, categories = frame.copy(), {}
-    for name in frame[features].select_dtypes(exclude=["number", "bool"]).columns:
-        known = sorted(frame[name].dropna().unique())
-        categories[name] = known
-        codes = {category: i for i, category in enumerate(known)}
-        frame[name] = frame[name].map(codes).astype(float)
-    return frame, categories
 
 
 def _refuse_complex(columns, name):
@@ -213,13 +186,13 @@ def _numeric(features, name):
     )
 
 
-def _check_features(X, name, gaps=False):
+def _check_features(X, name, may_miss=False):
     if X.ndim != 2 or X.shape[1] == 0:
         raise ParseError(
             f"{name}: the table has no features, only the target; is the separator "
             "right, and is drop?"
         )
-    rows = np.flatnonzero(~(np.isfinite(X) | (gaps & np.isnan(X))).all(axis=1))
+    rows = np.flatnonzero(~(np.isfinite(X) | (may_miss & np.isnan(X))).all(axis=1))
     if len(rows):
         raise ParseError(
             f"{name}: {len(rows)} rows hold NaN or infinite values, the first is row "

@@ -6,10 +6,11 @@ For a suite, ``describe conf/suite/NAME.yaml`` prints its CSV again, one line a 
 """
 
 import argparse
-import csv
 import dataclasses
 import sys
 from pathlib import Path
+
+import pandas as pd
 
 from adakern._utils.hints import did_you_mean
 from adakern_bench.data.errors import DatasetError
@@ -58,30 +59,26 @@ def main(arguments=None):
     path = Path(options.name)
     if path.suffix != ".yaml":
         path = Path("conf", "dataset", f"{options.name}.yaml")
+
+    def made(name, entry):
+        return load_table(name, unchecked(entry), cache_dir=options.cache, mirror=options.mirror)
+
     try:
-        if path.parent.name == "suite":
-            return _describe_suite(path, options)
-        entry = unchecked(read_entry(path))
-        table = load_table(path.stem, entry, cache_dir=options.cache, mirror=options.mirror)
+        if path.parent.name != "suite":
+            print(describe(made(path.stem, read_entry(path))))
+            return
+        suite = read_suite(path)
+        rows = pd.read_csv(path.parent / suite.sets, dtype=str).set_index("set")
+        for name, entry in expand_suite(suite, path.parent).items():
+            table = made(name, entry)
+            facts = [*map(str, table.X.shape), table.fingerprint]
+            rows.loc[name.removeprefix(f"{suite.name}-"), ["n", "d", "fingerprint"]] = facts
+        print(rows.to_csv(), end="")
     except FileNotFoundError:
         names = sorted(file.stem for file in path.parent.glob("*.yaml"))
         sys.exit(f"there is no {path}.{did_you_mean(path.stem, names)}")
     except DatasetError as error:
         sys.exit(str(error))
-    print(describe(table))
-
-
-def _describe_suite(path, options):
-    suite = read_suite(path)
-    with open(path.parent / suite.sets, newline="") as file:
-        rows = list(csv.DictReader(file))
-    writer = csv.DictWriter(sys.stdout, rows[0], lineterminator="\n")
-    writer.writeheader()
-    entries = expand_suite(suite, path.parent)
-    for row, (name, entry) in zip(rows, entries.items(), strict=True):
-        table = load_table(name, unchecked(entry), cache_dir=options.cache, mirror=options.mirror)
-        n, d = table.X.shape
-        writer.writerow(row | {"n": n, "d": d, "fingerprint": table.fingerprint})
 
 
 if __name__ == "__main__":

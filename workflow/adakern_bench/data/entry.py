@@ -9,10 +9,15 @@ from adakern._utils.hints import did_you_mean
 
 __all__ = ["DatasetEntry", "SourceFile", "check_entry"]
 
-TASKS = ("classification", "regression")
 FORMATS = ("csv", "table", "whitespace", "arff", "libsvm", "npz")
-MISSING_RULES = ("error", "drop-rows", "mean")
-SPLIT_FORMATS = ("row-lists", "test-marks")
+CHOICES = {
+    "task": ("classification", "regression"),
+    "missing": ("error", "drop-rows", "mean"),
+    "format": FORMATS,
+    "split_format": ("row-lists", "test-marks"),
+    "decimal": (".", ","),
+}
+OPTIONAL = {"format": (None,), "decimal": (None,)}
 
 #: Endings of a file's name, none of which Python, a shell or a loader of pickles runs.
 ENDINGS = (
@@ -35,6 +40,8 @@ class SourceFile:
     #: Whether somebody has fetched the file from these urls. It informs the reader; the
     #: content check decides whether what arrives is the data.
     url_tried: bool = False
+    #: What its bytes must be; None: the content check alone decides.
+    sha256: str | None = None
     #: The rows of this file are the published test set.
     test: bool = False
     #: Which file to take out of an archive (.zip, .tar) that holds several.
@@ -98,6 +105,9 @@ class DatasetEntry:
     #: A file of several published splits; `n_splits` says how many.
     splits: SourceFile | None = None
     n_splits: int | None = None
+    #: Instead of that file, the seeds of the splits: `train_test_split` draws a quarter
+    #: of the rows as the test part with each of the first `n_splits`.
+    split_seeds: list[int] = field(default_factory=list)
     #: "row-lists", two lines of row numbers from 0 for each split (training rows, test
     #: rows), or "test-marks", one comma-separated line a row and one column a split, 1
     #: where the row is in the test part.
@@ -140,7 +150,7 @@ class DatasetEntry:
     @property
     def n_published_splits(self):
         """How many splits into training and test rows the data set comes with."""
-        if self.splits:
+        if self.n_splits:
             return self.n_splits
         given = self.test_where or self.n_test or any(f.test for f in self.files)
         return 1 if given else 0
@@ -170,19 +180,16 @@ mean 'classification'?
 
 
 def _problems(entry):
-    for key, allowed in (
-        ("task", TASKS),
-        ("missing", MISSING_RULES),
-        ("format", (None, *FORMATS)),
-        ("split_format", SPLIT_FORMATS),
-        ("decimal", (None, ".", ",")),
-    ):
-        value, names = getattr(entry, key), [name for name in allowed if name]
-        if value not in allowed:
+    for key, names in CHOICES.items():
+        value = getattr(entry, key)
+        if value not in (*names, *OPTIONAL.get(key, ())):
             hint = did_you_mean(value, names)
             yield key, f"got {value!r}; allowed: {', '.join(names)}.{hint}"
-    if (entry.splits is None) != (entry.n_splits is None):
-        yield "n_splits", "a file of splits and their number go together."
+    if bool(entry.splits or entry.split_seeds) != bool(entry.n_splits):
+        yield "n_splits", "a file of splits, or their seeds, and their number go together."
+    if entry.split_seeds and len(entry.split_seeds) < (entry.n_splits or 0):
+        seeds = len(entry.split_seeds)
+        yield "split_seeds", f"{seeds} seeds are too few for n_splits: {entry.n_splits}."
     if entry.splits and entry.time is not None:
         yield "time", "published splits count the rows in the order of the file."
     if entry.splits and entry.missing == "drop-rows":
@@ -195,17 +202,16 @@ def _problems(entry):
         yield "loader", "needs _target_, the dotted name of a function."
     for key in ("n", "d", "n_test", "n_splits"):
         value = getattr(entry, key)
-        if value is not None and not (_is_whole(value) and value >= 1):
+        if value is not None and value < 1:
             yield key, f"got {value}; must be a whole number of at least 1."
     if entry.classes and entry.task == "regression":
         yield "classes", "a regression set has no classes."
     for label, count in entry.classes.items():
-        if not (_is_whole(count) and count >= 1):
+        if count < 1:
             yield "classes", f"class {label!r} has {count} rows; at least 1 needed."
-    if entry.clip is not None and not (
-        len(entry.clip) == 2 and 0 <= entry.clip[0] < entry.clip[1] <= 100
-    ):
-        yield ("clip", f"got {entry.clip}; two percentiles 0 <= low < high <= 100 needed.")
+    clip = entry.clip
+    if clip is not None and not (len(clip) == 2 and 0 <= clip[0] < clip[1] <= 100):
+        yield ("clip", f"got {clip}; two percentiles 0 <= low < high <= 100 needed.")
     addresses = [("homepage", entry.homepage)] if entry.homepage else []
     for i, file in enumerate(entry.sources):
         where, path = f"files[{i}].path", file.path
@@ -220,7 +226,3 @@ def _problems(entry):
     for key, address in addresses:
         if not address.startswith(("http://", "https://")):
             yield key, f"got {address!r}; it must begin with http:// or https://."
-
-
-def _is_whole(value):
-    return isinstance(value, int) and not isinstance(value, bool)

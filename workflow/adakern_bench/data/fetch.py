@@ -4,7 +4,6 @@ import hashlib
 import json
 import logging
 import os
-import time
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import partial
@@ -22,12 +21,11 @@ from adakern_bench.data.errors import (
     TableMismatchError,
 )
 from adakern_bench.data.parsers import parse
-from adakern_bench.data.splits import read_splits, row_lists
+from adakern_bench.data.splits import read_splits, row_lists, seeded_splits
 
 __all__ = ["MIRROR_VARIABLE", "is_fetched", "load_table"]
 
 MIRROR_VARIABLE = "ADAKERN_DATA_MIRROR"
-PAUSE_SECONDS = 1.0  # before the first repetition of a download; doubles each time
 
 logger = logging.getLogger(__name__)
 
@@ -87,12 +85,19 @@ def _load_generated(name, entry, seed):
 
 
 def _assemble(name, entry, obtained):
+    for file, got in zip(entry.sources, obtained, strict=True):
+        if file.sha256 not in (None, got.sha256):
+            raise TableMismatchError(
+                f"{file.path}: its SHA-256 is {got.sha256}, the entry says {file.sha256}"
+            )
     bytes_of = {file.path: got.data for file, got in zip(entry.sources, obtained, strict=True)}
     frames = [parse(bytes_of[file.path], entry, file) for file in entry.files]
     table = table_from_frames(name, entry, frames)
     if entry.splits:
         data = bytes_of[entry.splits.path]
         table.published_splits = read_splits(data, entry, len(table.X))
+    if entry.split_seeds:
+        table.published_splits = seeded_splits(entry, len(table.X))
     if entry.tuning_split:
         data = bytes_of[entry.tuning_split.path]
         (table.tuning_rows,) = row_lists(data, entry.tuning_split, len(table.X))
@@ -119,6 +124,10 @@ def is_fetched(path):
     return _record_of(Path(path)).is_file()
 
 
+def _record_of(path):
+    return path.with_name(path.name + ".record.json")
+
+
 @dataclass
 class _Fetcher:
     """Obtains files for one data set; remembers what was tried and refused."""
@@ -133,18 +142,24 @@ class _Fetcher:
 
     def obtain(self, name, file):
         """Bytes of a file from the first place that has it."""
-        if cached := self._from_cache(file):
+        if cached := self._from_cache(self.cache_dir / file.path):
             return cached
         if self.mirror and (path := self.mirror / file.path).is_file():
             return Obtained(path.read_bytes(), "mirror", str(path))
+        hosts = set(map(_host, file.urls))
         for url in file.urls:
             if url in self.failures:
                 continue
-            staged, failure = self._download(url, {_host(u) for u in file.urls})
-            if staged is not None:
+            try:
+                staged = self._download(url, hosts)
                 return Obtained(staged.read_bytes(), "url", url, staged)
-            self.failures[url] = failure
-            logger.warning("%s: %s: %s", name, url, failure)
+            except _Refused as error:
+                self._strike(url, str(error))
+            except OSError as error:
+                raise DatasetError(
+                    f"the folder {self.cache_dir} cannot take {url}: {error}. Free "
+                    "some space there, or name another folder."
+                ) from error
         raise FileUnavailableError(self._unavailable(name, file))
 
     def refuse(self, obtained, error):
@@ -157,9 +172,11 @@ class _Fetcher:
                 "what is wrong there, or correct the entry."
             ) from error
         for got in fetched:
-            self.failures[got.place] = f"its content did not pass: {error}"
-            logger.warning("%s: %s", got.place, self.failures[got.place])
-            got.staged.unlink()
+            self._strike(got.place, f"its content did not pass: {error}")
+
+    def _strike(self, url, why):
+        self.failures[url] = why
+        logger.warning("%s: %s", url, why)
 
     def accept(self, files, obtained):
         """Move the fetched files into the cache, each with a record of its bytes."""
@@ -173,112 +190,98 @@ class _Fetcher:
             os.replace(got.staged, target)
             os.replace(record, _record_of(target))
 
-    def _from_cache(self, file):
-        path = self.cache_dir / file.path
+    def _from_cache(self, path):
         if not path.is_file():
             return None
         got = Obtained(path.read_bytes(), "cache", str(path))
+        if not is_fetched(path):
+            return got  # put there by hand; the content check decides
         try:
             recorded = json.loads(_record_of(path).read_text())["sha256"]
-        except FileNotFoundError:
-            return got  # put there by hand; the content check decides
         except (ValueError, KeyError):
             recorded = None
         if recorded == got.sha256:
             return got
-        corrupt = (
+        self.failures[path] = (
             f"is corrupt: its SHA-256 is {got.sha256}, {recorded} was recorded when it "
             "was fetched. It is removed"
         )
-        self.failures[path] = corrupt
-        warn_user(f"{path} {corrupt} and fetched again.")
+        warn_user(f"{path} {self.failures[path]} and fetched again.")
         for spoilt in (path, _record_of(path)):
             spoilt.unlink(missing_ok=True)
         return None
 
     def _download(self, url, hosts):
-        """(path, None), or (None, why not) after all repetitions."""
+        """The file, in a folder of its own, after at most so many repetitions."""
         import pooch
-        import requests
+        from requests.exceptions import RequestException
 
         pooch.get_logger().setLevel(logging.WARNING)
-        downloader = pooch.HTTPDownloader(progressbar=self.progress, timeout=self.timeout)
-        downloader.kwargs["hooks"] = {"response": partial(_stay_at, hosts)}
-        failure = None
-        for attempt in range(self.retries + 1):
-            if attempt:
-                logger.warning("%s: %s; trying again", url, failure)
-                time.sleep(PAUSE_SECONDS * 2 ** (attempt - 1))
-            try:
-                self.cache_dir.mkdir(parents=True, exist_ok=True)
-                # pooch moves the file to its place only when it arrived whole.
-                folder = TemporaryDirectory(dir=self.cache_dir, prefix=".fetch-")
-                place = self.staging.enter_context(folder)
-                path = pooch.retrieve(url, None, "whole", place, downloader=downloader)
-                return Path(path), None
-            except requests.RequestException as error:
-                failure, worth_repeating = self._reason(error)
-                if not worth_repeating:
-                    break
-            except OSError as error:
-                raise DatasetError(
-                    f"the folder {self.cache_dir} cannot take {url}: {error}. Free "
-                    "some space there, or name another folder."
-                ) from error
-        return None, failure
-
-    def _reason(self, error):
-        """(what went wrong in plain words, whether to try again)."""
-        from requests import ConnectionError, HTTPError, Timeout, exceptions
-
-        text = str(error)
-        if isinstance(error, HTTPError):
-            status = getattr(error.response, "status_code", 0)
-            return f"the server answers with HTTP status {status}", status >= 500
-        if "NameResolutionError" in text:  # no network, or no such host
-            return "the host name is not known: is there a network?", False
-        if isinstance(error, exceptions.ChunkedEncodingError):
-            return "the connection was cut before the file was whole", True
-        slow = isinstance(error, ConnectionError) and "timed out" in text
-        if slow or isinstance(error, Timeout):
-            return f"no answer within {self.timeout:g} s", True
-        return text, not isinstance(error, exceptions.InvalidURL)
+        self.cache_dir.mkdir(parents=True, exist_ok=True)
+        folder = TemporaryDirectory(dir=self.cache_dir, prefix=".fetch-")
+        site = pooch.create(
+            self.staging.enter_context(folder),
+            base_url="",
+            registry={"whole": None},
+            urls={"whole": url},
+            retry_if_failed=self.retries,
+        )
+        downloader = pooch.HTTPDownloader(
+            progressbar=self.progress,
+            timeout=self.timeout,
+            hooks={"response": partial(_check_answer, hosts)},
+        )
+        try:
+            return Path(site.fetch("whole", downloader=downloader))
+        except RequestException as error:
+            raise _Refused(_in_words(error, self.timeout)) from error
 
     def _unavailable(self, name, file):
-        cached = self.cache_dir / file.path
-        tried = [f"  cache: {cached} {self.failures.get(cached, 'is not there')}"]
-        if not self.mirror:
-            tried.append(f"  mirror: none set (data.mirror or {MIRROR_VARIABLE})")
-        elif not self.mirror.is_dir():
-            tried.append(f"  mirror: there is no folder {self.mirror}")
-        else:
-            tried.append(f"  mirror: {self.mirror / file.path} is not there")
-        tried += [f"  url: {url}: {self.failures[url]}" for url in file.urls]
-        tried += [] if file.urls else ["  url: the entry names none"]
-        return (
-            f"data set {name}: the file {file.path} cannot be had. Tried:\n"
-            + "\n".join(tried)
-            + f"\nGet the file elsewhere and put it at {cached}, "
-            f"or set data.mirror (or {MIRROR_VARIABLE}) to a folder that holds "
-            f"{file.path}, or leave {name} out of the experiment."
+        cached, mirror = self.cache_dir / file.path, self.mirror
+        in_mirror = f"none set (data.mirror or {MIRROR_VARIABLE})"
+        if mirror:
+            no_folder = f"there is no folder {mirror}"
+            in_mirror = f"{mirror / file.path} is not there" if mirror.is_dir() else no_folder
+        urls = [f"{url}: {self.failures[url]}" for url in file.urls] or ["the entry names none"]
+        return "\n".join(
+            [
+                f"data set {name}: the file {file.path} is unavailable. Tried:",
+                f"  cache: {cached} {self.failures.get(cached, 'is not there')}",
+                f"  mirror: {in_mirror}",
+                *(f"  url: {url}" for url in urls),
+                f"Get the file elsewhere and put it at {cached}, or set data.mirror (or "
+                f"{MIRROR_VARIABLE}) to a folder that holds {file.path}, or leave {name} out "
+                "of the experiment.",
+            ]
         )
+
+
+class _Refused(Exception):
+    """Why a url does not serve."""
 
 
 def _host(url):
     return (urlsplit(url).hostname or "").removeprefix("www.")
 
 
-def _stay_at(hosts, response, **_):
-    """Follow a redirect only to a host that the entry names."""
-    import requests
-
+def _check_answer(hosts, response, **_):
+    """Refuse what is not there, and a redirect to a host that the entry does not name."""
+    if 400 <= response.status_code < 500:
+        raise _Refused(f"the server answers with HTTP status {response.status_code}")
     if response.is_redirect:
         place = urljoin(response.url, response.headers["location"])
         if _host(place) not in hosts:
-            raise requests.exceptions.InvalidURL(
-                f"it redirects to {place}, at a host that the entry does not name"
-            )
+            raise _Refused(f"it redirects to {place}, at a host that the entry does not name")
 
 
-def _record_of(path):
-    return path.with_name(path.name + ".record.json")
+def _in_words(error, timeout):
+    from requests import exceptions
+
+    text = str(error)
+    if isinstance(error, exceptions.HTTPError) and error.response is not None:
+        return f"the server answers with HTTP status {error.response.status_code}"
+    if isinstance(error, exceptions.ChunkedEncodingError):
+        return "the connection was cut before the file was whole"
+    if "NameResolutionError" in text:
+        return "the host name is not known: is there a network?"
+    return f"no answer within {timeout:g} s" if "timed out" in text else text

@@ -12,7 +12,7 @@ __all__ = ["inferred_yaml"]
 
 
 def inferred_yaml(name, file, path, target, **options):
-    """(text of ``conf/dataset/<name>.yaml``, sentences) for a file."""
+    """(text of ``conf/dataset/<name>.yaml``, the table) of a file."""
     import yaml
 
     found = read_table(file, target, **options)
@@ -20,7 +20,7 @@ def inferred_yaml(name, file, path, target, **options):
 
     def key(column):
         """The column by its name or, where YAML reads another, by its position."""
-        plain = re.fullmatch(r"[^\W\d][^$\\]*", column) and column.isprintable()
+        plain = re.fullmatch(r"[^\W\d][^$\\,]*", column) and column.isprintable()
         return column if plain else columns.index(column)
 
     entry = {
@@ -42,7 +42,7 @@ def inferred_yaml(name, file, path, target, **options):
     text = yaml.safe_dump(entry, sort_keys=False, allow_unicode=True, width=88)
     comment = "".join(f"# - {_plain(note)}\n" for note in found.notes)
     first = "# Made by `adakern compare`, which goes by it from now on; edit it.\n"
-    return f"# @package dataset.{name}\n{first}{comment}{text}", found.notes
+    return f"# @package dataset.{name}\n{first}{comment}{text}", found
 
 
 def _plain(text):

@@ -5,7 +5,6 @@ pandas frame with all columns of the file, the target among them.
 """
 
 import io
-from itertools import islice
 from pathlib import PurePosixPath
 
 import numpy as np
@@ -79,72 +78,45 @@ def format_of(entry, file):
 def parse_table(data, entry, name):
     """A table as people have it: numbers, categories and dates, see `read_table`."""
     layout = Layout(entry.separator, entry.decimal, entry.encoding, entry.header)
-    return typed_columns(data, name, entry.target, layout)[0]
+    frame, kinds, forms, *_ = typed_columns(data, name, entry.target, layout)
+    frame.attrs = {"kinds": kinds, "date_formats": forms}
+    return frame
 
 
 def parse_csv(data, entry, name):
     """Separated values, all of them numbers or texts with a meaning in the entry."""
-    separator, encoding = entry.separator or ",", entry.encoding or "utf-8"
-    frame = _separated(
-        data,
-        entry,
-        lambda line: line.split(separator),
-        sep=separator,
-        skipinitialspace=True,
-        decimal=entry.decimal or ".",
-        encoding=encoding,
-    )
+    encoding = entry.encoding or "utf-8"
+    settings = {"decimal": entry.decimal or ".", "encoding": encoding, "skipinitialspace": True}
+    frame = _separated(data, entry, sep=entry.separator or ",", **settings)
     if entry.separator is None and frame.shape[1] == 1:
         first = data.partition(b"\n")[0].decode(encoding, "replace")
-        for other, word in ((";", "semicolons"), ("\t", "tabs"), ("|", "bars")):
-            if other in first:
-                raise ParseError(
-                    f"the file has {word} between its values, not commas: set "
-                    f"separator to {other!r} in its entry"
-                )
+        for other in filter(first.count, ";\t|"):
+            raise ParseError(
+                f"the file has {other!r} between its values, not commas: set separator to "
+                f"{other!r} in its entry"
+            )
     return frame
 
 
 def parse_whitespace(data, entry, name):
     """Values between blanks or tabs; lines that start with # are comments."""
-    return _separated(data, entry, str.split, sep=r"\s+", comment="#")
+    return _separated(data, entry, sep=r"\s+", comment="#")
 
 
-def _separated(data, entry, split, **settings):
+def _separated(data, entry, **settings):
+    """The columns of separated values; a first line without a number may name them.
+
+    Copies of a file with and without such a line are read alike.
+    """
     import pandas as pd
 
-    return pd.read_csv(
-        io.BytesIO(data),
-        header=_header(data, entry, split),
-        na_values=MISSING_WORDS,
-        keep_default_na=False,
-        **settings,
-    )
-
-
-def _header(data, entry, split):
-    """Row of the column names: as stated, else 0 if the first line looks like it.
-
-    A first line of words above a line with numbers is taken for column names, so that
-    copies of a file with and without them are read alike.
-    """
-    if entry.header is not None:
-        return 0 if entry.header else None
-    lines = (line.decode("utf-8", "replace").strip() for line in io.BytesIO(data))
-    head = list(islice((line for line in lines if line and line[0] != "#"), 2))
-    if len(head) < 2:
-        return None
-    first, second = (any(map(_is_number, split(line))) for line in head)
-    return 0 if second and not first else None
-
-
-def _is_number(field):
-    field = field.strip("\"' ")
-    try:
-        float(field)
-    except ValueError:
-        return field in MISSING_WORDS
-    return True
+    settings |= {"na_values": MISSING_WORDS, "keep_default_na": False}
+    has_names = entry.header
+    if has_names is None:
+        head = pd.read_csv(io.BytesIO(data), header=None, nrows=2, dtype=str, **settings)
+        is_number = head.isna() | head.apply(pd.to_numeric, errors="coerce").notna()
+        has_names = is_number.any(axis=1).tolist() == [False, True]
+    return pd.read_csv(io.BytesIO(data), header=0 if has_names else None, **settings)
 
 
 def parse_arff(data, entry, name):
@@ -152,15 +124,11 @@ def parse_arff(data, entry, name):
     import pandas as pd
     from scipy.io import arff
 
-    records, _ = arff.loadarff(io.StringIO(data.decode("utf-8", "replace")))
-    frame = pd.DataFrame(records)
-    for column in frame.columns:
-        if frame[column].dtype == object:  # nominal: SciPy gives bytes
-            words = frame[column].str.decode("utf-8").replace("?", np.nan)
-            try:
-                frame[column] = pd.to_numeric(words)
-            except ValueError:
-                frame[column] = words
+    frame = pd.DataFrame(arff.loadarff(io.StringIO(data.decode("utf-8", "replace")))[0])
+    for column in frame.select_dtypes(object).columns:  # nominal: SciPy gives bytes
+        frame[column] = frame[column].str.decode("utf-8").replace("?", np.nan)
+        if pd.to_numeric(frame[column], errors="coerce").count() == frame[column].count():
+            frame[column] = pd.to_numeric(frame[column])
     return frame
 
 
@@ -189,22 +157,15 @@ def parse_npz(data, entry, name):
 
     target = entry.target if isinstance(entry.target, str) else "y"
     with np.load(io.BytesIO(data), allow_pickle=False) as stored:
-        arrays = {key: stored[key] for key in stored.files}
-    absent = {"X", target} - set(arrays)
-    if absent:
+        arrays = dict(stored.items())
+    if absent := {"X", target} - set(arrays):
         raise ParseError(
             f"the file holds the arrays {', '.join(arrays)}, not {' and '.join(sorted(absent))}"
         )
-    X, vector = arrays.pop("X"), arrays.pop(target)
-    if X.ndim == 0:
-        raise ParseError("the array X is a single number")
-    frame = pd.DataFrame(X.reshape(len(X), int(np.prod(X.shape[1:]))))
-    frame = frame.rename(columns="x{}".format)
-    for key, values in arrays.items():
-        if values.shape == (len(X),):
-            frame[key] = values
-    frame[target] = vector
-    return frame
+    X = np.atleast_1d(arrays.pop("X"))
+    frame = pd.DataFrame(X.reshape(len(X), int(np.prod(X.shape[1:])))).rename(columns="x{}".format)
+    vectors = {k: v for k, v in arrays.items() if v.shape == (len(X),) and k != target}
+    return frame.assign(**vectors, **{target: arrays[target]})
 
 
 PARSERS = {

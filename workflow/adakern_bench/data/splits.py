@@ -7,7 +7,7 @@ import numpy as np
 from adakern_bench.data.errors import ParseError
 from adakern_bench.data.parsers import unpack_file
 
-__all__ = ["read_splits", "row_lists"]
+__all__ = ["read_splits", "row_lists", "seeded_splits"]
 
 
 def read_splits(data, entry, n):
@@ -19,6 +19,18 @@ def read_splits(data, entry, n):
             f"{entry.splits.path} holds {len(splits)} splits, the entry says {entry.n_splits}."
         )
     return splits
+
+
+def seeded_splits(entry, n):
+    """The test rows that `train_test_split` draws with each seed of an entry."""
+    from sklearn.model_selection import train_test_split  # half a second, for every plan
+
+    rows = np.arange(n)
+    tests = [
+        train_test_split(rows, train_size=0.75, test_size=0.25, random_state=seed)[1]
+        for seed in entry.split_seeds[: entry.n_splits]
+    ]
+    return np.array([np.isin(rows, test) for test in tests])
 
 
 def row_lists(data, file, n):

@@ -1,10 +1,11 @@
 """Suites: one file that stands for the entries of many data sets."""
 
 import csv
-from dataclasses import dataclass, field, replace
+import json
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-from adakern_bench.data.entry import DatasetEntry, SourceFile
+from adakern_bench.data.entry import DatasetEntry
 
 __all__ = ["Suite", "expand_suite", "suite_sets"]
 
@@ -39,7 +40,7 @@ def suite_sets(suite, folder):
 def _stated(key, value):
     if key == "drop":
         return [int(column) for column in value.split()]
-    return value if key == "fingerprint" else int(value)
+    return value if key in ("fingerprint", "sha256", "note") else int(value)
 
 
 def expand_suite(suite, folder):
@@ -58,23 +59,6 @@ def expand_suite(suite, folder):
 
 
 def _entry(template, name, stated):
-    return replace(
-        template,
-        title=template.title.format(set=name),
-        files=[_file(file, name) for file in template.files],
-        splits=_file(template.splits, name),
-        tuning_split=_file(template.tuning_split, name),
-        **stated,
-    )
-
-
-def _file(file, name):
-    if file is None:
-        return None
-    return SourceFile(
-        path=file.path.format(set=name),
-        urls=[url.format(set=name) for url in file.urls],
-        url_tried=file.url_tried,
-        test=file.test,
-        member=file.member,
-    )
+    filled = json.loads(json.dumps(asdict(template)).replace("{set}", name))
+    filled["files"][0]["sha256"] = stated.pop("sha256", None)
+    return DatasetEntry(**filled | stated)

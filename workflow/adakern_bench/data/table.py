@@ -37,15 +37,41 @@ class Table:
     #: Source, SHA-256 of the files' bytes, content fingerprint, licence, citation.
     provenance: dict = field(default_factory=dict)
     categories: dict = field(default_factory=dict)
+    #: Of a table of mixed columns: feature -> "numeric", "categorical" or "date", and
+    #: how its dates are written.
+    kinds: dict = field(default_factory=dict)
+    date_formats: dict = field(default_factory=dict)
+
+    @property
+    def is_mixed(self):
+        """Whether it holds categories or missing values."""
+        return bool(self.categories) or bool(np.isnan(self.X).any())
+
+    def frame(self):
+        """The features as named columns: numbers, and categories as text."""
+        import pandas as pd
+
+        frame = pd.DataFrame(self.X, columns=self.feature_names)
+        for name, known in self.categories.items():
+            frame[name] = frame[name].map(dict(enumerate(known))).astype(object)
+        return frame
+
+    def as_written(self, rows):
+        """Some rows of the frame, their dates as text in the form of the file."""
+        import pandas as pd
+
+        frame = self.frame().iloc[rows]
+        for name, form in self.date_formats.items():
+            days = pd.to_datetime(frame[name], unit="D")
+            frame[name] = days.dt.strftime("%Y-%m-%d" if form == "ISO8601" else form)
+        return frame
 
     @property
     def fingerprint(self):
         """Content fingerprint, see `content_fingerprint`."""
         marks = [] if self.groups is None else [self.groups]
         if self.test_rows is not None:
-            in_test = np.zeros(len(self.X), dtype=int)
-            in_test[self.test_rows] = 1
-            marks.append(in_test)
+            marks.append(np.isin(np.arange(len(self.X)), self.test_rows))
         if self.published_splits is not None:
             marks += list(self.published_splits)
         if self.tuning_rows is not None:
@@ -64,29 +90,19 @@ class Table:
 
     def save(self, path):
         """Write the table to one .npz file, whole or not at all."""
-        arrays: dict[str, Any] = {"X": self.X, "y": self.y}
-        for key in ("groups", "test_rows", "published_splits", "tuning_rows"):
-            if getattr(self, key) is not None:
-                arrays[key] = getattr(self, key)
-        described = {
-            "name": self.name,
-            "task": self.task,
-            "feature_names": list(self.feature_names),
-            "in_order_of_time": self.in_order_of_time,
-            "provenance": self.provenance,
-            "categories": self.categories,
-        }
+        content = {k: v for k, v in vars(self).items() if v is not None}
+        arrays: dict[str, Any] = {k: v for k, v in content.items() if isinstance(v, np.ndarray)}
+        described = json.dumps({k: v for k, v in content.items() if k not in arrays})
         with atomic_path(path) as partial, open(partial, "wb") as file:
-            np.savez(file, **arrays, description=json.dumps(described))
+            np.savez(file, **arrays, description=described)
 
     @classmethod
     def load(cls, path):
         """Read a table that `save` wrote."""
         try:
             with np.load(path, allow_pickle=False) as stored:
-                arrays = {key: stored[key] for key in stored.files}
-            described = json.loads(str(arrays.pop("description")))
-            return cls(**arrays, **described)
+                arrays = dict(stored.items())
+            return cls(**json.loads(str(arrays.pop("description"))), **arrays)
         except FileNotFoundError:
             raise
         except Exception as error:

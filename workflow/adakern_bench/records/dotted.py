@@ -8,14 +8,17 @@ import os
 import re
 import tomllib
 from functools import cache
-from importlib.metadata import packages_distributions
+from importlib.metadata import PackageNotFoundError, packages_distributions, version
 from pathlib import Path
+
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 from adakern._utils.dotted import resolve
 from adakern_bench.paths import ROOT
 
 __all__ = [
-    *("ALLOW_OUTSIDE", "OWN_METHODS", "estimator_class", "instantiate", "is_inside"),
+    *("ALLOW_OUTSIDE", "distribution_of", "estimator_class", "instantiate", "is_inside"),
     *("is_own", "loader_function", "outside_paths", "targets", "use_own_resolvers"),
 ]
 
@@ -37,7 +40,7 @@ EMBEDDED = ("breast_cancer", "diabetes", "digits", "iris", "wine")
 #: Variables of the environment that a configuration may read, by their beginnings.
 READABLE = ("ADAKERN_", "SLURM_")
 
-_PATH_NAME = re.compile(r"(^|[_.])(memory|cache|dir|directory|folder|home|file|filename)$")
+_PATH_NAME = re.compile(r"(^|[_.])(memory|cache|dir|directory|folder|home|path|file|filename)$")
 _NOT_PUBLIC = re.compile(r"(^|\.)(_|(conftest|tests|testing|setup)(\.|$))")
 
 
@@ -47,23 +50,51 @@ def estimator_class(dotted):
     It is an estimator of scikit-learn's kind, of a package that the project declares or
     of its folder ``methods``. Of other packages nothing is imported.
     """
+    from sklearn.base import BaseEstimator
+
     module = dotted.rpartition(".")[0]
     top = module.partition(".")[0]
     if _NOT_PUBLIC.search(dotted):
-        raise ValueError("it is private, or a test: name a public class")
-    if not is_own(module) and not (top and _is_declared(top)):
-        raise ValueError(
+        why = "it is private, or a test: name a public class"
+    elif not is_own(module) and canonicalize_name(distribution_of(top) or top) not in _declared():
+        why = (
             f"{top!r} is neither a package that pyproject.toml or "
             f"workflow/pyproject.toml declares nor a module of the project's folder "
             f"{OWN_METHODS}/ (a class of one's own: {OWN_METHODS}/mine.py, _target_: "
             f"{OWN_METHODS}.mine.Mine)"
         )
-    from sklearn.base import BaseEstimator
+    else:
+        try:
+            found = resolve(dotted)
+        except (ImportError, AttributeError) as error:
+            raise ValueError(f"_target_ {dotted!r} cannot be used: {error}") from None
+        if isinstance(found, type) and issubclass(found, BaseEstimator):
+            return found
+        why = "it is no estimator class (one derived from sklearn.base.BaseEstimator)"
+    raise ValueError(f"_target_ {dotted!r} cannot be used: {why}")
 
-    found = resolve(dotted)
-    if not isinstance(found, type) or not issubclass(found, BaseEstimator):
-        raise ValueError("it is no estimator class (one derived from sklearn.base.BaseEstimator)")
-    return found
+
+@cache
+def distribution_of(package):
+    """Name of the distribution that brings a package, None where none is installed."""
+    if package == "sklearn":  # every method's; looking through all that is installed is slow
+        return "scikit-learn"
+    try:
+        return version(package) and package
+    except (PackageNotFoundError, ValueError):
+        return next(iter(packages_distributions().get(package, [])), None)
+
+
+@cache
+def _declared():
+    """Distributions that the project's own files declare, tools of its tests aside."""
+    found = ["adakern"]
+    for file in (ROOT / "pyproject.toml", ROOT / "workflow" / "pyproject.toml"):
+        project = tomllib.loads(file.read_text(encoding="utf-8"))["project"]
+        extras = project.get("optional-dependencies", {})
+        found += project["dependencies"]
+        found += [one for name in extras if name != "test" for one in extras[name]]
+    return {canonicalize_name(Requirement(line).name) for line in found}
 
 
 def loader_function(dotted):
@@ -90,29 +121,6 @@ def is_own(module):
     )
 
 
-def _is_declared(top):
-    if _normalised(top) in _declared():
-        return True
-    names = packages_distributions().get(top, ())  # a look at all that is installed
-    return not _declared().isdisjoint(map(_normalised, names))
-
-
-@cache
-def _declared():
-    """Distributions that the project's own files declare, tools of its tests aside."""
-    found = ["adakern", "sklearn"]
-    for file in (ROOT / "pyproject.toml", ROOT / "workflow" / "pyproject.toml"):
-        project = tomllib.loads(file.read_text(encoding="utf-8"))["project"]
-        extras = project.get("optional-dependencies", {})
-        found += project["dependencies"]
-        found += [one for name in extras if name != "test" for one in extras[name]]
-    return {_normalised(re.split(r"[^\w.-]", requirement)[0]) for requirement in found}
-
-
-def _normalised(name):
-    return re.sub(r"[-_.]+", "-", name).lower()
-
-
 def is_inside(path):
     """Whether a folder lies in the project, links followed, and not among its code."""
     try:
@@ -130,24 +138,23 @@ def outside_paths(node, where=""):
         for name, value in named:
             yield from outside_paths(value, f"{where}.{name}".strip("."))
     elif isinstance(node, str):
+        # An address is no path, and leads elsewhere all the same (`machines` of LightGBM).
         is_path = _PATH_NAME.search(f".{where}") or re.search(r"[/\\\0]|^\.\.$", node)
-        if is_path and not is_inside(node):
+        if re.search(r":\d+", node) or (is_path and not is_inside(node)):
             yield where, node
 
 
 def use_own_resolvers(**own):
     """Let interpolations call these functions, read a few variables, and no more."""
     from omegaconf import OmegaConf
-    from omegaconf.basecontainer import BaseContainer
 
-    for name in list(BaseContainer._resolvers):
-        OmegaConf.clear_resolver(name)
+    OmegaConf.clear_resolvers()  # Hydra's; those of OmegaConf are made again
     for name, function in {"oc.env": _variable, **own}.items():
-        OmegaConf.register_new_resolver(name, function)
+        OmegaConf.register_new_resolver(name, function, replace=True)
 
 
 def _variable(name, default=None):
-    if not name.startswith(READABLE):
+    if not str(name).startswith(READABLE):
         raise ValueError(
             f"a configuration may read {'* and '.join(READABLE)}* of the environment, "
             f"not {name}; write the value itself"

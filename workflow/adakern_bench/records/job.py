@@ -54,9 +54,13 @@ def _end_with_snakemake():
     Between the two stands a second Snakemake, which would go on with the job and write
     the same files as the run that is started next.
     """
-    above = list(filter(_is_snakemake, psutil.Process().parents()))
-    if above:
-        threading.Thread(target=_end_after, args=above[-1:], daemon=True).start()
+
+    def end_after(process):
+        process.wait()
+        os._exit(1)
+
+    if above := list(filter(_is_snakemake, psutil.Process().parents())):
+        threading.Thread(target=end_after, args=above[-1:], daemon=True).start()
 
 
 def _is_snakemake(process):
@@ -66,8 +70,3 @@ def _is_snakemake(process):
     except psutil.Error:
         return False
     return any(Path(word).name in ("snakemake", "adakern") for word in words)
-
-
-def _end_after(process):
-    process.wait()
-    os._exit(1)

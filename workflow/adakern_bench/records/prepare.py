@@ -1,12 +1,14 @@
-"""From a table and a split to the arrays that an estimator sees."""
+"""From a table and a split to the rows that an estimator sees."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
-from sklearn.impute import SimpleImputer
-from sklearn.preprocessing import MinMaxScaler, OneHotEncoder, StandardScaler
+from sklearn.preprocessing import FunctionTransformer, MinMaxScaler, StandardScaler
 
-__all__ = ["Prepared", "complete", "prepare"]
+from adakern.datasets.encoding import make_encoder
+
+__all__ = ["Prepared", "prepare"]
 
 SCALERS = {
     "unit": MinMaxScaler,
@@ -19,12 +21,14 @@ SCALERS = {
 class Prepared:
     """Scaled features and targets; ``restore`` takes predictions to target units."""
 
-    X_train: np.ndarray
+    X_train: Any
     y_train: np.ndarray
-    X_test: np.ndarray
+    X_test: Any
     y_test: np.ndarray
     centre: float = 0.0
     spread: float = 1.0
+    #: Fitted transformers, from the table's columns to X.
+    steps: list = field(default_factory=list)
 
     @property
     def y_fit(self):
@@ -40,40 +44,40 @@ class Prepared:
         return prediction * self.spread + self.centre
 
 
-def prepare(table, train, test, *, scale="unit", scale_fit="train", scale_target="none", clip=None):
-    """Complete, clip and scale the features, on statistics of the training part."""
-    X = complete(table, train)
-    reference = X[train] if scale_fit == "train" else X
-    if clip:
-        low, high = np.percentile(reference, clip, axis=0)
-        X, reference = np.clip(X, low, high), np.clip(reference, low, high)
-    X_train, X_test = X[train], X[test]
-    if scale != "none":
-        scaler = SCALERS[scale]().fit(reference)
-        X_train, X_test = scaler.transform(X_train), scaler.transform(X_test)
-    prepared = Prepared(X_train, table.y[train], X_test, table.y[test])
-    if scale_target == "standard" and table.task == "regression":
-        prepared.centre = float(prepared.y_train.mean())
-        prepared.spread = float(prepared.y_train.std()) or 1.0
-    return prepared
+def prepare(
+    table,
+    train,
+    test,
+    *,
+    scale="unit",
+    scale_fit="train",
+    scale_target="none",
+    clip=None,
+    raw=False,
+):
+    """Encode, clip and scale the features, on statistics of the training part.
 
-
-def complete(table, train):
-    """Features with their gaps filled and their words as columns of 0 and 1.
-
-    Medians and words are those of the training part: a word that it does not hold has
-    no column, and a gap among words is a word of its own where that part has one.
+    With `raw` a table of mixed columns is a DataFrame, as it is, with its own target.
     """
-    X = table.X
-    is_word = np.array([name in table.categories for name in table.feature_names])
-    if not is_word.any() and np.isfinite(X).all():
-        return X
-    filler = SimpleImputer(strategy="median", keep_empty_features=True)
-    parts = []
-    if not is_word.all():
-        parts.append(filler.fit(X[train][:, ~is_word]).transform(X[:, ~is_word]))
-    if is_word.any():
-        words = np.nan_to_num(X[:, is_word], nan=-1.0)
-        encoder = OneHotEncoder(handle_unknown="ignore", sparse_output=False)
-        parts.append(encoder.fit(words[train]).transform(words))
-    return np.hstack(parts)
+    y_train, y_test = table.y[train], table.y[test]
+    if raw and table.is_mixed:
+        X = table.frame()
+        return Prepared(X.iloc[train], y_train, X.iloc[test], y_test)
+    X, steps = table.X, []
+    reference = train if scale_fit == "train" else slice(None)
+    if table.is_mixed:
+        frame = table.frame()
+        steps.append(make_encoder(table.kinds).fit(frame.iloc[train]))
+        X = steps[-1].transform(frame)
+    if clip:
+        low, high = np.percentile(X[reference], clip, axis=0)
+        steps.append(FunctionTransformer(np.clip, kw_args={"a_min": low, "a_max": high}))
+        X = steps[-1].transform(X)
+    if scale != "none":
+        steps.append(SCALERS[scale]().fit(X[reference]))
+        X = steps[-1].transform(X)
+    prepared = Prepared(X[train], y_train, X[test], y_test, steps=steps)
+    if scale_target == "standard" and table.task == "regression":
+        prepared.centre = float(y_train.mean())
+        prepared.spread = float(y_train.std()) or 1.0
+    return prepared

@@ -90,12 +90,9 @@ def _read(journal):
             begun.append(entry["begun"])
         else:
             outcomes[entry["repeat"]] = Outcome(**entry["outcome"])
-    was_killed = f"{KILLED}SIGKILL"
-    return {
-        repeat: outcome
-        for repeat, outcome in outcomes.items()
-        if not (outcome.reason or "").startswith(was_killed)
-    }, begun
+    killed = f"{KILLED}SIGKILL"
+    outcomes = {r: o for r, o in outcomes.items() if not (o.reason or "").startswith(killed)}
+    return outcomes, begun
 
 
 def _this_job():

@@ -151,22 +151,11 @@ def _flat(record):
 
 
 def _uniform(column):
-    values = [None if _is_missing(value) else value for value in column]
-    present = [value for value in values if value is not None]
-    if all(isinstance(value, bool) for value in present):
-        kind = "boolean" if present else "object"
-        return pd.Series(values, column.index, dtype=kind)
-    if all(isinstance(value, int) and not isinstance(value, bool) for value in present):
-        return pd.Series(values, column.index, dtype="Int64")
-    if all(isinstance(v, (int, float)) and not isinstance(v, bool) for v in present):
-        return pd.Series(values, column.index, dtype="float64")
-    text = [v if v is None or isinstance(v, str) else _json(v) for v in values]
-    return pd.Series(text, column.index, dtype="object")
-
-
-def _is_missing(value):
-    return value is None or (isinstance(value, float) and np.isnan(value))
-
-
-def _json(value):
-    return json.dumps(value, sort_keys=True)
+    values = [None if isinstance(v, float) and np.isnan(v) else v for v in column]
+    kinds = {type(value) for value in values} - {type(None)}
+    if not kinds <= {bool} and not kinds <= {int, float}:
+        kept = (type(None), str)
+        values = [v if isinstance(v, kept) else json.dumps(v, sort_keys=True) for v in values]
+        return pd.Series(values, column.index, dtype="object")
+    kind = "float64" if float in kinds else "Int64" if int in kinds else "boolean"
+    return pd.Series(values, column.index, dtype=kind if kinds else "object")

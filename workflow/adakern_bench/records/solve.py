@@ -24,7 +24,6 @@ from adakern.evaluation import (
 from adakern_bench.data import Table
 from adakern_bench.records.estimators import make_estimator
 from adakern_bench.records.machine import commit, machine, package_versions
-from adakern_bench.records.models import save_model
 from adakern_bench.records.prepare import prepare
 from adakern_bench.records.split import load_split
 
@@ -83,11 +82,11 @@ def solve_one(table_path, split_path, params, best_params, repeat, keep=None):
     """
     table = Table.load(table_path)
     train, test = load_split(split_path, repeat)
-    data = prepare(table, train, test, **params["preparation"])
     free = {k: v for k, v in best_params.items() if k not in params["fixed"]}
     estimator = make_estimator(
         params["estimator"], free, seed=params["seed"] + repeat, threads=params["threads"]
     )
+    data = prepare(table, train, test, **params["preparation"])
     with threadpool_limits(params["threads"]), warnings.catch_warnings(record=True) as w:
         warnings.simplefilter("always")
         start = time.perf_counter()
@@ -96,10 +95,10 @@ def solve_one(table_path, split_path, params, best_params, repeat, keep=None):
         on_test = data.restore(estimator.predict(data.X_test))
         predicted = time.perf_counter()
         on_train = data.restore(estimator.predict(data.X_train))
-        size = model_bytes(estimator)
-        beyond = beyond_predictions(estimator, data)
+        size = _model_bytes(estimator)
+        beyond = _beyond_predictions(estimator, data)
         if keep is not None:
-            _keep(estimator, data, keep, params["preparation"])
+            _keep(estimator, data, table, test[:5], keep)
     # Of the whole table: a part that lacks a class must not turn F1 into another one.
     labels = np.unique(table.y) if table.task == "classification" else None
     return {
@@ -123,17 +122,20 @@ def solve_one(table_path, split_path, params, best_params, repeat, keep=None):
     }
 
 
-def _keep(estimator, data, folder, preparation):
+def _keep(estimator, data, table, rows, folder):
     """Save the model; one that skops cannot write is a warning in the record."""
-    rows = data.X_test[:5]
+    from adakern_bench.records.models import save_model
+
     try:
-        save_model(estimator, rows, estimator.predict(rows), folder, preparation)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # MLflow's own say nothing of the fit
+            save_model(estimator, data, table, rows, folder)
     except Exception as error:  # whatever a third-party model raises
         shutil.rmtree(folder, ignore_errors=True)
         warnings.warn(f"the model was not kept: {error}", stacklevel=1)
 
 
-def model_bytes(estimator):
+def _model_bytes(estimator):
     """Size of the pickled model; None where it cannot be pickled."""
     try:
         return len(pickle.dumps(estimator))
@@ -141,7 +143,7 @@ def model_bytes(estimator):
         return None
 
 
-def beyond_predictions(estimator, data):
+def _beyond_predictions(estimator, data):
     """Scores of probabilities or intervals on the test part; None without them."""
     X, y = data.X_test, data.y_test
     if hasattr(estimator, "predict_proba"):
@@ -167,20 +169,17 @@ def fitted_facts(estimator):
     if isinstance(estimator, Pipeline):
         estimator = estimator[-1]
     support = getattr(estimator, "support_", None)
+    if support is not None:  # one array for each binary model; each row counts once
+        parts = support if isinstance(support, list | tuple) else [support]
+        support = len(np.unique(np.concatenate([np.ravel(part) for part in parts])))
     return {
         "rank": _total(getattr(estimator, "rank_", None), max),
-        "n_support": None if support is None else _n_indices(support),
+        "n_support": support,
         "n_iter": _total(getattr(estimator, "n_iter_", None), max),
         "objective": _total(getattr(estimator, "objective_", None), sum),
         "duality_gap": _total(getattr(estimator, "duality_gap_", None), max),
         "extra": {k: plain(v) for k, v in getattr(estimator, "record_", {}).items()},
     }
-
-
-def _n_indices(support):
-    """Support vectors in all; one-vs-one machines count each row once."""
-    parts = support if isinstance(support, list | tuple) else [support]
-    return len(np.unique(np.concatenate([np.ravel(part) for part in parts])))
 
 
 def _total(value, combine):

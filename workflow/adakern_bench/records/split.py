@@ -7,6 +7,7 @@ from sklearn.model_selection import (
     RepeatedKFold,
     RepeatedStratifiedKFold,
     ShuffleSplit,
+    StratifiedKFold,
     StratifiedShuffleSplit,
     TimeSeriesSplit,
 )
@@ -27,6 +28,7 @@ def make_splits(
     seed,
     published,
     train_rows=None,
+    max_train_rows=None,
     test_rows=None,
     max_splits=None,
 ):
@@ -43,7 +45,7 @@ def make_splits(
         groups = table.groups if kind == "group-holdout" else None
         splits = splitter.split(table.X, target, groups)
     splits = [
-        _drawn(table, kind, train, test, train_rows, test_rows, [seed, repeat])
+        _drawn(table, kind, train, test, train_rows, test_rows, [seed, repeat], max_train_rows)
         for repeat, (train, test) in enumerate(splits)
     ]
     for repeat, (train, _) in enumerate(splits):
@@ -56,14 +58,14 @@ def make_splits(
     return splits
 
 
-def _drawn(table, kind, train, test, train_rows, test_rows, seed):
+def _drawn(table, kind, train, test, train_rows, test_rows, seed, max_train_rows):
     """Both parts, in their order, of the sizes that are asked for."""
     if train_rows is not None and train_rows > len(train):
         raise ValueError(
             f"data set {table.name} has {len(train)} training rows in this protocol, "
             f"and protocol.train_rows asks for {train_rows}; ask for fewer"
         )
-    train = np.random.default_rng(seed).permutation(np.sort(train))[:train_rows]
+    train = np.random.default_rng(seed).permutation(np.sort(train))[: train_rows or max_train_rows]
     test = np.random.default_rng(seed).permutation(np.sort(test))[:test_rows]
     return np.sort(train) if kind == "time" else train, np.sort(test)
 
@@ -76,28 +78,16 @@ def _published(table):
 
 
 def _splitter(table, kind, repeats, test_size, n_splits, stratify, seed):
-    stratified = stratify and table.task == "classification" and kind != "time"
+    if kind == "time":
+        return TimeSeriesSplit(n_splits=repeats)
+    stratified = stratify and table.task == "classification"
     if stratified:
         _check_class_sizes(table, n_splits if kind == "kfold" else 2)
     if kind == "kfold":
         splitter = RepeatedStratifiedKFold if stratified else RepeatedKFold
         return splitter(n_splits=n_splits, n_repeats=repeats, random_state=seed)
-    if kind == "time":
-        if not table.in_order_of_time:
-            raise ValueError(
-                f"data set {table.name} has no time; protocol.kind=time needs it: name "
-                "the column as 'time' in its entry, or use holdout"
-            )
-        return TimeSeriesSplit(n_splits=repeats)
-    if kind == "group-holdout":
-        if table.groups is None:
-            raise ValueError(
-                f"data set {table.name} has no groups; protocol.kind=group-holdout "
-                "needs them: name the column as 'groups' in its entry, or use holdout"
-            )
-        splitter = GroupShuffleSplit
-    else:
-        splitter = StratifiedShuffleSplit if stratified else ShuffleSplit
+    shuffled = StratifiedShuffleSplit if stratified else ShuffleSplit
+    splitter = GroupShuffleSplit if kind == "group-holdout" else shuffled
     return splitter(n_splits=repeats, test_size=test_size, random_state=seed)
 
 
@@ -113,8 +103,6 @@ def _check_class_sizes(table, smallest):
 
 def folds(task, n_splits, seed):
     """The cross-validation that the search uses inside a training part."""
-    from sklearn.model_selection import StratifiedKFold
-
     if n_splits == 1:
         splitter = StratifiedShuffleSplit if task == "classification" else ShuffleSplit
         return splitter(n_splits=1, test_size=0.2, random_state=seed)

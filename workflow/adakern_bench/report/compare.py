@@ -1,14 +1,7 @@
-"""The records of an experiment become tables and tests.
+"""The records of an experiment become tables and tests."""
 
-By hand: ``python -m adakern_bench.report.compare results/quickstart`` prints the
-comparison; with ``--again``, or where there are no tables yet, it makes them from the
-records first.
-"""
-
-import argparse
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 
 from adakern._utils.files import atomic_path
@@ -22,12 +15,11 @@ from adakern.evaluation import (
     rank_methods,
     wins,
 )
-from adakern_bench.records.read import find_records, read_records, to_frame
-from adakern_bench.report.console import print_table
+from adakern_bench.records.read import read_records, to_frame
 from adakern_bench.report.leaderboard import by_dataset
 from adakern_bench.report.published import beside_measured, load_published
 
-__all__ = ["compare", "compare_pairs", "main", "rank", "summarise"]
+__all__ = ["compare", "compare_pairs", "rank", "summarise"]
 
 
 def compare(records, out, published=None):
@@ -63,27 +55,14 @@ def summarise(frame):
     """
     rows = []
     for (task, dataset, method), runs in frame.groupby(["task", "dataset", "method"]):
-        status = runs["status"].value_counts()
         finished = runs[runs["status"] == "ok"]
+        head = {"task": task, "dataset": dataset, "method": method}
+        missing = {f"n_{how}": (runs["status"] == how).sum() for how in ("failed", "timeout")}
         for split, metric, column in _columns(task):
-            values = finished[column].dropna().to_numpy(float) if column in runs else []
-            needed = split == "test" and metric not in OPTIONAL_METRICS[task]
-            if not len(values) and not needed:
-                continue
-            rows.append(
-                {
-                    "task": task,
-                    "dataset": dataset,
-                    "method": method,
-                    "split": split,
-                    "metric": metric,
-                    "mean": np.mean(values) if len(values) else np.nan,
-                    "std": np.std(values, ddof=1) if len(values) > 1 else np.nan,
-                    "n": len(values),
-                    "n_failed": status.get("failed", 0),
-                    "n_timeout": status.get("timeout", 0),
-                }
-            )
+            values = finished.reindex(columns=[column])[column].dropna().astype(float)
+            if len(values) or (split == "test" and metric not in OPTIONAL_METRICS[task]):
+                measured = {"mean": values.mean(), "std": values.std(), "n": len(values)}
+                rows.append(head | {"split": split, "metric": metric} | measured | missing)
     return pd.DataFrame(rows)
 
 
@@ -140,18 +119,18 @@ def rank_table(task, metric, scores, seldom=()):
     ranked = scores.drop(columns=list(seldom))
     greater = {"greater_is_better": GREATER_IS_BETTER[metric]}
     ranking = rank_methods(ranked, **greater)
-    of_method = {"index": ranked.columns}
     won = wins(ranked, **greater) if ranked.size else 0.0
+    found = pd.DataFrame(
+        {"average_rank": ranking.average_ranks, "wins": won}, index=ranked.columns
+    ).reindex(scores.columns)
     notes = [f"results on fewer than half of the data sets, not ranked: {name}" for name in seldom]
     return pd.DataFrame(
         {
             "task": task,
             "metric": metric,
             "method": scores.columns,
-            "average_rank": pd.Series(ranking.average_ranks, **of_method)
-            .reindex(scores.columns)
-            .to_numpy(),
-            "wins": pd.Series(won, **of_method).reindex(scores.columns, fill_value=0.0).to_numpy(),
+            "average_rank": found["average_rank"].to_numpy(),
+            "wins": found["wins"].fillna(0.0).to_numpy(),
             "n_datasets": ranking.n_datasets,
             "friedman_statistic": ranking.statistic,
             "friedman_pvalue": ranking.pvalue,
@@ -159,29 +138,3 @@ def rank_table(task, metric, scores, seldom=()):
             "note": "; ".join([*notes, *filter(None, [ranking.note])]),
         }
     ).sort_values(["average_rank", "method"])
-
-
-def main(argv=None):
-    """Command line: compare one experiment again and print its table."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("results", type=Path, help="folder of one experiment")
-    parser.add_argument("--again", action="store_true", help="make the tables again")
-    parser.add_argument("--published", type=Path, help="table of published numbers, with --again")
-    arguments = parser.parse_args(argv)
-    results = arguments.results
-    if arguments.again or not (results / "records.parquet").exists():
-        records = find_records(results)
-        if not records:
-            parser.error(
-                f"{results} holds no records/<dataset>/<method>/*.json; "
-                "name the folder of one experiment, such as results/quickstart"
-            )
-        try:
-            compare(records, results, arguments.published)
-        except ValueError as error:
-            parser.error(str(error))
-    print_table(results)
-
-
-if __name__ == "__main__":
-    main()

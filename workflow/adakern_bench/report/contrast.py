@@ -14,7 +14,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from adakern.evaluation import GREATER_IS_BETTER, MAIN_METRIC, compare_over_sets, holm_correction
-from adakern_bench.report.figures import STYLE, colour
+from adakern_bench.report.figures import STYLE, add_legend, colour
 from adakern_bench.report.wording import natural
 
 __all__ = ["contrast", "plot_contrast"]
@@ -92,20 +92,12 @@ def _compared(task, scores, of_reference):
         gain = (-2 * gain / pairs.sum(axis=1)).fillna(0.0)
     # Equal scores of other repeats have means that differ in the last digit.
     gain = gain.round(12)
-    found = compare_over_sets(gain, 0 * gain, rope=ROPE)
+    found = compare_over_sets(gain, 0 * gain, rope=ROPE)._asdict()
+    del found["difference"]  # of differences made comparable
     share = (errors["value"] / errors["reference"]).where(gain != 0, 1.0)
-    return {
-        "n_datasets": found.n_datasets,
-        **pairs.mean(),
-        "relative_error": share.median(),
-        "better": found.better,
-        "worse": found.worse,
-        "tied": found.tied,
-        "p_value": found.pvalue,
-        "p_better": found.p_better,
-        "p_equal": found.p_equal,
-        "p_worse": found.p_worse,
-    }
+    numbers = {"n_datasets": found.pop("n_datasets"), **pairs.mean()}
+    numbers |= {"relative_error": share.median()} | found
+    return {{"pvalue": "p_value"}.get(name, name): value for name, value in numbers.items()}
 
 
 def plot_contrast(records, x, parameter, reference):
@@ -130,6 +122,5 @@ def plot_contrast(records, x, parameter, reference):
             panel.set_title(method, fontsize=9, fontweight="bold")
         panels[0].set_ylabel(f"error / error with {reference}, median of sets")
         figure.supxlabel(x, fontsize=9)
-        handles, labels = panels[0].get_legend_handles_labels()
-        figure.legend(handles, labels, loc="outside upper center", ncols=4, frameon=False)
+        add_legend(figure)
     return figure

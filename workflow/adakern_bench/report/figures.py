@@ -7,6 +7,7 @@ tables give the same bytes.
 import html
 import io
 import re
+from itertools import product
 
 import matplotlib
 import numpy as np
@@ -19,12 +20,13 @@ from adakern._utils.files import atomic_path
 from adakern.evaluation import FEWEST, GREATER_IS_BETTER, MAIN_METRIC, pareto_front
 from adakern_bench.report.palette import FAMILIES
 from adakern_bench.report.tables import heading, scaled
-from adakern_bench.report.wording import natural
+from adakern_bench.report.wording import in_natural_order, natural
 
 __all__ = [
     "MOST_PANELS",
     "SEARCH_SCORE",
     "STYLE",
+    "add_legend",
     "colour",
     "inline_svg",
     "label_points",
@@ -41,12 +43,13 @@ STYLE = {
     "font.size": 9,
     "axes.spines.top": False,
     "axes.spines.right": False,
+    "axes.axisbelow": True,
     "axes.grid": True,
     "grid.alpha": 0.25,
     "svg.fonttype": "none",
     "svg.hashsalt": "adakern",
 }
-_DASHES, _DOTS = ("-", "--", ":", "-."), "osD^"
+_DASHES, _DOTS = ("-", "--", ":", "-."), "osD^v"
 #: Up to this many methods all points carry their names.
 _FEW = 10
 #: Repeats from which on boxes show more than the points themselves.
@@ -71,13 +74,10 @@ def save_svg(figure, path):
 def to_svg(figure):
     """The figure as SVG text, transparent, with text as text."""
     buffer = io.StringIO()
+    nothing = {"Date": None, "Creator": None}
     with matplotlib.rc_context(STYLE):
         figure.savefig(
-            buffer,
-            format="svg",
-            transparent=True,
-            bbox_inches="tight",
-            metadata={"Date": None, "Creator": None},
+            buffer, format="svg", transparent=True, bbox_inches="tight", metadata=nothing
         )
     # Hundredths of a point: nobody sees more, and files are half as large.
     return re.sub(
@@ -110,7 +110,7 @@ def plot_repeats(records, task, styles, order):
     there are boxes of quartiles behind the points.
     """
     metric = MAIN_METRIC[task]
-    records = _finished(records, task, f"test_{metric}")
+    records = records[(records["task"] == task) & (records["status"] == "ok")]
     methods = [name for name in order if name in set(records["method"])]
     datasets = sorted(records["dataset"].unique(), key=natural)
     with matplotlib.rc_context(STYLE):
@@ -132,21 +132,20 @@ def plot_repeats(records, task, styles, order):
 
 def _draw_repeats(axis, row, values, style):
     if len(values) >= _BOXES_FROM:
-        box = axis.boxplot(
+        axis.boxplot(
             [values],
             positions=[row],
             orientation="horizontal",
             widths=0.6,
             patch_artist=True,
             manage_ticks=False,
+            showfliers=False,
             medianprops={"linewidth": 0},
-            flierprops={"marker": "", "markersize": 0},
-        )["boxes"][0]
-        box.set(facecolor=style.colour, alpha=0.45, edgecolor="none")
+            boxprops={"facecolor": style.colour, "alpha": 0.45, "edgecolor": "none"},
+        )
     axis.plot([values.mean()] * 2, [row - 0.3, row + 0.3], color="#000000", lw=1.4)
-    spread = 0.16 * np.linspace(-1, 1, len(values)) if len(values) > 1 else 0
-    height = np.full(len(values), float(row)) + spread
-    axis.plot(values, height, style.marker, markersize=2.8, color=style.colour)
+    heights = row + 0.16 * np.linspace(-1, 1, len(values) + 2)[1:-1]
+    axis.plot(values, heights, style.marker, markersize=2.8, color=style.colour)
 
 
 def _log_if_wide(set_scale, metric, values):
@@ -166,23 +165,21 @@ def plot_time_accuracy(means, task, styles):
     metric = MAIN_METRIC[task]
     means = means.assign(score=scaled(metric, means["score"]))
     datasets = sorted(means.index.unique(0), key=natural)
-    names = sorted(means.index.unique(1), key=natural)
-    few = len(names) <= _FEW
+    few = means.index.unique(1).size <= _FEW
     with matplotlib.rc_context(STYLE):
         figure, axes = _grid(len(datasets), 3.5, 2.5, "x")
         axes[0].set_xscale("log")
         axes[0].xaxis.set_minor_formatter(NullFormatter())
         axes[0].set_xlim(*_decades(means["seconds"]))
-        handles, named = {}, []
+        named = []
         for axis, dataset in zip(axes, datasets, strict=False):
             points = means.loc[dataset].sort_values("seconds")
             sign = -1 if GREATER_IS_BETTER[metric] else 1
             front = points[pareto_front(points["seconds"], sign * points["score"])]
             axis.plot(*front.to_numpy().T, color="#7f7f7f", lw=1, ls="--", zorder=1)
-            for name, point in points.iterrows():
-                (handles[name],) = axis.plot(
-                    *point, linestyle="none", marker=styles[name].marker, color=styles[name].colour
-                )
+            for name, point in points.sort_index(key=in_natural_order).iterrows():
+                style = {"marker": styles[name].marker, "color": styles[name].colour}
+                axis.plot(*point, linestyle="none", label=name, **style)
             _log_if_wide(axis.set_yscale, metric, points["score"].to_numpy())
             axis.margins(y=0.2)
             axis.set_title(dataset, fontsize=9, fontweight="bold")
@@ -191,7 +188,7 @@ def plot_time_accuracy(means, task, styles):
         figure.supxlabel("Time of search and fit, mean of the repeats (s)", fontsize=9)
         figure.supylabel(heading(metric), fontsize=9)
         if not few:
-            _legend(figure, {name: handles[name] for name in names}, 5)
+            add_legend(figure, 5)
         for axis, points, shown in named:
             label_points(axis, points, shown)
     return figure
@@ -208,21 +205,13 @@ def label_points(axis, points, names=None):
     centres = dict(zip(points.index, axis.transData.transform(points), strict=True))
     room = axis.get_window_extent()
     taken = [Bbox.from_extents(*(xy - 3), *(xy + 3)) for xy in centres.values()]
-    sides = [(x, y) for y in (0, 7, -7, 14, -14, 21, -21) for x in (5, -5)]
     for name in points.index if names is None else names:
-        text = axis.annotate(
-            name,
-            points.loc[name],
-            xytext=(5, 0),
-            textcoords="offset points",
-            va="center",
-            fontsize=7.5,
-        )
-        for x, y in sides:
+        offset = {"xytext": (5, 0), "textcoords": "offset points"}
+        text = axis.annotate(name, points.loc[name], va="center", fontsize=7.5, **offset)
+        for y, x in product((0, 7, -7, 14, -14, 21, -21), (5, -5)):
             text.set(position=(x, y), ha="left" if x > 0 else "right")
             box = text.get_window_extent()
-            inside = room.x0 <= box.x0 and box.x1 <= room.x1
-            inside = inside and room.y0 <= box.y0 and box.y1 <= room.y1
+            inside = room.contains(*box.min) and room.contains(*box.max)
             if inside and not any(box.overlaps(other) for other in taken):
                 taken.append(box)
                 break
@@ -230,76 +219,65 @@ def label_points(axis, points, names=None):
             text.remove()
 
 
-def plot_critical_difference(ranks, task, styles):
-    """Demsar's diagram: average ranks, and bars over methods that do not differ.
+def plot_critical_difference(ranks, styles):
+    """Demsar's diagram: average ranks of one task, bars over methods that do not differ.
 
     None where no Friedman test could be made, or on fewer than five data sets:
     Nemenyi's distance says next to nothing there.
     """
-    ranks = ranks[ranks["task"] == task].dropna(subset=["average_rank"])
+    ranks = ranks.dropna(subset=["average_rank", "critical_distance"])
     if ranks.empty or ranks["n_datasets"].iloc[0] < FEWEST:
-        return None
-    distance = ranks["critical_distance"].iloc[0]
-    if not np.isfinite(distance):
         return None
     from scikit_posthocs import critical_difference_diagram
 
     average = ranks.set_index("method")["average_rank"].sort_values(kind="stable")
-    names = average.index
     apart = np.abs(np.subtract.outer(average.to_numpy(), average.to_numpy()))
-    # The diagram only asks which side of the level a p-value is on.
-    pvalues = pd.DataFrame((apart <= distance) * 1.0, index=names, columns=names)
+    alike = (apart <= ranks["critical_distance"].iloc[0]) * 1.0
     with matplotlib.rc_context(STYLE | {"axes.grid": False}):
-        figure = Figure(figsize=(7.5, 1.2 + 0.2 * len(names)))
-        axis = figure.add_axes((0.22, 0.05, 0.56, 0.85))
+        figure = Figure(figsize=(7.5, 1.2 + 0.2 * len(average)))
         critical_difference_diagram(
             average.to_dict(),
-            pvalues,
-            cd=distance,
-            ax=axis,
+            # It only asks which side of the level a p-value is on.
+            pd.DataFrame(alike, index=average.index, columns=average.index),
+            ax=figure.add_axes((0.22, 0.05, 0.56, 0.85)),
             label_fmt_left="{label} ({rank:.2f})",
             label_fmt_right="({rank:.2f}) {label}",
-            color_palette={name: styles[name].colour for name in names},
+            color_palette={name: styles[name].colour for name in average.index},
             crossbar_props={"color": "#000000"},
         )
-        _above_the_axis(axis.lines[-1], axis.texts[-1])
     return figure
 
 
-def _above_the_axis(bar, label):
-    """Move the bar of the critical distance off the numbers of the axis."""
-    bar.set(ydata=[1.6, 1.6], clip_on=False)
-    label.set(y=1.75, va="bottom")
-
-
 def plot_search(curves, task, style):
-    """How the score of a method's cross-validation depends on each parameter."""
-    axes_names = sorted({name for by_axis in curves.values() for name in by_axis})
+    """How the score of a method's cross-validation depends on each parameter.
+
+    `curves` maps data set and parameter to scores by value.
+    """
+    names = sorted({name for by_axis in curves.values() for name in by_axis})
+    lines = dict(zip(curves, product(_DOTS, _DASHES), strict=False))
     with matplotlib.rc_context(STYLE):
-        figure, axes = _grid(len(axes_names), 3.0, 2.0)
-        handles = {}
-        for axis, name in zip(axes, axes_names, strict=False):
+        figure, axes = _grid(len(names), 3.0, 2.0)
+        for axis, name in zip(axes, names, strict=False):
             shown = {d: by_axis[name] for d, by_axis in curves.items() if name in by_axis}
-            for i, (dataset, curve) in enumerate(shown.items()):
-                (handles[dataset],) = axis.plot(
-                    curve.index,
-                    scaled(MAIN_METRIC[task], curve.to_numpy()),
-                    _DASHES[i % len(_DASHES)],
-                    marker=_DOTS[i // len(_DASHES) % len(_DOTS)],
-                    markersize=3,
-                    color=style.colour,
-                )
+            for dataset, curve in shown.items():
+                line = "".join(lines[dataset])
+                scores = scaled(MAIN_METRIC[task], curve.to_numpy())
+                axis.plot(curve.index, scores, line, ms=3, color=style.colour, label=dataset)
             values = [value for curve in shown.values() for value in curve.index]
             if all(isinstance(v, float) and v > 0 for v in values):
                 axis.set_xscale("log")
                 axis.xaxis.set_minor_formatter(NullFormatter())
             axis.set_xlabel(name)
         figure.supylabel(SEARCH_SCORE[task], fontsize=9)
-        _legend(figure, handles, 4)
+        add_legend(figure)
     return figure
 
 
-def _legend(figure, handles, n_columns):
+def add_legend(figure, n_columns=4):
+    """One legend above all panels."""
+    handles = {}
+    for axis in figure.axes:
+        handles |= dict(zip(*axis.get_legend_handles_labels()[::-1], strict=True))
     figure.legend(
         handles.values(),
         handles.keys(),
@@ -321,10 +299,6 @@ def _grid(n, width, height, share=None):
     for axis in axes[n:]:
         axis.set_visible(False)
     return figure, axes
-
-
-def _finished(solves, task, column):
-    return solves[(solves["task"] == task) & (solves["status"] == "ok")].dropna(subset=[column])
 
 
 def _decades(seconds):

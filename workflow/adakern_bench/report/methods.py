@@ -9,35 +9,32 @@ from adakern_bench.report.figures import MOST_PANELS, SEARCH_SCORE, inline_svg, 
 __all__ = ["describe_methods"]
 
 
-def describe_methods(out, config, solves, styles):
-    """One panel for each method that was solved, in alphabetical order.
+def describe_methods(out, config, records, styles):
+    """One panel for each method that was run, in alphabetical order.
 
     Keys `name`, `family`, `description`, `reference`, `chosen` (data set -> the
     parameters that its searches chose most often) and `curves` (figures).
     """
-    known = config.get("method", {})
     panels = []
-    for name in sorted(solves["method"].unique()):
-        rows = solves[(solves["method"] == name) & (solves["status"] == "ok")]
-        entry = known.get(base_name(name), {})
+    for name, rows in records.groupby("method"):
+        entry = config.get("method", {}).get(base_name(name), {})
+        rows = rows[rows["status"] == "ok"]
         panels.append(
-            {
+            {key: entry.get(key, "") for key in ("description", "reference")}
+            | {
                 "name": name,
                 "family": styles[name].family,
-                "description": entry.get("description", ""),
-                "reference": entry.get("reference", ""),
                 "chosen": _chosen(rows),
-                "curves": _search_figures(out, name, rows, styles[name]),
+                "curves": list(_search_figures(out, name, rows, styles[name])),
             }
         )
     return panels
 
 
 def _chosen(rows):
-    columns = [name for name in rows.columns if name.startswith("best_")]
     chosen = {}
-    for dataset, solves in rows.groupby("dataset"):
-        used = solves[columns].dropna(axis=1, how="all")
+    for dataset, runs in rows.groupby("dataset"):
+        used = runs.filter(regex="^best_").dropna(axis=1, how="all")
         if used.shape[1]:
             modes = used.astype(str).mode().iloc[0]
             chosen[dataset] = ", ".join(
@@ -54,18 +51,15 @@ def _short(text):
 
 
 def _search_figures(out, method, rows, style):
-    figures = []
     for task, of_task in rows.groupby("task"):
         tables = {d: read_search(out, d, method) for d in of_task["dataset"].unique()}
         curves = {d: search_curves(t) for d, t in tables.items() if t is not None}
         curves = {dataset: by_axis for dataset, by_axis in curves.items() if by_axis}
-        if not 0 < len(curves) <= MOST_PANELS:
-            continue
-        text = (
-            f"{SEARCH_SCORE[task]} of {method}: for each value of a parameter, the "
-            "best point that has it, mean over the repeats."
-        )
-        prefix = re.sub(r"\W", "-", f"search-{task}-{method}")
-        svg = to_svg(plot_search(curves, task, style))
-        figures.append({"svg": inline_svg(svg, prefix, text), "caption": text})
-    return figures
+        if 0 < len(curves) <= MOST_PANELS:
+            text = (
+                f"{SEARCH_SCORE[task]} of {method}: for each value of a parameter, the "
+                "best point that has it, mean over the repeats."
+            )
+            prefix = re.sub(r"\W", "-", f"search-{task}-{method}")
+            svg = to_svg(plot_search(curves, task, style))
+            yield {"svg": inline_svg(svg, prefix, text), "caption": text}

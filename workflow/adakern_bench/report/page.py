@@ -23,77 +23,75 @@ from adakern_bench.report.figures import (
 from adakern_bench.report.headline import headline
 from adakern_bench.report.leaderboard import cost_seconds
 from adakern_bench.report.methods import describe_methods
-from adakern_bench.report.palette import FAMILIES, families_of, method_styles, swatch
-from adakern_bench.report.protocol import protocol_in_words
+from adakern_bench.report.palette import FAMILIES, families_of, method_styles
 from adakern_bench.report.tables import (
     MARK,
     RULE,
-    comparison_grids,
+    comparison,
     display,
     display_table,
     heading,
     read_tables,
 )
+from adakern_bench.report.use import model_lines
 from adakern_bench.report.wording import count, duration, links, natural, printable
 
-__all__ = ["report"]
+__all__ = ["protocol_in_words", "report"]
 
 # What else a reader may ask of the same runs: (part, metric), in this order.
 _DETAILS = {
-    task: [("test", m) for m in metrics if m != MAIN_METRIC[task]]
-    + [("train", m) for m in metrics if not QUANTITIES[m].optional]
-    + [("", m) for m in RECORDED]
+    task: [
+        *(("test", m) for m in metrics if m != MAIN_METRIC[task] and QUANTITIES[m].shown),
+        *(("train", m) for m in metrics if not QUANTITIES[m].optional),
+        *(("", m) for m in RECORDED if QUANTITIES[m].shown),
+    ]
     for task, metrics in METRICS.items()
 }
 #: Tests of pairs that the page still lists; more are in its folder's ttest.csv.
 _MOST_TESTS = 1000
 
-_PARTS = {"test": "test part", "train": "training part", "": ""}
+_CAPTIONS = {
+    "critical difference": "Average rank of each method over the data sets (1 is the best). "
+    "Methods under one bar do not differ by Nemenyi's test at the 5 % level.",
+    "repeats": "{metric} on the test part, a point a repeat and a line at their mean; boxes, "
+    "from ten repeats on, are quartiles. The methods stand in the order of the table.",
+    "time": "{metric} on the test part against the time of search and fit, means over the "
+    "repeats. The dashed line joins the methods that no other beats in both.",
+}
+_PARTS = {"test": ", test part", "train": ", training part", "": ""}
 
 
-def report(
-    out,
-    config,
-    *,
-    figures=(),
-    summaries=(),
-    provenance=None,
-    origin=None,
-    rare=(),
-    wall_seconds=None,
-    path=None,
-):
+def report(out, config, *, figures=(), summaries=(), provenance=None, origin=None, rare=()):
     """Write the report of one experiment."""
     out = Path(out)
-    has_records = (out / "records.parquet").exists()
-    comparison = _comparison(out, config, rare) if has_records else {}
-    page = (
-        _environment()
-        .get_template("report.html.j2")
-        .render(
-            name=config["name"],
-            description=config.get("description", ""),
-            published_name=config.get("published", ""),
-            title=config.get("title") or config["name"],
-            wall_time=duration(wall_seconds) if wall_seconds is not None else "",
-            origin=origin or {},
-            protocol=protocol_in_words(config),
-            own_tables=[_own_table(Path(table)) for table in summaries],
-            own_figures=[_own_figure(Path(figure)) for figure in figures],
-            data=_data(config, provenance or {}, comparison),
-            configuration=yaml.safe_dump(plain(config), sort_keys=False, width=88),
-            platform=f"{platform.system()} {platform.machine()}",
-            **comparison,
-        )
+    records = pd.DataFrame(columns=["dataset"])
+    found = {}
+    if (out / "records.parquet").exists():
+        records = pd.read_parquet(out / "records.parquet")
+        found = _comparison(out, config, records, rare)
+    page = _rendered(
+        "report.html.j2",
+        name=config["name"],
+        description=config.get("description", ""),
+        published_name=config.get("published", ""),
+        title=config.get("title") or config["name"],
+        origin=origin or {},
+        protocol=protocol_in_words(config),
+        own_tables=[_own_table(Path(table)) for table in summaries],
+        own_figures=[_own_figure(Path(figure)) for figure in figures],
+        data=_data(config, provenance or {}, records),
+        configuration=yaml.safe_dump(plain(config), sort_keys=False, width=88),
+        platform=f"{platform.system()} {platform.machine()}",
+        **found,
     )
-    with atomic_path(path or out / "report.html") as temporary:
-        temporary.write_text(page, encoding="utf-8")
+    with atomic_path(out / "report.html") as path:
+        path.write_text(page, encoding="utf-8")
 
 
-def _environment():
+def _rendered(template, **values):
     environment = Environment(
         loader=PackageLoader("adakern_bench.report"),
-        autoescape=True,
+        autoescape=lambda name: name == "report.html.j2",
         finalize=printable,
         undefined=StrictUndefined,
         trim_blocks=True,
@@ -102,21 +100,28 @@ def _environment():
     environment.globals |= {"display": display, "heading": heading, "count": count}
     environment.globals |= {"mark": MARK, "rule": RULE}
     environment.globals |= {"most_panels": MOST_PANELS, "most_tests": _MOST_TESTS}
-    environment.filters |= {"links": links, "duration": duration}
-    return environment
+    environment.filters |= {"links": links, "duration": duration, "thousands": "{:,}".format}
+    return environment.get_template(template).render(**values)
 
 
-def _comparison(out, config, rare):
+def protocol_in_words(config):
+    """What was done to the data and how often, as sentences."""
+    entries = config.get("dataset", {}).items()
+    clipped = {name: entry["clip"] for name, entry in entries if entry.get("clip")}
+    search = config.get("search", {})
+    values = {"protocol": config["protocol"], "search": search, "clipped": clipped}
+    return _rendered("protocol.j2", **values).strip().splitlines()
+
+
+def _comparison(out, config, records, rare):
     """What the page says of the runs."""
-    records = pd.read_parquet(out / "records.parquet")
-    tables = read_tables(out)
+    tables, by_task = (
+        read_tables(out),
+        records.assign(seconds=cost_seconds(records)).groupby("task"),
+    )
     styles = method_styles(records["method"], families_of(config.get("method", {})))
-    records = records.assign(seconds=cost_seconds(records))
-    tasks = [_task(task, runs, styles, tables, rare) for task, runs in records.groupby("task")]
-    told = [(task["main"], task["ranks"], task["tests"]) for task in tasks]
     return {
-        "records": records,
-        "headline": headline(told, records),
+        "headline": headline(tables, records),
         "facts": {
             "data sets": records["dataset"].nunique(),
             "methods": records["method"].nunique(),
@@ -124,9 +129,13 @@ def _comparison(out, config, rare):
             "runs": len(records),
             "failed": int((records["status"] != "ok").sum()),
         },
-        "tasks": tasks,
+        "tasks": [_task(task, runs, styles, tables, rare) for task, runs in by_task],
+        "model_lines": model_lines(out, config),
         "methods": describe_methods(out, config, records, styles),
-        "swatches": {name: Markup(swatch(style)) for name, style in styles.items()},
+        "swatches": {
+            name: Markup('<i class="swatch" style="color:{}">{}</i>').format(s.colour, s.glyph)
+            for name, s in styles.items()
+        },
         "published": _published(tables["published"]),
         "failures": _failures(records),
         "unconverged": _unconverged(records),
@@ -135,83 +144,78 @@ def _comparison(out, config, rare):
 
 
 def _task(task, records, styles, tables, rare):
-    summary, ttest = tables["summary"], tables["ttest"]
-    ranks = tables["ranks"][tables["ranks"]["task"] == task]
-    (main,) = comparison_grids(summary, ttest, {task: MAIN_METRIC[task]}.get)
-    details = {
-        (part, metric): (f"{heading(metric)}, {_PARTS[part]}".rstrip(", "), grid)
-        for part, metric in _DETAILS[task]
-        if QUANTITIES[metric].shown
-        for grid in comparison_grids(summary, ttest, {task: metric}.get, part)
-    }
+    records = records.assign(seconds=cost_seconds(records))
+    ranks, tests = (tables[name][tables[name]["task"] == task] for name in ("ranks", "ttest"))
+    details = {}
+    for part, metric in _DETAILS[task]:
+        cells = comparison(tables, task, metric, part)
+        if len(cells):
+            details[part, metric] = _grid(cells, metric, heading(metric) + _PARTS[part])
     # Where a class is rare, to predict it never is accurate and worth nothing.
     unbalanced = sorted(set(rare) & set(records["dataset"].map(base_name)))
-    balanced = details.get(("test", "balanced_accuracy")) if unbalanced else None
     present = {styles[method].family for method in ranks["method"]}
     return {
         "name": task,
-        "main": main,
+        "main": _grid(comparison(tables, task), MAIN_METRIC[task], heading(MAIN_METRIC[task])),
         "ranks": ranks,
         "seconds": records.groupby("method")["seconds"].sum(),
         "unbalanced": unbalanced,
-        "balanced": balanced,
-        "order": list(ranks["method"]),
+        "balanced": details.get(("test", "balanced_accuracy")) if unbalanced else None,
         "families": {name: c for name, c in FAMILIES.items() if name in present},
         "details": list(details.values()),
         "figures": _task_figures(task, records, ranks, styles),
-        "tests": ttest[ttest["task"] == task],
+        "tests": tests,
+    }
+
+
+def _grid(cells, metric, caption):
+    return {
+        "caption": caption,
+        "metric": metric,
+        "datasets": list(cells.index.unique("dataset")),
+        "methods": set(cells.index.unique("method")),
+        "cells": cells.to_dict("index"),
     }
 
 
 def _task_figures(task, records, ranks, styles):
     metric = MAIN_METRIC[task]
     finished = records[records["status"] == "ok"].rename(columns={f"test_{metric}": "score"})
-    drawn = {
-        "critical difference": (
-            plot_critical_difference(ranks, task, styles),
-            "Average rank of each method over the data sets (1 is the best). Methods "
-            "under one bar do not differ by Nemenyi's test at the 5 % level.",
-        )
-    }
+    drawn = {"critical difference": plot_critical_difference(ranks, styles)}
     if 0 < finished["dataset"].nunique() <= MOST_PANELS:
         means = finished.groupby(["dataset", "method"])[["seconds", "score"]].mean()
-        drawn["repeats"] = (
-            plot_repeats(records, task, styles, list(ranks["method"])),
-            f"{heading(metric)} on the test part, a point a repeat and a line at their "
-            "mean; boxes, from ten repeats on, are quartiles. The methods stand in the "
-            "order of the table.",
-        )
-        drawn["time"] = (
-            plot_time_accuracy(means, task, styles),
-            f"{heading(metric)} on the test part against the time of search and fit, "
-            "means over the repeats. The dashed line joins the methods that no other "
-            "beats in both.",
-        )
+        drawn["repeats"] = plot_repeats(records, task, styles, list(ranks["method"]))
+        drawn["time"] = plot_time_accuracy(means, task, styles)
     return {
-        name: {
-            "svg": inline_svg(to_svg(figure), f"{task}-{name}".replace(" ", "-"), text),
-            "caption": text,
-        }
-        for name, (figure, text) in drawn.items()
+        name: _figure(
+            to_svg(figure),
+            f"{task}-{name}".replace(" ", "-"),
+            _CAPTIONS[name].format(metric=heading(metric)),
+        )
+        for name, figure in drawn.items()
         if figure is not None
     }
 
 
-def _own_table(path):
-    rows = pd.read_csv(path)
-    texts = [not is_numeric_dtype(kind) for kind in rows.dtypes]
-    columns = list(zip(rows.columns, texts, strict=True))
-    return {"caption": _caption(path), "columns": columns, "rows": display_table(rows)}
+def _figure(svg, prefix, caption):
+    return {"svg": inline_svg(svg, prefix, caption), "caption": caption}
 
 
 def _caption(path):
     return path.stem.replace("_", " ").replace("-", " ").capitalize()
 
 
+def _own_table(path):
+    rows = pd.read_csv(path).fillna({"hint": ""})
+    return {
+        "caption": _caption(path),
+        "columns": {name: not is_numeric_dtype(kind) for name, kind in rows.dtypes.items()},
+        "rows": display_table(rows).to_numpy().tolist(),
+    }
+
+
 def _own_figure(path):
-    caption = _caption(path)
-    svg = inline_svg(path.read_text(encoding="utf-8"), f"own-{path.stem}", caption)
-    return {"svg": svg, "caption": caption}
+    return _figure(path.read_text(encoding="utf-8"), f"own-{path.stem}", _caption(path))
 
 
 def _published(table):
@@ -220,83 +224,56 @@ def _published(table):
     groups = table.groupby(["split", "metric"])
     return [
         {
-            "title": f"{heading(metric)}, {_PARTS[split]}".rstrip(", "),
+            "title": heading(metric) + _PARTS[split],
             "metric": metric,
             "rows": rows.to_dict("records"),
             "has_setting": bool((rows["setting"] != "").any()),
         }
-        for (split, metric), rows in sorted(groups, key=lambda g: order[g[0][0]])
+        for (split, metric), rows in sorted(groups, key=lambda group: order[group[0][0]])
     ]
 
 
-def _failures(solves):
-    missing = solves[solves["status"] != "ok"]
+def _failures(records):
+    missing = records[records["status"] != "ok"].fillna({"reason": "no reason given"})
     keys = ["dataset", "method", "status", "reason"]
-    grouped = missing.fillna({"reason": "no reason given"}).groupby(keys)["repeat"]
-    return [
-        dict(zip(keys, key, strict=True)) | {"repeats": sorted(repeats)} for key, repeats in grouped
-    ]
+    return missing.groupby(keys)["repeat"].agg(sorted).reset_index().to_dict("records")
 
 
-def _unconverged(solves):
-    if "converged" not in solves:
-        return []
-    stopped = solves[(solves["status"] == "ok") & (solves["converged"].eq(False))]
-    counts = stopped.groupby(["dataset", "method"]).size()
-    return [
-        {"dataset": dataset, "method": method, "n": n} for (dataset, method), n in counts.items()
-    ]
+def _unconverged(records):
+    stopped = records[(records["status"] == "ok") & records["converged"].eq(False)]
+    return stopped.groupby(["dataset", "method"]).size().reset_index(name="n").to_dict("records")
 
 
-def _data(config, provenance, comparison):
+def _data(config, provenance, records):
     """What is known of each data set: its entry, its size, where it came from."""
-    entries, solves = config.get("dataset", {}), comparison.get("records")
-    solved = [] if solves is None else solves["dataset"].map(base_name)
-    names = {*provenance, *solved}
+    sizes = records.reindex(columns=["n_train", "n_test", "n_features"]).astype(float)
+    sizes = sizes.groupby(records["dataset"].map(base_name)).max()
+    names = sorted({*provenance, *sizes.index}, key=natural)
+    sizes = sizes.reindex(names).map(lambda n: "" if pd.isna(n) else int(n)).to_dict("index")
+    keys = ("title", "licence", "citation", "homepage", "note")
+    entries = config.get("dataset", {})
     return [
-        {
-            key: entries.get(name, {}).get(key) or ""
-            for key in ("title", "licence", "citation", "homepage", "note")
-        }
+        {key: entries.get(name, {}).get(key) or "" for key in keys}
         | {"name": name, "origin": _origin(provenance.get(name, {}))}
-        | _sizes(solves, name)
-        for name in sorted(names, key=natural)
+        | sizes[name]
+        for name in names
     ]
-
-
-def _sizes(solves, name):
-    columns = ["n_train", "n_test", "n_features"]
-    rows = pd.DataFrame(columns=columns)
-    if solves is not None:
-        rows = solves.loc[solves["dataset"].map(base_name) == name, columns]
-    return {column: _whole(rows[column].max()) for column in columns}
 
 
 def _origin(provenance):
     """Source, files and fingerprint; of places only those that others can reach."""
-    origin = {
-        key: provenance[key]
-        for key in ("source", "loader", "seed", "fingerprint")
-        if provenance.get(key) is not None
-    }
-    files = [
-        {k: v for k, v in file.items() if k != "from" or str(v).startswith("http")}
-        for file in provenance.get("files", [])
-    ]
-    if files:
-        origin["files"] = files
+    keys = ("source", "loader", "seed", "fingerprint")
+    origin = {key: provenance[key] for key in keys if provenance.get(key) is not None}
+    if provenance.get("files"):
+        origin["files"] = [
+            {k: v for k, v in file.items() if k != "from" or str(v).startswith("http")}
+            for file in provenance["files"]
+        ]
     return yaml.safe_dump(plain(origin), sort_keys=False, width=60) if origin else ""
 
 
-def _versions(solves):
-    columns = [name for name in solves.columns if name.startswith("version_")]
-    versions = {
-        name.removeprefix("version_"): sorted(solves[name].dropna().astype(str).unique())
-        for name in columns
-    }
-    versions["code of the runs"] = sorted(solves["code_version"].dropna().unique())
-    return {name: ", ".join(map(str, found)) for name, found in versions.items() if found}
-
-
-def _whole(value):
-    return "" if pd.isna(value) else int(value)
+def _versions(records):
+    columns = records.filter(regex="^version_").rename(columns=lambda c: c.removeprefix("version_"))
+    columns = columns.assign(**{"code of the runs": records["code_version"]})
+    found = {name: sorted(columns[name].dropna().astype(str).unique()) for name in columns}
+    return {name: ", ".join(values) for name, values in found.items() if values}

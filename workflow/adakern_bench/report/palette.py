@@ -3,12 +3,13 @@
 The colour tells the family, the marker the method within it.
 """
 
+import re
 from typing import NamedTuple
 
 from adakern._utils.dotted import resolve
 from adakern_bench.config.sweeps import base_name
 
-__all__ = ["FAMILIES", "Style", "families_of", "method_styles", "swatch"]
+__all__ = ["FAMILIES", "Style", "families_of", "method_styles"]
 
 #: Family -> colour: Okabe and Ito's, told apart by colour-blind readers too; all are
 #: readable on white and on near-black.
@@ -19,7 +20,7 @@ FAMILIES = {
     "LAB RBF": "#009e73",
     "Nyström": "#cc79a7",
     "multiple kernels": "#e69f00",
-    "other rivals": "#8c6d31",
+    "other baselines": "#8c6d31",
     "scikit-learn": "#7f7f7f",
 }
 _ROOMS = {
@@ -29,9 +30,11 @@ _ROOMS = {
     "lab": "LAB RBF",
     "nystrom": "Nyström",
 }
-_MARKERS = "osD^vP*X<>phd8"
+_TARGET = re.compile(r"'_target_': '([\w.]+)'")
+#: Matplotlib's markers, and the same in text.
+_MARKERS = dict(zip("osD^vP*X<>", "●■◆▲▼✚★✖◀▶", strict=True))
 #: Where a family has more methods than there are markers, its colour gets darker.
-_SHADES = (1.0, 0.72, 0.52, 0.38)
+_SHADES = (1.0, 0.8, 0.62, 0.48, 0.36)
 
 
 class Style(NamedTuple):
@@ -41,20 +44,15 @@ class Style(NamedTuple):
     marker: str
     family: str
 
+    @property
+    def glyph(self):
+        """The marker as a character."""
+        return _MARKERS[self.marker]
+
 
 def families_of(methods):
     """Method -> family, from the classes that the configuration names."""
-    return {name: _family(list(_targets(entry))) for name, entry in methods.items()}
-
-
-def _targets(node):
-    if isinstance(node, dict):
-        if isinstance(node.get("_target_"), str):
-            yield node["_target_"]
-        node = list(node.values())
-    if isinstance(node, (list, tuple)):
-        for item in node:
-            yield from _targets(item)
+    return {name: _family(_TARGET.findall(str(entry))) for name, entry in methods.items()}
 
 
 def _family(targets):
@@ -64,15 +62,14 @@ def _family(targets):
         room, *rest = resolve(ours[0]).__module__.split(".")[1:]
         if room in _ROOMS:
             return _ROOMS[room]
-        return "multiple kernels" if "mkl" in "".join(rest) else "other rivals"
+        return "multiple kernels" if "mkl" in "".join(rest) else "other baselines"
     is_sklearn = any(target.startswith("sklearn.") for target in targets)
-    return "scikit-learn" if is_sklearn else "other rivals"
+    return "scikit-learn" if is_sklearn else "other baselines"
 
 
 def method_styles(names, families=None):
     """A style for each method; no two methods share both colour and marker.
-    Examples
-    --------
+
     >>> from adakern_bench.report.palette import method_styles
     >>> styles = method_styles(["dank", "dank@tau=0"], {"dank": "DANK"})
     >>> styles["dank"]
@@ -82,32 +79,14 @@ def method_styles(names, families=None):
     """
     styles, taken = {}, dict.fromkeys(FAMILIES, 0)
     for name in sorted(set(names)):
-        family = (families or {}).get(base_name(name), "other rivals")
+        family = (families or {}).get(base_name(name), "other baselines")
         shade, marker = divmod(taken[family], len(_MARKERS))
         taken[family] += 1
         colour = _darker(FAMILIES[family], _SHADES[shade % len(_SHADES)])
-        styles[name] = Style(colour, _MARKERS[marker], family)
+        styles[name] = Style(colour, list(_MARKERS)[marker], family)
     return styles
 
 
 def _darker(colour, share):
     channels = (int(colour[i : i + 2], 16) for i in (1, 3, 5))
     return "#" + "".join(f"{round(channel * share):02x}" for channel in channels)
-
-
-def swatch(style):
-    """The marker as a small inline SVG, for tables."""
-    from matplotlib.markers import MarkerStyle  # the tracker does without it
-
-    marker = MarkerStyle(style.marker)
-    path = marker.get_path().transformed(marker.get_transform())
-    letters = {1: "M", 2: "L", 3: "Q", 4: "C", 79: "Z"}
-    parts = [
-        letters[int(code)] + (" ".join(f"{v:.3g}" for v in points) if code != 79 else "")
-        for points, code in path.iter_segments(curves=True)
-    ]
-    return (
-        '<svg class="swatch" aria-hidden="true" viewBox="-.75 -.75 1.5 1.5">'
-        f'<path transform="scale(1,-1)" fill="{style.colour}" d="{"".join(parts)}"/>'
-        "</svg>"
-    )

@@ -12,6 +12,7 @@ from changes that no commit holds is refused; ``--with-failures`` publishes fail
 import gzip
 import json
 import os
+import re
 import shlex
 import shutil
 import subprocess
@@ -52,8 +53,7 @@ def publish(plan, target, with_failures=False):
     if not missing and plan.cells:
         records = pd.read_parquet(plan.results / "records.parquet")
         missing = [] if with_failures else list(_failed(records))
-    if not missing:
-        missing = list(_several_commits(plan, records))
+    missing = missing or list(_several_commits(plan, records))
     if missing:
         listed = "\n".join(f"  - {line}" for line in missing)
         raise PublishError(f"{plan.results} cannot be published:\n{listed}")
@@ -112,9 +112,8 @@ def _not_done(plan):
     if run.returncode:
         yield f"snakemake cannot say what is missing:\n{run.stdout}{run.stderr}"
         return
-    _, _, stats = f"{run.stdout}\n{run.stderr}".partition("Job stats:")
-    rows = [line.split() for line in stats.partition("\ntotal")[0].splitlines()]
-    jobs = [f"{row[1]} x {row[0]}" for row in rows if row and row[-1].isdigit()]
+    counts = re.findall(r"^(\w+) +(\d+)$", run.stdout + run.stderr, re.MULTILINE)
+    jobs = [f"{n} x {rule}" for rule, n in counts if rule != "total"]
     if jobs:
         yield (
             f"still to be done: {', '.join(jobs)}; first: "
@@ -185,11 +184,10 @@ def provenance(plan, records):
 
 def main(argv=None):
     """Command line."""
-    arguments = list(sys.argv[1:] if argv is None else argv)
-    with_failures = "--with-failures" in arguments
-    overrides = [a for a in arguments if a != "--with-failures"]
+    overrides = list(sys.argv[1:] if argv is None else argv)
+    with_failures = "--with-failures" in overrides
     try:
-        plan = load_plan(overrides)
+        plan = load_plan([word for word in overrides if word != "--with-failures"])
         target = Path("docs/results") / plan.config.name
         publish(plan, target, with_failures)
     except (ConfigError, PublishError) as error:

@@ -1,19 +1,32 @@
-"""What an experiment found, and where the rest of it lies."""
+"""The comparison in the terminal: one table a task, and where the rest of it lies."""
 
 import os
+import re
+import shutil
 import sys
+import textwrap
 from pathlib import Path
 
+import numpy as np
+import pandas as pd
+
 from adakern._utils.files import read_json
+from adakern.evaluation import MAIN_METRIC
 from adakern_bench.config.compose import ConfigError
 from adakern_bench.config.plan import load_plan
 from adakern_bench.paths import CONF
-from adakern_bench.report.console import print_table
+from adakern_bench.report.headline import headline
+from adakern_bench.report.leaderboard import cost_seconds
+from adakern_bench.report.tables import MARK, comparison, heading, read_tables
+from adakern_bench.report.wording import count, duration, printable
+from adakern_bench.tracking.track import VIEW
 
-__all__ = ["main", "runs_page", "show"]
+__all__ = ["main", "print_table", "runs_page", "show"]
 
-#: MLflow opens an experiment on its traces unless the address says otherwise.
-_RUNS = "#/experiments/{}/runs?workflowType=machine_learning&compareRunsMode=CHART"
+_MOST_ROWS = 15
+#: MLflow opens an experiment on its traces, and a table without scores, unless the address
+#: says otherwise.
+_RUNS = f"#/experiments/{{}}/runs?workflowType=machine_learning&viewStateShareKey={VIEW}"
 
 
 def main(argv=None, conf=CONF):
@@ -42,19 +55,81 @@ def show(plan):
         if uri.startswith("http"):
             print(f"MLflow: {page}")
         else:
-            print(f"MLflow: {_program('mlflow')} ui --backend-store-uri {uri}")
-            print(f"        then open {page}")
+            local = Path(".venv/bin/mlflow")
+            program = local if local.exists() else "mlflow"
+            print(f"MLflow: {program} ui --backend-store-uri {uri}\n        then open {page}")
 
 
 def runs_page(uri, experiment_id):
-    """Address of an experiment's runs, as a chart, in MLflow's pages."""
+    """Address of an experiment's runs in MLflow's pages, with their scores, the best first."""
     server = uri.rstrip("/") if uri.startswith("http") else "http://127.0.0.1:5000"
     return f"{server}/{_RUNS.format(experiment_id)}"
 
 
-def _program(name):
-    local = Path(".venv/bin") / name
-    return local if local.exists() else name
+def print_table(out, stream=None, width=None):
+    """Print the main comparison of an experiment, what it shows and what failed.
+
+    Bold is used where the stream is a terminal and NO_COLOR is not set; elsewhere the
+    best carries a ``*``. The width is that of the terminal, or 80.
+    """
+    stream = stream or sys.stdout
+    if hasattr(stream, "reconfigure"):  # "?" for what a terminal cannot show
+        stream.reconfigure(errors="replace")
+    bold = stream.isatty() and "NO_COLOR" not in os.environ
+    width = width or shutil.get_terminal_size((80, 24)).columns
+    out = Path(out)
+    tables = read_tables(out)
+    records = pd.read_parquet(out / "records.parquet")
+    seconds = cost_seconds(records).groupby([records["task"], records["method"]]).sum()
+    lines = []
+    for task, ranks in tables["ranks"].groupby("task"):
+        cells = comparison(tables, task)
+        repeats = int((cells["n"] + cells["missing"]).max())
+        over = f", mean over {repeats} repeats" if repeats > 1 else ""
+        lines += ["", f"{task.capitalize()}: {heading(MAIN_METRIC[task])}{over}"]
+        lines += _rows(cells, ranks, seconds[task], width)
+    if bold:
+        lines = [re.sub(r"(\S+)\*", "\033[1m\\1 \033[0m", line) for line in lines]
+    best = "bold" if bold else "*"
+    lines += ["", f"{best} best of the column; {MARK} significantly worse."]
+    lines[-1] += " Time: search and fit, total."
+    lines.append("")
+    for sentence in headline(tables, records):
+        lines += textwrap.wrap(sentence, width, subsequent_indent="  ")
+    missing = records[records["status"] != "ok"]
+    for keys, rows in missing.groupby(["dataset", "method", "status", "reason"]):
+        dataset, method, status, reason = keys
+        lines.append(printable(f"  {dataset} / {method}: {len(rows)} x {status}: {reason}"))
+    print("\n".join(lines), file=stream)
+
+
+def _rows(cells, ranks, seconds, width):
+    """Methods as rows; the columns of data sets that do not fit are counted."""
+    marks = np.select([cells["best"], cells["worse"]], ["*", MARK], " ")
+    scores = (cells["shown"] + marks).unstack(sort=False).T
+    table = ranks.set_index("method")[["average_rank", "wins"]]
+    table = pd.DataFrame(
+        {
+            "rank": table["average_rank"].map("{:.2f}".format).replace("nan", "-"),
+            "best": table["wins"].map("{:.3g}".format),
+            "time": [duration(seconds[name]) for name in table.index],
+        }
+    )
+    if scores.shape[1] == 1:
+        table = table[["time"]]
+    table = table.join(scores).fillna("- ").head(_MOST_ROWS).rename_axis(None)
+    table = (" " + table).rename(columns=" {}".format)  # two blanks between columns
+    shown = table.shape[1]
+    while len(table.iloc[:, :shown].to_string().partition("\n")[0]) > width:
+        shown -= 1
+    yield from map(str.rstrip, table.iloc[:, :shown].to_string().splitlines())
+    more = [
+        count(n, f"more {what}")
+        for n, what in ((len(ranks) - len(table), "method"), (table.shape[1] - shown, "data set"))
+        if n
+    ]
+    if more:
+        yield f"({' and '.join(more)} in the report)"
 
 
 if __name__ == "__main__":

@@ -6,6 +6,8 @@ figures:
     params: {x: tau, y: [accuracy, rank]}
 """
 
+import re
+
 import matplotlib
 import numpy as np
 import pandas as pd
@@ -13,9 +15,9 @@ from matplotlib.figure import Figure
 
 from adakern.evaluation import MAIN_METRIC, METRICS
 from adakern_bench.report.contrast import swept_names
-from adakern_bench.report.figures import STYLE, colour
+from adakern_bench.report.figures import STYLE, add_legend, colour
 from adakern_bench.report.tables import heading, scaled
-from adakern_bench.report.wording import natural
+from adakern_bench.report.wording import in_natural_order
 
 __all__ = ["growth", "plot_sweep", "sweep_table"]
 
@@ -53,18 +55,7 @@ def plot_sweep(records, x, y=None, log=(), columns=()):
         for axis, panel in zip(axes[0], panels, strict=True):
             axis.set_title(panel, fontsize=9, fontweight="bold")
         figure.supxlabel(" / ".join(_names(x)), fontsize=9)
-        handles = {
-            handle.get_label(): handle
-            for axis in axes.flat
-            for handle in axis.get_legend_handles_labels()[0]
-        }
-        figure.legend(
-            handles.values(),
-            handles.keys(),
-            loc="outside upper center",
-            ncols=min(4, len(handles)),
-            frameon=False,
-        )
+        add_legend(figure)
     return figure
 
 
@@ -97,20 +88,15 @@ def sweep_table(records, y=None):
     ``<quantity>_mean`` and ``<quantity>_std``.
     """
     quantities = _quantities(records, y)
-    swept = [name for name in records if name.startswith("sweep_")]
-    solved = records[records["status"] == "ok"]
-    groups = solved.groupby(["base_dataset", "base_method", *swept], sort=False, dropna=False)
+    keys = ["base_dataset", "base_method", *(n for n in records if n.startswith("sweep_"))]
+    finished = records[records["status"] == "ok"]
+    groups = finished.groupby(keys, sort=False, dropna=False)
     table = groups.size().rename("n").to_frame()
     for quantity, column in quantities.items():
-        values = groups[column]
-        table[f"{quantity}_mean"] = values.mean().astype(float)
-        table[f"{quantity}_std"] = values.std().astype(float)
-    shown = {name: name.removeprefix("sweep_") for name in swept}
-    shown |= {"base_dataset": "dataset", "base_method": "method"}
-    table = table.reset_index().sort_values(
-        ["base_dataset", "base_method", *swept], key=lambda column: column.map(natural)
-    )
-    return table.rename(columns=shown)
+        table[f"{quantity}_mean"] = groups[column].mean().astype(float)
+        table[f"{quantity}_std"] = groups[column].std().astype(float)
+    table = table.reset_index().sort_values(keys, key=in_natural_order)
+    return table.rename(columns=lambda name: re.sub("^(base|sweep)_", "", name))
 
 
 def growth(records, x, y, smallest=0):
@@ -119,27 +105,19 @@ def growth(records, x, y, smallest=0):
     dataset, method, quantity, exponent, and the range of x that it was fitted on.
     """
     points = _points(records, x).dropna(subset="x")
-    rows = []
+    quantities, rows = _quantities(records, y), []
     for (panel, line), part in points.groupby(["panel", "line"], sort=False):
-        for quantity, column in _quantities(records, y).items():
+        for quantity, column in quantities.items():
             curve = part.groupby("x")[column].mean().astype(float)
             curve = curve[curve > 0]
             large = curve[curve.index >= smallest]
             curve = large if len(large) > 1 else curve
-            if len(curve) < 2:
-                continue
-            slope = np.polyfit(np.log(curve.index.to_numpy()), np.log(curve), 1)[0]
-            rows.append(
-                {
-                    "dataset": panel,
-                    "method": line,
-                    "quantity": quantity,
-                    "exponent": slope,
-                    "smallest": curve.index.min(),
-                    "largest": curve.index.max(),
-                }
-            )
-    return pd.DataFrame(rows)
+            if len(curve) > 1:
+                slope, _ = np.polyfit(np.log(curve.index.to_numpy()), np.log(curve), 1)
+                ends = (slope, curve.index.min(), curve.index.max())
+                rows.append((panel, line, quantity, *ends))
+    columns = ["dataset", "method", "quantity", "exponent", "smallest", "largest"]
+    return pd.DataFrame(rows, columns=columns)
 
 
 def _points(records, x, columns=()):
@@ -151,32 +129,26 @@ def _points(records, x, columns=()):
             raise ValueError(
                 f"nothing is swept over {name!r}; the records have {swept_names(records)}"
             )
-    solved = records[records["status"] == "ok"]
-    values = solved[[f"sweep_{name}" for name in x]].bfill(axis=1).iloc[:, 0]
+    finished = records[records["status"] == "ok"]
+    values = finished[[f"sweep_{name}" for name in x]].bfill(axis=1).iloc[:, 0]
     number = pd.to_numeric(values, errors="coerce").astype(float)
-    words = (number.isna() & values.notna()).astype(bool)
+    level = values.astype(object).where(number.isna() & values.notna(), "").astype(str)
     hidden = (*x, *columns)
-    points = solved.assign(
+    points = finished.assign(
         x=number,
-        level=values.astype(object).where(words, "").astype(str),
-        panel=solved["dataset"].map(lambda name: _without(name, hidden)),
-        line=solved["method"].map(lambda name: _without(name, hidden)),
+        level=level,
+        panel=finished["dataset"].map(lambda name: _without(name, hidden)),
+        line=finished["method"].map(lambda name: _without(name, hidden)),
     )
+    # A panel for each value of another swept parameter; what lacks it is in all of them.
     for name in columns:
-        points = _in_panels(points, name)
-    return points
-
-
-def _in_panels(points, name):
-    """A panel for each value of a swept parameter; the rest is in all of them."""
-    value = points[f"sweep_{name}"]
-    panels = [
-        points[value.isna() | (value == one)].assign(
-            panel=lambda part, one=one: part["panel"] + f", {name} = {one}"
+        value = points[f"sweep_{name}"]
+        points = pd.concat(
+            part.assign(panel=part["panel"] + f", {name} = {one}")
+            for one in value.dropna().unique()
+            for part in [points[value.isna() | (value == one)]]
         )
-        for one in value.dropna().unique()
-    ]
-    return pd.concat(panels, ignore_index=True)
+    return points
 
 
 def _in_one_panel(points):

@@ -1,6 +1,4 @@
-"""The comparison as a grid of cells, for terminal, report and documentation."""
-
-from typing import NamedTuple
+"""One metric of a comparison by data set and method, for terminal, report and pages."""
 
 import numpy as np
 import pandas as pd
@@ -8,11 +6,11 @@ import pandas as pd
 from adakern.evaluation import GREATER_IS_BETTER, MAIN_METRIC, QUANTITIES
 from adakern.evaluation.quantities import Quantity
 from adakern.evaluation.ranking import TIE
-from adakern_bench.report.wording import natural
+from adakern_bench.report.wording import in_natural_order
 
 __all__ = [
-    *("MARK", "RULE", "Cell", "Grid", "comparison_grids", "display", "display_table"),
-    *("heading", "read_tables", "scaled"),
+    *("MARK", "RULE", "comparison", "display", "display_table", "heading"),
+    *("read_tables", "scaled"),
 ]
 
 #: Of what is significantly worse than the best of its column, and what that means.
@@ -21,28 +19,6 @@ RULE = (
     "Nadeau and Bengio's corrected t-test at 5 %, after Holm's correction over all "
     "pairs of methods on the data set"
 )
-
-
-class Cell(NamedTuple):
-    """One method on one data set."""
-
-    mean: float
-    std: float
-    n: int
-    n_missing: int
-    best: bool
-    mark: str
-
-
-class Grid(NamedTuple):
-    """Data sets by methods for one task, metric and part; `cells` by (row, column)."""
-
-    task: str
-    metric: str
-    split: str
-    datasets: list
-    methods: list
-    cells: dict
 
 
 def read_tables(out):
@@ -95,64 +71,41 @@ def display(metric, value):
 
 def display_table(frame):
     """Cells of any table as texts."""
-    return [
-        [f"{value:.4g}" if isinstance(value, float) else str(value) for value in row]
-        for row in frame.itertuples(index=False)
-    ]
+    return frame.map(lambda v: f"{v:.4g}" if isinstance(v, float) else str(v))
 
 
-def comparison_grids(summary, ttest, metric_of=MAIN_METRIC.get, split="test"):
-    """One grid per task for a metric, with the best of each column and who is worse.
+def comparison(tables, task, metric=None, split="test"):
+    """A row for each data set and method, in natural order: how it did, and its marks.
 
-    `metric_of` maps a task to its metric, or to None for a task to be left out. The
-    marks are of the metric that was tested, on the test part.
+    Columns `mean`, `std`, `n`, `missing` (runs without a result) and, for texts, `shown`
+    and `spread`; `best` of its data set (several if they tie), and `worse`, significantly,
+    than a best one. Marks are of the metric that was tested, on the test part: a good fit
+    of the training part is no merit, a lone method no winner. A method that failed on a
+    repeat is not the best: its mean is over others.
     """
-    grids = []
-    for task in summary["task"].unique():
-        metric = metric_of(task)
-        rows = summary[
-            (summary["task"] == task) & (summary["metric"] == metric) & (summary["split"] == split)
-        ]
-        if rows.empty:
-            continue
-        tested = ttest[ttest["metric"] == metric] if split == "test" else ttest[:0]
-        cells = {}
-        for dataset, of_dataset in rows.groupby("dataset"):
-            # A good fit of the training part is no merit, a lone method no winner.
-            competes = split == "test" and (of_dataset["n"] > 0).sum() > 1
-            best = _best(of_dataset, metric) if competes else []
-            worse = _worse(tested[tested["dataset"] == dataset], best)
-            for row in of_dataset.itertuples():
-                cells[dataset, row.method] = Cell(
-                    row.mean,
-                    row.std,
-                    row.n,
-                    row.n_failed + row.n_timeout,
-                    row.method in best,
-                    MARK if row.method in worse else "",
-                )
-        datasets, methods = (
-            sorted(rows[axis].unique(), key=natural) for axis in ("dataset", "method")
-        )
-        grids.append(Grid(task, metric, split, datasets, methods, cells))
-    return grids
-
-
-def _best(rows, metric):
-    """Methods with the best mean (several if they tie); none without a direction.
-
-    A method that failed on a repeat is not among them: its mean is over others.
-    """
-    whole = rows[rows["n_failed"] + rows["n_timeout"] == 0]
-    means = whole.set_index("method")["mean"].dropna()
-    if metric not in GREATER_IS_BETTER or means.empty:
-        return []
-    best = means.max() if GREATER_IS_BETTER[metric] else means.min()
-    return list(means.index[np.isclose(means, best, rtol=TIE, atol=0)])
-
-
-def _worse(pairs, best):
-    """Methods that are significantly worse than one of the best."""
-    pairs = pairs[pairs["winner"].isin(best)]
-    losers = pairs["method_a"].where(pairs["winner"] == pairs["method_b"], pairs["method_b"])
-    return set(losers) - set(best)
+    metric = metric or MAIN_METRIC[task]
+    summary, tests = (
+        table[(table["task"] == task) & (table["metric"] == metric)]
+        for table in (tables["summary"], tables["ttest"])
+    )
+    rows = summary[summary["split"] == split]
+    cells = rows.assign(missing=rows["n_failed"] + rows["n_timeout"])
+    cells = cells.set_index(["dataset", "method"])[["mean", "std", "n", "missing"]]
+    cells = cells.sort_index(key=in_natural_order)
+    cells["shown"] = [display(metric, mean) or "failed" for mean in cells["mean"]]
+    # Equal scores have a deviation by rounding alone.
+    spread = cells["std"].where(cells["std"] > TIE * cells["mean"].abs(), cells["std"] * 0)
+    cells["spread"] = [display(metric, std) for std in spread]
+    cells = cells.assign(best=False, worse=False)
+    if split == "test" and metric in GREATER_IS_BETTER:
+        whole = cells["mean"].where(cells["missing"] == 0)
+        best = whole.groupby("dataset").transform("max" if GREATER_IS_BETTER[metric] else "min")
+        several = cells["mean"].groupby("dataset").transform("count") > 1
+        cells["best"] = several & np.isclose(whole, best, rtol=TIE, atol=0)
+        best = set(cells.index[cells["best"]])
+        worse = set()
+        for test in tests.itertuples():
+            if (test.dataset, test.winner) in best:
+                worse |= {(test.dataset, test.method_a), (test.dataset, test.method_b)} - best
+        cells["worse"] = [index in worse for index in cells.index]
+    return cells

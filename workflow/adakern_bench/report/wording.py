@@ -4,7 +4,7 @@ import re
 
 from markupsafe import Markup
 
-__all__ = ["count", "duration", "links", "natural", "ordinal", "printable"]
+__all__ = ["count", "duration", "in_natural_order", "links", "natural", "printable"]
 
 #: Characters that command a terminal or turn the direction of writing.
 COMMANDS = {*range(32), *range(0x7F, 0xA0), *range(0x202A, 0x202F), *range(0x2066, 0x206A)} - {
@@ -34,6 +34,12 @@ def natural(name):
     return tuple(float(part) if i % 2 else part for i, part in enumerate(parts))
 
 
+def in_natural_order(names):
+    """Places of names, or values, in their natural order: a key for pandas' sorting."""
+    places = {name: k for k, name in enumerate(sorted(set(names), key=natural))}
+    return names.map(places)
+
+
 def duration(seconds):
     """Seconds as people say them.
 
@@ -60,17 +66,6 @@ def printable(text):
     if not isinstance(text, str):
         return text
     return text.translate(dict.fromkeys(COMMANDS, "\N{REPLACEMENT CHARACTER}"))
-
-
-def ordinal(n):
-    """
-    >>> from adakern_bench.report.wording import ordinal
-    >>> [ordinal(n) for n in (1, 2, 3, 4, 11, 22)]
-    ['1st', '2nd', '3rd', '4th', '11th', '22nd']
-    """
-    endings = {1: "st", 2: "nd", 3: "rd"}
-    ending = "th" if 11 <= n % 100 <= 13 else endings.get(n % 10, "th")
-    return f"{n}{ending}"
 
 
 def links(text):

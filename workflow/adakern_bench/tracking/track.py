@@ -21,9 +21,7 @@ import socket
 import tempfile
 import time
 from functools import partial
-from itertools import groupby
 from pathlib import Path
-from statistics import fmean, stdev
 from typing import NamedTuple
 from urllib.parse import quote, urlsplit
 
@@ -31,29 +29,41 @@ import pandas as pd
 import yaml
 
 from adakern._utils.files import atomic_path
-from adakern.evaluation import GREATER_IS_BETTER, MAIN_METRIC, RECORDED
-from adakern.evaluation import ranks_by_dataset as ranks
+from adakern.evaluation import GREATER_IS_BETTER, MAIN_METRIC, RECORDED, ranks_by_dataset
 from adakern_bench.config.sweeps import base_name
+from adakern_bench.paths import kept_models
 from adakern_bench.records.machine import git
-from adakern_bench.records.models import kept_models
 from adakern_bench.records.read import find_records, read_file
 from adakern_bench.report.curves import read_search, search_curves
 from adakern_bench.report.palette import families_of
+from adakern_bench.report.wording import count
 
-__all__ = ["DEFAULT_URI", "Logged", "experiment_id", "lock", "log_records", "log_runs"]
-__all__ += ["main", "opened", "rebuild", "summary_run", "track"]
+__all__ = ["DEFAULT_URI", "VIEW", "Logged", "experiment_id", "lock", "log_records", "main"]
+__all__ += ["opened", "track"]
 
 DEFAULT_URI = "sqlite:///mlflow.db"
 
 #: Tags that say which fit a run is of, and what was written of it.
 KEY, DIGEST, PARENT = "adakern.key", "adakern.digest", "mlflow.parentRunId"
 
+#: Name of the view of an experiment's runs that links lead to: the main score in sight.
+VIEW = "adakern"
+
 #: What an experiment's summary run holds, if it is there.
-SUMMARY = ("report.html", "*.csv", "config.yaml", "tables/*.csv", "figures/*.svg")
+SUMMARY = ["report.html", "*.csv", "config.yaml", "tables/*.csv", "figures/*.svg", "winner/*"]
 
 _MAX_VALUE = 5000  # characters of a parameter or tag; MLflow takes 6000 and 5000
 #: What is the same in every run that can be compared: parameters, no metrics.
 _CONSTANTS = ("n_train", "n_test", "n_features", "seed", "estimator")
+#: Columns and order of that view, as MLflow's pages keep them.
+_SCORES = [f"test/{m}_{what}" for m in MAIN_METRIC.values() for what in ("mean", "std")]
+_COLUMNS = ["test/rank", *_SCORES, "time/fit_seconds_mean"]
+_VIEW = {
+    "selectedColumns": [f"metrics.`{name}`" for name in _COLUMNS],
+    "orderByKey": "metrics.`test/rank`",
+    "orderByAsc": True,
+}
+_STAGES = ("search_seconds", "fit_seconds", "predict_seconds")
 
 
 class Logged(NamedTuple):
@@ -74,15 +84,12 @@ class Run(NamedTuple):
     name: str
     tags: dict
     content: object  # what the run says; its hash makes another run out of date
+    records: list = []  # of the fits that it is about
     params: dict = {}
     metrics: dict = {}
-    start: float | None = None  # seconds since 1970; None: now
-    seconds: float = 0.0
-    failed: bool = False
+    steps: dict = {}  # metric -> values at step 0, 1, ...
     artifacts: dict = {}  # name -> text, or Path of a file
     parent: str | None = None  # its key
-    steps: dict = {}  # metric -> values at step 0, 1, ...
-    record: dict = {}  # of the data set that went in
 
     @property
     def digest(self):
@@ -97,55 +104,40 @@ def sha256(content):
 # From files to runs.
 
 
-def track(results, records, *, tracking_uri=None):
-    """Log the records of some files of one folder; what is up to date is left alone."""
-    return _log_files(Path(results), records, tracking_uri)
+def track(results, files=None, *, tracking_uri=None):
+    """Log the records of some files of one folder; what is up to date is left alone.
 
-
-def rebuild(results, *, tracking_uri=None):
-    """Make MLflow say what the files of one experiment say, no more and no less.
-
-    Logs every record below `results`, with the tables, figures and report as one
-    summary run, and removes the runs of fits that have no record any more. An
-    experiment of special computations alone goes by the name of its folder.
+    Without files, make MLflow say what the folder says, no more and no less: every
+    record below it, the tables, figures and report as one summary run, and no run of a
+    fit that has no record any more. An experiment of special computations alone goes by
+    the name of its folder.
     """
-    results = Path(results)
-    found = (sorted(results.glob(pattern)) for pattern in SUMMARY)
-    summary = {path.relative_to(results).as_posix(): path for f in found for path in f}
-    return _log_files(results, find_records(results), tracking_uri, summary)
-
-
-def _log_files(results, files, tracking_uri, summary=None):
-    """The records of some files; with a summary, they are all that there is."""
+    results, whole, summary = Path(results), files is None, None
+    if whole:
+        files = find_records(results)
+        found = (path for pattern in SUMMARY for path in sorted(results.glob(pattern)))
+        artifacts = {path.relative_to(results).as_posix(): path for path in found}
+        summary = (artifacts, _mean_ranks(results))
     path = results / "config.yaml"
     config = path.read_text(encoding="utf-8") if path.exists() else None
-    records = [record for file in files for record in read_file(file)]
-    records.sort(key=lambda record: record["experiment"])
-    parts = groupby(records, key=lambda record: record["experiment"])
-    batches = {name: list(batch) for name, batch in parts}
-    if summary is not None and not batches:
-        batches = {results.name: []}
+    batches = {results.name: []} if whole and not files else {}
+    for record in (record for file in files for record in read_file(file)):
+        batches.setdefault(record["experiment"], []).append(record)
     total = Logged(0, 0, 0)
     for name, batch in batches.items():
+        cells = {(r["dataset"], r["method"]) for r in batch}
+        tables = {cell: read_search(results, *cell) for cell in cells}
         total += log_records(
             batch,
             experiment=name,
             tracking_uri=tracking_uri,
             config=config,
-            entries=yaml.safe_load(config) if config else None,
-            curves=_curves(results, batch),
+            curves={c: search_curves(table) for c, table in tables.items() if table is not None},
             models=partial(kept_models, results),
-            summary=summary and summary_run(name, summary, _mean_ranks(results)),
-            prune=summary is not None,
+            summary=summary,
+            prune=whole,
         )
     return total
-
-
-def _curves(results, records):
-    """What the searches of the records' methods saw."""
-    cells = {(r["dataset"], r["method"]) for r in records}
-    tables = {cell: read_search(results, *cell) for cell in cells}
-    return {c: search_curves(table) for c, table in tables.items() if table is not None}
 
 
 def _mean_ranks(results):
@@ -163,7 +155,6 @@ def log_records(
     experiment,
     tracking_uri=None,
     config=None,
-    entries=None,
     curves=None,
     models=None,
     summary=None,
@@ -173,11 +164,12 @@ def log_records(
 
     A run for each data set and method, with means over the repeats, and below it one
     for each repeat. `config` (the resolved configuration as YAML) is an artifact of
-    every run and `entries` the same as a mapping, which describes them; `curves` maps
+    every run, and describes them; `curves` maps
     data set and method to what their search saw; `models` maps a record to the files of
     its fitted model. A run is out of date when its record changed (which holds every
     parameter of the fit), not when something else in the configuration did. With
-    `prune`, runs of other fits are removed; a `summary` run stands beside them.
+    `prune`, runs of other fits are removed; a `summary` (files by name, and metrics) is a
+    run beside them.
     """
     strangers = {r["experiment"] for r in records} - {experiment}
     if strangers:
@@ -185,12 +177,14 @@ def log_records(
             f"experiment={experiment!r}, but there are records of {sorted(strangers)}; "
             "log each experiment under its own name."
         )
-    runs = [*_cells(records, entries or {}, curves or {})]
+    runs = [*_cells(records, yaml.safe_load(config) if config else {}, curves or {})]
     runs += [_fit(r, config, models(r) if models else {}) for r in records]
-    return log_runs(runs + [summary] * bool(summary), experiment, tracking_uri, prune)
+    if summary:
+        runs.append(_summary(experiment, *summary))
+    return _log_runs(runs, experiment, tracking_uri, prune)
 
 
-def summary_run(experiment, artifacts, metrics=None):
+def _summary(experiment, artifacts, metrics):
     """One run that stands for the whole experiment, with its tables and figures."""
     contents = {name: sha256(path.read_bytes()) for name, path in artifacts.items()}
     return Run(
@@ -198,118 +192,91 @@ def summary_run(experiment, artifacts, metrics=None):
         name=f"{experiment}: summary",
         tags={"kind": "summary", "experiment": experiment},
         content=[contents, metrics],
-        metrics=metrics or {},
+        metrics=metrics,
         artifacts=artifacts,
     )
 
 
-def _cell_key(record):
-    return f"{record['dataset']}/{record['method']}"
+def _tags(record, kind, *names):
+    names = ("experiment", "dataset", "method", "task", *names)
+    told = {name: record.get(name) for name in names}
+    return {"kind": kind} | {name: str(v)[:_MAX_VALUE] for name, v in told.items() if v is not None}
 
 
-def _key(record):
-    return f"{_cell_key(record)}/{record['repeat']}"
-
-
-def _tags(record, *names):
-    return {name: str(record.get(name)) for name in ("experiment", "dataset", *names)}
-
-
-def _cells(records, entries, curves):
+def _cells(records, config, curves):
     """A run for each data set and method: what its repeats have in common."""
-    cells = {}
+    methods = config.get("method", {})
+    families = families_of(methods)
+    by_dataset = {}
     for record in sorted(records, key=lambda record: record["repeat"]):
-        cells.setdefault(_cell_key(record), []).append(record)
-    means = {key: _means(batch) for key, batch in cells.items()}
-    placed = _ranks(cells, means)
-    families = families_of(entries.get("method", {}))
-    for key, batch in cells.items():
-        dataset, method = batch[0]["dataset"], batch[0]["method"]
-        entry = entries.get("method", {}).get(base_name(method), {})
-        about = ". ".join(filter(None, map(entry.get, ("description", "reference"))))
-        started = [r["started_at"] for r in batch if r.get("started_at")]
-        metrics = means[key] | {"test/n": sum(r["status"] == "ok" for r in batch)}
-        steps = {
-            f"tuning/{name}": list(map(float, values))
-            for name, values in curves.get((dataset, method), {}).items()
-        }
-        yield Run(
-            key=key,
-            name=f"{dataset} / {method}",
-            tags=_tags(batch[0], "method", "task")
-            | {"kind": "method", "family": families.get(base_name(method), "unknown")}
-            | {"mlflow.note.content": about, **_source(entries)},
-            content=[batch, about, metrics, placed[key], steps],
-            params=_common_params(batch),
-            metrics=metrics | {"test/rank": placed[key]},
-            start=min(started, default=None),
-            seconds=sum(map(_seconds, batch)),
-            failed=all(record["status"] != "ok" for record in batch),
-            steps=steps,
-            record=batch[0],
-        )
+        cells = by_dataset.setdefault(record["dataset"], {})
+        cells.setdefault(record["method"], []).append(record)
+    for dataset, cells in by_dataset.items():
+        tables = {method: _table(batch) for method, batch in cells.items()}
+        places = _ranks(cells, tables)
+        for method, batch in cells.items():
+            table = tables[method]
+            entry = methods.get(base_name(method), {})
+            about = ". ".join(filter(None, map(entry.get, ("description", "reference"))))
+            described = {"family": families.get(base_name(method), "unknown")}
+            described |= {"mlflow.note.content": about, **_source(methods)}
+            statistics = {"mean": table.mean(), "std": table.std()}
+            metrics = {
+                f"{name}_{what}": _digits(value)
+                for what, values in statistics.items()
+                for name, value in values.dropna().items()
+            } | {"test/n": len(table), "test/rank": places[method]}
+            steps = {
+                f"tuning/{name}": list(map(float, values))
+                for name, values in curves.get((dataset, method), {}).items()
+            }
+            yield Run(
+                key=f"{dataset}/{method}",
+                name=f"{dataset} / {method}",
+                tags=_tags(batch[0], "method") | described,
+                content=[batch, about, metrics, steps],
+                records=batch,
+                params=dict(set.intersection(*(set(_params(r).items()) for r in batch))),
+                metrics=metrics,
+                steps=steps,
+                artifacts={"repeats.csv": table.to_csv()},
+            )
+
+
+def _table(batch):
+    """Scores and costs of the repeats that finished."""
+    finished = [record for record in batch if record["status"] == "ok"]
+    repeats = pd.Index([record["repeat"] for record in finished], name="repeat")
+    return pd.DataFrame(map(_metrics, finished), index=repeats)
+
+
+def _ranks(cells, tables):
+    """Method -> its rank on their data set."""
+    metric = MAIN_METRIC[next(iter(cells.values()))[0]["task"]]
+    scores = [table.mean().get(f"test/{metric}", math.nan) for table in tables.values()]
+    (row,) = ranks_by_dataset([scores], greater_is_better=GREATER_IS_BETTER[metric])
+    return dict(zip(tables, map(float, row), strict=True))
 
 
 def _fit(record, config, model):
     """The run of one repeat."""
-    tags = _tags(record, "method", "task", "repeat", "status")
-    tags |= {"kind": "solve", "code_version": str(record.get("code_version"))}
-    if record.get("reason"):
-        tags["reason"] = str(record["reason"])[:_MAX_VALUE]
     artifacts = {"record.json": json.dumps(record, indent=1, sort_keys=True)}
     if config is not None:
         artifacts["config.yaml"] = config
     # MLmodel holds a number of the model's own.
     made = model["MLmodel"].read_text(encoding="utf-8") if "MLmodel" in model else ""
+    cell = f"{record['dataset']}/{record['method']}"
     return Run(
-        key=_key(record),
+        key=f"{cell}/{record['repeat']}",
         name=f"repeat {record['repeat']}",
-        tags=tags,
+        tags=_tags(record, "solve", "repeat", "status", "reason", "code_version"),
         content=[record, made],
+        records=[record],
         params=_params(record),
         metrics=_metrics(record),
-        start=record.get("started_at"),
-        seconds=_seconds(record),
-        failed=record["status"] != "ok",
         artifacts=artifacts | {f"model/{name}": path for name, path in model.items()},
-        parent=_cell_key(record),
-        record=record,
+        parent=cell,
     )
-
-
-def _means(batch):
-    """Mean and standard deviation over the repeats that finished."""
-    values = {}
-    for record in batch:
-        for name, value in _metrics(record).items() if record["status"] == "ok" else ():
-            values.setdefault(name, []).append(value)
-    metrics = {f"{name}_mean": fmean(found) for name, found in values.items()}
-    return metrics | {
-        f"{name}_std": stdev(found) for name, found in values.items() if len(found) > 1
-    }
-
-
-def _ranks(cells, means):
-    """Key of a cell -> its rank among the methods on its data set."""
-    found = {}
-    by_dataset = sorted(cells, key=lambda key: cells[key][0]["dataset"])
-    for _, group in groupby(by_dataset, key=lambda key: cells[key][0]["dataset"]):
-        keys = list(group)
-        metric = MAIN_METRIC[cells[keys[0]][0]["task"]]
-        scores = [means[key].get(f"test/{metric}_mean", math.nan) for key in keys]
-        (row,) = ranks([scores], greater_is_better=GREATER_IS_BETTER[metric])
-        found |= dict(zip(keys, map(float, row), strict=True))
-    return found
-
-
-def _common_params(batch):
-    """Parameters that no repeat differs in."""
-    first, *others = map(_params, batch)
-    return {
-        name: value
-        for name, value in first.items()
-        if name != "seed" and all(other.get(name) == value for other in others)
-    }
 
 
 def _params(record):
@@ -334,20 +301,20 @@ def _metrics(record):
         section = "time" if name.endswith("_seconds") else "work"
         metrics[f"{section}/{name}"] = record.get(name)
     return {
-        name: float(f"{value:.6g}")  # MLflow shows all digits
+        name: _digits(value)
         for name, value in metrics.items()
         if isinstance(value, (int, float)) and math.isfinite(value)
     }
 
 
-def _seconds(record):
-    stages = ("search", "fit", "predict")
-    return sum(record.get(f"{stage}_seconds") or 0 for stage in stages)
+def _digits(value):
+    """As many as people read; MLflow shows all that there are."""
+    return float(f"{value:.6g}")
 
 
-def _source(entries):
+def _source(methods):
     """Where the code came from, under the names that MLflow shows."""
-    commit = git("rev-parse", "HEAD") if entries else None
+    commit = git("rev-parse", "HEAD") if methods else None
     named = {"mlflow.source.name": "adakern", "mlflow.source.type": "PROJECT"}
     return named | ({"mlflow.source.git.commit": commit} if commit else {})
 
@@ -369,7 +336,9 @@ def opened(experiment, tracking_uri):
             logging.getLogger(name).setLevel(logging.WARNING)
         _make_database(uri)
         client = MlflowClient(tracking_uri=uri)
-        yield client, _experiment(client, experiment, _database(uri))
+        number = _experiment(client, experiment, _database(uri))
+        client.set_experiment_tag(number, f"mlflow.sharedViewState.{VIEW}", json.dumps(_VIEW))
+        yield client, number
 
 
 def experiment_id(experiment, tracking_uri=None):
@@ -388,10 +357,9 @@ def _check_server(uri):
         socket.create_connection((address.hostname, port), timeout=10).close()
     except OSError as error:
         raise ConnectionError(
-            f"No MLflow server answers at {uri} ({error}). The results are safe in "
-            "their files: start the server or change MLFLOW_TRACKING_URI, then "
-            "run again, or fill it later with "
-            "`python -m adakern_bench.tracking.track results --tracking-uri ...`."
+            f"No MLflow server answers at {uri} ({error}). The results are safe in their "
+            "files: start the server or change MLFLOW_TRACKING_URI, then run again, or "
+            "fill it later with `adakern track results --tracking-uri ...`."
         ) from error
 
 
@@ -420,14 +388,11 @@ def _in_words(uri):
 def lock(uri):
     """One writer at a time: several on a cold SQLite file lose every run."""
     database = _database(uri)
-    if database:
-        database.parent.mkdir(parents=True, exist_ok=True)
-        path = Path(f"{database}.lock")
-    else:
-        # Of this user: a file in the shared temporary folder belongs to its first one.
-        mine = f"adakern-{os.getuid()}-{sha256(uri.encode())[:16]}.lock"
-        path = Path(tempfile.gettempdir()) / mine
+    # Of a server's, of this user: a shared file would belong to its first user.
+    mine = f"adakern-{os.getuid()}-{sha256(uri.encode())[:16]}"
+    path = Path(f"{database or Path(tempfile.gettempdir()) / mine}.lock")
     try:
+        path.parent.mkdir(parents=True, exist_ok=True)
         handle = path.open("a")
     except OSError as error:
         raise PermissionError(
@@ -453,12 +418,11 @@ def _make_database(uri):
     they were broken off.
     """
     database = _database(uri)
-    if database is None or database.exists():
-        return
-    from mlflow import MlflowClient
+    if database and not database.exists():
+        from mlflow import MlflowClient
 
-    with atomic_path(database) as path:  # the first question makes the tables
-        MlflowClient(tracking_uri=f"sqlite:///{path}").get_experiment_by_name("Default")
+        with atomic_path(database) as path:  # the first question makes the tables
+            MlflowClient(tracking_uri=f"sqlite:///{path}").get_experiment_by_name("Default")
 
 
 def _experiment(client, name, database):
@@ -489,56 +453,50 @@ def _experiment(client, name, database):
     return found.experiment_id
 
 
-def _existing(client, experiment_id, dataset=None):
-    """Runs of adakern that are not deleted, the oldest first."""
-    runs, token = [], None
-    while True:
-        page = client.search_runs(
-            [experiment_id],
-            filter_string=f"tags.dataset = '{dataset}'" if dataset else "",
-            max_results=1000,
-            order_by=["attributes.start_time ASC", "attributes.run_id ASC"],
-            page_token=token,
-        )
-        runs += [run for run in page if KEY in run.data.tags]
-        token = page.token
-        if not token:
-            return runs
+def _existing(client, experiment_id, datasets):
+    """Runs of adakern that are not deleted, by key, the oldest first."""
+    order, of_one = ["attributes.start_time ASC", "attributes.run_id ASC"], ""
+    if len(datasets) == 1 and None not in datasets:
+        of_one = f"tags.dataset = '{min(datasets)}'"
+    found, token = {}, None
+    while token != "":
+        page = client.search_runs([experiment_id], of_one, order_by=order, page_token=token)
+        for run in page:
+            found.setdefault(run.data.tags.get(KEY), []).append(run)
+        token = page.token or ""
+    found.pop(None, None)
+    return found
 
 
-def _up_to_date(run, wanted):
-    """Whether a run was written to its end, and says what it should."""
-    tags = run.data.tags
-    return run.info.status != "RUNNING" and tags.get(DIGEST) == wanted.get(tags[KEY], "")
-
-
-def log_runs(runs, experiment, tracking_uri=None, prune=False):
+def _log_runs(runs, experiment, tracking_uri, prune):
     """Write the runs that are missing, remove those that they replace, and nest them.
 
     With `prune`, runs that are not among them go too, but for a summary.
     """
-    datasets = {run.tags.get("dataset") for run in runs}
-    dataset = datasets.pop() if len(datasets) == 1 and not prune else None
-    wanted = {run.key: run.digest for run in runs}
+    datasets = set() if prune else {run.tags.get("dataset") for run in runs}
+
+    def whole(run, made):
+        return made.info.status != "RUNNING" and made.data.tags[DIGEST] == run.digest
+
     with opened(experiment, tracking_uri) as (client, number):
-        existing = _existing(client, number, dataset)
-        whole = {run.data.tags[KEY] for run in existing if _up_to_date(run, wanted)}
-        missing = [run for run in runs if run.key not in whole]
+        existing = _existing(client, number, datasets)
+        missing = [r for r in runs if not any(whole(r, m) for m in existing.get(r.key, []))]
         for run in missing:
             _write(client, number, run)
         if missing:
             # Looked at again: another machine may have written the same runs to the
             # server meanwhile, and both then keep the same one.
-            existing = _existing(client, number, dataset)
-        kept, gone = {}, []
-        for run in existing:
-            key = run.data.tags[KEY]
-            if key not in kept and _up_to_date(run, wanted):
-                kept[key] = run
-            elif key in wanted or (prune and key != "summary"):
-                gone.append(run.info.run_id)
-        for run_id in gone:
-            client.delete_run(run_id)
+            existing = _existing(client, number, datasets)
+        kept = {r.key: next(m for m in existing[r.key] if whole(r, m)) for r in runs}
+        gone = [
+            made
+            for key, found in existing.items()
+            for made in found
+            if (key in kept and made is not kept[key])
+            or (key not in kept and prune and key != "summary")
+        ]
+        for made in gone:
+            client.delete_run(made.info.run_id)
         for run in runs:
             parent = run.parent and kept[run.parent].info.run_id
             if parent and kept[run.key].data.tags.get(PARENT) != parent:
@@ -549,29 +507,38 @@ def log_runs(runs, experiment, tracking_uri=None, prune=False):
 def _write(client, experiment_id, run):
     from mlflow.entities import Metric, Param
 
-    end = int(((run.start or time.time() - run.seconds) + run.seconds) * 1000)
+    seconds = sum(record.get(stage) or 0 for record in run.records for stage in _STAGES)
+    started = [r["started_at"] for r in run.records if r.get("started_at")]
+    start = min(started, default=time.time() - seconds)
+    end = int(1000 * (start + seconds))
     made = client.create_run(
         experiment_id,
-        start_time=end - int(run.seconds * 1000),
+        start_time=int(1000 * start),
         run_name=run.name,
         tags=run.tags | {KEY: run.key, DIGEST: run.digest},
     )
     run_id = made.info.run_id
-    points = [(name, value, 0) for name, value in run.metrics.items()]
-    points += [(n, v, k) for n, values in run.steps.items() for k, v in enumerate(values)]
+    points = {name: [value] for name, value in run.metrics.items()} | run.steps
     client.log_batch(
         run_id,
-        metrics=[Metric(_allowed(n), v, end, k) for n, v, k in points if math.isfinite(v)],
+        metrics=[
+            Metric(_allowed(name), value, end, step)
+            for name, values in points.items()
+            for step, value in enumerate(values)
+            if math.isfinite(value)
+        ],
         params=[Param(_allowed(name), value) for name, value in run.params.items()],
     )
-    _log_data(client, run_id, run.record)
+    for record in run.records[:1]:
+        _log_data(client, run_id, record)
     for name, source in run.artifacts.items():
         if isinstance(source, Path):
             folder = Path(name).parent.as_posix()
             client.log_artifact(run_id, source, None if folder == "." else folder)
         else:
             client.log_text(run_id, source, name)
-    status = "FAILED" if run.failed else "FINISHED"
+    failed = run.records and all(record["status"] != "ok" for record in run.records)
+    status = "FAILED" if failed else "FINISHED"
     client.set_terminated(run_id, status=status, end_time=end)
 
 
@@ -588,8 +555,11 @@ def _log_data(client, run_id, record):
     if not fingerprint:
         return
     rows = sum(record.get(part) or 0 for part in ("n_train", "n_test"))
-    size = json.dumps({"num_rows": rows, "num_features": record.get("n_features")})
-    dataset = Dataset(record["dataset"], fingerprint[:36], "local", "{}", profile=size)
+    size = {"num_rows": rows, "num_features": record.get("n_features")}
+    sizes = f"{count(rows, 'row')}, {count(size['num_features'] or 0, 'feature')}"
+    dataset = Dataset(
+        f"{record['dataset']}: {sizes}", fingerprint[:8], "local", "{}", profile=json.dumps(size)
+    )
     tag = InputTag("mlflow.data.context", "training and test")
     client.log_inputs(run_id, [DatasetInput(dataset, [tag])])
 
@@ -608,11 +578,11 @@ def main(argv=None):
         parser.error(f"{options.results} holds no records/ of an experiment")
     for folder in folders:
         try:
-            n = rebuild(folder, tracking_uri=options.tracking_uri)
+            n = track(folder, tracking_uri=options.tracking_uri)
         except ValueError as error:
             parser.error(str(error))
-        counts = f"{n.unchanged} up to date, {n.removed} removed"
-        print(f"{folder.name}: {n.written} runs written, {counts}")
+        written = f"{count(n.written, 'run')} written, {n.unchanged} up to date"
+        print(f"{folder.name}: {written}, {n.removed} removed")
 
 
 if __name__ == "__main__":

@@ -1,0 +1,231 @@
+"""Tables of more rows than a fit takes: a sample, then sums over blocks of all rows.
+
+Everything is learned from the sample. After that the coefficients of kernel members that
+stand on centres, which are least squares and need sums over rows alone, become those of
+all rows. These are read block by block: from memory, from a file mapped into it, or from
+the partitions of a Dask array or data frame, whose sums are taken where they lie.
+"""
+
+import time
+from dataclasses import replace
+from functools import partial, reduce, wraps
+
+import numpy as np
+from array_api_compat import array_namespace
+from sklearn.utils import _safe_indexing, check_consistent_length, column_or_1d
+from sklearn.utils.validation import _check_sample_weight, _num_samples, assert_all_finite
+
+from adakern._utils.arrays import device_context, from_foreign
+from adakern._utils.blocks import row_blocks
+from adakern._utils.warn import warn_user
+from adakern.adaptive.parts import Views
+
+__all__ = ["AllRows", "in_blocks", "in_memory", "is_dask"]
+
+#: Rows of each class in the sample at least, if there are any more.
+FEWEST_OF_CLASS = 10
+
+#: Memory that reading one number takes, with all that it becomes for a kernel.
+BYTES_PER_NUMBER = 64
+
+#: Blocks whose sums are added up together.
+SUMMANDS = 4
+
+
+def is_dask(X):
+    """Whether X is an array or data frame of Dask."""
+    return type(X).__module__.partition(".")[0] == "dask"
+
+
+def in_memory(X):
+    """What Dask would compute; anything else as it is."""
+    return X.compute() if is_dask(X) else X
+
+
+class AllRows:
+    """All rows of a table, and a sample of them: ``sample`` are their numbers, rising."""
+
+    def __init__(self, X, y, sample_weight, row_weights):
+        self.X, self.y = X, column_or_1d(from_foreign(in_memory(y)), warn=True)
+        assert_all_finite(self.y, input_name="y")
+        self._partitions, lengths = _partitions(X) if is_dask(X) else ([], [_num_samples(X)])
+        self._ends = np.cumsum(lengths)
+        check_consistent_length(self.y, range(self._ends[-1]))
+        self._sample_weight = _check_sample_weight(
+            from_foreign(in_memory(sample_weight)),
+            self.y[:, None],
+            dtype=float,
+            ensure_non_negative=True,
+        )
+        self._weights = row_weights(self.y, self._sample_weight)
+
+    def draw(self, n, rng, groups, stratify):
+        """Up to n rows that have a weight, with their targets, weights and groups.
+
+        With ``stratify`` there are some of each class.
+        """
+        self.sample = np.arange(len(self.y))
+        if len(self.y) > n:
+            rows = rng.permutation(np.flatnonzero(self._weights))
+            if stratify:
+                codes = np.unique(self.y[rows], return_inverse=True)[1]
+                order = np.argsort(codes, kind="stable")
+                place = np.arange(len(rows)) - np.searchsorted(codes[order], codes[order])
+                first = order[place < FEWEST_OF_CLASS]
+                rows = np.append(rows[first], np.delete(rows, first))
+            self.sample = np.sort(rows[:n])
+        if groups is not None:
+            groups = column_or_1d(in_memory(groups))
+            check_consistent_length(self.y, groups)
+            groups = groups[self.sample]
+        taken = in_memory(self._take(self.sample))
+        return taken, self.y[self.sample], self._sample_weight[self.sample], groups
+
+    def _take(self, rows):
+        """Rows of these numbers, which rise; delayed where they are Dask's."""
+        if not is_dask(self.X):
+            return _safe_indexing(self.X, rows)
+        from dask import delayed
+
+        take, starts = delayed(_safe_indexing), [0, *self._ends]
+        cuts = np.searchsorted(rows, starts)
+        parts = zip(self._partitions, cuts[:-1], cuts[1:], starts, strict=False)
+        return delayed(_joined)([take(p, rows[a:b] - start) for p, a, b, start in parts if a < b])
+
+    def places(self, position):
+        """Places of all rows, -1 for those outside of the sample, whose places these are."""
+        places = np.full(len(self.y), -1)
+        places[self.sample] = position
+        return places
+
+    def refit(self, members, read, encode, deadline):
+        """The members, those that stand on centres with the coefficients of all rows.
+
+        ``read`` makes numbers of a block of X, ``encode`` of its targets.
+        """
+        found = {i: _model(m) for i, m in enumerate(members) if _model(m)[0].stands_on_centres}
+        if not found or len(self.sample) == len(self.y):
+            return members
+        work = partial(_sums, read=read, encode=encode, models=list(found.values()))
+        members = list(members)
+        with device_context(self.X):
+            sums = self._summed(work, deadline)
+            for (i, (model, view)), terms in zip(found.items(), sums, strict=False):
+                m = members[i]
+                fits = replace(m.fits, whole=model.with_sums(*terms))
+                members[i] = replace(m, views=Views(view, m.views.folds), fits=fits)
+        return members
+
+    def _summed(self, work, deadline):
+        """The sum of ``work`` over all blocks, an empty list if there is no time for it.
+
+        Dask adds up the same blocks in the same order: the sums of a smooth kernel are so
+        ill-conditioned that other rounding would be seen in what is predicted.
+        """
+        weights = self._weights / self._weights[self._weights > 0].mean()
+        numbers, started = np.arange(len(self.y)), time.perf_counter()
+        blocks = [numbers[block] for block in _blocks(self.X, len(numbers))]
+        groups = [blocks[i : i + SUMMANDS] for i in range(0, len(blocks), SUMMANDS)]
+        add = _added
+        if is_dask(self.X):
+            from dask import delayed
+
+            work, add = delayed(work), delayed(_added)
+        elif deadline < np.inf:
+            work(self._take(blocks[0]), self.y[blocks[0]], weights[blocks[0]])
+            now = time.perf_counter()
+            if now + len(blocks) * (now - started) > deadline:
+                warn_user(
+                    f"time_limit was too short for sums over all {len(self.y)} rows; "
+                    f"coefficients are those of {len(self.sample)}"
+                )
+                return []
+        sums = (
+            add([work(self._take(rows), self.y[rows], weights[rows]) for rows in group])
+            for group in groups
+        )
+        return in_memory(reduce(lambda total, part: add([total, part]), sums))
+
+
+def _blocks(X, n):
+    """Slices of the n rows of X."""
+    n_columns = X.shape[1] if hasattr(X, "shape") else len(X[0])
+    return list(row_blocks(n, BYTES_PER_NUMBER * n_columns))
+
+
+def _partitions(X):
+    """Delayed blocks of rows of a Dask array or data frame, and their lengths."""
+    if hasattr(X, "columns"):
+        return X.to_delayed(), list(X.map_partitions(len).compute())
+    if np.isnan(X.shape[0]):
+        X.compute_chunk_sizes()
+    return X.rechunk({1: -1}).to_delayed().ravel(), X.chunks[0]
+
+
+def _model(member):
+    """The model that predicts, or that of the only fold, and how it sees rows."""
+    if member.fits.whole is not None:
+        return member.fits.whole, member.views.whole
+    return member.fits.models[0], member.views.folds[0]
+
+
+def _sums(X, y, weights, read, encode, models):
+    """Normal equations of a block of rows for each of the models."""
+    with device_context(X):
+        rows, Y = read(X), encode(y)
+        return [model.normal_equations(view.transform(rows), Y, weights) for model, view in models]
+
+
+def _added(parts):
+    """Normal equations for each of the models, summed up."""
+    return [
+        tuple(sum(terms) for terms in zip(*of_model, strict=True))
+        for of_model in zip(*parts, strict=True)
+    ]
+
+
+def _joined(parts):
+    """Blocks of rows as one."""
+    if not hasattr(parts[0], "columns"):
+        return np.concatenate(parts)
+    import pandas as pd
+
+    return pd.concat(parts)
+
+
+def in_blocks(method):
+    """A method of rows X that goes through many of them block by block.
+
+    For Dask's arrays and data frames it is lazy, and gives an array of Dask.
+    """
+
+    @wraps(method)
+    def of_rows(self, X, *args, **options):
+        def predict(block):
+            return method(self, block, *args, **options)
+
+        if is_dask(X):
+            return _lazily(predict, X)
+        blocks = _blocks(X, _num_samples(X)) if len(getattr(X, "shape", ())) == 2 else []
+        if len(blocks) < 2:
+            return predict(X)
+        parts = [predict(_safe_indexing(X, rows)) for rows in blocks]
+        return array_namespace(parts[0]).concat(parts)
+
+    return of_rows
+
+
+def _lazily(predict, X):
+    """An array of Dask of what is predicted for its rows; one row shows of what kind."""
+    is_frame = hasattr(X, "columns")
+    like = predict(X._meta_nonempty if is_frame else np.zeros((1, X.shape[1]), dtype=X.dtype))
+
+    def unless_empty(block):
+        return predict(block) if len(block) else like[:0]
+
+    if is_frame:
+        return X.map_partitions(unless_empty, meta=like[:0])
+    X = X.rechunk({1: -1})
+    if like.ndim == 1:
+        return X.map_blocks(unless_empty, dtype=like.dtype, drop_axis=1)
+    return X.map_blocks(unless_empty, dtype=like.dtype, chunks=(X.chunks[0], (like.shape[1],)))

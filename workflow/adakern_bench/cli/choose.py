@@ -1,0 +1,110 @@
+"""What a comparison takes, estimated before it starts, and what of it fits."""
+
+import time
+from typing import NamedTuple
+
+import numpy as np
+import psutil
+
+from adakern_bench.report.wording import count, duration
+
+__all__ = ["choose", "slowness"]
+
+
+class Cost(NamedTuple):
+    """What a method takes: measured on one core, with 1,000 training rows of 10 columns."""
+
+    seconds: float
+    #: The time of a fit grows with this power of the rows.
+    power: float = 1.0
+    #: Of a search, which looks at so many rows at most.
+    search: float = 0.0
+    #: Matrices of rows times rows in memory.
+    matrices: float = 0.0
+    tasks: tuple = ("classification", "regression")
+
+
+COSTS = {
+    "dummy": Cost(0.0),
+    "linear": Cost(0.01, search=0.3),
+    "boosting-default": Cost(0.15, 0.7),
+    "forest-default": Cost(0.4, 1.1),
+    "adaptive": Cost(7.0, 0.8),
+    "dank-decomposed": Cost(0.3, 1.2),
+    "lab-rbf-default": Cost(0.4, 1.0, tasks=("regression",)),
+    "svm-cv": Cost(0.02, 2.0, search=0.7, tasks=("classification",)),
+    "svr-cv": Cost(0.07, 2.0, search=1.0, tasks=("regression",)),
+    "krr-cv": Cost(0.05, 2.5, search=2.0, matrices=2, tasks=("regression",)),
+    "nystrom-krr": Cost(0.8, 2.8, matrices=1),
+    "dank": Cost(0.2, 2.2, matrices=6),
+    "knpl": Cost(0.1, 2.2, search=1.0, matrices=6, tasks=("classification",)),
+}
+#: Of :func:`slowness` there.
+REFERENCE_SECONDS = 0.1
+#: What a comparison of any length keeps.
+ALWAYS = ("dummy", "linear", "boosting-default", "adaptive")
+#: Seconds: the limit of a run, the start of a job, all else (plan, report, tracking).
+LONGEST, JOB, REST = 600, 2.0, 15.0
+REPEATS, TEST_SIZE = 5, 0.33
+#: Up to so many rows all repeats of a method are one job.
+BATCH_ROWS = 2000
+
+
+def slowness():
+    """How much slower this machine is now than the one of :data:`COSTS`."""
+    start, matrix = time.perf_counter(), np.random.default_rng(0).normal(size=(300, 300))
+    for _ in range(REPEATS):
+        np.linalg.svd(matrix)
+    return max(1.0, (time.perf_counter() - start) / REFERENCE_SECONDS)
+
+
+def choose(dataset, n, d, task, *, minutes=None, cores=1, memory=None, slower=1.0):
+    """(overrides, sentences) of a comparison on n rows of d features."""
+    memory = (memory or psutil.virtual_memory().available) / cores
+    rows, repeats, said = n * (1 - TEST_SIZE), REPEATS, []
+
+    def seconds(cost):
+        fit = cost.seconds * (rows / 1000) ** cost.power
+        return slower * (cost.search * min(1, rows / 1000) + fit) * max(1.0, d / 10) ** 0.7
+
+    def work():
+        n_jobs = len(methods) * (repeats if n > BATCH_ROWS else 1)
+        return repeats * sum(methods.values()) + slower * JOB * n_jobs
+
+    def leave_out(method, why):
+        said.append(f"left out: {method} ({why})")
+        del methods[method]
+
+    methods = {name: seconds(cost) for name, cost in COSTS.items() if task in cost.tasks}
+    for name in [name for name in methods if name not in ALWAYS]:
+        n_bytes = 8 * COSTS[name].matrices * rows**2
+        if n_bytes > memory:
+            leave_out(name, f"about {n_bytes / 1e9:.0f} GB a fit")
+        elif methods[name] > LONGEST:
+            leave_out(name, f"about {duration(methods[name])} a fit")
+    if "dank" in methods:
+        del methods["dank-decomposed"]
+    overrides, limit = [], LONGEST
+    if minutes:
+        budget = max(60 * minutes - slower * REST, 20 * minutes) * cores
+        limit = min(LONGEST, round(60 * minutes))
+        while work() > budget and (others := [name for name in methods if name not in ALWAYS]):
+            slowest = max(others, key=methods.__getitem__)
+            spent = repeats * methods[slowest] + slower * JOB
+            leave_out(slowest, f"about {duration(spent)} in all")
+        wanted, methods["adaptive"] = methods["adaptive"], 0.0
+        while repeats > 1 and budget - work() < repeats * min(wanted, 10):
+            repeats -= 1
+        share = max((budget - work()) / repeats, 1.0)
+        methods["adaptive"] = min(wanted, share)
+        if 2 * wanted > share:  # an estimate may be half of the truth
+            overrides.append(f"+settings.{dataset}.adaptive.time_limit={share:.0f}")
+    slowest = max(methods, key=methods.__getitem__)
+    said.append(
+        f"estimated time: {duration(round(work() / cores + slower * REST))} on "
+        f"{count(cores, 'core')} for {count(repeats, 'repeat')} of {len(methods)} methods; "
+        f"{slowest} about {duration(methods[slowest])} a fit"
+    )
+    selected = f"method=[{','.join(methods)}]"
+    limits = [f"protocol.repeats={repeats}", f"jobs.time_limit={limit}"]
+    return [*overrides, selected, *limits], said

@@ -1,0 +1,52 @@
+"""From a comparison on a table of one's own to a model of its best method."""
+
+import json
+import shlex
+from collections import Counter
+from pathlib import Path
+
+import pandas as pd
+
+from adakern.datasets.encoding import takes_raw_columns
+from adakern.model_file import written
+from adakern_bench.records.estimators import make_estimator
+from adakern_bench.records.read import read_records
+
+__all__ = ["model_lines"]
+
+
+def model_lines(out, config, file=None):
+    """The commands that fit the best method to all rows, and predict new ones; or none.
+
+    Its parameters are those that the searches chose most often.
+    """
+    ranks, entries = Path(out) / "ranks.csv", config.get("dataset", {})
+    if len(entries) != 1 or not ranks.exists():
+        return []
+    ((name, entry),) = entries.items()
+    if entry.get("format") != "table":
+        return []
+    method = pd.read_csv(ranks)["method"][0]
+    records = read_records(sorted(Path(out, "records", name, method).glob("*.json")))
+    chosen = Counter(json.dumps(r["best_params"]) for r in records if r["status"] == "ok")
+    if not chosen:
+        return []
+    recipe = "classifier" if entry["task"] == "classification" else "regressor"
+    best = json.loads(chosen.most_common(1)[0][0])
+    estimator = make_estimator(config["method"][method][recipe]["estimator"], best)
+    options = {
+        "--target": entry["target"],
+        "--task": entry["task"],
+        "--group": "none" if entry["groups"] is None else entry["groups"],
+        "--time": entry["time"],
+        "--drop": ",".join(map(str, entry["drop"])) or None,
+        "--method": None if takes_raw_columns(estimator) else written(estimator),
+        "--output": f"{name.removeprefix('my-')}.skops",
+    }
+    given = [str(word) for pair in options.items() if pair[1] is not None for word in pair]
+    path = file or f"data/raw/{entry['files'][0]['path']}"
+    interval = " --interval 0.9" * hasattr(estimator, "predict_interval")
+    return [
+        shlex.join(["adakern", "fit", str(path), *given]),
+        f"adakern predict {options['--output']} new.csv{interval} > predicted.csv",
+    ]
