@@ -269,8 +269,8 @@ def left_out_residuals(dual, inverse_diagonal):
     ----------
     dual : array of shape (n, k)
         ``R Y``.
-    inverse_diagonal : array of shape (n,)
-        The diagonal of R.
+    inverse_diagonal : array of shape (n,) or (n, k)
+        The diagonal of R; one for each column where their ridges differ.
 
     References
     ----------
@@ -279,7 +279,7 @@ def left_out_residuals(dual, inverse_diagonal):
 
     Rifkin and Lippert. Notes on regularized least squares. MIT-CSAIL-TR-2007-025.
     """
-    return dual / inverse_diagonal[:, None]
+    return dual / (inverse_diagonal[:, None] if inverse_diagonal.ndim == 1 else inverse_diagonal)
 
 
 def leave_one_out(K, Y, ridge, weights=None):
