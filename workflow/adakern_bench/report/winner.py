@@ -89,6 +89,7 @@ def _draw_errors(errors, calibration, model, data):
     else:
         PredictionErrorDisplay.from_predictions(data.y_test, predicted, ax=errors)
         errors.set_title("Residuals")
+        calibration.hist(data.y_test - predicted, bins=20, color=colour(0))
     if hasattr(model, "predict_proba"):
         pairs = zip(model.classes_, model.predict_proba(data.X_test).T, strict=True)
         for label, probability in list(pairs)[-3:]:
@@ -102,6 +103,7 @@ def _draw_errors(errors, calibration, model, data):
             low, high = np.asarray(model.predict_interval(data.X_test, level)).T
             inside = (data.restore(low) <= data.y_test) & (data.y_test <= data.restore(high))
             held.append(inside.mean())
+        calibration.clear()
         calibration.plot(levels, held, "o")
         calibration.axline((0, 0), slope=1, color="0.6", ls="--")
         calibration.set(title="Intervals", xlabel="requested coverage", ylabel="coverage")
