@@ -269,7 +269,7 @@ def test_raw_files(project):
     assert tables_again(dry_run(project)) == ["mine"]
     run = project.run("data", overrides=OVERRIDES)
     assert run.returncode == 1
-    assert "mine/mine.csv cannot be had" in run.output
+    assert "mine/mine.csv is unavailable" in run.output
 
 
 def test_titles_sizes_limits_and_fetching_are_no_results(project):
