@@ -256,6 +256,7 @@ def test_a_comparison_is_estimated_and_fits_its_time(n, minutes, methods, said):
     assert set(methods.split()) <= names and ("dank" in names) == (n == 300)
     assert any(said in sentence for sentence in told)
     limit = settings.get("+settings.my-x.adaptive.time_limit")
+    assert settings.get("+settings.my-x.adaptive.preset") == ("fast" if minutes else None)
     if minutes:
         spent = int(settings["protocol.repeats"]) * float(limit) / 2
         assert spent <= 60 * minutes and int(settings["jobs.time_limit"]) <= 60 * minutes
