@@ -95,7 +95,7 @@ def choose(dataset, n, d, task, *, minutes=None, cores=1, memory=None, slower=1.
         wanted, methods["adaptive"] = methods["adaptive"], 0.0
         while repeats > 2 and budget - work() < repeats * wanted:
             repeats -= 1
-        share = max((budget - work()) / repeats, 1.0)
+        share = max((budget - work()) / repeats, min(wanted, 10.0))
         methods["adaptive"] = min(wanted, share)
         if 2 * wanted > share:  # an estimate may be half of the truth
             overrides.append(f"+settings.{dataset}.adaptive.time_limit={share:.0f}")
