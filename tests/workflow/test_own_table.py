@@ -236,7 +236,7 @@ def test_what_cannot_be_adopted_is_said(place):
         adopt("nowhere.csv", "y", root)
     with pytest.raises(SystemExit, match="--minutes 0: give a time above 0"):
         main(["compare", str(path), "--target", "outcome", "--minutes", "0"])
-    with pytest.raises(ConfigError, match=r"my.csv: .*'outcom'. Did you mean 'outcome'"):
+    with pytest.raises(ConfigError, match=r"my.csv: .*'outcom' among 3. Did you mean 'outcome'"):
         adopt(path, "outcom", root)
 
 
