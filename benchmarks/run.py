@@ -2,7 +2,7 @@
 
 python benchmarks/run.py            # full sizes, minutes each
 python benchmarks/run.py --quick    # smoke sizes: does everything run?
-python benchmarks/run.py search gpu   # only these
+python benchmarks/run.py busy gpu   # only these
 """
 
 import argparse
@@ -14,7 +14,7 @@ FOLDER = Path(__file__).resolve().parent
 
 
 def main():
-    names = sorted({p.stem for p in FOLDER.glob("*.py")} - {"develop", "run", "size"})
+    names = sorted({p.stem for p in FOLDER.glob("*.py")} - {"develop", "run", "size", "timing"})
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("names", nargs="*", help=f"of {', '.join(names)}; default: all")
     parser.add_argument("--quick", action="store_true", help="smoke sizes")

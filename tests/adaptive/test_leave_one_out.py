@@ -268,7 +268,7 @@ def test_one_pass_is_least_squares_without_each_fold(kernel):
     centred, weights = Y - whole.intercept_, weights / weights.mean()
     G = gram_matrix(whole.support_, kernel=kernel, gamma=1.0)
     for k, model in enumerate([*members, whole]):
-        rest = fold != k
+        rest, model.local_ = fold != k, None
         K = gram_matrix(X[rest] * whole.scales_, whole.support_, kernel=kernel)
         A = K.T @ (weights[rest, None] * K) + whole.alpha_ * G
         dual = np.linalg.solve(A, K.T @ (weights[rest, None] * centred[rest]))

@@ -40,7 +40,7 @@ from adakern.adaptive.plan import MEMBERS, Settings, default_members
 __all__ = ["DEFAULTS_VERSION", "AdaptiveKernel"]
 
 #: Rises whenever the defaults lead to other models.
-DEFAULTS_VERSION = "2"
+DEFAULTS_VERSION = "3"
 
 #: Rows kept to measure the importance of features on; fewer of more columns.
 PROBE_ROWS, PROBE_CELLS = 500, 50_000

@@ -7,6 +7,7 @@ import numpy as np
 
 from adakern.adaptive.kernel_members import FULL_FACTOR, KernelRidgeMember, MarginMember
 from adakern.adaptive.leave_one_out import EVALUATIONS, Search, rows_of_search
+from adakern.adaptive.local_models import CELL_ROWS
 from adakern.adaptive.other_members import BoostingMember, ForestMember, LinearMember
 from adakern.adaptive.parts import ENOUGH_ROWS
 
@@ -196,7 +197,8 @@ def seconds(name, n, d, k, max_support, n_folds):
     pair = 1e-9 * (5 + d)
     if n > FULL_FACTOR * max_support:
         product = 3e-11 * max_support * (n + n_folds * max_support)
-        return tuning + max_support * (2 * n * pair + product)
+        local = (n_folds + 1) * n * CELL_ROWS * (pair + 1.5e-11 * CELL_ROWS)
+        return tuning + max_support * (2 * n * pair + product) + local
     solutions = (n_folds + 1) * n * n * (pair + 1.5e-11 * n)
     return 0.1 + tuning + solutions
 
