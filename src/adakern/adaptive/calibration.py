@@ -4,8 +4,6 @@ import numpy as np
 from scipy.optimize import minimize
 from scipy.special import log_softmax, logsumexp
 
-__all__ = ["Calibration", "log_loss", "mix"]
-
 #: Bounds of the temperature's logarithm: scores of one class apart from the others
 #: would otherwise be trusted without end.
 SLOPES = (np.log(0.05), np.log(50.0))

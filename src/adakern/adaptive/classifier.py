@@ -15,8 +15,6 @@ from adakern.adaptive.intervals import conformal_quantile
 from adakern.adaptive.many_rows import in_blocks
 from adakern.adaptive.weights import mixture_weights, no_worse_than_best
 
-__all__ = ["AdaptiveKernelClassifier"]
-
 #: Evidence, in rows, that the members are equally good.
 PRIOR_ROWS = 10.0
 
@@ -233,18 +231,8 @@ class AdaptiveKernelClassifier(ClassifierMixin, AdaptiveKernel):
         verbose=0,
         random_state=None,
     ):
-        super().__init__(
-            n_folds=n_folds,
-            max_support=max_support,
-            max_rows=max_rows,
-            members=members,
-            preset=preset,
-            categorical_features=categorical_features,
-            time_limit=time_limit,
-            n_jobs=n_jobs,
-            verbose=verbose,
-            random_state=random_state,
-        )
+        rows, choice = (n_folds, max_support, max_rows), (members, preset, categorical_features)
+        super().__init__(*rows, *choice, time_limit, n_jobs, verbose, random_state)
         self.class_weight = class_weight
 
     def _unfitted_blend(self, y):

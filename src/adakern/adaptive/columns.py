@@ -6,14 +6,6 @@ import numpy as np
 
 from adakern._utils.warn import warn_user
 
-__all__ = [
-    "TableReader",
-    "as_columns",
-    "declared_categorical",
-    "in_order_of",
-    "without_double_names",
-]
-
 #: What a date says, each a column.
 DATE_PARTS = ("elapsed days", "year", "sine of season", "cosine of season", "weekday")
 

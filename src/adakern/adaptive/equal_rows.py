@@ -2,8 +2,6 @@
 
 import numpy as np
 
-__all__ = ["EqualRows"]
-
 #: Candidates for the prior, in rows.
 PRIORS = np.logspace(-2, 2, 17)
 

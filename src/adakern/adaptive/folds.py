@@ -4,8 +4,6 @@ import numpy as np
 
 from adakern.adaptive.parts import Table
 
-__all__ = ["assign_folds", "make_table", "same_rows"]
-
 #: A cell (rows with the same features) of so many rows is full: its rows are no case
 #: entered again, but cases of one kind, of which every fold should have some.
 FULL_CELL = 10

@@ -5,8 +5,6 @@ from dataclasses import dataclass
 import numpy as np
 from sklearn.ensemble import ExtraTreesRegressor
 
-__all__ = ["ErrorModel", "conformal_quantile", "fit_error_model"]
-
 #: Fewer rows than this tell nothing of where errors are large.
 FEWEST_ROWS = 40
 

@@ -19,8 +19,6 @@ from adakern.adaptive.parts import BaseMember, Fits, gather
 from adakern.kernels import gram_matrix, kernel_product
 from adakern.linalg import leave_one_out, ridge_solution
 
-__all__ = ["FULL_FACTOR", "KernelRidgeMember", "MarginMember"]
-
 #: Up to so many times the centres all rows are centres: it takes no longer.
 FULL_FACTOR = 3
 

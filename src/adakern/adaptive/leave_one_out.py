@@ -11,15 +11,6 @@ from adakern._utils.arrays import as_index, as_numpy, to_device
 from adakern.kernels import gram_matrix, kernel_distances, squared_distances
 from adakern.linalg import add_to_diagonal, invert_definite, leave_one_out, left_out_residuals
 
-__all__ = [
-    "EVALUATIONS",
-    "FEWEST_ROWS",
-    "LeaveOneOutError",
-    "Search",
-    "rows_of_search",
-    "tune_scales",
-]
-
 #: Ranges of the search, as factors of the median distance and of a kernel's diagonal.
 SCALES = np.logspace(-3, 1, 9)
 RIDGES = np.logspace(-6, 1.5, 11)

@@ -10,8 +10,6 @@ from adakern._utils.arrays import as_numpy, to_device
 from adakern.kernels import gram_matrix
 from adakern.linalg import leave_one_out, ridge_solution
 
-__all__ = ["CELL_ROWS", "Cells", "LocalModels"]
-
 #: Rows of a cell at most, unless they cannot be told apart, and rows that decide in
 #: which direction one is split.
 CELL_ROWS = 1000

@@ -11,8 +11,6 @@ from adakern.adaptive.local_models import CELL_ROWS
 from adakern.adaptive.other_members import BoostingMember, ForestMember, LinearMember
 from adakern.adaptive.parts import ENOUGH_ROWS
 
-__all__ = ["MEMBERS", "Settings", "default_members", "make_member", "search_of", "seconds"]
-
 #: Names of all members, the most useful for their time first.
 MEMBERS = (
     "linear",
@@ -94,16 +92,6 @@ def search_of(name, n, d, in_fold):
     return Search(tied, steps, MOST_ROWS_IN_FOLD if in_fold else MOST_ROWS)
 
 
-def screening_search(name):
-    """The search of a kernel member in a screening, without the dearest round."""
-    return Search(name, EVALUATIONS_PER_FEATURE, MOST_ROWS_IN_FOLD)
-
-
-def search_after_screening(name):
-    """The round that a screening left out."""
-    return Search(name, EVALUATIONS, MOST_ROWS, fewest_rows=MOST_ROWS)
-
-
 class Settings(NamedTuple):
     """What all members of a fit are made with; a seed for each name."""
 
@@ -123,10 +111,10 @@ def make_member(name, settings, n, d, found, *, screening=False):
     kernel = name.removesuffix("-ard")
     if kernel in KERNELS:
         search = search_of(name, n, d, in_fold=False)
-        if screening:
-            search = screening_search(name)
-        elif name in found:
-            search = search_after_screening(name)
+        if screening:  # without the dearest round
+            search = Search(name, EVALUATIONS_PER_FEATURE, MOST_ROWS_IN_FOLD)
+        elif name in found:  # the round that the screening left out
+            search = Search(name, EVALUATIONS, MOST_ROWS, fewest_rows=MOST_ROWS)
         return KernelRidgeMember(
             kernel,
             start=found.get(search.start),

@@ -15,8 +15,6 @@ from adakern.adaptive.many_rows import in_blocks
 from adakern.adaptive.views import TreeView
 from adakern.adaptive.weights import capped_rows, no_worse_than_best, squared_error_weights
 
-__all__ = ["AdaptiveKernelRegressor"]
-
 #: Evidence, in rows, that the members are as good as they seem one by one.
 PRIOR_ROWS = 30.0
 

@@ -6,8 +6,6 @@ for those that the blend then leaves out. Some thousands of rows tell which thes
 
 import numpy as np
 
-__all__ = ["LEARNERS", "MAX_SUPPORT", "candidates_kept", "subsample"]
-
 #: Rows that members learn from in a screening, and rows that they are judged on.
 LEARNERS, JUDGES = 8000, 4000
 

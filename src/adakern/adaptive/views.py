@@ -2,8 +2,6 @@
 
 import numpy as np
 
-__all__ = ["KernelView", "TreeView"]
-
 #: Categories of a column that get an indicator of their own; rarer ones share "other".
 MAX_INDICATORS = 30
 

@@ -15,14 +15,6 @@ member (:func:`no_worse_than_best`).
 import numpy as np
 from scipy.optimize import nnls
 
-__all__ = [
-    "capped_rows",
-    "drop_smallest",
-    "mixture_weights",
-    "no_worse_than_best",
-    "squared_error_weights",
-]
-
 #: Members of less weight than this are dropped.
 SMALLEST_WEIGHT = 0.01
 
