@@ -37,8 +37,6 @@ from adakern.adaptive.folds import make_table
 from adakern.adaptive.many_rows import AllRows, in_memory, is_dask
 from adakern.adaptive.plan import MEMBERS, Settings, default_members
 
-__all__ = ["DEFAULTS_VERSION", "AdaptiveKernel"]
-
 #: Rises whenever the defaults lead to other models.
 DEFAULTS_VERSION = "3"
 
