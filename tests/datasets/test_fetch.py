@@ -255,24 +255,24 @@ def test_corrupt_cache_file_is_fetched_again(server, entry, tmp_path, damage):
 
 
 def test_file_put_into_the_cache_by_hand_is_used(entry, tmp_path):
-    (tmp_path / "cache" / "toy").mkdir(parents=True)
-    (tmp_path / "cache" / "toy" / "toy.csv").write_bytes(CONTENT)
+    (tmp_path / "made").rename(tmp_path / "cache")
     assert load(entry, tmp_path / "cache").provenance["source"] == "cache"
 
 
-def test_wrong_file_in_the_mirror_is_named_and_kept(entry, tmp_path):
+@pytest.mark.parametrize(
+    ("content", "error", "message"),
+    [
+        (CONTENT.split(b"\n", 1)[1], TableMismatchError, r"n \(rows\) is 39"),
+        (b"\x1f\x8bnot gzip at all", ParseError, "cannot be unpacked"),
+    ],
+)
+def test_wrong_file_in_the_mirror_is_named_and_kept(entry, tmp_path, content, error, message):
     stored = tmp_path / "made" / "toy" / "toy.csv"
-    stored.write_bytes(CONTENT.split(b"\n", 1)[1])
-    with pytest.raises(TableMismatchError, match="n \\(rows\\) is 39") as caught:
+    stored.write_bytes(content)
+    with pytest.raises(error, match=message) as caught:
         load(entry, tmp_path / "cache", mirror=tmp_path / "made")
     assert str(stored) in str(caught.value)
     assert stored.exists()
-
-
-def test_unreadable_file_in_the_mirror_is_named(entry, tmp_path):
-    (tmp_path / "made" / "toy" / "toy.csv").write_bytes(b"\x1f\x8bnot gzip at all")
-    with pytest.raises(ParseError, match=r"toy/toy\.csv"):
-        load(entry, tmp_path / "cache", mirror=tmp_path / "made")
 
 
 def test_cache_folder_that_cannot_be_written(server, entry, tmp_path):

@@ -19,6 +19,7 @@ from adakern_bench.cli.choose import choose
 from adakern_bench.cli.compare import adopt, comparison_of
 from adakern_bench.config.compose import ConfigError
 from adakern_bench.config.plan import load_plan
+from adakern_bench.config.settings import solve
 from adakern_bench.data import Table
 from adakern_bench.records.split import load_split
 
@@ -216,8 +217,11 @@ def test_the_plan_goes_by_an_edited_entry(own):
     entry = project.root / "conf" / "dataset" / "my-my-study.yaml"
     entry.write_text(entry.read_text().replace("title: My study.csv", "title: Mine"))
     assert "Going by" in adakern(project, *command)
-    plan = load_plan(["dataset=[my-my-study]"], conf=project.root / "conf")
+    methods = "method=[adaptive,boosting-default]"
+    plan = load_plan(["dataset=[my-my-study]", methods], conf=project.root / "conf")
     assert plan.entry("my-my-study").title == "Mine"
+    raw = {m: solve(plan, "my-my-study", m)["preparation"].get("raw") for m in plan.methods}
+    assert raw == {"adaptive": True, "boosting-default": None}
 
 
 def test_what_cannot_be_adopted_is_said(place):
@@ -234,7 +238,7 @@ METHODS = "dummy linear boosting-default forest-default adaptive svm-cv nystrom-
 @pytest.mark.parametrize(
     ("n", "minutes", "methods", "said"),
     [
-        (300, None, METHODS, "for 5 repeats of 9 methods"),
+        (300, None, METHODS, "on 2 cores for 5 repeats of 9 methods"),
         (
             54_000,
             None,

@@ -13,11 +13,10 @@ TABLES = sorted(set(PUBLISHED.glob("*.csv")) - set(PUBLISHED.glob("*_settings.cs
 
 
 @pytest.mark.parametrize("path", TABLES, ids=lambda path: path.stem)
-def test_every_table_takes_the_common_shape(path):
+def test_every_table_has_numbers_of_known_metrics(path):
     table = load_published(path)
-    raw = pd.read_csv(path)
     assert list(table.columns) == COLUMNS
-    assert len(table) >= len(raw)
+    assert len(table) == len(path.read_text().splitlines()) - 1
     assert table["mean"].notna().all()
     assert set(table["metric"]) <= set(QUANTITIES)
     assert set(table["split"]) <= {"train", "test", ""}
@@ -25,8 +24,6 @@ def test_every_table_takes_the_common_shape(path):
     assert accuracy.between(0, 1).all()
     assert accuracy.empty or accuracy.median() > 0.3  # shares of one
     assert not table.duplicated(COLUMNS[:5]).any()
-    numbers = raw.select_dtypes("number").drop(columns=["tau"], errors="ignore")
-    assert table[["mean", "std"]].notna().sum().sum() == numbers.notna().sum().sum()
 
 
 def one(table, **values):
@@ -39,65 +36,30 @@ def one(table, **values):
 @pytest.mark.parametrize(
     ("name", "where", "mean", "std"),
     [
-        (
-            "dank_uci_classification",
-            {"dataset": "diabetic", "method": "svm-cv", "split": "test"},
-            0.730,
-            0.017,
-        ),
-        (
-            "dank_uci_regression",
-            {"dataset": "pyrim", "method": "dank", "split": "test"},
-            0.457,
-            0.143,
-        ),
-        (
-            "knpl_uci_classification",
-            {"dataset": "climate", "method": "knpl", "split": "test"},
-            0.9514,
-            0.0098,
-        ),
-        (
-            "dank_tau_sensitivity",
-            {"dataset": "heart", "method": "dank@tau=0.001", "metric": "accuracy"},
-            0.873,
-            0.022,
-        ),
-        ("dank_cifar10", {"dataset": "cifar10", "method": "dank"}, 0.9268, 0.0041),
-        (
-            "lab_rbf_regression",
-            {"dataset": "airfoil", "method": "lab-rbf", "metric": "r2"},
-            0.9608,
-            0.0079,
-        ),
+        ("dank_uci_classification", "diabetic svm-cv test", 0.730, 0.017),
+        ("dank_uci_regression", "pyrim dank test", 0.457, 0.143),
+        ("knpl_uci_classification", "climate knpl test", 0.9514, 0.0098),
+        ("dank_tau_sensitivity", "heart dank@tau=0.001 test accuracy", 0.873, 0.022),
+        ("dank_tau_sensitivity", "diabetic dank@tau=0 - rank", 340, None),
+        ("dank_cifar10", "cifar10 dank", 0.9268, 0.0041),
+        ("lab_rbf_regression", "airfoil lab-rbf test r2", 0.9608, 0.0079),
+        ("dank_large_scale", "eeg logdet-decomposed test accuracy scalable", 0.952, None),
+        ("dank_large_scale", "eeg logdet-decomposed - fit_seconds scalable", 24.6, None),
+        ("dank_synthetic_regression", "step-1d dank test relative_mse", 0.004, None),
     ],
 )
 def test_numbers_as_printed_in_the_papers(name, where, mean, std):
+    keys = ("dataset", "method", "split", "metric", "setting")
+    where = dict(zip(keys, where.split(), strict=False))
+    where |= {"split": ""} if where.get("split") == "-" else {}
     row = one(load_published(PUBLISHED / f"{name}.csv"), **where)
     assert row["mean"] == pytest.approx(mean)
-    assert row["std"] == pytest.approx(std)
+    assert std is None or row["std"] == pytest.approx(std)
 
 
-def test_settings_times_and_ranks_are_kept_apart():
-    table = load_published(PUBLISHED / "dank_large_scale.csv")
-    eeg = {"dataset": "eeg", "method": "logdet-decomposed", "setting": "scalable"}
-    assert one(table, **eeg, metric="accuracy")["mean"] == pytest.approx(0.952)
-    assert one(table, **eeg, metric="fit_seconds")["mean"] == pytest.approx(24.6)
-    tau = load_published(PUBLISHED / "dank_tau_sensitivity.csv")
-    where = {"dataset": "diabetic", "method": "dank@tau=0", "metric": "rank"}
-    assert one(tau, **where)["mean"] == 340
-    step = load_published(PUBLISHED / "dank_synthetic_regression.csv")
-    where = {"dataset": "step-1d", "method": "dank", "metric": "relative_mse"}
-    assert one(step, **where)["mean"] == 0.004
-
-
-def test_a_table_of_settings_is_no_table_of_results(tmp_path):
-    with pytest.raises(ValueError, match="no column 'method'"):
+def test_a_table_of_settings_is_no_table_of_results():
+    with pytest.raises(ValueError, match=r"no column mean, method; .* \(columns: dataset, n_fea"):
         load_published(PUBLISHED / "dank_large_scale_settings.csv")
-    odd = tmp_path / "odd.csv"
-    odd.write_text("dataset,method,speed\nheart,dank,3\n")
-    with pytest.raises(ValueError, match="no column of accuracy_percent"):
-        load_published(odd)
 
 
 def test_published_stands_beside_measured(tmp_path):

@@ -22,8 +22,8 @@ with job(snakemake):
     repeat, cell = record["repeat"], settings["methods"][method]
     with threadpool_limits(cell["threads"]):
         rows = load_split(files.split, repeat)
-        best = record["best_params"] or {}
-        figure, columns = explain(Table.load(files.table), *rows, cell, best, repeat)
+        found = record["best_params"] or {}
+        figure, columns = explain(method, Table.load(files.table), *rows, cell, found, repeat)
     save_svg(figure, snakemake.output.figure)
     with atomic_path(snakemake.output.table) as path:
         columns.to_csv(path, index=False, float_format="%.4g")

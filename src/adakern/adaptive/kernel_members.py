@@ -154,12 +154,15 @@ class KernelRidgeMember(BaseMember):
         ]
         normal = self.alpha_ * self._gram(self.support_) + sum(A for A, _ in sums)
         right = sum(B for _, B in sums)
+        folds = [self._solved(normal - A, right - B) for A, B in sums] if len(sums) > 1 else []
         self.dual_coef_ = as_numpy(ridge_solution(normal, right)[0])
-        members = [copy(self) for _ in sums if len(sums) > 1]
-        for member, (A, B) in zip(members, sums, strict=False):
-            member.dual_coef_ = as_numpy(ridge_solution(normal - A, right - B)[0])
-        self._add_local_models(members, Z, Y, weights, fold_of)
-        return [*members, self]
+        self._add_local_models(folds, Z, Y, weights, fold_of)
+        return [*folds, self]
+
+    def _solved(self, normal, right):
+        member = copy(self)
+        member.dual_coef_ = as_numpy(ridge_solution(normal, right)[0])
+        return member
 
     @property
     def stands_on_centres(self):
@@ -172,20 +175,18 @@ class KernelRidgeMember(BaseMember):
 
     def with_sums(self, normal, right):
         """Itself with the coefficients of all rows over which the sums were taken."""
-        member, normal = copy(self), normal + self.alpha_ * self._gram(self.support_)
-        member.dual_coef_ = as_numpy(ridge_solution(normal, right)[0])
-        return member
+        return self._solved(normal + self.alpha_ * self._gram(self.support_), right)
 
-    def _add_local_models(self, members, Z, Y, weights, fold_of):
-        """For each of the members, on the rows outside its fold, and for itself."""
-        duals = np.hstack([member.dual_coef_ for member in (self, *members)])
-        fitted = np.split(self._product(Z, duals), len(members) + 1, axis=1)
-        cells, local = Cells(Z), LocalModels
-        self.local_ = local(self.kernel, cells, Z, Y - fitted[0], weights, self.alpha_)
-        for k, (member, values) in enumerate(zip(members, fitted[1:], strict=True)):
+    def _add_local_models(self, folds, Z, Y, weights, fold_of):
+        """For the member of each fold, on the other rows, and for itself on all."""
+        duals = np.hstack([member.dual_coef_ for member in (self, *folds)])
+        fitted = np.split(self._product(Z, duals), len(folds) + 1, axis=1)
+        cells, alpha = Cells(Z), self.alpha_
+        self.local_ = LocalModels(self.kernel, cells, Z, Y - fitted[0], weights, alpha)
+        for k, (member, values) in enumerate(zip(folds, fitted[1:], strict=True)):
             rows = fold_of != k
             part = Z[rows], (Y - values)[rows], weights[rows]
-            member.local_ = local(self.kernel, cells, *part, self.alpha_, like=self.local_)
+            member.local_ = LocalModels(self.kernel, cells, *part, alpha, like=self.local_)
 
     def _normal_equations(self, Z, Y, weights):
         """Sums over the rows Z of products of kernels with each other and with Y."""

@@ -15,6 +15,7 @@ SVM for each cluster (the decomposed SVM, which is also where the solver starts 
 so that eta costs no SVM on all rows.
 """
 
+from dataclasses import replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -63,7 +64,7 @@ def solve_clusters(
     """
     with one_thread():  # k-means on a sample is over before its threads are awake
         cut = partition(X, n_clusters, random_state)
-    xp = array_namespace(X)
+    xp, dual = array_namespace(X), replace(dual, fit_intercept=False)
     indices = [as_index(rows, X) for rows in cut.rows]
     parts = [(xp.take(X, rows, axis=0), dual.take(rows)) for rows in indices]
     if start is None:
@@ -105,8 +106,7 @@ def solve_whole(X, dual, kernel, *, eta, n_clusters, tol, max_iter, **options):
         start = solve_clusters(X, dual, kernel, **ends, **options).dual_coef
     if dual.fit_intercept:
         start = _balanced(start)
-    balance = {"start": start, "balanced": dual.fit_intercept}
-    solution = maximise_on_rows(X, dual, eta, kernel, **balance, **ends)
+    solution = maximise_on_rows(X, dual, eta, kernel, start=start, **ends)
     return SparseSolution(None, solution.dual_coef, eta, [solution])
 
 

@@ -30,7 +30,7 @@ def interior_point(problem, start=None, *, tol=1e-6, gap_goal=0.0, max_iter=100)
     """
     xp = array_namespace(problem.K)
     total = None
-    if problem.balanced:
+    if problem.dual.fit_intercept:
         total = 0.0 if start is None else float(xp.sum(start))
     iterate = _Iterate(problem.dual, total)
     if start is not None:

@@ -116,8 +116,10 @@ def solve(plan, dataset, method):
 
 def _cell(plan, dataset, method, stage):
     recipe = plan.recipe(dataset, method)
+    raw = plan.config.method[base_name(method)].raw_columns
+    is_own = plan.entry(dataset).format == "table"
     return {
-        "preparation": _preparation(plan, dataset),
+        "preparation": _preparation(plan, dataset) | ({"raw": True} if raw and is_own else {}),
         "seed": plan.config.protocol.seed,
         "estimator": recipe["estimator"],
         "fixed": recipe["fixed"],

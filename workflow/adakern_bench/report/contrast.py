@@ -92,20 +92,12 @@ def _compared(task, scores, of_reference):
         gain = (-2 * gain / pairs.sum(axis=1)).fillna(0.0)
     # Equal scores of other repeats have means that differ in the last digit.
     gain = gain.round(12)
-    found = compare_over_sets(gain, 0 * gain, rope=ROPE)
+    found = compare_over_sets(gain, 0 * gain, rope=ROPE)._asdict()
+    del found["difference"]  # of differences made comparable
     share = (errors["value"] / errors["reference"]).where(gain != 0, 1.0)
-    return {
-        "n_datasets": found.n_datasets,
-        **pairs.mean(),
-        "relative_error": share.median(),
-        "better": found.better,
-        "worse": found.worse,
-        "tied": found.tied,
-        "p_value": found.pvalue,
-        "p_better": found.p_better,
-        "p_equal": found.p_equal,
-        "p_worse": found.p_worse,
-    }
+    numbers = {"n_datasets": found.pop("n_datasets"), **pairs.mean()}
+    numbers |= {"relative_error": share.median()} | found
+    return {{"pvalue": "p_value"}.get(name, name): value for name, value in numbers.items()}
 
 
 def plot_contrast(records, x, parameter, reference):

@@ -43,6 +43,7 @@ STYLE = {
     "font.size": 9,
     "axes.spines.top": False,
     "axes.spines.right": False,
+    "axes.axisbelow": True,
     "axes.grid": True,
     "grid.alpha": 0.25,
     "svg.fonttype": "none",
@@ -73,13 +74,10 @@ def save_svg(figure, path):
 def to_svg(figure):
     """The figure as SVG text, transparent, with text as text."""
     buffer = io.StringIO()
+    nothing = {"Date": None, "Creator": None}
     with matplotlib.rc_context(STYLE):
         figure.savefig(
-            buffer,
-            format="svg",
-            transparent=True,
-            bbox_inches="tight",
-            metadata={"Date": None, "Creator": None},
+            buffer, format="svg", transparent=True, bbox_inches="tight", metadata=nothing
         )
     # Hundredths of a point: nobody sees more, and files are half as large.
     return re.sub(

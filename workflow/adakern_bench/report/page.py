@@ -50,6 +50,14 @@ _DETAILS = {
 #: Tests of pairs that the page still lists; more are in its folder's ttest.csv.
 _MOST_TESTS = 1000
 
+_CAPTIONS = {
+    "critical difference": "Average rank of each method over the data sets (1 is the best). "
+    "Methods under one bar do not differ by Nemenyi's test at the 5 % level.",
+    "repeats": "{metric} on the test part, a point a repeat and a line at their mean; boxes, "
+    "from ten repeats on, are quartiles. The methods stand in the order of the table.",
+    "time": "{metric} on the test part against the time of search and fit, means over the "
+    "repeats. The dashed line joins the methods that no other beats in both.",
+}
 _PARTS = {"test": ", test part", "train": ", training part", "": ""}
 
 
@@ -173,30 +181,18 @@ def _grid(cells, metric, caption):
 def _task_figures(task, records, ranks, styles):
     metric = MAIN_METRIC[task]
     finished = records[records["status"] == "ok"].rename(columns={f"test_{metric}": "score"})
-    drawn = {
-        "critical difference": (
-            plot_critical_difference(ranks, styles),
-            "Average rank of each method over the data sets (1 is the best). Methods "
-            "under one bar do not differ by Nemenyi's test at the 5 % level.",
-        )
-    }
+    drawn = {"critical difference": plot_critical_difference(ranks, styles)}
     if 0 < finished["dataset"].nunique() <= MOST_PANELS:
         means = finished.groupby(["dataset", "method"])[["seconds", "score"]].mean()
-        drawn["repeats"] = (
-            plot_repeats(records, task, styles, list(ranks["method"])),
-            f"{heading(metric)} on the test part, a point a repeat and a line at their "
-            "mean; boxes, from ten repeats on, are quartiles. The methods stand in the "
-            "order of the table.",
-        )
-        drawn["time"] = (
-            plot_time_accuracy(means, task, styles),
-            f"{heading(metric)} on the test part against the time of search and fit, "
-            "means over the repeats. The dashed line joins the methods that no other "
-            "beats in both.",
-        )
+        drawn["repeats"] = plot_repeats(records, task, styles, list(ranks["method"]))
+        drawn["time"] = plot_time_accuracy(means, task, styles)
     return {
-        name: _figure(to_svg(figure), f"{task}-{name}".replace(" ", "-"), text)
-        for name, (figure, text) in drawn.items()
+        name: _figure(
+            to_svg(figure),
+            f"{task}-{name}".replace(" ", "-"),
+            _CAPTIONS[name].format(metric=heading(metric)),
+        )
+        for name, figure in drawn.items()
         if figure is not None
     }
 

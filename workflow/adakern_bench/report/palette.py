@@ -3,6 +3,7 @@
 The colour tells the family, the marker the method within it.
 """
 
+import re
 from typing import NamedTuple
 
 from adakern._utils.dotted import resolve
@@ -29,6 +30,7 @@ _ROOMS = {
     "lab": "LAB RBF",
     "nystrom": "Nyström",
 }
+_TARGET = re.compile(r"'_target_': '([\w.]+)'")
 #: Matplotlib's markers, and the same in text.
 _MARKERS = dict(zip("osD^vP*X<>", "●■◆▲▼✚★✖◀▶", strict=True))
 #: Where a family has more methods than there are markers, its colour gets darker.
@@ -50,17 +52,7 @@ class Style(NamedTuple):
 
 def families_of(methods):
     """Method -> family, from the classes that the configuration names."""
-    return {name: _family(list(_targets(entry))) for name, entry in methods.items()}
-
-
-def _targets(node):
-    if isinstance(node, dict):
-        if isinstance(node.get("_target_"), str):
-            yield node["_target_"]
-        node = list(node.values())
-    if isinstance(node, (list, tuple)):
-        for item in node:
-            yield from _targets(item)
+    return {name: _family(_TARGET.findall(str(entry))) for name, entry in methods.items()}
 
 
 def _family(targets):

@@ -12,71 +12,29 @@ COLUMNS = ["dataset", "method", "setting", "split", "metric", "mean", "std"]
 #: numbers; a leaderboard shows all.
 MANY_METHODS = 40
 
-# A column of a wide table -> (split, metric) of one row each.
-_QUANTITIES = {
-    "accuracy_percent": ("test", "accuracy_percent"),
-    "relative_mse": ("test", "relative_mse"),
-    "r2": ("test", "r2"),
-    "train_seconds": ("", "fit_seconds"),
-    "rank_F": ("", "rank"),
-    "n_support": ("", "n_support"),
-}
+#: What a table leaves out if it holds of all its numbers.
+_DEFAULTS = {"setting": "", "split": "test", "metric": "accuracy_percent", "std": float("nan")}
 
 
 def load_published(path):
-    """Read one table of published numbers and bring it to the columns of `COLUMNS`.
+    """Read one table of published numbers: a row a number, in the columns of `COLUMNS`.
 
-    One row a published number, sorted. Accuracies are fractions, as in the records.
-    What a paper ran in several settings has the names of the methods here: with a
-    column `tau` ``dank@tau=0.01``, as sweeps are named; ``dank-decomposed`` where
-    `setting` says "scalable".
+    Accuracies are fractions, as in the records. What a paper ran in several settings has
+    the names of the methods here, such as ``dank@tau=0.01`` and ``dank-decomposed``.
     """
-    table = pd.read_csv(path, dtype={"tau": str})
-    table = table.rename(columns={"function": "dataset"})
-    if "tau" in table:
-        table["method"] = "dank@tau=" + table["tau"]
-    if "method" not in table:
+    table = pd.read_csv(path)
+    if missing := {"dataset", "method", "mean"} - set(table):
         raise ValueError(
-            f"{path}: no column 'method'; a table of published results needs one "
-            f"(columns: {', '.join(table.columns)})."
+            f"{path}: no column {', '.join(sorted(missing))}; a table of published results "
+            f"has dataset, method and mean (columns: {', '.join(table.columns)})."
         )
-    for name, default in (("dataset", "cifar10"), ("setting", "")):
-        if name not in table:
-            table[name] = default
-    scalable = table["setting"] == "scalable"
-    table.loc[scalable, "method"] += "-decomposed"
-    rows = table if "metric" in table else _from_wide(table, path)
-    percent = rows["metric"] == "accuracy_percent"
-    rows = rows.assign(
-        metric=rows["metric"].where(~percent, "accuracy"),
-        mean=rows["mean"].where(~percent, rows["mean"] / 100),
-        std=rows["std"].where(~percent, rows["std"] / 100),
-    )
-    return rows[COLUMNS].sort_values(COLUMNS[:5], ignore_index=True)
-
-
-def _from_wide(table, path):
-    parts = []
-    for quantity, (split, metric) in _QUANTITIES.items():
-        mean = next((c for c in (quantity, f"{quantity}_mean") if c in table), None)
-        if mean is None:
-            continue
-        std = table.get(f"{quantity}_std", table.get("std"))
-        main = split == "test"  # a bare `std` belongs to the score
-        parts.append(
-            table[["dataset", "method", "setting"]].assign(
-                split=split,
-                metric=metric,
-                mean=table[mean].astype(float),
-                std=std if main and std is not None else float("nan"),
-            )
-        )
-    if not parts:
-        raise ValueError(
-            f"{path}: no column of {', '.join(_QUANTITIES)}; columns there: "
-            f"{', '.join(table.columns)}."
-        )
-    return pd.concat(parts, ignore_index=True).dropna(subset=["mean"])
+    table = table.assign(**{k: v for k, v in _DEFAULTS.items() if k not in table})
+    table = table.fillna({"setting": "", "split": ""})
+    percent = table["metric"] == "accuracy_percent"
+    table["metric"] = table["metric"].where(~percent, "accuracy")
+    for name in ("mean", "std"):
+        table[name] = table[name].where(~percent, table[name] / 100)
+    return table[COLUMNS].sort_values(COLUMNS[:5], ignore_index=True)
 
 
 def beside_measured(summary, published):

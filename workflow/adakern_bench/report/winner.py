@@ -15,6 +15,7 @@ from sklearn.metrics import ConfusionMatrixDisplay, PredictionErrorDisplay
 from sklearn.model_selection import cross_val_score
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
+from adakern.datasets.encoding import takes_raw_columns
 from adakern.evaluation import GREATER_IS_BETTER, MAIN_METRIC, score
 from adakern_bench.records.estimators import make_estimator
 from adakern_bench.records.prepare import prepare
@@ -29,32 +30,34 @@ MOST_ROWS, MOST_COLUMNS, N_PERMUTED, N_POINTS = 2000, 50, 3, 20
 GIVEN_AWAY = 0.9
 
 
-def explain(table, train, test, settings, best_params, repeat):
-    """A figure of the fit of one split, and a table of its columns, the first ones first."""
+def explain(method, table, train, test, settings, best_params, repeat):
+    """A figure of the fit of one split, and a table of the columns, the first ones first."""
     test = test[:MOST_ROWS]
     free = {k: v for k, v in best_params.items() if k not in settings["fixed"]}
     seed = settings["seed"] + repeat
     model = make_estimator(settings["estimator"], free, seed=seed, threads=settings["threads"])
-    data = prepare(table, train, test, **settings["preparation"])
+    preparation = settings["preparation"] | {"raw": takes_raw_columns(model)}
+    data = prepare(table, train, test, **preparation)
     model.fit(data.X_train, data.y_fit)
     alone = pd.Series(_alone(table, train), table.feature_names)
     names = list(alone.nlargest(MOST_COLUMNS).index)
-    drops = _importances(model, table, train, test, settings["preparation"], names, seed)
-    columns = pd.DataFrame({"importance": drops.mean(), "std": drops.std(ddof=1)}, index=names)
-    columns["alone"] = alone
-    columns["hint"] = np.where(columns["alone"] > GIVEN_AWAY, "nearly gives the target away", "")
-    columns = columns.sort_values("importance", ascending=False).rename_axis("column")
+    drops = _importances(model, table, train, test, preparation, names, seed)
+    columns = pd.DataFrame({"worse if permuted": drops.mean(), "std": drops.std(ddof=1)})
+    columns["known from it alone"] = alone[names]
+    away = alone[names] > GIVEN_AWAY
+    columns["hint"] = away.map({True: "nearly gives the target away", False: ""})
+    columns = columns.sort_values("worse if permuted", ascending=False).rename_axis("column")
     with matplotlib.rc_context(STYLE):
         figure = Figure(figsize=(10.5, 6.4), layout="constrained")
+        figure.suptitle(f"{method} on {len(test):,} test rows of one split", fontsize=9)
         errors, calibration, bars, *dependences = figure.subplots(2, 3).ravel()
         _draw_errors(errors, calibration, model, data)
-        first = columns.head(10)[::-1]
-        bars.barh(
-            first.index, scaled(MAIN_METRIC[table.task], first["importance"]), color=colour(0)
-        )
-        bars.set_xlabel(f"{heading(MAIN_METRIC[table.task])}, worse by if permuted")
+        metric, first = MAIN_METRIC[table.task], columns.head(10)[::-1]
+        worse = scaled(metric, first["worse if permuted"])
+        bars.barh(first.index, worse, color=colour(0))
+        bars.set_xlabel(f"{heading(metric)}: worse by, if permuted")
         for axis, name in zip(dependences, columns.index, strict=False):
-            _draw_dependence(axis, model, table, train, test, settings["preparation"], name)
+            _draw_dependence(axis, model, table, train, test, preparation, name)
         for axis in figure.axes:
             axis.set_visible(axis.has_data() or bool(axis.images))
     return figure, columns.reset_index()
@@ -104,21 +107,15 @@ def _importances(model, table, train, test, preparation, names, seed):
 def _draw_errors(errors, calibration, model, data):
     predicted = data.restore(model.predict(data.X_test))
     if not hasattr(model, "classes_"):
-        PredictionErrorDisplay.from_predictions(
-            data.y_test, predicted, kind="actual_vs_predicted", ax=errors
-        )
-        errors.set_title("Targets and predictions")
-        residuals = data.y_test - predicted
-        calibration.hist(residuals, bins=20, color=colour(0))
-        calibration.set(title="Residuals", xlabel="target - prediction")
+        PredictionErrorDisplay.from_predictions(data.y_test, predicted, ax=errors)
+        errors.set_title("Residuals")
         if hasattr(model, "predict_interval"):
             levels = np.arange(0.1, 1.0, 0.1)
-            ends = [np.asarray(model.predict_interval(data.X_test, c)).T for c in levels]
-            held = [
-                np.mean((data.restore(low) <= data.y_test) & (data.y_test <= data.restore(high)))
-                for low, high in ends
-            ]
-            calibration.clear()
+            held = []
+            for level in levels:
+                low, high = np.asarray(model.predict_interval(data.X_test, level)).T
+                inside = (data.restore(low) <= data.y_test) & (data.y_test <= data.restore(high))
+                held.append(inside.mean())
             calibration.plot(levels, held, "o")
             calibration.axline((0, 0), slope=1, color="0.6", ls="--")
             calibration.set(title="Intervals", xlabel="requested coverage", ylabel="coverage")
@@ -129,8 +126,8 @@ def _draw_errors(errors, calibration, model, data):
     errors.set_title("Confusion matrix")
     errors.grid(visible=False)
     if hasattr(model, "predict_proba"):
-        for k, probability in enumerate(model.predict_proba(data.X_test).T[-3:]):
-            label = model.classes_[-3:][k]
+        pairs = zip(model.classes_, model.predict_proba(data.X_test).T, strict=True)
+        for label, probability in list(pairs)[-3:]:
             CalibrationDisplay.from_predictions(
                 data.y_test == label, probability, n_bins=10, name=str(label), ax=calibration
             )
@@ -140,12 +137,13 @@ def _draw_errors(errors, calibration, model, data):
 def _draw_dependence(axis, model, table, train, test, preparation, name):
     """The mean prediction as one column varies."""
     values = table.X[train, table.feature_names.index(name)]
-    words = table.categories.get(name)
+    labels = table.categories.get(name)
     grid = np.unique(values[np.isfinite(values)])
-    if words is None and len(grid) > N_POINTS:
+    if labels is None and len(grid) > N_POINTS:
         grid = np.unique(np.quantile(grid, np.linspace(0.02, 0.98, N_POINTS)))
     means = []
-    for value in grid[:N_POINTS]:
+    grid = grid[:N_POINTS]
+    for value in grid:
         data = prepare(_with_column(table, name, test, value), train, test, **preparation)
         if hasattr(model, "predict_proba"):
             means.append(model.predict_proba(data.X_test)[:, -1].mean())
@@ -153,7 +151,7 @@ def _draw_dependence(axis, model, table, train, test, preparation, name):
             means.append(np.mean(model.predict(data.X_test) == model.classes_[-1]))
         else:
             means.append(data.restore(model.predict(data.X_test)).mean())
-    places = grid[: len(means)] if words is None else [words[int(k)] for k in grid[: len(means)]]
-    axis.plot(places, means, "o-" if words is None else "o", ms=3, color=colour(0))
+    places = grid if labels is None else [labels[int(k)] for k in grid]
+    axis.plot(places, means, "o-" if labels is None else "o", ms=3, color=colour(0))
     target = f"share of {model.classes_[-1]}" if hasattr(model, "classes_") else "mean prediction"
     axis.set(xlabel=name, ylabel=target)

@@ -50,7 +50,7 @@ KEY, DIGEST, PARENT = "adakern.key", "adakern.digest", "mlflow.parentRunId"
 VIEW = "adakern"
 
 #: What an experiment's summary run holds, if it is there.
-SUMMARY = "report.html *.csv config.yaml tables/*.csv figures/*.svg winner/*".split()
+SUMMARY = ["report.html", "*.csv", "config.yaml", "tables/*.csv", "figures/*.svg", "winner/*"]
 
 _MAX_VALUE = 5000  # characters of a parameter or tag; MLflow takes 6000 and 5000
 #: What is the same in every run that can be compared: parameters, no metrics.

@@ -1,0 +1,60 @@
+"""What is seen in the best method of one table, on a table whose answer is known."""
+
+import numpy as np
+import pytest
+
+from adakern_bench.data import Table
+from adakern_bench.report.winner import explain
+
+SETTINGS = {
+    "preparation": {"scale": "standard", "scale_target": "standard"},
+    "seed": 0,
+    "threads": 1,
+    "fixed": [],
+}
+FOREST = "sklearn.ensemble.RandomForest"
+
+
+@pytest.fixture
+def table(request):
+    """The target is of the size and the ward; `copy` repeats it, if it is there."""
+    rng = np.random.default_rng(0)
+    n, (task, leaks) = 200, request.param
+    X = np.column_stack([rng.normal(size=n), rng.integers(0, 3, n), rng.normal(size=n)])
+    X[3, 0] = np.nan
+    y = np.nan_to_num(X[:, 0]) + 2.0 * (X[:, 1] == 2)
+    names, X = ["size", "ward", "noise"], np.column_stack([X, y]) if leaks else X
+    y = np.where(y > 0.5, "ill", "well") if task == "classification" else y
+    names += ["copy"] * leaks
+    kinds = dict.fromkeys(names, "numeric") | {"ward": "categorical"}
+    mixed = {"categories": {"ward": ["north", "south", "west"]}, "kinds": kinds}
+    return Table(X=X, y=y, name="my-t", task=task, feature_names=names, **mixed)
+
+
+@pytest.mark.parametrize(
+    "table", [("classification", True), ("regression", False)], indirect=True, ids=str
+)
+def test_importances_dependences_and_columns_that_give_the_target_away(table):
+    kind = "Classifier" if table.task == "classification" else "Regressor"
+    settings = SETTINGS | {"estimator": {"_target_": f"{FOREST}{kind}", "n_estimators": 30}}
+    rows = np.arange(200)
+    figure, columns = explain("forest", table, rows[:140], rows[140:], settings, {}, 0)
+    columns = columns.set_index("column")
+    assert columns.index[-1] == "noise" or columns.loc["noise"].iloc[0] < 0.05
+    if table.task == "classification":
+        assert columns.index[0] == "copy"
+        assert columns["hint"].to_dict() == {
+            "copy": "nearly gives the target away",
+            **dict.fromkeys(["size", "ward", "noise"], ""),
+        }
+        assert figure.axes[0].get_title() == "Confusion matrix"
+        assert figure.axes[1].get_title() == "Calibration"
+    else:
+        assert set(columns["hint"]) == {""}
+        by_ward = dict(zip(*figure.axes[4].lines[0].get_data(), strict=True))
+        rising = dict(zip(*figure.axes[3].lines[0].get_data(), strict=True))
+        if figure.axes[3].get_xlabel() == "ward":
+            by_ward, rising = rising, by_ward
+        assert by_ward["west"] - by_ward["north"] == pytest.approx(2, abs=0.5)
+        lowest, *_, highest = rising.values()
+        assert highest - lowest > 2
