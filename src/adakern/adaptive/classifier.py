@@ -149,9 +149,9 @@ class AdaptiveKernelClassifier(ClassifierMixin, AdaptiveKernel):
         At least 2; as many as there are different rows if those are fewer.
     max_support : int, default=3000
         Centres of the kernel members where rows exceed three times as many (the Nyström
-        form); a warning then says so. Rows times centres are never stored. Scales,
-        centres and the encoding of columns are learned once on such tables, not in
-        every fold.
+        form); a warning then says so. Rows times centres are never stored. Models of
+        cells of a thousand near rows are added where they help. Scales, centres and the
+        encoding of columns are learned once on such tables, not in every fold.
     max_rows : int, default=200_000
         Rows that everything is learned from but the coefficients of kernel members on
         centres: of more rows, drawn at random. The others' turn comes block by block, so

@@ -102,15 +102,6 @@ class TableReader:
         For each column "number", "date", or the dictionary from category to code.
     source_ : ndarray of int
         The column that each column of the answer comes from.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from adakern.adaptive.columns import TableReader
-    >>> X = np.array([[1.5, "red"], [None, "blue"]], dtype=object)
-    >>> TableReader().fit(X).transform(X)
-    array([[1.5, 1. ],
-           [nan, 0. ]])
     """
 
     def __init__(self, names=None, categorical=None):

@@ -81,14 +81,6 @@ def assign_folds(unit, n_folds, rng, stratum=None):
 
     Units are shuffled and dealt out like cards; with ``stratum``, codes of classes,
     one class after another, where a unit belongs to that of its first row.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from adakern.adaptive.folds import assign_folds
-    >>> fold = assign_folds(np.array([0, 0, 1, 2]), 3, np.random.RandomState(0))
-    >>> bool(fold[0] == fold[1]), sorted(set(fold.tolist()))
-    (True, [0, 1, 2])
     """
     _, first = np.unique(unit, return_index=True)
     shuffled = rng.permutation(len(first))

@@ -359,13 +359,6 @@ def merge_equal_rows(X, Y, weights):
 
     Ridge regression on the merged rows has the same solution. Also returned is, for
     each row of X, the place of its equal.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from adakern.adaptive.kernel_members import merge_equal_rows
-    >>> merge_equal_rows(np.zeros((2, 1)), np.array([[1.0], [3.0]]), np.ones(2))
-    (array([[0.]]), array([[2.]]), array([2.]), array([0, 0]))
     """
     order = np.lexsort(X.T)
     new = np.append(True, (X[order[1:]] != X[order[:-1]]).any(axis=1))

@@ -23,16 +23,7 @@ CELLS_TO_CHOOSE = 10
 
 
 class Cells:
-    """Rows split in halves along their direction of largest variance, again and again.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from adakern.adaptive.local_models import Cells
-    >>> X = np.arange(3000.0)[:, None]
-    >>> np.bincount(Cells(X).of(X)).tolist()
-    [750, 750, 750, 750]
-    """
+    """Rows split in halves along their direction of largest variance, again and again."""
 
     def __init__(self, X):
         #: Direction, threshold and the two children of each split; a child that is a

@@ -11,15 +11,7 @@ from adakern.adaptive.local_models import CELL_ROWS
 from adakern.adaptive.other_members import BoostingMember, ForestMember, LinearMember
 from adakern.adaptive.parts import ENOUGH_ROWS
 
-__all__ = [
-    "MEMBERS",
-    "PRESETS",
-    "Settings",
-    "default_members",
-    "make_member",
-    "search_of",
-    "seconds",
-]
+__all__ = ["MEMBERS", "Settings", "default_members", "make_member", "search_of", "seconds"]
 
 #: Names of all members, the most useful for their time first.
 MEMBERS = (
@@ -35,8 +27,6 @@ MEMBERS = (
     "l2-laplacian-ard",
     "rbf-ard",
 )
-
-PRESETS = ("best", "fast")
 
 KERNELS = ("laplacian", "l2-laplacian", "rbf")
 
@@ -70,14 +60,6 @@ def default_members(n, d=1, classify=False, preset="best"):
 
     The preset "fast" has those that made the most of a sixth of the time on the
     development sets: one scale is enough for classes, and not for numbers.
-
-    Examples
-    --------
-    >>> from adakern.adaptive.plan import default_members
-    >>> "boosting" in default_members(50)
-    False
-    >>> default_members(500, classify=True, preset="fast")
-    ('linear', 'laplacian', 'extra-trees', 'rbf')
     """
     without = set()
     if d > MANY_COLUMNS:
@@ -102,16 +84,7 @@ def default_members(n, d=1, classify=False, preset="best"):
 
 
 def search_of(name, n, d, in_fold):
-    """The search of a kernel member on n rows and d columns, or on those of a fold.
-
-    Examples
-    --------
-    >>> from adakern.adaptive.plan import search_of
-    >>> search_of("rbf-ard", n=1000, d=10, in_fold=False)
-    Search(start='rbf', max_iter=30, most_rows=2000, fewest_rows=500)
-    >>> search_of("rbf-ard", n=1000, d=10, in_fold=True)
-    Search(start='rbf-ard', max_iter=0, most_rows=1000, fewest_rows=500)
-    """
+    """The search of a kernel member on n rows and d columns, or on those of a fold."""
     tied = name.removesuffix("-ard")
     per_feature = name != tied
     if in_fold and not (per_feature and n < ROWS_PER_SCALE * d):
