@@ -2,6 +2,7 @@
 
 import time
 from abc import ABC, abstractmethod
+from functools import partial
 from numbers import Integral, Real
 
 import numpy as np
@@ -248,17 +249,14 @@ class AdaptiveKernel(Estimator, ABC):
             position = position[held_out]
         elif all_rows is not None:
             position = all_rows.places(position)
-
-        def refit(members):
-            if all_rows is None:
-                return members
-            return all_rows.refit(
-                members,
-                lambda X: reader.transform(self._validated(X)),
-                blend.encode,
-                started + limit,
+        refit = list
+        if all_rows is not None:
+            refit = partial(
+                all_rows.refit,
+                read=lambda X: reader.transform(self._validated(X)),
+                encode=blend.encode,
+                deadline=started + limit,
             )
-
         return Learned(
             reader,
             table,
