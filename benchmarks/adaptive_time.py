@@ -1,50 +1,47 @@
-"""How long the flagship takes, against a search of LightGBM on the same rows.
+"""Time, memory and error of the flagship by the number of rows, beside LightGBM's.
 
-    python benchmarks/adaptive_time.py                       # 1,000 to 100,000 rows
-    python benchmarks/adaptive_time.py --rows 10000 --limit 60
-    python benchmarks/adaptive_time.py --quick               # does it run?
+    python benchmarks/adaptive_time.py                  # 1,000 to 1,000,000 rows
+    python benchmarks/adaptive_time.py --rows 10000000 --methods adaptive
+    python benchmarks/adaptive_time.py --quick          # does it run?
 
-Friedman's first function with noise, ten features. Each fit has a process of its own,
-whose peak memory is told beside its seconds. LightGBM draws 30 points of the space of
-``conf/method/lightgbm.yaml``, judges each by three folds (beyond 3,000 rows by a third
-held out, as the workflow does) and fits the best to all rows. "lightgbm-stopped" does
-not draw the number of trees: as in much of the literature, up to 2,000 are grown until
-50 in a row do not lower the error on the third held out. 100,000 rows are predicted.
+Friedman's first function, ten features, noise of variance 1; the error is that of 2,000
+predictions of the function itself, divided by its spread. Each fit has a process of its
+own, whose peak memory, with the rows, is measured. "lightgbm" grows 1,000 trees;
+"search" draws 30 points of the space of ``conf/method/lightgbm.yaml``, judges each by
+three folds (beyond 3,000 rows by a third held out) and fits the best to all rows. With
+``--save FILE`` what was measured replaces what the file (CSV) has for the same method
+and rows, and the figure beside it is drawn again.
 """
 
-import argparse
 import resource
 import time
 import warnings
-from concurrent.futures import ProcessPoolExecutor
-from multiprocessing import get_context
+from functools import partial
+from pathlib import Path
 
 import numpy as np
+import pandas as pd
 from scipy.stats import loguniform, uniform
 from sklearn.datasets import make_friedman1
-from sklearn.model_selection import (
-    KFold,
-    ParameterSampler,
-    RandomizedSearchCV,
-    ShuffleSplit,
-    train_test_split,
-)
+from sklearn.model_selection import KFold, RandomizedSearchCV, ShuffleSplit
 
 from adakern import AdaptiveKernelRegressor
+from timing import in_process, parser
 
-#: Seconds asked for on two cores, by rows.
-LIMITS = {1_000: 20, 10_000: 180, 100_000: 900}
-METHODS = ["adaptive", "lightgbm", "lightgbm-stopped"]
-PREDICTED = 100_000
+ROWS = [1_000, 10_000, 100_000, 1_000_000]
 TEST = 2000
+#: Beyond so many rows nobody would wait for the search.
+MOST_SEARCHED = 100_000
 
 
-def adaptive(limit):
-    return AdaptiveKernelRegressor(time_limit=limit, random_state=0)
+def lightgbm(n, **options):
+    from lightgbm import LGBMRegressor
+
+    return LGBMRegressor(**{"n_estimators": 1000, "n_jobs": 0, "verbosity": -1} | options)
 
 
-def lightgbm_space():
-    return {
+def search(n):
+    space = {
         "learning_rate": loguniform(0.01, 0.3),
         "n_estimators": _Integers(50, 1000),
         "num_leaves": _Integers(4, 128),
@@ -52,104 +49,89 @@ def lightgbm_space():
         "colsample_bytree": uniform(0.5, 0.5),
         "reg_lambda": loguniform(1e-6, 10),
     }
-
-
-def lightgbm_search(n):
-    """The search of the experiments; LightGBM has as many threads as it likes."""
-    from lightgbm import LGBMRegressor
-
     folds = KFold(3, shuffle=True, random_state=0)
     if n > 3000:
         folds = ShuffleSplit(1, test_size=1 / 3, random_state=0)
-    model = LGBMRegressor(verbosity=-1)
-    return RandomizedSearchCV(model, lightgbm_space(), n_iter=30, cv=folds, random_state=0)
+    return RandomizedSearchCV(lightgbm(n), space, n_iter=30, cv=folds, random_state=0)
 
 
-class StoppedSearch:
-    """30 random points of LightGBM, each with as many trees as its validation asks."""
-
-    def fit(self, X, y):
-        from lightgbm import LGBMRegressor, early_stopping
-
-        space = {k: v for k, v in lightgbm_space().items() if k != "n_estimators"}
-        train, held_out = train_test_split(np.arange(len(y)), test_size=1 / 3, random_state=0)
-        best = np.inf
-        for point in ParameterSampler(space, 30, random_state=0):
-            model = LGBMRegressor(n_estimators=2000, verbosity=-1, **point)
-            model.fit(
-                X[train],
-                y[train],
-                eval_set=[(X[held_out], y[held_out])],
-                callbacks=[early_stopping(50, verbose=False)],
-            )
-            if model.best_score_["valid_0"]["l2"] < best:
-                best = model.best_score_["valid_0"]["l2"]
-                chosen = point | {"n_estimators": model.best_iteration_}
-        self.model_ = LGBMRegressor(verbosity=-1, **chosen).fit(X, y)
-        self.predict, self.score = self.model_.predict, self.model_.score
-        return self
+METHODS = {
+    "adaptive": lambda n: AdaptiveKernelRegressor(random_state=0),
+    "lightgbm": partial(lightgbm, learning_rate=0.05),
+    "search": search,
+}
 
 
 class _Integers:
     """Whole numbers, uniform in the logarithm."""
 
     def __init__(self, low, high):
-        self.chances = loguniform(low, high)
+        self.distribution = loguniform(low, high)
 
     def rvs(self, random_state=None):
-        return round(self.chances.rvs(random_state=random_state))
+        return round(self.distribution.rvs(random_state=random_state))
 
 
-def measured(method, n, limit):
-    """Seconds, those of processors, peak memory, rows a second, R² and weights."""
-    X, y = make_friedman1(n + TEST, n_features=10, noise=1.0, random_state=0)
-    many = np.resize(X, (PREDICTED, 10))
+def measured(method, n):
+    """One row of the table."""
     warnings.simplefilter("ignore")
-    make = {
-        "adaptive": lambda: adaptive(limit),
-        "lightgbm": lambda: lightgbm_search(n),
-        "lightgbm-stopped": StoppedSearch,
+    X, y = make_friedman1(n + TEST, n_features=10, noise=0.0, random_state=0)
+    noisy = y[:n] + np.random.default_rng(0).normal(size=n)
+    model, started, busy = METHODS[method](n), time.perf_counter(), time.process_time()
+    model.fit(X[:n], noisy)
+    fitted, busy = time.perf_counter() - started, time.process_time() - busy
+    started = time.perf_counter()
+    errors = model.predict(X[n:]) - y[n:]
+    return {
+        "method": method,
+        "rows": n,
+        "seconds": fitted,
+        "processor_seconds": busy,
+        "peak_gb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20,
+        "error": np.sqrt(np.mean(errors**2)) / y.std(),
+        "predictions_a_second": TEST / (time.perf_counter() - started),
     }
-    model = make[method]()
-    started, busy = time.perf_counter(), time.process_time()
-    model.fit(X[:n], y[:n])
-    fitted, busy = time.perf_counter(), time.process_time() - busy
-    score = model.score(X[n:], y[n:])
-    asked = time.perf_counter()
-    model.predict(many)
-    speed = PREDICTED / (time.perf_counter() - asked)
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
-    weights = getattr(model, "weights_", {})
-    return fitted - started, busy, peak, speed, score, weights
+
+
+def draw(table, path):
+    """Processor seconds and memory by the rows, both axes logarithmic."""
+    import matplotlib.pyplot as plt
+
+    figure, axes = plt.subplots(1, 3, figsize=(10, 3.2), layout="constrained")
+    names = {
+        "processor_seconds": "processor seconds of a fit",
+        "peak_gb": "peak memory [GB]",
+        "error": "error / spread of the function",
+    }
+    for axis, (column, label) in zip(axes, names.items(), strict=True):
+        for method, of_method in table.groupby("method"):
+            axis.loglog(of_method["rows"], of_method[column], "o-", label=method)
+        axis.set(xlabel="rows", ylabel=label)
+    axes[0].legend()
+    figure.savefig(path)
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--rows", type=int, nargs="+", default=list(LIMITS))
-    parser.add_argument("--methods", nargs="+", default=METHODS, choices=METHODS)
-    parser.add_argument("--limit", type=float, help="time_limit of the flagship")
-    parser.add_argument("--quick", action="store_true", help="300 rows")
-    arguments = parser.parse_args()
+    options = parser(__doc__, "300 rows")
+    options.add_argument("--rows", type=int, nargs="+", default=ROWS)
+    options.add_argument("--methods", nargs="+", default=list(METHODS), choices=METHODS)
+    options.add_argument("--save", type=Path, metavar="FILE")
+    arguments = options.parse_args()
+    table = pd.DataFrame()
+    if arguments.save and arguments.save.exists():
+        table = pd.read_csv(arguments.save)
     for n in [300] if arguments.quick else arguments.rows:
-        seconds = {}
         for method in arguments.methods:
-            with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as process:
-                result = process.submit(measured, method, n, arguments.limit).result()
-            seconds[method], busy, peak, speed, score, weights = result
-            print(
-                f"{n:>7} rows  {method:16} {seconds[method]:7.1f} s  "
-                f"({busy:.1f} s of processors)  {peak:5.2f} GB  "
-                f"{speed:9.0f} rows/s  R2 {score:.4f}",
-                flush=True,
-            )
-            for name, weight in weights.items():
-                print(f"{'':15}{name:18}{weight:6.3f}")
-        if "adaptive" not in seconds:
-            continue
-        took = seconds.pop("adaptive")
-        for rival, of_rival in seconds.items():
-            print(f"{n:>7} rows  {took / of_rival:.2f} times {rival}")
-        print(f"{'':7} asked for: {LIMITS[n]} s\n" if n in LIMITS else "")
+            if method == "search" and n > MOST_SEARCHED:
+                continue
+            row = pd.DataFrame([in_process(measured, method, n)])
+            print(row.to_string(index=False), flush=True)
+            table = pd.concat([table, row]).drop_duplicates(["method", "rows"], keep="last")
+            table = table.sort_values(["method", "rows"])
+            if arguments.save:
+                table.to_csv(arguments.save, index=False, float_format="%.4g")
+                draw(table, arguments.save.with_suffix(".svg"))
+    print(table.to_string(index=False))
 
 
 if __name__ == "__main__":

@@ -10,83 +10,68 @@ is printed; at most 3 is wanted. It says something only on a machine that is idl
 otherwise: the load before the first fit is printed too.
 """
 
-import argparse
 import os
 import statistics
 import subprocess
 import sys
+import warnings
 from contextlib import contextmanager
 
-LIMIT = 3.0
-#: Rows, features: Parkinson's training rows; the larger sets of the DANK paper.
-SIZES = {
-    "LAB RBF": (4700, 19),
-    "DANK": (700, 19),
-    "DANK whole": (5000, 19),
-    "DANK regression": (700, 19),
-    "KNPL": (700, 19),
-    "Nyström": (2000, 19),
-    "adaptive": (300, 8),
-}
-QUICK = dict.fromkeys(SIZES, (150, 5))
-FIT = """\
-import sys, time, warnings
 import numpy as np
-from adakern.adaptive import AdaptiveKernelRegressor
-from adakern.dank import DANKClassifier, DANKRegressor
-from adakern.knpl import KNPLClassifier
-from adakern.lab import LABRBFRegressor
-from adakern.nystrom import NystromKernelSelector
 
-name, n, d = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
-rng = np.random.default_rng(0)
-X = rng.uniform(-1, 1, (n, d))
-y = np.sin(3 * X[:, 0]) + X[:, 1] * X[:, 2] + 0.1 * rng.normal(size=n)
-lab = LABRBFRegressor(profile="laplacian", max_support=n // 13, random_state=0)
-models = {
-    "LAB RBF": lab,
-    "DANK": DANKClassifier(),
-    "DANK whole": DANKClassifier(C=32, strategy="whole", random_state=0),
-    "DANK regression": DANKRegressor(),
-    "KNPL": KNPLClassifier(),
-    "Nyström": NystromKernelSelector(random_state=0),
-    "adaptive": AdaptiveKernelRegressor(random_state=0),
+import timing
+from adakern import (
+    AdaptiveKernelRegressor,
+    DANKClassifier,
+    DANKRegressor,
+    KNPLClassifier,
+    LABRBFRegressor,
+    NystromKernelSelector,
+)
+
+LIMIT = 3.0
+#: Rows, features (Parkinson's training rows; the larger sets of the DANK paper), and an
+#: estimator for so many rows.
+FITS = {
+    "LAB RBF": (4700, 19, lambda n: LABRBFRegressor("laplacian", max_support=n // 13)),
+    "DANK": (700, 19, lambda n: DANKClassifier()),
+    "DANK whole": (5000, 19, lambda n: DANKClassifier(C=32, strategy="whole", random_state=0)),
+    "DANK regression": (700, 19, lambda n: DANKRegressor()),
+    "KNPL": (700, 19, lambda n: KNPLClassifier()),
+    "Nyström": (2000, 19, lambda n: NystromKernelSelector(random_state=0)),
+    "adaptive": (300, 8, lambda n: AdaptiveKernelRegressor(random_state=0)),
 }
-warnings.simplefilter("ignore")
-start = time.perf_counter()
-classes = name in ("DANK", "DANK whole", "KNPL", "Nyström")
-models[name].fit(X, y > 0 if classes else y)
-print(time.perf_counter() - start)
-"""
 
 
 def main():
     """Measure and print."""
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("names", nargs="*", help=", ".join(SIZES))
-    parser.add_argument("--quick", action="store_true", help="few rows")
+    parser = timing.parser(__doc__, "few rows")
+    parser.add_argument("names", nargs="*", help=", ".join(FITS))
     parser.add_argument("--rounds", type=int, default=5)
     options = parser.parse_args()
-    sizes, rounds = (QUICK, 1) if options.quick else (SIZES, options.rounds)
+    for name in [name for name in os.environ if name.endswith("NUM_THREADS")]:
+        del os.environ[name]
     print(f"load of the last minute: {os.getloadavg()[0]:.1f}, {os.cpu_count()} cores")
     print(f"{'':16}{'alone':>9}{'beside':>9}{'ratio':>8}   at most {LIMIT:g}")
-    for name in options.names or sizes:
-        size = sizes[name]
+    for name in options.names or FITS:
+        size = (150, 5) if options.quick else FITS[name][:2]
         alone, beside = [], []
-        for _ in range(rounds):
-            alone.append(seconds(name, *size))
+        for _ in range(1 if options.quick else options.rounds):
+            alone.append(timing.in_process(seconds, name, *size))
             with busy():
-                beside.append(seconds(name, *size))
+                beside.append(timing.in_process(seconds, name, *size))
         a, b = statistics.median(alone), statistics.median(beside)
         print(f"{name:16}{a:8.2f}s{b:8.2f}s{b / a:8.2f}", flush=True)
 
 
-def seconds(name, *size):
-    """Of one fit, in a process whose BLAS libraries choose their threads."""
-    environment = {k: v for k, v in os.environ.items() if not k.endswith("NUM_THREADS")}
-    command = [sys.executable, "-c", FIT, name, *map(str, size)]
-    done = subprocess.run(command, env=environment, check=True, capture_output=True, text=True)
-    return float(done.stdout)
+def seconds(name, n, d):
+    """Of one fit."""
+    warnings.simplefilter("ignore")
+    rng, model = np.random.default_rng(0), FITS[name][2](n)
+    X = rng.uniform(-1, 1, (n, d))
+    y = np.sin(3 * X[:, 0]) + X[:, 1] * X[:, 2] + 0.1 * rng.normal(size=n)
+    classes = name in ("DANK", "DANK whole", "KNPL", "Nyström")
+    return timing.seconds(model.fit, X, y > 0 if classes else y)[1]
 
 
 @contextmanager

@@ -11,8 +11,6 @@ hard case for many rows. DANK and SVC (or SVR) alternate in one run and the rati
 that of the medians.
 """
 
-import argparse
-import time
 import tracemalloc
 import warnings
 from pathlib import Path
@@ -27,6 +25,7 @@ from sklearn.preprocessing import minmax_scale, scale
 from sklearn.svm import SVC, SVR
 
 from adakern.dank import DANKClassifier, DANKRegressor, papers
+from timing import parser, seconds
 
 SETS = ["sonar", "diabetic", "eeg", "cpusmall"]
 #: Times of SVC (cpusmall: of SVR); times of Nesterov's method; n^2 doubles.
@@ -62,12 +61,6 @@ def training_half(X, y):
     return minmax_scale(half[0]), y
 
 
-def seconds(model, X, y):
-    start = time.perf_counter()
-    model.fit(X, y)
-    return time.perf_counter() - start
-
-
 def verdict(met):
     return "ok" if met else "MISSED"
 
@@ -77,7 +70,7 @@ def against_svm(name, X, y, parameters, target, repeats, eta="svm"):
     kinds = (DANKClassifier, SVC) if len(np.unique(y)) == 2 else (DANKRegressor, SVR)
     dank, svm = (kind(**parameters) for kind in kinds)
     dank.set_params(eta=eta)
-    times = np.array([(seconds(dank, X, y), seconds(svm, X, y)) for _ in range(repeats)])
+    times = np.array([[seconds(m.fit, X, y)[1] for m in (dank, svm)] for _ in range(repeats)])
     ours, theirs = np.median(times, axis=0)
     met = verdict(ours <= target * theirs)
     print(
@@ -99,7 +92,7 @@ def against_nesterov(name, X, y, parameters, dank, ours, max_iter):
     """
     model = DANKClassifier(method="nesterov", max_iter=max_iter, **parameters)
     with patch.dict(papers.nesterov.__kwdefaults__, min_step=0.0):
-        took = seconds(model, X, y)
+        took = seconds(model.fit, X, y)[1]
     reached = model.objective_ >= dank.objective_ * (1 - 1e-6)
     print(
         f"{name:9} nesterov: {took:.2f} s, {model.n_iter_} iterations, objective "
@@ -122,11 +115,10 @@ def peak_memory(name, X, y, model):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--quick", action="store_true", help="small generated rows")
-    parser.add_argument("--mirror", type=Path, default=Path("../shared/data"))
-    parser.add_argument("--sets", nargs="+", default=SETS)
-    arguments = parser.parse_args()
+    options = parser(__doc__)
+    options.add_argument("--mirror", type=Path, default=Path("../shared/data"))
+    options.add_argument("--sets", nargs="+", default=SETS)
+    arguments = options.parse_args()
     warnings.simplefilter("ignore", ConvergenceWarning)
     if arguments.quick:
         X, y = make_classification(200, 10, random_state=0)

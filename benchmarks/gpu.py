@@ -9,9 +9,6 @@ measured; the accuracy says whether float32 is enough. The flagship, here with i
 kernel members alone, computes in float64 whatever it is given.
 """
 
-import argparse
-import time
-
 import numpy as np
 
 from adakern import AdaptiveKernelClassifier
@@ -21,6 +18,7 @@ from adakern.dank.working_set import maximise_on_rows
 from adakern.datasets import make_covtype_like
 from adakern.kernels import kernel_product
 from adakern.svm.dual import classification_dual
+from timing import parser, seconds
 
 C, GAMMA, ROWS_PER_CLUSTER = 10.0, 0.5, 1000
 KERNEL = {"kernel": "rbf", "gamma": GAMMA}
@@ -47,29 +45,33 @@ def wait(device):
 def run(library, dtype, device, X, y, T, t):
     """Seconds of the decomposed fit, the whole fit and the prediction; the accuracy."""
     X, y, T = arrays(library, dtype, device, X, y, T)
-    box, n_clusters = classification_dual(y, C), max(1, len(X) // ROWS_PER_CLUSTER)
-    seconds = []
+    box = classification_dual(y, C, fit_intercept=False)
+    n_clusters = max(1, len(X) // ROWS_PER_CLUSTER)
+    took = []
 
     def timed(function, *args, **options):
+        def until_done():
+            result = function(*args, **options)
+            wait(device)
+            return result
+
         wait(device)
-        start = time.perf_counter()
-        result = function(*args, **options)
-        wait(device)
-        seconds.append(time.perf_counter() - start)
+        result, time = seconds(until_done)
+        took.append(time)
         return result
 
     options = {"eta": "svm", "tol": 1e-4, "max_iter": 200, "random_state": 0}
     fine = timed(solve_clusters, X, box, KERNEL, n_clusters=n_clusters, **options)
-    whole = timed(maximise_on_rows, X, box, fine.eta, KERNEL, start=fine.dual_coef, tol=1e-3)
+    whole = timed(maximise_on_rows, X, box, fine.eta, fine.dual_coef, kernel=KERNEL, tol=1e-3)
     values = timed(kernel_product, T, X, whole.dual_coef, **KERNEL)
     positive = np.asarray((values > 0).cpu() if library == "torch" else values > 0)
-    return seconds, float((positive == (t > 0)).mean()), whole.converged
+    return took, float((positive == (t > 0)).mean()), whole.converged
 
 
-def beside(seconds, reference):
+def beside(times, reference):
     """Each time, and how many times faster than the reference it is."""
     return " ".join(
-        f"{now:8.2f} s {then / now:5.1f}x" for now, then in zip(seconds, reference, strict=True)
+        f"{now:8.2f} s {then / now:5.1f}x" for now, then in zip(times, reference, strict=True)
     )
 
 
@@ -78,12 +80,10 @@ def run_flagship(library, device, X, y, T, t):
     X, T = arrays(library, "float64", device, X, T)
     kernels = ["laplacian-ard", "l2-laplacian-ard", "rbf-ard"]
     model = AdaptiveKernelClassifier(members=kernels, random_state=0)
-    start = time.perf_counter()
-    model.fit(X, y)
-    fitted = time.perf_counter()
-    predicted = model.predict(T)  # comes back to the processor: nothing to wait for
-    ended = time.perf_counter()
-    return [fitted - start, ended - fitted], float((as_numpy(predicted) == t).mean())
+    fitting = seconds(model.fit, X, y)[1]
+    # Predictions come back to the processor: nothing to wait for.
+    predicted, predicting = seconds(model.predict, T)
+    return [fitting, predicting], float((as_numpy(predicted) == t).mean())
 
 
 def compare_flagship(device, data):
@@ -91,17 +91,16 @@ def compare_flagship(device, data):
     print(f"{'flagship':20} {'fit':>16} {'predict':>16} {'acc %':>6}")
     reference = None
     for library, place in (("numpy", "cpu"), ("torch", device)):
-        seconds, accuracy = run_flagship(library, place, *data)
-        reference = reference or seconds
-        columns = beside(seconds, reference)
+        times, accuracy = run_flagship(library, place, *data)
+        reference = reference or times
+        columns = beside(times, reference)
         print(f"{f'{library} {place}':20} {columns} {100 * accuracy:6.2f}")
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--quick", action="store_true", help="2,000 rows")
-    parser.add_argument("--turns", type=int, default=2)
-    arguments = parser.parse_args()
+    options = parser(__doc__, "2,000 rows")
+    options.add_argument("--turns", type=int, default=2)
+    arguments = options.parse_args()
     import torch
 
     device = "cuda" if torch.cuda.is_available() else "cpu"
@@ -118,14 +117,14 @@ def main():
     best = {}
     for _ in range(arguments.turns):
         for case in cases:
-            seconds, accuracy, converged = run(*case, *data)
-            times = np.minimum(seconds, best[case][0]) if case in best else seconds
+            times, accuracy, converged = run(*case, *data)
+            times = np.minimum(times, best[case][0]) if case in best else times
             best[case] = np.asarray(times), accuracy, converged
     reference = best[cases[0]][0]
     print(f"{'arrays':20} {'decomposed':>16} {'whole':>16} {'predict':>16} {'acc %':>6}")
     for case in cases:
-        seconds, accuracy, converged = best[case]
-        columns = beside(seconds, reference)
+        times, accuracy, converged = best[case]
+        columns = beside(times, reference)
         name = f"{case[0]} {case[1]} {case[2]}"
         note = "" if converged else "  whole did not converge"
         print(f"{name:20} {columns} {100 * accuracy:6.2f}{note}")

@@ -172,6 +172,17 @@ def test_other_types_are_refused_or_told(ridge, folder):
         load_model(ridge)[0].predict(rows)
 
 
+def test_a_single_column_and_a_long_name(run, folder):
+    name = "x" * 245
+    frame = pd.DataFrame({"dose": np.arange(30) * 0.7, "cost": np.arange(30) * 1.4})
+    frame.to_csv(folder / f"{name}.csv", index=False)
+    frame[["dose"]].to_csv(folder / "dose.csv", index=False)
+    said = run(f"fit {name}.csv --target cost --method sklearn.linear_model.Ridge(alpha=1e-9)")
+    assert "30 rows, 1 feature, regression" in said.out
+    found = predictions(run(f"predict {name[:100]}.skops dose.csv"))
+    np.testing.assert_allclose(found["cost"], frame["cost"], atol=1e-6)
+
+
 def test_unknown_categories_are_told_and_predicted(ridge, run, folder):
     rows = pd.read_csv(folder / "new.csv", sep=";", decimal=",").assign(ward="west")
     rows.to_csv(folder / "west.csv", index=False)

@@ -44,7 +44,7 @@ def add_commands(commands):
     """Add ``fit`` and ``predict`` to argparse's subparsers; returns all commands."""
     fit = commands.add_parser("fit", help="learn a model from all rows of a table")
     option = fit.add_argument
-    option("file", type=Path, help="a table, such as my.csv")
+    option("file", type=Path, help="a table: .csv, .tsv, .txt, .parquet, .xlsx, packed or not")
     option("--target", required=True, help="the column to predict")
     option("--output", type=Path, help="the model; by default my.skops for my.csv")
     option("--minutes", type=_positive, help="about how long the fit may take")
@@ -104,7 +104,7 @@ def _fit(arguments):
     pipeline.fit(table.X, table.y, **groups)
     score = _score(table, *_held_out(pipeline, table))
     _print_result(pipeline[-1], table.kinds, score)
-    output = arguments.output or Path(f"{arguments.file.name.partition('.')[0]}.skops")
+    output = arguments.output or Path(f"{arguments.file.name.partition('.')[0][:100]}.skops")
     facts = {"estimator": type(estimator).__name__, "date": time.strftime("%Y-%m-%d")}
     card = make_card(table, score=score, **facts)
     save_model(pipeline, output, card)

@@ -74,43 +74,14 @@ DECAYING_KERNELS = {
 
 
 def gram_matrix(X, Y=None, *, kernel="rbf", gamma=1.0, degree=3, coef0=1.0):
-    """Kernel values between the rows of X and of Y.
+    """Kernel values between the rows of X, of shape (n, d), and of Y; X itself if None.
 
-    Parameters
-    ----------
-    X : array of shape (n, d)
-    Y : array of shape (m, d), default=None
-        X itself when None.
-    kernel : {"rbf", "laplacian", "l2-laplacian", "tl1", "poly", "linear"}, \
-            default="rbf"
-        ``exp(-gamma |x-y|_2^2)``, ``exp(-gamma |x-y|_1)`` (scikit-learn's),
-        ``exp(-gamma |x-y|_2)``, ``max(1 - gamma |x-y|_1, 0)`` (the truncated L1 kernel
-        with rho = 1/gamma, scaled to 1 at zero distance; not positive semidefinite in
-        general), ``(gamma x'y + coef0)^degree`` and ``x'y``.
-    gamma : float, default=1.0
-        Positive; 1/(2 sigma^2) in the papers' terms for "rbf".
-    degree : int, default=3
-        Of "poly".
-    coef0 : float, default=1.0
-        Of "poly".
-
-    Returns
-    -------
-    array of shape (n, m)
-        Of the floating type, array library and device of X.
-
-    Raises
-    ------
-    ValueError
-        If the kernel is not one of those named.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from adakern.kernels import gram_matrix
-    >>> gram_matrix(np.array([[0.0], [1.0]]), kernel="rbf", gamma=1.0).round(3)
-    array([[1.   , 0.368],
-           [0.368, 1.   ]])
+    The kernels are ``exp(-gamma |x-y|_2^2)`` ("rbf", gamma = 1/(2 sigma^2) in the
+    papers' terms), ``exp(-gamma |x-y|_1)`` ("laplacian", scikit-learn's), ``exp(-gamma
+    |x-y|_2)`` ("l2-laplacian"), ``max(1 - gamma |x-y|_1, 0)`` ("tl1", the truncated L1
+    kernel with rho = 1/gamma, scaled to 1 at zero distance; not positive semidefinite in
+    general), ``(gamma x'y + coef0)^degree`` ("poly") and ``x'y`` ("linear"). The result
+    is of the floating type, array library and device of X.
     """
     require_gram_memory(X.shape[0], (X if Y is None else Y).shape[0])
     if kernel in ("rbf", "l2-laplacian") and is_numpy_array(X):

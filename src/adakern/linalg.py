@@ -262,53 +262,21 @@ def _orthonormal(X, against=None):
 def left_out_residuals(dual, inverse_diagonal):
     """Residuals of ridge regression at rows left out of it, in closed form.
 
-    With ``R = (K + ridge I)^-1`` the residual of row i, of the fit to all other rows,
-    is ``(R Y)_i / R_ii``. Every leave-one-out error of the library is this quotient.
-
-    Parameters
-    ----------
-    dual : array of shape (n, k)
-        ``R Y``.
-    inverse_diagonal : array of shape (n,)
-        The diagonal of R.
-
-    References
-    ----------
-    Allen. The relationship between variable selection and data augmentation and a
-    method for prediction. Technometrics 16 (1974).
-
-    Rifkin and Lippert. Notes on regularized least squares. MIT-CSAIL-TR-2007-025.
+    With ``R = (K + ridge I)^-1`` the residual of row i, of the fit to all other rows, is
+    ``(R Y)_i / R_ii`` (Allen, Technometrics 16, 1974; Rifkin and Lippert, MIT-CSAIL-TR-
+    2007-025). Every leave-one-out error of the library is this quotient. `inverse_diagonal` is that
+    of R, or one for each column of Y where their ridges differ.
     """
-    return dual / inverse_diagonal[:, None]
+    return dual / (inverse_diagonal[:, None] if inverse_diagonal.ndim == 1 else inverse_diagonal)
 
 
 def leave_one_out(K, Y, ridge, weights=None):
     """What kernel ridge regression predicts for each row without that row.
 
-    Parameters
-    ----------
-    K : ndarray of shape (n, n)
-        Positive semidefinite; where rounding made it indefinite, the ridge is as much
-        larger as :func:`ridge_solution` says.
-    Y : ndarray of shape (n, k)
-        One regression a column, all with the same kernel.
-    ridge : float or ndarray of shape (r,)
-        Positive. One costs a Cholesky factorisation, any number of them one
-        eigendecomposition.
-    weights : ndarray of shape (n,), default=None
-        Positive weights of the rows; all 1 when None.
-
-    Returns
-    -------
-    ndarray of shape (n, k), or (r, n, k)
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from adakern.linalg import leave_one_out
-    >>> leave_one_out(np.ones((2, 2)), np.array([[1.0], [3.0]]), ridge=1.0)
-    array([[1.5],
-           [0.5]])
+    Y has one regression a column; ``weights`` are positive weights of the rows. One
+    ridge costs a Cholesky factorisation and gives the shape of Y; r of them cost one
+    eigendecomposition and give (r, n, k). Where rounding made K indefinite, the ridge is
+    as much larger as :func:`ridge_solution` says.
     """
     root = np.ones((len(K), 1)) if weights is None else np.sqrt(weights)[:, None]
     K, target = root * K * root.T, root * Y
@@ -327,34 +295,12 @@ def leave_one_out(K, Y, ridge, weights=None):
 
 
 def leave_one_out_low_rank(V, Y, ridges, weights=None):
-    """:func:`leave_one_out` for ``K = V V'``, with the coefficients of V's columns.
+    """:func:`leave_one_out` for ``K = V V'`` and each ridge in turn, with coefficients.
 
     In O(n m^2) for V of shape (n, m): linear regression, or the Nyström form, for which
-    V is the kernel with the centres times an inverse square root of theirs.
-
-    Parameters
-    ----------
-    V : ndarray of shape (n, m)
-    Y : ndarray of shape (n, k)
-    ridges : iterable of float
-        Positive.
-    weights : ndarray of shape (n,), default=None
-
-    Yields
-    ------
-    left_out : ndarray of shape (n, k)
-        Predictions without the row that is predicted, for each ridge in turn.
-    coef : ndarray of shape (m, k)
-        Of the fit to all rows.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from adakern.linalg import leave_one_out_low_rank
-    >>> V, Y = np.ones((2, 1)), np.array([[1.0], [3.0]])
-    >>> [left_out for left_out, _ in leave_one_out_low_rank(V, Y, [1.0])]
-    [array([[1.5],
-           [0.5]])]
+    V is the kernel with the centres times an inverse square root of theirs. Yields the
+    predictions of shape (n, k) and the coefficients of V's columns, of the fit to all
+    rows, of shape (m, k).
     """
     root = np.ones((len(V), 1)) if weights is None else np.sqrt(weights)[:, None]
     U, s, Wt = np.linalg.svd(root * V, full_matrices=False)

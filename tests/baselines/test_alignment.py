@@ -36,19 +36,14 @@ def test_alignments_are_the_double_sum_over_labels():
     W, phases = rng.normal(size=(2, 7)), rng.uniform(0, 6, size=7)
     signs = np.where(y == 1, 1.0, -1.0)
     features = np.sqrt(2) * np.cos(X @ W + phases)
-    double_sum = [
-        sum(signs[i] * signs[j] * phi[i] * phi[j] for i in range(20) for j in range(20))
-        for phi in features.T
-    ]
+    double_sum = np.einsum("i,j,im,jm->m", signs, signs, features, features)
     np.testing.assert_allclose(2 * feature_alignments(X, y, W, phases), double_sum)
 
 
 def test_uniform_weights_give_the_gaussian_kernel():
     X, y = make_moons(30, random_state=0)
-    model = RandomFeatureAlignment(gamma=0.7, rho=0.0, n_candidates=50_000, random_state=0).fit(
-        X, y
-    )
-    features = model._features(X)
+    model = RandomFeatureAlignment(gamma=0.7, rho=0.0, n_candidates=50_000, random_state=0)
+    features = model.fit(X, y)._features(X)
     np.testing.assert_allclose(features @ features.T, rbf_kernel(X, gamma=0.7), atol=0.03)
 
 

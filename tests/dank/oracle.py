@@ -1,7 +1,22 @@
-"""DANK as one semidefinite program, after Lanckriet et al. (2004)."""
+"""Small problems, and DANK as one semidefinite program, after Lanckriet et al. (2004)."""
 
 import cvxpy as cp
 import numpy as np
+
+from adakern.svm.dual import classification_dual, regression_dual
+
+
+def problem(n, seed, task):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 3))
+    signal = X[:, 0] * X[:, 1] + 0.3 * rng.normal(size=n)
+    return X, signal if task == "regression" else np.where(signal > 0, 1.0, -1.0)
+
+
+def dual_of(task, y, C, fit_intercept=True):
+    if task == "regression":
+        return regression_dual(y, C, 0.1, fit_intercept)
+    return classification_dual(y, C, fit_intercept)
 
 
 def solve_dank(K, dual, eta, tau):

@@ -27,14 +27,14 @@ def rings(n, seed=0):
     return X, y
 
 
-def exact(X, dual, eta, kernel=KERNEL, tol=1e-10, **options):
+def exact(X, dual, eta, kernel=KERNEL, tol=1e-10):
     """The solution on the whole Gram matrix."""
-    return interior_point(Quartic(gram_matrix(X, **kernel), dual, eta, **options), tol=tol)
+    return interior_point(Quartic(gram_matrix(X, **kernel), dual, eta), tol=tol)
 
 
 def solve(X, y, n_clusters=10, eta="svm", tol=1e-4, **options):
     ends = {"tol": tol, "max_iter": 200, "random_state": 0}
-    dual = classification_dual(y, 2.0)
+    dual = classification_dual(y, 2.0, False)
     return solve_clusters(X, dual, KERNEL, eta=eta, n_clusters=n_clusters, **ends, **options)
 
 
@@ -50,12 +50,12 @@ def decide(T, X, solution):
 def test_working_sets_reach_the_optimum_over_all_rows(kernel, task, max_working, monkeypatch):
     monkeypatch.setattr("adakern.dank.working_set.FEWEST_NEW", 8)
     X, y = rings(150)
-    dual = classification_dual(y, 2.0)
+    dual = classification_dual(y, 2.0, False)
     if task == "regression":
-        dual = regression_dual(np.sin(2 * X[:, 0]) + X[:, 1], 2.0, 0.1)
+        dual = regression_dual(np.sin(2 * X[:, 0]) + X[:, 1], 2.0, 0.1, False)
     params = {"kernel": kernel, "gamma": 0.5, "degree": 2, "coef0": 1.0}
     expected = exact(X, dual, 40.0, params)
-    solution = maximise_on_rows(X, dual, 40.0, params, tol=1e-6, max_working=max_working)
+    solution = maximise_on_rows(X, dual, 40.0, kernel=params, tol=1e-6, max_working=max_working)
     assert solution.converged
     assert solution.n_iter > 1
     assert solution.objective == pytest.approx(expected.value, rel=2e-6)
@@ -65,7 +65,7 @@ def test_working_sets_reach_the_optimum_over_all_rows(kernel, task, max_working,
 @pytest.mark.parametrize("tol", [1e-2, 1e-4, 1e-6])
 def test_screened_rows_are_no_support_vectors(gamma, tol):
     X, y = rings(150)
-    for dual in (classification_dual(y, 2.0), regression_dual(X[:, 0], 2.0, 0.3)):
+    for dual in (classification_dual(y, 2.0, False), regression_dual(X[:, 0], 2.0, 0.3, False)):
         best = exact(X, dual, 40.0, {"gamma": gamma}).d
         rough = exact(X, dual, 40.0, {"gamma": gamma}, tol=tol)
         never = never_support(rough, np.ones(150), rough.gap)
@@ -76,8 +76,8 @@ def test_screened_rows_are_no_support_vectors(gamma, tol):
 
 def test_screening_drops_rows_on_the_way():
     X, y = rings(400)
-    dual = classification_dual(y, 2.0)
-    solution = maximise_on_rows(X, dual, 40.0, KERNEL, tol=1e-9)
+    dual = classification_dual(y, 2.0, False)
+    solution = maximise_on_rows(X, dual, 40.0, kernel=KERNEL, tol=1e-9)
     assert solution.converged
     assert solution.n_screened > 0
     assert solution.objective == pytest.approx(exact(X, dual, 40.0).value, rel=1e-8)
@@ -86,7 +86,7 @@ def test_screening_drops_rows_on_the_way():
 def test_every_cluster_solves_its_own_problem():
     """And together they solve that of the blocked kernel (Lemma 5)."""
     X, y = rings(300)
-    dual = classification_dual(y, 2.0)
+    dual = classification_dual(y, 2.0, False)
     result = solve(X, y, n_clusters=4, tol=1e-10)
     eta = 0.0
     for rows, solution in zip(result.partition.rows, result.solutions, strict=True):
@@ -130,7 +130,7 @@ def test_all_clusters_of_one_class_fall_back_to_models_without_a_bias():
     y = np.repeat([1.0, -1.0], 30)
     result = solve(X, y, n_clusters=2)
     assert len(result.partition.rows) == 2
-    duals = [(X[rows], classification_dual(y[rows], 2.0)) for rows in result.partition.rows]
+    duals = [(X[rows], classification_dual(y[rows], 2.0, False)) for rows in result.partition.rows]
     expected = sum((exact(*part, np.inf).d ** 2).sum() for part in duals)
     assert result.eta == pytest.approx(expected, rel=0.05)
 
@@ -193,7 +193,7 @@ def test_error_in_a_cluster_names_it():
 @pytest.mark.parametrize("kernel", [KERNEL, {"kernel": "laplacian", "gamma": 1.0}])
 def test_start_is_that_of_libsvm(kernel):
     X, y = rings(100)
-    d = dual_on_rows(X, classification_dual(y, 2.0), kernel, tol=1e-3)
+    d = dual_on_rows(X, classification_dual(y, 2.0, False), kernel, tol=1e-3)
     if kernel["kernel"] == "rbf":
         svm = SVC(C=2.0, gamma=2.0).fit(X, y)
     else:
@@ -217,8 +217,8 @@ def test_balanced_rows_start_from_zero():
     """The dual variables of a model with a bias, where h is zero at the start."""
     X, _ = rings(60)
     dual = regression_dual(np.abs(X[:, 0]), 1.0, 0.1)
-    expected = exact(X, dual, 5.0, balanced=True)
-    solution = maximise_on_rows(X, dual, 5.0, KERNEL, start=np.zeros(60), balanced=True, tol=1e-7)
+    expected = exact(X, dual, 5.0)
+    solution = maximise_on_rows(X, dual, 5.0, np.zeros(60), kernel=KERNEL, tol=1e-7)
     assert solution.converged
     assert solution.objective == pytest.approx(expected.value, rel=2e-7)
     assert solution.intercept == pytest.approx(expected.intercept, abs=1e-4)

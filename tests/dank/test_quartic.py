@@ -16,18 +16,20 @@ from adakern.kernels import gram_matrix
 from adakern.svm.dual import Dual, classification_dual, regression_dual
 
 
-def classification(n, gamma, C, eta, seed=0, **options):
+def classification(n, gamma, C, eta, seed=0, fit_intercept=False, **options):
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n, 2))
     y = np.where(X[:, 0] * X[:, 1] + 0.3 * rng.normal(size=n) > 0, 1.0, -1.0)
-    return Quartic(gram_matrix(X, gamma=gamma), classification_dual(y, C), eta, **options)
+    dual = classification_dual(y, C, fit_intercept)
+    return Quartic(gram_matrix(X, gamma=gamma), dual, eta, **options)
 
 
-def regression(n, gamma, C, eta, epsilon, seed=0, **options):
+def regression(n, gamma, C, eta, epsilon, seed=0, fit_intercept=False, **options):
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n, 2))
     target = np.sin(2 * X[:, 0]) + 0.2 * rng.normal(size=n)
-    return Quartic(gram_matrix(X, gamma=gamma), regression_dual(target, C, epsilon), eta, **options)
+    dual = regression_dual(target, C, epsilon, fit_intercept)
+    return Quartic(gram_matrix(X, gamma=gamma), dual, eta, **options)
 
 
 def value(problem, d):
@@ -51,17 +53,17 @@ def conic_optimum(problem):
         - cp.sum_squares(square_root.T @ q) / (16 * problem.eta)
     )
     bounds = [d >= dual.lower, d <= dual.upper, q >= cp.square(d)]
-    if problem.balanced:
+    if dual.fit_intercept:
         bounds.append(cp.sum(d) == 0)
     return cp.Problem(cp.Maximize(h), bounds).solve(solver=cp.CLARABEL)
 
 
 @pytest.mark.parametrize("gamma", [0.01, 1.0, 30.0, 100.0])
 @pytest.mark.parametrize("C", [0.1, 30.0])
-@pytest.mark.parametrize(("weight", "balanced"), [(0.0, False), (0.5, False), (0.0, True)])
+@pytest.mark.parametrize(("weight", "fit_intercept"), [(0.0, False), (0.5, False), (0.0, True)])
 @pytest.mark.parametrize("share", [0.1, 10, np.inf])
-def test_optimum_of_the_conic_program(gamma, C, weight, balanced, share):
-    rng, options = np.random.default_rng(0), {"weight": weight, "balanced": balanced}
+def test_optimum_of_the_conic_program(gamma, C, weight, fit_intercept, share):
+    rng, options = np.random.default_rng(0), {"weight": weight, "fit_intercept": fit_intercept}
     for problem in (
         classification(40, gamma, C, share * C**2, **options),
         regression(40, gamma, C, share * C**2, epsilon=0.1, **options),
@@ -75,7 +77,7 @@ def test_optimum_of_the_conic_program(gamma, C, weight, balanced, share):
         if gamma >= 30 and share < np.inf:  # where conjugate gradients are quick
             anywhere = rng.uniform(dual.lower, dual.upper)
             starts = [np.zeros(40), anywhere]
-            if balanced:  # no step is sure to lead away from zero
+            if fit_intercept:  # no step is sure to lead away from zero
                 other = replace(problem, dual=replace(dual, target=anywhere))
                 starts = [interior_point(other).d]
             limits = {"gap_goal": 1e-7 * expected, "max_products": 2000}
@@ -83,7 +85,7 @@ def test_optimum_of_the_conic_program(gamma, C, weight, balanced, share):
         for point in points:
             assert point.gap <= 1e-7 * expected
             assert ((dual.lower <= point.d) & (point.d <= dual.upper)).all()
-            if balanced:
+            if fit_intercept:
                 assert abs(point.d.sum()) < 1e-12 * C * 40
             assert point.value == pytest.approx(expected, rel=1e-6)
             assert point.value == pytest.approx(value(problem, point.d), rel=1e-12)
@@ -162,12 +164,12 @@ def test_rows_that_are_no_support_vectors_are_exact_zeros():
 def test_duplicated_rows_and_a_single_row():
     problem = classification(10, 1.0, 2.0, 8.0)
     dual = problem.dual
-    both = Dual(*(np.tile(part, 2) for part in (dual.target, dual.lower, dual.upper)))
+    both = Dual(*(np.tile(part, 2) for part in (dual.target, dual.lower, dual.upper)), 0.0, False)
     twice = Quartic(np.tile(problem.K, (2, 2)), both, 8.0)
     point = interior_point(twice, tol=1e-9)
     assert point.gap <= 1e-9 * point.value
     assert point.value == pytest.approx(conic_optimum(twice), rel=1e-5)
-    alone = Quartic(np.ones((1, 1)), classification_dual(np.array([-1.0]), 0.5), 1.0)
+    alone = Quartic(np.ones((1, 1)), classification_dual(np.array([-1.0]), 0.5, False), 1.0)
     np.testing.assert_allclose(interior_point(alone).d, [-0.5])
 
 
@@ -175,7 +177,7 @@ def moved(problem, convert):
     """The problem with its arrays converted."""
     dual = problem.dual
     parts = (convert(part) for part in (dual.target, dual.lower, dual.upper))
-    return Quartic(convert(problem.K), Dual(*parts, dual.epsilon), problem.eta)
+    return Quartic(convert(problem.K), Dual(*parts, dual.epsilon, False), problem.eta)
 
 
 @pytest.mark.parametrize("library", ["array_api_strict", "torch"])

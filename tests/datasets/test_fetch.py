@@ -32,59 +32,42 @@ CONTENT = "".join(
 ).encode()
 
 
+FIRST, REST = CONTENT.split(b"\n", 1)
+A, _, *OTHERS = FIRST.split(b",")
+#: First part of the path -> status and what is sent of the promised bytes.
+ANSWERS = {
+    "good": (200, CONTENT),
+    "missing": (404, b""),
+    "broken": (503, b""),
+    "cut": (200, CONTENT[: len(CONTENT) // 2]),  # then the connection closes
+    "slow": (200, CONTENT[:20]),
+    # The right shape, one cell changed.
+    "tampered": (200, b",".join([A, b"9.75", *OTHERS]) + b"\n" + REST),
+    "page": (200, b"<!DOCTYPE html><html><body>Log in, please</body></html>"),
+    "away": (302, b""),
+}
+
+
 class Handler(BaseHTTPRequestHandler):
     """Behaves as the first part of the path says."""
 
     def do_GET(self):
         self.server.requests.append(self.path)
-        getattr(self, self.path.split("/")[1])()
-
-    def answer(self, content, length=None):
-        self.send_response(200)
-        self.send_header("Content-Length", str(length or len(content)))
+        kind = self.path.split("/")[1]
+        if kind == "recovers":
+            kind = "cut" if len(self.server.requests) < 3 else "good"
+        status, content = ANSWERS[kind]
+        self.send_response(status)
+        promised = CONTENT if kind in ("cut", "slow") else content
+        self.send_header("Content-Length", str(len(promised)))
+        if kind == "away":
+            address = f"http://localhost:{self.server.server_port}/good/toy.csv"
+            self.send_header("Location", address)
         self.end_headers()
         self.wfile.write(content)
-
-    def good(self):
-        self.answer(CONTENT)
-
-    def missing(self):
-        self.send_error(404)
-
-    def broken(self):
-        self.send_error(503)
-
-    def cut(self):  # half of the promised bytes, then the connection closes
-        self.answer(CONTENT[: len(CONTENT) // 2], len(CONTENT))
-
-    def recovers(self):
-        if len(self.server.requests) < 3:
-            self.cut()
-        else:
-            self.good()
-
-    def slow(self):
-        self.send_response(200)
-        self.send_header("Content-Length", str(len(CONTENT)))
-        self.end_headers()
-        self.wfile.write(CONTENT[:20])
-        self.wfile.flush()
-        self.server.released.wait(10)
-
-    def tampered(self):  # the right shape, one cell changed
-        first, rest = CONTENT.split(b"\n", 1)
-        cells = first.split(b",")
-        cells[1] = b"9.75"
-        self.answer(b",".join(cells) + b"\n" + rest)
-
-    def away(self):
-        self.send_response(302)
-        port = self.server.server_port
-        self.send_header("Location", f"http://localhost:{port}/good/toy.csv")
-        self.end_headers()
-
-    def page(self):
-        self.answer(b"<!DOCTYPE html><html><body>Log in, please</body></html>")
+        if kind == "slow":
+            self.wfile.flush()
+            self.server.released.wait(10)
 
     def log_message(self, *args):
         pass
@@ -255,24 +238,24 @@ def test_corrupt_cache_file_is_fetched_again(server, entry, tmp_path, damage):
 
 
 def test_file_put_into_the_cache_by_hand_is_used(entry, tmp_path):
-    (tmp_path / "cache" / "toy").mkdir(parents=True)
-    (tmp_path / "cache" / "toy" / "toy.csv").write_bytes(CONTENT)
+    (tmp_path / "made").rename(tmp_path / "cache")
     assert load(entry, tmp_path / "cache").provenance["source"] == "cache"
 
 
-def test_wrong_file_in_the_mirror_is_named_and_kept(entry, tmp_path):
+@pytest.mark.parametrize(
+    ("content", "error", "message"),
+    [
+        (CONTENT.split(b"\n", 1)[1], TableMismatchError, r"n \(rows\) is 39"),
+        (b"\x1f\x8bnot gzip at all", ParseError, "cannot be unpacked"),
+    ],
+)
+def test_wrong_file_in_the_mirror_is_named_and_kept(entry, tmp_path, content, error, message):
     stored = tmp_path / "made" / "toy" / "toy.csv"
-    stored.write_bytes(CONTENT.split(b"\n", 1)[1])
-    with pytest.raises(TableMismatchError, match="n \\(rows\\) is 39") as caught:
+    stored.write_bytes(content)
+    with pytest.raises(error, match=message) as caught:
         load(entry, tmp_path / "cache", mirror=tmp_path / "made")
     assert str(stored) in str(caught.value)
     assert stored.exists()
-
-
-def test_unreadable_file_in_the_mirror_is_named(entry, tmp_path):
-    (tmp_path / "made" / "toy" / "toy.csv").write_bytes(b"\x1f\x8bnot gzip at all")
-    with pytest.raises(ParseError, match=r"toy/toy\.csv"):
-        load(entry, tmp_path / "cache", mirror=tmp_path / "made")
 
 
 def test_cache_folder_that_cannot_be_written(server, entry, tmp_path):

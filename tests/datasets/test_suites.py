@@ -108,33 +108,23 @@ def test_both_formats_say_the_same():
 
 
 @pytest.mark.parametrize(
-    ("text", "message"),
+    ("form", "text", "message"),
     [
-        ("0 1\n2\n", "does not partition the 4 rows: row 3 occurs 0 times"),
-        ("0 1 2\n2 3\n", "row 2 occurs 2 times"),
-        ("0 1 2 3\n4\n", "row 4 does not exist"),
-        ("0 1 2\n", "has 1 lines; two a split"),
-        ("0 1 b\n3\n", "row numbers expected"),
-        ("0 1\n2 3\n0 1\n2 3\n", "holds 2 splits, the entry says 1"),
+        ("row-lists", "0 1\n2\n", "does not partition the 4 rows: row 3 occurs 0 times"),
+        ("row-lists", "0 1 2\n2 3\n", "row 2 occurs 2 times"),
+        ("row-lists", "0 1 2 3\n4\n", "row 4 does not exist"),
+        ("row-lists", "0 1 2\n", "has 1 lines; two a split"),
+        ("row-lists", "0 1 b\n3\n", "row numbers expected"),
+        ("row-lists", "0 1\n2 3\n0 1\n2 3\n", "holds 2 splits, the entry says 1"),
+        ("test-marks", "0\n1\n", "2 lines for 4 rows"),
+        ("test-marks", "0\n1\n2\n0\n", "other marks than 0 and 1"),
+        ("test-marks", "1\n1\n1\n1\n", "split 0 has one part only"),
+        ("test-marks", "x\n1\n1\n1\n", "marks 0 and 1 expected"),
     ],
 )
-def test_faulty_row_lists_are_named(text, message):
+def test_faulty_splits_are_named(form, text, message):
     with pytest.raises(ParseError, match=message):
-        read_splits(text.encode(), split_entry(1), 4)
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("0\n1\n", "2 lines for 4 rows"),
-        ("0\n1\n2\n0\n", "other marks than 0 and 1"),
-        ("1\n1\n1\n1\n", "split 0 has one part only"),
-        ("x\n1\n1\n1\n", "marks 0 and 1 expected"),
-    ],
-)
-def test_faulty_marks_are_named(text, message):
-    with pytest.raises(ParseError, match=message):
-        read_splits(text.encode(), split_entry(1, "test-marks"), 4)
+        read_splits(text.encode(), split_entry(1, form), 4)
 
 
 def test_entries_that_contradict_themselves():

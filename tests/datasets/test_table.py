@@ -47,21 +47,16 @@ def test_six_digits_agree_with_printing(values):
             assert len(str(abs(int(code)) // 1000)) == 6
 
 
-@pytest.mark.parametrize("power", range(-12, 13))
-def test_powers_of_ten_and_their_neighbours_are_one(power):
-    exact = 10.0**power
-    around = np.array([[exact, exact * (1 - 1e-13), exact * (1 + 1e-13)]])
-    assert len(set(six_digits(around)[0].tolist())) == 1
+POWERS = [[10.0**p, 10.0**p * (1 - 1e-13), 10.0**p * (1 + 1e-13)] for p in range(-12, 13)]
+TIES = [
+    [tie, tie * (1 - 1e-12), tie * (1 + 1e-12), np.nextafter(tie, 9)]
+    for tie in (0.1234565, 1.000005, 2.5000005e-7, 99999.95)
+]
 
 
-def test_rounding_up_reaches_the_next_power_of_ten():
-    assert len(set(six_digits(np.array([[9.9999996, 10.0, 10.00000004]]))[0])) == 1
-
-
-@pytest.mark.parametrize("tie", [0.1234565, 1.000005, 2.5000005e-7, 99999.95])
-def test_decimals_between_two_neighbours_are_stable(tie):
-    around = np.array([[tie, tie * (1 - 1e-12), tie * (1 + 1e-12), np.nextafter(tie, 9)]])
-    assert len(set(six_digits(around)[0].tolist())) == 1
+@pytest.mark.parametrize("around", [*POWERS, *TIES, [9.9999996, 10.0, 10.00000004]])
+def test_neighbours_of_a_power_of_ten_or_a_tie_are_one(around):
+    assert len(set(six_digits(np.array([around]))[0].tolist())) == 1
 
 
 @given(st.integers(0, 2**31), st.integers(2, 60), st.integers(1, 6))

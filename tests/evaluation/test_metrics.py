@@ -4,17 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy import stats
-from sklearn.metrics import (
-    accuracy_score,
-    balanced_accuracy_score,
-    brier_score_loss,
-    f1_score,
-    log_loss,
-    mean_absolute_error,
-    r2_score,
-    roc_auc_score,
-    root_mean_squared_error,
-)
+from sklearn import metrics
 
 from adakern.evaluation import (
     GREATER_IS_BETTER,
@@ -36,11 +26,11 @@ values = arrays(float, 9, elements=st.floats(-1e3, 1e3).map(lambda v: round(v, 3
 @given(labels, labels)
 def test_classification_scores_are_those_of_scikit_learn(y, f):
     found = score("classification", y, f, labels=[0, 1, 2, 3])
-    assert found["accuracy"] == pytest.approx(accuracy_score(y, f))
+    assert found["accuracy"] == pytest.approx(metrics.accuracy_score(y, f))
     if set(f) <= set(y):  # scikit-learn warns otherwise
-        expected = balanced_accuracy_score(y, f)
+        expected = metrics.balanced_accuracy_score(y, f)
         assert found["balanced_accuracy"] == pytest.approx(expected)
-    expected = f1_score(y, f, average="macro", zero_division=0)
+    expected = metrics.f1_score(y, f, average="macro", zero_division=0)
     assert found["f1"] == pytest.approx(expected)
 
 
@@ -56,26 +46,20 @@ def test_binary_f1_is_of_the_greater_label():
 def test_labels_say_that_a_part_without_a_class_is_not_binary():
     y = f = np.array([0, 1, 1])
     f = np.array([0, 1, 0])
-    macro = f1_score(y, f, average="macro")
+    macro = metrics.f1_score(y, f, average="macro")
     assert score("classification", y, f, labels=[0, 1, 2])["f1"] == pytest.approx(macro)
-    assert score("classification", y, f)["f1"] == pytest.approx(f1_score(y, f))
+    assert score("classification", y, f)["f1"] == pytest.approx(metrics.f1_score(y, f))
 
 
 @given(values, values)
 def test_regression_scores_are_those_of_scikit_learn_and_of_the_formula(y, f):
     found = score("regression", y, f)
-    assert found["r2"] == pytest.approx(r2_score(y, f), rel=1e-9, abs=1e-9)
-    assert found["mae"] == pytest.approx(mean_absolute_error(y, f))
-    assert found["rmse"] == pytest.approx(root_mean_squared_error(y, f))
+    assert found["r2"] == pytest.approx(metrics.r2_score(y, f), rel=1e-9, abs=1e-9)
+    assert found["mae"] == pytest.approx(metrics.mean_absolute_error(y, f))
+    assert found["rmse"] == pytest.approx(metrics.root_mean_squared_error(y, f))
     if np.ptp(y):
         formula = sum((f - y) ** 2) / sum((y - sum(y) / len(y)) ** 2)
         assert found["relative_mse"] == pytest.approx(formula)
-
-
-def test_predicting_the_mean_has_relative_error_one():
-    y = np.array([1.0, 4.0, 7.0, 2.0])
-    mean = score("regression", y, np.full(4, y.mean()))
-    assert mean["relative_mse"] == pytest.approx(1)
 
 
 def test_a_constant_target_has_a_defined_score():
@@ -95,10 +79,6 @@ def test_every_metric_is_declared(task):
         else interval_scores([0.0], [0.0], [1.0]) | {"crps": None}
     )
     assert set(optional) == set(OPTIONAL_METRICS[task])
-
-
-def test_every_quantity_can_be_read():
-    assert all(quantity.label for quantity in QUANTITIES.values())
     assert QUANTITIES["auc"].heading == "Area under the ROC curve (%)"
 
 
@@ -124,14 +104,14 @@ def test_probability_scores_are_those_of_scikit_learn(n_classes):
     y = classes[np.arange(60) % n_classes]
     p = rng.dirichlet(np.ones(n_classes), size=60)
     found = probability_scores(y, p, classes)
-    assert found["log_loss"] == pytest.approx(log_loss(y, p, labels=classes))
-    areas = roc_auc_score(
+    assert found["log_loss"] == pytest.approx(metrics.log_loss(y, p, labels=classes))
+    areas = metrics.roc_auc_score(
         y == classes[1] if n_classes == 2 else y,
         p[:, 1] if n_classes == 2 else p,
         multi_class="ovr",
     )
     assert found["auc"] == pytest.approx(areas)
-    one_by_one = sum(brier_score_loss(y == c, p[:, k]) for k, c in enumerate(classes))
+    one_by_one = sum(metrics.brier_score_loss(y == c, p[:, k]) for k, c in enumerate(classes))
     assert found["brier"] == pytest.approx(one_by_one)
 
 
@@ -141,17 +121,6 @@ def test_calibration_error_by_hand():
     y = np.array([0] * 6 + [1] * 4 + [1] * 10)
     found = probability_scores(y, p, [0, 1])
     assert found["calibration_error"] == pytest.approx(0.5 * 0.2)
-
-
-def test_calibrated_probabilities_have_a_small_calibration_error():
-    rng = np.random.default_rng(0)
-    chance = rng.uniform(size=20_000)
-    y = (rng.uniform(size=20_000) < chance).astype(int)
-    p = np.column_stack([1 - chance, chance])
-    assert probability_scores(y, p, [0, 1])["calibration_error"] < 0.02
-    sharper = np.column_stack([1 - chance, chance]) ** 4
-    sharper /= sharper.sum(axis=1, keepdims=True)
-    assert probability_scores(y, sharper, [0, 1])["calibration_error"] > 0.1
 
 
 def test_labels_that_a_model_never_saw_have_no_probability():
@@ -166,12 +135,12 @@ def test_a_decision_function_has_an_area_too(n_classes):
     rng = np.random.default_rng(0)
     y = np.arange(40) % n_classes
     values = rng.normal(size=(40, n_classes)) + (y[:, None] == np.arange(n_classes))
-    expected = np.mean([roc_auc_score(y == k, v) for k, v in enumerate(values.T)])
+    expected = np.mean([metrics.roc_auc_score(y == k, v) for k, v in enumerate(values.T)])
     classes = np.arange(n_classes)
     assert area_under_curve(y, values, classes) == pytest.approx(expected)
     one = values[:, 1]
     binary = area_under_curve(y == 1, one, [False, True])
-    assert binary == pytest.approx(roc_auc_score(y == 1, one))
+    assert binary == pytest.approx(metrics.roc_auc_score(y == 1, one))
 
 
 def test_the_band_of_the_calibration_error_holds_it_and_narrows():
@@ -183,6 +152,7 @@ def test_the_band_of_the_calibration_error_holds_it_and_narrows():
         scores = probability_scores(y, np.column_stack([p, 1 - p]), [0, 1])
         low, high = scores["calibration_error_low"], scores["calibration_error_high"]
         assert low < scores["calibration_error"] < high
+        assert scores["calibration_error"] == pytest.approx(0.2, abs=4 / np.sqrt(n))
         found[n] = high - low
     assert found[5000] < 0.5 * found[200]
 

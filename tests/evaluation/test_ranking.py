@@ -130,13 +130,6 @@ def test_elo_maximises_the_likelihood_of_bradley_and_terry(shape):
     np.testing.assert_allclose(found - found.mean(), best - best.mean(), atol=0.5)
 
 
-def test_elo_knows_only_who_beats_whom():
-    scores = draw((10, 4, 3))
-    np.testing.assert_allclose(
-        elo_ratings(win_matrix(scores)), elo_ratings(win_matrix(stats.rankdata(scores, axis=1)))
-    )
-
-
 def test_bootstrap_covers_and_is_repeatable():
     rng = np.random.default_rng(0)
     scores = rng.normal(loc=[0, 0.3, 2], size=(40, 3))

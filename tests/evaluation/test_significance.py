@@ -5,8 +5,7 @@ import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from scipy import integrate, stats
-from scipy.special import gamma
+from scipy import stats
 
 from adakern.evaluation import (
     bayesian_signed_rank,
@@ -22,39 +21,17 @@ B = np.array([0.80, 0.80, 0.78, 0.85, 0.86, 0.75, 0.84, 0.83, 0.80, 0.81])
 pvalues = st.lists(st.floats(0, 1), min_size=1, max_size=8)
 
 
-def two_sided(t, df):
-    """P(|T| >= |t|) by integrating Student's density, written out."""
-    scale = gamma((df + 1) / 2) / (math.sqrt(df * math.pi) * gamma(df / 2))
-    tail, _ = integrate.quad(lambda x: scale * (1 + x * x / df) ** (-(df + 1) / 2), abs(t), np.inf)
-    return 2 * tail
-
-
-def test_paired_ttest_is_scipys_and_the_formula():
-    test = paired_ttest(A, B)
-    reference = stats.ttest_rel(A, B)
-    assert test.statistic == pytest.approx(reference.statistic)
-    assert test.pvalue == pytest.approx(reference.pvalue)
-    assert test.df == 9
-    d = A - B
-    t = d.mean() / math.sqrt(sum((d - d.mean()) ** 2) / 9 / 10)
+def test_the_ttests_are_scipys_and_the_formula_of_nadeau_and_bengio():
+    paired, reference = paired_ttest(A, B), stats.ttest_rel(A, B)
+    assert paired[:3] == pytest.approx((reference.statistic, reference.pvalue, 9))
+    test, d = corrected_ttest(A, B, n_train=90, n_test=60), A - B
+    t = d.mean() / math.sqrt((1 / 10 + 60 / 90) * sum((d - d.mean()) ** 2) / 9)
     assert test.statistic == pytest.approx(t)
-    assert test.pvalue == pytest.approx(two_sided(t, 9))
-
-
-def test_corrected_ttest_is_the_formula_of_nadeau_and_bengio():
-    test = corrected_ttest(A, B, n_train=90, n_test=60)
-    d = A - B
-    variance = sum((d - d.mean()) ** 2) / 9
-    t = d.mean() / math.sqrt((1 / 10 + 60 / 90) * variance)
-    assert test.statistic == pytest.approx(t)
-    assert test.pvalue == pytest.approx(two_sided(t, 9))
-    assert test.pvalue > paired_ttest(A, B).pvalue
-
-
-def test_sizes_that_differ_count_by_their_mean_ratio():
-    n_test = np.array([50, 70] * 5)
-    same = corrected_ttest(A, B, n_train=90, n_test=60)
-    assert corrected_ttest(A, B, np.full(10, 90), n_test) == pytest.approx(same)
+    assert paired.pvalue < test.pvalue == pytest.approx(2 * stats.t(9).cdf(-t))
+    of_sizes = corrected_ttest(A, B, np.full(10, 90), np.array([50, 70] * 5))
+    assert of_sizes == pytest.approx(test), "sizes that differ count by their mean ratio"
+    with pytest.raises(ValueError, match="n_train"):
+        corrected_ttest(A, B, 0, 10)
 
 
 @given(st.permutations(range(10)), st.floats(0.01, 100), st.floats(-5, 5))
@@ -64,14 +41,6 @@ def test_tests_do_not_depend_on_order_scale_or_origin(order, scale, shift):
     assert moved.pvalue == pytest.approx(paired_ttest(A, B).pvalue, rel=1e-6)
     swapped = paired_ttest(B, A)
     assert swapped.statistic == -paired_ttest(A, B).statistic
-
-
-def test_level_is_held_under_the_null():
-    """Independent equal methods: 5 % of the paired tests reject, not more."""
-    rng = np.random.default_rng(0)
-    draws = rng.normal(size=(2000, 2, 10))
-    rejected = sum(paired_ttest(a, b).pvalue <= 0.05 for a, b in draws)
-    assert stats.binomtest(rejected, 2000, 0.05).pvalue > 0.01
 
 
 @pytest.mark.parametrize(
@@ -104,16 +73,6 @@ def test_wrong_scores_are_refused(a, b, message):
         corrected_ttest(a, b, 10, 10)
 
 
-def test_sizes_must_be_positive():
-    with pytest.raises(ValueError, match="n_train"):
-        corrected_ttest(A, B, 0, 10)
-
-
-def test_holm_on_a_worked_example():
-    found = holm_correction([0.01, 0.04, 0.03, 0.005])
-    np.testing.assert_allclose(found, [0.03, 0.06, 0.06, 0.02])
-
-
 @given(pvalues, st.sampled_from([0.01, 0.05, 0.2]))
 def test_holm_rejects_as_the_step_down_procedure(p, alpha):
     """Holm's own words: go through the sorted p while p_(i) <= alpha / (m - i + 1)."""
@@ -125,13 +84,6 @@ def test_holm_rejects_as_the_step_down_procedure(p, alpha):
             break
         rejected[i] = True
     np.testing.assert_array_equal(holm_correction(p) <= alpha, rejected)
-
-
-@given(pvalues)
-def test_holm_lies_between_none_and_bonferroni(p):
-    adjusted = holm_correction(p)
-    assert np.all(adjusted >= p)
-    assert np.all(adjusted <= np.minimum(1, len(p) * np.array(p)) + 1e-15)
 
 
 def test_holm_leaves_out_tests_that_were_not_made():
@@ -190,7 +142,6 @@ def test_failed_repeats_leave_the_common_ones():
     [
         (A[:4], B[:4], "4 common repeats, 5 are needed"),
         ([0.8, np.nan, 0.7], [np.nan, 0.9, np.nan], "0 common repeats"),
-        ([0.8] * 5, [0.9] * 5, "all differences equal"),
     ],
 )
 def test_a_pair_that_cannot_be_tested_says_why(a, b, note):

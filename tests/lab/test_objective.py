@@ -1,4 +1,4 @@
-"""The kernel, the loss and its gradient against dense definitions."""
+"""The kernel, the loss and its gradient against dense definitions and autograd."""
 
 import array_api_strict
 import numpy as np
@@ -75,6 +75,32 @@ def test_gradient_against_finite_differences(profile, shared, penalty):
     assert_allclose(value, dense_loss(theta, *arguments), rtol=1e-6)
     expected = finite_differences(lambda t: dense_loss(t, *arguments), theta)
     assert_allclose(gradient, expected, atol=1e-6 * np.abs(expected).max())
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+def test_gradient_against_autograd(profile):
+    torch = pytest.importorskip("torch")
+    X_s, y_s, X, y, theta = (torch.as_tensor(a) for a in make())
+    loss = InterpolationLoss(X_s, y_s, X, y, alpha=1e-2, profile=profile)
+    value, gradient = loss.value_and_gradient(theta)
+
+    leaf = theta.clone().requires_grad_(True)
+
+    def kernel(T):
+        differences = (T[:, None, :] - X_s[None]) * leaf[None]
+        D = (differences**2).sum(dim=2)
+        if profile == "gaussian":
+            return torch.exp(-D)
+        positive = torch.where(D > 0, D, torch.ones_like(D))
+        return torch.where(D > 0, torch.exp(-positive.sqrt()), torch.ones_like(D))
+
+    A = kernel(X_s) + 1e-2 * torch.eye(len(X_s), dtype=X_s.dtype)
+    coef = torch.linalg.solve(A, y_s - y_s.mean())
+    expected = ((kernel(X) @ coef + y_s.mean() - y) ** 2).mean()
+    expected.backward()
+    assert_allclose(value, expected.item(), rtol=1e-10)
+    scale = leaf.grad.abs().max().item()
+    assert_allclose(gradient.numpy(), leaf.grad.numpy(), atol=1e-9 * scale)
 
 
 @pytest.mark.parametrize("profile", PROFILES)

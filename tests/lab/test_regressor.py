@@ -5,7 +5,6 @@ import warnings
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from sklearn.kernel_ridge import KernelRidge
 
 from adakern.lab import AsymmetricKernelRidge, LABRBFRegressor, lab_gram_matrix
 from adakern.lab.algorithm import largest_errors, spread_over_ranks
@@ -85,15 +84,6 @@ def test_what_is_fitted_is_asymmetric_ridge_regression_on_the_support_points(dat
     ridge = AsymmetricKernelRidge("precomputed", alpha=1e-3).fit(K, y[rows] - y[rows].mean())
     expected = ridge.predict(lab_gram_matrix(T, X[rows], model.bandwidths_, "gaussian"))
     assert_allclose(model.predict(T), expected + y[rows].mean(), rtol=1e-6, atol=1e-8)
-
-
-def test_untrained_is_kernel_ridge_on_the_support_points(data):
-    X, y = data
-    model = quick(bandwidth=1.5, max_iter=0).fit(X, y)
-    rows = model.support_
-    ridge = KernelRidge(kernel="rbf", gamma=1.5**2, alpha=1e-3)
-    ridge.fit(X[rows], y[rows] - y[rows].mean())
-    assert_allclose(model.predict(X), ridge.predict(X) + y[rows].mean(), atol=1e-7)
 
 
 def test_support_grows_by_the_largest_errors_and_never_repeats(data):

@@ -64,6 +64,10 @@ def test_what_was_published_is_what_the_experiment_says(name):
     for section in ("protocol", "search"):
         for setting, value in published[section].items():
             assert getattr(getattr(config, section), setting) == value, setting
+    for methods in published["settings"].values():
+        for options in methods.values():
+            # A tenth of max_iter then as now, when it is no parameter any more.
+            assert options.pop("growth_iter", 500) * 10 == options.get("max_iter", 5000)
     assert config.settings == published["settings"]
     assert config.sweep == published["sweep"]
     assert config.published == published["published"]

@@ -246,6 +246,17 @@ def secret_in_a_table(conf):
     assert "hunter2" not in str(config)
 
 
+def needed_package(conf):
+    """What a method needs is looked for without importing it."""
+    (conf.parent / "evil").mkdir()
+    (conf.parent / "evil" / "__init__.py").write_text("open('bomb', 'w')")
+    write(conf / "method/plain.yaml", "# @package method.plain", SVM | {"needs": ["evil.x"]})
+    with pytest.MonkeyPatch.context() as patch, pytest.raises(ConfigError, match="nothing to do"):
+        patch.syspath_prepend(conf.parent)
+        load_plan(["experiment=small"], conf)
+    assert not (conf.parent / "bomb").exists()
+
+
 def redirect(conf):
     class Elsewhere(BaseHTTPRequestHandler):
         def do_GET(self):
@@ -273,6 +284,7 @@ OTHERS = {
     "secret-url": secret_url,
     "describe-secret": describe_secret,
     "secret-in-a-table": secret_in_a_table,
+    "needed-package": needed_package,
     "redirect": redirect,
 }
 

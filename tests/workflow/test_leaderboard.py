@@ -1,5 +1,7 @@
 """The leaderboard of an experiment, from records and published results."""
 
+import io
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -9,6 +11,7 @@ from adakern_bench.report.leaderboard import (
     agreement,
     by_dataset,
     leaderboard,
+    main,
     plot_time_against_rank,
 )
 
@@ -101,3 +104,26 @@ def test_both_tasks_and_the_figure():
     both = pd.concat([records(), records("regression", "rmse")])
     assert leaderboard(both)["task"].nunique() == 2
     assert len(plot_time_against_rank(both).axes) == 2
+
+
+def test_one_leaderboard_over_several_experiments(tmp_path, capsys):
+    first = records("regression", "rmse", failed={(0, "good", 1)}).assign(n_train=70, n_test=30)
+    large = first["dataset"] == "set5"
+    first.loc[large, "n_train"] = 9000
+    second = first.assign(dataset="other-" + first["dataset"])
+    second = second[second["method"] != "svm-2014"]
+    for name, frame in {"first": first, "second": second}.items():
+        (tmp_path / name).mkdir()
+        frame.to_parquet(tmp_path / name / "records.parquet")
+    main([str(tmp_path / "first"), str(tmp_path / "second"), "--max-rows", "1000"])
+    board = pd.read_csv(io.StringIO(capsys.readouterr().out)).set_index("method")
+    assert set(board.index) == {"forest-2014", "good"} and (board["n_datasets"] == 10).all()
+    assert board["n_failed"].to_dict() == {"forest-2014": 0, "good": 2}
+    assert board["wins"]["forest-2014"] == 10, "less error than good on every set"
+    assert board["elo_low"]["forest-2014"] > board["elo_high"]["good"]
+
+
+def test_a_leaderboard_of_some_data_sets():
+    board = leaderboard(records(), published(), datasets="set[0-2]")
+    assert (board["n_datasets"] == 3).all() and "best (published)" in set(board["method"])
+    assert leaderboard(records(), datasets="none").empty

@@ -164,3 +164,32 @@ def test_the_results_fit_their_budget():
     size = sum(path.stat().st_size for path in RESULTS.rglob("*") if path.is_file())
     assert size <= 12e6
     assert not list(RESULTS.rglob("*.html"))
+
+
+def seconds_to_fit(folder):
+    rows = read_tables(RESULTS / folder)["summary"]
+    rows = rows[(rows["metric"] == "fit_seconds") & (rows["method"] == "adaptive")]
+    return rows["mean"].mean()
+
+
+@pytest.mark.parametrize("file", ["README.md", "docs/guide.md"])
+def test_the_figures_of_readme_and_guide(file):
+    text = " ".join((ROOT / file).read_text(encoding="utf-8").split())
+    table = scores(SUITES["All 66"], "accuracy")
+    assert table.shape == (66, 10) and "ten methods measured here" in text
+    theirs = beside_published(table)
+    assert f"{100 * table['adaptive'].mean():.1f} %" in text
+    assert f"best published classifier {100 * theirs.mean().max():.1f} %" in text.replace(
+        " has ", " "
+    )
+    ranks = pd.Series(mean_ranks(table), table.columns)
+    assert ranks.idxmin() == "adaptive"
+    if file == "README.md":
+        assert f"forests {100 * table['simple-blend'].mean():.1f} %" in text
+        both = mean_ranks(table.join(theirs))
+        assert both.argmin() == list(table.columns).index("adaptive")
+    else:
+        assert f"({ranks['adaptive']:.1f}; a blend of kernel ridge regression and forests" in text
+        assert f"has {ranks['simple-blend']:.1f})" in text
+    assert round(seconds_to_fit("uci121_small")) == 11 and "eleven seconds" in text
+    assert round(seconds_to_fit("uci121_larger")) == 45

@@ -14,11 +14,10 @@ from adakern._utils.memory import require_memory
 from adakern._utils.threads import blas_threads, map_in_threads, one_blas_thread
 from adakern.adaptive.calibration import Calibration, log_loss
 from adakern.adaptive.leave_one_out import Search, tune_scales
+from adakern.adaptive.local_models import Cells, LocalModels
 from adakern.adaptive.parts import BaseMember, Fits, gather
 from adakern.kernels import gram_matrix, kernel_product
 from adakern.linalg import leave_one_out, ridge_solution
-
-__all__ = ["FULL_FACTOR", "KernelRidgeMember", "MarginMember"]
 
 #: Up to so many times the centres all rows are centres: it takes no longer.
 FULL_FACTOR = 3
@@ -38,8 +37,9 @@ class KernelRidgeMember(BaseMember):
 
     ``search`` says how it looks for scales on all rows and ``fold_search`` how in a
     fold, from ``start`` on, a pair of scales and ridge. On more than three times
-    ``max_support`` rows so many are centres, the Nyström form. Equal rows become one
-    row with their mean target and summed weight: no row is predicted from its copy.
+    ``max_support`` rows so many are centres, the Nyström form, to which models of cells
+    of near rows are added. Equal rows become one row with their mean target and summed
+    weight: no row is predicted from its copy.
     Kernels are computed where the context says
     (:func:`adakern._utils.arrays.device_context`); what is learned is NumPy's:
     ``scales_``, ``alpha_``, the scaled centres ``support_``, ``dual_coef_`` and
@@ -48,6 +48,9 @@ class KernelRidgeMember(BaseMember):
 
     refit = True
     slope = 5.0  # of a regression on indicators, with values in [0, 1]
+
+    #: What is added to the Nyström form.
+    local_ = None
 
     def __init__(
         self,
@@ -150,7 +153,9 @@ class KernelRidgeMember(BaseMember):
         normal = self.alpha_ * self._gram(self.support_) + sum(A for A, _ in sums)
         right = sum(B for _, B in sums)
         folds = [self._solved(normal - A, right - B) for A, B in sums] if len(sums) > 1 else []
-        return [*folds, self._solved(normal, right)]
+        self.dual_coef_ = as_numpy(ridge_solution(normal, right)[0])
+        self._add_local_models(folds, Z, Y, weights, fold_of)
+        return [*folds, self]
 
     def _solved(self, normal, right):
         member = copy(self)
@@ -169,6 +174,17 @@ class KernelRidgeMember(BaseMember):
     def with_sums(self, normal, right):
         """Itself with the coefficients of all rows over which the sums were taken."""
         return self._solved(normal + self.alpha_ * self._gram(self.support_), right)
+
+    def _add_local_models(self, folds, Z, Y, weights, fold_of):
+        """For the member of each fold, on the other rows, and for itself on all."""
+        duals = np.hstack([member.dual_coef_ for member in (self, *folds)])
+        fitted = np.split(self._product(Z, duals), len(folds) + 1, axis=1)
+        cells, alpha = Cells(Z), self.alpha_
+        self.local_ = LocalModels(self.kernel, cells, Z, Y - fitted[0], weights, alpha)
+        for k, (member, values) in enumerate(zip(folds, fitted[1:], strict=True)):
+            rows = fold_of != k
+            part = Z[rows], (Y - values)[rows], weights[rows]
+            member.local_ = LocalModels(self.kernel, cells, *part, alpha, like=self.local_)
 
     def _normal_equations(self, Z, Y, weights):
         """Sums over the rows Z of products of kernels with each other and with Y."""
@@ -224,14 +240,14 @@ class KernelRidgeMember(BaseMember):
         return np.concatenate(map_in_threads(self._values, [X[rows] for rows in blocks]))
 
     def _values(self, X):
-        product = kernel_product(
-            to_device(X * self.scales_),
-            to_device(self.support_),
-            to_device(self.dual_coef_),
-            kernel=self.kernel,
-            gamma=1.0,
-        )
-        return as_numpy(product) + self.intercept_
+        Z = X * self.scales_
+        values = self._product(Z, self.dual_coef_) + self.intercept_
+        return values if self.local_ is None else values + self.local_.predict(Z)
+
+    def _product(self, Z, dual):
+        """Kernels of the scaled rows Z with the centres times coefficients."""
+        arrays = map(to_device, (Z, self.support_, dual))
+        return as_numpy(kernel_product(*arrays, kernel=self.kernel, gamma=1.0))
 
 
 class MarginMember(BaseMember):
@@ -341,13 +357,6 @@ def merge_equal_rows(X, Y, weights):
 
     Ridge regression on the merged rows has the same solution. Also returned is, for
     each row of X, the place of its equal.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from adakern.adaptive.kernel_members import merge_equal_rows
-    >>> merge_equal_rows(np.zeros((2, 1)), np.array([[1.0], [3.0]]), np.ones(2))
-    (array([[0.]]), array([[2.]]), array([2.]), array([0, 0]))
     """
     order = np.lexsort(X.T)
     new = np.append(True, (X[order[1:]] != X[order[:-1]]).any(axis=1))

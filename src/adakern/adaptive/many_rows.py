@@ -28,8 +28,8 @@ FEWEST_OF_CLASS = 10
 #: Memory that reading one number takes, with all that it becomes for a kernel.
 BYTES_PER_NUMBER = 64
 
-#: Sums of blocks that one task of Dask adds up.
-SUMMANDS = 8
+#: Blocks whose sums are added up together.
+SUMMANDS = 4
 
 
 def is_dask(X):
@@ -48,70 +48,49 @@ class AllRows:
     def __init__(self, X, y, sample_weight, row_weights):
         self.X, self.y = X, column_or_1d(from_foreign(in_memory(y)), warn=True)
         assert_all_finite(self.y, input_name="y")
-        if is_dask(X):
-            self._partitions, lengths = _partitions(X)
-            self._starts = np.cumsum([0, *lengths])
-        n = self._starts[-1] if is_dask(X) else _num_samples(X)
-        check_consistent_length(self.y, range(n))
-        weights = from_foreign(in_memory(sample_weight))
-        weights = _check_sample_weight(
-            weights, self.y[:, None], dtype=float, ensure_non_negative=True
+        self._partitions, lengths = _partitions(X) if is_dask(X) else ([], [_num_samples(X)])
+        self._ends = np.cumsum(lengths)
+        check_consistent_length(self.y, range(self._ends[-1]))
+        self._sample_weight = _check_sample_weight(
+            from_foreign(in_memory(sample_weight)),
+            self.y[:, None],
+            dtype=float,
+            ensure_non_negative=True,
         )
-        self._sample_weight, self._weights = weights, row_weights(self.y, weights)
+        self._weights = row_weights(self.y, self._sample_weight)
 
     def draw(self, n, rng, groups, stratify):
         """Up to n rows that have a weight, with their targets, weights and groups.
 
         With ``stratify`` there are some of each class.
         """
-        rows = np.flatnonzero(self._weights)
-        self._is_whole = len(self.y) <= n
-        if self._is_whole:
-            rows, stratify = np.arange(len(self.y)), False
-        else:
-            rows = rows[rng.permutation(len(rows))]
-        if stratify:
-            codes = np.unique(self.y[rows], return_inverse=True)[1]
-            order = np.argsort(codes, kind="stable")
-            before = np.searchsorted(codes[order], codes[order])
-            is_rare = np.empty(len(rows), dtype=bool)
-            is_rare[order] = np.arange(len(rows)) - before < FEWEST_OF_CLASS
-            rows = rows[np.argsort(~is_rare, kind="stable")]
-        self.sample = np.sort(rows[:n])
+        self.sample = np.arange(len(self.y))
+        if len(self.y) > n:
+            rows = rng.permutation(np.flatnonzero(self._weights))
+            if stratify:
+                codes = np.unique(self.y[rows], return_inverse=True)[1]
+                order = np.argsort(codes, kind="stable")
+                place = np.arange(len(rows)) - np.searchsorted(codes[order], codes[order])
+                first = order[place < FEWEST_OF_CLASS]
+                rows = np.append(rows[first], np.delete(rows, first))
+            self.sample = np.sort(rows[:n])
         if groups is not None:
             groups = column_or_1d(in_memory(groups))
             check_consistent_length(self.y, groups)
             groups = groups[self.sample]
-        return self._taken(), self.y[self.sample], self._sample_weight[self.sample], groups
+        taken = in_memory(self._take(self.sample))
+        return taken, self.y[self.sample], self._sample_weight[self.sample], groups
 
-    def _taken(self):
-        """The rows of the sample, in memory."""
-        if not is_dask(self.X):
-            return _safe_indexing(self.X, self.sample)
-        number = np.searchsorted(self._starts, self.sample, side="right") - 1
-        return self._joined(
-            (i, self.sample[number == i] - self._starts[i]) for i in np.unique(number)
-        ).compute()
-
-    def _block(self, rows):
-        """A slice of the rows, delayed if they are Dask's."""
+    def _take(self, rows):
+        """Rows of these numbers, which rise; delayed where they are Dask's."""
         if not is_dask(self.X):
             return _safe_indexing(self.X, rows)
-        starts = self._starts
-        first, last = np.searchsorted(starts, [rows.start + 1, rows.stop])
-        places = np.array([rows.start, rows.stop])
-        return self._joined(
-            (i, slice(*(np.clip(places, starts[i], starts[i + 1]) - starts[i])))
-            for i in range(first - 1, last)
-        )
-
-    def _joined(self, parts):
-        """Rows of some partitions, delayed: the number of each, and which of its rows."""
         from dask import delayed
 
-        return delayed(_joined)(
-            [delayed(_safe_indexing)(self._partitions[i], rows) for i, rows in parts]
-        )
+        take, starts = delayed(_safe_indexing), [0, *self._ends]
+        cuts = np.searchsorted(rows, starts)
+        parts = zip(self._partitions, cuts[:-1], cuts[1:], starts, strict=False)
+        return delayed(_joined)([take(p, rows[a:b] - start) for p, a, b, start in parts if a < b])
 
     def places(self, position):
         """Places of all rows, -1 for those outside of the sample, whose places these are."""
@@ -125,47 +104,42 @@ class AllRows:
         ``read`` makes numbers of a block of X, ``encode`` of its targets.
         """
         found = {i: _model(m) for i, m in enumerate(members) if _model(m)[0].stands_on_centres}
-        if not found or self._is_whole:
+        n, n_sample, members = len(self.y), len(self.sample), list(members)
+        if not found or n == n_sample:
             return members
-        weights = self._weights / self._weights[self._weights > 0].mean()
+        took = sum(members[i].seconds for i in found)
+        if time.perf_counter() + took * n / n_sample > deadline:
+            warn_user(
+                f"time_limit was too short for sums over all {n} rows; coefficients of "
+                f"kernel members are those of {n_sample}"
+            )
+            return members
         work = partial(_sums, read=read, encode=encode, models=list(found.values()))
         with device_context(self.X):
-            sums = self._summed(work, weights, deadline)
-            members = list(members)
-            for (i, (model, view)), (normal, right) in zip(found.items(), sums, strict=False):
-                m = members[i]
-                fits = replace(m.fits, whole=model.with_sums(normal, right))
-                members[i] = replace(m, views=Views(view, m.views.folds), fits=fits)
+            for (i, (model, view)), sums in zip(found.items(), self._summed(work), strict=True):
+                views = Views(view, members[i].views.folds)
+                fits = replace(members[i].fits, whole=model.with_sums(*sums))
+                members[i] = replace(members[i], views=views, fits=fits)
         return members
 
-    def _summed(self, work, weights, deadline):
-        """The sum of ``work`` over all blocks, an empty list if there is no time for it.
+    def _summed(self, work):
+        """The sum of ``work`` over all blocks.
 
         Dask adds up the same blocks in the same order: the sums of a smooth kernel are so
         ill-conditioned that other rounding would be seen in what is predicted.
         """
-        blocks = _blocks(self.X, len(self.y))
-        groups = [blocks[i : i + SUMMANDS] for i in range(0, len(blocks), SUMMANDS)]
+        weights, add = self._weights / self._weights[self._weights > 0].mean(), _added
         if is_dask(self.X):
             from dask import delayed
 
-            work, added = delayed(work), delayed(_added)
-            sums = (added([self._work(work, weights, rows) for rows in group]) for group in groups)
-            return reduce(lambda total, part: added([total, part]), sums).compute()
-        if deadline < np.inf:
-            started = time.perf_counter()
-            self._work(work, weights, blocks[0])
-            now = time.perf_counter()
-            if now + len(blocks) * (now - started) > deadline:
-                warn_user(
-                    f"time_limit was too short for sums over all {len(self.y)} rows; "
-                    f"coefficients are those of {len(self.sample)}"
-                )
-                return []
-        return _added(_added(self._work(work, weights, rows) for rows in group) for group in groups)
-
-    def _work(self, work, weights, rows):
-        return work(self._block(rows), self.y[rows], weights[rows])
+            work, add = delayed(work), delayed(_added)
+        numbers = np.arange(len(self.y))
+        blocks = [numbers[block] for block in _blocks(self.X, len(numbers))]
+        sums = (
+            add([work(self._take(b), self.y[b], weights[b]) for b in blocks[i : i + SUMMANDS]])
+            for i in range(0, len(blocks), SUMMANDS)
+        )
+        return in_memory(reduce(lambda total, part: add([total, part]), sums))
 
 
 def _blocks(X, n):
@@ -177,11 +151,10 @@ def _blocks(X, n):
 def _partitions(X):
     """Delayed blocks of rows of a Dask array or data frame, and their lengths."""
     if hasattr(X, "columns"):
-        return X.to_delayed(), X.map_partitions(len).compute()
+        return X.to_delayed(), list(X.map_partitions(len).compute())
     if np.isnan(X.shape[0]):
         X.compute_chunk_sizes()
-    X = X.rechunk({1: -1})
-    return X.to_delayed().ravel(), X.chunks[0]
+    return X.rechunk({1: -1}).to_delayed().ravel(), X.chunks[0]
 
 
 def _model(member):
@@ -200,14 +173,10 @@ def _sums(X, y, weights, read, encode, models):
 
 def _added(parts):
     """Normal equations for each of the models, summed up."""
-    total = None
-    for part in parts:
-        if total is None:
-            total = part
-        else:
-            pairs = zip(total, part, strict=True)
-            total = [(A + C, B + D) for (A, B), (C, D) in pairs]
-    return total
+    return [
+        tuple(sum(terms) for terms in zip(*of_model, strict=True))
+        for of_model in zip(*parts, strict=True)
+    ]
 
 
 def _joined(parts):

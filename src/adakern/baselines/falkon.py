@@ -132,14 +132,11 @@ class FalkonRegressor(KernelExpansionMixin, RegressorMixin, Estimator):
         right = precondition_transposed(
             self._normal_product(X, lambda rows, K: residuals[rows]) / n
         )
-        self.n_iter_ = 0
-
-        def count(v):
-            self.n_iter_ += 1
-
-        normal = LinearOperator((m, m), matvec=operator, dtype=np.float64)
+        normal, steps = LinearOperator((m, m), matvec=operator, dtype=np.float64), []
+        options = {"rtol": self.tol, "maxiter": self.max_iter, "callback": steps.append}
         with one_scipy_thread(m):
-            v, unfinished = cg(normal, right, rtol=self.tol, maxiter=self.max_iter, callback=count)
+            v, unfinished = cg(normal, right, **options)
+        self.n_iter_ = len(steps)
         if unfinished:
             gap = np.linalg.norm(right - operator(v)) / np.linalg.norm(right)
             warn_user(

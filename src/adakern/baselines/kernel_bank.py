@@ -21,6 +21,8 @@ from adakern.baselines.expansion import KernelExpansion
 from adakern.kernels import require_gram_memory, squared_distances
 from adakern.svm.one_vs_one import OneVsOneMixin
 
+Rows = np.ndarray | None
+
 #: gamma = 1/(2 sigma^2) for sigma = 2^-5, ..., 2^5: the papers' eleven Gaussian widths.
 PAPER_GAMMAS = tuple(1 / (2 * 4.0**power) for power in range(-5, 6))
 
@@ -58,9 +60,7 @@ class KernelBank:
     def __len__(self):
         return len(self.gammas) + len(self.degrees)
 
-    def grams(
-        self, X: np.ndarray, Y: np.ndarray | None = None, chosen: Any = None
-    ) -> Iterator[np.ndarray]:
+    def grams(self, X: np.ndarray, Y: Rows = None, chosen: Any = None) -> Iterator[np.ndarray]:
         """Yield the Gram matrices of X against Y one by one, Gaussian kernels first.
 
         Distances and inner products are computed once for all.
@@ -86,7 +86,7 @@ class KernelBank:
             for degree in degrees:
                 yield cosines**degree
 
-    def stack(self, X: np.ndarray, Y: np.ndarray | None = None) -> np.ndarray:
+    def stack(self, X: np.ndarray, Y: Rows = None) -> np.ndarray:
         """All Gram matrices at once, shape (n_kernels, n, m).
 
         Parameters
@@ -106,9 +106,7 @@ class KernelBank:
             slot[:] = K
         return grams
 
-    def combine(
-        self, X: np.ndarray, Y: np.ndarray | None = None, *, weights: np.ndarray
-    ) -> np.ndarray:
+    def combine(self, X: np.ndarray, Y: Rows = None, *, weights: np.ndarray) -> np.ndarray:
         """The Gram matrix of the kernel ``sum_m weights_m k_m``, without the stack.
 
         Parameters
@@ -131,8 +129,7 @@ class KernelBank:
 
 def _cosines(X, Y=None):
     Y = X if Y is None else Y
-    lengths_x = np.sqrt((X * X).sum(axis=1) + 1)
-    lengths_y = np.sqrt((Y * Y).sum(axis=1) + 1)
+    lengths_x, lengths_y = (np.sqrt((rows * rows).sum(axis=1) + 1) for rows in (X, Y))
     return (X @ Y.T + 1) / lengths_x[:, None] / lengths_y[None, :]
 
 

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import RegressorMixin
 from sklearn.covariance import ledoit_wolf
+from sklearn.preprocessing import normalize
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
@@ -113,8 +114,8 @@ class MetricNadarayaWatson(RegressorMixin, Estimator):
 
     def _directions(self, X):
         """Unit vectors along grad p and grad y at every row, zero where they vanish."""
-        density = _normalised(-(X - self.mean_) @ self.precision_)
-        target = _normalised(self.slope_[None, :])
+        density = normalize(-(X - self.mean_) @ self.precision_)
+        target = normalize(self.slope_[None, :])
         return density, np.repeat(target, len(X), axis=0)
 
     def _distances(self, X):
@@ -155,8 +156,3 @@ class MetricNadarayaWatson(RegressorMixin, Estimator):
         bandwidths = np.sqrt(largest / 2.0 ** np.arange(N_BANDWIDTHS))
         self.loo_errors_ = dict(zip(bandwidths.tolist(), errors / n, strict=True))
         self.bandwidth_ = float(bandwidths[errors.argmin()])
-
-
-def _normalised(vectors):
-    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-    return np.divide(vectors, lengths, out=np.zeros_like(vectors), where=lengths > 0)

@@ -24,7 +24,7 @@ SLACK = 1e-10
 def primal_dual_active_set(problem, start, *, gap_goal):
     """The maximiser of h from a start whose active set is nearly right, or None."""
     xp, dual = array_namespace(start), problem.dual
-    total = float(xp.sum(start)) if problem.balanced else None
+    total = float(xp.sum(start)) if dual.fit_intercept else None
     slack = SLACK * float(xp.max(xp.abs(dual.target)))
     point = problem.at(start)
     side = sides(start, point.slope, dual) if dual.epsilon else xp.zeros_like(start)
@@ -38,7 +38,7 @@ def primal_dual_active_set(problem, start, *, gap_goal):
         rows = xp.nonzero(free)[0]
         if rows.shape[0]:
             right = xp.take(point.gradient - dual.epsilon * side, rows)
-            missing = total - float(xp.sum(d)) if problem.balanced else None
+            missing = total - float(xp.sum(d)) if dual.fit_intercept else None
             try:
                 step, b = _newton_step(point.hessian(rows), right, missing)
             except ValueError:  # a singular system
@@ -46,7 +46,7 @@ def primal_dual_active_set(problem, start, *, gap_goal):
             d[free] = xp.take(d, rows) + step
             point = problem.at(d)
             point.intercept = b
-        elif problem.balanced:
+        elif dual.fit_intercept:
             break
         slope = point.slope
         below, above = free & (d < lower), free & (d > upper)

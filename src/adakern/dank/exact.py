@@ -1,5 +1,7 @@
 """The strategy "exact": DANK on one stored Gram matrix, to a certified duality gap."""
 
+from dataclasses import replace
+
 import numpy as np
 from scipy.optimize import brentq
 
@@ -76,7 +78,8 @@ def support_vector_machine(K, dual):
 def _without_intercept(K, dual, start):
     """Coefficients of the SVM without an intercept, from those of another."""
     goal = SVM_TOL**2 * max(abs(dual.linear @ dual.variables(start)), dual.C)
-    return maximise_quartic(Quartic(K, dual, np.inf), start, gap_goal=goal).d
+    problem = Quartic(K, replace(dual, fit_intercept=False), np.inf)
+    return maximise_quartic(problem, start, gap_goal=goal).d
 
 
 def best_multiple(K, dual, eta, u, tol):

@@ -41,7 +41,7 @@ def newton(h, ascent, max_iter):
 def _quartic(h, point, tol):
     """The maximiser of h, which is a quartic without a nuclear norm."""
     goal = tol / 2 * abs(point.svm_value)
-    return h.dual.variables(maximise_quartic(h.quartic, point.d, gap_goal=goal).d)
+    return h.dual.variables(maximise_quartic(h, point.d, gap_goal=goal).d)
 
 
 def _second_order(h, point, tol):
@@ -86,7 +86,7 @@ def quadratic_program(H, linear, dual):
     """
     rows = (dual.signs * linear).reshape(-1, len(dual.target))
     target = (rows[0] + rows[1]) / 2 if dual.is_regression else rows[0]
-    return Quartic(H, replace(dual, target=target), np.inf, balanced=dual.fit_intercept)
+    return Quartic(H, replace(dual, target=target), np.inf)
 
 
 class LearnedKernel:

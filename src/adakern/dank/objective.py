@@ -16,6 +16,7 @@ over: the search for eigenvectors then starts from its own.
 
 import numpy as np
 
+from adakern._utils.arrays import as_numpy
 from adakern.dank.quartic import Quartic
 from adakern.linalg import leading_eigenpairs, principal_submatrix, symmetric_product
 from adakern.svm.dual import DualEvaluation
@@ -76,13 +77,13 @@ def svm_eta(solutions, C, without_intercept):
     are asked for where all others are zero: on rows of one class, or in a tube that
     holds all rows. Beside the bound C eta is never zero.
     """
-    eta = sum(map(_squared_norm, solutions)) or sum(map(_squared_norm, without_intercept()))
+
+    def squares(solutions):
+        # A sum; a product's digits depend on how the rows are aligned.
+        return sum(float((d * d).sum()) for d in map(as_numpy, solutions))
+
+    eta = squares(solutions) or squares(without_intercept())
     return max(eta, np.finfo(float).eps * C**2)
-
-
-def _squared_norm(d):
-    # NumPy's pairwise sum; a product's digits depend on how the rows are aligned.
-    return float((d * d).sum()) if isinstance(d, np.ndarray) else float(d @ d)
 
 
 def make_objective(K, dual, eta, tau, tol=1e-4):
@@ -92,17 +93,13 @@ def make_objective(K, dual, eta, tau, tol=1e-4):
     return QuarticObjective(K, dual, eta)
 
 
-class QuarticObjective:
+class QuarticObjective(Quartic):
     """DANK without the nuclear norm: :mod:`adakern.dank.quartic` in the variables u."""
 
     tau = 0.0
 
-    def __init__(self, K, dual, eta):
-        self.K, self.dual, self.eta = K, dual, eta
-        self.quartic = Quartic(K, dual, eta, balanced=dual.fit_intercept)
-
     def __call__(self, u, near=None):
-        point = self.quartic.at(self.dual.coefficients(u))
+        point = self.at(self.dual.coefficients(u))
         regulariser = (point.d * point.d) @ point.Qq / (16 * self.eta)  # eta ||Gamma||^2
         return DualEvaluation(self.dual, u, self.dual.target - point.gradient, regulariser)
 
@@ -162,7 +159,6 @@ class ThresholdedObjective:
 
     def __init__(self, K, dual, eta, tau, tol=1e-4):
         self.K, self.dual, self.eta, self.tau, self.tol = K, dual, eta, tau, tol
-        self._largest_entry = K.diagonal().max()  # K is positive semidefinite
 
     def __call__(self, u, near=None):
         d = self.dual.coefficients(u)
@@ -197,7 +193,7 @@ class ThresholdedObjective:
             aim = max(self.tol * abs(near.svm_value), ACCEPTED * near.gap)
         size = np.linalg.norm(d)
         bound = self.dual.C * np.sqrt(2 * len(d)) + 2 * size
-        slope = self._largest_entry * size * bound
+        slope = self.K.diagonal().max() * size * bound  # no entry of K is larger
         return min(
             np.sqrt(1e-8 * aim / self.eta), 0.1 * aim / max(slope, np.finfo(float).tiny), 1e-4
         )

@@ -36,7 +36,7 @@ def projected_newton(problem, start, *, gap_goal, max_products, model=None):
     the matrix K of a quadratic program where directions are looked for.
     """
     xp, dual = array_namespace(start), problem.dual
-    total = float(xp.sum(start)) if problem.balanced else None
+    total = float(xp.sum(start)) if dual.fit_intercept else None
     point, left, curvature = problem.at(start), max_products, None
     while point.gap > gap_goal and left > 0:
         d, side = point.d, sides(point.d, point.slope, dual)
@@ -46,7 +46,9 @@ def projected_newton(problem, start, *, gap_goal, max_products, model=None):
         step = xp.zeros_like(d)
         while True:  # take rows that the direction of the others pushes out as held
             most = min(SLOW, left)
-            step, made = _conjugate_gradients(*curvature, slope, free, problem.balanced, most, step)
+            step, made = _conjugate_gradients(
+                *curvature, slope, free, dual.fit_intercept, most, step
+            )
             # A direction that took all products allowed for one is the last.
             left = left - made if made < most else 0
             out = ((d <= lower) & (step < 0)) | ((d >= upper) & (step > 0))

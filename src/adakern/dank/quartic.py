@@ -64,8 +64,6 @@ class Quartic:
     #: The weights w: zero for a whole problem; where only some rows move, they carry
     #: the quartic's coupling to the rows held fixed.
     weight: Any = 0.0
-    #: Whether the sum of d is held, as that of a model with an intercept is.
-    balanced: bool = False
 
     def at(self, d):
         """The :class:`QuarticPoint` d."""
@@ -132,7 +130,7 @@ class QuarticPoint:
         The gap is convex in b; its slope is ``1'd`` less the sum of the best rows for
         b, which falls in b and is bisected. A solver that knows a multiplier sets it.
         """
-        if not self.problem.balanced:
+        if not self.problem.dual.fit_intercept:
             return 0.0
         xp, (residual, curvature), dual = array_namespace(self.d), self._rows, self.problem.dual
         total = float(xp.sum(self.d))

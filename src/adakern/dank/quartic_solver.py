@@ -24,8 +24,8 @@ FEWEST_PRODUCTS = 20
 def maximise_quartic(problem, start, *, gap_goal, products=True):
     """The point that maximises h, from a start whose active set is nearly right.
 
-    ``gap_goal`` is in the units of h; where the problem is balanced the sum of d stays
-    that of ``start``. Without ``products`` no conjugate gradients are tried.
+    ``gap_goal`` is in the units of h; with an intercept the sum of d stays that of
+    ``start``. Without ``products`` no conjugate gradients are tried.
     """
     K = problem.K
     max_products = K.shape[0] // ROWS_PER_PRODUCT

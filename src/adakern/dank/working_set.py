@@ -42,7 +42,7 @@ class RowsSolution:
 
     #: Signed; zero for the rows that are no support vectors, shape (n,).
     dual_coef: Any
-    #: Zero unless the problem is balanced.
+    #: Zero in a problem without one.
     intercept: float
     #: h and the duality gap over all rows.
     objective: float
@@ -56,15 +56,15 @@ class RowsSolution:
     history: dict
 
 
-def maximise_on_rows(
-    X, dual, eta, kernel, *, start=None, balanced=False, tol=1e-4, max_iter=200, max_working=6000
-):
+def maximise_on_rows(X, dual, eta, start=None, *, kernel, tol=1e-4, max_iter=200, max_working=6000):
     """Maximise h over all rows of X by working sets."""
     xp = array_namespace(X)
     d = xp.zeros_like(dual.target) if start is None else xp.clip(start, dual.lower, dual.upper)
-    gram = _Gram(X, kernel, stored=_is_dense(d, max_working))
-    every = xp.arange(d.shape[0], device=getattr(d, "device", None))
-    problem = Quartic(gram.K, dual, eta, balanced=balanced)
+    n = d.shape[0]
+    many = int(xp.count_nonzero(d)) > DENSE_SHARE * n
+    gram = _Gram(X, kernel, stored=many and n <= max_working)
+    every = xp.arange(n, device=getattr(d, "device", None))
+    problem = Quartic(gram.K, dual, eta)
     point = QuarticPoint(problem, d, *gram.products(every, d, d * d))
     diagonal, live = kernel_diagonal(X, **kernel), xp.ones_like(d) > 0
     history = {"objective": [], "gap": []}
@@ -73,7 +73,7 @@ def maximise_on_rows(
         h, gap = point.value, float(xp.sum(gaps))
         history["objective"].append(h)
         history["gap"].append(gap)
-        if not balanced:  # The rule does not bound the multiplier b.
+        if not dual.fit_intercept:  # The rule does not bound the multiplier b.
             live = live & ~never_support(point, diagonal, gap)
         converged = gap <= tol * abs(h)
         if converged or len(history["gap"]) > max_iter:
@@ -138,12 +138,6 @@ class _Gram:
             return principal_submatrix(self.K, rows)
         rows_of_X = array_namespace(self.X).take(self.X, rows, axis=0)
         return gram_matrix(rows_of_X, **self.kernel)
-
-
-def _is_dense(d, max_working):
-    """Whether so many rows are support vectors that their kernel values serve again."""
-    count = int(array_namespace(d).count_nonzero(d))
-    return d.shape[0] <= max_working and count > DENSE_SHARE * d.shape[0]
 
 
 def _working_set(point, gaps, live, max_working):

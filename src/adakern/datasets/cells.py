@@ -130,15 +130,15 @@ def _numbers(cells, decimal):
 
     plain = cells.where(cells != "")
     if decimal == ",":
-        has_point = plain.str.contains(".", regex=False, na=False)
-        plain = plain.where(~has_point).str.replace(",", ".", regex=False)
+        plain = plain.where(~plain.str.contains(".", regex=False, na=False))
+        plain = plain.str.replace(",", ".", regex=False)
     numbers = pd.to_numeric(plain, errors="coerce")
     rest = cells[numbers.isna() & (cells != "")]
     amounts = {text: _amount(text, decimal) for text in rest.unique()}
-    amounts = {text: value for text, value in amounts.items() if value is not None}
-    if amounts:
-        numbers = numbers.astype(float).fillna(rest.map(amounts))
-    return numbers, next(iter(amounts.items()), None)
+    read = [(text, value) for text, value in amounts.items() if value is not None]
+    if read:
+        numbers = numbers.astype(float).fillna(rest.map(dict(read)))
+    return numbers, next(iter(read), None)
 
 
 def _amount(text, decimal):

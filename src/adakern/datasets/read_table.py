@@ -4,6 +4,7 @@ import csv
 import io
 import re
 from collections import Counter
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
@@ -139,12 +140,8 @@ def read_table(path, target, *, task=None, drop=(), group=None, time=None):
     >>> found.kinds, found.task, found.y.tolist()
     ({'area': 'numeric', 'city': 'categorical'}, 'regression', [1200.0, 9.0, 8.0])
     """
-    path = Path(path)
-    try:
-        return _found(path, target, task, drop, group, time)
-    except TableError as error:
-        named = path.name in str(error)
-        raise TableError(str(error) if named else f"{path.name}: {error}") from None
+    with _named(Path(path)) as (data, name):
+        return _found(data, name, target, task, drop, group, time)
 
 
 def read_rows(path, kinds, date_formats=None):
@@ -165,25 +162,43 @@ def read_rows(path, kinds, date_formats=None):
     TableError
         If a column is missing, or holds something else than its kind.
     """
-    path = Path(path)
-    raw, layout, _ = _raw_columns(path.read_bytes(), path.name, next(iter(kinds)))
+    with _named(Path(path)) as (data, name):
+        raw, layout, _ = _raw_columns(data, name, next(iter(kinds)))
+        frame = raw[[find_column(raw, column) for column in kinds]].copy()
+        for column, kind in kinds.items():
+            form = (date_formats or {}).get(column)
+            frame[column] = read_column(raw[column], layout.decimal, kind=kind, form=form)[0]
+        return frame
+
+
+@contextmanager
+def _named(path):
+    """The bytes of a file and its name, which an error of the block tells."""
     try:
-        frame = raw[[find_column(raw, name) for name in kinds]].copy()
-        for name, kind in kinds.items():
-            form = (date_formats or {}).get(name)
-            frame[name] = read_column(raw[name], layout.decimal, kind=kind, form=form)[0]
+        yield path.read_bytes(), path.name
     except TableError as error:
-        raise TableError(f"{path.name}: {error}") from None
-    return frame
+        named = path.name in str(error)
+        raise TableError(str(error) if named else f"{path.name}: {error}") from None
 
 
-def _found(path, target, task, drop, group, time):
-    frame, kinds, forms, layout, notes = typed_columns(path.read_bytes(), path.name, target)
+def _found(data, name, target, task, drop, group, time):
+    frame, kinds, forms, layout, notes = typed_columns(data, name, target)
     target, *drop = (find_column(frame, name) for name in (target, *drop))
     group, time = (name and find_column(frame, name) for name in (group, time))
-    frame = _with_target(frame, target, notes)
+    given = frame[target].notna()
+    if not given.any():
+        raise TableError(f"the target {target!r} is missing in every row.")
+    if not given.all():
+        notes.append(f"left out: {_count((~given).sum(), 'row')} without a target")
+    frame = frame[given].reset_index(drop=True)
     task = _checked_task(frame[target], kinds[target], task, notes)
-    _check_roles(frame, kinds, target, group, time)
+    for column in filter(None, (group, time)):
+        if column == target:
+            raise TableError(f"the target {target!r} cannot be group or time too.")
+        if n_missing := frame[column].isna().sum():
+            raise TableError(f"{column!r} is missing in {_count(n_missing, 'row')}.")
+    if time and kinds[time] == "categorical":
+        raise TableError(f"the time {time!r} holds neither dates nor numbers.")
     if group is None:
         group = _repeated_identifier(frame, kinds, {target, time, *drop}, notes)
     dropped = dict.fromkeys(drop, "as asked for")
@@ -200,7 +215,7 @@ def _found(path, target, task, drop, group, time):
         raise TableError("no column is left to learn from.")
     kinds = {name: kinds[name] for name in X.columns}
     notes += _about(X, kinds, time)
-    notes.insert(0, f"{len(X)} rows, {X.shape[1]} features, {task} of {target!r}")
+    notes.insert(0, f"{len(X)} rows, {_count(X.shape[1], 'feature')}, {task} of {target!r}")
     return TableFile(
         X=X,
         y=frame[target],
@@ -355,6 +370,8 @@ def _separator(text, name, target, notes):
     n_lines = sum(1 for line in islice(io.StringIO(text), 1000) if line.strip())
     if n_lines < 2:
         raise TableError(f"{name} holds {n_lines} lines; a table needs more.")
+    if text.splitlines()[0].strip('" ') == target:
+        return ","  # new rows of a single column
     scores = {}
     for separator in _SEPARATORS:
         try:
@@ -435,17 +452,8 @@ def find_column(frame, key):
     raise TableError(f"no column {key!r} among {len(columns)}.{hint} Columns: {shown}.")
 
 
-def _with_target(frame, target, notes):
-    given = frame[target].notna()
-    if not given.any():
-        raise TableError(f"the target {target!r} is missing in every row.")
-    if not given.all():
-        notes.append(f"left out: {_rows((~given).sum())} without a target")
-    return frame[given].reset_index(drop=True)
-
-
-def _rows(n):
-    return "1 row" if n == 1 else f"{n} rows"
+def _count(n, noun):
+    return f"{n} {noun}" if n == 1 else f"{n} {noun}s"
 
 
 def _is_whole(values):
@@ -480,16 +488,6 @@ def _checked_task(y, kind, task, notes):
         )
         return "classification"
     return "regression"
-
-
-def _check_roles(frame, kinds, target, group, time):
-    for name in filter(None, (group, time)):
-        if name == target:
-            raise TableError(f"the target {target!r} cannot be group or time too.")
-        if n_missing := frame[name].isna().sum():
-            raise TableError(f"{name!r} is missing in {_rows(n_missing)}.")
-    if time and kinds[time] == "categorical":
-        raise TableError(f"the time {time!r} holds neither dates nor numbers.")
 
 
 def _repeated_identifier(frame, kinds, others, notes):
@@ -544,7 +542,7 @@ def _about(X, kinds, time):
             shown = ", ".join(known[:4]) + ", ..." * (len(known) > 4)
             yield f"categories: {name!r} has {len(known)} ({shown})"
     if n_missing := X.isna().sum().sum():
-        yield f"missing values: {n_missing} in {_rows(X.isna().any(axis=1).sum())}"
+        yield f"missing values: {n_missing} in {_count(X.isna().any(axis=1).sum(), 'row')}"
     times = [
         name
         for name, kind in kinds.items()

@@ -6,6 +6,7 @@ import io
 import lzma
 import tarfile
 import zipfile
+import zlib
 from pathlib import PurePosixPath
 
 __all__ = ["TableError", "check_zip", "unpack"]
@@ -25,30 +26,32 @@ def unpack(data, name, member=None):
 
     The packing is seen from the first bytes: a copy may be packed and another not.
     """
+    file = io.BytesIO(data)
     try:
         for start, reader in _PACKED:
             if data.startswith(start):
-                with reader(io.BytesIO(data)) as packed:
+                with reader(file) as packed:
                     content = packed.read(_most_bytes(data) + 1)
                 _check_size(len(content), data, name)
                 return unpack(content, name, member)
         if data[:4] == b"PK\x03\x04":
-            with zipfile.ZipFile(io.BytesIO(data)) as archive:
-                sizes = {m.filename: m.file_size for m in archive.infolist()}
+            with zipfile.ZipFile(file) as archive:
+                sizes = {m.filename: m.file_size for m in archive.infolist() if not m.is_dir()}
                 if "[Content_Types].xml" in sizes or "mimetype" in sizes:
                     check_zip(data, name)
                     return data  # a document that is a zip archive, such as xlsx
-                return _member(sizes, archive.read, data, name, member)
+                chosen = _member(sizes, data, name, member)
+                return unpack(archive.read(chosen), name, member)
         if data[257:262] == b"ustar":
-            with tarfile.open(fileobj=io.BytesIO(data)) as archive:
+            with tarfile.open(fileobj=file) as archive:
                 sizes = {m.name: m.size for m in archive if m.isfile()}
-                read = lambda chosen: archive.extractfile(chosen).read()  # noqa: E731
-                return _member(sizes, read, data, name, member)
+                chosen = _member(sizes, data, name, member)
+                return unpack(archive.extractfile(chosen).read(), name, member)
     except TableError:
         raise
     except (
         *(OSError, EOFError, ValueError, RuntimeError, NotImplementedError),
-        *(lzma.LZMAError, zipfile.BadZipFile, tarfile.TarError, zipfile.zlib.error),
+        *(lzma.LZMAError, zipfile.BadZipFile, tarfile.TarError, zlib.error),
     ) as error:
         raise TableError(f"{name} cannot be unpacked: {error}.") from error
     return data
@@ -60,10 +63,10 @@ def check_zip(data, name):
         _check_size(sum(m.file_size for m in archive.infolist()), data, name)
 
 
-def _member(sizes, read, data, name, member):
-    sizes = {path: size for path, size in sizes.items() if not path.endswith("/")}
-    file_name = PurePosixPath(name).name
-    for wanted in (member, file_name, PurePosixPath(file_name).stem):
+def _member(sizes, data, name, member):
+    """The file of an archive that is asked for, or the only one, or its namesake."""
+    stem = PurePosixPath(name).stem
+    for wanted in filter(None, (member, PurePosixPath(name).name, stem)):
         found = [path for path in sizes if wanted in (path, PurePosixPath(path).name)]
         if len(found) == 1:
             break
@@ -75,7 +78,7 @@ def _member(sizes, read, data, name, member):
             "one of them, or unpack it."
         )
     _check_size(sizes[found[0]], data, name)
-    return unpack(read(found[0]), name, member)
+    return found[0]
 
 
 def _most_bytes(packed):

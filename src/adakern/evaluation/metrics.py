@@ -38,12 +38,6 @@ def score(task, y_true, y_pred, labels=None):
         is 0 if every prediction is exact, otherwise 1
         (scikit-learn's convention for R2).
 
-    Raises
-    ------
-    ValueError
-        If the task is unknown, the shapes differ, there is no sample, or a regression
-        target or prediction is not finite.
-
     References
     ----------
     F. Liu et al., "Learning data-adaptive non-parametric kernels", JMLR 21, 2020,

@@ -49,12 +49,8 @@ QUANTITIES = {
     "auc": _percent("Area under the ROC curve", optional=True),
     "brier": Quantity("Brier score, summed over classes (0 to 2)", "", False, **_OF_CLASSES),
     "calibration_error": _percent("Expected calibration error", False, optional=True),
-    "calibration_error_low": _percent(
-        "Calibration error, lower end of 95 %", None, optional=True, shown=False
-    ),
-    "calibration_error_high": _percent(
-        "Calibration error, upper end of 95 %", None, optional=True, shown=False
-    ),
+    "calibration_error_low": _percent("Calibration error, from (95 %)", None, optional=True),
+    "calibration_error_high": _percent("Calibration error, to (95 %)", None, optional=True),
     "rmse": Quantity("Root mean squared error", digits=None, **_ERROR),
     "relative_mse": Quantity("Relative mean squared error", **_ERROR),
     "r2": Quantity("R²", "", True, task="regression"),

@@ -136,11 +136,6 @@ def rank_methods(scores, *, greater_is_better=True, alpha=0.05):
         `critical_distance` are NaN and `note` says why. If all methods tie on every
         data set the p-value is 1.
 
-    Raises
-    ------
-    ValueError
-        If `scores` is not two-dimensional or `alpha` is out of range.
-
     References
     ----------
     J. Demsar, "Statistical comparisons of classifiers over multiple data sets", JMLR 7,

@@ -86,11 +86,6 @@ def paired_ttest(a, b):
         With `df` = n - 1. Where all differences are equal within rounding there is no
         test: statistic and p-value are NaN.
 
-    Raises
-    ------
-    ValueError
-        If the lengths differ, there are fewer than two pairs, or a score is not finite.
-
     Examples
     --------
     >>> from adakern.evaluation import paired_ttest
@@ -120,11 +115,6 @@ def corrected_ttest(a, b, n_train, n_test):
     -------
     TTest
         Equal differences are treated as in :func:`paired_ttest`.
-
-    Raises
-    ------
-    ValueError
-        As in :func:`paired_ttest`, or if a size is not positive.
 
     References
     ----------
@@ -189,11 +179,6 @@ def holm_correction(pvalues):
     -------
     ndarray of shape (m,)
 
-    Raises
-    ------
-    ValueError
-        If a p-value lies outside [0, 1].
-
     References
     ----------
     S. Holm, "A simple sequentially rejective multiple test procedure", Scandinavian
@@ -244,12 +229,6 @@ def compare_methods(scores, *, n_train=None, n_test=None, greater_is_better=True
         `winner` is then the better method, else "".
         Where no test can be made the p-values are NaN and `note` says why: fewer than
         five common repeats, or equal differences on all of them.
-
-    Raises
-    ------
-    ValueError
-        If `alpha` is out of range, there are fewer than two methods or their numbers
-        of repeats differ.
 
     Examples
     --------

@@ -5,9 +5,7 @@ from adakern.integrations.autogluon import AdaptiveKernelModel
 predictor.fit(table, hyperparameters={AdaptiveKernelModel: {}, "GBM": {}})
 """
 
-import time
-
-from adakern.adaptive import AdaptiveKernelClassifier, AdaptiveKernelRegressor
+from adakern.integrations import flagship
 
 try:
     from autogluon.core.models import AbstractModel
@@ -16,43 +14,24 @@ except ModuleNotFoundError:
 
 __all__ = ["AdaptiveKernelModel"]
 
-#: Part of a time limit that is used: blending and saving take the rest.
-USED = 0.95
-
 
 class AdaptiveKernelModel(AbstractModel):
     """One model for AutoGluon, whose validation rows weigh the members."""
 
     ag_key = "ADAKERN"
     ag_name = "AdaptiveKernel"
-    ag_priority = 60
     seed_name = "random_state"
     _supported_problem_types = ["binary", "multiclass", "regression"]
     _default_auxiliary_params_extra = {
         "valid_raw_types": ["bool", "int", "float", "category", "datetime"]
     }
 
-    def _fit(
-        self,
-        X,
-        y,
-        X_val=None,
-        y_val=None,
-        time_limit=None,
-        num_cpus=None,
-        sample_weight=None,
-        **kwargs,
-    ):
-        started = time.perf_counter()
-        X, options = self.preprocess(X, y=y), self._get_model_params()
+    def _fit(self, X, y, X_val=None, y_val=None, time_limit=None, num_cpus=None, **kwargs):
+        X = self.preprocess(X, y=y)
         if X_val is not None:
             known = y_val.isin(y.unique()) | (self.problem_type == "regression")
             X_val, y_val = self.preprocess(X_val)[known], y_val[known]
-        if time_limit is not None:
-            left = USED * time_limit - (time.perf_counter() - started)
-            options["time_limit"] = max(left, 1.0)
-        if isinstance(num_cpus, int):
-            options["n_jobs"] = num_cpus
-        is_regression = self.problem_type == "regression"
-        estimator = AdaptiveKernelRegressor if is_regression else AdaptiveKernelClassifier
-        self.model = estimator(**options).fit(X, y, sample_weight, X_val=X_val, y_val=y_val)
+        options = self._get_model_params()
+        self.model = flagship(self.problem_type, time_limit, num_cpus, **options).fit(
+            X, y, kwargs.get("sample_weight"), X_val=X_val, y_val=y_val
+        )

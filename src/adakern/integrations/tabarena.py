@@ -5,10 +5,7 @@ from adakern.integrations.tabarena import AdaptiveKernelSystem
 ExternalSystemExperiment("adakern", system_cls=AdaptiveKernelSystem)
 """
 
-import pandas as pd
-
-from adakern.adaptive import AdaptiveKernelClassifier, AdaptiveKernelRegressor
-from adakern.integrations.autogluon import USED
+from adakern.integrations import flagship
 
 try:
     from tabarena.benchmark.exec_models.external import ExternalSystemModel
@@ -25,31 +22,20 @@ class AdaptiveKernelSystem(ExternalSystemModel):
         super().__init__(**kwargs)
         self.options = options or {}
 
-    def _fit_system(
-        self,
-        X,
-        y,
-        *,
-        problem_type,
-        validation_metadata,
-        num_cpus,
-        time_limit,
-        random_state,
-        **kwargs,
-    ):
-        options = {"n_jobs": num_cpus, "random_state": random_state or 0}
-        if time_limit is not None:
-            options["time_limit"] = USED * time_limit
+    def _fit_system(self, X, y, *, problem_type, validation_metadata, random_state, **given):
+        budget = {name: given[name] for name in ("time_limit", "num_cpus")}
+        options = {"random_state": random_state or 0} | self.options
         group_on = validation_metadata.group_on
         groups = None if group_on is None else X.groupby(group_on, dropna=False).ngroup()
-        is_regression = problem_type == "regression"
-        estimator = AdaptiveKernelRegressor if is_regression else AdaptiveKernelClassifier
-        self.model = estimator(**options | self.options).fit(X, y, groups=groups)
+        self.model = flagship(problem_type, **budget, **options).fit(X, y, groups=groups)
         return self
 
     def _predict(self, X):
-        return pd.Series(self.model.predict(X), index=X.index)
+        from pandas import Series
+
+        return Series(self.model.predict(X), index=X.index)
 
     def _predict_proba(self, X):
-        proba = self.model.predict_proba(X)
-        return pd.DataFrame(proba, index=X.index, columns=self.model.classes_)
+        from pandas import DataFrame
+
+        return DataFrame(self.model.predict_proba(X), X.index, self.model.classes_)

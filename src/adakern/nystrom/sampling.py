@@ -45,7 +45,12 @@ PARAMETER_CONSTRAINTS = {
 
 def make_plan(n_rows, n_columns, step=0.1, rank=None, ridge=0.005):
     """Resolve fractions and check sizes; see :class:`CriterionNystroem`."""
-    c = _count("n_columns", n_columns, n_rows, "rows")
+    if isinstance(n_columns, Integral) and n_columns > n_rows:
+        raise ValueError(
+            f"n_columns={n_columns} is more than the {n_rows} rows of the data; use at most "
+            f"{n_rows}, or a fraction in (0, 1]"
+        )
+    c = _count(n_columns, n_rows)
     if rank is not None and rank > c:
         raise ValueError(
             f"rank={rank} is above the {c} columns drawn (n_columns={n_columns}); a "
@@ -56,17 +61,9 @@ def make_plan(n_rows, n_columns, step=0.1, rank=None, ridge=0.005):
         f"a kernel's {c} columns of {n_rows} rows, and what is made of them,",
         "take fewer columns",
     )
-    step = _count("step", step, c, "columns")
-    return samplers.Plan(c, step, rank, ridge)
+    return samplers.Plan(c, _count(step, c), rank, ridge)
 
 
-def _count(name, value, total, unit):
-    """A whole number from a fraction of ``total`` (at least 1) or a number up to it."""
-    if not isinstance(value, Integral):
-        return max(1, round(value * total))
-    if name == "n_columns" and value > total:
-        raise ValueError(
-            f"{name}={value} is more than the {total} {unit} of the data; use at most "
-            f"{total}, or a fraction in (0, 1]"
-        )
-    return min(int(value), total)
+def _count(value, total):
+    """A whole number from a fraction of ``total`` (at least 1), or a number up to it."""
+    return min(value, total) if isinstance(value, Integral) else max(1, round(value * total))

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 import psutil
 
-from adakern_bench.report.wording import duration
+from adakern_bench.report.wording import count, duration
 
 __all__ = ["choose", "slowness"]
 
@@ -43,9 +43,11 @@ COSTS = {
 REFERENCE_SECONDS = 0.1
 #: What a comparison of any length keeps.
 ALWAYS = ("dummy", "linear", "boosting-default", "adaptive")
-#: Seconds of a run's own limit, and of all that is no fit.
-LONGEST, START_UP = 600, 30
+#: Seconds: the limit of a run, the start of a job, all else (plan, report, tracking).
+LONGEST, JOB, REST = 600, 2.0, 15.0
 REPEATS, TEST_SIZE = 5, 0.33
+#: Up to so many rows all repeats of a method are one job.
+BATCH_ROWS = 2000
 
 
 def slowness():
@@ -59,54 +61,52 @@ def slowness():
 def choose(dataset, n, d, task, *, minutes=None, cores=1, memory=None, slower=1.0):
     """(overrides, sentences) of a comparison on n rows of d features."""
     memory = (memory or psutil.virtual_memory().available) / cores
-    rows, repeats, left_out = n * (1 - TEST_SIZE), REPEATS, []
+    rows, repeats, said = n * (1 - TEST_SIZE), REPEATS, []
 
-    def seconds(method):
-        cost = COSTS[method]
+    def seconds(cost):
         fit = cost.seconds * (rows / 1000) ** cost.power
         return slower * (cost.search * min(1, rows / 1000) + fit) * max(1.0, d / 10) ** 0.7
 
-    methods = {name: seconds(name) for name, cost in COSTS.items() if task in cost.tasks}
+    def work():
+        n_jobs = len(methods) * (repeats if n > BATCH_ROWS else 1)
+        return repeats * sum(methods.values()) + slower * JOB * n_jobs
 
     def leave_out(method, why):
-        left_out.append(f"left out: {method} ({why})")
+        said.append(f"left out: {method} ({why})")
         del methods[method]
 
-    for name in [*methods]:
-        bytes_needed = 8 * COSTS[name].matrices * rows**2
-        if bytes_needed > memory:
-            leave_out(name, f"about {bytes_needed / 1e9:.0f} GB a fit")
-        elif methods[name] > LONGEST and name not in ALWAYS:
+    methods = {name: seconds(cost) for name, cost in COSTS.items() if task in cost.tasks}
+    for name in [name for name in methods if name not in ALWAYS]:
+        n_bytes = 8 * COSTS[name].matrices * rows**2
+        if n_bytes > memory:
+            leave_out(name, f"about {n_bytes / 1e9:.0f} GB a fit")
+        elif methods[name] > LONGEST:
             leave_out(name, f"about {duration(methods[name])} a fit")
     if "dank" in methods:
         del methods["dank-decomposed"]
     overrides, limit = [], LONGEST
     if minutes:
-        budget = max(60 * minutes - START_UP, 30 * minutes) * cores
-        while repeats * sum(methods.values()) > budget:
-            others = {name: t for name, t in methods.items() if name not in ALWAYS}
-            if not others:
-                break
-            slowest = max(others, key=others.__getitem__)
-            leave_out(slowest, f"about {duration(methods[slowest])} a fit")
-        quick = sum(methods.values()) - methods["adaptive"]
-        while repeats > 1 and repeats * (quick + min(methods["adaptive"], 10)) > budget:
-            repeats -= 1
-        share = max(budget / repeats - quick, 1.0)
-        if methods["adaptive"] > share / 2:  # an estimate may be half of the truth
-            methods["adaptive"] = min(methods["adaptive"], share)
-            overrides.append(f"+settings.{dataset}.adaptive.time_limit={share:.0f}")
+        budget = max(60 * minutes - slower * REST, 20 * minutes) * cores
         limit = min(LONGEST, round(60 * minutes))
-    total = repeats * sum(methods.values()) / cores + START_UP
+        while work() > budget and (others := [name for name in methods if name not in ALWAYS]):
+            slowest = max(others, key=methods.__getitem__)
+            spent = repeats * methods[slowest] + slower * JOB
+            leave_out(slowest, f"about {duration(spent)} in all")
+        wanted, methods["adaptive"] = methods["adaptive"], 0.0
+        while repeats > 2 and budget - work() < repeats * wanted:
+            repeats -= 1
+        share = max((budget - work()) / repeats, min(wanted, 10.0))
+        methods["adaptive"] = min(wanted, share)
+        if 2 * wanted > share:  # an estimate may be half of the truth
+            overrides.append(f"+settings.{dataset}.adaptive.time_limit={share:.0f}")
+        if wanted > share:
+            overrides.append(f"+settings.{dataset}.adaptive.preset=fast")
     slowest = max(methods, key=methods.__getitem__)
-    sentence = (
-        f"estimated time: {duration(total)} on {cores} core{'s' * (cores > 1)} for "
-        f"{repeats} repeats of {len(methods)} methods, {slowest} about "
-        f"{duration(methods[slowest])} a fit"
+    said.append(
+        f"estimated time: {duration(round(work() / cores + slower * REST))} on "
+        f"{count(cores, 'core')} for {count(repeats, 'repeat')} of {len(methods)} methods; "
+        f"{slowest} about {duration(methods[slowest])} a fit"
     )
-    overrides += [
-        f"method=[{','.join(methods)}]",
-        f"protocol.repeats={repeats}",
-        f"jobs.time_limit={limit}",
-    ]
-    return overrides, [*left_out, sentence]
+    selected = f"method=[{','.join(methods)}]"
+    limits = [f"protocol.repeats={repeats}", f"jobs.time_limit={limit}"]
+    return [*overrides, selected, *limits], said

@@ -35,8 +35,8 @@ def load_plan(overrides=(), conf=CONF, typed=None):
     for name in list(config.method):
         if absent := [need for need in config.method[name].needs if not _is_here(need)]:
             del config.method[name]
-            selected["method"].remove(name)
             warn_user(f"method {name} is left out: {', '.join(absent)} is not installed or set")
+    selected["method"] = [name for name in selected["method"] if name in config.method]
     plan = Plan(as_variant(config, settings), selected)
     validate(plan, conf, overrides if typed is None else typed)
     plan.config.overrides += [ALLOW_OUTSIDE] * (ALLOW_OUTSIDE in overrides)
@@ -44,7 +44,9 @@ def load_plan(overrides=(), conf=CONF, typed=None):
 
 
 def _is_here(need):
-    return need[1:] in os.environ if need.startswith("$") else find_spec(need) is not None
+    if need.startswith("$"):
+        return need[1:] in os.environ
+    return need.isidentifier() and find_spec(need) is not None  # a.b would import a
 
 
 def plan_from_snakemake(config, typed=None):

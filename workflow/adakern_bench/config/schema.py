@@ -54,6 +54,9 @@ class Method:
     needs: list[str] = field(default_factory=list)
     #: Matrices of rows times rows that it holds in memory at once.
     n_gram_matrices: float = 0
+    #: It takes categories and missing values itself: of a table of mixed columns it gets
+    #: a DataFrame with these, and the target in its own units.
+    raw_columns: bool = False
 
 
 @dataclass
@@ -146,6 +149,8 @@ class Tracking:
     #: Keep every fitted model, below ``models/`` of the results, and log it with its
     #: run (skops format, with its signature).
     models: bool = False
+    #: Register the kept model of the best method under this name, that of the first repeat.
+    register: str | None = None
 
 
 @dataclass

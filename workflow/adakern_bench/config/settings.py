@@ -116,8 +116,10 @@ def solve(plan, dataset, method):
 
 def _cell(plan, dataset, method, stage):
     recipe = plan.recipe(dataset, method)
+    raw = plan.config.method[base_name(method)].raw_columns
+    is_own = plan.entry(dataset).format == "table"
     return {
-        "preparation": _preparation(plan, dataset),
+        "preparation": _preparation(plan, dataset) | ({"raw": True} if raw and is_own else {}),
         "seed": plan.config.protocol.seed,
         "estimator": recipe["estimator"],
         "fixed": recipe["fixed"],
@@ -205,4 +207,4 @@ def track(plan):
     """What the rule ``track`` is given."""
     uri = os.environ.get("MLFLOW_TRACKING_URI") or plan.config.tracking.uri
     code = code_version(SCRIPTS / "track.py", SCRIPTS / "track_summary.py")
-    return {"tracking_uri": uri, "code": code}
+    return {"tracking_uri": uri, "register": plan.config.tracking.register, "code": code}

@@ -8,7 +8,6 @@ from sklearn.utils import resample
 from threadpoolctl import threadpool_limits
 
 from adakern._utils.files import plain, read_json
-from adakern.datasets.encoding import takes_raw_columns
 from adakern.model_selection import KernelSearchCV
 from adakern_bench.data import Table
 from adakern_bench.records.estimators import expand_grid, make_estimator
@@ -88,8 +87,7 @@ def search_repeat(table_path, split_path, params, handed_over, repeat):
         prepared, cv = _published_tuning(table, params["preparation"])
     else:
         train, test = load_split(split_path, repeat)
-        raw = takes_raw_columns(make_estimator(params["estimator"]))
-        prepared = prepare(table, train, test, **params["preparation"], raw=raw)
+        prepared = prepare(table, train, test, **params["preparation"])
     n_rows = params["train_rows"] or len(table.y)
     if params["holdout_rows"] and n_rows > params["holdout_rows"]:
         params = params | {"folds": 1}

@@ -12,7 +12,6 @@ from sklearn.pipeline import Pipeline
 from threadpoolctl import threadpool_limits
 
 from adakern._utils.files import plain
-from adakern.datasets.encoding import takes_raw_columns
 from adakern.evaluation import (
     OPTIONAL_METRICS,
     RECORDED,
@@ -87,8 +86,7 @@ def solve_one(table_path, split_path, params, best_params, repeat, keep=None):
     estimator = make_estimator(
         params["estimator"], free, seed=params["seed"] + repeat, threads=params["threads"]
     )
-    raw = takes_raw_columns(estimator)
-    data = prepare(table, train, test, **params["preparation"], raw=raw)
+    data = prepare(table, train, test, **params["preparation"])
     with threadpool_limits(params["threads"]), warnings.catch_warnings(record=True) as w:
         warnings.simplefilter("always")
         start = time.perf_counter()

@@ -1,4 +1,12 @@
-"""Leaderboards of an experiment: its records, and published results beside them."""
+"""Leaderboards: the records of an experiment, and published results beside them.
+
+One over several experiments, of the methods that all of them ran:
+
+    python -m adakern_bench.report.leaderboard docs/results/srbench docs/results/uci_regression
+"""
+
+import argparse
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -15,7 +23,7 @@ from adakern.evaluation import (
 )
 from adakern_bench.report.figures import label_points
 
-__all__ = ["agreement", "by_dataset", "leaderboard", "plot_time_against_rank"]
+__all__ = ["agreement", "by_dataset", "leaderboard", "main", "plot_time_against_rank", "together"]
 
 #: Behind the names of published methods.
 PUBLISHED = " (published)"
@@ -149,3 +157,25 @@ def plot_time_against_rank(records):
     for axis, board in zip(axes, boards, strict=True):
         label_points(axis, board.set_index("method")[["seconds", "mean_rank"]])
     return figure
+
+
+def together(folders, max_rows=np.inf):
+    """One leaderboard of the methods of all experiments, over their data sets up to a size."""
+    parts = [pd.read_parquet(Path(folder) / "records.parquet") for folder in folders]
+    common = set.intersection(*(set(part["method"]) for part in parts))
+    records = pd.concat([part[part["method"].isin(common)] for part in parts])
+    rows = (records["n_train"] + records["n_test"]).groupby(records["dataset"]).transform("max")
+    return leaderboard(records[rows <= max_rows])
+
+
+def main(argv=None):
+    """Command line: print one leaderboard over several experiments, as CSV."""
+    parser = argparse.ArgumentParser(description=together.__doc__)
+    parser.add_argument("folders", nargs="+", help="published results, or results of runs")
+    parser.add_argument("--max-rows", type=float, default=np.inf)
+    options = parser.parse_args(argv)
+    print(together(options.folders, options.max_rows).to_csv(index=False), end="")
+
+
+if __name__ == "__main__":
+    main()

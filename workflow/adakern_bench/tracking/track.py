@@ -343,6 +343,20 @@ def opened(experiment, tracking_uri):
         yield client, number
 
 
+def register(results, name, tracking_uri=None):
+    """Register the kept model of the best method, of its first repeat, under a name."""
+    import mlflow
+
+    method = pd.read_csv(Path(results) / "ranks.csv")["method"][0]
+    with opened(Path(results).name, tracking_uri) as (client, number):
+        wanted = f"tags.kind = 'solve' and tags.method = '{method}' and tags.status = 'ok'"
+        run, *_ = client.search_runs([number], wanted, order_by=["tags.repeat"])
+        known = client.search_model_versions(f"name = '{name}'")
+        if run.info.run_id not in {version.run_id for version in known}:
+            mlflow.set_tracking_uri(tracking_uri)
+            mlflow.register_model(f"runs:/{run.info.run_id}/model", name)
+
+
 def experiment_id(experiment, tracking_uri=None):
     """MLflow's own number of an experiment, made if it does not exist."""
     with opened(experiment, tracking_uri) as (_, number):

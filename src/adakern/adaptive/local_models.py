@@ -1,0 +1,115 @@
+"""Kernel ridge regressions in cells of near rows, of what a global model leaves over.
+
+A kernel member of many rows stands on a few thousand centres, too far apart for what is
+true of a few rows only. In a cell of a thousand rows each row is a centre.
+"""
+
+import numpy as np
+
+from adakern._utils.arrays import as_numpy, to_device
+from adakern.kernels import gram_matrix
+from adakern.linalg import leave_one_out, ridge_solution
+
+#: Rows of a cell at most, unless they cannot be told apart, and rows that decide in
+#: which direction one is split.
+CELL_ROWS = 1000
+
+#: Factors of the distances, and about how many cells choose for all: what is near is
+#: nearer where there are more rows than scales were looked for on.
+GAMMAS = (1.0, 3.0, 9.0)
+CELLS_TO_CHOOSE = 10
+
+
+class Cells:
+    """Rows split in halves along their direction of largest variance, again and again."""
+
+    def __init__(self, X):
+        #: Direction, threshold and the two children of each split; a child that is a
+        #: leaf is -1 less the number of its cell.
+        self.splits = []
+        self.n_cells = 0
+        self.root = self._grow(X, np.random.default_rng(0))
+
+    def _grow(self, X, rng):
+        if len(X) > CELL_ROWS:
+            some = X[rng.permutation(len(X))[:CELL_ROWS]]
+            direction = np.linalg.svd(some - some.mean(axis=0), full_matrices=False)[2][0]
+            along = (X @ direction).round(6)  # equal rows are, on both sides of a split
+            middle = np.median(along)
+            above = along > middle if middle < along.max() else along == middle
+            if not above.all():
+                threshold = (along[~above].max() + along[above].min()) / 2
+                node = len(self.splits)
+                self.splits.append(None)
+                children = [self._grow(X[part], rng) for part in (~above, above)]
+                self.splits[node] = direction, threshold, children
+                return node
+        self.n_cells += 1
+        return -self.n_cells
+
+    def of(self, X):
+        """The cell of each row."""
+        cells = np.empty(len(X), dtype=int)
+        todo = [(self.root, np.arange(len(X)))]
+        while todo:
+            node, rows = todo.pop()
+            if node < 0:
+                cells[rows] = -1 - node
+            elif len(rows):
+                direction, threshold, children = self.splits[node]
+                above = X[rows] @ direction > threshold
+                todo += zip(children, (rows[~above], rows[above]), strict=True)
+        return cells
+
+
+class LocalModels:
+    """A ridge regression on the rows of each cell, added as far as it helps.
+
+    ``share`` of what they predict is added, none if they do not help. It and ``gamma``,
+    a factor of the distances, have the least squared error where each row is left out
+    of its cell; or they are those of ``like``.
+    """
+
+    def __init__(self, kernel, cells, rows, residuals, weights, alpha, like=None):
+        self.kernel, self.cells, self.rows = kernel, cells, rows
+        self.places = self._by_cell(rows)
+        if like is None:
+            self.gamma, self.share = self._choose(residuals, weights, alpha)
+        else:
+            self.gamma, self.share = like.gamma, like.share
+        self.dual = np.zeros(residuals.shape)
+        for part in self.places if self.share else ():
+            root = np.sqrt(weights[part])[:, None]
+            K = root * self._gram(rows[part], rows[part], self.gamma) * root.T
+            self.dual[part] = root * ridge_solution(K, root * residuals[part], alpha)[0]
+
+    def _choose(self, residuals, weights, alpha):
+        """Gamma and share of least squared error, by closed form in some cells."""
+        gains, sizes = np.zeros((2, len(GAMMAS)))
+        for part in self.places[:: -(-len(self.places) // CELLS_TO_CHOOSE)]:
+            target, w = residuals[part], weights[part]
+            for i, gamma in enumerate(GAMMAS):
+                K = self._gram(self.rows[part], self.rows[part], gamma)
+                left_out = leave_one_out(K, target, alpha, w)
+                gains[i] += np.sum(w @ (target * left_out))
+                sizes[i] += np.sum(w @ left_out**2)
+        shares = np.clip(gains / np.maximum(sizes, 1e-300), 0, 1)
+        best = np.argmin(shares**2 * sizes - 2 * shares * gains)
+        return GAMMAS[best], float(shares[best])
+
+    def predict(self, X):
+        """What is added for the rows X, shape (n, k)."""
+        added = np.zeros((len(X), self.dual.shape[1]))
+        if self.share:
+            for new, part in zip(self._by_cell(X), self.places, strict=True):
+                if len(new) and len(part):
+                    added[new] = self._gram(X[new], self.rows[part], self.gamma) @ self.dual[part]
+        return self.share * added
+
+    def _by_cell(self, X):
+        cells = self.cells.of(X)
+        ends = np.cumsum(np.bincount(cells, minlength=self.cells.n_cells))
+        return np.split(np.argsort(cells, kind="stable"), ends[:-1])
+
+    def _gram(self, A, B, gamma):
+        return as_numpy(gram_matrix(to_device(A), to_device(B), kernel=self.kernel, gamma=gamma))
