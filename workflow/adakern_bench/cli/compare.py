@@ -91,7 +91,8 @@ def _chosen(overrides, given, arguments):
         return given
     cores = arguments.cores or os.cpu_count()
     limits = {"minutes": arguments.minutes, "cores": cores, "slower": slowness()}
-    chosen, said = choose(name, *made["size"], task, **limits)
+    n, d = made["size"]
+    chosen, said = choose(name, n, d, task, **limits)
     print("\n".join(f"  {sentence}" for sentence in said), flush=True)
     keys = {override.partition("=")[0] for override in given}
     return [o for o in chosen if o.partition("=")[0] not in keys] + given
