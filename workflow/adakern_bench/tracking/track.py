@@ -236,7 +236,9 @@ def _cells(records, config, curves):
                 tags=_tags(batch[0], "method") | described,
                 content=[batch, about, metrics, steps],
                 records=batch,
-                params=dict(set.intersection(*(set(_params(r).items()) for r in batch))),
+                # MLflow's comparison opens on the first ones, by the alphabet.
+                params={"Method": method}
+                | dict(set.intersection(*(set(_params(r).items()) for r in batch))),
                 metrics=metrics,
                 steps=steps,
                 artifacts={"repeats.csv": table.to_csv()},
