@@ -57,7 +57,6 @@ def search(n):
 
 METHODS = {
     "adaptive": lambda n: AdaptiveKernelRegressor(random_state=0),
-    "fast": lambda n: AdaptiveKernelRegressor(preset="fast", random_state=0),
     "lightgbm": partial(lightgbm, learning_rate=0.05),
     "search": search,
 }

@@ -62,7 +62,7 @@ def run(library, dtype, device, X, y, T, t):
 
     options = {"eta": "svm", "tol": 1e-4, "max_iter": 200, "random_state": 0}
     fine = timed(solve_clusters, X, box, KERNEL, n_clusters=n_clusters, **options)
-    whole = timed(maximise_on_rows, X, box, fine.eta, KERNEL, start=fine.dual_coef, tol=1e-3)
+    whole = timed(maximise_on_rows, X, box, fine.eta, fine.dual_coef, kernel=KERNEL, tol=1e-3)
     values = timed(kernel_product, T, X, whole.dual_coef, **KERNEL)
     positive = np.asarray((values > 0).cpu() if library == "torch" else values > 0)
     return took, float((positive == (t > 0)).mean()), whole.converged

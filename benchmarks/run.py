@@ -5,23 +5,20 @@ python benchmarks/run.py --quick    # smoke sizes: does everything run?
 python benchmarks/run.py busy gpu   # only these
 """
 
-import argparse
 import subprocess
 import sys
 from pathlib import Path
+
+from timing import parser
 
 FOLDER = Path(__file__).resolve().parent
 
 
 def main():
     names = sorted({p.stem for p in FOLDER.glob("*.py")} - {"develop", "run", "size", "timing"})
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("names", nargs="*", help=f"of {', '.join(names)}; default: all")
-    parser.add_argument("--quick", action="store_true", help="smoke sizes")
-    arguments = parser.parse_args()
-    if unknown := set(arguments.names) - set(names):
-        parser.error(f"no benchmark {sorted(unknown)}; there are {', '.join(names)}")
-    failed = []
+    options = parser(__doc__, "smoke sizes")
+    options.add_argument("names", nargs="*", help=f"of {', '.join(names)}; default: all")
+    arguments, failed = options.parse_args(), []
     for name in arguments.names or names:
         print(f"\n=== {name}", flush=True)
         command = [sys.executable, str(FOLDER / f"{name}.py")]

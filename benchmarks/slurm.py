@@ -10,13 +10,14 @@ solve a job too. Solves take milliseconds here: what is measured is what a job c
 beside its work.
 """
 
-import argparse
 import sys
 import tempfile
 import time
 from pathlib import Path
 
 import yaml
+
+import timing
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 
@@ -26,10 +27,9 @@ from slurm import Cluster, reason_to_skip
 
 def main():
     """Measure and print."""
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser = timing.parser(__doc__, "16 jobs")
     parser.add_argument("--jobs", type=int, default=1000)
     parser.add_argument("--group", type=int, default=8)
-    parser.add_argument("--quick", action="store_true")
     options = parser.parse_args()
     if reason_to_skip():
         print(f"skipped: {reason_to_skip()}")

@@ -264,9 +264,10 @@ def left_out_residuals(dual, inverse_diagonal):
 
     With ``R = (K + ridge I)^-1`` the residual of row i, of the fit to all other rows, is
     ``(R Y)_i / R_ii`` (Allen, Technometrics 16, 1974; Rifkin and Lippert, MIT-CSAIL-TR-
-    2007-025). Every leave-one-out error of the library is this quotient.
+    2007-025). Every leave-one-out error of the library is this quotient. `inverse_diagonal` is that
+    of R, or one for each column of Y where their ridges differ.
     """
-    return dual / inverse_diagonal[:, None]
+    return dual / (inverse_diagonal[:, None] if inverse_diagonal.ndim == 1 else inverse_diagonal)
 
 
 def leave_one_out(K, Y, ridge, weights=None):

@@ -16,7 +16,7 @@ from adakern._utils.threads import (
     one_thread,
 )
 from adakern.baselines import BayesianMKLRegressor, DeepMKL, FalkonRegressor
-from adakern.dank import DANKClassifier, DANKRegressor
+from adakern.dank import DANKClassifier, DANKRegressor, exact, working_set
 from adakern.lab import AsymmetricKernelRidge, LABRBFRegressor
 
 
@@ -118,3 +118,27 @@ def test_fit_leaves_the_threads_as_they_were(estimator):
     X = np.random.default_rng(0).normal(size=(40, 2))
     estimator.fit(X, np.sign(X[:, 0]))
     assert threads() == {"numpy": 2, "scipy": 2}
+
+
+@pytest.mark.parametrize(
+    ("strategy", "module", "name"),
+    [
+        ("exact", exact, "make_extension"),
+        ("exact", exact, "make_objective"),
+        ("whole", working_set, "maximise_quartic"),
+        ("whole", working_set, "kernel_products"),
+    ],
+)
+def test_small_fits_hold_linear_algebra_to_one_thread(monkeypatch, strategy, module, name):
+    """In all that goes back and forth between NumPy and SciPy."""
+    seen, step = [], getattr(module, name)
+
+    def watched(*args, **kwargs):
+        seen.append(threads())
+        return step(*args, **kwargs)
+
+    monkeypatch.setattr(module, name, watched)
+    X = np.random.default_rng(0).normal(size=(300, 3))
+    y = X[:, 0] > 0  # few support vectors: "whole" stores no Gram matrix
+    DANKClassifier(C=10, strategy=strategy, random_state=0).fit(X, y)
+    assert seen and all(found == {"numpy": 1, "scipy": 1} for found in seen)

@@ -167,13 +167,6 @@ def test_the_search_is_as_good_as_a_grid_on_all_rows(seed):
     assert error(*found) < 1.03 * min(error(*point) for point in grid)
 
 
-def test_a_search_without_steps_keeps_its_start():
-    X, Y, weights = problem()
-    start = np.array([0.3, 0.2, 0.1]), 0.5
-    rng = np.random.RandomState(0)
-    assert tune_scales(X, Y, weights, "rbf", rng, start=start, search=KEPT) is start
-
-
 @given(st.integers(1, 10**5), st.integers(1, 5000), st.integers(500, 4000), st.integers(1, 4000))
 def test_no_round_of_a_search_repeats_the_rows_before(n, n_kept, most, fewest):
     rows = rows_of_search(n, n_kept, Search("", 10, most, fewest))

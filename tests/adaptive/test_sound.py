@@ -66,14 +66,6 @@ def test_classes_weigh_where_rows_are_equal():
 # Weights.
 
 
-def test_whole_weights_of_different_rows_are_no_repetition():
-    rng = np.random.default_rng(0)
-    X, y = rng.standard_normal((150, 4)), rng.standard_normal(150)
-    model = regressor().fit(X, y, rng.integers(1, 4, 150))
-    assert np.mean((model.predict(X) - y) ** 2) > 0.2
-    assert model.equal_rows_.prior_rows_ == np.inf
-
-
 def test_weights_of_any_size_leave_a_model():
     rng = np.random.default_rng(0)
     X, y = rng.standard_normal((60, 2)), rng.standard_normal(60)
@@ -182,6 +174,8 @@ def test_intervals_widen_where_the_noise_is_larger():
     assert (np.diff(levels, axis=1) > 0).all()
     below = (y[500:, None] <= levels).mean(axis=0)
     np.testing.assert_allclose(below, [0.1, 0.5, 0.9], atol=0.06)
+    with pytest.raises(ValueError, match="coverage"):
+        model.predict_interval(X, coverage=1.0)
     with pytest.raises(ValueError, match="quantiles"):
         model.predict_quantiles(X, [0.5, 1.5])
 

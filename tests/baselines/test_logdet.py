@@ -121,3 +121,12 @@ def test_precomputed_kernel_gives_the_same_model():
         plain.decision_function(X[50:]),
         atol=1e-8,
     )
+
+
+def test_a_fitted_model_fits_into_a_model_file():
+    skops = pytest.importorskip("skops.io")
+    X, y = make_moons(60, noise=0.2, random_state=0)
+    model = LogDetKernel(random_state=0).fit(X, y)
+    data = skops.dumps(model)
+    loaded = skops.loads(data, trusted=skops.get_untrusted_types(data=data))
+    np.testing.assert_array_equal(loaded.predict(X), model.predict(X))

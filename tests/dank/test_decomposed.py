@@ -55,7 +55,7 @@ def test_working_sets_reach_the_optimum_over_all_rows(kernel, task, max_working,
         dual = regression_dual(np.sin(2 * X[:, 0]) + X[:, 1], 2.0, 0.1, False)
     params = {"kernel": kernel, "gamma": 0.5, "degree": 2, "coef0": 1.0}
     expected = exact(X, dual, 40.0, params)
-    solution = maximise_on_rows(X, dual, 40.0, params, tol=1e-6, max_working=max_working)
+    solution = maximise_on_rows(X, dual, 40.0, kernel=params, tol=1e-6, max_working=max_working)
     assert solution.converged
     assert solution.n_iter > 1
     assert solution.objective == pytest.approx(expected.value, rel=2e-6)
@@ -77,7 +77,7 @@ def test_screened_rows_are_no_support_vectors(gamma, tol):
 def test_screening_drops_rows_on_the_way():
     X, y = rings(400)
     dual = classification_dual(y, 2.0, False)
-    solution = maximise_on_rows(X, dual, 40.0, KERNEL, tol=1e-9)
+    solution = maximise_on_rows(X, dual, 40.0, kernel=KERNEL, tol=1e-9)
     assert solution.converged
     assert solution.n_screened > 0
     assert solution.objective == pytest.approx(exact(X, dual, 40.0).value, rel=1e-8)
@@ -218,7 +218,7 @@ def test_balanced_rows_start_from_zero():
     X, _ = rings(60)
     dual = regression_dual(np.abs(X[:, 0]), 1.0, 0.1)
     expected = exact(X, dual, 5.0)
-    solution = maximise_on_rows(X, dual, 5.0, KERNEL, start=np.zeros(60), tol=1e-7)
+    solution = maximise_on_rows(X, dual, 5.0, np.zeros(60), kernel=KERNEL, tol=1e-7)
     assert solution.converged
     assert solution.objective == pytest.approx(expected.value, rel=2e-7)
     assert solution.intercept == pytest.approx(expected.intercept, abs=1e-4)

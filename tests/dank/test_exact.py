@@ -156,6 +156,8 @@ def test_methods_of_the_papers_rise_to_the_same_optimum(method):
     fitted.fit(X, y)
     assert fitted.objective_ <= best.objective_ * (1 + 1e-9)
     assert_allclose(fitted.objective_, best.objective_, rtol=1e-4)
+    # From zero, where F is that of 11' alone.
+    assert_allclose(fitted.history_["objective"][0], 10.0 * (0.01 * 20 - 0.01**2 / 4))
     assert fitted.history_["objective"][0] < fitted.history_["objective"][-1]
 
 

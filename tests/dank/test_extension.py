@@ -66,11 +66,14 @@ def test_reciprocal_neighbours(monkeypatch, n, m, length, scale):
     assert_allclose(M[found, np.arange(m)], M.max(axis=0))
 
 
-def test_reciprocal_extension():
+def test_reciprocal_extension_and_none():
     fitted = fit("reciprocal")
     M, D = dense_reciprocal(X, X_NEW), squared_distances(X, X_NEW)
     best = np.where(M.max(axis=0) == M, D, np.inf).argmin(axis=0)
     expected = dense_decision(fitted, learned_F(fitted)[best])
+    assert_allclose(fitted.decision_function(X_NEW), expected, atol=1e-10)
+    fitted = fit("none")
+    expected = dense_decision(fitted, np.ones((45, 60)))
     assert_allclose(fitted.decision_function(X_NEW), expected, atol=1e-10)
 
 
@@ -147,6 +150,9 @@ def test_many_classes_and_regression(rule):
     decisions = model.decision_function(X_NEW)
     assert decisions.shape == (45, 3)
     assert_array_equal(model.fit(X, labels).decision_function(X_NEW), decisions)
+    pairs = model.set_params(decision_function_shape="ovo").decision_function(X_NEW)
+    assert_array_equal(pairs, model._pair_decisions(X_NEW))
+    assert not np.array_equal(pairs, decisions)
     assert len(model.adaptive_factor_) == len(model.eta_) == len(model.rank_) == 3
     assert model.score(X, labels) > 0.9
     target = np.sin(X[:, 0])

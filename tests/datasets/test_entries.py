@@ -1,5 +1,6 @@
 """Every file of conf/dataset against the schema, the mirror and the manifest."""
 
+import bz2
 import csv
 import json
 import math
@@ -13,6 +14,9 @@ import pytest
 
 pytest.importorskip("omegaconf")
 
+from sklearn.datasets import dump_svmlight_file
+
+from adakern.datasets import make_covtype_like
 from adakern.datasets.synthetic import monks_rule
 from adakern_bench.data import (
     DatasetEntry,
@@ -196,47 +200,39 @@ def test_copy_in_another_format_passes_and_a_changed_cell_does_not(table, tmp_pa
         load_table(name, entry, **options)
 
 
-def test_covtype_format_on_a_small_file(tmp_path):
-    import bz2
-
-    from sklearn.datasets import dump_svmlight_file
-
-    from adakern.datasets import make_covtype_like
-
+def covtype(path):
     X, y = make_covtype_like(n=60)
-    path = tmp_path / ENTRIES["covtype"].files[0].path
-    path.parent.mkdir()
     with bz2.open(path, "wb") as file:
         dump_svmlight_file(X, np.where(y > 0, 2, 1), file, zero_based=False)
-    entry = unchecked(ENTRIES["covtype"])
-    entry.d = 54
-    made = load_table("covtype", entry, cache_dir=tmp_path)
-    np.testing.assert_allclose(made.X, X)
-    assert set(made.y) == {1, 2}
-    with pytest.raises(TableMismatchError, match="is 60, the entry says 581012"):
-        load_table("covtype", ENTRIES["covtype"], cache_dir=tmp_path)
+    return X, np.where(y > 0, 2, 1)
 
 
-def test_tomshardware_format_on_a_small_file(tmp_path):
-    rng = np.random.default_rng(0)
-    rows = rng.integers(0, 5000, size=(25, 97))
-    path = tmp_path / ENTRIES["tomshardware"].files[0].path
-    path.parent.mkdir()
+def tomshardware(path):
+    rows = np.random.default_rng(0).integers(0, 5000, size=(25, 97))
     np.savetxt(path, rows, fmt="%d", delimiter=",")
-    made = load_table("tomshardware", unchecked(ENTRIES["tomshardware"]), cache_dir=tmp_path)
-    np.testing.assert_array_equal(made.X, rows[:, :96])
-    np.testing.assert_array_equal(made.y, rows[:, 96])
+    return rows[:, :96], rows[:, 96]
 
 
-def test_feature_file(tmp_path):
-    rng = np.random.default_rng(0)
-    images, y = rng.normal(size=(20, 4, 3)).astype(np.float32), np.arange(20) % 5
-    path = tmp_path / ENTRIES["features"].files[0].path
+def features(path):
+    images = np.random.default_rng(0).normal(size=(20, 4, 3)).astype(np.float32)
+    np.savez_compressed(path, X=images, y=np.arange(20) % 5)
+    return images.reshape(20, 12).astype(float), np.arange(20) % 5
+
+
+@pytest.mark.parametrize("write", [covtype, tomshardware, features])
+def test_a_set_that_is_not_mirrored_is_read_from_a_small_file(tmp_path, write):
+    stated = ENTRIES[write.__name__]
+    path = tmp_path / stated.files[0].path
     path.parent.mkdir()
-    np.savez_compressed(path, X=images, y=y)
-    made = load_table("features", ENTRIES["features"], cache_dir=tmp_path)
-    np.testing.assert_array_equal(made.X, images.reshape(20, 12).astype(float))
+    X, y = write(path)
+    entry = unchecked(stated)
+    entry.d = X.shape[1]
+    made = load_table(write.__name__, entry, cache_dir=tmp_path)
+    np.testing.assert_allclose(made.X, X)
     np.testing.assert_array_equal(made.y, y)
+    if stated.n:
+        with pytest.raises(TableMismatchError, match=f"is {len(y)}, the entry says {stated.n}"):
+            load_table(write.__name__, stated, cache_dir=tmp_path)
 
 
 @needs_mirror

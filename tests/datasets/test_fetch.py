@@ -32,59 +32,42 @@ CONTENT = "".join(
 ).encode()
 
 
+FIRST, REST = CONTENT.split(b"\n", 1)
+A, _, *OTHERS = FIRST.split(b",")
+#: First part of the path -> status and what is sent of the promised bytes.
+ANSWERS = {
+    "good": (200, CONTENT),
+    "missing": (404, b""),
+    "broken": (503, b""),
+    "cut": (200, CONTENT[: len(CONTENT) // 2]),  # then the connection closes
+    "slow": (200, CONTENT[:20]),
+    # The right shape, one cell changed.
+    "tampered": (200, b",".join([A, b"9.75", *OTHERS]) + b"\n" + REST),
+    "page": (200, b"<!DOCTYPE html><html><body>Log in, please</body></html>"),
+    "away": (302, b""),
+}
+
+
 class Handler(BaseHTTPRequestHandler):
     """Behaves as the first part of the path says."""
 
     def do_GET(self):
         self.server.requests.append(self.path)
-        getattr(self, self.path.split("/")[1])()
-
-    def answer(self, content, length=None):
-        self.send_response(200)
-        self.send_header("Content-Length", str(length or len(content)))
+        kind = self.path.split("/")[1]
+        if kind == "recovers":
+            kind = "cut" if len(self.server.requests) < 3 else "good"
+        status, content = ANSWERS[kind]
+        self.send_response(status)
+        promised = CONTENT if kind in ("cut", "slow") else content
+        self.send_header("Content-Length", str(len(promised)))
+        if kind == "away":
+            address = f"http://localhost:{self.server.server_port}/good/toy.csv"
+            self.send_header("Location", address)
         self.end_headers()
         self.wfile.write(content)
-
-    def good(self):
-        self.answer(CONTENT)
-
-    def missing(self):
-        self.send_error(404)
-
-    def broken(self):
-        self.send_error(503)
-
-    def cut(self):  # half of the promised bytes, then the connection closes
-        self.answer(CONTENT[: len(CONTENT) // 2], len(CONTENT))
-
-    def recovers(self):
-        if len(self.server.requests) < 3:
-            self.cut()
-        else:
-            self.good()
-
-    def slow(self):
-        self.send_response(200)
-        self.send_header("Content-Length", str(len(CONTENT)))
-        self.end_headers()
-        self.wfile.write(CONTENT[:20])
-        self.wfile.flush()
-        self.server.released.wait(10)
-
-    def tampered(self):  # the right shape, one cell changed
-        first, rest = CONTENT.split(b"\n", 1)
-        cells = first.split(b",")
-        cells[1] = b"9.75"
-        self.answer(b",".join(cells) + b"\n" + rest)
-
-    def away(self):
-        self.send_response(302)
-        port = self.server.server_port
-        self.send_header("Location", f"http://localhost:{port}/good/toy.csv")
-        self.end_headers()
-
-    def page(self):
-        self.answer(b"<!DOCTYPE html><html><body>Log in, please</body></html>")
+        if kind == "slow":
+            self.wfile.flush()
+            self.server.released.wait(10)
 
     def log_message(self, *args):
         pass

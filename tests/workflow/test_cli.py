@@ -2,6 +2,7 @@
 
 import io
 import logging
+import os
 import re
 import sys
 from pathlib import Path
@@ -91,19 +92,19 @@ def test_snakemakes_events_are_a_line_and_its_errors_stay(capsys):
     ]
 
 
-def test_a_dry_run_prints_the_command(project):
-    overrides = ["dataset=[sk-wine, clowns]", "method=[svm-cv]"]
-    run = Run(
-        [
-            *(sys.executable, "-m", "adakern_bench.cli.main", "run", "--dry-run"),
-            *("--cores", "1", *overrides, "tracking.enabled=false"),
-        ],
-        project.root,
-        project.environment,
-    )
+def test_a_dry_run_of_ones_own_method_prints_the_command(project):
+    """The class is found in methods/ from any folder, without the project on Python's path."""
+    project.write("methods/mine.py", "from sklearn.svm import SVC\nclass Mine(SVC):\n    pass\n")
+    recipe = "classifier: {estimator: {_target_: methods.mine.Mine}}"
+    project.write("conf/method/mine.yaml", f"# @package method.mine\n{recipe}\n")
+    paths = [str(project.root / part) for part in ("src", "workflow")]
+    environment = project.environment | {"PYTHONPATH": os.pathsep.join(paths)}
+    overrides = ["dataset=[sk-wine, clowns]", "method=[mine]", "tracking.enabled=false"]
+    command = [sys.executable, "-m", "adakern_bench.cli.main", "run", "--dry-run", "--cores", "1"]
+    run = Run([*command, *overrides], project.root / "data", environment)
     assert run.process.wait(300) == 0, run.output
     shown = "snakemake --cores 1 --config experiment=quickstart"
-    assert f"{shown} 'overrides=dataset=[sk-wine,clowns] method=" in run.output
+    assert f"{shown} 'overrides=dataset=[sk-wine,clowns] method=[mine]" in run.output
     assert not (project.root / "results").exists()
 
 

@@ -125,7 +125,7 @@ def test_corrupt_files_in_the_cache(project):
     run = project.solve(overrides="dataset=[mine]")
     assert run.returncode == 1
     assert "mine.csv is corrupt" in run.output
-    assert "cannot be had" in run.output
+    assert "is unavailable" in run.output
 
     write_table(project, TWO_CLASSES)
     assert project.solve(overrides="dataset=[mine]").returncode == 0
@@ -476,7 +476,7 @@ def test_a_file_that_vanishes_between_inference_and_reading(tmp_path, monkeypatc
     adopt(file, "y", tmp_path)
     entry = read_entry(tmp_path / "conf/dataset/my-mine.yaml")
     shutil.rmtree(tmp_path / "data")
-    with pytest.raises(DatasetError, match=r"my-mine/mine\.csv cannot be had"):
+    with pytest.raises(DatasetError, match=r"my-mine/mine\.csv is unavailable"):
         load_table("my-mine", entry, cache_dir=tmp_path / "data" / "raw")
 
     def infer(path, *given, **named):

@@ -17,6 +17,7 @@ import yaml
 from adakern.model_file import load_model
 from adakern_bench.cli.choose import choose
 from adakern_bench.cli.compare import adopt, comparison_of
+from adakern_bench.cli.main import main
 from adakern_bench.config.compose import ConfigError
 from adakern_bench.config.plan import load_plan
 from adakern_bench.config.settings import solve
@@ -86,7 +87,8 @@ def test_from_a_file_to_a_model_in_use(own, tmp_path):
     command = [
         *("make", f"BIN={Path(sys.executable).parent}", "-o", ".venv/workflow.done"),
         *("run", f"DATA={path}", "TARGET=dose", "CORES=2"),
-        f"OVERRIDES={methods} tracking.models=true tracking.uri=sqlite:///mlflow.db",
+        f"OVERRIDES={methods} tracking.models=true tracking.uri=sqlite:///mlflow.db "
+        "tracking.register=dose",
     ]
     shown = subprocess.run(
         command, cwd=project.root, env=project.environment, text=True, capture_output=True
@@ -104,6 +106,10 @@ def test_from_a_file_to_a_model_in_use(own, tmp_path):
     predicted = pd.read_csv(io.StringIO(printed))["dose"]
     moved = shutil.move(project.root / "my-study.skops", tmp_path / "moved.skops")
     np.testing.assert_allclose(load_model(moved)[0].predict(new), predicted, rtol=1e-12)
+
+    client = mlflow.MlflowClient(f"sqlite:///{project.root}/mlflow.db")
+    (version,) = client.search_model_versions("name = 'dose'")
+    assert client.get_run(version.run_id).data.tags["repeat"] == "0"
 
     # As `mlflow ui` would serve them, here without the server.
     models = sorted(project.root.glob("mlartifacts/my-my-study/*/artifacts/model"))
@@ -228,7 +234,9 @@ def test_what_cannot_be_adopted_is_said(place):
     root, path = place
     with pytest.raises(ConfigError, match="there is no file nowhere"):
         adopt("nowhere.csv", "y", root)
-    with pytest.raises(ConfigError, match=r"my.csv: .*'outcom'. Did you mean 'outcome'"):
+    with pytest.raises(SystemExit, match="--minutes 0: give a time above 0"):
+        main(["compare", str(path), "--target", "outcome", "--minutes", "0"])
+    with pytest.raises(ConfigError, match=r"my.csv: .*'outcom' among 3. Did you mean 'outcome'"):
         adopt(path, "outcom", root)
 
 
@@ -256,9 +264,10 @@ def test_a_comparison_is_estimated_and_fits_its_time(n, minutes, methods, said):
     assert set(methods.split()) <= names and ("dank" in names) == (n == 300)
     assert any(said in sentence for sentence in told)
     limit = settings.get("+settings.my-x.adaptive.time_limit")
+    assert settings.get("+settings.my-x.adaptive.preset") == ("fast" if n == 3000 else None)
     if minutes:
         spent = int(settings["protocol.repeats"]) * float(limit) / 2
-        assert spent <= 60 * minutes and int(settings["jobs.time_limit"]) <= 60 * minutes
+        assert spent <= max(60 * minutes, 20) and int(settings["jobs.time_limit"]) <= 60 * minutes
     selected = f"method={settings['method']}"
     plan = load_plan(["experiment=compare", "dataset=[sk-wine]", selected])
     assert {method for _, method in plan.cells} == names

@@ -191,8 +191,8 @@ def test_planning_wording_templates_and_figures_are_no_results(project):
     for path in ("config/validate.py", "config/plan.py", "config/compose.py"):
         text = (project.root / bench / path).read_text()
         project.write(f"{bench}/{path}", f"{text}\n\nADDED = print\nADDED(end='')\n")
-    words = "def _splits_in_words(protocol"
-    edit(project, f"{bench}/report/protocol.py", (words, f"{words}, *_"))
+    words = "def protocol_in_words(config"
+    edit(project, f"{bench}/report/page.py", (words, f"{words}, *_"))
     edit(project, f"{bench}/report/figures.py", ("def to_svg(", "def to_svg(*_, "))
     edit(project, f"{bench}/report/templates/report.html.j2", ("<html", "\n<html"))
     jobs = set(dry_run(project).jobs)
@@ -269,7 +269,7 @@ def test_raw_files(project):
     assert tables_again(dry_run(project)) == ["mine"]
     run = project.run("data", overrides=OVERRIDES)
     assert run.returncode == 1
-    assert "mine/mine.csv cannot be had" in run.output
+    assert "mine/mine.csv is unavailable" in run.output
 
 
 def test_titles_sizes_limits_and_fetching_are_no_results(project):

@@ -132,6 +132,7 @@ def test_repeats_stand_below_a_run_of_their_method(uri, log):
             abs(scores[0] - scores[1]) / 2**0.5, rel=1e-5
         )
         assert cell.data.metrics["test/n"] == 2
+        assert cell.data.params["Method"] == method
         assert cell.data.params["C"] == "2.0" and "seed" not in cell.data.params
     best = max(means, key=means.get)
     assert cells[best].data.metrics["test/rank"] == 1

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from adakern._utils.files import write_json
 from adakern_bench.records.job import job
-from adakern_bench.tracking.track import experiment_id, track
+from adakern_bench.tracking.track import experiment_id, register, track
 
 uri = snakemake.params.settings["tracking_uri"]
 
@@ -12,4 +12,6 @@ with job(snakemake):
     results = Path(snakemake.input.report).parent
     logged = track(results, tracking_uri=uri)
     mark = {"tracking_uri": uri, "experiment_id": experiment_id(results.name, uri)}
+    if name := snakemake.params.settings["register"]:
+        register(results, name, uri)
     write_json(snakemake.output.mark, mark | logged._asdict())

@@ -2,6 +2,7 @@
 
 import time
 from abc import ABC, abstractmethod
+from functools import partial
 from numbers import Integral, Real
 
 import numpy as np
@@ -36,8 +37,6 @@ from adakern.adaptive.fitting import Schedule, fit_members
 from adakern.adaptive.folds import make_table
 from adakern.adaptive.many_rows import AllRows, in_memory, is_dask
 from adakern.adaptive.plan import MEMBERS, Settings, default_members
-
-__all__ = ["DEFAULTS_VERSION", "AdaptiveKernel"]
 
 #: Rises whenever the defaults lead to other models.
 DEFAULTS_VERSION = "3"
@@ -250,17 +249,14 @@ class AdaptiveKernel(Estimator, ABC):
             position = position[held_out]
         elif all_rows is not None:
             position = all_rows.places(position)
-
-        def refit(members):
-            if all_rows is None:
-                return members
-            return all_rows.refit(
-                members,
-                lambda X: reader.transform(self._validated(X)),
-                blend.encode,
-                started + limit,
+        refit = list
+        if all_rows is not None:
+            refit = partial(
+                all_rows.refit,
+                read=lambda X: reader.transform(self._validated(X)),
+                encode=blend.encode,
+                deadline=started + limit,
             )
-
         return Learned(
             reader,
             table,

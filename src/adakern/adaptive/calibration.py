@@ -4,8 +4,6 @@ import numpy as np
 from scipy.optimize import minimize
 from scipy.special import log_softmax, logsumexp
 
-__all__ = ["Calibration", "log_loss", "mix"]
-
 #: Bounds of the temperature's logarithm: scores of one class apart from the others
 #: would otherwise be trusted without end.
 SLOPES = (np.log(0.05), np.log(50.0))
@@ -17,18 +15,7 @@ class Calibration:
     One slope for all classes and one shift a class; a ridge draws the shifts to zero
     and, more weakly, the slope to ``start``.
 
-    References
-    ----------
     Guo, Pleiss, Sun, Weinberger. On calibration of modern neural networks. ICML 2017.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from adakern.adaptive.calibration import Calibration
-    >>> scores = np.array([[3.0, 0.0], [3.0, 0.0], [3.0, 0.0], [0.0, 3.0]])
-    >>> calibration = Calibration().fit(scores, np.array([0, 0, 1, 1]), np.ones(4))
-    >>> bool(calibration.slope_ < 1)  # a quarter was wrong: less confidence
-    True
     """
 
     def __init__(self, start=1.0):

@@ -15,8 +15,6 @@ from adakern.adaptive.intervals import conformal_quantile
 from adakern.adaptive.many_rows import in_blocks
 from adakern.adaptive.weights import mixture_weights, no_worse_than_best
 
-__all__ = ["AdaptiveKernelClassifier"]
-
 #: Evidence, in rows, that the members are equally good.
 PRIOR_ROWS = 10.0
 
@@ -149,9 +147,9 @@ class AdaptiveKernelClassifier(ClassifierMixin, AdaptiveKernel):
         At least 2; as many as there are different rows if those are fewer.
     max_support : int, default=3000
         Centres of the kernel members where rows exceed three times as many (the Nyström
-        form); a warning then says so. Rows times centres are never stored. Scales,
-        centres and the encoding of columns are learned once on such tables, not in
-        every fold.
+        form); a warning then says so. Rows times centres are never stored. Models of
+        cells of a thousand near rows are added where they help. Scales, centres and the
+        encoding of columns are learned once on such tables, not in every fold.
     max_rows : int, default=200_000
         Rows that everything is learned from but the coefficients of kernel members on
         centres: of more rows, drawn at random. The others' turn comes block by block, so
@@ -233,18 +231,8 @@ class AdaptiveKernelClassifier(ClassifierMixin, AdaptiveKernel):
         verbose=0,
         random_state=None,
     ):
-        super().__init__(
-            n_folds=n_folds,
-            max_support=max_support,
-            max_rows=max_rows,
-            members=members,
-            preset=preset,
-            categorical_features=categorical_features,
-            time_limit=time_limit,
-            n_jobs=n_jobs,
-            verbose=verbose,
-            random_state=random_state,
-        )
+        rows, choice = (n_folds, max_support, max_rows), (members, preset, categorical_features)
+        super().__init__(*rows, *choice, time_limit, n_jobs, verbose, random_state)
         self.class_weight = class_weight
 
     def _unfitted_blend(self, y):

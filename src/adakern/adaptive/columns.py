@@ -6,14 +6,6 @@ import numpy as np
 
 from adakern._utils.warn import warn_user
 
-__all__ = [
-    "TableReader",
-    "as_columns",
-    "declared_categorical",
-    "in_order_of",
-    "without_double_names",
-]
-
 #: What a date says, each a column.
 DATE_PARTS = ("elapsed days", "year", "sine of season", "cosine of season", "weekday")
 
@@ -102,15 +94,6 @@ class TableReader:
         For each column "number", "date", or the dictionary from category to code.
     source_ : ndarray of int
         The column that each column of the answer comes from.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from adakern.adaptive.columns import TableReader
-    >>> X = np.array([[1.5, "red"], [None, "blue"]], dtype=object)
-    >>> TableReader().fit(X).transform(X)
-    array([[1.5, 1. ],
-           [nan, 0. ]])
     """
 
     def __init__(self, names=None, categorical=None):

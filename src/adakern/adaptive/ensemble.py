@@ -8,8 +8,6 @@ from adakern._utils.blocks import TILE_BYTES, row_blocks
 from adakern.adaptive.equal_rows import EqualRows
 from adakern.adaptive.parts import Member, MemberTable, Table
 
-__all__ = ["Ensemble", "Learned"]
-
 #: Between so many rows weights are fitted again without each fold, to be judged.
 FEWEST_NESTED, MOST_NESTED = 10, 5000
 

@@ -2,8 +2,6 @@
 
 import numpy as np
 
-__all__ = ["EqualRows"]
-
 #: Candidates for the prior, in rows.
 PRIORS = np.logspace(-2, 2, 17)
 
@@ -34,24 +32,8 @@ class EqualRows:
     ----------
     prior_rows_ : float
 
-    References
-    ----------
     Robinson. That BLUP is a good thing: the estimation of random effects. Statistical
     Science 6 (1991).
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from adakern.adaptive.equal_rows import EqualRows
-    >>> from adakern.adaptive.folds import make_table
-    >>> X = Y = np.repeat(np.arange(20.0), 2)[:, None]
-    >>> table, _ = make_table(X, Y, np.ones(40), 5, np.random.RandomState(0))
-    >>> equal = EqualRows().fit(table, np.zeros((20, 1)))
-    >>> equal.prior_rows_
-    0.01
-    >>> equal.adjust(np.array([[0.5], [1.0]]), np.zeros((2, 1))).round(2)
-    array([[0.],
-           [1.]])
     """
 
     prior_rows_ = np.inf

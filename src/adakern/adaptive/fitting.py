@@ -15,8 +15,6 @@ from adakern.adaptive.plan import Settings, make_member, seconds
 from adakern.adaptive.screening import LEARNERS, MAX_SUPPORT, candidates_kept, subsample
 from adakern.adaptive.views import KernelView, TreeView
 
-__all__ = ["Schedule", "fit_members"]
-
 #: The estimated time of a screening is at most this part of a time limit.
 SCREENING_SHARE = 0.2
 

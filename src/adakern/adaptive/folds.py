@@ -4,8 +4,6 @@ import numpy as np
 
 from adakern.adaptive.parts import Table
 
-__all__ = ["assign_folds", "make_table", "same_rows"]
-
 #: A cell (rows with the same features) of so many rows is full: its rows are no case
 #: entered again, but cases of one kind, of which every fold should have some.
 FULL_CELL = 10
@@ -81,14 +79,6 @@ def assign_folds(unit, n_folds, rng, stratum=None):
 
     Units are shuffled and dealt out like cards; with ``stratum``, codes of classes,
     one class after another, where a unit belongs to that of its first row.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from adakern.adaptive.folds import assign_folds
-    >>> fold = assign_folds(np.array([0, 0, 1, 2]), 3, np.random.RandomState(0))
-    >>> bool(fold[0] == fold[1]), sorted(set(fold.tolist()))
-    (True, [0, 1, 2])
     """
     _, first = np.unique(unit, return_index=True)
     shuffled = rng.permutation(len(first))

@@ -5,8 +5,6 @@ from dataclasses import dataclass
 import numpy as np
 from sklearn.ensemble import ExtraTreesRegressor
 
-__all__ = ["ErrorModel", "conformal_quantile", "fit_error_model"]
-
 #: Fewer rows than this tell nothing of where errors are large.
 FEWEST_ROWS = 40
 
@@ -19,13 +17,6 @@ def conformal_quantile(values, weights, level):
 
     The new one is thought of as one more row of average weight and of the greatest
     value: infinity where there are too few rows.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from adakern.adaptive.intervals import conformal_quantile
-    >>> conformal_quantile(np.arange(1.0, 10.0), np.ones(9), 0.8)
-    8.0
     """
     order = np.argsort(values, kind="stable")
     total = np.cumsum(weights[order])

@@ -19,8 +19,6 @@ from adakern.adaptive.parts import BaseMember, Fits, gather
 from adakern.kernels import gram_matrix, kernel_product
 from adakern.linalg import leave_one_out, ridge_solution
 
-__all__ = ["FULL_FACTOR", "KernelRidgeMember", "MarginMember"]
-
 #: Up to so many times the centres all rows are centres: it takes no longer.
 FULL_FACTOR = 3
 
@@ -359,13 +357,6 @@ def merge_equal_rows(X, Y, weights):
 
     Ridge regression on the merged rows has the same solution. Also returned is, for
     each row of X, the place of its equal.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from adakern.adaptive.kernel_members import merge_equal_rows
-    >>> merge_equal_rows(np.zeros((2, 1)), np.array([[1.0], [3.0]]), np.ones(2))
-    (array([[0.]]), array([[2.]]), array([2.]), array([0, 0]))
     """
     order = np.lexsort(X.T)
     new = np.append(True, (X[order[1:]] != X[order[:-1]]).any(axis=1))

@@ -11,15 +11,6 @@ from adakern._utils.arrays import as_index, as_numpy, to_device
 from adakern.kernels import gram_matrix, kernel_distances, squared_distances
 from adakern.linalg import add_to_diagonal, invert_definite, leave_one_out, left_out_residuals
 
-__all__ = [
-    "EVALUATIONS",
-    "FEWEST_ROWS",
-    "LeaveOneOutError",
-    "Search",
-    "rows_of_search",
-    "tune_scales",
-]
-
 #: Ranges of the search, as factors of the median distance and of a kernel's diagonal.
 SCALES = np.logspace(-3, 1, 9)
 RIDGES = np.logspace(-6, 1.5, 11)
@@ -196,8 +187,6 @@ def tune_scales(
     log scales from their mean is added to the log error: without it, many scales fit
     small tables' noise.
 
-    References
-    ----------
     Cawley and Talbot. Preventing over-fitting during model selection via Bayesian
     regularisation of the hyper-parameters. JMLR 8 (2007).
     """
@@ -226,14 +215,6 @@ def rows_of_search(n, n_kept, search):
     """How many rows each round of quasi-Newton steps takes: each twice the one before.
 
     ``n_kept`` differences of each pair of the n rows have to fit into memory.
-
-    Examples
-    --------
-    >>> from adakern.adaptive.leave_one_out import Search, rows_of_search
-    >>> rows_of_search(n=1500, n_kept=10, search=Search())
-    [500, 1000, 1500]
-    >>> rows_of_search(n=1500, n_kept=100, search=Search())
-    [500, 819]
     """
     last = min(n, search.most_rows, int(np.sqrt(PAIRS_BYTES / (4 * n_kept))))
     rows = [min(search.fewest_rows, last)]

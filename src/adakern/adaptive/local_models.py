@@ -10,8 +10,6 @@ from adakern._utils.arrays import as_numpy, to_device
 from adakern.kernels import gram_matrix
 from adakern.linalg import leave_one_out, ridge_solution
 
-__all__ = ["CELL_ROWS", "Cells", "LocalModels"]
-
 #: Rows of a cell at most, unless they cannot be told apart, and rows that decide in
 #: which direction one is split.
 CELL_ROWS = 1000
@@ -23,16 +21,7 @@ CELLS_TO_CHOOSE = 10
 
 
 class Cells:
-    """Rows split in halves along their direction of largest variance, again and again.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from adakern.adaptive.local_models import Cells
-    >>> X = np.arange(3000.0)[:, None]
-    >>> np.bincount(Cells(X).of(X)).tolist()
-    [750, 750, 750, 750]
-    """
+    """Rows split in halves along their direction of largest variance, again and again."""
 
     def __init__(self, X):
         #: Direction, threshold and the two children of each split; a child that is a

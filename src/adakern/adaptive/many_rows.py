@@ -104,45 +104,40 @@ class AllRows:
         ``read`` makes numbers of a block of X, ``encode`` of its targets.
         """
         found = {i: _model(m) for i, m in enumerate(members) if _model(m)[0].stands_on_centres}
-        if not found or len(self.sample) == len(self.y):
+        n, n_sample, members = len(self.y), len(self.sample), list(members)
+        if not found or n == n_sample:
+            return members
+        took = sum(members[i].seconds for i in found)
+        if time.perf_counter() + took * n / n_sample > deadline:
+            warn_user(
+                f"time_limit was too short for sums over all {n} rows; coefficients of "
+                f"kernel members are those of {n_sample}"
+            )
             return members
         work = partial(_sums, read=read, encode=encode, models=list(found.values()))
-        members = list(members)
         with device_context(self.X):
-            sums = self._summed(work, deadline)
-            for (i, (model, view)), terms in zip(found.items(), sums, strict=False):
-                m = members[i]
-                fits = replace(m.fits, whole=model.with_sums(*terms))
-                members[i] = replace(m, views=Views(view, m.views.folds), fits=fits)
+            for (i, (model, view)), sums in zip(found.items(), self._summed(work), strict=True):
+                views = Views(view, members[i].views.folds)
+                fits = replace(members[i].fits, whole=model.with_sums(*sums))
+                members[i] = replace(members[i], views=views, fits=fits)
         return members
 
-    def _summed(self, work, deadline):
-        """The sum of ``work`` over all blocks, an empty list if there is no time for it.
+    def _summed(self, work):
+        """The sum of ``work`` over all blocks.
 
         Dask adds up the same blocks in the same order: the sums of a smooth kernel are so
         ill-conditioned that other rounding would be seen in what is predicted.
         """
-        weights = self._weights / self._weights[self._weights > 0].mean()
-        numbers, started = np.arange(len(self.y)), time.perf_counter()
-        blocks = [numbers[block] for block in _blocks(self.X, len(numbers))]
-        groups = [blocks[i : i + SUMMANDS] for i in range(0, len(blocks), SUMMANDS)]
-        add = _added
+        weights, add = self._weights / self._weights[self._weights > 0].mean(), _added
         if is_dask(self.X):
             from dask import delayed
 
             work, add = delayed(work), delayed(_added)
-        elif deadline < np.inf:
-            work(self._take(blocks[0]), self.y[blocks[0]], weights[blocks[0]])
-            now = time.perf_counter()
-            if now + len(blocks) * (now - started) > deadline:
-                warn_user(
-                    f"time_limit was too short for sums over all {len(self.y)} rows; "
-                    f"coefficients are those of {len(self.sample)}"
-                )
-                return []
+        numbers = np.arange(len(self.y))
+        blocks = [numbers[block] for block in _blocks(self.X, len(numbers))]
         sums = (
-            add([work(self._take(rows), self.y[rows], weights[rows]) for rows in group])
-            for group in groups
+            add([work(self._take(b), self.y[b], weights[b]) for b in blocks[i : i + SUMMANDS]])
+            for i in range(0, len(blocks), SUMMANDS)
         )
         return in_memory(reduce(lambda total, part: add([total, part]), sums))
 

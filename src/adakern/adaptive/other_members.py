@@ -19,8 +19,6 @@ from adakern._utils.threads import blas_threads, map_in_threads, one_thread
 from adakern.adaptive.parts import BaseMember
 from adakern.linalg import leave_one_out_low_rank
 
-__all__ = ["BoostingMember", "ForestMember", "LinearMember"]
-
 #: HistGradientBoosting treats a column as categorical up to so many categories.
 MAX_CATEGORIES = 255
 

@@ -8,8 +8,6 @@ from joblib import delayed
 
 from adakern._utils.arrays import device_context, to_device
 
-__all__ = ["BaseMember", "Fits", "FittedMember", "Member", "MemberTable", "Table"]
-
 #: From so many rows on four fifths of the rows predict nearly as well as all, and
 #: members are weighed by what they predict without a whole fold.
 ENOUGH_ROWS = 1000

@@ -11,16 +11,6 @@ from adakern.adaptive.local_models import CELL_ROWS
 from adakern.adaptive.other_members import BoostingMember, ForestMember, LinearMember
 from adakern.adaptive.parts import ENOUGH_ROWS
 
-__all__ = [
-    "MEMBERS",
-    "PRESETS",
-    "Settings",
-    "default_members",
-    "make_member",
-    "search_of",
-    "seconds",
-]
-
 #: Names of all members, the most useful for their time first.
 MEMBERS = (
     "linear",
@@ -35,8 +25,6 @@ MEMBERS = (
     "l2-laplacian-ard",
     "rbf-ard",
 )
-
-PRESETS = ("best", "fast")
 
 KERNELS = ("laplacian", "l2-laplacian", "rbf")
 
@@ -70,14 +58,6 @@ def default_members(n, d=1, classify=False, preset="best"):
 
     The preset "fast" has those that made the most of a sixth of the time on the
     development sets: one scale is enough for classes, and not for numbers.
-
-    Examples
-    --------
-    >>> from adakern.adaptive.plan import default_members
-    >>> "boosting" in default_members(50)
-    False
-    >>> default_members(500, classify=True, preset="fast")
-    ('linear', 'laplacian', 'extra-trees', 'rbf')
     """
     without = set()
     if d > MANY_COLUMNS:
@@ -102,16 +82,7 @@ def default_members(n, d=1, classify=False, preset="best"):
 
 
 def search_of(name, n, d, in_fold):
-    """The search of a kernel member on n rows and d columns, or on those of a fold.
-
-    Examples
-    --------
-    >>> from adakern.adaptive.plan import search_of
-    >>> search_of("rbf-ard", n=1000, d=10, in_fold=False)
-    Search(start='rbf', max_iter=30, most_rows=2000, fewest_rows=500)
-    >>> search_of("rbf-ard", n=1000, d=10, in_fold=True)
-    Search(start='rbf-ard', max_iter=0, most_rows=1000, fewest_rows=500)
-    """
+    """The search of a kernel member on n rows and d columns, or on those of a fold."""
     tied = name.removesuffix("-ard")
     per_feature = name != tied
     if in_fold and not (per_feature and n < ROWS_PER_SCALE * d):
@@ -119,16 +90,6 @@ def search_of(name, n, d, in_fold):
         return Search(name, steps, MOST_ROWS_IN_FOLD)
     steps = EVALUATIONS_PER_FEATURE if per_feature else EVALUATIONS
     return Search(tied, steps, MOST_ROWS_IN_FOLD if in_fold else MOST_ROWS)
-
-
-def screening_search(name):
-    """The search of a kernel member in a screening, without the dearest round."""
-    return Search(name, EVALUATIONS_PER_FEATURE, MOST_ROWS_IN_FOLD)
-
-
-def search_after_screening(name):
-    """The round that a screening left out."""
-    return Search(name, EVALUATIONS, MOST_ROWS, fewest_rows=MOST_ROWS)
 
 
 class Settings(NamedTuple):
@@ -150,10 +111,10 @@ def make_member(name, settings, n, d, found, *, screening=False):
     kernel = name.removesuffix("-ard")
     if kernel in KERNELS:
         search = search_of(name, n, d, in_fold=False)
-        if screening:
-            search = screening_search(name)
-        elif name in found:
-            search = search_after_screening(name)
+        if screening:  # without the dearest round
+            search = Search(name, EVALUATIONS_PER_FEATURE, MOST_ROWS_IN_FOLD)
+        elif name in found:  # the round that the screening left out
+            search = Search(name, EVALUATIONS, MOST_ROWS, fewest_rows=MOST_ROWS)
         return KernelRidgeMember(
             kernel,
             start=found.get(search.start),

@@ -3,8 +3,6 @@
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-__all__ = ["plot_adaptive"]
-
 #: Features shown, the most important ones.
 MAX_FEATURES = 20
 

@@ -15,8 +15,6 @@ from adakern.adaptive.many_rows import in_blocks
 from adakern.adaptive.views import TreeView
 from adakern.adaptive.weights import capped_rows, no_worse_than_best, squared_error_weights
 
-__all__ = ["AdaptiveKernelRegressor"]
-
 #: Evidence, in rows, that the members are as good as they seem one by one.
 PRIOR_ROWS = 30.0
 
@@ -113,9 +111,9 @@ class AdaptiveKernelRegressor(RegressorMixin, AdaptiveKernel):
         At least 2; as many as there are different rows if those are fewer.
     max_support : int, default=3000
         Centres of the kernel members where rows exceed three times as many (the Nyström
-        form); a warning then says so. Rows times centres are never stored. Scales,
-        centres and the encoding of columns are learned once on such tables, not in
-        every fold.
+        form); a warning then says so. Rows times centres are never stored. Models of
+        cells of a thousand near rows are added where they help. Scales, centres and the
+        encoding of columns are learned once on such tables, not in every fold.
     max_rows : int, default=200_000
         Rows that everything is learned from but the coefficients of kernel members on
         centres: of more rows, drawn at random. The others' turn comes block by block, so

@@ -6,8 +6,6 @@ for those that the blend then leaves out. Some thousands of rows tell which thes
 
 import numpy as np
 
-__all__ = ["LEARNERS", "MAX_SUPPORT", "candidates_kept", "subsample"]
-
 #: Rows that members learn from in a screening, and rows that they are judged on.
 LEARNERS, JUDGES = 8000, 4000
 
@@ -43,18 +41,6 @@ def candidates_kept(loss_of, trees, n_rows):
     the loss of their blend on the rows that judge. Trees gain more from rows than
     kernels that stand on a few thousand centres; those (``trees``) come back that
     ``n_rows`` rows could bring alone to where the blend is now.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from adakern.adaptive.screening import candidates_kept
-    >>> def loss_of(members):  # the first is best, and the others are of no help
-    ...     return 1.0 if 0 in members else 1.5
-    >>> trees = np.array([False, False, True])
-    >>> candidates_kept(loss_of, trees, n_rows=10_000)
-    array([ True, False, False])
-    >>> candidates_kept(loss_of, trees, n_rows=100_000)
-    array([ True, False,  True])
     """
     kept = list(range(len(trees)))
     least = loss_of(kept)

@@ -2,8 +2,6 @@
 
 import numpy as np
 
-__all__ = ["KernelView", "TreeView"]
-
 #: Categories of a column that get an indicator of their own; rarer ones share "other".
 MAX_INDICATORS = 30
 
@@ -29,14 +27,6 @@ class KernelView:
     clipped to its percentiles, tails bent to a logarithm; missing values take the
     median and get an indicator; categories become indicators; columns that are
     constant, or the same as another, are left out.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from adakern.adaptive.views import KernelView
-    >>> X = np.array([[0.0, 1.0], [1.0, 1.0], [np.nan, 1.0]])
-    >>> KernelView(np.array([False, False])).fit(X).transform(X).shape
-    (3, 2)
     """
 
     def __init__(self, is_categorical):

@@ -15,14 +15,6 @@ member (:func:`no_worse_than_best`).
 import numpy as np
 from scipy.optimize import nnls
 
-__all__ = [
-    "capped_rows",
-    "drop_smallest",
-    "mixture_weights",
-    "no_worse_than_best",
-    "squared_error_weights",
-]
-
 #: Members of less weight than this are dropped.
 SMALLEST_WEIGHT = 0.01
 
@@ -45,17 +37,7 @@ def squared_error_weights(predictions, y, weights=None, *, prior=1.0):
     members nearly equal, but not for one that is worse than the mean. The ridge is the
     best member's mean squared error times ``prior``: so many rows' evidence for b0.
 
-    References
-    ----------
     Breiman. Stacked regressions. Machine Learning 24 (1996).
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from adakern.adaptive.weights import squared_error_weights
-    >>> y = np.array([0.0, 1.0, 2.0])
-    >>> squared_error_weights(np.array([y - 1, y + 1]), y).round(3)
-    array([0.5, 0.5])
     """
     weights = np.ones_like(y) if weights is None else weights
     errors = np.sqrt(weights) * (predictions - y)
@@ -79,14 +61,6 @@ def capped_rows(errors, weights):
     Those of whose squared error even the nearest member has more than a twentieth of
     the best member's loss weigh less; others are not touched. ``errors`` (m, n) has one
     member a row.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from adakern.adaptive.weights import capped_rows
-    >>> errors = np.append(np.ones(100), 100.0)[None, :]
-    >>> capped_rows(errors, np.ones(101))[[0, 100]].round(4)
-    array([1.e+00, 5.e-04])
     """
     losses = weights * errors**2
     best, nearest = losses[losses.sum(axis=1).argmin()], losses.min(axis=0)
@@ -131,17 +105,8 @@ def mixture_weights(likelihoods, weights=None, *, prior=1.0, max_iter=1000):
     evenly beforehand. ``likelihoods`` (m, n) is what each member gave to the class that
     came true, positive.
 
-    References
-    ----------
     Dempster, Laird, Rubin. Maximum likelihood from incomplete data via the EM
     algorithm. JRSS B 39 (1977).
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from adakern.adaptive.weights import mixture_weights
-    >>> mixture_weights(np.array([[0.9, 0.9], [0.1, 0.1]]), prior=0.0).round(3)
-    array([1., 0.])
     """
     m, n = likelihoods.shape
     row_weights = np.ones(n) if weights is None else weights

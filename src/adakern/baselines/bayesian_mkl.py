@@ -77,8 +77,8 @@ class BayesianMKLClassifier(_BayesianMKL, BankClassifier):
     Parameters
     ----------
     gammas : array-like of float, default=None
-        Gaussian kernels of the bank. None is 1/(2 sigma^2) for the eleven widths
-        sigma = 2^-5, ..., 2^5, made for features scaled to [0, 1].
+        Gaussian kernels of the bank; None are those of the eleven widths 2^-5, ..., 2^5,
+        for features scaled to [0, 1].
     degrees : array-like of int, default=()
         Normalised polynomial kernels of the bank.
     max_iter : int, default=200
@@ -123,34 +123,13 @@ class BayesianMKLRegressor(_BayesianMKL, BankRegressor):
 
     Parameters
     ----------
-    gammas : array-like of float, default=None
-        Gaussian kernels of the bank, as in :class:`BayesianMKLClassifier`.
-    degrees : array-like of int, default=()
-        Normalised polynomial kernels of the bank.
-    max_iter : int, default=200
-        Most rounds through all factors.
-    tol : float, default=1e-3
-        Relative change of the lower bound at which the rounds end.
+    gammas, degrees, max_iter, tol
+        As of :class:`BayesianMKLClassifier`.
 
     Attributes
     ----------
-    bank_ : KernelBank
-    kernel_weights_ : ndarray of shape (n_kernels,)
-    objective_ : float
-        Lower bound reached.
-    models_ : list
-        The only model, with its ``history["lower_bound"]``.
-    support_ : ndarray
-    n_iter_ : int
-
-    Warns
-    -----
-    ConvergenceWarning
-        Where ``max_iter`` rounds do not suffice; it tells the last change.
-
-    References
-    ----------
-    Gonen, Bayesian efficient multiple kernel learning, ICML 2012.
+    bank_, kernel_weights_, objective_, models_, support_, n_iter_
+        As of :class:`BayesianMKLClassifier`, with a single model.
     """
 
     def _fit_model(self, X, y):

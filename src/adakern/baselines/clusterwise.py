@@ -69,7 +69,7 @@ class ClusterwiseClassifier(ClassifierMixin, Estimator):
         base = SVC() if self.estimator is None else self.estimator
         self.estimators_ = []
         for cluster in range(n_clusters):
-            # Rows too near to be told apart leave a cluster empty: then all rows.
+            # Rows that differ by rounding alone leave a cluster empty: then all rows.
             rows = clusters == cluster if cluster in clusters else slice(None)
             several = len(np.unique(y[rows])) > 1
             model = _seeded_copy(base, rng) if several else DummyClassifier()

@@ -30,8 +30,7 @@ class DeepMKL(BankMixin, BankClassifier):
         Trade-off of the L2 SVM, positive.
     n_layers : int, default=3
     gammas : array-like of float, default=(1.0,)
-        Gaussian kernels of every layer. None is 1/(2 sigma^2) for the eleven widths
-        sigma = 2^-5, ..., 2^5.
+        Gaussian kernels of every layer; None are those of the widths 2^-5, ..., 2^5.
     degrees : array-like of int, default=(1, 2)
         Normalised polynomial kernels of every layer; degree 1 is the linear one.
     max_iter : int, default=30

@@ -21,7 +21,7 @@ N_SUBSAMPLE = 2000
 
 
 class EigenProRegressor(KernelExpansionMixin, RegressorMixin, Estimator):
-    """Kernel machine on all data, trained by EigenPro iterations.
+    """Kernel regression on all data, trained by EigenPro iterations.
 
     Gradient descent in the reproducing kernel Hilbert space, whose slow directions are
     sped up: the top eigenvectors of a subsample flatten the spectrum of the

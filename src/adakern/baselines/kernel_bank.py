@@ -129,8 +129,8 @@ class KernelBank:
 
 def _cosines(X, Y=None):
     Y = X if Y is None else Y
-    lengths = (np.sqrt((rows * rows).sum(axis=1) + 1) for rows in (X, Y))
-    return (X @ Y.T + 1) / next(lengths)[:, None] / next(lengths)[None, :]
+    lengths_x, lengths_y = (np.sqrt((rows * rows).sum(axis=1) + 1) for rows in (X, Y))
+    return (X @ Y.T + 1) / lengths_x[:, None] / lengths_y[None, :]
 
 
 class BankMixin:

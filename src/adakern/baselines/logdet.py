@@ -1,6 +1,7 @@
 """LogDet kernel learning: the nearest kernel that meets constraints on distances."""
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -10,7 +11,7 @@ from adakern._utils.base import Estimator
 from adakern._utils.constraints import AT_LEAST_ONE, POSITIVE
 from adakern._utils.warn import warn_user
 from adakern.baselines.expansion import KernelExpansion
-from adakern.kernels import KernelMixin
+from adakern.kernels import KernelMixin, gram_matrix
 from adakern.linalg import require_positive_semidefinite
 from adakern.svm.libsvm import svm_dual
 from adakern.svm.one_vs_one import OneVsOneMixin
@@ -143,13 +144,11 @@ class LogDetKernel(KernelMixin, OneVsOneMixin, Estimator):
         coef, shift = d.copy(), S @ (KE.T @ d)
         np.subtract.at(coef, i, shift)
         np.add.at(coef, j, shift)
-        rows = np.arange(len(X)) if self.kernel == "precomputed" else X
+        kernel, rows = partial(gram_matrix, **self._kernel_params), X
+        if self.kernel == "precomputed":
+            kernel, rows = columns, np.arange(len(X))
         found = {"pairs": pairs, "multipliers": multipliers, "n_iter": n_iter}
-        return LogDetModel.of(self._against, rows, coef, b, **found)
-
-    def _against(self, X, rows):
-        """Kernel values; for a precomputed kernel they are those of X, ``rows`` numbers."""
-        return X[:, rows] if self.kernel == "precomputed" else self._gram(X, rows)
+        return LogDetModel.of(kernel, rows, coef, b, **found)
 
     def _targets(self, K, similar, rng):
         """What the constrained squared distances shall be, from random rows' own."""
@@ -171,6 +170,11 @@ class LogDetModel(KernelExpansion):
 
     pairs: np.ndarray | None = None
     multipliers: np.ndarray | None = None
+
+
+def columns(K, rows):
+    """The kernel values of a precomputed kernel against these training rows."""
+    return K[:, rows]
 
 
 def draw_pairs(y, n_pairs, rng):

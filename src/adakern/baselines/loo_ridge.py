@@ -82,7 +82,7 @@ class _LOOKernelRidge(KernelExpansionMixin, Estimator):
 
 
 def _choose(D, T):
-    """(gamma, alpha) of the least leave-one-out error, gamma by climbing its powers."""
+    """(gamma, alpha) of the least leave-one-out error, gamma by a local search of its powers."""
     off_diagonal = D[np.triu_indices_from(D, 1)]
     positive = off_diagonal[off_diagonal > 0]
     unit = 1.0 / np.median(positive) if len(positive) else 1.0

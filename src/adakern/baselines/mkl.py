@@ -48,8 +48,8 @@ class UniformMKLClassifier(_UniformMKL, BankClassifier):
     C : float, default=1.0
         Trade-off of the SVM, positive.
     gammas : array-like of float, default=None
-        Gaussian kernels of the bank. None is 1/(2 sigma^2) for the eleven widths
-        sigma = 2^-5, ..., 2^5, made for features scaled to [0, 1].
+        Gaussian kernels of the bank; None are those of the eleven widths 2^-5, ..., 2^5,
+        for features scaled to [0, 1].
     degrees : array-like of int, default=()
         Normalised polynomial kernels of the bank.
     tol : float, default=1e-3
@@ -74,22 +74,15 @@ class UniformMKLRegressor(_UniformMKL, BankRegressor):
 
     Parameters
     ----------
-    C : float, default=1.0
-        Trade-off, positive.
+    C, gammas, degrees, tol
+        As of :class:`UniformMKLClassifier`.
     epsilon : float, default=0.1
         Half the width of the tube, in units of y; not negative.
-    gammas, degrees : array-like
-        The bank, as in :class:`UniformMKLClassifier`.
-    tol : float, default=1e-3
-        Tolerance of the solver on the optimality conditions.
 
     Attributes
     ----------
-    bank_ : KernelBank
-    kernel_weights_ : ndarray of shape (n_kernels,)
-    support_ : ndarray
-    n_iter_ : int
-        SVMs solved: 1.
+    bank_, kernel_weights_, models_, support_, n_iter_
+        As of :class:`UniformMKLClassifier`, with a single model.
     """
 
     _parameter_constraints = {**_UniformMKL._parameter_constraints, "epsilon": NOT_NEGATIVE}
@@ -153,8 +146,8 @@ class SimpleMKLClassifier(_SimpleMKL, BankClassifier):
     C : float, default=1.0
         Trade-off of the SVM, positive.
     gammas : array-like of float, default=None
-        Gaussian kernels of the bank. None is 1/(2 sigma^2) for the eleven widths
-        sigma = 2^-5, ..., 2^5, made for features scaled to [0, 1].
+        Gaussian kernels of the bank; None are those of the eleven widths 2^-5, ..., 2^5,
+        for features scaled to [0, 1].
     degrees : array-like of int, default=()
         Normalised polynomial kernels of the bank.
     max_iter : int, default=100
@@ -194,34 +187,15 @@ class SimpleMKLRegressor(_SimpleMKL, BankRegressor):
 
     Parameters
     ----------
-    C : float, default=1.0
-        Trade-off, positive.
+    C, gammas, degrees, max_iter, tol
+        As of :class:`SimpleMKLClassifier`.
     epsilon : float, default=0.1
         Half the width of the tube, in units of y; not negative.
-    gammas, degrees : array-like
-        The bank, as in :class:`SimpleMKLClassifier`.
-    max_iter : int, default=100
-        Most gradient steps.
-    tol : float, default=1e-2
-        Duality gap, relative to the objective, at which the steps end.
 
     Attributes
     ----------
-    bank_ : KernelBank
-    kernel_weights_ : ndarray of shape (n_kernels,)
-        Non-negative, sum 1.
-    objective_, duality_gap_ : float
-    support_ : ndarray
-    n_iter_ : int
-
-    Warns
-    -----
-    ConvergenceWarning
-        Where the steps end before the gap is reached; it tells the gap.
-
-    References
-    ----------
-    Rakotomamonjy, Bach, Canu and Grandvalet, SimpleMKL, JMLR 9 (2008), 2491-2521.
+    bank_, kernel_weights_, objective_, duality_gap_, models_, support_, n_iter_
+        As of :class:`SimpleMKLClassifier`, with a single model.
     """
 
     _parameter_constraints = {**_SimpleMKL._parameter_constraints, "epsilon": NOT_NEGATIVE}
@@ -269,8 +243,8 @@ class EasyMKL(BankMixin, BankClassifier):
     reg : float, default=0.1
         Between 0 (excluded: the margin alone) and 1 (the class means).
     gammas : array-like of float, default=None
-        Gaussian kernels of the bank. None is 1/(2 sigma^2) for the eleven widths
-        sigma = 2^-5, ..., 2^5, made for features scaled to [0, 1].
+        Gaussian kernels of the bank; None are those of the eleven widths 2^-5, ..., 2^5,
+        for features scaled to [0, 1].
     degrees : array-like of int, default=()
         Normalised polynomial kernels of the bank.
     tol : float, default=1e-4

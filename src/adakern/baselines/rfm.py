@@ -177,14 +177,4 @@ class RFMClassifier(IndicatorClassifierMixin, _FeatureMachine):
     classes_ : ndarray of shape (n_classes,)
     model_ : xrfm.RFM
     n_iter_ : int
-
-    Warns
-    -----
-    UserWarning
-        As of :class:`RFMRegressor`.
-
-    References
-    ----------
-    Radhakrishnan, Beaglehole, Pandit, Belkin. Mechanism for feature learning in neural
-    networks and backpropagation-free machine learning models. Science 383, 2024.
     """

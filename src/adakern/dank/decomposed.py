@@ -16,7 +16,7 @@ so that eta costs no SVM on all rows.
 """
 
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -73,12 +73,12 @@ def solve_clusters(
         starts = [xp.take(start, rows) for rows in indices]
     sizes = [start.shape[0] * int(xp.count_nonzero(start)) for start in starts]
 
+    n_jobs = 1 if max(sizes) <= FEW_KERNEL_VALUES else n_jobs
+    maximise = partial(maximise_on_rows, kernel=kernel, tol=tol, max_iter=max_iter)
+
     def solve(eta):
-        options = {"kernel": kernel, "tol": tol, "max_iter": max_iter}
-        tasks = [(*part, eta, start, options) for part, start in zip(parts, starts, strict=True)]
-        return for_each_cluster(
-            _solve_cluster, tasks, 1 if max(sizes) <= FEW_KERNEL_VALUES else n_jobs
-        )
+        tasks = [(*part, eta, start) for part, start in zip(parts, starts, strict=True)]
+        return for_each_cluster(maximise, tasks, n_jobs)
 
     if eta == "svm":
         eta = svm_eta(starts, dual.C, lambda: [s.dual_coef for s in solve(np.inf)])
@@ -86,10 +86,6 @@ def solve_clusters(
     back = np.argsort(np.concatenate(cut.rows), kind="stable")
     joined = xp.concat([solution.dual_coef for solution in solutions])
     return SparseSolution(cut, xp.take(joined, as_index(back, X)), eta, solutions)
-
-
-def _solve_cluster(X, dual, eta, start, options):
-    return maximise_on_rows(X, dual, eta, start=start, **options)
 
 
 def solve_whole(X, dual, kernel, *, eta, n_clusters, tol, max_iter, **options):
@@ -106,7 +102,7 @@ def solve_whole(X, dual, kernel, *, eta, n_clusters, tol, max_iter, **options):
         start = solve_clusters(X, dual, kernel, **ends, **options).dual_coef
     if dual.fit_intercept:
         start = _balanced(start)
-    solution = maximise_on_rows(X, dual, eta, kernel, start=start, **ends)
+    solution = maximise_on_rows(X, dual, eta, start, kernel=kernel, **ends)
     return SparseSolution(None, solution.dual_coef, eta, [solution])
 
 

@@ -163,7 +163,7 @@ class _Iterate:
         far, strong = self._longest(room, moved), self._longest(force, changed)
         # All are kept away from underflow, as the barriers divide by them.
         tiny = float(xp.finfo(room.dtype).smallest_normal) ** 0.25
-        self.room = xp.maximum(room + far * moved, tiny * xp.stack([self.unit, self.unit]))
+        self.room = xp.maximum(room + far * moved, tiny * self.unit)
         self.force = xp.maximum(force + strong * changed, xp.full_like(force, tiny * self.scale))
 
     def _longest(self, value, change):

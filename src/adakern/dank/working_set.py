@@ -56,7 +56,7 @@ class RowsSolution:
     history: dict
 
 
-def maximise_on_rows(X, dual, eta, kernel, *, start=None, tol=1e-4, max_iter=200, max_working=6000):
+def maximise_on_rows(X, dual, eta, start=None, *, kernel, tol=1e-4, max_iter=200, max_working=6000):
     """Maximise h over all rows of X by working sets."""
     xp = array_namespace(X)
     d = xp.zeros_like(dual.target) if start is None else xp.clip(start, dual.lower, dual.upper)

@@ -5,8 +5,6 @@ from adakern.integrations.tabarena import AdaptiveKernelSystem
 ExternalSystemExperiment("adakern", system_cls=AdaptiveKernelSystem)
 """
 
-import pandas as pd
-
 from adakern.integrations import flagship
 
 try:
@@ -33,8 +31,11 @@ class AdaptiveKernelSystem(ExternalSystemModel):
         return self
 
     def _predict(self, X):
-        return pd.Series(self.model.predict(X), index=X.index)
+        from pandas import Series
+
+        return Series(self.model.predict(X), index=X.index)
 
     def _predict_proba(self, X):
-        proba = self.model.predict_proba(X)
-        return pd.DataFrame(proba, index=X.index, columns=self.model.classes_)
+        from pandas import DataFrame
+
+        return DataFrame(self.model.predict_proba(X), X.index, self.model.classes_)

@@ -20,8 +20,8 @@ class KNPLClassifier(KernelMixin, OneVsOneMixin, Estimator):
 
     Solves max over dual variables a, min over positive semidefinite G with G1 = n1, of
     ``1'a - 1/2 (y∘a)'(G∘K)(y∘a) + reg |G|_F^2``. New points take the column of G that
-    belongs to their nearest training row. More than two classes are taken one against
-    one, as in SVC.
+    belongs to their nearest training row. Several classes are classified one-vs-one, as
+    in SVC.
 
     Parameters
     ----------

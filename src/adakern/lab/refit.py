@@ -9,6 +9,8 @@ of K'K gives the coefficients for every ridge, and the leave-one-out errors.
 import numpy as np
 from array_api_compat import array_namespace
 
+from adakern.linalg import left_out_residuals
+
 #: Strengths tried; the kernel is at most 1 and the target standardised.
 RIDGES = np.logspace(-6, 3, 19)
 
@@ -45,10 +47,7 @@ class RidgePath:
         return projected @ coef + self.y_mean
 
     def leave_one_out(self, ridges=RIDGES):
-        """Mean squared leave-one-out error of each strength, in NumPy.
-
-        In closed form: the error of a row divided by one minus its leverage.
-        """
+        """Mean squared leave-one-out error of each strength, in NumPy."""
         shrinkage = self._shrinkage(ridges)
         total = 0.0
         for rows, K in self.blocks():
@@ -58,7 +57,8 @@ class RidgePath:
             error = self.y[rows, None] - self.y_mean - fitted
             free = 1 - leverage
             free = self.xp.where(free > 1e-10, free, 1e-10 * self.xp.ones_like(free))
-            total = total + self.xp.sum((error / free) ** 2, axis=0)
+            # Both are ridge times what the quotient is made of.
+            total = total + self.xp.sum(left_out_residuals(error, free) ** 2, axis=0)
         return np.asarray([float(value) for value in total]) / self.y.shape[0]
 
     def _shrinkage(self, ridges):

@@ -19,7 +19,7 @@ class SelectedKernelRidgeClassifier(ScoreClassifierMixin, NystromKernelSelector)
 
     How Ding et al. use their Algorithm 1: the Nyström approximations of
     :class:`NystromKernelSelector` choose among the candidate kernels, and a kernel
-    ridge regression on the labels -1 and 1, one against the rest, is trained with the
+    ridge regression on the labels -1 and 1, one-vs-rest, is trained with the
     chosen kernel itself. Choosing costs O(l c^2) a candidate, training O(l^3) once.
 
     Parameters

@@ -93,12 +93,14 @@ def choose(dataset, n, d, task, *, minutes=None, cores=1, memory=None, slower=1.
             spent = repeats * methods[slowest] + slower * JOB
             leave_out(slowest, f"about {duration(spent)} in all")
         wanted, methods["adaptive"] = methods["adaptive"], 0.0
-        while repeats > 1 and budget - work() < repeats * min(wanted, 10):
+        while repeats > 2 and budget - work() < repeats * wanted:
             repeats -= 1
-        share = max((budget - work()) / repeats, 1.0)
+        share = max((budget - work()) / repeats, min(wanted, 10.0))
         methods["adaptive"] = min(wanted, share)
         if 2 * wanted > share:  # an estimate may be half of the truth
             overrides.append(f"+settings.{dataset}.adaptive.time_limit={share:.0f}")
+        if wanted > share:
+            overrides.append(f"+settings.{dataset}.adaptive.preset=fast")
     slowest = max(methods, key=methods.__getitem__)
     said.append(
         f"estimated time: {duration(round(work() / cores + slower * REST))} on "

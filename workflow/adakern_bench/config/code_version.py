@@ -96,7 +96,7 @@ class _Module:
         self.definitions: dict[str, list[ast.stmt]] = {}
         self.effects: list[ast.stmt] = []
         self.facts = cache(self._facts)
-        for statement in _statements(_Bare().visit(ast.parse(path.read_bytes()))):
+        for statement in _statements(ast.parse(path.read_bytes())):
             names = _bound_names(statement)
             if "*" in names:  # each name of the other module, by an import of its own
                 other = self._absolute(statement)
@@ -116,6 +116,8 @@ class _Module:
         """
         imports = isinstance(statement, ast.Import | ast.ImportFrom)
         used, imported = set(), set()
+        if _Bare().visit(statement) is None:  # a bare string
+            return "", used, imported
         for node in ast.walk(statement):
             if isinstance(node, ast.Name):
                 used.add(node.id)

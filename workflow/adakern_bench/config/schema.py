@@ -149,6 +149,8 @@ class Tracking:
     #: Keep every fitted model, below ``models/`` of the results, and log it with its
     #: run (skops format, with its signature).
     models: bool = False
+    #: Register the kept model of the best method under this name, that of the first repeat.
+    register: str | None = None
 
 
 @dataclass

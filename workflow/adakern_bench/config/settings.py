@@ -207,4 +207,4 @@ def track(plan):
     """What the rule ``track`` is given."""
     uri = os.environ.get("MLFLOW_TRACKING_URI") or plan.config.tracking.uri
     code = code_version(SCRIPTS / "track.py", SCRIPTS / "track_summary.py")
-    return {"tracking_uri": uri, "code": code}
+    return {"tracking_uri": uri, "register": plan.config.tracking.register, "code": code}

@@ -107,6 +107,8 @@ def _numbers_and_words(config):
                 if "range" in field.metadata and number is not None and not low <= number <= high:
                     limit = f"at least {low}" if high == math.inf else f"{low} to {high}"
                     yield f"{setting}={number} is out of range: it must be {limit}"
+    if config.tracking.register and not config.tracking.models:
+        yield "tracking.register needs models to register: tracking.models=true keeps them"
     if not 0 < config.protocol.test_size < 1:
         yield (
             f"protocol.test_size={config.protocol.test_size} is out of range: it is "

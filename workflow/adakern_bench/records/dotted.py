@@ -37,6 +37,9 @@ CODE_FOLDERS = (
 #: Sets that come with scikit-learn; its generators (``make_...``) take no path either.
 EMBEDDED = ("breast_cancer", "diabetes", "digits", "iris", "wine")
 
+#: Names of packages whose distribution has another: looking through all is slow.
+RENAMED = {"sklearn": "scikit-learn", "yaml": "PyYAML"}
+
 #: Variables of the environment that a configuration may read, by their beginnings.
 READABLE = ("ADAKERN_", "SLURM_")
 
@@ -77,10 +80,9 @@ def estimator_class(dotted):
 @cache
 def distribution_of(package):
     """Name of the distribution that brings a package, None where none is installed."""
-    if package == "sklearn":  # every method's; looking through all that is installed is slow
-        return "scikit-learn"
+    name = RENAMED.get(package, package)
     try:
-        return version(package) and package
+        return version(name) and name
     except (PackageNotFoundError, ValueError):
         return next(iter(packages_distributions().get(package, [])), None)
 

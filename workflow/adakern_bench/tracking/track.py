@@ -236,7 +236,9 @@ def _cells(records, config, curves):
                 tags=_tags(batch[0], "method") | described,
                 content=[batch, about, metrics, steps],
                 records=batch,
-                params=dict(set.intersection(*(set(_params(r).items()) for r in batch))),
+                # MLflow's comparison opens on the first ones, by the alphabet.
+                params={"Method": method}
+                | dict(set.intersection(*(set(_params(r).items()) for r in batch))),
                 metrics=metrics,
                 steps=steps,
                 artifacts={"repeats.csv": table.to_csv()},
@@ -339,6 +341,20 @@ def opened(experiment, tracking_uri):
         number = _experiment(client, experiment, _database(uri))
         client.set_experiment_tag(number, f"mlflow.sharedViewState.{VIEW}", json.dumps(_VIEW))
         yield client, number
+
+
+def register(results, name, tracking_uri=None):
+    """Register the kept model of the best method, of its first repeat, under a name."""
+    import mlflow
+
+    method = pd.read_csv(Path(results) / "ranks.csv")["method"][0]
+    with opened(Path(results).name, tracking_uri) as (client, number):
+        wanted = f"tags.kind = 'solve' and tags.method = '{method}' and tags.status = 'ok'"
+        run, *_ = client.search_runs([number], wanted, order_by=["tags.repeat"])
+        known = client.search_model_versions(f"name = '{name}'")
+        if run.info.run_id not in {version.run_id for version in known}:
+            mlflow.set_tracking_uri(tracking_uri)
+            mlflow.register_model(f"runs:/{run.info.run_id}/model", name)
 
 
 def experiment_id(experiment, tracking_uri=None):
