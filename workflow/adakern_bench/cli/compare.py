@@ -85,12 +85,14 @@ def _chosen(overrides, given, arguments):
     """The methods and limits that the size of the table and --minutes allow."""
     groups = {re.split("[=.]", override)[0].lstrip("+") for override in given}
     name = overrides[1].removeprefix("name=")
-    made = _made(Path("conf", "dataset", f"{name}.yaml"))
-    if "method" in groups or not made:
+    path = ROOT / "conf" / "dataset" / f"{name}.yaml"
+    made, task = _made(path), _entry(path).get("task")
+    if "method" in groups or "size" not in made:
         return given
     cores = arguments.cores or os.cpu_count()
     limits = {"minutes": arguments.minutes, "cores": cores, "slower": slowness()}
-    chosen, said = choose(name, *made["size"], **limits)
+    n, d = made["size"]
+    chosen, said = choose(name, n, d, task, **limits)
     print("\n".join(f"  {sentence}" for sentence in said), flush=True)
     keys = {override.partition("=")[0] for override in given}
     return [o for o in chosen if o.partition("=")[0] not in keys] + given
@@ -125,8 +127,7 @@ def adopt(file, target, root, *, name=None, again=False, **options):
             text, found = inferred_yaml(name, file, raw, target, **options)
         except TableError as error:
             raise ConfigError(str(error)) from None
-        size = [*found.X.shape, found.task]
-        made = {"asked": asked, "sha256": sha256, "entry": _digest(text), "size": size}
+        made = {"asked": asked, "sha256": sha256, "entry": _digest(text), "size": found.X.shape}
         first, rest = text.split("\n", 1)
         text = f"{first}\n{_MADE_FROM}{json.dumps(made)}\n{rest}"
         path.write_text(text, encoding="utf-8")
@@ -141,18 +142,22 @@ def adopt(file, target, root, *, name=None, again=False, **options):
 
 def comparison_of(name, root):
     """Overrides of the comparison on a table of one's own; [] where it is none."""
-    import yaml
-
     path = Path(root) / "conf" / "dataset" / f"{name}.yaml"
     if not name.startswith("my-") or not path.is_file():
         return []
-    entry = yaml.safe_load(path.read_text(encoding="utf-8"))
+    entry = _entry(path)
     overrides = ["experiment=compare", f"name={name}", f"dataset=[{name}]"]
     if entry.get("time") is not None:
         return [*overrides, "protocol.kind=time"]
     if entry.get("groups") is not None:
         return [*overrides, "protocol.kind=group-holdout"]
     return overrides
+
+
+def _entry(path):
+    import yaml
+
+    return yaml.safe_load(path.read_text(encoding="utf-8"))
 
 
 def _made(path):
