@@ -155,7 +155,7 @@ def test_a_page_of_many_data_sets_stays_light(tmp_path):
     assert len(rows) == 10 and all(sum(map(int, row[2:5])) == 21 for row in rows)
     leader = pd.read_csv(tmp_path / "ranks.csv")["method"][0]
     scores = by_dataset(pd.read_parquet(tmp_path / "records.parquet"))
-    found = compare_over_sets(scores[leader], scores[rows[0][0][1:]])
+    found = compare_over_sets(scores[leader], scores[rows[0][0]])
     shown = [found.better, found.worse, found.pvalue, found.p_equal]
     assert [rows[0][k] for k in (2, 3, 5, 8)] == [f"{value:.3g}" for value in shown]
     assert "(1155) are in <code>ttest.csv</code>" in text
@@ -169,7 +169,7 @@ def test_the_main_table_shows_the_summary_in_the_order_of_the_mean_rank(reported
     cells = comparison(tables, "classification")
     assert len(cells) == 10
     shown = {
-        (dataset, row[0][1:]): cell for row in rows for dataset, cell in zip(head, row, strict=True)
+        (dataset, row[0]): cell for row in rows for dataset, cell in zip(head, row, strict=True)
     }
     for (dataset, method), cell in cells.iterrows():
         said = f"{cell['shown']} ± {cell['spread']}" if cell["n"] else "failed"
@@ -177,7 +177,7 @@ def test_the_main_table_shows_the_summary_in_the_order_of_the_mean_rank(reported
     assert shown["heart", "knpl"] == "–"
     assert "(1 failed)" in shown["heart", "dank"]
     ranks = tables["ranks"].query("task == 'classification'").sort_values("average_rank")
-    assert [row[0][1:] for row in rows] == list(ranks["method"])
+    assert [row[0] for row in rows] == list(ranks["method"])
     assert float(rows[0][1]) == pytest.approx(ranks["average_rank"].min(), abs=5e-3)
     assert rows[-1][1] == "–"  # knpl, which is not ranked
 

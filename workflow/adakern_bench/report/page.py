@@ -68,6 +68,7 @@ _CAPTIONS = {
     "time": "{metric} on the test part against the time of search and fit, means over the "
     "repeats. The dashed line joins the methods that no other beats in both.",
 }
+_SWATCH = Markup('<i class="swatch" style="color:{}" data-glyph="{}"></i>')
 _PARTS = {"test": ", test part", "train": ", training part", "": ""}
 
 
@@ -142,10 +143,7 @@ def _comparison(out, config, records, rare):
         "tasks": [_task(task, runs, styles, tables, rare) for task, runs in by_task],
         "model_lines": model_lines(out, config),
         "methods": describe_methods(out, config, records, styles),
-        "swatches": {
-            name: Markup('<i class="swatch" style="color:{}">{}</i>').format(s.colour, s.glyph)
-            for name, s in styles.items()
-        },
+        "swatches": {name: _SWATCH.format(s.colour, s.glyph) for name, s in styles.items()},
         "published": _published(tables["published"]),
         "failures": _failures(records),
         "unconverged": _unconverged(records),
