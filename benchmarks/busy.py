@@ -29,7 +29,6 @@ from adakern import (
     NystromKernelSelector,
 )
 
-LIMIT = 3.0
 #: Rows, features (Parkinson's training rows; the larger sets of the DANK paper), and an
 #: estimator for so many rows.
 FITS = {
@@ -52,7 +51,7 @@ def main():
     for name in [name for name in os.environ if name.endswith("NUM_THREADS")]:
         del os.environ[name]
     print(f"load of the last minute: {os.getloadavg()[0]:.1f}, {os.cpu_count()} cores")
-    print(f"{'':16}{'alone':>9}{'beside':>9}{'ratio':>8}   at most {LIMIT:g}")
+    print(f"{'':16}{'alone':>9}{'beside':>9}{'ratio':>8}   at most 3")
     for name in options.names or FITS:
         size = (150, 5) if options.quick else FITS[name][:2]
         alone, beside = [], []

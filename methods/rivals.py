@@ -1,5 +1,6 @@
 """Rivals of today that do not speak scikit-learn's language, and one that lives elsewhere."""
 
+import os
 import subprocess
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -69,10 +70,12 @@ else:
 
 
 class _AutoGluon(BaseEstimator):
-    """AutoGluon in an environment of its own, of which `python` is the interpreter."""
+    """AutoGluon in an environment of its own, whose Python ADAKERN_AUTOGLUON names.
 
-    def __init__(self, python="", time_limit=300, presets="best_quality"):
-        self.python = python
+    The variable and no parameter, so that no configuration names what is run.
+    """
+
+    def __init__(self, time_limit=300, presets="best_quality"):
         self.time_limit = time_limit
         self.presets = presets
 
@@ -88,7 +91,7 @@ class _AutoGluon(BaseEstimator):
     def _run(self, what, *arguments, **arrays):
         folder = Path(self.folder_.name)
         np.savez(folder / f"{what}.npz", **arrays)
-        command = [self.python, "-c", _JOB, what, folder, *arguments]
+        command = [os.environ["ADAKERN_AUTOGLUON"], "-c", _JOB, what, folder, *arguments]
         subprocess.run([str(part) for part in command], check=True)
         return None if what == "fit" else np.load(folder / f"{what}.npy")
 

@@ -116,7 +116,7 @@ def test_probabilities_are_calibrated():
 
 def test_many_rows_are_predicted_in_threads_as_in_one():
     """Blocks of rows are the same whatever predicts them, so every digit is."""
-    X, y = make_friedman1(2500, random_state=0)
+    X, y = make_friedman1(300, random_state=0)
     names = ["laplacian", "forest", "extra-trees"]
     model = AdaptiveKernelRegressor(members=names, n_folds=2, random_state=0)
     with ThreadpoolController().limit(limits=2):
@@ -160,9 +160,12 @@ def test_pickled_small_and_the_same():
     np.testing.assert_array_equal(pickle.loads(stored).predict_proba(X), model.predict_proba(X))
 
 
-def test_members_print_as_a_table():
+def test_progress_and_members_are_printed(capsys):
     X, y = load_iris(return_X_y=True)
-    model = fast(AdaptiveKernelClassifier).fit(X, y)
+    model = fast(AdaptiveKernelClassifier, verbose=1).fit(X, y)
+    told = capsys.readouterr().out
+    assert "extra-trees: " in told and "s left" in told
+    assert "out-of-fold score" in told and repr(model.members_) in told
     lines = repr(model.members_).splitlines()
     assert lines[0].split() == ["member", "weight", "score", "seconds"]
     assert len(lines) == 1 + len(FAST)
@@ -201,14 +204,6 @@ def test_the_first_fold_tells_whether_the_others_end_in_time():
     done.clear()
     assert len(in_time(tasks, parallel, deadline=1e12)) == 5 == len(done)
     assert len(in_time(tasks, parallel, deadline=np.inf)) == 5
-
-
-def test_progress_is_printed(capsys):
-    X, y = load_iris(return_X_y=True)
-    fast(AdaptiveKernelClassifier, verbose=1).fit(X, y)
-    told = capsys.readouterr().out
-    assert "extra-trees: " in told and "s left" in told
-    assert "out-of-fold score" in told and "weight" in told
 
 
 def large_table(estimator):

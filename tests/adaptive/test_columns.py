@@ -75,18 +75,6 @@ def test_new_categories_are_missing():
     np.testing.assert_array_equal(table, [[0], [np.nan]])
 
 
-def test_a_column_that_turns_into_categories_is_reported():
-    reader, _ = read([[1.0], [2.0]])
-    with pytest.warns(UserWarning, match="column 0 held numbers in training"):
-        table = reader.transform(np.array([["three"], ["4"]], dtype=object))
-    np.testing.assert_array_equal(table, [[np.nan], [4]])
-
-
-def test_a_cell_that_is_neither_number_nor_string_is_refused():
-    with pytest.raises(TypeError, match="argument must be a string or a real number"):
-        read([[{"a": 1}], [2]])
-
-
 def view(X, new=None, categories=None):
     X = np.asarray(X, dtype=float)
     categories = np.zeros(X.shape[1], dtype=bool) if categories is None else np.array(categories)

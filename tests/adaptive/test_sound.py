@@ -158,6 +158,8 @@ def test_groups_lie_in_one_fold_and_intervals_hold_new_ones():
     assert covers[0] < 0.5
     assert covers[1] > 0.75
     assert model.oof_score_ < 0.3
+    with pytest.raises(ValueError, match="Input groups contains NaN"):
+        model.fit(X[old], y[old], groups=np.where(old, np.nan, 1.0)[old])
 
 
 def test_intervals_widen_where_the_noise_is_larger():

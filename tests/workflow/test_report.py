@@ -11,6 +11,7 @@ import yaml
 from bs4 import BeautifulSoup
 from matplotlib.figure import Figure
 
+from adakern.evaluation import compare_over_sets
 from adakern_bench.config.compose import load_config
 from adakern_bench.config.schema import Protocol
 from adakern_bench.report.compare import compare
@@ -25,6 +26,7 @@ from adakern_bench.report.figures import (
     to_svg,
 )
 from adakern_bench.report.headline import headline
+from adakern_bench.report.leaderboard import by_dataset
 from adakern_bench.report.page import protocol_in_words, report
 from adakern_bench.report.palette import FAMILIES, families_of, method_styles
 from adakern_bench.report.tables import comparison, display, read_tables
@@ -147,6 +149,15 @@ def test_a_page_of_many_data_sets_stays_light(tmp_path):
     (figure,) = BeautifulSoup(text, "html.parser")("svg")
     assert figure["aria-label"].startswith("Average rank")
     assert "drawn for up to 20" in text
+    # The leader against each of the ten others, over the 21 sets.
+    (over,) = [t for t in BeautifulSoup(text, "html.parser")("table") if "P(equal)" in t.text]
+    rows = table_rows(over)[1:]
+    assert len(rows) == 10 and all(sum(map(int, row[2:5])) == 21 for row in rows)
+    leader = pd.read_csv(tmp_path / "ranks.csv")["method"][0]
+    scores = by_dataset(pd.read_parquet(tmp_path / "records.parquet"))
+    found = compare_over_sets(scores[leader], scores[rows[0][0][1:]])
+    shown = [found.better, found.worse, found.pvalue, found.p_equal]
+    assert [rows[0][k] for k in (2, 3, 5, 8)] == [f"{value:.3g}" for value in shown]
     assert "(1155) are in <code>ttest.csv</code>" in text
     assert (tmp_path / "ttest.csv").read_text().count("accuracy") >= 1155
 

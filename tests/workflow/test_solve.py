@@ -2,6 +2,7 @@
 
 import json
 import tempfile
+from importlib.metadata import version
 from pathlib import Path
 
 import mlflow.sklearn
@@ -14,6 +15,7 @@ from sklearn.preprocessing import MinMaxScaler
 from sklearn.svm import SVC, SVR
 
 from adakern._utils.files import read_json, write_json
+from adakern.adaptive import DEFAULTS_VERSION
 from adakern.datasets import make_clowns
 from adakern_bench.data import Table
 from adakern_bench.records.solve import fitted_facts
@@ -81,6 +83,7 @@ def test_record_equals_a_computation_by_hand(job):
         assert (record["n_train"], record["n_test"], record["n_features"]) == (40, 40, 2)
         assert record["fit_seconds"] > 0 and record["peak_memory_bytes"] >= 0
         assert record["code_version"] == "abc"
+        assert record["versions"]["lightgbm"] == version("lightgbm")
         assert record | IDENTITY == record
 
 
@@ -160,6 +163,14 @@ def test_non_convergence_is_in_the_record(job):
     record = read_json(outputs["record"])[0]
     assert record["converged"] is False
     assert any("ConvergenceWarning" in warning for warning in record["warnings"])
+
+
+def test_a_record_names_the_defaults_of_the_flagship(job):
+    _, inputs, outputs = job
+    estimator = {"_target_": "adakern.AdaptiveKernelClassifier", "preset": "fast"}
+    run(inputs, outputs, params(estimator=estimator))
+    versions = {record["extra"]["defaults_version"] for record in read_json(outputs["record"])}
+    assert versions == {DEFAULTS_VERSION}
 
 
 def test_regression_metrics_are_in_the_targets_units(job, tmp_path):

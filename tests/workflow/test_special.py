@@ -57,7 +57,7 @@ def computed(script, data, **params):
     [
         ("dank_boundary", CLOWNS, {"gammas": (0.5, "cv"), "n_grid": 5}),
         ("dank_bounds", CLOWNS, {"clusters": (2, 4)}),
-        ("dank_convergence", CLOWNS, {"max_iter": 20}),
+        ("dank_convergence", CLOWNS, {"max_iter": 50}),
         ("dank_coupling", CLOWNS, {"clusters": (1, 4), "gamma": 2.0}),
         ("dank_synthetic", STEP, {"multiples": (None, 0.1)}),
         ("knpl_boundary", MOONS, {"multiples": (1.0, 100.0), "n_grid": 5}),
@@ -73,6 +73,10 @@ def test_a_special_computation_has_a_figure_and_a_table(script, data, params):
     again = computed(script, data, **params)
     pd.testing.assert_frame_equal(frame.drop(columns=timed), again.drop(columns=timed))
     assert all(axis.has_data() for axis in module.plot(frame).axes)
+    if script == "dank_convergence":  # an ascent from its start
+        for _, curve in frame.groupby("method"):
+            assert curve["objective"].iloc[-1] >= curve["objective"].iloc[0]
+            assert (curve["gap"] >= -1e-9).all()
     arguments = [PUBLISHED] if script == "dank_synthetic" else []
     rows = module.table(frame, *arguments)
     assert len(rows) and set(rows["dataset"]) == {"small"}
@@ -120,12 +124,6 @@ def test_convergence_table_tells_who_came_near_the_best_and_when():
     assert found.loc["a", "iterations_to_near"] == 1
     assert np.isnan(found.loc["b", "iterations_to_near"])
     assert found.loc["b", "relative_gap"] == 0.5
-
-
-def test_convergence_of_every_method_is_an_ascent_from_its_start():
-    for _, curve in computed("dank_convergence", CLOWNS, max_iter=50).groupby("method"):
-        assert curve["objective"].iloc[-1] >= curve["objective"].iloc[0]
-        assert (curve["gap"] >= -1e-9).all()
 
 
 def test_bounds_bound_what_they_claim():

@@ -18,6 +18,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import (
     _check_sample_weight,
     _num_samples,
+    assert_all_finite,
     check_is_fitted,
     validate_data,
 )
@@ -227,7 +228,8 @@ class AdaptiveKernel(Estimator, ABC):
             rows, Y = np.vstack([rows, new]), np.vstack([Y, Y_val])
             weights = np.append(weights, np.full(len(new), weights.max()))
         elif groups is not None:
-            groups = np.unique(column_or_1d(groups), return_inverse=True)[1]
+            assert_all_finite(groups := column_or_1d(groups), input_name="groups")
+            groups = np.unique(groups, return_inverse=True)[1]
             check_consistent_length(rows, groups)
         table, position = make_table(
             rows, Y, weights, self.n_folds, rng, groups=groups, validation=held_out

@@ -136,10 +136,9 @@ class AdaptiveKernelClassifier(ClassifierMixin, AdaptiveKernel):
     The members of :class:`AdaptiveKernelRegressor`, fitted in every fold on the other
     folds' rows: kernel ridge regressions on indicators of the classes, logistic
     regression, support vector machines (up to 4,000 rows), forests and boosting. Each
-    member's scores are calibrated, and the
-    members weighted by the likelihood of their mixture, on the rows left out. What is
-    predicted is the mixture of kernel and linear members refitted on all rows, and of
-    the means over folds of the trees.
+    member's scores are calibrated, and the members weighted by the likelihood of their
+    mixture, on the rows left out. What is predicted is the mixture of kernel and linear
+    members refitted on all rows, and of the means over folds of the trees.
 
     Parameters
     ----------

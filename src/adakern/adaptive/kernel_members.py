@@ -227,9 +227,10 @@ class KernelRidgeMember(BaseMember):
 
     def _gram_in_threads(self, Z):
         """The kernel of rows with the centres."""
-        if not is_numpy_array(to_device(np.empty(0))):
+        n_threads = blas_threads()
+        if n_threads == 1 or not is_numpy_array(to_device(np.empty(0))):
             return self._gram(Z, self.support_)
-        parts = [part for part in np.array_split(Z, blas_threads()) if len(part)]
+        parts = [part for part in np.array_split(Z, n_threads) if len(part)]
         return np.concatenate(map_in_threads(lambda part: self._gram(part, self.support_), parts))
 
     def predict(self, X):

@@ -20,8 +20,6 @@ from adakern._utils.blocks import row_blocks
 from adakern._utils.warn import warn_user
 from adakern.adaptive.parts import Views
 
-__all__ = ["AllRows", "in_blocks", "in_memory", "is_dask"]
-
 #: Rows of each class in the sample at least, if there are any more.
 FEWEST_OF_CLASS = 10
 

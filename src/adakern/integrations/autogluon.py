@@ -12,8 +12,6 @@ try:
 except ModuleNotFoundError:
     AbstractModel = object
 
-__all__ = ["AdaptiveKernelModel"]
-
 
 class AdaptiveKernelModel(AbstractModel):
     """One model for AutoGluon, whose validation rows weigh the members."""

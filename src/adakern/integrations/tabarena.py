@@ -12,8 +12,6 @@ try:
 except ModuleNotFoundError:
     ExternalSystemModel = object
 
-__all__ = ["AdaptiveKernelSystem"]
-
 
 class AdaptiveKernelSystem(ExternalSystemModel):
     """The flagship on raw columns; ``options`` are its parameters."""

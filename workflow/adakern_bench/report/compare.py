@@ -108,7 +108,7 @@ def rank(frame):
 
 def _rank_task(task, runs):
     metric = MAIN_METRIC[task]
-    scores = by_dataset(runs.reindex(columns=runs.columns.union([f"test_{metric}"])))
+    scores = by_dataset(runs)
     finished = runs[runs["status"] == "ok"].groupby("method")["dataset"].nunique()
     share = finished.reindex(scores.columns, fill_value=0) / len(scores)
     return rank_table(task, metric, scores, scores.columns[share < 0.5])

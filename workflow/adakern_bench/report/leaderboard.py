@@ -43,7 +43,8 @@ def by_dataset(records, published=None, metric=None, statistic="mean"):
     """
     (task,) = records["task"].unique()
     metric = metric or MAIN_METRIC[task]
-    values = records[f"test_{metric}"].where(records["status"] == "ok").astype(float)
+    values = records.reindex(columns=[f"test_{metric}"]).iloc[:, 0].astype(float)
+    values = values.where(records["status"] == "ok")
     # One failed repeat fails the cell: a mean over the others is another number.
     cells = values.groupby([records["dataset"], records["method"]])
     table = cells.agg(lambda repeats: getattr(repeats, statistic)(skipna=False))

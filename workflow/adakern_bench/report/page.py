@@ -3,6 +3,7 @@
 import platform
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import yaml
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -10,7 +11,16 @@ from markupsafe import Markup
 from pandas.api.types import is_numeric_dtype
 
 from adakern._utils.files import atomic_path, plain
-from adakern.evaluation import MAIN_METRIC, METRICS, QUANTITIES, RECORDED
+from adakern.evaluation import (
+    FEWEST,
+    GREATER_IS_BETTER,
+    MAIN_METRIC,
+    METRICS,
+    QUANTITIES,
+    RECORDED,
+    compare_over_sets,
+    holm_correction,
+)
 from adakern_bench.config.sweeps import base_name
 from adakern_bench.report.figures import (
     MOST_PANELS,
@@ -21,7 +31,7 @@ from adakern_bench.report.figures import (
     to_svg,
 )
 from adakern_bench.report.headline import headline
-from adakern_bench.report.leaderboard import cost_seconds
+from adakern_bench.report.leaderboard import by_dataset, cost_seconds
 from adakern_bench.report.methods import describe_methods
 from adakern_bench.report.palette import FAMILIES, families_of, method_styles
 from adakern_bench.report.tables import (
@@ -165,7 +175,24 @@ def _task(task, records, styles, tables, rare):
         "details": list(details.values()),
         "figures": _task_figures(task, records, ranks, styles),
         "tests": tests,
+        "over_sets": _over_sets(records, task, ranks["method"].iloc[0]),
     }
+
+
+def _over_sets(records, task, leader):
+    """The leader against every other over all data sets; errors by their ratios."""
+    scores, greater = by_dataset(records), GREATER_IS_BETTER[MAIN_METRIC[task]]
+    if len(scores) < FEWEST or leader not in scores:
+        return []
+    scores = scores if greater else np.log(scores.where(scores > 0))
+    rows = pd.DataFrame(
+        [
+            {"method": name}
+            | compare_over_sets(scores[leader], scores[name], greater_is_better=greater)._asdict()
+            for name in scores.columns.drop(leader)
+        ]
+    )
+    return rows.assign(holm=holm_correction(rows["pvalue"])).to_dict("records")
 
 
 def _grid(cells, metric, caption):
