@@ -183,6 +183,18 @@ def test_a_single_column_and_a_long_name(run, folder):
     np.testing.assert_allclose(found["cost"], frame["cost"], atol=1e-6)
 
 
+def test_a_model_of_few_different_rows_is_written(run, folder):
+    """Its predictions for rows that it has seen are kept by the rows."""
+    rng = np.random.default_rng(0)
+    cells = pd.DataFrame(rng.integers(0, 8, size=(600, 2)), columns=["a", "b"])
+    cells["y"] = rng.normal(size=64)[8 * cells["a"] + cells["b"]] + 0.05 * rng.normal(size=600)
+    cells.to_csv(folder / "cells.csv", index=False)
+    run("fit cells.csv --target y --preset fast")
+    model = load_model("cells.skops")[0]
+    assert model[-1].equal_rows_.prior_rows_ < np.inf
+    assert np.abs(model.predict(cells) - cells["y"]).max() < 0.5
+
+
 def test_unknown_categories_are_told_and_predicted(ridge, run, folder):
     rows = pd.read_csv(folder / "new.csv", sep=";", decimal=",").assign(ward="west")
     rows.to_csv(folder / "west.csv", index=False)

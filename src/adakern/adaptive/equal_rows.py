@@ -94,4 +94,4 @@ def _gains(prior, sums, mass, n, table, predicted):
 def _keys(X):
     """One value for each row; missing values are equal, and so are zeros."""
     X = np.where(np.isnan(X), np.nan, X + 0.0)
-    return [row.tobytes() for row in X]
+    return [row.tobytes().hex() for row in X]
