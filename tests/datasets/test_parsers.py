@@ -190,6 +190,7 @@ def test_a_bomb_is_not_unpacked(tmp_path):
         "toy.csv.xz": lzma.compress(blank, preset=0),
         "toy.csv.zip": packed.getvalue(),
         "toy.csv.tar.xz": tar.getvalue(),
+        "toy.csv.gz.gz": gzip.compress(gzip.compress(blank[:80_000_000], 1)),
         "toy.npz": stored.getvalue(),
     }
     for name, content in bombs.items():

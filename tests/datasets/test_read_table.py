@@ -162,6 +162,8 @@ SHAPES = [
     ("a   y", " {k}.5   {k}.5", "", {"a": HALVES}),
     ("sep=;\na;y", "{k}.5;{k}.5", "", {"a": HALVES}),  # as Excel writes it
     ("x,a,y", "u{m},{k}.5,{k}.25", "Total,1,2\n", {"x": ["u0", "u1"], "a": HALVES}),
+    ("x,a,y", "u{m},{k}.5,{k}.25", "Sum:,1,2\n", {"x": ["u0", "u1"], "a": HALVES}),
+    ("a;b;y", "€{k},5;{m},25 %;{k},5 EUR", "", {"a": HALVES, "b": X01["x1"]}),
     ("x,a,y", '"u\n{m}",{k}.5,{k}.5', "", {"x": ["u\n0", "u\n1"], "a": HALVES}),
     ("a,y", "{k}.5,{k}.5", ",\n\n,\n", {"a": HALVES}),
     ("a,a,y", "{k}.5,{m},{k}.25", "", {"a": HALVES, "a.1": [0, 1]}),
