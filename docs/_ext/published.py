@@ -48,7 +48,7 @@ def write_pages(docs):
     lists = [_contents(title, listed) for title, listed in parts.items() if listed]
     (out / "index.md").write_text(
         "# Published reports\n\nWhat full runs measured, a page an experiment; "
-        "[what of it reproduced](../results/README.md) is told beside them.\n\n" + "\n".join(lists),
+        "[what of it reproduced](../results/README.md) is explained there.\n\n" + "\n".join(lists),
         encoding="utf-8",
     )
 

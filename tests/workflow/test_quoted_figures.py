@@ -135,6 +135,47 @@ def test_no_learned_kernel_differs_from_the_svm_after_holm():
     assert (tests["winner"] == "").all()
 
 
+def test_significant_pairs_after_holm():
+    """A p-value of 0.005 once stood for a difference from the blend."""
+    tests = read_tables(RESULTS / "uci_regression_small")["ttest"]
+    tests = tests[tests["method_a"] == "adaptive"]
+    assert set(tests["winner"]) == {"", "adaptive"}
+    level = tests["method_b"].isin(["simple-blend", "krr-laplacian"])
+    text = paragraph("Five small")
+    assert (tests.loc[level, "winner"] == "").all() and "On no set does it differ" in text
+    concrete = tests["dataset"] == "uci_regression-concrete"
+    assert (tests.loc[concrete & ~level, "winner"] == "adaptive").sum() == 8
+    wine = tests[tests["dataset"].str.contains("wine") & (tests["method_b"] == "simple-blend")]
+    assert f"{wine['corrected_holm_pvalue'].item():.2f} after Holm" in text
+    won = read_tables(RESULTS / "knpl_uci_small")["ttest"].query("winner != ''")
+    assert set(won["dataset"]) == {"climate"}
+    assert set(zip(won["winner"], won["method_a"], strict=True)) == {
+        ("svm-cv", "bmkl"),
+        ("svm-cv", "easymkl"),
+        ("knpl", "easymkl"),
+    }
+
+
+def test_accuracy_weighted_by_rows():
+    table = scores(SUITES["All 66"], "accuracy")
+    rows = pd.read_csv(ROOT / "conf/suite/uci121.csv").set_index("set")["n"]
+    weighted = table.apply(np.average, weights=rows[table.index.str.removeprefix("uci121-")])
+    said = [100 * weighted[name] for name in ("svm-laplacian", "adaptive")]
+    assert "{:.2f} %, the flagship {:.2f} %".format(*said) in paragraph("All 66")
+    readme = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
+    assert all(f"{value:.1f} %" in readme for value in said)
+
+
+def test_the_leak_of_a_learned_metric_after_holm():
+    table = pd.read_csv(RESULTS / "rfm_metric_leak/tables/rfm_metric_leak.csv")
+    halves = pd.read_csv(RESULTS / "uci121_leak_rfm/tables/leak.csv")["p_value"].item()
+    found = [compare_over_sets(table[a], table["nested"]) for a in ("published", "same_size")]
+    text = paragraph("Recursive feature machines and the halves")
+    adjusted = holm_correction([*(pair.pvalue for pair in found), halves])
+    for pair, p in zip(found, adjusted, strict=False):
+        assert f"better on {pair.better} sets" in text and f"p = {p:.1g} after" in text
+
+
 def test_the_ablations_after_holm():
     for folder, start, metric, sure in (
         ("adaptive_ablation_regression", "What each part", "rmse", 2),
@@ -188,6 +229,7 @@ def test_the_figures_of_readme_and_guide(file):
         assert f"forests {100 * table['simple-blend'].mean():.1f} %" in text
         both = mean_ranks(table.join(theirs))
         assert both.argmin() == list(table.columns).index("adaptive")
+        assert f"the {theirs.shape[1]} published ones that cover the sets" in text
     else:
         assert f"({ranks['adaptive']:.1f}; a blend of kernel ridge regression and forests" in text
         assert f"has {ranks['simple-blend']:.1f})" in text

@@ -113,7 +113,7 @@ def test_a_folder_that_was_moved_is_logged_anew(tmp_path, schema):
     assert all(run.info.artifact_uri.startswith(new.as_uri()) for run in runs_of(uri))
 
 
-def test_repeats_stand_below_a_run_of_their_method(uri, log):
+def test_repeats_stand_below_a_run_of_their_method(uri, log, tmp_path):
     config = yaml.safe_dump({"method": {"dank": {"description": "DANK", "reference": "JMLR"}}})
     curves = {("heart", "dank"): {"C": [0.5, 0.75, 0.625]}}
     log(RECORDS, config=config, curves=curves)
@@ -138,6 +138,11 @@ def test_repeats_stand_below_a_run_of_their_method(uri, log):
     assert cells[best].data.metrics["test/rank"] == 1
     assert cells["dank"].data.tags["mlflow.note.content"] == "DANK. JMLR"
     client = MlflowClient(uri)
+    listed = {file.path for file in client.list_artifacts(cells["dank"].info.run_id)}
+    assert listed == {"repeats.csv", "scores.svg"}
+    figure = client.download_artifacts(cells["dank"].info.run_id, "scores.svg", str(tmp_path))
+    figure = Path(figure).read_text(encoding="utf-8")
+    assert all(f">{shown}<" in figure for shown in ("heart", "dank", "svm-cv", "Accuracy (%)"))
     curve = client.get_metric_history(cells["dank"].info.run_id, "tuning/C")
     assert [(m.step, m.value) for m in curve] == [(0, 0.5), (1, 0.75), (2, 0.625)]
     # A new repeat makes the mean another one; all repeats move below the new run.

@@ -20,7 +20,7 @@ import re
 import socket
 import tempfile
 import time
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import quote, urlsplit
@@ -33,9 +33,9 @@ from adakern.evaluation import GREATER_IS_BETTER, MAIN_METRIC, RECORDED, ranks_b
 from adakern_bench.config.sweeps import base_name
 from adakern_bench.paths import kept_models
 from adakern_bench.records.machine import git
-from adakern_bench.records.read import find_records, read_file
+from adakern_bench.records.read import find_records, read_file, to_frame
 from adakern_bench.report.curves import read_search, search_curves
-from adakern_bench.report.palette import families_of
+from adakern_bench.report.palette import families_of, method_styles
 from adakern_bench.report.wording import count
 
 __all__ = ["DEFAULT_URI", "VIEW", "Logged", "experiment_id", "lock", "log_records", "main"]
@@ -88,7 +88,7 @@ class Run(NamedTuple):
     params: dict = {}
     metrics: dict = {}
     steps: dict = {}  # metric -> values at step 0, 1, ...
-    artifacts: dict = {}  # name -> text, or Path of a file
+    artifacts: dict = {}  # name -> text, what makes it, or Path of a file
     parent: str | None = None  # its key
 
     @property
@@ -214,6 +214,10 @@ def _cells(records, config, curves):
     for dataset, cells in by_dataset.items():
         tables = {method: _table(batch) for method, batch in cells.items()}
         places = _ranks(cells, tables)
+        scores = {method: table.filter(like="test/").to_csv() for method, table in tables.items()}
+        figure = {}
+        if any(map(len, tables.values())):
+            figure["scores.svg"] = cache(partial(_figure, cells, places, families))
         for method, batch in cells.items():
             table = tables[method]
             entry = methods.get(base_name(method), {})
@@ -234,14 +238,14 @@ def _cells(records, config, curves):
                 key=f"{dataset}/{method}",
                 name=f"{dataset} / {method}",
                 tags=_tags(batch[0], "method") | described,
-                content=[batch, about, metrics, steps],
+                content=[batch, about, metrics, steps, scores],
                 records=batch,
                 # MLflow's comparison opens on the first ones, by the alphabet.
                 params={"Method": method}
                 | dict(set.intersection(*(set(_params(r).items()) for r in batch))),
                 metrics=metrics,
                 steps=steps,
-                artifacts={"repeats.csv": table.to_csv()},
+                artifacts={"repeats.csv": table.to_csv(), **figure},
             )
 
 
@@ -258,6 +262,16 @@ def _ranks(cells, tables):
     scores = [table.mean().get(f"test/{metric}", math.nan) for table in tables.values()]
     (row,) = ranks_by_dataset([scores], greater_is_better=GREATER_IS_BETTER[metric])
     return dict(zip(tables, map(float, row), strict=True))
+
+
+def _figure(cells, places, families):
+    """The main score of all methods on their data set, every repeat, as SVG."""
+    from adakern_bench.report.figures import plot_repeats, to_svg
+
+    records = to_frame([record for batch in cells.values() for record in batch])
+    styles = method_styles(cells, families)
+    order = sorted(places, key=places.get)
+    return to_svg(plot_repeats(records, records["task"].iloc[0], styles, order))
 
 
 def _fit(record, config, model):
@@ -552,7 +566,7 @@ def _write(client, experiment_id, run):
             folder = Path(name).parent.as_posix()
             client.log_artifact(run_id, source, None if folder == "." else folder)
         else:
-            client.log_text(run_id, source, name)
+            client.log_text(run_id, source() if callable(source) else source, name)
     failed = run.records and all(record["status"] != "ok" for record in run.records)
     status = "FAILED" if failed else "FINISHED"
     client.set_terminated(run_id, status=status, end_time=end)
