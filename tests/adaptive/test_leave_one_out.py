@@ -146,7 +146,7 @@ def test_scales_per_feature_find_the_features_that_matter(kernel):
     rng = np.random.RandomState(0)
     X = rng.standard_normal((120, 6))
     Y = np.sin(2 * X[:, :1])
-    scales, _ = tune_scales(X, Y, np.ones(120), kernel, rng, per_feature=True)
+    (scales, _), _ = tune_scales(X, Y, np.ones(120), kernel, rng, per_feature=True)
     assert scales[0] > 3 * scales[1:].max()
 
 
@@ -162,7 +162,7 @@ def test_the_search_is_as_good_as_a_grid_on_all_rows(seed):
         K = gram_matrix(X * scales, kernel="rbf", gamma=1.0)
         return np.mean((Y - leave_one_out(K, Y, alpha)) ** 2)
 
-    found = tune_scales(X, Y, np.ones(600), "rbf", np.random.RandomState(seed))
+    found, _ = tune_scales(X, Y, np.ones(600), "rbf", np.random.RandomState(seed))
     grid = [(2.0**p, 10.0**q) for p in range(-4, 1) for q in range(-4, 1)]
     assert error(*found) < 1.03 * min(error(*point) for point in grid)
 

@@ -90,7 +90,7 @@ class KernelRidgeMember(BaseMember):
         """Find intercept, scales and ridge; returns Y centred and weights of mean 1."""
         self.intercept_ = np.average(Y, axis=0, weights=weights)
         Y, weights = Y - self.intercept_, weights / weights.mean()
-        self.scales_, self.alpha_ = tune_scales(
+        (self.scales_, self.alpha_), self.start_ = tune_scales(
             X,
             Y,
             weights,
@@ -112,14 +112,13 @@ class KernelRidgeMember(BaseMember):
         return self.scales_, self.alpha_
 
     def in_fold(self, whole, views, k):
-        """Itself for a fold: its search starts where one on all rows ended."""
+        """Itself for a fold: its search starts where that on all rows ended, or began."""
         search, member = self.fold_search, copy(self)
-        if search is None or whole is None:
+        if search is None or not hasattr(whole, "start_"):
             return member
-        start = whole.found() if search.start == self.name else self.start
-        if start is not None:
-            start = views.whole.carry(start[0], views.folds[k]), start[1]
-        member.start, member.search = start, search
+        scales, alpha = whole.found() if search.start == self.name else whole.start_
+        member.start = views.whole.carry(scales, views.folds[k]), alpha
+        member.search = search
         return member
 
     def fit_folds(self, views, table, run):
@@ -280,7 +279,7 @@ class MarginMember(BaseMember):
         if not starts:
             Y = table.Y - np.average(table.Y, axis=0, weights=table.weights)
             rng = check_random_state(self.random_state)
-            starts["rbf"] = tune_scales(X, Y, table.weights, "rbf", rng)
+            starts["rbf"], _ = tune_scales(X, Y, table.weights, "rbf", rng)
         for kernel, factor in product(starts, MARGIN_FACTORS):
             scales = factor * starts[kernel][0]
             K = gram_matrix(X * scales, kernel=kernel, gamma=1.0)
