@@ -46,6 +46,7 @@ def add_arguments(parser):
         metavar="COLUMN",
         help="when a row was observed: each test is on later rows than the training",
     )
+    parser.add_argument("--metric", help="to rank by, such as balanced_accuracy, auc, mae, r2")
     parser.add_argument("--minutes", type=float, help="about how long it may take")
     parser.add_argument(
         "--again", action="store_true", help="infer the entry again, drop its edits"
@@ -73,6 +74,7 @@ def run_compare(arguments, given):
         time=arguments.time,
         again=arguments.again,
     )
+    given += [f"metric={arguments.metric}"] * bool(arguments.metric)
     overrides += _chosen(overrides, given, arguments)
     if not arguments.dry_run:
         _give_time(overrides, arguments.minutes, started)

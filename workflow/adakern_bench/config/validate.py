@@ -10,6 +10,7 @@ from dataclasses import asdict, fields
 from pathlib import Path
 
 from adakern._utils.files import read_json, write_json
+from adakern.evaluation import GREATER_IS_BETTER, METRICS
 from adakern_bench.config.code_version import code_version, functions_of
 from adakern_bench.config.compose import ConfigError, available, nearest
 from adakern_bench.config.sweeps import base_name
@@ -153,6 +154,10 @@ def _selection(plan):
             f"(data sets: {', '.join(plan.datasets) or 'none'}; methods: "
             f"{', '.join(plan.methods) or 'none'})"
         )
+    tasks = sorted({plan.entry(dataset).task for dataset in plan.datasets})
+    allowed = [name for task in tasks for name in METRICS[task] if name in GREATER_IS_BETTER]
+    if config.metric and config.metric not in allowed:
+        yield f"metric={config.metric} ranks no {' or '.join(tasks)}: one of {', '.join(allowed)}"
     if config.suite is not None and plan.cells:
         idle = {*plan.variants} - {method for _, method in plan.cells}
         for name in sorted(idle):
