@@ -10,7 +10,6 @@ from functools import cache, lru_cache
 from importlib.util import find_spec
 
 from adakern._utils.warn import warn_user
-from adakern.evaluation.quantities import rank_by
 from adakern_bench.config.compose import ConfigError, load_config, nearest
 from adakern_bench.config.sweeps import Variant, base_name, expand_datasets, expand_sweep
 from adakern_bench.config.validate import validate
@@ -40,7 +39,10 @@ def load_plan(overrides=(), conf=CONF, typed=None):
     selected["method"] = [name for name in selected["method"] if name in config.method]
     plan = Plan(as_variant(config, settings), selected)
     validate(plan, conf, overrides if typed is None else typed)
-    rank_by(plan.config.metric)
+    if plan.config.metric:  # a plan is made often: without scikit-learn where it can be
+        from adakern.evaluation.quantities import rank_by
+
+        rank_by(plan.config.metric)
     plan.config.overrides += [ALLOW_OUTSIDE] * (ALLOW_OUTSIDE in overrides)
     return plan
 

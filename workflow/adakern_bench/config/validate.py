@@ -10,7 +10,6 @@ from dataclasses import asdict, fields
 from pathlib import Path
 
 from adakern._utils.files import read_json, write_json
-from adakern.evaluation import GREATER_IS_BETTER, METRICS
 from adakern_bench.config.code_version import code_version, functions_of
 from adakern_bench.config.compose import ConfigError, available, nearest
 from adakern_bench.config.sweeps import base_name
@@ -39,6 +38,7 @@ def validate(plan, conf, typed):
         *_numbers_and_words(plan.config),
         *_entries(plan),
         *_selection(plan),
+        *(_metric(plan) if plan.config.metric else ()),
         *_published(plan),
         *_settings(plan.config, conf),
         *_functions(plan.config),
@@ -154,10 +154,6 @@ def _selection(plan):
             f"(data sets: {', '.join(plan.datasets) or 'none'}; methods: "
             f"{', '.join(plan.methods) or 'none'})"
         )
-    tasks = sorted({plan.entry(dataset).task for dataset in plan.datasets})
-    allowed = [name for task in tasks for name in METRICS[task] if name in GREATER_IS_BETTER]
-    if config.metric and config.metric not in allowed:
-        yield f"metric={config.metric} ranks no {' or '.join(tasks)}: one of {', '.join(allowed)}"
     if config.suite is not None and plan.cells:
         idle = {*plan.variants} - {method for _, method in plan.cells}
         for name in sorted(idle):
@@ -176,6 +172,15 @@ def _selection(plan):
                 "(jobs.memory_mb). Raise that, leave the method out, or take smaller "
                 "sets (suite.max_rows)"
             )
+
+
+def _metric(plan):
+    from adakern.evaluation import GREATER_IS_BETTER, METRICS
+
+    metric, tasks = plan.config.metric, sorted({plan.entry(name).task for name in plan.datasets})
+    known = [name for task in tasks for name in METRICS.get(task, ()) if name in GREATER_IS_BETTER]
+    if metric not in known:
+        yield f"metric={metric} ranks no {' or '.join(tasks)}: one of {', '.join(known)}"
 
 
 def _published(plan):
