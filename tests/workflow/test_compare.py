@@ -10,8 +10,10 @@ import pytest
 from scipy import stats
 
 from adakern.evaluation import METRICS, RECORDED
+from adakern.evaluation.quantities import rank_by
 from adakern_bench.records.read import read_records, to_frame
 from adakern_bench.report.compare import compare
+from adakern_bench.report.headline import headline
 from adakern_bench.report.show import print_table
 from adakern_bench.report.tables import comparison, read_tables
 from adakern_bench.tracking.track import main as track
@@ -53,6 +55,39 @@ def test_summary_is_recomputed_from_the_records(compared):
         assert (*cell, "", "fit_seconds") in seen
         assert (*cell, "", "n_support") in seen
     assert {metric for *_, split, metric in seen if not split} <= set(RECORDED)
+
+
+@pytest.fixture
+def by():
+    """Another main metric, until the test ends."""
+    yield rank_by
+    rank_by()
+
+
+def test_another_metric_ranks_tests_and_leads(tmp_path, by):
+    records = [
+        make_record(method=method, repeat=r, metrics=metrics(accuracy, auc + r / 1000))
+        for method, accuracy, auc in (("dank", 0.9, 0.7), ("svm-cv", 0.8, 0.75))
+        for r in range(6)
+    ]
+    paths = write_records(tmp_path, [*records, make_record(method="knpl", metrics=metrics(0.9))])
+    by("auc")
+    compare(paths, tmp_path)
+    by()  # what reads the tables goes by the metric that they name
+    tables = read_tables(tmp_path)
+    assert list(tables["ranks"]["method"]) == ["svm-cv", "dank", "knpl"]
+    assert set(tables["ttest"]["metric"]) == {"auc"}
+    solves = pd.read_parquet(tmp_path / "records.parquet")
+    (reason,) = solves["reason"].dropna()
+    assert reason == "the method gives no auc"
+    said = headline(tables, solves)[0]
+    assert "svm-cv is first, with area under the ROC curve 75.25 %" in said
+    assert "which is 5.0 points higher than dank's" in said
+
+
+def metrics(accuracy, auc=None):
+    scores = dict.fromkeys(METRICS["classification"], 0.5)
+    return {"train": scores, "test": scores | {"accuracy": accuracy, "auc": auc}}
 
 
 def test_failures_are_rows_and_counts(compared):

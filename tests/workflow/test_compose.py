@@ -125,6 +125,7 @@ SETTING, SWEEP = "method.plain.classifier", "adakern_bench.report.sweep"
         (["+sweep.plain.C=[]"], ["sweep", "'C'", "list of values"]),
         # Nothing that fits.
         (["dataset=[step-1d]"], ["nothing to do", "step-1d", "plain"]),
+        (["metric=rmse"], ["metric=rmse ranks no classification", "balanced_accuracy", "auc"]),
         (["protocol=published"], ["clowns", "published split", "prefer"]),
         (["++dataset.heart.n=5"], ["dataset.heart.n=5", "dataset=["]),
     ],

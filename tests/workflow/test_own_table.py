@@ -135,8 +135,9 @@ def test_groups_and_times_decide_the_split(own, kind):
     panel["y"] = panel["x"] + 0.1 * rng.normal(size=120)
     panel.sample(frac=1, random_state=0).to_csv(path, index=False)
     command = ["compare", str(path), "--target", "y", "--cores", "2", *QUICK]
-    named = ["--time", "day"] if kind == "time" else []
-    adakern(project, *command, *named, "tracking.enabled=false")
+    named = ["--time", "day", "--metric", "r2"] if kind == "time" else []
+    shown = adakern(project, *command, *named, "tracking.enabled=false")
+    assert ("Regression: R²," if named else "Regression: Root mean squared error,") in shown
     root = project.root
     table = Table.load(root / "data" / "tables" / "my-my-study.npz")
     assert table.feature_names == ["day", "x"]

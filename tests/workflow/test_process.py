@@ -110,7 +110,7 @@ def test_no_fit_is_at_work_after_the_end(tmp_path):
     outcomes = run_each(tasks, time_limit=60, attempt=1, **end)
     assert [o.status for o in outcomes.values()] == ["timeout", "timeout"]
     assert "exceeded the limit" in outcomes[0].reason
-    assert outcomes[1].reason == "the time for all runs together was over"
+    assert outcomes[1].reason == "the time for all runs was over (the same call goes on)"
 
 
 # A job over its attempts ------------------------------------------------------------

@@ -95,3 +95,9 @@ GREATER_IS_BETTER = {
 #: root mean squared error: the error that others publish, so that their methods can be
 #: ranked beside ours; on one split it orders methods as R² and the relative error do.
 MAIN_METRIC = {"classification": "accuracy", "regression": "rmse"}
+_USUAL = dict(MAIN_METRIC)
+
+
+def rank_by(*metrics):
+    """Make metrics the main ones of their tasks, in this process; else the usual ones."""
+    MAIN_METRIC.update(_USUAL | {QUANTITIES[name].task: name for name in metrics if name})

@@ -9,13 +9,13 @@ import time
 from dataclasses import asdict
 from pathlib import Path
 
+from adakern._utils.files import read_json
 from adakern.datasets import TableError
 from adakern_bench.cli.choose import REST, choose, slowness
 from adakern_bench.config.compose import ConfigError
 from adakern_bench.data.entry import ENDINGS
 from adakern_bench.data.infer import inferred_yaml
 from adakern_bench.paths import ROOT
-from adakern_bench.records.read import read_file
 
 __all__ = ["add_arguments", "adopt", "comparison_of", "run_compare"]
 
@@ -46,6 +46,7 @@ def add_arguments(parser):
         metavar="COLUMN",
         help="when a row was observed: each test is on later rows than the training",
     )
+    parser.add_argument("--metric", help="to rank by, such as balanced_accuracy, auc, mae, r2")
     parser.add_argument("--minutes", type=float, help="about how long it may take")
     parser.add_argument(
         "--again", action="store_true", help="infer the entry again, drop its edits"
@@ -73,6 +74,7 @@ def run_compare(arguments, given):
         time=arguments.time,
         again=arguments.again,
     )
+    given += [f"metric={arguments.metric}"] * bool(arguments.metric)
     overrides += _chosen(overrides, given, arguments)
     if not arguments.dry_run:
         _give_time(overrides, arguments.minutes, started)
@@ -107,8 +109,9 @@ def _give_time(overrides, minutes, started):
     """Let fits that ran out of time be tried again, until the minutes are over."""
     from adakern_bench.config.plan import load_plan
 
-    for path in (load_plan(overrides).results / "records").glob("*/*/*.json"):
-        if any(record["status"] == "timeout" for record in read_file(path)):
+    results = load_plan(overrides).results
+    for path in [*results.glob("search/*/*/*.json"), *results.glob("records/*/*/*.json")]:
+        if any(found["status"] == "timeout" for found in read_json(path)):
             path.unlink()
     os.environ.pop("ADAKERN_ENDS", None)
     if minutes:

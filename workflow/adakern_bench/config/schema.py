@@ -183,6 +183,9 @@ class Config:
     jobs: Jobs = field(default_factory=Jobs)
     data: Data = field(default_factory=Data)
     tracking: Tracking = field(default_factory=Tracking)
+    #: Rankings, tests, figures and headline go by it instead of accuracy or the root mean
+    #: squared error; searches do not.
+    metric: str | None = None
     #: Data set -> method -> fixed parameters, stronger than the method's own.
     settings: dict[str, Any] = field(default_factory=dict)
     #: Method -> parameter -> values; each point becomes a method ``name@param=value``.

@@ -170,30 +170,30 @@ def configuration(plan):
 
 def compare(plan):
     """What the rule ``compare`` is given."""
-    return {"code": code_version(SCRIPTS / "compare.py")}
+    return {"metric": plan.config.metric, "code": code_version(SCRIPTS / "compare.py")}
 
 
 def winner(plan, dataset):
     """What the rule ``winner`` is given: how each method is fitted, whichever wins."""
     methods = [method for of, method in plan.cells if of == dataset]
     cells = {method: _cell(plan, dataset, method, "winner") for method in methods}
-    return {"methods": cells}
+    return {"metric": plan.config.metric, "methods": cells}
 
 
 def figure(plan, name):
     """Settings of one figure."""
-    return _view(plan.config.figures.get(name, View(f"{name}.plot")), "figure")
+    return _view(plan, plan.config.figures.get(name, View(f"{name}.plot")), "figure")
 
 
 def summary_table(plan, name):
     """Settings of one table."""
-    return _view(plan.config.tables.get(name, View(f"{name}.table")), "summary_table")
+    return _view(plan, plan.config.tables.get(name, View(f"{name}.table")), "summary_table")
 
 
-def _view(view, rule):
+def _view(plan, view, rule):
     shown = asdict(view)
     code = code_version(SCRIPTS / f"{rule}.py", shown["function"])
-    return shown | {"code": code}
+    return shown | {"metric": plan.config.metric, "code": code}
 
 
 def report(plan):

@@ -39,6 +39,7 @@ def validate(plan, conf, typed):
         *_numbers_and_words(plan.config),
         *_entries(plan),
         *_selection(plan),
+        *(_metric(plan) if plan.config.metric else ()),
         *_published(plan),
         *_settings(plan.config, conf),
         *_functions(plan.config),
@@ -178,6 +179,15 @@ def _selection(plan):
                 "(jobs.memory_mb). Raise that, leave the method out, or take smaller "
                 "sets (suite.max_rows)"
             )
+
+
+def _metric(plan):
+    from adakern.evaluation import GREATER_IS_BETTER, METRICS
+
+    metric, tasks = plan.config.metric, sorted({plan.entry(name).task for name in plan.datasets})
+    known = [name for task in tasks for name in METRICS.get(task, ()) if name in GREATER_IS_BETTER]
+    if metric not in known:
+        yield f"metric={metric} ranks no {' or '.join(tasks)}: one of {', '.join(known)}"
 
 
 def _published(plan):

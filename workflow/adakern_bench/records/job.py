@@ -8,6 +8,7 @@ from pathlib import Path
 
 import psutil
 
+from adakern.evaluation.quantities import rank_by
 from adakern_bench import paths  # noqa: F401 - finds the modules that YAML files name
 from adakern_bench.report.wording import printable
 
@@ -22,6 +23,7 @@ def job(snakemake):
     the terminal as well, in one line, before Snakemake's own account of it.
     """
     _end_with_snakemake()
+    rank_by(snakemake.params.get("settings", {}).get("metric"))
     terminal = os.dup(2)
 
     def say(text):

@@ -63,7 +63,7 @@ def run_each(tasks, *, time_limit, attempt, journal, ends=math.inf):
             reason = f"its job was lost {len(lost)} times: {how}"
             outcomes[repeat] = Outcome("failed", reason=reason)
         elif (left := ends - time.time()) <= 0:
-            reason = "the time for all runs together was over"
+            reason = "the time for all runs was over (the same call goes on)"
             outcomes[repeat] = Outcome("timeout", reason=reason)
         else:
             outcomes[repeat] = isolated(task, time_limit=min(time_limit, left))

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from adakern._utils.files import read_json
-from adakern.evaluation import MAIN_METRIC
+from adakern.evaluation import MAIN_METRIC, QUANTITIES
 from adakern_bench.paths import repeats_of
 
 __all__ = ["find_records", "read_file", "read_records", "to_frame"]
@@ -116,6 +116,8 @@ def _checked(record):
         return record
     metric = MAIN_METRIC[record["task"]]
     value = record["metrics"]["test"].get(metric)
+    if value is None and QUANTITIES[metric].optional:
+        return record | {"status": "failed", "reason": f"the method gives no {metric}"}
     if value is not None and np.isfinite(value):
         return record
     return record | {

@@ -51,9 +51,14 @@ def _conclusion(task, cells, ranks):
 
 def _value(metric, cell):
     quantity = QUANTITIES[metric]
-    label = quantity.label[0].lower() + quantity.label[1:]
+    label = _label(quantity)
     over = f" (mean over {count(int(cell['n']), 'repeat')})" if cell["n"] > 1 else ""
     return f"with {label} {cell['shown']} {quantity.unit}".rstrip() + over
+
+
+def _label(quantity):
+    first, *rest = quantity.label
+    return "".join([first.lower() if rest[0].islower() else first, *rest])  # but R², F1
 
 
 def _lead(metric, means, first, second):
@@ -63,11 +68,13 @@ def _lead(metric, means, first, second):
     if not len(a):
         return ""
     if GREATER_IS_BETTER[metric]:
-        points = 100 * (a - b).mean()
-        label = "; its mean accuracy over the sets" if several else ", which"
-        if f"{abs(points):.1f}" == "0.0":
+        quantity = QUANTITIES[metric]
+        gain = quantity.scale * (a - b).mean()
+        size = f"{abs(gain):.1f} points" if quantity.unit else f"{abs(gain):.2g}"
+        label = f"; its mean {_label(quantity)} over the sets" if several else ", which"
+        if size in ("0.0 points", "0"):
             return f"{label} is equal to {second}'s"
-        size = f"{abs(points):.1f} points {'higher' if points > 0 else 'lower'}"
+        size += f" {'higher' if gain > 0 else 'lower'}"
         return f"{label} is {size} than {second}'s"
     if (a <= 0).any() or (b <= 0).any():
         return ""

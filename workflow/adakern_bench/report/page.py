@@ -51,7 +51,7 @@ __all__ = ["protocol_in_words", "report"]
 # What else a reader may ask of the same runs: (part, metric), in this order.
 _DETAILS = {
     task: [
-        *(("test", m) for m in metrics if m != MAIN_METRIC[task] and QUANTITIES[m].shown),
+        *(("test", m) for m in metrics if QUANTITIES[m].shown),
         *(("train", m) for m in metrics if not QUANTITIES[m].optional),
         *(("", m) for m in RECORDED if QUANTITIES[m].shown),
     ]
@@ -158,7 +158,7 @@ def _task(task, records, styles, tables, rare):
     details = {}
     for part, metric in _DETAILS[task]:
         cells = comparison(tables, task, metric, part)
-        if len(cells):
+        if len(cells) and (part, metric) != ("test", MAIN_METRIC[task]):
             details[part, metric] = _grid(cells, metric, heading(metric) + _PARTS[part])
     # Where a class is rare, to predict it never is accurate and worth nothing.
     unbalanced = sorted(set(rare) & set(records["dataset"].map(base_name)))

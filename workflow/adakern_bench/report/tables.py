@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 
 from adakern.evaluation import GREATER_IS_BETTER, MAIN_METRIC, QUANTITIES
-from adakern.evaluation.quantities import Quantity
+from adakern.evaluation.quantities import Quantity, rank_by
 from adakern.evaluation.ranking import TIE
 from adakern_bench.report.wording import in_natural_order
 
@@ -24,7 +24,8 @@ RULE = (
 def read_tables(out):
     """The CSV tables that `compare` wrote, by name; blank texts are "", not NaN.
 
-    In what was published of a run, a large table is compressed.
+    In what was published of a run, a large table is compressed. What reads them goes by
+    the metric that ranked them.
     """
     texts = ("split", "setting", "note", "winner")
     tables = {}
@@ -33,6 +34,7 @@ def read_tables(out):
         table = pd.read_csv(path if path.exists() else f"{path}.gz")
         blank = {c: table[c].astype(object).fillna("") for c in texts if c in table}
         tables[name] = table.assign(**blank)
+    rank_by(*tables["ranks"]["metric"].unique())
     return tables
 
 

@@ -16,7 +16,7 @@ from threadpoolctl import threadpool_limits
 
 from adakern._utils.files import atomic_path
 from adakern.datasets.encoding import takes_raw_columns
-from adakern.evaluation import MAIN_METRIC
+from adakern.evaluation import MAIN_METRIC, METRICS
 from adakern_bench.data import Table
 from adakern_bench.records.estimators import make_estimator
 from adakern_bench.records.models import table_model
@@ -31,7 +31,11 @@ __all__ = ["explain", "explain_files"]
 MOST_ROWS, MOST_VALUES = 1000, 20
 #: Columns that are permuted, those that alone tell the most; training rows for that.
 MOST_COLUMNS, TRAINING_ROWS = 100, 5000
-SCORERS = {"classification": "accuracy", "regression": "neg_root_mean_squared_error"}
+SCORERS = {name: name for name in ("accuracy", "balanced_accuracy", "r2")} | {
+    "log_loss": "neg_log_loss",
+    "rmse": "neg_root_mean_squared_error",
+    "mae": "neg_mean_absolute_error",
+}
 #: Share of what there is to know that a column alone tells if it gives the target away.
 GIVEN_AWAY = 0.9
 
@@ -56,9 +60,11 @@ def explain(method, table, train, test, settings, best_params, repeat):
     raw = takes_raw_columns(model)
     data = prepare(table, train, test, **settings["preparation"], raw=raw)
     pipeline = table_model(model.fit(data.X_train, data.y_fit), data, table)
-    X, y, metric = table.as_written(test), table.y[test], MAIN_METRIC[table.task]
+    X, y = table.as_written(test), table.y[test]
+    metrics = (MAIN_METRIC[table.task], *METRICS[table.task])
+    metric = next(metric for metric in metrics if metric in SCORERS)
     alone = pd.Series(list(_alone(table, train)), index=X.columns).nlargest(MOST_COLUMNS)
-    permuted = _permuted(pipeline, X, y, alone.index, get_scorer(SCORERS[table.task]), seed)
+    permuted = _permuted(pipeline, X, y, alone.index, get_scorer(SCORERS[metric]), seed)
     columns = pd.DataFrame(
         {
             "column": alone.index,

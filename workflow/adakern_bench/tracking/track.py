@@ -30,6 +30,7 @@ import yaml
 
 from adakern._utils.files import atomic_path
 from adakern.evaluation import GREATER_IS_BETTER, MAIN_METRIC, RECORDED, ranks_by_dataset
+from adakern.evaluation.quantities import rank_by
 from adakern_bench.config.sweeps import base_name
 from adakern_bench.paths import kept_models
 from adakern_bench.records.machine import git
@@ -55,14 +56,6 @@ SUMMARY = ["report.html", "*.csv", "config.yaml", "tables/*.csv", "figures/*.svg
 _MAX_VALUE = 5000  # characters of a parameter or tag; MLflow takes 6000 and 5000
 #: What is the same in every run that can be compared: parameters, no metrics.
 _CONSTANTS = ("n_train", "n_test", "n_features", "seed", "estimator")
-#: Columns and order of that view, as MLflow's pages keep them.
-_SCORES = [f"test/{m}_{what}" for m in MAIN_METRIC.values() for what in ("mean", "std")]
-_COLUMNS = ["test/rank", *_SCORES, "time/fit_seconds_mean"]
-_VIEW = {
-    "selectedColumns": [f"metrics.`{name}`" for name in _COLUMNS],
-    "orderByKey": "metrics.`test/rank`",
-    "orderByAsc": True,
-}
 _STAGES = ("search_seconds", "fit_seconds", "predict_seconds")
 
 
@@ -120,6 +113,7 @@ def track(results, files=None, *, tracking_uri=None):
         summary = (artifacts, _mean_ranks(results))
     path = results / "config.yaml"
     config = path.read_text(encoding="utf-8") if path.exists() else None
+    rank_by((yaml.safe_load(config or "{}") or {}).get("metric"))
     batches = {results.name: []} if whole and not files else {}
     for record in (record for file in files for record in read_file(file)):
         batches.setdefault(record["experiment"], []).append(record)
@@ -256,6 +250,17 @@ def _table(batch):
     return pd.DataFrame(map(_metrics, finished), index=repeats)
 
 
+def _view():
+    """Columns and order of the runs' table, as MLflow's pages keep them."""
+    scores = [f"test/{m}_{what}" for m in MAIN_METRIC.values() for what in ("mean", "std")]
+    columns = ["test/rank", *scores, "time/fit_seconds_mean"]
+    return {
+        "selectedColumns": [f"metrics.`{name}`" for name in columns],
+        "orderByKey": "metrics.`test/rank`",
+        "orderByAsc": True,
+    }
+
+
 def _ranks(cells, tables):
     """Method -> its rank on their data set."""
     metric = MAIN_METRIC[next(iter(cells.values()))[0]["task"]]
@@ -353,7 +358,7 @@ def opened(experiment, tracking_uri):
         _make_database(uri)
         client = MlflowClient(tracking_uri=uri)
         number = _experiment(client, experiment, _database(uri))
-        client.set_experiment_tag(number, f"mlflow.sharedViewState.{VIEW}", json.dumps(_VIEW))
+        client.set_experiment_tag(number, f"mlflow.sharedViewState.{VIEW}", json.dumps(_view()))
         yield client, number
 
 
