@@ -12,6 +12,7 @@
 # snakemake --cores 4 --config experiment=dank_uci -- \
 #     results/dank_uci/records/heart/dank/0-9.json
 import os
+import signal
 import time
 
 from snakemake.exceptions import WorkflowError
@@ -25,6 +26,16 @@ from adakern_bench.report.publish import log_run
 
 STARTED = time.time()
 LOCKS = []  # held as long as they are somewhere
+
+
+def interrupt(*_):
+    """The first Ctrl-C has Snakemake end its jobs; others would cut that short."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    raise KeyboardInterrupt
+
+
+if workflow.is_main_process:
+    signal.signal(signal.SIGINT, interrupt)
 
 try:
     PLAN = plan_from_snakemake(config, workflow.config_settings.config)

@@ -188,6 +188,9 @@ def test_a_method_that_is_left_out_takes_its_sweep_along(conf):
     with pytest.warns(UserWarning, match="absent is left out: no_such_package"):
         found = plan(conf, "method=[plain,absent]", "+sweep.absent.C=[1,2]")
     assert found.cells == [("clowns", "plain")]
+    tuned = "method.svm-cv.classifier.tune_with=absent"
+    with pytest.warns(UserWarning, match="svm-cv is left out: no_such_package"):
+        assert plan(conf, "method=[plain,svm-cv]", tuned).methods == ["plain"]
 
 
 def test_a_change_to_a_data_set_that_is_not_selected(conf):

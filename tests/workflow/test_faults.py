@@ -262,6 +262,24 @@ def test_snakemake_killed_and_started_again(bad):
     assert not bad.left_over()
 
 
+def test_two_interrupts_in_a_row(bad):
+    """They end in words, no process outlives them, and the next call goes on."""
+    words = ("adakern_bench.cli.main", "run", "small", "name=small", *how("sleep").split())
+    with Run([sys.executable, "-m", *words], bad.root, bad.environment) as run:
+        run.wait_for((bad.root / "asleep").exists)
+        below = psutil.Process(run.process.pid).children(recursive=True)
+        for _ in range(2):
+            os.killpg(run.process.pid, signal.SIGINT)  # as a terminal does
+            time.sleep(0.5)
+        run.process.wait(120)
+    assert run.returncode and "Traceback" not in run.output, run.output
+    _, alive = psutil.wait_procs(below, timeout=60)
+    assert below and not alive
+    run = bad.solve(overrides=how("fine"))
+    assert run.returncode == 0, run.output
+    assert not bad.left_over()
+
+
 SLOW_DATA = """\
 import time
 from pathlib import Path

@@ -59,4 +59,6 @@ def _snakemake(arguments):
         main(arguments)
     except SystemExit as end:
         return int(end.code or 0)
+    except KeyboardInterrupt:
+        return 130
     return 0

@@ -32,8 +32,9 @@ def load_plan(overrides=(), conf=CONF, typed=None):
     """
     settings = [override for override in overrides if override != ALLOW_OUTSIDE]
     config, selected = load_config(settings, conf)
-    for name in list(config.method):
-        if absent := [need for need in config.method[name].needs if not _is_here(need)]:
+    needs = {name: _needs(config.method, name) for name in config.method}
+    for name in needs:
+        if absent := [need for need in needs[name] if not _is_here(need)]:
             del config.method[name]
             config.sweep.pop(name, None)
             warn_user(f"method {name} is left out: {', '.join(absent)} is not installed or set")
@@ -46,6 +47,13 @@ def load_plan(overrides=(), conf=CONF, typed=None):
         rank_by(plan.config.metric)
     plan.config.overrides += [ALLOW_OUTSIDE] * (ALLOW_OUTSIDE in overrides)
     return plan
+
+
+def _needs(methods, name):
+    """What a method needs, and those that it is tuned with."""
+    recipes = filter(None, (methods[name].classifier, methods[name].regressor))
+    tuners = {recipe.tune_with for recipe in recipes} - {"self", name}
+    return [*methods[name].needs, *(n for tuner in tuners for n in _needs(methods, tuner))]
 
 
 def _is_here(need):
