@@ -11,8 +11,10 @@ import pytest
 from sklearn.datasets import load_wine
 from sklearn.svm import SVC
 
+from adakern_bench.data import Table
 from adakern_bench.paths import kept_models
 from adakern_bench.records.models import save_model
+from adakern_bench.records.prepare import prepare
 from adakern_bench.report.show import runs_page
 from adakern_bench.tracking.track import experiment_id, log_records
 from mlflow_server import serve, start_logging
@@ -87,9 +89,13 @@ def test_the_server_tells_what_its_users_expect(ui, tmp_path, monkeypatch):
     """Parents with means, curves as steps, the data set, the source, the model."""
     uri, address = ui
     X, y = load_wine(return_X_y=True)
-    model = SVC(gamma=0.01).fit(X, y)
+    names = [f"x{k}" for k in range(X.shape[1])]
+    table = Table(X=X, y=y, name="wine", task="classification", feature_names=names)
+    rows = np.arange(len(X))
+    data = prepare(table, rows, rows[:5], scale="standard")
+    model = SVC().fit(data.X_train, data.y_fit)
     folder = tmp_path / "models" / "wine" / "dank" / "0-2" / "1"
-    save_model(model, X[:5], model.predict(X[:5]), folder, {"scale": "none"})
+    save_model(model, data, table, rows[:5], folder)
     records = [
         make_record("wine", method, k, experiment="rest", started_at=1.7e9 + 60 * k)
         for method in ("svm-cv", "dank")
@@ -142,7 +148,8 @@ def test_the_server_tells_what_its_users_expect(ui, tmp_path, monkeypatch):
     assert {"model/MLmodel", "model/model.skops"} <= files
     monkeypatch.setenv("MLFLOW_TRACKING_URI", address)
     fetched = mlflow.sklearn.load_model(f"runs:/{run_id}/model")
-    np.testing.assert_array_equal(fetched.predict(X), model.predict(X))
+    predicted = fetched.predict(table.as_written(rows))
+    np.testing.assert_array_equal(predicted, model.predict(data.X_train))
 
 
 def test_the_pages_open_on_the_runs(ui, browser):
