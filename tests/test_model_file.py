@@ -82,6 +82,7 @@ def test_a_regression_from_csv_to_intervals_and_after_a_move(run, folder, tmp_pa
     said = run(f"fit my.csv --target cost --drop outcome {settings}")
     for words in ("On rows left out: R² 0.9", "member ", "Share of each column", "a.skops new.csv"):
         assert words in said.out
+    assert said.out.count("member ") == 1  # the table is printed once
     said = run("predict a.skops new.csv --interval 0.9")
     found = predictions(said)
     assert list(found) == ["cost", "cost_low", "cost_high"]

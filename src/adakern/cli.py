@@ -145,7 +145,10 @@ def _held_out(pipeline, table):
     if table.times is not None:
         rows = np.argsort(table.times.to_numpy(), kind="stable")
         early, late = np.split(rows, [round(len(rows) * (1 - LATEST))])
-        first = clone(pipeline).fit(table.X.iloc[early], table.y.iloc[early])
+        first = clone(pipeline)
+        if hasattr(model, "members_"):
+            first[-1].set_params(verbose=0)
+        first.fit(table.X.iloc[early], table.y.iloc[early])
         return late, first.predict(table.X.iloc[late])
     if not hasattr(model, "oof_prediction_"):
         groups = rows if table.groups is None else table.groups
@@ -175,7 +178,9 @@ def _print_result(model, kinds, score):
         found = "R² {r2:.4g} (always the mean: 0), root mean squared error {rmse:.4g}"
     print(f"\nOn {score['of']}:", found.format(**score))
     if hasattr(model, "members_"):
-        print(f"\n{model.members_}\n\nShare of each column in what the model knows:")
+        if not model.verbose:  # else it has printed them itself
+            print(f"\n{model.members_}")
+        print("\nShare of each column in what the model knows:")
         shares = zip(model.feature_importances_, kinds, strict=True)
         for share, name in sorted(shares, reverse=True)[:20]:
             print(f"  {share:6.1%}  {name}")

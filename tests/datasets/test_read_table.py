@@ -162,6 +162,8 @@ SHAPES = [
     ("a   y", " {k}.5   {k}.5", "", {"a": HALVES}),
     ("sep=;\na;y", "{k}.5;{k}.5", "", {"a": HALVES}),  # as Excel writes it
     ("x,a,y", "u{m},{k}.5,{k}.25", "Total,1,2\n", {"x": ["u0", "u1"], "a": HALVES}),
+    ("x,a,y", "u{m},{k}.5,{k}.25", "Sum:,1,2\n", {"x": ["u0", "u1"], "a": HALVES}),
+    ("a;b;y", "€{k},5;{m},25 %;{k},5 EUR", "", {"a": HALVES, "b": X01["x1"]}),
     ("x,a,y", '"u\n{m}",{k}.5,{k}.5', "", {"x": ["u\n0", "u\n1"], "a": HALVES}),
     ("a,y", "{k}.5,{k}.5", ",\n\n,\n", {"a": HALVES}),
     ("a,a,y", "{k}.5,{m},{k}.25", "", {"a": HALVES, "a.1": [0, 1]}),
@@ -241,7 +243,8 @@ def panel(n_people=15, n_years=4):
 
 
 def test_a_repeated_identifier_is_taken_for_groups_and_a_date_is_proposed(tmp_path):
-    text = panel().to_csv(index=False)
+    table = panel()
+    text = table.to_csv(index=False)
     found = read(tmp_path, text)
     assert found.groups.nunique() == 15 and "nr" in found.dropped
     assert found.times is None
@@ -254,11 +257,7 @@ def test_a_repeated_identifier_is_taken_for_groups_and_a_date_is_proposed(tmp_pa
     assert "year" in read(tmp_path, series).kinds, "a first column that counts years"
     found = read(tmp_path, text, group="year", time="hours")
     assert found.groups.nunique() == 4 and "year" not in found.kinds
-    assert found.times.tolist() == panel_hours(text)
-
-
-def panel_hours(text):
-    return pd.read_csv(io.StringIO(text))["hours"].tolist()
+    assert found.times.tolist() == table["hours"].tolist()
 
 
 IDENTIFIERS = ["patient", "subject_id", "PatientID", "user id", "ID"]

@@ -8,14 +8,7 @@ import pytest
 
 pytest.importorskip("omegaconf")
 
-from adakern_bench.data import (
-    DatasetEntry,
-    ParseError,
-    SourceFile,
-    TableMismatchError,
-    check_entry,
-    load_table,
-)
+from adakern_bench.data import DatasetEntry, ParseError, TableMismatchError, check_entry, load_table
 from adakern_bench.data.registry import read_suite
 from adakern_bench.data.splits import read_splits
 from adakern_bench.data.suite import expand_suite
@@ -83,22 +76,13 @@ def test_another_split_is_another_table(tmp_path):
     lines[0], lines[1] = lines[1], lines[0]
     folds.write_bytes(gzip.compress("\n".join(lines).encode()))
     with pytest.raises(TableMismatchError, match="fingerprint"):
-        load_table(
-            "uci121-iris",
-            entries("uci121")["uci121-iris"],
-            cache_dir=tmp_path / "cache",
-            mirror=tmp_path,
-        )
+        entry = entries("uci121")["uci121-iris"]
+        load_table("uci121-iris", entry, cache_dir=tmp_path / "cache", mirror=tmp_path)
 
 
-def split_entry(n_splits, split_format="row-lists"):
-    return DatasetEntry(
-        task="classification",
-        files=[{"path": "a.csv"}],
-        splits=SourceFile("folds.txt"),
-        n_splits=n_splits,
-        split_format=split_format,
-    )
+def split_entry(n_splits, split_format="row-lists", **facts):
+    facts |= {"splits": {"path": "folds.txt"}, "n_splits": n_splits, "split_format": split_format}
+    return DatasetEntry(task="classification", files=[{"path": "a.csv"}], **facts)
 
 
 def test_both_formats_say_the_same():
@@ -130,16 +114,5 @@ def test_faulty_splits_are_named(form, text, message):
 def test_entries_that_contradict_themselves():
     lonely = DatasetEntry(task="regression", files=[{"path": "a"}], n_splits=3)
     assert any("go together" in problem for problem in check_entry("x", lonely))
-    dropping = split_entry(2)
-    dropping.missing = "drop-rows"
+    dropping = split_entry(2, missing="drop-rows")
     assert any("none may be dropped" in p for p in check_entry("x", dropping))
-
-
-def test_rows_in_the_order_of_time(tmp_path):
-    (tmp_path / "a.csv").write_text("when,x,y\n3,30,1\n1,10,0\n2,20,1\n")
-    entry = DatasetEntry(
-        task="classification", files=[{"path": "a.csv"}], time="when", drop=["when"]
-    )
-    table = load_table("a", entry, cache_dir=tmp_path)
-    assert table.X.ravel().tolist() == [10, 20, 30]
-    assert table.y.tolist() == [0, 1, 1] and table.in_order_of_time

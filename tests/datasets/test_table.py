@@ -30,13 +30,10 @@ def some_table(n=30, d=4, seed=0):
     return X, rng.integers(0, 3, size=n)
 
 
-@given(
-    st.lists(
-        st.floats(1e-200, 1e200) | st.floats(-1e200, -1e-200) | st.just(0.0),
-        min_size=1,
-        max_size=30,
-    )
-)
+NUMBERS = st.floats(1e-200, 1e200) | st.floats(-1e200, -1e-200) | st.just(0.0)
+
+
+@given(st.lists(NUMBERS, min_size=1, max_size=30))
 def test_six_digits_agree_with_printing(values):
     # One value a column: no value is tiny beside another of its column.
     codes = six_digits(np.array([values]))[0]
@@ -104,17 +101,9 @@ def test_fingerprint_of_blocks_is_that_of_the_whole(monkeypatch):
 
 def make_table(**changes):
     X, y = some_table()
-    facts = {
-        "X": X,
-        "y": y,
-        "name": "toy",
-        "task": "classification",
-        "feature_names": ["a", "b", "c", "d"],
-        "groups": np.arange(30) // 3,
-        "test_rows": np.arange(20, 30),
-        "provenance": {"source": "generated"},
-    }
-    return Table(**facts | changes)
+    rows = {"groups": np.arange(30) // 3, "test_rows": np.arange(20, 30)}
+    facts = {"y": y, "task": "classification", "provenance": {"source": "generated"}, "name": "toy"}
+    return Table(X, feature_names=list("abcd"), **facts | rows | changes)
 
 
 @pytest.mark.parametrize(
@@ -183,12 +172,7 @@ def test_check_names_what_differs(stated, named):
 
 def test_check_accepts_what_agrees():
     table = make_table()
-    entry = DatasetEntry(
-        task="classification",
-        n=30,
-        d=4,
-        n_test=10,
-        classes={str(k): v for k, v in table.class_counts.items()},
-        fingerprint=table.fingerprint,
-    )
+    facts = {"n": 30, "d": 4, "n_test": 10, "fingerprint": table.fingerprint}
+    classes = {str(k): v for k, v in table.class_counts.items()}
+    entry = DatasetEntry(task="classification", classes=classes, **facts)
     check_table(entry, table, table.fingerprint)

@@ -181,6 +181,14 @@ def test_a_sweep_as_an_override(conf, override):
     assert plan(conf, override).cells == [("clowns", "plain@C=1"), ("clowns", "plain@C=2")]
 
 
+def test_a_method_that_is_left_out_takes_its_sweep_along(conf):
+    text = "# @package method.absent\nneeds: [no_such_package]\n"
+    (conf / "method/absent.yaml").write_text(f"{text}classifier: {{estimator: {{_target_: x.Y}}}}")
+    with pytest.warns(UserWarning, match="absent is left out: no_such_package"):
+        found = plan(conf, "method=[plain,absent]", "+sweep.absent.C=[1,2]")
+    assert found.cells == [("clowns", "plain")]
+
+
 def test_a_change_to_a_data_set_that_is_not_selected(conf):
     path = conf / "experiment" / "changes.yaml"
     path.write_text(
@@ -204,6 +212,9 @@ def test_a_change_to_a_data_set_that_is_not_selected(conf):
         ("method", "description: later", ["new", "classifier or a regressor"]),
         ("dataset", "task: clasification", ["new", "'clasification'"]),
         ("dataset", "taks: classification", ["taks", "'task'"]),
+        ("dataset", "title: !!python/name:os.system", ["dataset/new.yaml", "no YAML", "line 2"]),
+        ("method", "classifier: {", ["method/new.yaml is no YAML", "line 3"]),
+        ("method", "classifier: {estimator: {_target_: [os]}}", ["\"['os']\" cannot be used"]),
     ],
 )
 def test_mistakes_in_a_new_file(conf, folder, text, parts):

@@ -104,6 +104,15 @@ def test_time_limit():
     assert time.monotonic() - start < 60  # not the 600 that it wanted
 
 
+def test_no_fit_is_at_work_after_the_end(tmp_path):
+    tasks = {0: sleep, 1: sleep}
+    end = {"ends": time.time() + 1, "journal": tmp_path / "j"}
+    outcomes = run_each(tasks, time_limit=60, attempt=1, **end)
+    assert [o.status for o in outcomes.values()] == ["timeout", "timeout"]
+    assert "exceeded the limit" in outcomes[0].reason
+    assert outcomes[1].reason == "the time for all runs together was over"
+
+
 # A job over its attempts ------------------------------------------------------------
 
 

@@ -304,6 +304,16 @@ def test_protocol_in_words(protocol, search, said, unsaid):
     assert not unsaid or unsaid not in words
 
 
+@pytest.mark.parametrize(("tasks", "kept", "scaled"), [("c", 1, 0), ("r", 0, 1), ("cr", 1, 1)])
+def test_a_protocol_speaks_of_the_tasks_there_are(tasks, kept, scaled):
+    named = {"c": "classification", "r": "regression"}
+    protocol = {"kind": "holdout", "stratify": True, "scale_target": "standard"}
+    sets = {task: {"task": named[task]} for task in tasks}
+    words = " ".join(protocol_in_words({"protocol": protocol, "dataset": sets}))
+    assert ("class proportions" in words) == kept
+    assert ("Regression targets" in words) == scaled
+
+
 def test_no_description_says_how_often_a_run_repeats():
     """Five repeats stood in the text of a run of one: the protocol says it."""
     number = r"(one|two|three|four|five|ten|twenty|\d+) (repeats|splits)"

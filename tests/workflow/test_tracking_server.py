@@ -89,13 +89,11 @@ def test_the_server_tells_what_its_users_expect(ui, tmp_path, monkeypatch):
     """Parents with means, curves as steps, the data set, the source, the model."""
     uri, address = ui
     X, y = load_wine(return_X_y=True)
-    names = [f"x{k}" for k in range(X.shape[1])]
-    table = Table(X=X, y=y, name="wine", task="classification", feature_names=names)
-    rows = np.arange(len(X))
-    data = prepare(table, rows, rows[:5], scale="standard")
-    model = SVC().fit(data.X_train, data.y_fit)
+    model, everything = SVC(gamma=0.01).fit(X, y), np.arange(len(y))
+    table = Table(X, y, "wine", "classification", [f"x{i}" for i in range(X.shape[1])])
+    data = prepare(table, everything, everything, scale="none")
     folder = tmp_path / "models" / "wine" / "dank" / "0-2" / "1"
-    save_model(model, data, table, rows[:5], folder)
+    save_model(model, data, table, everything[:5], folder)
     records = [
         make_record("wine", method, k, experiment="rest", started_at=1.7e9 + 60 * k)
         for method in ("svm-cv", "dank")
@@ -148,8 +146,7 @@ def test_the_server_tells_what_its_users_expect(ui, tmp_path, monkeypatch):
     assert {"model/MLmodel", "model/model.skops"} <= files
     monkeypatch.setenv("MLFLOW_TRACKING_URI", address)
     fetched = mlflow.sklearn.load_model(f"runs:/{run_id}/model")
-    predicted = fetched.predict(table.as_written(rows))
-    np.testing.assert_array_equal(predicted, model.predict(data.X_train))
+    np.testing.assert_array_equal(fetched.predict(table.as_written(everything)), model.predict(X))
 
 
 def test_the_pages_open_on_the_runs(ui, browser):

@@ -1,10 +1,12 @@
 """What is seen in the best method of one table, on a table whose answer is known."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from adakern_bench.data import Table
-from adakern_bench.report.winner import explain
+from adakern_bench.records.split import save_splits
+from adakern_bench.report.winner import MOST_COLUMNS, explain, explain_files
 
 SETTINGS = {
     "preparation": {"scale": "standard", "scale_target": "standard"},
@@ -56,3 +58,19 @@ def test_importances_dependences_and_columns_that_give_the_target_away(table):
         assert west - north == pytest.approx(2, abs=0.5)
         rising = drawn["size"].lines[0].get_ydata()
         assert rising[-1] - rising[0] > 2
+
+
+def test_a_table_of_many_columns_is_bounded(tmp_path):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(150, 300))
+    names, y = [f"x{i}" for i in range(300)], X[:, 7] + 0.1 * rng.normal(size=150)
+    table = Table(X, y, "my-wide", "regression", names, kinds=dict.fromkeys(names, "numeric"))
+    estimator = {"_target_": "sklearn.linear_model.Ridge", "alpha": 1.0}
+    settings, rows = SETTINGS | {"estimator": estimator}, np.arange(150)
+    table.save(tmp_path / "t.npz")
+    save_splits(tmp_path / "s.npz", [(rows[:100], rows[100:])])
+    out = tmp_path / "f.svg", tmp_path / "c.csv"
+    explain_files("ridge", tmp_path / "t.npz", tmp_path / "s.npz", *out, settings, {}, 0)
+    columns = pd.read_csv(out[1])
+    assert len(columns) == MOST_COLUMNS and columns["column"][0] == "x7"
+    assert out[0].read_text().count("<svg") == 1

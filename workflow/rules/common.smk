@@ -55,13 +55,15 @@ def work_of(job):
     return (job.rule.name, w["method"]), size
 
 
-def limits(rule, w, resources):
+def limits(job, resources):
     """Of the fits of a job, with the journal of its attempts: no result depends on it.
 
-    A parameter that is derived from `resources` triggers no rerun.
+    `adakern compare --minutes` says when all of them end. A parameter that is derived
+    from `resources` triggers no rerun.
     """
     return {
         "time_limit": PLAN.config.jobs.time_limit,
         "attempt": resources.attempt,
-        "journal": f"{RESULTS}/logs/{rule}/{w.dataset}/{w.method}/{w.batch}.jsonl",
+        "ends": float(os.environ.get("ADAKERN_ENDS", "inf")),
+        "journal": f"{RESULTS}/logs/{job}.jsonl",
     }

@@ -64,7 +64,13 @@ rule winner:
         table=f"{RESULTS}/winner/columns.csv",
     log:
         f"{RESULTS}/logs/winner.log",
+    threads: PLAN.config.jobs.threads
+    resources:
+        mem_mb=lambda w, attempt: PLAN.config.jobs.memory_mb * attempt,
+        runtime=lambda w, attempt: job_minutes("0-0") * attempt,
+        attempt=lambda w, attempt: attempt,
     params:
+        limits=lambda w, resources: limits("winner", resources),
         settings=settings.winner(PLAN, OWN),
     message:
         "winner: {output.figure}"

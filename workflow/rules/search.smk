@@ -18,7 +18,9 @@ rule search:
         attempt=lambda w, attempt: attempt,
     params:
         settings=lambda w: settings.search(PLAN, w.dataset, w.method),
-        limits=lambda w, resources: limits("search", w, resources),
+        limits=lambda w, resources: limits(
+            f"search/{w.dataset}/{w.method}/{w.batch}", resources
+        ),
     message:
         "search: {wildcards.dataset} / {wildcards.method} repeats {wildcards.batch}"
     script:

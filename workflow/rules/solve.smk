@@ -26,7 +26,9 @@ rule solve:
         attempt=lambda w, attempt: attempt,
     params:
         settings=lambda w: settings.solve(PLAN, w.dataset, w.method),
-        limits=lambda w, resources: limits("solve", w, resources),
+        limits=lambda w, resources: limits(
+            f"solve/{w.dataset}/{w.method}/{w.batch}", resources
+        ),
     message:
         "solve: {wildcards.dataset} / {wildcards.method} repeats {wildcards.batch}"
     script:

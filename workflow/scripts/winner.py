@@ -1,29 +1,32 @@
 """The best method of one table, fitted again on its first split and looked into."""
 
+from functools import partial
 from pathlib import Path
 
 import pandas as pd
-from threadpoolctl import threadpool_limits
+from matplotlib.figure import Figure
 
 from adakern._utils.files import atomic_path
-from adakern_bench.data import Table
 from adakern_bench.records.job import job
+from adakern_bench.records.process import run_each
 from adakern_bench.records.read import read_records
-from adakern_bench.records.split import load_split
 from adakern_bench.report.figures import save_svg
-from adakern_bench.report.winner import explain
+from adakern_bench.report.winner import explain_files
 
-files, settings = snakemake.input, snakemake.params.settings
+files, output, settings = snakemake.input, snakemake.output, snakemake.params.settings
 
 with job(snakemake):
     method = pd.read_csv(files.ranks)["method"][0]
     paths = [path for path in map(Path, files.records) if path.parent.name == method]
     record = next(r for r in read_records(paths) if r["status"] == "ok")
     repeat, cell = record["repeat"], settings["methods"][method]
-    with threadpool_limits(cell["threads"]):
-        rows = load_split(files.split, repeat)
-        found = record["best_params"] or {}
-        figure, columns = explain(method, Table.load(files.table), *rows, cell, found, repeat)
-    save_svg(figure, snakemake.output.figure)
-    with atomic_path(snakemake.output.table) as path:
-        columns.to_csv(path, index=False, float_format="%.4g")
+    found = record["best_params"] or {}
+    given = files.table, files.split, output.figure, output.table
+    task = partial(explain_files, method, *given, cell, found, repeat)
+    outcome = run_each({repeat: task}, **snakemake.params.limits)[repeat]
+    if outcome.status != "ok":  # the comparison stands without it
+        figure = Figure(figsize=(10.5, 1))
+        figure.text(0.01, 0.5, f"{method} was not fitted again: {outcome.reason}", fontsize=9)
+        save_svg(figure, output.figure)
+        with atomic_path(output.table) as path:
+            pd.DataFrame(columns=["column", "hint"]).to_csv(path, index=False)

@@ -164,7 +164,8 @@ class AdaptiveKernelClassifier(ClassifierMixin, AdaptiveKernel):
         Columns of numbers that are codes of categories. Columns of strings, and of a
         data frame's categorical type, are categorical anyway.
     time_limit : float or None, default=None
-        Seconds for ``fit``; members that would exceed it are left out, with a warning.
+        Seconds for ``fit``, about: members that would exceed it are left out, with a
+        warning, but never the cheapest one.
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes; they multiply ``sample_weight``.
     n_jobs : int or None, default=None
@@ -255,7 +256,7 @@ class AdaptiveKernelClassifier(ClassifierMixin, AdaptiveKernel):
 
     def _set_out_of_fold(self, learned, blend):
         table, position = learned.table.left_out, learned.position
-        proba, of_folds = learned.nested(learned.members)
+        proba, of_folds = learned.nested(learned.members, blend)
         codes = table.Y.argmax(axis=1)
         used = position >= 0
         self.classes_ = blend.classes

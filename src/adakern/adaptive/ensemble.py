@@ -90,19 +90,18 @@ class Learned:
         """What the blend predicts for the rows left out."""
         return blend.combine([m.fits.left_out for m in members], self.table.left_out.X)
 
-    def nested(self, members):
+    def nested(self, members, blend):
         """What is predicted for the rows left out by blends that never saw their fold.
 
         From both kinds of values that :class:`Fits` holds, left out and by the folds. As
         many rows as decide the weights well, and too few to be split, are predicted by
-        the blend of all.
+        ``blend``, that of all.
         """
         table, slopes = self.table.left_out, [m.slope for m in members]
         left_out = [m.fits.left_out for m in members]
         kinds = left_out, [m.fits.predicted for m in members]
         fold = table.fold if table.n_folds > 1 else np.arange(len(table.X)) % 5
         if not FEWEST_NESTED <= len(fold) <= MOST_NESTED:
-            blend = self.weigh(members)
             return [blend.combine(values, table.X) for values in kinds]
         predicted = np.empty((2, *table.Y.shape))
         for k in range(fold.max() + 1):

@@ -101,7 +101,8 @@ class AllRows:
 
         ``read`` makes numbers of a block of X, ``encode`` of its targets.
         """
-        found = {i: _model(m) for i, m in enumerate(members) if _model(m)[0].stands_on_centres}
+        found = {i: m.predictor for i, m in enumerate(members)}
+        found = {i: pair for i, pair in found.items() if pair[0].stands_on_centres}
         n, n_sample, members = len(self.y), len(self.sample), list(members)
         if not found or n == n_sample:
             return members
@@ -153,13 +154,6 @@ def _partitions(X):
     if np.isnan(X.shape[0]):
         X.compute_chunk_sizes()
     return X.rechunk({1: -1}).to_delayed().ravel(), X.chunks[0]
-
-
-def _model(member):
-    """The model that predicts, or that of the only fold, and how it sees rows."""
-    if member.fits.whole is not None:
-        return member.fits.whole, member.views.whole
-    return member.fits.models[0], member.views.folds[0]
 
 
 def _sums(X, y, weights, read, encode, models):

@@ -110,6 +110,13 @@ class FittedMember:
     slope: float
     seconds: float
 
+    @property
+    def predictor(self):
+        """The model that predicts, or that of the first fold, and how it sees rows."""
+        if self.fits.whole is not None:
+            return self.fits.whole, self.views.whole
+        return self.fits.models[0], self.views.folds[0]
+
     def predict(self, X):
         """Values (n, k) for read rows: refitted to all rows, or the mean over folds."""
         if self.fits.whole is not None:

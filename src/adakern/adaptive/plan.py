@@ -5,9 +5,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from adakern.adaptive.ensemble import MOST_NESTED
 from adakern.adaptive.kernel_members import FULL_FACTOR, KernelRidgeMember, MarginMember
 from adakern.adaptive.leave_one_out import EVALUATIONS, Search, rows_of_search
 from adakern.adaptive.local_models import CELL_ROWS
+from adakern.adaptive.other_members import FEW_ROWS as SMALL_ROWS
 from adakern.adaptive.other_members import BoostingMember, ForestMember, LinearMember
 from adakern.adaptive.parts import ENOUGH_ROWS
 
@@ -150,7 +152,8 @@ def seconds(name, n, d, k, max_support, n_folds):
         slower = 0.5 if name == "extra-trees" else 1.0
         return n_folds * (0.05 + slower * 8e-6 * n * d**0.7)
     if name == "boosting":
-        return n_folds * (0.05 + min(k, 15) * (0.05 + 6e-6 * n * d**0.7))
+        least = 0.05 if n < SMALL_ROWS else 0.8  # eight hundred rounds of anything
+        return n_folds * (0.05 + min(k, 15) * (least + 6e-6 * n * d**0.7))
     if name == "svm":
         return n_folds * (0.02 + 4e-7 * n**2 * max(1, k / 2))
     tuning = _seconds_of_search(name, n, d, in_fold=False)
@@ -164,12 +167,20 @@ def seconds(name, n, d, k, max_support, n_folds):
     return 0.1 + tuning + solutions
 
 
+def seconds_after(n, d, k, n_members):
+    """Roughly how long weights, scores and the sizes of errors take after the members."""
+    if k == 1:
+        return 0.05 + 5e-6 * n * d**0.7
+    n_blends = 6 if n <= MOST_NESTED else 1
+    return n_blends * (0.005 * n_members + 2e-6 * n * k * (n_members + 10))
+
+
 def _seconds_of_search(name, n, d, in_fold):
     search = search_of(name, n, d, in_fold)
     if not search.max_iter:
         return 0.0
     total, steps = 0.0, search.max_iter
     for m in rows_of_search(n, d if name == "laplacian-ard" else 1, search):
-        total += steps * (1.2e-10 * m**3 + 6e-9 * m * m * (1 + d / 20))
+        total += steps * (5e-11 * m**3 + 6e-9 * m * m * (1 + d / 20))
         steps = EVALUATIONS
     return total

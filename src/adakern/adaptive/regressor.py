@@ -129,7 +129,8 @@ class AdaptiveKernelRegressor(RegressorMixin, AdaptiveKernel):
         Columns of numbers that are codes of categories. Columns of strings, and of a
         data frame's categorical type, are categorical anyway.
     time_limit : float or None, default=None
-        Seconds for ``fit``; members that would exceed it are left out, with a warning.
+        Seconds for ``fit``, about: members that would exceed it are left out, with a
+        warning, but never the cheapest one.
     n_jobs : int or None, default=None
         Folds fitted at the same time; -1 for all processors.
     verbose : int, default=0
@@ -201,7 +202,7 @@ class AdaptiveKernelRegressor(RegressorMixin, AdaptiveKernel):
 
     def _set_out_of_fold(self, learned, blend):
         table, position = learned.table.left_out, learned.position
-        predicted, of_folds = (values[:, 0] for values in learned.nested(learned.members))
+        predicted, of_folds = (values[:, 0] for values in learned.nested(learned.members, blend))
         used, y = position >= 0, table.Y[:, 0]
         self.oof_prediction_ = np.full(len(position), np.nan)
         self.oof_prediction_[used] = blend.unit * predicted[position[used]]

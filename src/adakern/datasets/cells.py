@@ -25,6 +25,7 @@ _DATE_FORMATS = ["%d.%m.%y", "%d/%m/%y", "%m/%d/%y", "%b %Y", "%B %Y"]
 
 def decimal_mark(fields, separator):
     """The decimal mark of a file, from some of its fields."""
+    fields = [re.sub(rf"^{_CURRENCY}\s*|\s*(%|{_CURRENCY})$", "", cell) for cell in fields]
     sure, either = {}, {}  # "1,234" may be a thousand, "1,5" may not
     for mark in ",.":
         thousands = re.compile(rf"[-+]?[1-9]\d{{0,2}}(\{mark}\d{{3}})+")

@@ -28,7 +28,7 @@ _FEWEST_GROUPS = 10
 _WHO = "patient|subject|person|participant|respondent|household|customer|player|user"
 _IDENTIFIER = re.compile(rf"(.*[\W_])?(?i:ids?|index|key|uuid|row|nr|{_WHO})|.*[a-z](Id|ID|Nr)")
 _TIME = re.compile(r"(?i)(.*[\W_])?(year|yr|date|time|month|quarter|week|day|period)")
-_TOTAL = re.compile(r"(?i)((grand|sub)[ -]?)?totals?|sum|summe|gesamt|insgesamt")
+_TOTAL = re.compile(r"(?i)((grand|sub)[ -]?)?(totals?|sum|summe|gesamt|insgesamt) ?:?")
 _NOT_READ = {
     "an Excel file of before 2007": b"\xd0\xcf\x11\xe0",
     "a database of SQLite": b"SQLite f",

@@ -21,32 +21,34 @@ class TableError(ValueError):
     """A file that cannot be read as a table; the message says what to change."""
 
 
-def unpack(data, name, member=None):
+def unpack(data, name, member=None, most=None):
     """The content of a packed file, or of one member of an archive; others as they are.
 
-    The packing is seen from the first bytes: a copy may be packed and another not.
+    The packing is seen from the first bytes: a copy may be packed and another not. What is
+    packed again unpacks to no more than `most`, which the outermost file allows.
     """
-    file = io.BytesIO(data)
+    file, most = io.BytesIO(data), most or _most_bytes(data)
     try:
         for start, reader in _PACKED:
             if data.startswith(start):
                 with reader(file) as packed:
-                    content = packed.read(_most_bytes(data) + 1)
-                _check_size(len(content), data, name)
-                return unpack(content, name, member)
+                    content = packed.read(most + 1)
+                _check_size(len(content), most, name)
+                return unpack(content, name, member, most)
         if data[:4] == b"PK\x03\x04":
             with zipfile.ZipFile(file) as archive:
                 sizes = {m.filename: m.file_size for m in archive.infolist() if not m.is_dir()}
                 if "[Content_Types].xml" in sizes or "mimetype" in sizes:
-                    check_zip(data, name)
+                    _check_size(sum(sizes.values()), most, name)
                     return data  # a document that is a zip archive, such as xlsx
-                chosen = _member(sizes, data, name, member)
-                return unpack(archive.read(chosen), name, member)
+                chosen = _member(sizes, most, name, member)
+                return unpack(archive.read(chosen), name, member, most)
         if data[257:262] == b"ustar":
             with tarfile.open(fileobj=file) as archive:
                 sizes = {m.name: m.size for m in archive if m.isfile()}
-                chosen = _member(sizes, data, name, member)
-                return unpack(archive.extractfile(chosen).read(), name, member)
+                chosen = _member(sizes, most, name, member)
+                content = archive.extractfile(chosen).read()
+                return unpack(content, name, member, most)
     except TableError:
         raise
     except (
@@ -60,10 +62,10 @@ def unpack(data, name, member=None):
 def check_zip(data, name):
     """Refuse a zip archive whose members together are larger than any table is."""
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
-        _check_size(sum(m.file_size for m in archive.infolist()), data, name)
+        _check_size(sum(m.file_size for m in archive.infolist()), _most_bytes(data), name)
 
 
-def _member(sizes, data, name, member):
+def _member(sizes, most, name, member):
     """The file of an archive that is asked for, or the only one, or its namesake."""
     stem = PurePosixPath(name).stem
     for wanted in filter(None, (member, PurePosixPath(name).name, stem)):
@@ -77,7 +79,7 @@ def _member(sizes, data, name, member):
             f"{name}: the archive holds {', '.join(sizes) or 'no file'}; set member to "
             "one of them, or unpack it."
         )
-    _check_size(sizes[found[0]], data, name)
+    _check_size(sizes[found[0]], most, name)
     return found[0]
 
 
@@ -85,10 +87,9 @@ def _most_bytes(packed):
     return _FREE_BYTES + _MOST_TIMES_LARGER * len(packed)
 
 
-def _check_size(n_bytes, packed, name):
-    if n_bytes > _most_bytes(packed):
+def _check_size(n_bytes, most, name):
+    if n_bytes > most:
         raise TableError(
-            f"{name} unpacks to more than {_most_bytes(packed) / 1e6:.0f} MB from "
-            f"{len(packed) / 1e6:.1f} MB, which no table does; if it is one, unpack it "
-            "and put the plain file in its place."
+            f"{name} unpacks to more than {most / 1e6:.0f} MB, which no table of its size "
+            "does; if it is one, unpack it and put the plain file in its place."
         )

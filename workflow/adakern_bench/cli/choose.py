@@ -93,9 +93,10 @@ def choose(dataset, n, d, task, *, minutes=None, cores=1, memory=None, slower=1.
             spent = repeats * methods[slowest] + slower * JOB
             leave_out(slowest, f"about {duration(spent)} in all")
         wanted, methods["adaptive"] = methods["adaptive"], 0.0
-        while repeats > 2 and budget - work() < repeats * wanted:
+        # Where it wins it is fitted once more, alone.
+        while repeats > 2 and budget - work() < (repeats + cores) * wanted:
             repeats -= 1
-        share = max((budget - work()) / repeats, min(wanted, 10.0))
+        share = max((budget - work()) / (repeats + cores), min(wanted, 10.0))
         methods["adaptive"] = min(wanted, share)
         if 2 * wanted > share:  # an estimate may be half of the truth
             overrides.append(f"+settings.{dataset}.adaptive.time_limit={share:.0f}")

@@ -5,15 +5,17 @@ import json
 import os
 import re
 import shutil
+import time
 from dataclasses import asdict
 from pathlib import Path
 
 from adakern.datasets import TableError
-from adakern_bench.cli.choose import choose, slowness
+from adakern_bench.cli.choose import REST, choose, slowness
 from adakern_bench.config.compose import ConfigError
 from adakern_bench.data.entry import ENDINGS
 from adakern_bench.data.infer import inferred_yaml
 from adakern_bench.paths import ROOT
+from adakern_bench.records.read import read_file
 
 __all__ = ["add_arguments", "adopt", "comparison_of", "run_compare"]
 
@@ -58,6 +60,7 @@ def run_compare(arguments, given):
 
     if arguments.minutes is not None and not 0 < arguments.minutes < float("inf"):
         raise ConfigError(f"--minutes {arguments.minutes:g}: give a time above 0")
+    started = time.time()
     file = (arguments.started_in / Path(arguments.file).expanduser()).resolve()
     overrides = adopt(
         file,
@@ -71,6 +74,8 @@ def run_compare(arguments, given):
         again=arguments.again,
     )
     overrides += _chosen(overrides, given, arguments)
+    if not arguments.dry_run:
+        _give_time(overrides, arguments.minutes, started)
     status = run(overrides, arguments.cores, dry_run=arguments.dry_run)
     if status or arguments.dry_run:
         return status
@@ -96,6 +101,18 @@ def _chosen(overrides, given, arguments):
     print("\n".join(f"  {sentence}" for sentence in said), flush=True)
     keys = {override.partition("=")[0] for override in given}
     return [o for o in chosen if o.partition("=")[0] not in keys] + given
+
+
+def _give_time(overrides, minutes, started):
+    """Let fits that ran out of time be tried again, until the minutes are over."""
+    from adakern_bench.config.plan import load_plan
+
+    for path in (load_plan(overrides).results / "records").glob("*/*/*.json"):
+        if any(record["status"] == "timeout" for record in read_file(path)):
+            path.unlink()
+    os.environ.pop("ADAKERN_ENDS", None)
+    if minutes:
+        os.environ["ADAKERN_ENDS"] = str(started + 60 * minutes - min(REST, 20 * minutes))
 
 
 def adopt(file, target, root, *, name=None, again=False, **options):

@@ -9,6 +9,7 @@ from hydra.core.global_hydra import GlobalHydra
 from hydra.errors import HydraException
 from omegaconf import OmegaConf
 from omegaconf.errors import GrammarParseError, OmegaConfBaseException
+from yaml import YAMLError
 
 from adakern._utils.hints import did_you_mean
 from adakern_bench.config import schema
@@ -105,6 +106,8 @@ def _load_file(load, config_path):
         file = load(config_path)
     except GrammarParseError as error:
         raise ConfigError(f"{config_path}.yaml: {_in_one_line(error)}") from None
+    except (YAMLError, UnicodeError) as error:
+        raise ConfigError(f"{config_path}.yaml is no YAML in UTF-8: {error}") from None
     group, _, name = config_path.partition("/")
     if group in ("dataset", "method") and file is not None:
         package = f"{group}.{name}"

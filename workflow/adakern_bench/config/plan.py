@@ -35,6 +35,7 @@ def load_plan(overrides=(), conf=CONF, typed=None):
     for name in list(config.method):
         if absent := [need for need in config.method[name].needs if not _is_here(need)]:
             del config.method[name]
+            config.sweep.pop(name, None)
             warn_user(f"method {name} is left out: {', '.join(absent)} is not installed or set")
     selected["method"] = [name for name in selected["method"] if name in config.method]
     plan = Plan(as_variant(config, settings), selected)

@@ -24,6 +24,7 @@ VIEWS = ("contrast", "leaderboard", "sweep")
 
 #: Names become folders, wildcards of Snakemake and arguments of a cluster's commands.
 NAME = re.compile(r"(?!\.)[\w ,.=+~@()\[\]-]{1,200}")
+FOLDER = re.compile(r"[\w ,.=+~@()\[\]/-]+")
 
 
 def validate(plan, conf, typed):
@@ -73,6 +74,9 @@ def _places(config, typed):
 
 def _names(plan):
     config = plan.config
+    for setting, folder in (("results", config.results), ("data.cache", config.data.cache)):
+        if folder and not FOLDER.fullmatch(folder):
+            yield f"{setting}={folder!r} is to name a folder: the characters of names, and /"
     views = [*plan.figures(), *plan.tables()]
     for name in filter(None, [config.name, *plan.datasets, *plan.variants, *views]):
         if not NAME.fullmatch(name):
@@ -89,7 +93,10 @@ def _paths(config):
     given = {key: whole[key] for key in free}
     given["dataset"] = {name: e["loader"] for name, e in whole["dataset"].items()}
     for where, value in outside_paths(given):
-        yield f"{where}={value!r} is a path that leaves the project, or leads among its code"
+        yield (
+            f"{where}={value!r} is a path that leaves the project or leads among its code, or "
+            "has files read that the data name"
+        )
 
 
 def _numbers_and_words(config):

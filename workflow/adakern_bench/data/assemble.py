@@ -27,7 +27,8 @@ def table_from_frames(name, entry, frames):
         widest = max(frames, key=lambda frame: frame.shape[1]).columns
         frames = [frame.reindex(columns=widest, fill_value=0.0) for frame in frames]
     frame = pd.concat(frames, ignore_index=True)
-    is_test = np.repeat([file.test for file in entry.files], [len(f) for f in frames])
+    # What is known of rows is found by their index, whatever rows are left out or moved.
+    is_test = pd.Series(np.repeat([file.test for file in entry.files], [len(f) for f in frames]))
 
     def column(key, role):
         try:
@@ -37,19 +38,16 @@ def table_from_frames(name, entry, frames):
 
     target = column(entry.target, "target")
     for rule, value in entry.test_where.items():
-        is_test |= (frame[column(rule, "test_where")] == value).to_numpy()
+        is_test |= frame[column(rule, "test_where")] == value
     dropped = {target, *(column(c, "drop") for c in entry.drop)}
     features = [c for c in frame.columns if c not in dropped]
+    groups = None if entry.groups is None else frame[column(entry.groups, "groups")]
     if is_mixed:
-        rows = frame[target].notna().to_numpy()
-        frame, is_test = frame[rows].copy(), is_test[rows]
+        frame = frame.dropna(subset=[target]).copy()
     if entry.time is not None:
         time = column(entry.time, "time")
         frame[time] = _times(frame[time], name)
-        order = np.argsort(frame[time].to_numpy(), kind="stable")
-        frame, is_test = frame.iloc[order], is_test[order]
-    if entry.groups is not None:
-        groups = frame[column(entry.groups, "groups")].to_numpy()
+        frame = frame.sort_values(time, kind="stable")
     for key, codes in entry.codes.items():
         categories = column(key, "codes")
         if unknown := set(frame[categories].dropna()) - set(codes):
@@ -71,10 +69,18 @@ def table_from_frames(name, entry, frames):
             frame[feature] = np.where(codes < 0, np.nan, codes)
     X = _numeric(frame[features], name)
     y = _target_values(frame[target], entry, name)
-    keep = np.ones(len(X), dtype=bool)
-    if np.isnan(X).any() and not is_mixed:
-        X, keep = _treat_missing(X, entry.missing, name)
-    X, y = X[keep], y[keep]
+    absent = np.isnan(X)
+    if absent.any() and not is_mixed:
+        incomplete = absent.any(axis=1)
+        if entry.missing == "drop-rows":
+            X, y, frame = X[~incomplete], y[~incomplete], frame[~incomplete]
+        elif entry.missing == "mean":
+            X = np.where(absent, np.nanmean(X, axis=0), X)
+        else:
+            raise ParseError(
+                f"{name}: {incomplete.sum()} of {len(X)} rows have a missing value; set "
+                "missing to drop-rows or mean."
+            )
     _check_features(X, name, may_miss=is_mixed)
     # A column of a file without names goes by its position.
     names = [f"x{c}" if isinstance(c, int) else str(c) for c in features]
@@ -82,10 +88,10 @@ def table_from_frames(name, entry, frames):
     table.in_order_of_time = entry.time is not None
     for facts, found in described.items():
         setattr(table, facts, {feature: found[feature] for feature in names if found[feature]})
-    if entry.groups is not None:
-        table.groups = np.unique(groups[keep], return_inverse=True)[1]
+    if groups is not None:
+        table.groups = np.unique(groups[frame.index], return_inverse=True)[1]
     if is_test.any():
-        table.test_rows = np.flatnonzero(is_test[keep])
+        table.test_rows = np.flatnonzero(is_test[frame.index])
     return table
 
 
@@ -126,20 +132,20 @@ def check_table(entry, table, fingerprint):
     """Compare a table with what its entry states."""
     n, d = table.X.shape
     n_test = 0 if table.test_rows is None else len(table.test_rows)
-    stated = [("n (rows)", entry.n, n), ("d (features)", entry.d, d)]
-    stated.append(("n_test (published test rows)", entry.n_test, n_test))
-    stated.append(("the content fingerprint", entry.fingerprint, fingerprint))
+    stated = [("n (rows) is", entry.n, n), ("d (features) is", entry.d, d)]
+    stated.append(("n_test (published test rows) is", entry.n_test, n_test))
+    stated.append(("the content fingerprint is", entry.fingerprint, fingerprint))
+    if entry.classes:
+        said = {str(label): n_rows for label, n_rows in entry.classes.items()}
+        counts = {str(label): n_rows for label, n_rows in table.class_counts.items()}
+        stated += [
+            (f"class {label} has", f"{said.get(label, 0)} rows", f"{counts.get(label, 0)} rows")
+            for label in sorted({*said, *counts})
+        ]
     differ = [
-        f"{what} is {seen}, the entry says {said}"
+        f"{what} {seen}, the entry says {said}"
         for what, said, seen in stated
         if said not in (None, seen)
-    ]
-    said = {str(label): n_rows for label, n_rows in entry.classes.items()}
-    counts = {str(label): n_rows for label, n_rows in table.class_counts.items()} if said else {}
-    differ += [
-        f"class {label} has {counts.get(label, 0)} rows, the entry says {said.get(label, 0)}"
-        for label in sorted({*said, *counts})
-        if said.get(label, 0) != counts.get(label, 0)
     ]
     if len(differ) == 1 and differ[0].startswith("the content"):
         differ[0] += ": some values differ at six significant digits"
@@ -165,18 +171,17 @@ def _times(values, name):
 
 
 def _refuse_complex(columns, name):
-    for values in columns:
-        if values.dtype.kind == "c":
-            raise ParseError(
-                f"{name}: complex numbers; a table holds real ones. Give the real and "
-                "the imaginary part, or modulus and angle, as columns of their own."
-            )
+    if any(map(np.iscomplexobj, columns)):
+        raise ParseError(
+            f"{name}: complex numbers; a table holds real ones. Give the real and "
+            "the imaginary part, or modulus and angle, as columns of their own."
+        )
 
 
 def _numeric(features, name):
     _refuse_complex([features[c] for c in features], name)
     try:
-        return features.to_numpy(dtype=np.float64, na_value=np.nan)
+        return np.ascontiguousarray(features.to_numpy(dtype=np.float64, na_value=np.nan))
     except (TypeError, ValueError):
         pass
     words = [str(c) for c in features.select_dtypes(exclude="number").columns]
@@ -235,17 +240,3 @@ def _labels(y, entry, name):
         renamed = {str(old): new for old, new in entry.labels.items()}
         y = np.array([renamed.get(str(label), label) for label in y.tolist()])
     return y if y.dtype.kind == "i" else y.astype(str)
-
-
-def _treat_missing(X, rule, name):
-    """(X, rows to keep) under the entry's rule for missing values."""
-    absent = np.isnan(X)
-    rows = absent.any(axis=1)
-    if rule == "drop-rows":
-        return X, ~rows
-    if rule == "mean":
-        return np.where(absent, np.nanmean(X, axis=0), X), np.ones(len(X), dtype=bool)
-    raise ParseError(
-        f"{name}: {rows.sum()} of {len(X)} rows have a missing value; set missing to "
-        "drop-rows or mean."
-    )

@@ -13,7 +13,7 @@ from urllib.parse import urljoin, urlsplit
 
 from adakern._utils.warn import warn_user
 from adakern_bench.data.assemble import check_table, table_from_frames, table_from_loader
-from adakern_bench.data.entry import check_entry
+from adakern_bench.data.entry import SourceFile, check_entry
 from adakern_bench.data.errors import (
     DatasetError,
     FileUnavailableError,
@@ -34,6 +34,7 @@ logger = logging.getLogger(__name__)
 class Obtained:
     """The bytes of one file and where they came from."""
 
+    file: SourceFile
     data: bytes
     source: str  # cache, mirror or url
     place: str
@@ -68,7 +69,7 @@ def load_table(
             except (ParseError, TableMismatchError) as error:
                 fetcher.refuse(obtained, error)
             else:
-                fetcher.accept(entry.sources, obtained)
+                fetcher.accept(obtained)
                 return table
 
 
@@ -85,12 +86,12 @@ def _load_generated(name, entry, seed):
 
 
 def _assemble(name, entry, obtained):
-    for file, got in zip(entry.sources, obtained, strict=True):
-        if file.sha256 not in (None, got.sha256):
+    for got in obtained:
+        if got.file.sha256 not in (None, got.sha256):
             raise TableMismatchError(
-                f"{file.path}: its SHA-256 is {got.sha256}, the entry says {file.sha256}"
+                f"{got.file.path}: its SHA-256 is {got.sha256}, the entry says {got.file.sha256}"
             )
-    bytes_of = {file.path: got.data for file, got in zip(entry.sources, obtained, strict=True)}
+    bytes_of = {got.file.path: got.data for got in obtained}
     frames = [parse(bytes_of[file.path], entry, file) for file in entry.files]
     table = table_from_frames(name, entry, frames)
     if entry.splits:
@@ -104,8 +105,7 @@ def _assemble(name, entry, obtained):
     table.provenance = {
         "source": "+".join(sorted({got.source for got in obtained})),
         "files": [
-            {"path": file.path, "from": got.place, "sha256": got.sha256}
-            for got, file in zip(obtained, entry.sources, strict=True)
+            {"path": got.file.path, "from": got.place, "sha256": got.sha256} for got in obtained
         ],
         **_checked_content(entry, table),
     }
@@ -142,17 +142,17 @@ class _Fetcher:
 
     def obtain(self, name, file):
         """Bytes of a file from the first place that has it."""
-        if cached := self._from_cache(self.cache_dir / file.path):
+        if cached := self._from_cache(file):
             return cached
         if self.mirror and (path := self.mirror / file.path).is_file():
-            return Obtained(path.read_bytes(), "mirror", str(path))
+            return Obtained(file, path.read_bytes(), "mirror", str(path))
         hosts = set(map(_host, file.urls))
         for url in file.urls:
             if url in self.failures:
                 continue
             try:
                 staged = self._download(url, hosts)
-                return Obtained(staged.read_bytes(), "url", url, staged)
+                return Obtained(file, staged.read_bytes(), "url", url, staged)
             except _Refused as error:
                 self._strike(url, str(error))
             except OSError as error:
@@ -164,7 +164,7 @@ class _Fetcher:
 
     def refuse(self, obtained, error):
         """Strike the urls of a table that did not pass; raise if none was fetched."""
-        fetched = [got for got in obtained if got.staged is not None]
+        fetched = [got for got in obtained if got.staged]
         if not fetched:
             places = ", ".join(got.place for got in obtained)
             raise type(error)(
@@ -178,22 +178,23 @@ class _Fetcher:
         self.failures[url] = why
         logger.warning("%s: %s", url, why)
 
-    def accept(self, files, obtained):
+    def accept(self, obtained):
         """Move the fetched files into the cache, each with a record of its bytes."""
-        for file, got in zip(files, obtained, strict=True):
+        for got in obtained:
             if got.staged is None:
                 continue
-            target = self.cache_dir / file.path
+            target = self.cache_dir / got.file.path
             target.parent.mkdir(parents=True, exist_ok=True)
             record = got.staged.with_name(got.staged.name + ".record")
             record.write_text(json.dumps({"sha256": got.sha256, "url": got.place}))
             os.replace(got.staged, target)
             os.replace(record, _record_of(target))
 
-    def _from_cache(self, path):
+    def _from_cache(self, file):
+        path = self.cache_dir / file.path
         if not path.is_file():
             return None
-        got = Obtained(path.read_bytes(), "cache", str(path))
+        got = Obtained(file, path.read_bytes(), "cache", str(path))
         if not is_fetched(path):
             return got  # put there by hand; the content check decides
         try:
@@ -243,16 +244,14 @@ class _Fetcher:
             no_folder = f"there is no folder {mirror}"
             in_mirror = f"{mirror / file.path} is not there" if mirror.is_dir() else no_folder
         urls = [f"{url}: {self.failures[url]}" for url in file.urls] or ["the entry names none"]
-        return "\n".join(
-            [
-                f"data set {name}: the file {file.path} is unavailable. Tried:",
-                f"  cache: {cached} {self.failures.get(cached, 'is not there')}",
-                f"  mirror: {in_mirror}",
-                *(f"  url: {url}" for url in urls),
-                f"Get the file elsewhere and put it at {cached}, or set data.mirror (or "
-                f"{MIRROR_VARIABLE}) to a folder that holds {file.path}, or leave {name} out "
-                "of the experiment.",
-            ]
+        return (
+            f"data set {name}: the file {file.path} is unavailable. Tried:\n"
+            f"  cache: {cached} {self.failures.get(cached, 'is not there')}\n"
+            f"  mirror: {in_mirror}\n"
+            + "".join(f"  url: {url}\n" for url in urls)
+            + f"Get the file elsewhere and put it at {cached}, or set data.mirror (or "
+            f"{MIRROR_VARIABLE}) to a folder that holds {file.path}, or leave {name} out "
+            "of the experiment."
         )
 
 

@@ -37,10 +37,8 @@ def parse(data, entry, file):
         if kind == "npz":  # a zip archive of its own
             check_zip(data, file.path)
         else:
-            data = unpack_file(data, file)
+            data = unpack(data, file.path, file.member)
         frame = PARSERS[kind](data, entry, file.path)
-    except ParseError:
-        raise
     except TableError as error:
         named = file.path in str(error)
         raise ParseError(str(error) if named else f"{file.path}: {error}") from error
@@ -91,7 +89,7 @@ def parse_csv(data, entry, name):
     if entry.separator is None and frame.shape[1] == 1:
         first = data.partition(b"\n")[0].decode(encoding, "replace")
         for other in filter(first.count, ";\t|"):
-            raise ParseError(
+            raise TableError(
                 f"the file has {other!r} between its values, not commas: set separator to "
                 f"{other!r} in its entry"
             )
@@ -159,7 +157,7 @@ def parse_npz(data, entry, name):
     with np.load(io.BytesIO(data), allow_pickle=False) as stored:
         arrays = dict(stored.items())
     if absent := {"X", target} - set(arrays):
-        raise ParseError(
+        raise TableError(
             f"the file holds the arrays {', '.join(arrays)}, not {' and '.join(sorted(absent))}"
         )
     X = np.atleast_1d(arrays.pop("X"))

@@ -28,10 +28,11 @@ def read_suite(path):
 def _read(path, schema):
     from omegaconf import OmegaConf
     from omegaconf.errors import OmegaConfBaseException
+    from yaml import YAMLError
 
     use_own_resolvers()
     try:
         schema = OmegaConf.structured(schema)
         return OmegaConf.to_object(OmegaConf.merge(schema, OmegaConf.load(path)))
-    except OmegaConfBaseException as error:
+    except (OmegaConfBaseException, YAMLError, UnicodeError) as error:
         raise DatasetError(f"{path}: {error}") from error

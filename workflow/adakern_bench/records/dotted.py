@@ -55,6 +55,7 @@ def estimator_class(dotted):
     """
     from sklearn.base import BaseEstimator
 
+    dotted = str(dotted)
     module = dotted.rpartition(".")[0]
     top = module.partition(".")[0]
     if _NOT_PUBLIC.search(dotted):
@@ -142,7 +143,9 @@ def outside_paths(node, where=""):
     elif isinstance(node, str):
         # An address is no path, and leads elsewhere all the same (`machines` of LightGBM).
         is_path = _PATH_NAME.search(f".{where}") or re.search(r"[/\\\0]|^\.\.$", node)
-        if re.search(r":\d+", node) or (is_path and not is_inside(node)):
+        # With it scikit-learn's vectorizers open the files that a table names.
+        opens = re.search(r"[_.]input\.?=file(name)?$", f".{where}={node}")
+        if opens or re.search(r":\d+", node) or (is_path and not is_inside(node)):
             yield where, node
 
 

@@ -9,6 +9,7 @@ took the job down twice becomes an outcome with the reason.
 
 import ctypes
 import json
+import math
 import multiprocessing
 import os
 import resource
@@ -41,12 +42,12 @@ class Outcome:
     seconds: float = 0.0
 
 
-def run_each(tasks, *, time_limit, attempt, journal):
+def run_each(tasks, *, time_limit, attempt, journal, ends=math.inf):
     """Repeat -> :class:`Outcome` of its task, a callable whose value JSON can hold.
 
     A first attempt starts a new journal, so that nothing of an older run is taken over.
     A fit whose process was killed is tried again by a later attempt, which has more
-    memory.
+    memory. After the moment `ends` (in seconds since 1970) no fit is at work.
     """
     journal = Path(journal)
     journal.parent.mkdir(parents=True, exist_ok=True)
@@ -61,8 +62,11 @@ def run_each(tasks, *, time_limit, attempt, journal):
             how = ", then ".join(map(_how_it_ended, lost))
             reason = f"its job was lost {len(lost)} times: {how}"
             outcomes[repeat] = Outcome("failed", reason=reason)
+        elif (left := ends - time.time()) <= 0:
+            reason = "the time for all runs together was over"
+            outcomes[repeat] = Outcome("timeout", reason=reason)
         else:
-            outcomes[repeat] = isolated(task, time_limit=time_limit)
+            outcomes[repeat] = isolated(task, time_limit=min(time_limit, left))
         outcome = outcomes[repeat]
         _write(journal, {"repeat": repeat, "outcome": asdict(outcome)})
         ending = outcome.reason or f"{outcome.seconds:.3g} s"
@@ -145,7 +149,7 @@ def _run(function, args, time_limit):
     sender.close()
     try:
         if not receiver.poll(time_limit):
-            limit = f"exceeded the limit of {time_limit} s"
+            limit = f"exceeded the limit of {time_limit:.3g} s"
             return Outcome("timeout", reason=limit), None
         return receiver.recv(), None
     except EOFError:

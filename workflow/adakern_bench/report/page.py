@@ -119,8 +119,9 @@ def protocol_in_words(config):
     """What was done to the data and how often, as sentences."""
     entries = config.get("dataset", {}).items()
     clipped = {name: entry["clip"] for name, entry in entries if entry.get("clip")}
-    search = config.get("search", {})
-    values = {"protocol": config["protocol"], "search": search, "clipped": clipped}
+    tasks = sorted({str(entry.get("task")) for _, entry in entries})
+    values = {"protocol": config["protocol"], "search": config.get("search", {})}
+    values |= {"clipped": clipped, "tasks": tasks}
     return _rendered("protocol.j2", **values).strip().splitlines()
 
 

@@ -8,26 +8,43 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 from sklearn.calibration import CalibrationDisplay
-from sklearn.inspection import PartialDependenceDisplay, permutation_importance
-from sklearn.metrics import ConfusionMatrixDisplay, PredictionErrorDisplay
+from sklearn.inspection import PartialDependenceDisplay
+from sklearn.metrics import ConfusionMatrixDisplay, PredictionErrorDisplay, get_scorer
 from sklearn.model_selection import cross_val_score
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+from threadpoolctl import threadpool_limits
 
+from adakern._utils.files import atomic_path
 from adakern.datasets.encoding import takes_raw_columns
 from adakern.evaluation import MAIN_METRIC
+from adakern_bench.data import Table
 from adakern_bench.records.estimators import make_estimator
 from adakern_bench.records.models import table_model
 from adakern_bench.records.prepare import prepare
-from adakern_bench.report.figures import STYLE, colour
+from adakern_bench.records.split import load_split
+from adakern_bench.report.figures import STYLE, colour, save_svg
 from adakern_bench.report.tables import heading, scaled
 
-__all__ = ["explain"]
+__all__ = ["explain", "explain_files"]
 
 #: Test rows that are looked at, and values of a column in its dependence.
 MOST_ROWS, MOST_VALUES = 1000, 20
+#: Columns that are permuted, those that alone tell the most; training rows for that.
+MOST_COLUMNS, TRAINING_ROWS = 100, 5000
 SCORERS = {"classification": "accuracy", "regression": "neg_root_mean_squared_error"}
 #: Share of what there is to know that a column alone tells if it gives the target away.
 GIVEN_AWAY = 0.9
+
+
+def explain_files(method, table, split, figure, columns, settings, best_params, repeat):
+    """Write the figure and the table of :func:`explain` of a repeat."""
+    with threadpool_limits(settings["threads"]):
+        train, test = load_split(split, repeat)
+        of = Table.load(table)
+        drawn, found = explain(method, of, train, test, settings, best_params, repeat)
+    save_svg(drawn, figure)
+    with atomic_path(columns) as path:
+        found.to_csv(path, index=False, float_format="%.4g")
 
 
 def explain(method, table, train, test, settings, best_params, repeat):
@@ -40,15 +57,14 @@ def explain(method, table, train, test, settings, best_params, repeat):
     data = prepare(table, train, test, **settings["preparation"], raw=raw)
     pipeline = table_model(model.fit(data.X_train, data.y_fit), data, table)
     X, y, metric = table.as_written(test), table.y[test], MAIN_METRIC[table.task]
-    permuted = permutation_importance(
-        pipeline, X, y, scoring=SCORERS[table.task], n_repeats=3, random_state=seed
-    )
+    alone = pd.Series(list(_alone(table, train)), index=X.columns).nlargest(MOST_COLUMNS)
+    permuted = _permuted(pipeline, X, y, alone.index, get_scorer(SCORERS[table.task]), seed)
     columns = pd.DataFrame(
         {
-            "column": X.columns,
-            "worse if permuted": permuted.importances_mean,
-            "std": permuted.importances_std,
-            "known from it alone": list(_alone(table, train)),
+            "column": alone.index,
+            "worse if permuted": permuted.mean(axis=1),
+            "std": permuted.std(axis=1),
+            "known from it alone": alone.to_numpy(),
         }
     ).sort_values("worse if permuted", ascending=False)
     away = columns["known from it alone"] > GIVEN_AWAY
@@ -68,8 +84,18 @@ def explain(method, table, train, test, settings, best_params, repeat):
     return figure, columns
 
 
+def _permuted(pipeline, X, y, names, scorer, seed, n_repeats=3):
+    """How much worse the score is, a row for each column that is permuted."""
+    rng, score, worse = np.random.default_rng(seed), scorer(pipeline, X, y), []
+    for name in np.repeat(names, n_repeats):
+        permuted = X[name].sample(frac=1, random_state=rng).set_axis(X.index)
+        worse.append(score - scorer(pipeline, X.assign(**{name: permuted}), y))
+    return np.reshape(worse, (len(names), n_repeats))
+
+
 def _alone(table, train):
     """What a small tree of each column alone knows of the target, 0: nothing, 1: all."""
+    train = train[:: -(-len(train) // TRAINING_ROWS)]
     y, base, tree = table.y[train], 0.0, DecisionTreeRegressor(max_leaf_nodes=32)
     if table.task == "classification":
         base = pd.Series(y).value_counts(normalize=True).max()
