@@ -20,7 +20,7 @@ from adakern_bench.report.tables import (
     heading,
     read_tables,
 )
-from adakern_bench.report.wording import count, duration
+from adakern_bench.report.wording import caption, count, duration
 
 MOST_ROWS = 40
 
@@ -72,15 +72,11 @@ def _page(folder):
     if (folder / "summary.csv").exists():
         yield from _comparison(read_tables(folder))
     for path in sorted(folder.glob("figures/*.svg")):
-        yield f"## {_caption(path)}"
-        yield f"![{_caption(path)}](../{path.relative_to(folder.parents[1])})"
+        yield f"## {caption(path)}"
+        yield f"![{caption(path)}](../{path.relative_to(folder.parents[1])})"
     for path in sorted(folder.glob("tables/*.csv")):
-        yield f"## Table: {_caption(path).lower()}"
+        yield f"## Table: {caption(path).lower()}"
         yield from _whole_table(pd.read_csv(path), path)
-
-
-def _caption(path):
-    return path.stem.replace("_", " ").replace("-", " ").capitalize()
 
 
 def _origin(facts):

@@ -44,7 +44,7 @@ from adakern_bench.report.tables import (
     read_tables,
 )
 from adakern_bench.report.use import model_lines
-from adakern_bench.report.wording import count, duration, links, natural, printable
+from adakern_bench.report.wording import caption, count, duration, links, natural, printable
 
 __all__ = ["protocol_in_words", "report"]
 
@@ -127,10 +127,8 @@ def protocol_in_words(config):
 
 def _comparison(out, config, records, rare):
     """What the page says of the runs."""
-    tables, by_task = (
-        read_tables(out),
-        records.assign(seconds=cost_seconds(records)).groupby("task"),
-    )
+    tables = read_tables(out)
+    by_task = records.assign(seconds=cost_seconds(records)).groupby("task")
     styles = method_styles(records["method"], families_of(config.get("method", {})))
     return {
         "headline": headline(tables, records),
@@ -153,7 +151,6 @@ def _comparison(out, config, records, rare):
 
 
 def _task(task, records, styles, tables, rare):
-    records = records.assign(seconds=cost_seconds(records))
     ranks, tests = (tables[name][tables[name]["task"] == task] for name in ("ranks", "ttest"))
     details = {}
     for part, metric in _DETAILS[task]:
@@ -227,21 +224,17 @@ def _figure(svg, prefix, caption):
     return {"svg": inline_svg(svg, prefix, caption), "caption": caption}
 
 
-def _caption(path):
-    return path.stem.replace("_", " ").replace("-", " ").capitalize()
-
-
 def _own_table(path):
     rows = pd.read_csv(path).fillna({"hint": ""})
     return {
-        "caption": _caption(path),
+        "caption": caption(path),
         "columns": {name: not is_numeric_dtype(kind) for name, kind in rows.dtypes.items()},
         "rows": display_table(rows).to_numpy().tolist(),
     }
 
 
 def _own_figure(path):
-    return _figure(path.read_text(encoding="utf-8"), f"own-{path.stem}", _caption(path))
+    return _figure(path.read_text(encoding="utf-8"), f"own-{path.stem}", caption(path))
 
 
 def _published(table):

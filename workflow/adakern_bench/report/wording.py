@@ -4,7 +4,7 @@ import re
 
 from markupsafe import Markup
 
-__all__ = ["count", "duration", "in_natural_order", "links", "natural", "printable"]
+__all__ = ["caption", "count", "duration", "in_natural_order", "links", "natural", "printable"]
 
 #: Characters that command a terminal or turn the direction of writing.
 COMMANDS = {*range(32), *range(0x7F, 0xA0), *range(0x202A, 0x202F), *range(0x2066, 0x206A)} - {
@@ -21,6 +21,11 @@ def count(n, noun):
     ('1 run', '1,200 data sets')
     """
     return f"{n:,} {noun}{'' if n == 1 else 's'}"
+
+
+def caption(path):
+    """What stands above a table or figure, from the name of its file."""
+    return path.stem.replace("_", " ").replace("-", " ").capitalize()
 
 
 def natural(name):
