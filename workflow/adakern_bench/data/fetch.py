@@ -277,7 +277,7 @@ def _in_words(error, timeout):
     from requests import exceptions
 
     text = str(error)
-    if isinstance(error, exceptions.HTTPError):
+    if isinstance(error, exceptions.HTTPError) and error.response is not None:
         return f"the server answers with HTTP status {error.response.status_code}"
     if isinstance(error, exceptions.ChunkedEncodingError):
         return "the connection was cut before the file was whole"
