@@ -154,11 +154,6 @@ class DatasetEntry:
         given = self.test_where or self.n_test or any(f.test for f in self.files)
         return 1 if given else 0
 
-    @property
-    def has_published_split(self):
-        """Whether the data set comes with training and test rows of its own."""
-        return self.n_published_splits > 0
-
 
 def _source_file(file):
     return SourceFile(**file) if isinstance(file, dict) else file
