@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from adakern_bench.data import (
@@ -27,10 +28,7 @@ pytest.importorskip("pooch")
 rng = np.random.default_rng(0)
 ROWS = rng.normal(size=(40, 3)).round(4)
 LABELS = np.where(ROWS[:, 0] > 0, "up", "down")
-CONTENT = "".join(
-    f"{a},{b},{c},{label}\n" for (a, b, c), label in zip(ROWS, LABELS, strict=True)
-).encode()
-
+CONTENT = pd.DataFrame(ROWS).assign(y=LABELS).to_csv(header=False, index=False).encode()
 
 FIRST, REST = CONTENT.split(b"\n", 1)
 A, _, *OTHERS = FIRST.split(b",")
@@ -78,15 +76,13 @@ def server(monkeypatch):
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     monkeypatch.delenv(fetch.MIRROR_VARIABLE, raising=False)
     monkeypatch.setattr("pooch.core.time.sleep", lambda seconds: None)
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.requests, server.released = [], threading.Event()
-    server.url = f"http://127.0.0.1:{server.server_port}"
-    thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
-    thread.start()
-    yield server
-    server.released.set()
-    server.shutdown()
-    server.server_close()
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        server.requests, server.released = [], threading.Event()
+        server.url = f"http://127.0.0.1:{server.server_port}"
+        threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
+        yield server
+        server.released.set()
+        server.shutdown()
 
 
 @pytest.fixture
@@ -102,6 +98,13 @@ def entry(tmp_path):
     return bare
 
 
+@pytest.fixture
+def served(entry, server):
+    """The entry, with the url of a file that is as it should be."""
+    entry.files[0].urls = [f"{server.url}/good/toy.csv"]
+    return entry
+
+
 def load(entry, cache, **options):
     options = {"retries": 1, "timeout": 5, "progress": False} | options
     return load_table("toy", entry, cache_dir=cache, **options)
@@ -111,46 +114,41 @@ def files_below(folder):
     return sorted(str(p.relative_to(folder)) for p in folder.rglob("*") if p.is_file())
 
 
-def test_fetched_file_enters_the_cache_with_its_record(server, entry, tmp_path):
+def test_fetched_file_enters_the_cache_with_its_record(served, server, tmp_path, capfd):
+    pytest.importorskip("tqdm")
     cache = tmp_path / "cache"
-    entry.files[0].urls = [f"{server.url}/good/toy.csv"]
-    table = load(entry, cache)
+    table = load(served, cache, progress=True)
+    shown = capfd.readouterr()
+    assert "100%" in shown.err and shown.out == ""
     np.testing.assert_array_equal(table.X, ROWS)
     assert table.y.tolist() == LABELS.tolist()
     assert (cache / "toy" / "toy.csv").read_bytes() == CONTENT
     assert files_below(cache) == ["toy/toy.csv", "toy/toy.csv.record.json"]
     assert table.provenance["source"] == "url"
-    digest = hashlib.sha256(CONTENT).hexdigest()
-    assert table.provenance["files"][0] == {
-        "path": "toy/toy.csv",
-        "from": entry.files[0].urls[0],
-        "sha256": digest,
-    }
+    facts = {"path": "toy/toy.csv", "sha256": hashlib.sha256(CONTENT).hexdigest()}
+    assert table.provenance["files"] == [facts | {"from": served.files[0].urls[0]}]
     record = json.loads((cache / "toy" / "toy.csv.record.json").read_text())
-    assert record["sha256"] == digest
-
-    again = load(entry, cache)
-    assert again.provenance["source"] == "cache"
-    assert len(server.requests) == 1
+    assert record["sha256"] == facts["sha256"]
 
 
-def test_order_is_cache_then_mirror_then_url(server, entry, tmp_path, monkeypatch):
-    entry.files[0].urls = [f"{server.url}/good/toy.csv"]
-    mirror = tmp_path / "made"
-    assert load(entry, tmp_path / "a", mirror=mirror).provenance["source"] == "mirror"
+def test_order_is_cache_then_mirror_then_url(served, server, tmp_path, monkeypatch):
+    cache, mirror = tmp_path / "a", tmp_path / "made"
+    assert load(served, cache, mirror=mirror).provenance["source"] == "mirror"
     monkeypatch.setenv(fetch.MIRROR_VARIABLE, str(mirror))
-    assert load(entry, tmp_path / "a").provenance["source"] == "mirror"
+    assert load(served, cache).provenance["source"] == "mirror"
     assert server.requests == []
     monkeypatch.delenv(fetch.MIRROR_VARIABLE)
-    load(entry, tmp_path / "a")
-    assert load(entry, tmp_path / "a", mirror=mirror).provenance["source"] == "cache"
+    load(served, cache)
+    assert load(served, cache, mirror=mirror).provenance["source"] == "cache"
+    assert len(server.requests) == 1
+    # A file without a record was put there by hand.
+    assert load(served, mirror).provenance["source"] == "cache"
 
 
-def test_several_at_once_do_not_disturb_each_other(server, entry, tmp_path):
-    entry.files[0].urls = [f"{server.url}/good/toy.csv"]
+def test_several_at_once_do_not_disturb_each_other(served, tmp_path):
     with ThreadPoolExecutor(4) as pool:
-        tables = list(pool.map(lambda _: load(entry, tmp_path / "cache"), range(8)))
-    assert {table.fingerprint for table in tables} == {entry.fingerprint}
+        tables = list(pool.map(lambda _: load(served, tmp_path / "cache"), range(8)))
+    assert {table.fingerprint for table in tables} == {served.fingerprint}
     assert files_below(tmp_path / "cache") == ["toy/toy.csv", "toy/toy.csv.record.json"]
 
 
@@ -192,11 +190,9 @@ def test_second_url_serves_when_the_first_does_not(server, entry, tmp_path, firs
     assert (tmp_path / "cache" / "toy" / "toy.csv").read_bytes() == CONTENT
 
 
-def test_nothing_enters_the_cache_when_one_of_two_files_fails(server, entry, tmp_path):
-    entry = unchecked(entry)
-    entry.files[0].urls = [f"{server.url}/good/toy.csv"]
-    missing = SourceFile(path="toy/more.csv", urls=[f"{server.url}/missing/m"])
-    entry.files.append(missing)
+def test_nothing_enters_the_cache_when_one_of_two_files_fails(server, served, tmp_path):
+    entry = unchecked(served)
+    entry.files.append(SourceFile(path="toy/more.csv", urls=[f"{server.url}/missing/m"]))
     with pytest.raises(FileUnavailableError, match=r"toy/more\.csv"):
         load(entry, tmp_path / "cache")
     assert files_below(tmp_path / "cache") == []
@@ -206,40 +202,28 @@ def test_unreachable_file_says_what_was_tried_and_the_way_out(entry, tmp_path):
     entry.files[0].urls = ["http://127.0.0.1:9/toy.csv"]  # nobody listens there
     with pytest.raises(FileUnavailableError) as caught:
         load(entry, tmp_path / "cache", mirror=tmp_path / "nowhere", retries=0)
-    message = str(caught.value)
-    for part in (
-        "data set toy",
-        "toy/toy.csv",
-        str(tmp_path / "cache"),
-        f"there is no folder {tmp_path / 'nowhere'}",
-        "http://127.0.0.1:9/toy.csv",
-        fetch.MIRROR_VARIABLE,
-        "data.mirror",
-    ):
-        assert part in message
+    parts = ["data set toy", "toy/toy.csv", str(tmp_path / "cache"), *entry.files[0].urls]
+    parts += [f"there is no folder {tmp_path / 'nowhere'}", fetch.MIRROR_VARIABLE, "data.mirror"]
+    for part in parts:
+        assert part in str(caught.value)
 
 
-@pytest.mark.parametrize("damage", ["truncated", "changed", "record"])
-def test_corrupt_cache_file_is_fetched_again(server, entry, tmp_path, damage):
-    cache = tmp_path / "cache"
-    entry.files[0].urls = [f"{server.url}/good/toy.csv"]
-    load(entry, cache)
-    stored = cache / "toy" / "toy.csv"
-    if damage == "truncated":
-        stored.write_bytes(CONTENT[:100])
-    elif damage == "changed":
-        stored.write_bytes(CONTENT.replace(b"1", b"2"))
-    else:
-        (cache / "toy" / "toy.csv.record.json").write_text("{")
+@pytest.mark.parametrize(
+    ("damaged", "content"),
+    [
+        ("toy.csv", CONTENT[:100]),
+        ("toy.csv", CONTENT.replace(b"1", b"2")),
+        ("toy.csv.record.json", b"{"),
+    ],
+)
+def test_corrupt_cache_file_is_fetched_again(served, tmp_path, damaged, content):
+    folder = tmp_path / "cache" / "toy"
+    load(served, tmp_path / "cache")
+    (folder / damaged).write_bytes(content)
     with pytest.warns(UserWarning, match="corrupt"):
-        table = load(entry, cache)
+        table = load(served, tmp_path / "cache")
     assert table.provenance["source"] == "url"
-    assert stored.read_bytes() == CONTENT
-
-
-def test_file_put_into_the_cache_by_hand_is_used(entry, tmp_path):
-    (tmp_path / "made").rename(tmp_path / "cache")
-    assert load(entry, tmp_path / "cache").provenance["source"] == "cache"
+    assert (folder / "toy.csv").read_bytes() == CONTENT
 
 
 @pytest.mark.parametrize(
@@ -258,17 +242,7 @@ def test_wrong_file_in_the_mirror_is_named_and_kept(entry, tmp_path, content, er
     assert stored.exists()
 
 
-def test_cache_folder_that_cannot_be_written(server, entry, tmp_path):
-    entry.files[0].urls = [f"{server.url}/good/toy.csv"]
+def test_cache_folder_that_cannot_be_written(served, tmp_path):
     (tmp_path / "cache").write_text("a file where a folder is wanted")
     with pytest.raises(DatasetError, match=r"cache cannot take .*Free some space"):
-        load(entry, tmp_path / "cache")
-
-
-def test_progress_bar_goes_to_standard_error(server, entry, tmp_path, capfd):
-    pytest.importorskip("tqdm")
-    entry.files[0].urls = [f"{server.url}/good/toy.csv"]
-    load(entry, tmp_path / "cache", progress=True)
-    shown = capfd.readouterr()
-    assert "100%" in shown.err
-    assert shown.out == ""
+        load(served, tmp_path / "cache")

@@ -33,10 +33,9 @@ def frame():
 def made(tmp_path, content, target="outcome", **options):
     """The entry as written and read back with what resolves values, and the table."""
     (tmp_path / "raw").mkdir(exist_ok=True)
-    (tmp_path / "raw" / "my.csv").write_bytes(
-        content if isinstance(content, bytes) else content.encode()
-    )
-    text, found = inferred_yaml("mine", tmp_path / "raw" / "my.csv", "my.csv", target, **options)
+    file = tmp_path / "raw" / "my.csv"
+    file.write_bytes(content if isinstance(content, bytes) else content.encode())
+    text, found = inferred_yaml("mine", file, "my.csv", target, **options)
     (tmp_path / "mine.yaml").write_text(text, encoding="utf-8")
     entry = read_entry(tmp_path / "mine.yaml")
     return entry, load_table("mine", entry, cache_dir=tmp_path / "raw"), found.notes
@@ -97,9 +96,8 @@ def test_nothing_that_a_file_holds_is_resolved(tmp_path, name):
     assert entry.drop and "constant" in entry.drop
     entry, table, _ = made(tmp_path, original.to_csv(index=False), name.strip())
     np.testing.assert_allclose(table.y, original[name])
-    entry, table, _ = made(
-        tmp_path, original.to_csv(index=False), "class", group=f"{name}!".strip()
-    )
+    group = f"{name}!".strip()
+    entry, table, _ = made(tmp_path, original.to_csv(index=False), "class", group=group)
     assert len(np.unique(table.groups)) == 2
 
 
@@ -143,21 +141,18 @@ def test_rows_are_ordered_by_dates_or_numbers(tmp_path, form, kind):
     original.insert(0, "when", dates)
     original["y"] = np.arange(N) * 1.5
     shuffled = original.sample(frac=1, random_state=0)
-    if kind == "table":
-        entry, table, _ = made(tmp_path, shuffled.to_csv(index=False), "y", time="when")
-        assert entry.time == "when"
-    else:
-        shuffled.to_csv(tmp_path / "my.csv", index=False)
-        entry = DatasetEntry(task="regression", files=[{"path": "my.csv"}], target="y", time="when")
-        table = load_table("mine", entry, cache_dir=tmp_path)
+    content = shuffled.to_csv(index=False)
+    csv = DatasetEntry(task="regression", files=[{"path": "my.csv"}], target="y", time="when")
+    entry, table, _ = made(tmp_path, content, "y", time="when")
+    assert entry.time == "when"
+    if kind == "csv":
+        table = load_table("mine", csv, cache_dir=tmp_path / "raw")
     assert table.in_order_of_time
     np.testing.assert_array_equal(table.y, original["y"])
     assert (np.diff(table.X[:, 0]) > 0).all()
-    shuffled["when"] = "soon"
-    shuffled.to_csv(tmp_path / "my.csv", index=False)
-    entry = DatasetEntry(task="regression", files=[{"path": "my.csv"}], target="y", time="when")
+    shuffled.assign(when="soon").to_csv(tmp_path / "raw" / "my.csv", index=False)
     with pytest.raises(DatasetError, match=r"mine.time: 'when' holds 'soon'"):
-        load_table("mine", entry, cache_dir=tmp_path)
+        load_table("mine", csv, cache_dir=tmp_path / "raw")
 
 
 def test_a_measured_target_is_no_class(tmp_path):

@@ -138,14 +138,6 @@ def test_libsvm_files_of_different_width(tmp_path):
     assert table.test_rows.tolist() == [2]
 
 
-def test_libsvm_keeps_its_missing_values(tmp_path):
-    content = b"+1 1:nan 2:4\n-1 1:1\n"
-    with pytest.raises(ParseError, match="1 of 2 rows have a missing value"):
-        load(tmp_path, content, "toy.svm")
-    table = load(tmp_path, content, "toy.svm", missing="drop-rows")
-    assert table.X.tolist() == [[1, 0]]
-
-
 def test_libsvm_of_an_absurd_width_asks_for_no_memory(tmp_path):
     with pytest.raises(ParseError, match="largest index of a feature"):
         load(tmp_path, b"+1 1:2 2147483646:4\n" * 200_000, "toy.svm")
@@ -181,19 +173,22 @@ def test_a_bomb_is_not_unpacked(tmp_path):
             load(tmp_path, content, name, member, format="npz" if "npz" in name else "csv")
 
 
-def test_missing_values_under_each_rule(tmp_path):
-    content = b"1,2,a\n?,4,b\n5,,a\n7,8,b\n"
-    with pytest.raises(ParseError, match="2 of 4 rows have a missing value"):
-        load(tmp_path, content)
-    assert load(tmp_path, content, missing="drop-rows").X.tolist() == [[1, 2], [7, 8]]
-    mean = load(tmp_path, content, missing="mean").X
-    np.testing.assert_allclose(mean[1:3], [[13 / 3, 4], [5, 14 / 3]])
+MISSING = {
+    "toy.csv": (b"1,2,a\n?,4,b\n5,,a\n7,8,b\n", [[1, 2], [7, 8]]),
+    "toy.svm": (b"+1 1:nan 2:4\n-1 1:1\n", [[1, 0]]),
+    "toy.arff": (as_arff().replace(str(X[0, 0]).encode(), b"?", 1), X[1:].tolist()),
+}
 
 
-def test_missing_value_in_arff(tmp_path):
-    content = as_arff().replace(str(X[0, 0]).encode(), b"?", 1)
-    table = load(tmp_path, content, "toy.arff", missing="drop-rows")
-    np.testing.assert_array_equal(table.X, X[1:])
+@pytest.mark.parametrize("name", MISSING)
+def test_missing_values_under_each_rule(tmp_path, name):
+    content, complete = MISSING[name]
+    with pytest.raises(ParseError, match=r"[12] of \d+ rows have a missing value"):
+        load(tmp_path, content, name)
+    assert load(tmp_path, content, name, missing="drop-rows").X.tolist() == complete
+    mean = load(tmp_path, content, name, missing="mean").X
+    if name == "toy.csv":
+        np.testing.assert_allclose(mean[1:3], [[13 / 3, 4], [5, 14 / 3]])
 
 
 def test_columns_by_name_and_position(tmp_path):

@@ -80,13 +80,10 @@ def test_fingerprint_sees_what_belongs_to_the_rows():
     X, y = some_table()
     marks = np.arange(len(X)) % 2
     fingerprint = content_fingerprint(X, y, [marks])
-    assert content_fingerprint(X[:, ::-1], y, [marks]) != fingerprint
-    assert content_fingerprint(X, np.roll(y, 1), [marks]) != fingerprint
-    assert content_fingerprint(X, y, [1 - marks]) != fingerprint
-    assert content_fingerprint(X, y) != fingerprint
-    assert content_fingerprint(X[:-1], y[:-1], [marks[:-1]]) != fingerprint
-    assert content_fingerprint(X, np.array(list("abc"))[y], [marks]) != fingerprint
-    assert content_fingerprint(-X, y, [marks]) != fingerprint
+    others = [(X[:, ::-1], y, [marks]), (X, np.roll(y, 1), [marks]), (X, y, [1 - marks]), (X, y)]
+    others += [(X[:-1], y[:-1], [marks[:-1]]), (X, np.array(list("abc"))[y], [marks])]
+    for other in [*others, (-X, y, [marks])]:
+        assert content_fingerprint(*other) != fingerprint
     assert content_fingerprint(X, y.astype(str), [marks]) == fingerprint
 
 

@@ -4,7 +4,7 @@ import csv
 import io
 import re
 from collections import Counter
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
@@ -319,18 +319,9 @@ def _text(data, name, target, layout, notes):
     usual = Counter(map(len, others)).most_common(1)[0][0]
     width = len(first) if header else usual
     is_longer = int(header and usual == width + 1)  # the rows, by a field without a name
-    frame = _by_pandas(
-        pd.read_csv,
-        text.encode(errors="replace"),
-        name,
-        sep=separator,
-        header=None,
-        names=range(width + is_longer),
-        dtype=str,
-        keep_default_na=False,
-        skipinitialspace=True,
-        index_col=False,
-    )
+    settings = {"header": None, "dtype": str, "keep_default_na": False, "index_col": False}
+    settings |= {"sep": separator, "skipinitialspace": True, "names": range(width + is_longer)}
+    frame = _by_pandas(pd.read_csv, text.encode(errors="replace"), name, **settings)
     if n_short := int(frame.iloc[is_longer:, -1].isna().sum()):
         notes.append(f"{n_short} lines have fewer than {width} fields: others are missing")
     frame = frame.fillna("")
@@ -350,11 +341,9 @@ def _encoding(data):
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
         return "utf-32" if data.startswith(b"\xff\xfe\0\0") else "utf-16"
     for name in ("utf-8-sig", "cp1252"):
-        try:
+        with suppress(UnicodeDecodeError):
             data.decode(name)
             return name
-        except UnicodeDecodeError:
-            continue
     return "latin-1"
 
 
@@ -409,11 +398,10 @@ def _separator(text, name, target, notes):
 
 
 def _is_number(cell, decimal):
-    try:
+    with suppress(ValueError):
         float(cell.replace(decimal, "."))
-    except ValueError:
-        return False
-    return True
+        return True
+    return False
 
 
 def _names(header, target, notes):

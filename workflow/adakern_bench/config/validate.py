@@ -143,7 +143,7 @@ def _entries(plan):
                 protocol.tuning != "nested" and not entry.tuning_split
             ),
             "published_split=require needs a published split: use prefer or never": (
-                protocol.published_split == "require" and not entry.has_published_split
+                protocol.published_split == "require" and not entry.n_published_splits
             ),
         }
         for need, is_missing in needs.items():

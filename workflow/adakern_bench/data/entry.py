@@ -13,11 +13,10 @@ FORMATS = ("csv", "table", "whitespace", "arff", "libsvm", "npz")
 CHOICES = {
     "task": ("classification", "regression"),
     "missing": ("error", "drop-rows", "mean"),
-    "format": FORMATS,
+    "format": (*FORMATS, None),
     "split_format": ("row-lists", "test-marks"),
-    "decimal": (".", ","),
+    "decimal": (".", ",", None),
 }
-OPTIONAL = {"format": (None,), "decimal": (None,)}
 
 #: Endings of a file's name, none of which Python, a shell or a loader of pickles runs.
 ENDINGS = (
@@ -155,11 +154,6 @@ class DatasetEntry:
         given = self.test_where or self.n_test or any(f.test for f in self.files)
         return 1 if given else 0
 
-    @property
-    def has_published_split(self):
-        """Whether the data set comes with training and test rows of its own."""
-        return self.n_published_splits > 0
-
 
 def _source_file(file):
     return SourceFile(**file) if isinstance(file, dict) else file
@@ -181,10 +175,10 @@ mean 'classification'?
 
 def _problems(entry):
     for key, names in CHOICES.items():
-        value = getattr(entry, key)
-        if value not in (*names, *OPTIONAL.get(key, ())):
-            hint = did_you_mean(value, names)
-            yield key, f"got {value!r}; allowed: {', '.join(names)}.{hint}"
+        value, named = getattr(entry, key), [name for name in names if name]
+        if value not in names:
+            hint = did_you_mean(value, named)
+            yield key, f"got {value!r}; allowed: {', '.join(named)}.{hint}"
     if bool(entry.splits or entry.split_seeds) != bool(entry.n_splits):
         yield "n_splits", "a file of splits, or their seeds, and their number go together."
     if entry.split_seeds and len(entry.split_seeds) < (entry.n_splits or 0):
