@@ -1,4 +1,4 @@
-"""What is collected without the extra ``workflow``; which tests are slow."""
+"""What is collected without the workflow or the extra ``table``; which tests are slow."""
 
 import re
 from importlib.util import find_spec
@@ -10,9 +10,14 @@ import pytest
 hypothesis.settings.register_profile("untimed", deadline=None)
 hypothesis.settings.load_profile("untimed")
 
-commands = ["kills.py", "pictures.py", "slurm.py"]
-of_the_workflow = ["workflow/*", "datasets/test_infer.py", *commands]
-collect_ignore_glob = [] if find_spec("hydra") else of_the_workflow
+tools = ["kills.py", "pictures.py", "script.py", "slurm.py"]
+data_sets = [
+    f"datasets/test_{name}.py"
+    for name in ("entries", "fetch", "infer", "parsers", "suites", "table")
+]
+tables = ["datasets/test_read_table.py", "test_model_file.py"]
+collect_ignore_glob = [] if find_spec("adakern_bench") else ["workflow/*", *tools, *data_sets]
+collect_ignore_glob += [] if find_spec("pandas") else tables
 
 #: scikit-learn's checks of larger tables, on the estimators that fit many members.
 SLOW_CHECKS = re.compile(r"\[AdaptiveKernel\w+\(\)-check_\w+(_train|_not_an_array)\b")

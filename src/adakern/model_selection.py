@@ -143,12 +143,12 @@ class KernelSearchCV(GridSearchCV):
         return tags
 
     def _can_share(self, X, candidates):
-        kind, shape = type(self.estimator), np.asarray(X).shape
+        kind, shape = type(self.estimator), () if issparse(X) else np.asarray(X).shape
         if not (
             isinstance(self.refit, bool)
             and not self.return_train_score
             and (self.scoring is None or isinstance(self.scoring, str))
-            and len(shape) == 2  # () for a sparse matrix
+            and len(shape) == 2
             and shape[0]
             and (kind in SHARING or getattr(kind, "_takes_shared_gram_matrix", False))
             and all(_is_understood(self.estimator.get_params() | c, kind) for c in candidates)

@@ -13,7 +13,7 @@ member (:func:`no_worse_than_best`).
 """
 
 import numpy as np
-from scipy.optimize import nnls
+from scipy.optimize import lsq_linear
 
 #: Members of less weight than this are dropped.
 SMALLEST_WEIGHT = 0.01
@@ -51,7 +51,9 @@ def squared_error_weights(predictions, y, weights=None, *, prior=1.0):
     deviations = np.sqrt(prior * least / weights.sum()) * (np.eye(m) - b0)
     R = np.linalg.qr(np.hstack([errors, deviations]).T, mode="r") / np.sqrt(least)
     # Where sum(c) is drawn to 1 instead of held there, c is the solution up to a factor.
-    c, _ = nnls(np.vstack([R, np.ones(m)]), np.append(np.zeros(len(R)), 1.0))
+    A, one = np.vstack([R, np.ones(m)]), np.append(np.zeros(len(R)), 1.0)
+    # Not `nnls`, which fails on some of these in SciPy before 1.15.
+    c = np.maximum(lsq_linear(A, one, bounds=(0, np.inf), method="bvls", tol=1e-14).x, 0)
     return c / c.sum()
 
 
