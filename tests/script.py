@@ -20,10 +20,6 @@ def run_script(rule, inputs, outputs, **params):
     for path in outputs.values():
         Path(path).parent.mkdir(parents=True, exist_ok=True)
     snakemake = SimpleNamespace(
-        rule=rule,
-        log=[],
-        input=Files(inputs),
-        output=Files(outputs),
-        params=SimpleNamespace(**params),
+        rule=rule, log=[], input=Files(inputs), output=Files(outputs), params=Files(params)
     )
     runpy.run_path(str(SCRIPTS / f"{rule}.py"), {"snakemake": snakemake})

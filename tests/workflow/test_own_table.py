@@ -85,7 +85,8 @@ def test_from_a_file_to_a_model_in_use(own, tmp_path):
     shutil.copy(REPOSITORY / "Makefile", project.root)
     methods = "method=[krr-cv,linear] protocol.repeats=2 search.step=5"
     command = [
-        *("make", f"BIN={Path(sys.executable).parent}", "-o", ".venv/workflow.done"),
+        *("make", "--no-print-directory", f"BIN={Path(sys.executable).parent}"),
+        *("-o", ".venv/workflow.done"),
         *("run", f"DATA={path}", "TARGET=dose", "CORES=2"),
         f"OVERRIDES={methods} tracking.models=true tracking.uri=sqlite:///mlflow.db "
         "tracking.register=dose",
