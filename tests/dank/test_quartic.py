@@ -107,8 +107,7 @@ def test_newton_steps_out_of_products_have_risen_and_say_how_far(max_products):
     gamma=st.floats(1e-3, 1e3),
     C=st.floats(1e-3, 1e3),
     ratio=st.floats(1e-3, 1e3),
-    # In a tube of 1e-6 of the targets rounding ends the steps at some 1e-8 of h.
-    epsilon=st.just(0.0) | st.floats(1e-5, 0.5),
+    epsilon=st.floats(0.0, 0.5),
 )
 @settings(max_examples=100)
 def test_certificate_bounds_what_is_missing(seed, gamma, C, ratio, epsilon):

@@ -23,6 +23,7 @@ from adakern_bench.config.plan import load_plan
 from adakern_bench.config.settings import solve
 from adakern_bench.data import Table
 from adakern_bench.records.split import load_split
+from adakern_bench.report.use import out_of_time
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 QUICK = ["method=[svm-cv,krr-cv]", "protocol.repeats=2", "search.step=5"]
@@ -240,6 +241,16 @@ def test_what_cannot_be_adopted_is_said(place):
         main(["compare", str(path), "--target", "outcome", "--minutes", "0"])
     with pytest.raises(ConfigError, match=r"my.csv: .*'outcom' among 3. Did you mean 'outcome'"):
         adopt(path, "outcom", root)
+
+
+@pytest.mark.parametrize(
+    ("cut", "most", "said"), [(0, False, ""), (1, False, "1 of 3"), (2, True, "2 of 3")]
+)
+def test_runs_that_ran_out_of_time_are_said(tmp_path, cut, most, said):
+    status = ["timeout"] * cut + ["ok"] * (3 - cut)
+    pd.DataFrame({"status": status}).to_parquet(tmp_path / "records.parquet")
+    found, words = out_of_time(tmp_path)
+    assert found is most and words.startswith(said) and bool(words) == bool(cut)
 
 
 METHODS = "dummy linear boosting-default forest-default adaptive svm-cv nystrom-krr dank knpl"
