@@ -57,7 +57,7 @@ def run_compare(arguments, given):
     """Compare methods on a file, and say how to use the best; the exit status."""
     from adakern_bench.cli.run import run
     from adakern_bench.config.plan import load_plan
-    from adakern_bench.report.use import model_lines
+    from adakern_bench.report.use import model_lines, out_of_time
 
     if arguments.minutes is not None and not 0 < arguments.minutes < float("inf"):
         raise ConfigError(f"--minutes {arguments.minutes:g}: give a time above 0")
@@ -82,6 +82,11 @@ def run_compare(arguments, given):
     if status or arguments.dry_run:
         return status
     plan = load_plan(overrides)
+    most, said = out_of_time(plan.results)
+    if said:
+        print(f"\n{said}")
+    if most:
+        return 1
     if lines := model_lines(plan.results, asdict(plan.config), file):
         print("\nA model of the best method, fitted to all rows, and its predictions:")
         print("\n".join(f"  {line}" for line in lines))

@@ -12,7 +12,18 @@ from adakern.model_file import written
 from adakern_bench.records.estimators import make_estimator
 from adakern_bench.records.read import read_records
 
-__all__ = ["model_lines"]
+__all__ = ["model_lines", "out_of_time"]
+
+
+def out_of_time(out):
+    """Whether most runs ran out of time, and what to say of those that did."""
+    runs = pd.read_parquet(Path(out) / "records.parquet")["status"]
+    cut = int((runs == "timeout").sum())
+    said = (
+        f"{cut} of {len(runs)} runs ran out of time, and the comparison is of the others. Call "
+        "it again to try them again, or give it more --minutes."
+    )
+    return 2 * cut > len(runs), said if cut else ""
 
 
 def model_lines(out, config, file=None):
