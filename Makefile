@@ -125,26 +125,26 @@ clean-results:  ## remove all results and MLflow's database; asks first
 
 .venv/workflow.done: requirements/workflow.txt pyproject.toml workflow/pyproject.toml | .venv/bin/python
 	@echo "Installing $$(grep -c == $<) pinned packages into .venv (once; a minute or two)"
-	@$(PIP) --require-hashes --requirement requirements/workflow.txt
+	@$(PIP) --require-hashes --no-deps --requirement requirements/workflow.txt
 	@$(PIP) --no-deps --no-build-isolation --editable . --editable workflow
 	@touch $@
 
 # PyTorch stays outside the lock file: which build is right depends on the machine.
 .venv/test.done: requirements/test.txt .venv/workflow.done
 	@echo "Installing the packages for tests, documentation and PyTorch into .venv"
-	@$(PIP) --require-hashes --requirement requirements/test.txt
+	@$(PIP) --require-hashes --no-deps --requirement requirements/test.txt
 	@$(PIP) torch==2.13.0
 	@$(PIP) xrfm==0.4.5
 	@touch $@
 
 .venv-audit/done: requirements/audit.txt
 	$(PYTHON) -m venv --clear .venv-audit
-	.venv-audit/bin/pip install --quiet --require-hashes --requirement $<
+	.venv-audit/bin/pip install --quiet --require-hashes --no-deps --requirement $<
 	@touch $@
 
 # No extra: neither pandas nor PyTorch nor anything of the workflow.
 .venv-oldest/done: requirements/oldest.txt pyproject.toml
 	$(PYTHON) -m venv --clear .venv-oldest
-	.venv-oldest/bin/pip install --quiet --require-hashes --requirement requirements/oldest.txt
+	.venv-oldest/bin/pip install --quiet --require-hashes --no-deps --requirement requirements/oldest.txt
 	.venv-oldest/bin/pip install --quiet --no-deps --no-build-isolation --editable .
 	@touch $@
