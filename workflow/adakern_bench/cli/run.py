@@ -53,12 +53,19 @@ def run(overrides, cores=None, *, dry_run=False):
 
 def _snakemake(arguments):
     """Snakemake's command line, in this process; its exit status."""
-    from snakemake.cli import main
+    from snakemake.cli import args_to_api, parse_args
+    from snakemake.exceptions import print_exception
 
     try:
-        main(arguments)
+        parser, settings = parse_args(arguments)
+        # Its limit on started jobs a second wakes the scheduler once a second for each job
+        # that ever ended: with a thousand jobs this process alone keeps a core busy.
+        settings.max_jobs_per_timespan = None
+        return 0 if args_to_api(settings, parser) else 1
     except SystemExit as end:
         return int(end.code or 0)
     except KeyboardInterrupt:
         return 130
-    return 0
+    except Exception as error:
+        print_exception(error)
+        return 1
