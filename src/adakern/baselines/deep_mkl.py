@@ -5,11 +5,11 @@ from functools import partial
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from adakern._utils.constraints import AT_LEAST_ONE, POSITIVE
+from adakern._utils.constraints import AT_LEAST_ONE
 from adakern._utils.threads import one_scipy_thread
 from adakern._utils.warn import warn_user
-from adakern.baselines.expansion import KernelExpansion
-from adakern.baselines.kernel_bank import BankClassifier, BankMixin
+from adakern.baselines.base import KernelExpansion
+from adakern.baselines.kernel_bank import BankClassifier, BankMixin, bank_constraints
 from adakern.baselines.span import l2_svm_dual, span_bound
 from adakern.linalg import project_onto_simplex
 
@@ -40,14 +40,12 @@ class DeepMKL(BankMixin, BankClassifier):
 
     Attributes
     ----------
-    classes_ : ndarray of shape (n_classes,)
-    bank_ : KernelBank
+    classes_, bank_, models_, support_
+        As of :class:`UniformMKLClassifier`.
     kernel_weights_ : ndarray of shape (n_layers, n_kernels)
         With a first axis for the pairs of classes where there are more than two.
     objective_ : float
         Span bound on the number of leave-one-out errors, summed over the pairs.
-    models_ : list
-    support_ : ndarray
     n_iter_ : int
         Gradient steps, over all pairs.
 
@@ -63,13 +61,7 @@ class DeepMKL(BankMixin, BankClassifier):
     vector machines, Machine Learning 46 (2002), 131-159.
     """
 
-    _parameter_constraints = {
-        "C": POSITIVE,
-        "n_layers": AT_LEAST_ONE,
-        **BankMixin._bank_constraints,
-        "max_iter": AT_LEAST_ONE,
-        "tol": POSITIVE,
-    }
+    _parameter_constraints = bank_constraints("C", "max_iter", "tol", n_layers=AT_LEAST_ONE)
 
     def __init__(self, C=1.0, *, n_layers=3, gammas=(1.0,), degrees=(1, 2), max_iter=30, tol=1e-3):
         self.C = C
@@ -101,7 +93,7 @@ class DeepMKL(BankMixin, BankClassifier):
             )
         kernel = partial(deep_gram_matrix, self.bank_, best.weights)
         outcome = {"weights": best.weights, "n_iter": len(values) - 1, "objective": best.value}
-        return KernelExpansion.of(kernel, X, best.d, best.intercept, **outcome)
+        return KernelExpansion(kernel, X, best.d, best.intercept, **outcome)
 
 
 def deep_gram_matrix(bank, weights, X, Y):
