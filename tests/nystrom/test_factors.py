@@ -9,8 +9,7 @@ from sklearn.model_selection import LeaveOneOut, cross_val_predict
 
 from adakern.kernels import gram_matrix
 from adakern.linalg import inverse_square_root, ranked_eigh
-from adakern.nystrom.criteria import CRITERIA
-from adakern.nystrom.factors import DenseKernel, LowRankKernel
+from adakern.nystrom.criteria import CRITERIA, DenseKernel, LowRankKernel
 
 RIDGE = 0.005
 

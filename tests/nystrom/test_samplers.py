@@ -11,9 +11,8 @@ from scipy.stats import chisquare
 from adakern.kernels import gram_matrix
 from adakern.nystrom import sample_columns, samplers
 from adakern.nystrom.columns import KernelColumns, encode_targets, random_targets
-from adakern.nystrom.criteria import CRITERIA
-from adakern.nystrom.factors import LowRankKernel
-from adakern.nystrom.sampling import SAMPLERS, make_plan
+from adakern.nystrom.criteria import CRITERIA, LowRankKernel
+from adakern.nystrom.samplers import SAMPLERS, make_plan
 
 RIDGE = 0.005
 

@@ -9,9 +9,8 @@ from sklearn.pipeline import make_pipeline
 
 from adakern.kernels import gram_matrix
 from adakern.nystrom import NystromKernelSelector
-from adakern.nystrom.criteria import CRITERIA
-from adakern.nystrom.factors import DenseKernel
-from adakern.nystrom.sampling import SAMPLERS
+from adakern.nystrom.criteria import CRITERIA, DenseKernel
+from adakern.nystrom.samplers import SAMPLERS
 from adakern.nystrom.selector import REFERENCES
 
 GRID = {"gamma": [2.0**e for e in range(-6, 3, 2)]}

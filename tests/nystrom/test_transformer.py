@@ -11,8 +11,7 @@ from sklearn.preprocessing import StandardScaler
 
 from adakern.kernels import gram_matrix
 from adakern.nystrom import CriterionNystroem
-from adakern.nystrom.samplers import Sample
-from adakern.nystrom.sampling import SAMPLERS
+from adakern.nystrom.samplers import SAMPLERS, Sample
 
 
 @pytest.fixture(scope="module")

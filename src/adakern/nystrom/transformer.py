@@ -7,25 +7,37 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import check_array, check_consistent_length, check_random_state
-from sklearn.utils._param_validation import StrOptions, validate_parameter_constraints
+from sklearn.utils._param_validation import (
+    Interval,
+    RealNotInt,
+    StrOptions,
+    validate_parameter_constraints,
+)
 from sklearn.utils.validation import check_is_fitted
 
 from adakern._utils.base import Estimator
-from adakern._utils.constraints import AT_LEAST_ONE, FINITE
+from adakern._utils.constraints import AT_LEAST_ONE, POSITIVE, constraints
 from adakern._utils.threads import one_blas_thread
 from adakern._utils.validation import require_finite, validate_data
 from adakern._utils.warn import warn_user
-from adakern.kernels import KernelMixin, check_square, gram_matrix
+from adakern.kernels import KERNELS, KernelMixin, check_square, gram_matrix
 from adakern.linalg import ranked_eigh
 from adakern.nystrom.columns import KernelColumns, encode_targets, random_targets
-from adakern.nystrom.samplers import Sample
-from adakern.nystrom.sampling import (
-    COUNT_OR_FRACTION,
-    CRITERION_DRIVEN,
-    NYSTROM_KERNELS,
-    PARAMETER_CONSTRAINTS,
-    SAMPLERS,
-    make_plan,
+from adakern.nystrom.samplers import CRITERION_DRIVEN, SAMPLERS, Sample, make_plan
+
+#: Kernels that are positive semidefinite, as a Nyström approximation needs.
+NYSTROM_KERNELS = {*KERNELS} - {"tl1"}
+
+#: A number of things, or a fraction of them.
+COUNT_OR_FRACTION = [Interval(RealNotInt, 0, 1, closed="right"), *AT_LEAST_ONE]
+
+#: Constraints of the parameters that the estimators share.
+NYSTROM_CONSTRAINTS = constraints(
+    "random_state",
+    task=[StrOptions({"auto", "classification", "regression"})],
+    ridge=POSITIVE,
+    step=COUNT_OR_FRACTION,
+    rank=[*AT_LEAST_ONE, None],
 )
 
 
@@ -135,15 +147,13 @@ class CriterionNystroem(NystromFeaturesMixin, KernelMixin, Estimator):
     True
     """
 
-    _parameter_constraints = {
-        **PARAMETER_CONSTRAINTS,
-        **KernelMixin._kernel_constraints,
-        "kernel": [StrOptions({*NYSTROM_KERNELS, "precomputed"})],
-        "degree": AT_LEAST_ONE,
-        "coef0": FINITE,
-        "n_components": COUNT_OR_FRACTION,
-        "selection": [StrOptions(set(SAMPLERS))],
-    }
+    _parameter_constraints = constraints(
+        *("gamma", "degree", "coef0"),
+        **NYSTROM_CONSTRAINTS,
+        kernel=[StrOptions({*NYSTROM_KERNELS, "precomputed"})],
+        n_components=COUNT_OR_FRACTION,
+        selection=[StrOptions(set(SAMPLERS))],
+    )
 
     def __init__(
         self,
