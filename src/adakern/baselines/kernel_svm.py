@@ -7,8 +7,7 @@ from sklearn.svm import SVC, SVR
 from adakern._utils.constraints import constraints
 from adakern.baselines.base import BaselineClassifier, BaselineRegressor
 from adakern.kernels import KernelMixin
-from adakern.svm.libsvm import fit_libsvm
-from adakern.svm.predictions import predict_from_gram
+from adakern.svm.libsvm import fit_libsvm, predict_from_gram
 
 
 class _KernelModel(KernelMixin):

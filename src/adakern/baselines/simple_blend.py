@@ -242,4 +242,5 @@ class SimpleBlendClassifier(_SimpleBlend, ClassifierMixin, Baseline):
         ----------
         X : array-like of shape (m, d)
         """
-        return self.classes_[self.predict_proba(X).argmax(axis=1)]
+        chosen = self.predict_proba(X).argmax(axis=1)
+        return self.classes_[chosen]

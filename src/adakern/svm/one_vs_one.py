@@ -115,11 +115,9 @@ class OneVsOneMixin(ClassifierMixin):
             Rows; kernel values against the training rows where it is precomputed.
         """
         decisions = self._pair_decisions(X)
-        if len(self.classes_) == 2:
-            winners = (decisions[:, 0] > 0).astype(int)
-        else:
-            winners = self._votes(decisions).argmax(axis=1)
-        return output_like(self.classes_[winners], X)
+        two = len(self.classes_) == 2
+        winners = decisions[:, 0] > 0 if two else self._votes(decisions).argmax(axis=1)
+        return output_like(self.classes_[winners.astype(int)], X)
 
     def _votes(self, decisions):
         # As SVC: a pair is won by its second class where its decision is positive.
