@@ -18,6 +18,12 @@ class _KernelModel(KernelMixin):
 
     _parameter_constraints = constraints("C", "tol", **KernelMixin._kernel_constraints)
 
+    def __init__(self, C=1.0, *, kernel="rbf", gamma="scale", tol=1e-3):
+        self.C = C
+        self.kernel = kernel
+        self.gamma = gamma
+        self.tol = tol
+
     def _fit(self, X, y):
         self._resolve_kernel(X)
         self.model_ = fit_libsvm(self._model(), self._gram(X), y)
@@ -55,12 +61,6 @@ class KernelSVC(_KernelModel, BaselineClassifier):
     dual_coef_, intercept_, n_iter_ :
         As of ``SVC``.
     """
-
-    def __init__(self, C=1.0, *, kernel="rbf", gamma="scale", tol=1e-3):
-        self.C = C
-        self.kernel = kernel
-        self.gamma = gamma
-        self.tol = tol
 
     def _model(self):
         return SVC(kernel="precomputed", C=self.C, tol=self.tol)
@@ -104,11 +104,8 @@ class KernelSVR(_KernelModel, BaselineRegressor):
     _parameter_constraints = _KernelModel._parameter_constraints | constraints("epsilon")
 
     def __init__(self, C=1.0, *, epsilon=0.1, kernel="rbf", gamma="scale", tol=1e-3):
-        self.C = C
+        super().__init__(C, kernel=kernel, gamma=gamma, tol=tol)
         self.epsilon = epsilon
-        self.kernel = kernel
-        self.gamma = gamma
-        self.tol = tol
 
     def _model(self):
         return SVR(kernel="precomputed", C=self.C, epsilon=self.epsilon, tol=self.tol)

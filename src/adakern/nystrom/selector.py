@@ -11,7 +11,7 @@ from sklearn.utils._param_validation import StrOptions, validate_parameter_const
 from sklearn.utils.validation import check_is_fitted
 
 from adakern._utils.base import Estimator
-from adakern._utils.constraints import POSITIVE, constraints
+from adakern._utils.constraints import AT_LEAST_ONE, POSITIVE, constraints
 from adakern._utils.hints import did_you_mean
 from adakern._utils.threads import one_blas_thread
 from adakern._utils.validation import validate_data
@@ -140,6 +140,8 @@ class NystromKernelSelector(NystromFeaturesMixin, Estimator):
         "param_grid": [dict, list, None],
         "criterion": [StrOptions(set(CRITERIA)), callable],
         "n_columns": COUNT_OR_FRACTION,
+        "step": COUNT_OR_FRACTION,
+        "rank": [*AT_LEAST_ONE, None],
         "sampling": [StrOptions({*SAMPLERS, *REFERENCES})],
     }
 

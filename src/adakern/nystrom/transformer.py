@@ -33,11 +33,7 @@ COUNT_OR_FRACTION = [Interval(RealNotInt, 0, 1, closed="right"), *AT_LEAST_ONE]
 
 #: Constraints of the parameters that the estimators share.
 NYSTROM_CONSTRAINTS = constraints(
-    "random_state",
-    task=[StrOptions({"auto", "classification", "regression"})],
-    ridge=POSITIVE,
-    step=COUNT_OR_FRACTION,
-    rank=[*AT_LEAST_ONE, None],
+    "random_state", task=[StrOptions({"auto", "classification", "regression"})], ridge=POSITIVE
 )
 
 
@@ -114,10 +110,6 @@ class CriterionNystroem(NystromFeaturesMixin, KernelMixin, Estimator):
     ridge : float, default=0.005
         mu of the criterion ``mu y'(K + mu l I)^{-1} y`` that the landmarks are to
         approximate; best the ``alpha / l`` of the ridge regression that follows.
-    step : int or float, default=0.1
-        Landmarks per round of the adaptive samplers: a number or a fraction.
-    rank : int, default=None
-        Rank of the approximation; None for that of the landmarks' Gram matrix.
     random_state : int, RandomState instance or None, default=None
 
     Attributes
@@ -166,8 +158,6 @@ class CriterionNystroem(NystromFeaturesMixin, KernelMixin, Estimator):
         selection: str = "greedy-criterion",
         task: str = "auto",
         ridge: float = 0.005,
-        step: float = 0.1,
-        rank: int | None = None,
         random_state: Any = None,
     ) -> None:
         self.kernel = kernel
@@ -178,8 +168,6 @@ class CriterionNystroem(NystromFeaturesMixin, KernelMixin, Estimator):
         self.selection = selection
         self.task = task
         self.ridge = ridge
-        self.step = step
-        self.rank = rank
         self.random_state = random_state
 
     def fit(self, X: ArrayLike, y: ArrayLike | None = None) -> Self:
@@ -207,14 +195,14 @@ class CriterionNystroem(NystromFeaturesMixin, KernelMixin, Estimator):
             )
             n_components = len(X)
         sample = self._sample(X, n_components, y)
-        self._set_features(X, self._kernel_params, sample, self.rank)
+        self._set_features(X, self._kernel_params, sample)
         return self
 
     def _sample(self, X, n_columns, y):
         """The columns that the selection chooses."""
         self._resolve_kernel(X)
         columns = KernelColumns(X, **self._kernel_params)
-        plan = make_plan(len(X), n_columns, self.step, self.rank, self.ridge)
+        plan = make_plan(len(X), n_columns, ridge=self.ridge)
         rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
         if self.selection not in CRITERION_DRIVEN:
             targets = None
@@ -261,8 +249,8 @@ def sample_columns(
     >>> sorted(indices // 5)
     [np.int64(0), np.int64(1), np.int64(2)]
     """
-    constraints, given = {"n_columns": COUNT_OR_FRACTION}, {"n_columns": n_columns}
-    validate_parameter_constraints(constraints, given, "sample_columns")
+    allowed, given = {"n_columns": COUNT_OR_FRACTION}, {"n_columns": n_columns}
+    validate_parameter_constraints(allowed, given, "sample_columns")
     model = CriterionNystroem(gamma=gamma, **options)
     model._validate_params()
     X = check_array(X, dtype=np.float64)
