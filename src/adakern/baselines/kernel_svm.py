@@ -27,8 +27,9 @@ class _KernelModel(KernelMixin):
     def _fit(self, X, y):
         self._resolve_kernel(X)
         self.model_ = fit_libsvm(self._model(), self._gram(X), y)
-        for name in ("support_", "dual_coef_", "intercept_", "n_iter_"):
-            setattr(self, name, getattr(self.model_, name))
+        for name in ("classes_", "support_", "dual_coef_", "intercept_", "n_iter_"):
+            if hasattr(self.model_, name):
+                setattr(self, name, getattr(self.model_, name))
         self._X = None if self.kernel == "precomputed" else X
 
     def _predicted(self, X):
@@ -64,11 +65,6 @@ class KernelSVC(_KernelModel, BaselineClassifier):
 
     def _model(self):
         return SVC(kernel="precomputed", C=self.C, tol=self.tol)
-
-    @property
-    def classes_(self) -> np.ndarray:
-        """Labels of the classes, sorted."""
-        return self.model_.classes_
 
     def predict(self, X: ArrayLike) -> np.ndarray:
         """The class of each row of X, as ``SVC.predict`` gives it, shape (m,).

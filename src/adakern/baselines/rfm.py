@@ -12,7 +12,7 @@ from adakern._utils.arrays import as_numpy
 from adakern._utils.constraints import POSITIVE, constraints
 from adakern._utils.warn import warn_user
 from adakern.baselines.base import BaselineClassifier, StandardisedRegressor
-from adakern.baselines.optional import require, torch_seed
+from adakern.baselines.optional import require
 from adakern.kernels import require_gram_memory
 
 #: Share of the rows that chooses the iterate.
@@ -76,7 +76,8 @@ class _FeatureMachine:
         )
         X, Y = torch.tensor(self._scaler.transform(X)), torch.tensor(Y).double()
         train, validation = ((X[rows], Y[rows]) for rows in (train, validation))
-        with torch_seed(torch, rng), contextlib.redirect_stdout(io.StringIO()):
+        with torch.random.fork_rng(devices=[]), contextlib.redirect_stdout(io.StringIO()):
+            torch.manual_seed(int(rng.randint(2**31)))
             self.model_.fit(train, validation, reg=self.alpha, return_best_params=True)
         self.n_iter_ = self.max_iter
 

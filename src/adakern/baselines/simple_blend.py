@@ -201,14 +201,6 @@ class SimpleBlendClassifier(_SimpleBlend, ClassifierMixin, Baseline):
     members_ : dict of str to estimator
     weights_ : dict of str to float
         Sum to 1.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_iris
-    >>> from adakern.baselines import SimpleBlendClassifier
-    >>> X, y = load_iris(return_X_y=True)
-    >>> SimpleBlendClassifier(random_state=0).fit(X, y).score(X, y) > 0.95
-    True
     """
 
     _ridge = _RidgeOnCodes

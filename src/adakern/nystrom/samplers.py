@@ -114,15 +114,9 @@ def column_norm(kernel, targets, plan, rng):
 
 def leverage(kernel, targets, plan, rng):
     """Exact rank-k leverage scores (Gittens, Mahoney 2013); k = c by default."""
-    scores = leverage_scores(kernel.full(), plan.rank or plan.n_columns)
-    return _draw_weighted(rng, scores, plan.n_columns)
-
-
-def leverage_scores(K, rank):
-    """Squared row norms of the leading ``rank`` eigenvectors of K, shape (l,)."""
-    top = [len(K) - rank, len(K) - 1]
-    _, vectors = eigh(K, subset_by_index=top, check_finite=False)
-    return np.einsum("ij,ij->i", vectors, vectors)
+    l, rank = kernel.n_rows, plan.rank or plan.n_columns
+    _, vectors = eigh(kernel.full(), subset_by_index=[l - rank, l - 1], check_finite=False)
+    return _draw_weighted(rng, np.einsum("ij,ij->i", vectors, vectors), plan.n_columns)
 
 
 def ridge_leverage(kernel, targets, plan, rng):

@@ -255,7 +255,6 @@ class NystromKernelSelector(NystromFeaturesMixin, Estimator):
         Parameters
         ----------
         X : array-like of shape (n, d)
-            Rows; kernel values (n, l) for a precomputed kernel.
         """
         check_is_fitted(self, "best_params_")
         if self.columns_ is None:

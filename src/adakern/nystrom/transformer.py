@@ -58,17 +58,11 @@ class NystromFeaturesMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         return len(self.component_indices_)
 
     def transform(self, X: ArrayLike) -> np.ndarray:
-        """Features whose inner products are the approximate kernel.
+        """Features (n, n_components) whose inner products are the approximate kernel.
 
         Parameters
         ----------
-        X : array-like of shape (n, d)
-            Rows; kernel values (n, l) against all training rows when the kernel is
-            precomputed.
-
-        Returns
-        -------
-        ndarray of shape (n, n_components)
+        X : array-like of shape (n, d), or (n, l) where the kernel is precomputed
         """
         check_is_fitted(self, "normalization_")
         X = validate_data(self, X, reset=False, dtype=np.float64)
@@ -175,8 +169,7 @@ class CriterionNystroem(NystromFeaturesMixin, KernelMixin, Estimator):
 
         Parameters
         ----------
-        X : array-like of shape (l, d)
-            Training rows; the square Gram matrix when the kernel is precomputed.
+        X : array-like of shape (l, d), or (l, l) where the kernel is precomputed
         y : array-like of shape (l,) or (l, q), default=None
             Labels, for the criterion-driven selections; several columns are numbers.
         """
