@@ -3,10 +3,15 @@
 import numpy as np
 import pytest
 from sklearn.base import is_classifier
-from sklearn.datasets import make_classification
+from sklearn.datasets import load_wine, make_classification
+from sklearn.preprocessing import minmax_scale
 from sklearn.utils import check_random_state
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from adakern._utils import memory
+from adakern.baselines import KernelSVC, KernelSVR, LogDetKernel, SimpleMKLClassifier
+from adakern.kernels import gram_matrix
+from adakern.knpl import KNPLClassifier
 from discovery import all_estimators
 
 #: Smaller forests, since each check fits them anew.
@@ -52,3 +57,23 @@ def test_global_random_state_is_neither_used_nor_touched(estimator, everyones_ge
         np.testing.assert_array_equal(words, drawn_next)
         assert position == 624  # as seeded: nothing was drawn
     np.testing.assert_array_equal(*outputs)
+
+
+@pytest.mark.parametrize(
+    "model", [KernelSVC(), KernelSVR(), KNPLClassifier(reg=20.0), LogDetKernel(random_state=3)]
+)
+def test_a_precomputed_kernel_gives_the_same_model(model):
+    X, y = load_wine(return_X_y=True)
+    X = minmax_scale(X)
+    expected = model.set_params(gamma=0.5).fit(X[::2], y[::2]).predict(X[1::2])
+    model.set_params(kernel="precomputed").fit(gram_matrix(X[::2], gamma=0.5), y[::2])
+    found = model.predict(gram_matrix(X[1::2], X[::2], gamma=0.5))
+    np.testing.assert_allclose(found, expected, rtol=1e-9)
+
+
+@pytest.mark.parametrize("model", [KNPLClassifier(), SimpleMKLClassifier()])
+def test_too_little_memory_names_the_way_out(model, monkeypatch):
+    X, y = make_classification(50, random_state=0)
+    monkeypatch.setattr(memory, "_physical_memory", lambda: 8 * 50**2)
+    with pytest.raises(MemoryError, match="ClusterwiseClassifier"):
+        model.fit(X, y)

@@ -27,7 +27,7 @@ from adakern._utils.memory import require_memory
 from adakern.kernels import DECAYING_KERNELS, exponential_decay, kernel_distances, resolve_gamma
 from adakern.linalg import add_to_diagonal, factorised, principal_submatrix
 from adakern.svm.c_path import is_constant_above, saturated_classes, scaled_to
-from adakern.svm.predictions import predict_from_gram
+from adakern.svm.libsvm import predict_from_gram
 
 #: Estimators of scikit-learn that are fitted on the shared Gram matrices. Those of this
 #: library say it themselves, by the class attribute ``_takes_shared_gram_matrix``: the

@@ -4,8 +4,14 @@ import pytest
 from sklearn.datasets import make_moons
 
 from adakern.baselines import DeepMKL, KernelBank
-from adakern.baselines.deep_mkl import SpanObjective, deepen, weight_gradient
-from adakern.baselines.span import ETA, l2_svm_dual, span_bound
+from adakern.baselines.deep_mkl import (
+    ETA,
+    SpanObjective,
+    deepen,
+    l2_svm_dual,
+    span_bound,
+    weight_gradient,
+)
 
 BANK = KernelBank((0.7, 3.0), (1, 2))
 

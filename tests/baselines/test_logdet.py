@@ -1,4 +1,3 @@
-import cvxpy as cp
 import numpy as np
 import pytest
 from sklearn.datasets import make_moons
@@ -51,21 +50,9 @@ def dual_value(multipliers, K_0, pairs, targets, slack):
     return objective(K, xi, K_0, targets, slack) + multipliers @ violations
 
 
-def direct_solve(K_0, pairs, similar, targets, slack):
-    K = cp.Variable(K_0.shape, symmetric=True)
-    xi = cp.Variable(len(targets))
-    distances = cp.hstack([K[i, i] + K[j, j] - 2 * K[i, j] for i, j in pairs])
-    signs = np.where(similar, 1.0, -1.0)
-    kept = cp.trace(K @ np.linalg.inv(K_0)) - cp.log_det(K)
-    slacks = cp.sum(cp.multiply(1 / targets, xi)) - cp.sum(cp.log(xi))
-    met = cp.multiply(signs, distances - xi) <= 0
-    problem = cp.Problem(cp.Minimize(kept + slack * slacks), [met])
-    return problem.solve(solver=cp.CLARABEL)
-
-
 @pytest.mark.parametrize("slack", [0.1, 1.0, 20.0])
 @pytest.mark.parametrize("seed", [0, 1])
-def test_projections_reach_the_direct_constrained_solution(slack, seed):
+def test_projections_reach_the_bound_of_the_dual(slack, seed):
     K_0, pairs, similar, targets = ten_points(seed)
     i, j = pairs.T
     EKE = K_0[np.ix_(i, i)] - K_0[np.ix_(i, j)] - K_0[np.ix_(j, i)] + K_0[np.ix_(j, j)]
@@ -77,9 +64,6 @@ def test_projections_reach_the_direct_constrained_solution(slack, seed):
     reached = primal_value(learned, K_0, pairs, similar, targets, slack)
     bound = dual_value(multipliers, K_0, pairs, targets, slack)
     assert reached == pytest.approx(bound, rel=1e-10)
-    # The objective is flat at its minimum: the interior point method is exact to 1e-6.
-    direct = direct_solve(K_0, pairs, similar, targets, slack)
-    assert reached == pytest.approx(direct, rel=1e-6)
 
 
 def test_draw_pairs():
@@ -109,18 +93,6 @@ def test_tiny_slack_leaves_the_svm():
     model = LogDetKernel(C=3.0, gamma=2.0, slack=1e-9, random_state=0).fit(X, y)
     svc = SVC(C=3.0, gamma=2.0, tol=1e-5).fit(X, y)
     np.testing.assert_allclose(model.decision_function(X), svc.decision_function(X), atol=1e-3)
-
-
-def test_precomputed_kernel_gives_the_same_model():
-    X, y = make_moons(80, noise=0.2, random_state=0)
-    plain = LogDetKernel(gamma=1.0, random_state=3).fit(X[:50], y[:50])
-    precomputed = LogDetKernel(kernel="precomputed", random_state=3)
-    precomputed.fit(gram_matrix(X[:50], gamma=1.0), y[:50])
-    np.testing.assert_allclose(
-        precomputed.decision_function(gram_matrix(X[50:], X[:50], gamma=1.0)),
-        plain.decision_function(X[50:]),
-        atol=1e-8,
-    )
 
 
 def test_a_fitted_model_fits_into_a_model_file():

@@ -7,7 +7,6 @@ from sklearn.datasets import load_wine, make_moons
 from sklearn.metrics.pairwise import polynomial_kernel, rbf_kernel
 from sklearn.svm import SVC, SVR
 
-from adakern._utils import memory
 from adakern.baselines import (
     EasyMKL,
     KernelBank,
@@ -64,13 +63,6 @@ def test_combine_is_the_weighted_sum_of_the_stack():
 def test_bank_names_the_wrong_parameter(gammas, degrees, named):
     with pytest.raises(ValueError, match=named):
         KernelBank(gammas, degrees)
-
-
-def test_stack_names_the_way_out_of_too_little_memory(monkeypatch):
-    monkeypatch.setattr(memory, "_physical_memory", lambda: 2 * 8 * 30**2 - 1)
-    KernelBank((1.0,)).stack(random_rows())
-    with pytest.raises(MemoryError, match="ClusterwiseClassifier"):
-        KernelBank((1.0, 2.0)).stack(random_rows())
 
 
 def test_uniform_weights_are_svc_on_the_mean_gram_matrix():
@@ -158,12 +150,3 @@ def test_easymkl_follows_the_two_quadratic_programs_of_the_paper():
     np.testing.assert_allclose(model.decision_function(X), f - (f @ points) / 2, atol=1e-4)
     Q = 0.8 * np.outer(y, y) * K + 0.2 * np.eye(len(y))
     assert model.objective_ == pytest.approx(points @ Q @ points, rel=1e-4)
-
-
-def test_reg_one_separates_half_way_between_the_class_means():
-    X, y = moons((25, 15), seed=2)
-    model = EasyMKL(reg=1.0, gammas=[1.0]).fit(X, y)
-    K = model.bank_.combine(X, weights=[1.0])
-    difference = K[:, y > 0].mean(axis=1) - K[:, y < 0].mean(axis=1)
-    middle = (difference[y > 0].mean() + difference[y < 0].mean()) / 2
-    np.testing.assert_allclose(model.decision_function(X), difference - middle, atol=1e-4)

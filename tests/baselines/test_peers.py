@@ -90,16 +90,6 @@ def test_feature_machine_classifies(data, machines):
     assert_allclose(values.sum(axis=1), 1, atol=0.1)
 
 
-def test_feature_machine_of_two_classes_is_the_regression_on_their_signs(data, machines):
-    X, y = data
-    signs = np.where(y > np.median(y), 1.0, -1.0)
-    classifier = machines.RFMClassifier(random_state=0).fit(X, signs)
-    regressor = machines.RFMRegressor(random_state=0).fit(X, signs)
-    decision = classifier.decision_function(X)
-    assert_allclose(decision, regressor.predict(X), atol=1e-2)
-    assert_array_equal(classifier.predict(X), np.sign(decision))
-
-
 def test_feature_machine_of_many_columns_takes_no_square_root(data, machines, monkeypatch):
     X, y = data
     expected = machines.RFMRegressor(random_state=0).fit(X, y)

@@ -5,8 +5,6 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import minmax_scale
 from sklearn.svm import SVC
 
-from adakern._utils import memory
-from adakern.kernels import gram_matrix
 from adakern.knpl import KNPLClassifier
 
 
@@ -28,27 +26,6 @@ def test_rows_take_the_column_of_their_nearest_training_row(moons):
         assert decision == pytest.approx(by_hand, abs=1e-9)
 
 
-def test_three_classes_with_a_precomputed_kernel():
-    X, y = load_wine(return_X_y=True)
-    X = minmax_scale(X)
-    plain = KNPLClassifier(gamma=0.5, reg=20.0).fit(X[::2], y[::2])
-    precomputed = KNPLClassifier(kernel="precomputed", reg=20.0)
-    precomputed.fit(gram_matrix(X[::2], gamma=0.5), y[::2])
-    K = gram_matrix(X[1::2], X[::2], gamma=0.5)
-    np.testing.assert_array_equal(precomputed.predict(K), plain.predict(X[1::2]))
-    assert len(plain.pairwise_layer_) == 3
-    np.testing.assert_allclose(
-        precomputed._pair_decisions(K), plain._pair_decisions(X[1::2]), atol=1e-6
-    )
-
-
-def test_too_little_memory_names_the_way_out(moons, monkeypatch):
-    X, y, _ = moons
-    monkeypatch.setattr(memory, "_physical_memory", lambda: 8 * 50**2)
-    with pytest.raises(MemoryError, match="ClusterwiseClassifier"):
-        KNPLClassifier().fit(X, y)
-
-
 def test_large_reg_is_svc_for_three_classes():
     X, y = load_wine(return_X_y=True)
     X = minmax_scale(X)
@@ -58,6 +35,7 @@ def test_large_reg_is_svc_for_three_classes():
     np.testing.assert_allclose(
         -model._pair_decisions(X[1::2]), svc.decision_function(X[1::2]), atol=2e-3
     )
+    assert len(model.pairwise_layer_) == 3
 
 
 @pytest.mark.parametrize("limits", [{"max_iter": 1}, {"solver": "admm"}])

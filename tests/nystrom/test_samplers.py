@@ -11,9 +11,8 @@ from scipy.stats import chisquare
 from adakern.kernels import gram_matrix
 from adakern.nystrom import sample_columns, samplers
 from adakern.nystrom.columns import KernelColumns, encode_targets, random_targets
-from adakern.nystrom.criteria import CRITERIA
-from adakern.nystrom.factors import LowRankKernel
-from adakern.nystrom.sampling import SAMPLERS, make_plan
+from adakern.nystrom.criteria import CRITERIA, LowRankKernel
+from adakern.nystrom.samplers import SAMPLERS, make_plan
 
 RIDGE = 0.005
 
@@ -30,7 +29,7 @@ def kernel_of(X, gamma=0.5):
 
 
 @pytest.mark.parametrize("selection", SAMPLERS)
-@pytest.mark.parametrize("c", [1, 2, 9, 40])
+@pytest.mark.parametrize("c", [0.001, 2, 9, 40])
 def test_indices_are_distinct_and_reproducible(data, selection, c):
     X, y = data
     options = {"selection": selection, "random_state": 3}
@@ -40,7 +39,7 @@ def test_indices_are_distinct_and_reproducible(data, selection, c):
     for other in (second, precomputed):
         np.testing.assert_array_equal(first.indices, other.indices)
         np.testing.assert_allclose(first.weights, other.weights)
-    assert len(np.unique(first.indices)) == c == len(first.weights)
+    assert len(np.unique(first.indices)) == max(c, 1) == len(first.weights)
     assert first.indices.min() >= 0 and first.indices.max() < len(X)
     assert np.all(np.isfinite(first.weights)) and np.all(first.weights > 0)
 
@@ -75,7 +74,6 @@ def test_leverage_scores(data):
     kernel, K = kernel_of(data[0])
     U, _, _ = np.linalg.svd(K)
     expected = np.sum(U[:, :6] ** 2, axis=1)
-    np.testing.assert_allclose(samplers.leverage_scores(K, 6), expected, atol=1e-10)
     plan = make_plan(40, 6)
     sample = samplers.leverage(kernel, None, plan, np.random.default_rng(0))
     np.testing.assert_allclose(sample.weights**-2, expected[sample.indices], rtol=1e-8)
@@ -137,15 +135,6 @@ def test_blocks_of_rpcholesky_are_unbiased(step):
     expected = 6000 * pivot_pair_probabilities(K)
     off = ~np.eye(5, dtype=bool)
     assert chisquare(counts[off], expected[off]).pvalue > 1e-3
-
-
-def test_rejection_gives_a_cholesky_factor(data):
-    _, K = kernel_of(data[0])
-    block = K[:12, :12]
-    rng = np.random.default_rng(0)
-    kept, L = samplers.rejection_cholesky(block, np.diag(block), 1e-12, rng)
-    assert 1 < len(kept) < 12
-    np.testing.assert_allclose(L[kept], np.linalg.cholesky(block[np.ix_(kept, kept)]), atol=1e-10)
 
 
 def test_span_residuals(data):
@@ -244,7 +233,6 @@ def test_targets():
     ("options", "message"),
     [
         ({"n_columns": 41}, "n_columns=41 is more than the 40 rows"),
-        ({"n_columns": 5, "rank": 6}, "rank=6 is above the 5 columns"),
         ({"n_columns": 0}, "'n_columns' parameter"),
         ({"n_columns": 5, "selection": "best"}, "'selection' parameter"),
         ({"n_columns": 5, "y": [0, 1]}, "inconsistent numbers of samples"),
@@ -253,10 +241,6 @@ def test_targets():
 def test_impossible_sizes(data, options, message):
     with pytest.raises(ValueError, match=message):
         sample_columns(data[0], **options)
-
-
-def test_small_fractions_mean_one_column(data):
-    assert len(sample_columns(data[0], 0.001, random_state=0).indices) == 1
 
 
 @pytest.mark.filterwarnings("error")

@@ -10,3 +10,20 @@ FINITE = [Interval(Real, None, None, closed="neither")]
 AT_LEAST_ONE = [Interval(Integral, 1, None, closed="left")]
 #: Of a kernel: a number, or one of scikit-learn's two rules.
 GAMMA = [StrOptions({"scale", "auto"}), *POSITIVE]
+
+#: What means the same wherever it is a parameter.
+SHARED = {
+    "C": POSITIVE,
+    "coef0": FINITE,
+    "degree": AT_LEAST_ONE,
+    "epsilon": NOT_NEGATIVE,
+    "gamma": GAMMA,
+    "max_iter": AT_LEAST_ONE,
+    "random_state": ["random_state"],
+    "tol": POSITIVE,
+}
+
+
+def constraints(*shared, **own):
+    """Constraints of an estimator's parameters: shared ones by name, its own in full."""
+    return {name: SHARED[name] for name in shared} | own

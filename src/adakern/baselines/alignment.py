@@ -1,23 +1,19 @@
 """Random features re-weighted for their alignment with the labels."""
 
-from typing import Self
-
 import numpy as np
-from numpy.typing import ArrayLike
 from scipy.optimize import brentq
 from sklearn.svm import LinearSVC
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted
 
-from adakern._utils.base import Estimator, ScoreClassifierMixin
 from adakern._utils.blocks import by_row_blocks, row_blocks
-from adakern._utils.constraints import AT_LEAST_ONE, GAMMA, NOT_NEGATIVE, POSITIVE
-from adakern._utils.validation import encode_classes, require_finite, validate_data
+from adakern._utils.constraints import AT_LEAST_ONE, NOT_NEGATIVE, constraints
+from adakern._utils.validation import encode_classes
+from adakern.baselines.base import BaselineClassifier
 from adakern.kernels import resolve_gamma
 from adakern.linalg import project_onto_simplex
 
 
-class RandomFeatureAlignment(ScoreClassifierMixin, Estimator):
+class RandomFeatureAlignment(BaselineClassifier):
     """Linear SVM on random Fourier features whose distribution is learned.
 
     Draws many features of the Gaussian kernel, then a distribution q over them that
@@ -60,13 +56,9 @@ class RandomFeatureAlignment(ScoreClassifierMixin, Estimator):
     Sinha and Duchi, Learning kernels with random features, NIPS 2016.
     """
 
-    _parameter_constraints = {
-        "C": POSITIVE,
-        "gamma": GAMMA,
-        "n_candidates": AT_LEAST_ONE,
-        "rho": NOT_NEGATIVE,
-        "random_state": ["random_state"],
-    }
+    _parameter_constraints = constraints(
+        *("C", "gamma", "random_state"), n_candidates=AT_LEAST_ONE, rho=NOT_NEGATIVE
+    )
 
     def __init__(self, C=1.0, *, gamma="scale", n_candidates=2000, rho=10.0, random_state=None):
         self.C = C
@@ -75,17 +67,7 @@ class RandomFeatureAlignment(ScoreClassifierMixin, Estimator):
         self.rho = rho
         self.random_state = random_state
 
-    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
-        """Learn the distribution over features, then the linear model.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, d)
-        y : array-like of shape (n,)
-            Class labels, two classes or more.
-        """
-        self._validate_params()
-        X, y = validate_data(self, X, y, dtype=np.float64)
+    def _fit(self, X, y):
         self.classes_, codes = encode_classes(self, y)
         rng = check_random_state(self.random_state)
         self.gamma_ = resolve_gamma(self.gamma, X)
@@ -104,24 +86,14 @@ class RandomFeatureAlignment(ScoreClassifierMixin, Estimator):
         self.rank_ = int(kept.sum())
         self.linear_ = LinearSVC(C=self.C, dual=False, random_state=rng)
         self.linear_.fit(self._features(X), y)
-        return self
 
     def _features(self, X):
         return self.scales_ * np.cos(X @ self.frequencies_ + self.phases_)
 
-    def decision_function(self, X: ArrayLike) -> np.ndarray:
-        """Signed distances: (n,) for two classes, (n, n_classes) for more.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, d)
-        """
-        check_is_fitted(self, "linear_")
-        X = validate_data(self, X, reset=False, dtype=np.float64)
-        decisions = by_row_blocks(
+    def _values(self, X):
+        return by_row_blocks(
             lambda rows: self.linear_.decision_function(self._features(rows)), X, 2 * 8 * self.rank_
         )
-        return require_finite(self, decisions)
 
 
 def feature_alignments(X, codes, frequencies, phases):
@@ -145,10 +117,7 @@ def most_aligned(alignments, rho):
     s >= 0, and the divergence rises with s: one scalar equation.
     """
     N = len(alignments)
-    spread = np.ptp(alignments)
-    if spread == 0:
-        return np.full(N, 1 / N)
-    scaled = (alignments - alignments.max()) / spread
+    scaled = (alignments - alignments.max()) / (np.ptp(alignments) or 1.0)
 
     def excess(log_s):
         q = project_onto_simplex(np.exp(log_s) * scaled)

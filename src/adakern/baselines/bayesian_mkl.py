@@ -17,10 +17,9 @@ from scipy.linalg.lapack import dtrtri
 from scipy.special import digamma, gammaln, log_ndtr
 from sklearn.exceptions import ConvergenceWarning
 
-from adakern._utils.constraints import AT_LEAST_ONE, POSITIVE
 from adakern._utils.threads import one_scipy_thread
 from adakern._utils.warn import warn_user
-from adakern.baselines.kernel_bank import BankClassifier, BankMixin, BankRegressor
+from adakern.baselines.kernel_bank import BankClassifier, BankMixin, BankRegressor, bank_constraints
 
 LOG_2PI = np.log(2 * np.pi)
 
@@ -30,11 +29,7 @@ OUTPUT_SCALE, MARGIN = 0.1, 1.0
 
 
 class _BayesianMKL(BankMixin):
-    _parameter_constraints = {
-        **BankMixin._bank_constraints,
-        "max_iter": AT_LEAST_ONE,
-        "tol": POSITIVE,
-    }
+    _parameter_constraints = bank_constraints("max_iter", "tol")
 
     def __init__(self, *, gammas=None, degrees=(), max_iter=200, tol=1e-3):
         self.gammas = gammas
@@ -76,11 +71,8 @@ class BayesianMKLClassifier(_BayesianMKL, BankClassifier):
 
     Parameters
     ----------
-    gammas : array-like of float, default=None
-        Gaussian kernels of the bank; None are those of the eleven widths 2^-5, ..., 2^5,
-        for features scaled to [0, 1].
-    degrees : array-like of int, default=()
-        Normalised polynomial kernels of the bank.
+    gammas, degrees
+        As of :class:`UniformMKLClassifier`.
     max_iter : int, default=200
         Most rounds through all factors.
     tol : float, default=1e-3
@@ -88,15 +80,11 @@ class BayesianMKLClassifier(_BayesianMKL, BankClassifier):
 
     Attributes
     ----------
-    classes_ : ndarray of shape (n_classes,)
-    bank_ : KernelBank
-    kernel_weights_ : ndarray of shape (n_kernels,) or (n_pairs, n_kernels)
-        Posterior means; may be negative.
+    classes_, bank_, kernel_weights_, models_, support_
+        As of :class:`UniformMKLClassifier`; the weights are posterior means and may be
+        negative, each model has its ``history["lower_bound"]``.
     objective_ : float
         Lower bound reached, summed over the pairs of classes.
-    models_ : list
-        Each with its ``history["lower_bound"]``.
-    support_ : ndarray
     n_iter_ : int
         Rounds, over all pairs.
 

@@ -1,7 +1,5 @@
 """A classifier for every cluster of the data: the papers' way to large sets."""
 
-from typing import Self
-
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import ClassifierMixin, clone
@@ -10,14 +8,13 @@ from sklearn.dummy import DummyClassifier
 from sklearn.svm import SVC
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import HasMethods
-from sklearn.utils.validation import check_is_fitted
 
-from adakern._utils.base import Estimator
-from adakern._utils.constraints import AT_LEAST_ONE
-from adakern._utils.validation import encode_classes, validate_data
+from adakern._utils.constraints import AT_LEAST_ONE, constraints
+from adakern._utils.validation import encode_classes
+from adakern.baselines.base import Baseline
 
 
-class ClusterwiseClassifier(ClassifierMixin, Estimator):
+class ClusterwiseClassifier(ClassifierMixin, Baseline):
     """Fits a copy of a classifier on each k-means cluster; a row's own cluster answers.
 
     Cuts the cost of a method that is quadratic or cubic in the rows.
@@ -39,28 +36,16 @@ class ClusterwiseClassifier(ClassifierMixin, Estimator):
         One a cluster; a ``DummyClassifier`` for a cluster that holds one class only.
     """
 
-    _parameter_constraints = {
-        "estimator": [HasMethods(["fit", "predict"]), None],
-        "n_clusters": AT_LEAST_ONE,
-        "random_state": ["random_state"],
-    }
+    _parameter_constraints = constraints(
+        "random_state", estimator=[HasMethods(["fit", "predict"]), None], n_clusters=AT_LEAST_ONE
+    )
 
     def __init__(self, estimator=None, *, n_clusters=5, random_state=None):
         self.estimator = estimator
         self.n_clusters = n_clusters
         self.random_state = random_state
 
-    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
-        """Cut the rows into clusters and fit a classifier on each.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, d)
-        y : array-like of shape (n,)
-            Class labels, two classes or more.
-        """
-        self._validate_params()
-        X, y = validate_data(self, X, y, dtype=np.float64)
+    def _fit(self, X, y):
         self.classes_, _ = encode_classes(self, y)
         n_clusters = min(self.n_clusters, len(np.unique(X, axis=0)))
         rng = check_random_state(self.random_state)
@@ -74,7 +59,6 @@ class ClusterwiseClassifier(ClassifierMixin, Estimator):
             several = len(np.unique(y[rows])) > 1
             model = _seeded_copy(base, rng) if several else DummyClassifier()
             self.estimators_.append(model.fit(X[rows], y[rows]))
-        return self
 
     def predict(self, X: ArrayLike) -> np.ndarray:
         """The class that the row's own cluster gives it, shape (n,).
@@ -83,8 +67,7 @@ class ClusterwiseClassifier(ClassifierMixin, Estimator):
         ----------
         X : array-like of shape (n, d)
         """
-        check_is_fitted(self, "estimators_")
-        X = validate_data(self, X, reset=False, dtype=np.float64)
+        X = self._rows(X)
         clusters = self.kmeans_.predict(X)
         labels = np.empty(len(X), dtype=self.classes_.dtype)
         for cluster, estimator in enumerate(self.estimators_):

@@ -3,15 +3,24 @@
 from functools import partial
 
 import numpy as np
+from scipy.linalg import cholesky
+from scipy.linalg.lapack import dpotri
+from scipy.special import expit
 from sklearn.exceptions import ConvergenceWarning
 
-from adakern._utils.constraints import AT_LEAST_ONE, POSITIVE
+from adakern._utils.constraints import AT_LEAST_ONE
 from adakern._utils.threads import one_scipy_thread
 from adakern._utils.warn import warn_user
-from adakern.baselines.expansion import KernelExpansion
-from adakern.baselines.kernel_bank import BankClassifier, BankMixin
-from adakern.baselines.span import l2_svm_dual, span_bound
+from adakern.baselines.base import KernelExpansion
+from adakern.baselines.kernel_bank import BankClassifier, BankMixin, bank_constraints
 from adakern.linalg import project_onto_simplex
+from adakern.svm.libsvm import svm_dual
+
+#: Steepness of the sigmoid that stands for the step at 0.
+SLOPE = 5.0
+
+#: Weight of the term eta / alpha that makes the span a smooth function.
+ETA = 0.1
 
 
 class DeepMKL(BankMixin, BankClassifier):
@@ -40,14 +49,12 @@ class DeepMKL(BankMixin, BankClassifier):
 
     Attributes
     ----------
-    classes_ : ndarray of shape (n_classes,)
-    bank_ : KernelBank
+    classes_, bank_, models_, support_
+        As of :class:`UniformMKLClassifier`.
     kernel_weights_ : ndarray of shape (n_layers, n_kernels)
         With a first axis for the pairs of classes where there are more than two.
     objective_ : float
         Span bound on the number of leave-one-out errors, summed over the pairs.
-    models_ : list
-    support_ : ndarray
     n_iter_ : int
         Gradient steps, over all pairs.
 
@@ -63,13 +70,7 @@ class DeepMKL(BankMixin, BankClassifier):
     vector machines, Machine Learning 46 (2002), 131-159.
     """
 
-    _parameter_constraints = {
-        "C": POSITIVE,
-        "n_layers": AT_LEAST_ONE,
-        **BankMixin._bank_constraints,
-        "max_iter": AT_LEAST_ONE,
-        "tol": POSITIVE,
-    }
+    _parameter_constraints = bank_constraints("C", "max_iter", "tol", n_layers=AT_LEAST_ONE)
 
     def __init__(self, C=1.0, *, n_layers=3, gammas=(1.0,), degrees=(1, 2), max_iter=30, tol=1e-3):
         self.C = C
@@ -101,7 +102,7 @@ class DeepMKL(BankMixin, BankClassifier):
             )
         kernel = partial(deep_gram_matrix, self.bank_, best.weights)
         outcome = {"weights": best.weights, "n_iter": len(values) - 1, "objective": best.value}
-        return KernelExpansion.of(kernel, X, best.d, best.intercept, **outcome)
+        return KernelExpansion(kernel, X, best.d, best.intercept, **outcome)
 
 
 def deep_gram_matrix(bank, weights, X, Y):
@@ -174,3 +175,57 @@ def _descend(current, step, evaluate):
             return trial, 2 * step
         step /= 2
     return current, step
+
+
+def l2_svm_dual(K, y, C, tol=1e-4):
+    """Solve the SVM with squared hinge loss: ``max 1'a - 1/2 a'Y(K + I/C)Ya, a >= 0``.
+
+    As ``K + I/C`` is at least ``I/C``, no variable exceeds ``2 C n_+ n_- / n``: a box
+    twice as large is never active.
+    """
+    n_positive = (y > 0).sum()
+    bound = 4 * C / (1 / n_positive + 1 / (len(y) - n_positive))
+    ridge = K.copy()
+    np.fill_diagonal(ridge, ridge.diagonal() + 1 / C)
+    return svm_dual(ridge, y, bound, tol)
+
+
+def span_bound(K, y, C):
+    """The bound summed over the rows, and its gradient with respect to K.
+
+    With ``K~ = [[K + I/C, 1], [1', 0]]``, dual variables from ``K~ (y a, b) = (y, 0)``
+    and ``D = diag(eta / a, 0)``, the squared span of row p is
+    ``S_p^2 = 1/A_pp - D_pp`` for ``A = (K~ + D)^-1``, and row p is lost when left out
+    if ``a_p S_p^2 > 1``: the bound is ``sum_p sigmoid(5 (a_p S_p^2 - 1))``.
+    """
+    inverse = _bordered_inverse(K, 1 / C)
+    signed = inverse @ y
+    alpha = np.maximum(y * signed, 1e-10)
+
+    A = _bordered_inverse(K, 1 / C + ETA / alpha)
+    diagonal = A.diagonal()
+    # a_p S_p^2 = a_p / A_pp - eta
+    lost = expit(SLOPE * (alpha / diagonal - ETA - 1))
+
+    slope = SLOPE * lost * (1 - lost)
+    # dA = -A dM A: the weight of dM is B, that of d(alpha) is c.
+    B = (A * (slope * alpha / diagonal**2)) @ A
+    c = slope / diagonal - ETA * B.diagonal() / alpha**2
+    # d(y a, b) = -K~^-1 dK~ (y a, b)
+    outer = np.outer(inverse @ (c * y), signed)
+    return lost.sum(), B - (outer + outer.T) / 2
+
+
+def _bordered_inverse(K, ridge):
+    """Leading block of the inverse of ``[[M, 1], [1', 0]]`` for ``M = K + ridge``.
+
+    M is positive definite, so by block elimination the block is ``M^-1`` less its
+    projection on 1; the other blocks are never asked for.
+    """
+    M = K.copy()
+    np.fill_diagonal(M, M.diagonal() + ridge)
+    inverse, _ = dpotri(cholesky(M, lower=True, overwrite_a=True), lower=1)
+    inverse += np.tril(inverse, -1).T
+    sums = inverse.sum(axis=1)
+    inverse -= np.outer(sums, sums / sums.sum())
+    return inverse

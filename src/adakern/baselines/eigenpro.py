@@ -1,26 +1,20 @@
 """EigenPro: kernel interpolation by preconditioned stochastic gradient descent."""
 
-from typing import Self
-
 import numpy as np
-from numpy.typing import ArrayLike
 from scipy.linalg import eigh
-from sklearn.base import RegressorMixin
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import StrOptions
 
-from adakern._utils.base import Estimator
 from adakern._utils.blocks import row_blocks
-from adakern._utils.constraints import AT_LEAST_ONE
-from adakern._utils.validation import validate_data
-from adakern.baselines.expansion import KernelExpansionMixin
+from adakern._utils.constraints import AT_LEAST_ONE, constraints
+from adakern.baselines.base import BaselineRegressor, KernelExpansionMixin
 from adakern.kernels import kernel_diagonal
 
 #: Rows that the eigenvectors are computed on.
 N_SUBSAMPLE = 2000
 
 
-class EigenProRegressor(KernelExpansionMixin, RegressorMixin, Estimator):
+class EigenProRegressor(KernelExpansionMixin, BaselineRegressor):
     """Kernel regression on all data, trained by EigenPro iterations.
 
     Gradient descent in the reproducing kernel Hilbert space, whose slow directions are
@@ -61,13 +55,12 @@ class EigenProRegressor(KernelExpansionMixin, RegressorMixin, Estimator):
     MLSys 2019. Abedsoltan, Belkin, Pandit. Toward Large Kernel Models. ICML 2023.
     """
 
-    _parameter_constraints = {
-        **KernelExpansionMixin._kernel_constraints,
-        "kernel": [StrOptions({"rbf", "laplacian"})],
-        "n_epochs": AT_LEAST_ONE,
-        "n_components": AT_LEAST_ONE,
-        "random_state": ["random_state"],
-    }
+    _parameter_constraints = constraints(
+        *("gamma", "random_state"),
+        kernel=[StrOptions({"rbf", "laplacian"})],
+        n_epochs=AT_LEAST_ONE,
+        n_components=AT_LEAST_ONE,
+    )
 
     def __init__(
         self, kernel="laplacian", gamma="scale", n_epochs=20, n_components=100, random_state=None
@@ -78,16 +71,7 @@ class EigenProRegressor(KernelExpansionMixin, RegressorMixin, Estimator):
         self.n_components = n_components
         self.random_state = random_state
 
-    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
-        """Run the epochs.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, d)
-        y : array-like of shape (n,)
-        """
-        self._validate_params()
-        X, y = validate_data(self, X, y, dtype=np.float64, y_numeric=True)
+    def _fit(self, X, y):
         self._resolve_kernel(X)
         n, rng = len(X), check_random_state(self.random_state)
         subsample = np.sort(rng.permutation(n)[:N_SUBSAMPLE])
@@ -111,7 +95,6 @@ class EigenProRegressor(KernelExpansionMixin, RegressorMixin, Estimator):
                 coef[subsample] += step * (V @ (top * projections))
                 self.n_iter_ += 1
         self.dual_coef_ = coef
-        return self
 
     def _preconditioner(self, X):
         """Eigenvectors V of K(X, X), their weights, what is left, the largest norm.

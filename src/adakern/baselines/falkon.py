@@ -1,27 +1,21 @@
 """Falkon: Nyström kernel ridge regression by preconditioned conjugate gradients."""
 
-from typing import Self
-
 import numpy as np
-from numpy.typing import ArrayLike
 from scipy.linalg import cholesky, solve_triangular
 from scipy.sparse.linalg import LinearOperator, cg
-from sklearn.base import RegressorMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import StrOptions
 
-from adakern._utils.base import Estimator
 from adakern._utils.blocks import row_blocks
-from adakern._utils.constraints import AT_LEAST_ONE, NOT_NEGATIVE, POSITIVE
+from adakern._utils.constraints import AT_LEAST_ONE, NOT_NEGATIVE, POSITIVE, constraints
 from adakern._utils.threads import one_scipy_thread
-from adakern._utils.validation import validate_data
 from adakern._utils.warn import warn_user
-from adakern.baselines.expansion import BYTES_PER_VALUE, KernelExpansionMixin
+from adakern.baselines.base import BYTES_PER_VALUE, BaselineRegressor, KernelExpansionMixin
 from adakern.kernels import KERNELS
 
 
-class FalkonRegressor(KernelExpansionMixin, RegressorMixin, Estimator):
+class FalkonRegressor(KernelExpansionMixin, BaselineRegressor):
     """Kernel ridge regression on a random subset of the data as centres.
 
     Minimises ``|K_nm c - y|^2 / n + alpha c'K_mm c`` over the coefficients c of m
@@ -66,15 +60,13 @@ class FalkonRegressor(KernelExpansionMixin, RegressorMixin, Estimator):
     Rudi, Carratino, Rosasco. FALKON: An Optimal Large Scale Kernel Method. NIPS 2017.
     """
 
-    _parameter_constraints = {
-        **KernelExpansionMixin._kernel_constraints,
-        "kernel": [StrOptions(set(KERNELS))],
-        "alpha": POSITIVE,
-        "n_centers": AT_LEAST_ONE,
-        "max_iter": AT_LEAST_ONE,
-        "tol": NOT_NEGATIVE,
-        "random_state": ["random_state"],
-    }
+    _parameter_constraints = constraints(
+        *("gamma", "max_iter", "random_state"),
+        kernel=[StrOptions(set(KERNELS))],
+        alpha=POSITIVE,
+        n_centers=AT_LEAST_ONE,
+        tol=NOT_NEGATIVE,
+    )
 
     def __init__(
         self,
@@ -94,16 +86,7 @@ class FalkonRegressor(KernelExpansionMixin, RegressorMixin, Estimator):
         self.tol = tol
         self.random_state = random_state
 
-    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
-        """Draw the centres and solve for their coefficients.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, d)
-        y : array-like of shape (n,)
-        """
-        self._validate_params()
-        X, y = validate_data(self, X, y, dtype=np.float64, y_numeric=True)
+    def _fit(self, X, y):
         self._resolve_kernel(X)
         n, rng = len(X), check_random_state(self.random_state)
         m = min(self.n_centers, n)
@@ -146,7 +129,6 @@ class FalkonRegressor(KernelExpansionMixin, RegressorMixin, Estimator):
                 ConvergenceWarning,
             )
         self.dual_coef_ = precondition(v)
-        return self
 
     def _normal_product(self, X, weights):
         """K_mn w with w = weights(rows, K[rows]), block by block."""

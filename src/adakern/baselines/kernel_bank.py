@@ -5,19 +5,15 @@ normalisation, as in Gonen 2012), so that the weights of different kernels compa
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import partial
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
-from sklearn.base import RegressorMixin
-from sklearn.utils.validation import check_is_fitted
 
 from adakern._utils.base import Estimator
+from adakern._utils.constraints import constraints
 from adakern._utils.memory import require_memory
-from adakern._utils.validation import require_finite, validate_data
-from adakern.baselines.expansion import KernelExpansion
+from adakern.baselines.base import BaselineRegressor, KernelExpansion, ModelsMixin
 from adakern.kernels import require_gram_memory, squared_distances
 from adakern.svm.one_vs_one import OneVsOneMixin
 
@@ -27,7 +23,6 @@ Rows = np.ndarray | None
 PAPER_GAMMAS = tuple(1 / (2 * 4.0**power) for power in range(-5, 6))
 
 
-@dataclass(frozen=True)
 class KernelBank:
     """Gaussian kernels of several widths and normalised polynomial kernels.
 
@@ -40,22 +35,17 @@ class KernelBank:
         inhomogeneous polynomial kernel scaled to 1 on the diagonal; at least 1.
     """
 
-    gammas: tuple
-    degrees: tuple = ()
-
-    def __post_init__(self):
-        gammas = tuple(float(gamma) for gamma in self.gammas)
-        degrees = tuple(self.degrees)
-        if not gammas and not degrees:
+    def __init__(self, gammas: tuple, degrees: tuple = ()) -> None:
+        self.gammas = tuple(float(gamma) for gamma in gammas)
+        self.degrees = tuple(int(degree) for degree in degrees)
+        if not len(self):
             raise ValueError(
                 "gammas and degrees are both empty; a kernel bank needs one kernel or more"
             )
-        if not all(np.isfinite(gamma) and gamma > 0 for gamma in gammas):
+        if not all(0 < gamma < np.inf for gamma in self.gammas):
             raise ValueError(f"gammas={gammas!r} must hold positive finite numbers only")
-        if not all(degree == int(degree) and degree >= 1 for degree in degrees):
+        if self.degrees != tuple(degrees) or min(self.degrees, default=1) < 1:
             raise ValueError(f"degrees={degrees!r} must hold integers from 1 only")
-        object.__setattr__(self, "gammas", gammas)
-        object.__setattr__(self, "degrees", tuple(int(degree) for degree in degrees))
 
     def __len__(self):
         return len(self.gammas) + len(self.degrees)
@@ -91,9 +81,8 @@ class KernelBank:
 
         Parameters
         ----------
-        X : array-like of shape (n, d)
-        Y : array of shape (m, d), default=None
-            The other rows; X itself when None.
+        X, Y : ndarray
+            As of :meth:`grams`.
         """
         shape = (len(self), len(X), len(X if Y is None else Y))
         require_memory(
@@ -111,11 +100,9 @@ class KernelBank:
 
         Parameters
         ----------
-        X : array-like of shape (n, d)
-        Y : array of shape (m, d), default=None
-            The other rows; X itself when None.
-        weights : ndarray
-            Weight of each kernel, not negative.
+        X, Y : ndarray
+            As of :meth:`grams`.
+        weights : ndarray of shape (n_kernels,)
         """
         weights = np.asarray(weights)
         chosen = weights != 0
@@ -133,34 +120,25 @@ def _cosines(X, Y=None):
     return (X @ Y.T + 1) / lengths_x[:, None] / lengths_y[None, :]
 
 
-class BankMixin:
+class BankMixin(ModelsMixin):
     """Estimators on a bank, with parameters ``gammas`` and ``degrees``.
 
     A subclass defines ``_fit_model(X, y)``; it gives the ``KernelExpansion`` that fits y,
     or separates y = -1 from y = +1.
     """
 
-    _bank_constraints = {"gammas": ["array-like", None], "degrees": ["array-like"]}
-
     def _prepare(self, X):
-        gammas = PAPER_GAMMAS if self.gammas is None else tuple(self.gammas)
-        self.bank_ = KernelBank(gammas, tuple(self.degrees))
+        self.bank_ = KernelBank(PAPER_GAMMAS if self.gammas is None else self.gammas, self.degrees)
 
     def _expand(self, weights, X, d, intercept, **outcome):
         """The model with these weights of the kernels and coefficients of the rows."""
         kernel = partial(self.bank_.combine, weights=weights)
-        return KernelExpansion.of(kernel, X, d, intercept, weights=weights, **outcome)
+        return KernelExpansion(kernel, X, d, intercept, weights=weights, **outcome)
 
-    def _collect(self):
-        """Fitted attributes from ``models_``; objectives and gaps are sums over them."""
-        models, self.support_ = self.models_, self._support_rows()
-        self.n_iter_ = sum(model.n_iter for model in models)
-        weights = np.array([model.weights for model in models])
-        self.kernel_weights_ = weights[0] if len(models) == 1 else weights
-        for name in ("objective", "duality_gap"):
-            values = [getattr(model, name) for model in models]
-            if values[0] is not None:
-                setattr(self, f"{name}_", float(sum(values)))
+
+def bank_constraints(*shared, **own):
+    """As :func:`constraints`, with those of the bank."""
+    return constraints(*shared, gammas=["array-like", None], degrees=["array-like"], **own)
 
 
 class BankClassifier(OneVsOneMixin, Estimator):
@@ -170,34 +148,16 @@ class BankClassifier(OneVsOneMixin, Estimator):
         return self._fit_model(X, y)
 
 
-class BankRegressor(RegressorMixin, Estimator):
-    """The regressors on a bank."""
+class BankRegressor(BaselineRegressor):
+    """The regressors on a bank: a single model."""
 
-    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
-        """Fit the combined kernel and the regression function.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, d)
-        y : array-like of shape (n,)
-        """
-        self._validate_params()
-        X, y = validate_data(self, X, y, dtype=np.float64, y_numeric=True)
+    def _fit(self, X, y):
         self._prepare(X)
         self.models_ = [self._fit_model(X, y)]
         self._collect()
-        return self
 
     def _support_rows(self):
         return self.models_[0].support
 
-    def predict(self, X: ArrayLike) -> np.ndarray:
-        """The value of the regression function at each row of X, shape (n,).
-
-        Parameters
-        ----------
-        X : array-like of shape (n, d)
-        """
-        check_is_fitted(self)
-        X = validate_data(self, X, reset=False, dtype=np.float64)
-        return require_finite(self, self.models_[0].decision_function(X))
+    def _values(self, X):
+        return self.models_[0].decision_function(X)

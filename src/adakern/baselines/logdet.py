@@ -1,6 +1,5 @@
 """LogDet kernel learning: the nearest kernel that meets constraints on distances."""
 
-from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -8,9 +7,9 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
 from adakern._utils.base import Estimator
-from adakern._utils.constraints import AT_LEAST_ONE, POSITIVE
+from adakern._utils.constraints import AT_LEAST_ONE, POSITIVE, constraints
 from adakern._utils.warn import warn_user
-from adakern.baselines.expansion import KernelExpansion
+from adakern.baselines.base import KernelExpansion, ModelsMixin
 from adakern.kernels import KernelMixin, gram_matrix
 from adakern.linalg import require_positive_semidefinite
 from adakern.svm.libsvm import svm_dual
@@ -24,7 +23,7 @@ PERCENTILES = (5, 95)
 N_DISTANCES = 10_000
 
 
-class LogDetKernel(KernelMixin, OneVsOneMixin, Estimator):
+class LogDetKernel(ModelsMixin, KernelMixin, OneVsOneMixin, Estimator):
     """SVM on a kernel ``phi(x)'W phi(y)`` learned with the LogDet divergence.
 
     Among the kernel matrices for which some rows of one class are near each other and
@@ -82,15 +81,12 @@ class LogDetKernel(KernelMixin, OneVsOneMixin, Estimator):
     2007.
     """
 
-    _parameter_constraints = {
-        "C": POSITIVE,
+    _parameter_constraints = constraints(
+        *("C", "max_iter", "tol", "random_state"),
         **KernelMixin._kernel_constraints,
-        "slack": POSITIVE,
-        "n_constraints": AT_LEAST_ONE,
-        "max_iter": AT_LEAST_ONE,
-        "tol": POSITIVE,
-        "random_state": ["random_state"],
-    }
+        slack=POSITIVE,
+        n_constraints=AT_LEAST_ONE,
+    )
 
     def __init__(
         self,
@@ -117,8 +113,10 @@ class LogDetKernel(KernelMixin, OneVsOneMixin, Estimator):
 
     def _fit_binary(self, X, y):
         K = np.asarray(self._gram(X), dtype=np.float64)
+        kernel, rows = partial(gram_matrix, **self._kernel_params), X
         if self.kernel == "precomputed":
             require_positive_semidefinite(K, self.kernel, "LogDetKernel")
+            kernel, rows = columns, np.arange(len(X))
         rng = check_random_state(self.random_state)
         pairs = draw_pairs(y, self.n_constraints, rng)
         i, j = pairs.T
@@ -144,11 +142,8 @@ class LogDetKernel(KernelMixin, OneVsOneMixin, Estimator):
         coef, shift = d.copy(), S @ (KE.T @ d)
         np.subtract.at(coef, i, shift)
         np.add.at(coef, j, shift)
-        kernel, rows = partial(gram_matrix, **self._kernel_params), X
-        if self.kernel == "precomputed":
-            kernel, rows = columns, np.arange(len(X))
         found = {"pairs": pairs, "multipliers": multipliers, "n_iter": n_iter}
-        return LogDetModel.of(kernel, rows, coef, b, **found)
+        return KernelExpansion(kernel, rows, coef, b, **found)
 
     def _targets(self, K, similar, rng):
         """What the constrained squared distances shall be, from random rows' own."""
@@ -158,18 +153,6 @@ class LogDetKernel(KernelMixin, OneVsOneMixin, Estimator):
         near, far = np.percentile(distances, PERCENTILES)
         smallest = 1e-6 * max(far, np.finfo(float).tiny)
         return np.where(similar, max(near, smallest), max(far, smallest))
-
-    def _collect(self):
-        self.support_ = self._support_rows()
-        self.n_iter_ = sum(model.n_iter for model in self.models_)
-
-
-@dataclass
-class LogDetModel(KernelExpansion):
-    """The SVM of a pair of classes, and its kernel: constrained pairs, multipliers."""
-
-    pairs: np.ndarray | None = None
-    multipliers: np.ndarray | None = None
 
 
 def columns(K, rows):

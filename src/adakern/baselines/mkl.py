@@ -7,9 +7,8 @@ from sklearn.base import is_classifier
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval
 
-from adakern._utils.constraints import AT_LEAST_ONE, NOT_NEGATIVE, POSITIVE
 from adakern._utils.warn import warn_user
-from adakern.baselines.kernel_bank import BankClassifier, BankMixin, BankRegressor
+from adakern.baselines.kernel_bank import BankClassifier, BankMixin, BankRegressor, bank_constraints
 from adakern.linalg import project_onto_simplex
 from adakern.svm.libsvm import svm_dual, svr_dual
 
@@ -17,7 +16,7 @@ from adakern.svm.libsvm import svm_dual, svr_dual
 class _UniformMKL(BankMixin):
     """SVM, or epsilon support vector regression, on a combination of the kernels."""
 
-    _parameter_constraints = {"C": POSITIVE, **BankMixin._bank_constraints, "tol": POSITIVE}
+    _parameter_constraints = bank_constraints("C", "tol")
 
     def __init__(self, C=1.0, *, gammas=None, degrees=(), tol=1e-3):
         self.C = C
@@ -85,7 +84,7 @@ class UniformMKLRegressor(_UniformMKL, BankRegressor):
         As of :class:`UniformMKLClassifier`, with a single model.
     """
 
-    _parameter_constraints = {**_UniformMKL._parameter_constraints, "epsilon": NOT_NEGATIVE}
+    _parameter_constraints = bank_constraints("C", "epsilon", "tol")
 
     def __init__(self, C=1.0, *, epsilon=0.1, gammas=None, degrees=(), tol=1e-3):
         super().__init__(C, gammas=gammas, degrees=degrees, tol=tol)
@@ -93,7 +92,7 @@ class UniformMKLRegressor(_UniformMKL, BankRegressor):
 
 
 class _SimpleMKL(_UniformMKL):
-    _parameter_constraints = {**_UniformMKL._parameter_constraints, "max_iter": AT_LEAST_ONE}
+    _parameter_constraints = bank_constraints("C", "max_iter", "tol")
 
     def __init__(self, C=1.0, *, gammas=None, degrees=(), max_iter=100, tol=1e-2):
         super().__init__(C, gammas=gammas, degrees=degrees, tol=tol)
@@ -109,18 +108,17 @@ class _SimpleMKL(_UniformMKL):
             return WeightedModel(weights, grams, d, b, y @ d - epsilon * np.abs(d).sum())
 
         current = evaluate(np.full(len(grams), 1 / len(grams)))
-        step, n_iter = 1 / np.abs(current.gradient).max(initial=1e-300), 0
-        history = {"objective": [current.objective], "gap": [current.gap]}
-        while current.gap > self.tol * abs(current.objective) and n_iter < self.max_iter:
+        step, path = 1 / np.abs(current.gradient).max(initial=1e-300), [current]
+        while current.gap > self.tol * abs(current.objective) and len(path) <= self.max_iter:
             following = _descend(current, step, evaluate)
             if following is None:
                 break
             move = following.weights - current.weights
             curvature = move @ (following.gradient - current.gradient)
             step = move @ move / curvature if curvature > 0 else 10 * step
-            current, n_iter = following, n_iter + 1
-            history["objective"].append(current.objective)
-            history["gap"].append(current.gap)
+            current = following
+            path.append(current)
+        n_iter = len(path) - 1
         if current.gap > self.tol * abs(current.objective):
             warn_user(
                 f"SimpleMKL stopped after {n_iter} steps with a duality gap of "
@@ -128,6 +126,7 @@ class _SimpleMKL(_UniformMKL):
                 f"max_iter={self.max_iter} or tol={self.tol}",
                 ConvergenceWarning,
             )
+        history = {name: [getattr(m, name) for m in path] for name in ("objective", "gap")}
         outcome = {"objective": current.objective, "duality_gap": current.gap, "history": history}
         d, b = current.d, current.intercept
         return self._expand(current.weights, X, d, b, n_iter=max(n_iter, 1), **outcome)
@@ -143,13 +142,8 @@ class SimpleMKLClassifier(_SimpleMKL, BankClassifier):
 
     Parameters
     ----------
-    C : float, default=1.0
-        Trade-off of the SVM, positive.
-    gammas : array-like of float, default=None
-        Gaussian kernels of the bank; None are those of the eleven widths 2^-5, ..., 2^5,
-        for features scaled to [0, 1].
-    degrees : array-like of int, default=()
-        Normalised polynomial kernels of the bank.
+    C, gammas, degrees
+        As of :class:`UniformMKLClassifier`.
     max_iter : int, default=100
         Most gradient steps.
     tol : float, default=1e-2
@@ -157,14 +151,10 @@ class SimpleMKLClassifier(_SimpleMKL, BankClassifier):
 
     Attributes
     ----------
-    classes_ : ndarray of shape (n_classes,)
-    bank_ : KernelBank
-    kernel_weights_ : ndarray of shape (n_kernels,) or (n_pairs, n_kernels)
-        Non-negative, sum 1.
+    classes_, bank_, kernel_weights_, models_, support_
+        As of :class:`UniformMKLClassifier`; the weights are not negative and sum to 1.
     objective_, duality_gap_ : float
         J and the gap reached, summed over the pairs of classes.
-    models_ : list
-    support_ : ndarray
     n_iter_ : int
         Gradient steps, over all pairs.
 
@@ -198,7 +188,7 @@ class SimpleMKLRegressor(_SimpleMKL, BankRegressor):
         As of :class:`SimpleMKLClassifier`, with a single model.
     """
 
-    _parameter_constraints = {**_SimpleMKL._parameter_constraints, "epsilon": NOT_NEGATIVE}
+    _parameter_constraints = bank_constraints("C", "epsilon", "max_iter", "tol")
 
     def __init__(self, C=1.0, *, epsilon=0.1, gammas=None, degrees=(), max_iter=100, tol=1e-2):
         super().__init__(C, gammas=gammas, degrees=degrees, max_iter=max_iter, tol=tol)
@@ -242,26 +232,17 @@ class EasyMKL(BankMixin, BankClassifier):
     ----------
     reg : float, default=0.1
         Between 0 (excluded: the margin alone) and 1 (the class means).
-    gammas : array-like of float, default=None
-        Gaussian kernels of the bank; None are those of the eleven widths 2^-5, ..., 2^5,
-        for features scaled to [0, 1].
-    degrees : array-like of int, default=()
-        Normalised polynomial kernels of the bank.
+    gammas, degrees
+        As of :class:`UniformMKLClassifier`.
     tol : float, default=1e-4
         Tolerance of the solver on the optimality conditions.
 
     Attributes
     ----------
-    classes_ : ndarray of shape (n_classes,)
-    bank_ : KernelBank
-    kernel_weights_ : ndarray of shape (n_kernels,) or (n_pairs, n_kernels)
+    classes_, bank_, kernel_weights_, models_, support_, n_iter_
+        As of :class:`UniformMKLClassifier`.
     objective_ : float
         Value of the second problem, summed over the pairs of classes.
-    models_ : list
-    support_ : ndarray
-        Training rows with positive probability in some model.
-    n_iter_ : int
-        Quadratic programs solved.
 
     References
     ----------
@@ -269,11 +250,7 @@ class EasyMKL(BankMixin, BankClassifier):
     Neurocomputing 169 (2015), 215-224.
     """
 
-    _parameter_constraints = {
-        "reg": [Interval(Real, 0, 1, closed="right")],
-        **BankMixin._bank_constraints,
-        "tol": POSITIVE,
-    }
+    _parameter_constraints = bank_constraints("tol", reg=[Interval(Real, 0, 1, closed="right")])
 
     def __init__(self, reg=0.1, *, gammas=None, degrees=(), tol=1e-4):
         self.reg = reg

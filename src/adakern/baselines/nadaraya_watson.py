@@ -1,27 +1,20 @@
 """Nadaraya-Watson regression with a local metric from a Gaussian model of the data."""
 
-from numbers import Real
-from typing import Self
-
 import numpy as np
-from numpy.typing import ArrayLike
-from sklearn.base import RegressorMixin
 from sklearn.covariance import ledoit_wolf
 from sklearn.preprocessing import normalize
-from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils._param_validation import StrOptions
 
-from adakern._utils.base import Estimator
 from adakern._utils.blocks import by_row_blocks, row_blocks
 from adakern._utils.constraints import POSITIVE
-from adakern._utils.validation import require_finite, validate_data
+from adakern.baselines.base import BaselineRegressor
 from adakern.kernels import squared_distances
 
 #: Squared bandwidths tried: the median squared distance times 2^4, ..., 2^-14.
 LARGEST_POWER, N_BANDWIDTHS = 4, 19
 
 
-class MetricNadarayaWatson(RegressorMixin, Estimator):
+class MetricNadarayaWatson(BaselineRegressor):
     """Kernel-weighted mean of the targets, in a metric that cancels the leading bias.
 
     The bias of the Nadaraya-Watson estimator at x is, to leading order in the
@@ -61,25 +54,13 @@ class MetricNadarayaWatson(RegressorMixin, Estimator):
     regression, NIPS 2017.
     """
 
-    _parameter_constraints = {
-        "reg": POSITIVE,
-        "bandwidth": [StrOptions({"loo"}), Interval(Real, 0, None, closed="neither")],
-    }
+    _parameter_constraints = {"reg": POSITIVE, "bandwidth": [StrOptions({"loo"}), *POSITIVE]}
 
     def __init__(self, *, reg=0.1, bandwidth="loo"):
         self.reg = reg
         self.bandwidth = bandwidth
 
-    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
-        """Estimate the Gaussian model and choose the bandwidth.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, d)
-        y : array-like of shape (n,)
-        """
-        self._validate_params()
-        X, y = validate_data(self, X, y, dtype=np.float64, y_numeric=True)
+    def _fit(self, X, y):
         self.X_, self.y_ = X, y.astype(np.float64)
         self.mean_ = X.mean(axis=0)
         covariance = ledoit_wolf(X)[0]
@@ -91,19 +72,9 @@ class MetricNadarayaWatson(RegressorMixin, Estimator):
             self._choose_bandwidth()
         else:
             self.bandwidth_, self.loo_errors_ = float(self.bandwidth), {}
-        return self
 
-    def predict(self, X: ArrayLike) -> np.ndarray:
-        """The weighted mean of the training targets at each row of X, shape (n,).
-
-        Parameters
-        ----------
-        X : array-like of shape (n, d)
-        """
-        check_is_fitted(self, "bandwidth_")
-        X = validate_data(self, X, reset=False, dtype=np.float64)
-        predicted = by_row_blocks(self._weighted_means, X, 4 * 8 * len(self.X_))
-        return require_finite(self, predicted)
+    def _values(self, X):
+        return by_row_blocks(self._weighted_means, X, 4 * 8 * len(self.X_))
 
     def _weighted_means(self, X):
         D = self._distances(X)

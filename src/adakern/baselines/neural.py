@@ -5,19 +5,14 @@ tensors and arrays, so that a fitted model predicts and pickles without PyTorch.
 """
 
 from numbers import Real
-from typing import Self
 
 import numpy as np
-from numpy.typing import ArrayLike
-from sklearn.base import RegressorMixin
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
-from sklearn.utils.validation import check_is_fitted
 
-from adakern._utils.base import Estimator
-from adakern._utils.constraints import AT_LEAST_ONE
-from adakern._utils.validation import require_finite, validate_data
+from adakern._utils.constraints import AT_LEAST_ONE, constraints
+from adakern.baselines.base import StandardisedRegressor
 from adakern.baselines.optional import require
 
 BATCH_SIZE, PATIENCE, VALIDATION_FRACTION = 64, 20, 0.1
@@ -25,7 +20,7 @@ BATCH_SIZE, PATIENCE, VALIDATION_FRACTION = 64, 20, 0.1
 LARGEST_SINGLE = float(np.finfo(np.float32).max)
 
 
-class ResNetRegressor(RegressorMixin, Estimator):
+class ResNetRegressor(StandardisedRegressor):
     """Residual network for regression: blocks of three dense layers with a shortcut.
 
     Adam minimises the squared error, and the weights that are best on a validation part
@@ -57,14 +52,14 @@ class ResNetRegressor(RegressorMixin, Estimator):
 
     _required_packages = ("torch",)
 
-    _parameter_constraints = {
-        "width": AT_LEAST_ONE,
-        "n_blocks": AT_LEAST_ONE,
+    _parameter_constraints = constraints(
+        "random_state",
+        width=AT_LEAST_ONE,
+        n_blocks=AT_LEAST_ONE,
         # Training is in single precision.
-        "learning_rate": [Interval(Real, 0, LARGEST_SINGLE, closed="neither")],
-        "max_epochs": AT_LEAST_ONE,
-        "random_state": ["random_state"],
-    }
+        learning_rate=[Interval(Real, 0, LARGEST_SINGLE, closed="neither")],
+        max_epochs=AT_LEAST_ONE,
+    )
 
     def __init__(self, width=64, n_blocks=3, learning_rate=1e-3, max_epochs=200, random_state=None):
         self.width = width
@@ -73,22 +68,12 @@ class ResNetRegressor(RegressorMixin, Estimator):
         self.max_epochs = max_epochs
         self.random_state = random_state
 
-    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
-        """Train the network.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, d)
-        y : array-like of shape (n,)
-        """
-        self._validate_params()
+    def _fit(self, X, y):
         torch = require("torch", type(self).__name__)
-        X, y = validate_data(self, X, y, dtype=np.float64, y_numeric=True)
         rng = check_random_state(self.random_state)
         self._scaler = StandardScaler().fit(X)
-        self._y_mean, self._y_scale = y.mean(), y.std() or 1.0
         inputs = torch.tensor(self._scaler.transform(X)).float()
-        targets = torch.tensor((y - self._y_mean) / self._y_scale).float()
+        targets = torch.tensor(self._targets(y)).float()
         order = rng.permutation(len(X))
         size = int(VALIDATION_FRACTION * len(X))
         hidden = [(self.width, self.width)] * (3 * self.n_blocks)
@@ -97,28 +82,17 @@ class ResNetRegressor(RegressorMixin, Estimator):
             for n_in, n_out in [(X.shape[1], self.width), *hidden, (self.width, 1)]
         ]
         self._train(torch, layers, inputs, targets, order[size:], order[:size], rng)
-        return self
 
-    def predict(self, X: ArrayLike) -> np.ndarray:
-        """Predicted targets, shape (n,).
-
-        Parameters
-        ----------
-        X : array-like of shape (n, d)
-        """
-        check_is_fitted(self)
-        X = validate_data(self, X, reset=False, dtype=np.float64)
+    def _outputs(self, X):
         layers = zip(self.coefs_, self.intercepts_, strict=True)
-        output = self._forward(list(layers), self._scaler.transform(X))
-        return require_finite(self, output[:, 0] * self._y_scale + self._y_mean)
+        return _forward(layers, self._scaler.transform(X))
 
     def _train(self, torch, layers, inputs, targets, train, validation, rng):
         parameters = [parameter for layer in layers for parameter in layer]
         optimizer = torch.optim.Adam(parameters, lr=self.learning_rate)
 
         def loss(rows):
-            output = self._forward(layers, inputs[rows])[:, 0]
-            return ((output - targets[rows]) ** 2).mean()
+            return ((_forward(layers, inputs[rows]) - targets[rows]) ** 2).mean()
 
         best, best_loss, self.n_iter_, stale = None, np.inf, 0, 0
         while self.n_iter_ < self.max_epochs and stale < PATIENCE:
@@ -136,15 +110,15 @@ class ResNetRegressor(RegressorMixin, Estimator):
                 best_loss, stale = current, 0
         self.coefs_, self.intercepts_ = best[::2], best[1::2]
 
-    @staticmethod
-    def _forward(layers, X):
-        (W, b), *hidden, (W_out, b_out) = layers
-        h = X @ W + b
-        for first in range(0, len(hidden), 3):
-            (W1, b1), (W2, b2), (W3, b3) = hidden[first : first + 3]
-            inner = _relu(_relu(h @ W1 + b1) @ W2 + b2)
-            h = _relu(h + inner @ W3 + b3)
-        return h @ W_out + b_out
+
+def _forward(layers, X):
+    (W, b), *hidden, (W_out, b_out) = layers
+    h = X @ W + b
+    for first in range(0, len(hidden), 3):
+        (W1, b1), (W2, b2), (W3, b3) = hidden[first : first + 3]
+        inner = _relu(_relu(h @ W1 + b1) @ W2 + b2)
+        h = _relu(h + inner @ W3 + b3)
+    return h @ W_out + b_out
 
 
 def _initial_layer(n_in, n_out, rng):

@@ -1,6 +1,5 @@
 """Packages that only some methods need."""
 
-import contextlib
 import importlib
 
 
@@ -13,11 +12,3 @@ def require(package, who):
             f"{who} needs the package {package}, which is not installed; "
             "install the extra: pip install '.[torch]' in its repository"
         ) from error
-
-
-@contextlib.contextmanager
-def torch_seed(torch, rng):
-    """PyTorch's global generator seeded from ``rng`` inside, untouched outside."""
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(int(rng.randint(2**31)))
-        yield

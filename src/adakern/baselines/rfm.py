@@ -2,22 +2,17 @@
 
 import contextlib
 import io
-from typing import Self
 
 import numpy as np
-from numpy.typing import ArrayLike
-from sklearn.base import RegressorMixin, is_regressor
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import StrOptions
-from sklearn.utils.validation import check_is_fitted
 
-from adakern._utils.base import Estimator
-from adakern._utils.constraints import AT_LEAST_ONE, POSITIVE
-from adakern._utils.validation import require_finite, validate_data
+from adakern._utils.arrays import as_numpy
+from adakern._utils.constraints import POSITIVE, constraints
 from adakern._utils.warn import warn_user
-from adakern.baselines.indicators import IndicatorClassifierMixin
-from adakern.baselines.optional import require, torch_seed
+from adakern.baselines.base import BaselineClassifier, StandardisedRegressor
+from adakern.baselines.optional import require
 from adakern.kernels import require_gram_memory
 
 #: Share of the rows that chooses the iterate.
@@ -28,19 +23,18 @@ MANY_COLUMNS = 500
 WITHOUT_ROOT = {"l2": "l2_high_dim"}
 
 
-class _FeatureMachine(Estimator):
+class _FeatureMachine:
     """Kernel ridge regression on several targets with a learned metric."""
 
     _required_packages = ("torch", "xrfm")
 
-    _parameter_constraints = {
-        "kernel": [StrOptions({"l2", "l1_kermac", "lpq_kermac"})],
-        "bandwidth": POSITIVE,
-        "alpha": POSITIVE,
-        "diagonal": ["boolean"],
-        "max_iter": AT_LEAST_ONE,
-        "random_state": ["random_state"],
-    }
+    _parameter_constraints = constraints(
+        *("max_iter", "random_state"),
+        kernel=[StrOptions({"l2", "l1_kermac", "lpq_kermac"})],
+        bandwidth=POSITIVE,
+        alpha=POSITIVE,
+        diagonal=["boolean"],
+    )
 
     def __init__(
         self, kernel="l2", bandwidth=10.0, alpha=1e-3, diagonal=False, max_iter=5, random_state=None
@@ -52,17 +46,7 @@ class _FeatureMachine(Estimator):
         self.max_iter = max_iter
         self.random_state = random_state
 
-    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
-        """Alternate ridge regression and metric updates.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, d)
-        y : array-like of shape (n,)
-            Targets, or labels of two classes or more.
-        """
-        self._validate_params()
-        X, y = validate_data(self, X, y, dtype=np.float64, y_numeric=is_regressor(self))
+    def _fit(self, X, y):
         Y, name = self._targets(y), type(self).__name__
         torch, xrfm = require("torch", name), require("xrfm", name)
         rng = check_random_state(self.random_state)
@@ -92,21 +76,19 @@ class _FeatureMachine(Estimator):
         )
         X, Y = torch.tensor(self._scaler.transform(X)), torch.tensor(Y).double()
         train, validation = ((X[rows], Y[rows]) for rows in (train, validation))
-        with torch_seed(torch, rng), contextlib.redirect_stdout(io.StringIO()):
+        with torch.random.fork_rng(devices=[]), contextlib.redirect_stdout(io.StringIO()):
+            torch.manual_seed(int(rng.randint(2**31)))
             self.model_.fit(train, validation, reg=self.alpha, return_best_params=True)
         self.n_iter_ = self.max_iter
-        return self
 
-    def _values(self, X):
+    def _outputs(self, X):
         """Predictions of the regressions, shape (n, k)."""
-        check_is_fitted(self)
         torch = require("torch", type(self).__name__)
-        X = validate_data(self, X, reset=False, dtype=np.float64)
-        values = self.model_.predict(torch.tensor(self._scaler.transform(X))).detach().cpu()
-        return require_finite(self, np.asarray(values, dtype=np.float64))
+        outputs = self.model_.predict(torch.tensor(self._scaler.transform(X)))
+        return as_numpy(outputs).astype(np.float64)
 
 
-class RFMRegressor(RegressorMixin, _FeatureMachine):
+class RFMRegressor(_FeatureMachine, StandardisedRegressor):
     """Kernel regression with a learned Mahalanobis metric, on all data.
 
     Alternates kernel ridge regression with ``exp(-(|x - z|_M / bandwidth))`` and
@@ -145,22 +127,8 @@ class RFMRegressor(RegressorMixin, _FeatureMachine):
     networks and backpropagation-free machine learning models. Science 383, 2024.
     """
 
-    def _targets(self, y):
-        self._y_mean, self._y_scale = y.mean(), y.std() or 1.0
-        return (y[:, None] - self._y_mean) / self._y_scale
 
-    def predict(self, X: ArrayLike) -> np.ndarray:
-        """Predicted targets, shape (n,).
-
-        Parameters
-        ----------
-        X : array-like of shape (n, d)
-        """
-        values = self._values(X)
-        return require_finite(self, values[:, 0] * self._y_scale + self._y_mean)
-
-
-class RFMClassifier(IndicatorClassifierMixin, _FeatureMachine):
+class RFMClassifier(_FeatureMachine, BaselineClassifier):
     """Classification by kernel regression with a learned Mahalanobis metric.
 
     One regression for each class on the indicator of that class, all with the metric
@@ -178,3 +146,5 @@ class RFMClassifier(IndicatorClassifierMixin, _FeatureMachine):
     model_ : xrfm.RFM
     n_iter_ : int
     """
+
+    _values = _FeatureMachine._outputs

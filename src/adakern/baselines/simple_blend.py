@@ -6,9 +6,10 @@ Whatever is to be called better than what one would otherwise use has to beat th
 from numbers import Integral
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.optimize import minimize_scalar
 from scipy.special import softmax
-from sklearn.base import ClassifierMixin, RegressorMixin, _fit_context, is_regressor
+from sklearn.base import ClassifierMixin
 from sklearn.ensemble import (
     ExtraTreesClassifier,
     ExtraTreesRegressor,
@@ -19,10 +20,10 @@ from sklearn.metrics import mean_squared_error
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
-from sklearn.utils.validation import check_is_fitted
 
-from adakern._utils.base import Estimator
-from adakern._utils.validation import encode_classes, validate_data
+from adakern._utils.constraints import AT_LEAST_ONE, constraints
+from adakern._utils.validation import encode_classes
+from adakern.baselines.base import Baseline, BaselineRegressor
 from adakern.baselines.loo_ridge import LOOKernelRidgeClassifier, LOOKernelRidgeRegressor
 
 __all__ = ["SimpleBlendClassifier", "SimpleBlendRegressor", "greedy_weights"]
@@ -67,15 +68,15 @@ def _log_loss(probabilities, codes):
     return -np.log(np.maximum(chosen, SMALLEST_PROBABILITY)).mean()
 
 
-class _SimpleBlend(Estimator):
+class _SimpleBlend:
     """What the regressor and the classifier share."""
 
-    _parameter_constraints = {
-        "n_estimators": [Interval(Integral, 1, None, closed="left")],
-        "max_kernel_rows": [Interval(Integral, 10, None, closed="left")],
-        "n_jobs": [Integral, None],
-        "random_state": ["random_state"],
-    }
+    _parameter_constraints = constraints(
+        "random_state",
+        n_estimators=AT_LEAST_ONE,
+        max_kernel_rows=[Interval(Integral, 10, None, closed="left")],
+        n_jobs=[Integral, None],
+    )
 
     def __init__(self, *, n_estimators=300, max_kernel_rows=10_000, n_jobs=None, random_state=None):
         self.n_estimators = n_estimators
@@ -83,21 +84,8 @@ class _SimpleBlend(Estimator):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X, y):
-        """Fit the members and their weights.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, d)
-        y : array-like of shape (n,)
-            Targets, or labels.
-
-        Returns
-        -------
-        self
-        """
-        X, y = validate_data(self, X, y, dtype=np.float64, y_numeric=is_regressor(self))
+    def _fit(self, X, y):
+        """Fit the members and their weights."""
         y, n, rng = self._encoded(y), len(X), check_random_state(self.random_state)
         self._scaler = StandardScaler().fit(X)
         seeds = iter(rng.randint(2**31, size=len(KERNELS) + len(self._forests)))
@@ -117,20 +105,18 @@ class _SimpleBlend(Estimator):
             left_out.append(self._complete(trees, getattr(trees, self._out_of_bag)[rows]))
         weights = greedy_weights(left_out, lambda f: self._loss(f, y[rows]))
         self.weights_ = dict(zip(self.members_, weights.tolist(), strict=True))
-        return self
 
     def _blend(self, method, X):
         """The weighted mean of what the members' method of this name gives for X."""
-        check_is_fitted(self)
-        Z = self._scaler.transform(validate_data(self, X, dtype=np.float64, reset=False))
+        Z = self._scaler.transform(X)
         return sum(
-            weight * self._complete(member, getattr(member, method)(Z))
-            for member, weight in zip(self.members_.values(), self.weights_.values(), strict=True)
+            weight * self._complete(self.members_[name], getattr(self.members_[name], method)(Z))
+            for name, weight in self.weights_.items()
             if weight
         )
 
 
-class SimpleBlendRegressor(RegressorMixin, _SimpleBlend):
+class SimpleBlendRegressor(_SimpleBlend, BaselineRegressor):
     """Three kernel ridge regressions, a random forest and extra trees, blended.
 
     The kernel members (L1 and L2 Laplacian, Gaussian) choose scale and ridge by their
@@ -174,25 +160,15 @@ class SimpleBlendRegressor(RegressorMixin, _SimpleBlend):
     def _complete(self, member, prediction):
         return prediction
 
-    def predict(self, X):
-        """Predict for the rows of X.
-
-        Parameters
-        ----------
-        X : array-like of shape (m, d)
-
-        Returns
-        -------
-        ndarray of shape (m,)
-        """
+    def _values(self, X):
         return self._blend("predict", X)
 
 
 class _RidgeOnCodes(LOOKernelRidgeClassifier):
     """Scores turned into probabilities by a temperature, found out of sample."""
 
-    def fit(self, X, y):
-        super().fit(X, y)
+    def _fit(self, X, y):
+        super()._fit(X, y)
         codes = np.searchsorted(self.classes_, y)
         self.sharpness_ = np.exp(
             minimize_scalar(
@@ -202,13 +178,12 @@ class _RidgeOnCodes(LOOKernelRidgeClassifier):
             ).x
         )
         self.loo_probabilities_ = softmax(self.sharpness_ * self.loo_prediction_, axis=1)
-        return self
 
     def predict_proba(self, X):
         return softmax(self.sharpness_ * self._values(X), axis=1)
 
 
-class SimpleBlendClassifier(ClassifierMixin, _SimpleBlend):
+class SimpleBlendClassifier(_SimpleBlend, ClassifierMixin, Baseline):
     """Three kernel ridge regressions on class codes and two forests, blended.
 
     As :class:`SimpleBlendRegressor`; the scores of a kernel member become probabilities
@@ -226,14 +201,6 @@ class SimpleBlendClassifier(ClassifierMixin, _SimpleBlend):
     members_ : dict of str to estimator
     weights_ : dict of str to float
         Sum to 1.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_iris
-    >>> from adakern.baselines import SimpleBlendClassifier
-    >>> X, y = load_iris(return_X_y=True)
-    >>> SimpleBlendClassifier(random_state=0).fit(X, y).score(X, y) > 0.95
-    True
     """
 
     _ridge = _RidgeOnCodes
@@ -251,29 +218,21 @@ class SimpleBlendClassifier(ClassifierMixin, _SimpleBlend):
         complete[:, member.classes_] = np.nan_to_num(probabilities)
         return complete
 
-    def predict_proba(self, X):
-        """Probabilities of the classes.
+    def predict_proba(self, X: ArrayLike) -> np.ndarray:
+        """Probabilities of the classes, shape (m, n_classes).
 
         Parameters
         ----------
         X : array-like of shape (m, d)
-
-        Returns
-        -------
-        ndarray of shape (m, n_classes)
         """
-        return self._blend("predict_proba", X)
+        return self._blend("predict_proba", self._rows(X))
 
-    def predict(self, X):
-        """The most probable classes.
+    def predict(self, X: ArrayLike) -> np.ndarray:
+        """The most probable classes, shape (m,).
 
         Parameters
         ----------
         X : array-like of shape (m, d)
-
-        Returns
-        -------
-        ndarray of shape (m,)
         """
         chosen = self.predict_proba(X).argmax(axis=1)
         return self.classes_[chosen]

@@ -6,7 +6,7 @@ from sklearn.utils._param_validation import StrOptions
 
 from adakern._utils.base import Estimator
 from adakern._utils.blocks import by_row_blocks
-from adakern._utils.constraints import AT_LEAST_ONE, FINITE, POSITIVE
+from adakern._utils.constraints import AT_LEAST_ONE, POSITIVE, constraints
 from adakern._utils.memory import require_memory
 from adakern._utils.warn import warn_user
 from adakern.kernels import KernelMixin, TrainingRows
@@ -33,10 +33,6 @@ class KNPLClassifier(KernelMixin, OneVsOneMixin, Estimator):
         the nearest one in the kernel's feature space.
     gamma : {"scale", "auto"} or float, default="scale"
         Parameter of the kernel.
-    degree : int, default=3
-        Of "poly".
-    coef0 : float, default=1.0
-        Of "poly".
     reg : float, default=1.0
         Weight of ``|G|_F^2`` (the paper's gamma), positive. The layer differs from 1 by
         entries of the order C^2 / (4 reg), so tune it in multiples of C^2.
@@ -100,18 +96,14 @@ class KNPLClassifier(KernelMixin, OneVsOneMixin, Estimator):
     True
     """
 
-    _parameter_constraints = {
-        "C": POSITIVE,
+    _parameter_constraints = constraints(
+        *("C", "max_iter", "tol"),
         **KernelMixin._kernel_constraints,
-        "degree": AT_LEAST_ONE,
-        "coef0": FINITE,
-        "reg": POSITIVE,
-        "solver": [StrOptions({"exact", "admm"})],
-        "max_outer": AT_LEAST_ONE,
-        "max_inner": AT_LEAST_ONE,
-        "max_iter": AT_LEAST_ONE,
-        "tol": POSITIVE,
-    }
+        reg=POSITIVE,
+        solver=[StrOptions({"exact", "admm"})],
+        max_outer=AT_LEAST_ONE,
+        max_inner=AT_LEAST_ONE,
+    )
 
     def __init__(
         self,
@@ -119,8 +111,6 @@ class KNPLClassifier(KernelMixin, OneVsOneMixin, Estimator):
         *,
         kernel: str = "rbf",
         gamma: float | str = "scale",
-        degree: int = 3,
-        coef0: float = 1.0,
         reg: float = 1.0,
         solver: str = "exact",
         max_outer: int = 10,
@@ -131,8 +121,6 @@ class KNPLClassifier(KernelMixin, OneVsOneMixin, Estimator):
         self.C = C
         self.kernel = kernel
         self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
         self.reg = reg
         self.solver = solver
         self.max_outer = max_outer
@@ -140,8 +128,7 @@ class KNPLClassifier(KernelMixin, OneVsOneMixin, Estimator):
         self.max_iter = max_iter
         self.tol = tol
 
-    def _prepare(self, X):
-        self._resolve_kernel(X)
+    _prepare = KernelMixin._resolve_kernel
 
     def _fit_binary(self, X, y):
         require_memory(

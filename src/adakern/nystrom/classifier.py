@@ -87,13 +87,8 @@ class SelectedKernelRidgeClassifier(ScoreClassifierMixin, NystromKernelSelector)
         Parameters
         ----------
         X : array-like of shape (n, d)
-
-        Returns
-        -------
-        ndarray of shape (n,) or (n, n_classes)
         """
         check_is_fitted(self)
         X = validate_data(self, X, dtype=np.float64, reset=False)
         values = gram_matrix(X, self.X_fit_, **self._kernel) @ self.dual_coef_
-        require_finite(self, values)
-        return values.ravel() if len(self.classes_) == 2 else values
+        return require_finite(self, values.ravel() if len(self.classes_) == 2 else values)

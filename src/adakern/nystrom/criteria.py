@@ -1,15 +1,81 @@
-"""Kernel selection criteria: functions of a (factored) kernel matrix, to be minimised.
+"""Kernel selection criteria, and the (approximate) kernel matrices that they judge.
 
-Each takes ``(kernel, Y, ridge)``: a factored kernel of ``adakern.nystrom.factors`` (or
-anything with the same four methods), targets Y of shape (l, q) and the ridge mu, and
-returns a number; several target columns are averaged. With ``A = K + mu l I``:
+A criterion is a function ``(kernel, Y, ridge)`` to be minimised, of a kernel matrix as
+below (or anything with the same four methods), targets Y of shape (l, q) and the ridge
+mu; several target columns are averaged. In the formulas ``A = K + mu l I``.
 """
 
 import numpy as np
+from scipy.linalg import eigh, solve
 
-from adakern.linalg import left_out_residuals
+from adakern.linalg import add_to_diagonal, inverse_square_root, left_out_residuals
 
-__all__ = ["CRITERIA"]
+
+class LowRankKernel:
+    """``K = V V'`` of rank k much below l; everything by the Woodbury formula.
+
+    One eigendecomposition ``V'V = Q S Q'`` serves every regularisation:
+    ``(V V' + t I)^{-1} = (I - V Q (S + t I)^{-1} Q' V') / t``.
+    """
+
+    def __init__(self, V):
+        self.V = V
+        self._eigenvalues, self._Q = np.linalg.eigh(V.T @ V)
+
+    @classmethod
+    def from_columns(cls, C, chosen, weights=None, rank=None):
+        """The Nyström approximation ``C D_k^+ C'`` of K from its columns ``chosen``."""
+        if rank is None:
+            return cls(C @ inverse_square_root(C[chosen]))
+        W = np.ones(len(chosen)) if weights is None else weights
+        return cls(C @ (W[:, None] * inverse_square_root(np.outer(W, W) * C[chosen], rank)))
+
+    @classmethod
+    def from_eigenpairs(cls, K, rank):
+        """The best approximation of K of the given rank, from its top eigenpairs."""
+        top = [max(0, len(K) - rank), len(K) - 1]
+        values, vectors = eigh(K, subset_by_index=top, check_finite=False)
+        return cls(vectors * np.sqrt(np.maximum(values, 0)))
+
+    def solve(self, Y, shift):
+        """``(K + shift I)^{-1} Y`` for Y of shape (l, q)."""
+        inner = self._Q.T @ (self.V.T @ Y) / (self._eigenvalues + shift)[:, None]
+        return (Y - self.V @ (self._Q @ inner)) / shift
+
+    def inverse_diagonal(self, shift):
+        """The diagonal of ``(K + shift I)^{-1}``, shape (l,)."""
+        squares = (self.V @ self._Q) ** 2
+        return (1 - squares @ (1 / (self._eigenvalues + shift))) / shift
+
+    def multiply(self, Y):
+        """``K Y`` for Y of shape (l, q)."""
+        return self.V @ (self.V.T @ Y)
+
+    def centred_norm(self):
+        """Frobenius norm of ``H K H``, H the centring matrix."""
+        centred = self.V - self.V.mean(axis=0)
+        return np.linalg.norm(centred.T @ centred)
+
+
+class DenseKernel:
+    """K itself, the reference with the methods of :class:`LowRankKernel`, in O(l^3)."""
+
+    def __init__(self, K):
+        self.K = K
+
+    def solve(self, Y, shift):
+        shifted = add_to_diagonal(self.K.copy(order="F"), np.full(len(self.K), shift))
+        return solve(shifted, Y, assume_a="pos", overwrite_a=True, check_finite=False)
+
+    def inverse_diagonal(self, shift):
+        return np.diagonal(self.solve(np.eye(len(self.K)), shift))
+
+    def multiply(self, Y):
+        return self.K @ Y
+
+    def centred_norm(self):
+        centred = self.K - self.K.mean(axis=0)
+        return np.linalg.norm(centred - centred.mean(axis=1, keepdims=True))
 
 
 def ridge_risk(kernel, Y, ridge):

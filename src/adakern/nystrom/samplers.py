@@ -9,12 +9,14 @@ A sampler is a function ``(kernel, targets, plan, rng) -> Sample`` of
 """
 
 from functools import partial
+from numbers import Integral
 from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve, eigh, solve_triangular
 
 from adakern._utils.blocks import row_blocks
+from adakern._utils.memory import require_memory
 from adakern.linalg import ranked_eigh
 
 EPS = np.finfo(np.float64).eps
@@ -34,6 +36,32 @@ class Plan(NamedTuple):
     rank: int | None = None
     ridge: float = 0.005
     oversampling: float = 3.0
+
+
+def make_plan(n_rows, n_columns, step=0.1, rank=None, ridge=0.005):
+    """Resolve fractions and check sizes; see :class:`CriterionNystroem`."""
+    if isinstance(n_columns, Integral) and n_columns > n_rows:
+        raise ValueError(
+            f"n_columns={n_columns} is more than the {n_rows} rows of the data; use at most "
+            f"{n_rows}, or a fraction in (0, 1]"
+        )
+    c = _count(n_columns, n_rows)
+    if rank is not None and rank > c:
+        raise ValueError(
+            f"rank={rank} is above the {c} columns drawn (n_columns={n_columns}); a "
+            "Nyström approximation has at most that rank. Use rank=None for all of it"
+        )
+    require_memory(
+        2 * 8 * n_rows * c,
+        f"a kernel's {c} columns of {n_rows} rows, and what is made of them,",
+        "take fewer columns",
+    )
+    return Plan(c, _count(step, c), rank, ridge)
+
+
+def _count(value, total):
+    """A whole number from a fraction of ``total`` (at least 1), or a number up to it."""
+    return min(value, total) if isinstance(value, Integral) else max(1, round(value * total))
 
 
 class Sample(NamedTuple):
@@ -80,29 +108,15 @@ def uniform(kernel, targets, plan, rng):
 
 def column_norm(kernel, targets, plan, rng):
     """Probabilities proportional to squared column norms (Drineas, Mahoney 2005)."""
-    scores = np.empty(kernel.n_rows)
-    for rows, K in _gram_rows(kernel, plan):
-        scores[rows] = np.einsum("ij,ij->i", K, K)
+    scores = span_residuals(kernel, np.empty((kernel.n_rows, 0)), plan)
     return _draw_weighted(rng, scores, plan.n_columns)
-
-
-def _gram_rows(kernel, plan):
-    """All of K, in blocks as large as the (l, c) matrix of columns (or 64 rows)."""
-    for rows in row_blocks(kernel.n_rows, 1, max(plan.n_columns, 64)):
-        yield rows, kernel.columns(slice(None), rows)
 
 
 def leverage(kernel, targets, plan, rng):
     """Exact rank-k leverage scores (Gittens, Mahoney 2013); k = c by default."""
-    scores = leverage_scores(kernel.full(), plan.rank or plan.n_columns)
-    return _draw_weighted(rng, scores, plan.n_columns)
-
-
-def leverage_scores(K, rank):
-    """Squared row norms of the leading ``rank`` eigenvectors of K, shape (l,)."""
-    top = [len(K) - rank, len(K) - 1]
-    _, vectors = eigh(K, subset_by_index=top, check_finite=False)
-    return np.einsum("ij,ij->i", vectors, vectors)
+    l, rank = kernel.n_rows, plan.rank or plan.n_columns
+    _, vectors = eigh(kernel.full(), subset_by_index=[l - rank, l - 1], check_finite=False)
+    return _draw_weighted(rng, np.einsum("ij,ij->i", vectors, vectors), plan.n_columns)
 
 
 def ridge_leverage(kernel, targets, plan, rng):
@@ -215,10 +229,14 @@ def adaptive_deshpande(kernel, targets, plan, rng):
 
 
 def span_residuals(kernel, C, plan):
-    """``|K_i - Q Q'K_i|^2`` for every column i of K, Q a basis of the columns C."""
+    """``|K_i - Q Q'K_i|^2`` for every column i of K, Q a basis of the columns C.
+
+    K passes by in blocks as large as the (l, c) matrix of columns (or 64 rows).
+    """
     Q, _ = np.linalg.qr(C)
     scores = np.empty(kernel.n_rows)
-    for rows, K in _gram_rows(kernel, plan):
+    for rows in row_blocks(len(scores), 1, max(plan.n_columns, 64)):
+        K = kernel.columns(slice(None), rows)
         total = np.einsum("ij,ij->i", K, K)
         inside = K @ Q
         rest = total - np.einsum("ij,ij->i", inside, inside)
@@ -228,16 +246,14 @@ def span_residuals(kernel, C, plan):
 
 def adaptive_kumar(kernel, targets, plan, rng):
     """Adaptive partial sampling (Kumar, Mohri, Talwalkar 2012): labels play no part."""
-    return _adaptive(kernel, plan, rng, _algorithm_2(np.ones(kernel.n_rows), plan))
+    scores = partial(approximation_errors, weights=np.ones(kernel.n_rows), rank=plan.rank)
+    return _adaptive(kernel, plan, rng, scores)
 
 
 def adaptive_criterion(kernel, targets, plan, rng):
     """Criterion-driven adaptive sampling: Algorithm 2 of Ding et al. (2019)."""
-    return _adaptive(kernel, plan, rng, _algorithm_2(targets.weights, plan))
-
-
-def _algorithm_2(weights, plan):
-    return partial(approximation_errors, weights=weights, rank=plan.rank)
+    scores = partial(approximation_errors, weights=targets.weights, rank=plan.rank)
+    return _adaptive(kernel, plan, rng, scores)
 
 
 def approximation_errors(C, chosen, weights, rank=None):
@@ -330,3 +346,20 @@ def forward_selection(M, b, size):
         residual -= np.outer(row, residual[j] / np.sqrt(diagonal[j]))
         diagonal -= row**2
     return order, gains
+
+
+#: The column samplers by the names that estimators take.
+SAMPLERS = {
+    "uniform": uniform,
+    "column-norm": column_norm,
+    "leverage": leverage,
+    "ridge-leverage": ridge_leverage,
+    "rpcholesky": rpcholesky,
+    "adaptive-deshpande": adaptive_deshpande,
+    "adaptive-kumar": adaptive_kumar,
+    "adaptive-criterion": adaptive_criterion,
+    "greedy-criterion": greedy_criterion,
+}
+
+#: Those that use labels.
+CRITERION_DRIVEN = ("adaptive-criterion", "greedy-criterion")

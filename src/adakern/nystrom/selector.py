@@ -11,23 +11,21 @@ from sklearn.utils._param_validation import StrOptions, validate_parameter_const
 from sklearn.utils.validation import check_is_fitted
 
 from adakern._utils.base import Estimator
-from adakern._utils.constraints import AT_LEAST_ONE, FINITE, GAMMA, POSITIVE
+from adakern._utils.constraints import AT_LEAST_ONE, POSITIVE, constraints
 from adakern._utils.hints import did_you_mean
 from adakern._utils.threads import one_blas_thread
 from adakern._utils.validation import validate_data
 from adakern._utils.warn import warn_user
 from adakern.kernels import resolve_gamma
 from adakern.nystrom.columns import KernelColumns, encode_targets
-from adakern.nystrom.criteria import CRITERIA
-from adakern.nystrom.factors import DenseKernel, LowRankKernel
-from adakern.nystrom.sampling import (
+from adakern.nystrom.criteria import CRITERIA, DenseKernel, LowRankKernel
+from adakern.nystrom.samplers import SAMPLERS, make_plan
+from adakern.nystrom.transformer import (
     COUNT_OR_FRACTION,
+    NYSTROM_CONSTRAINTS,
     NYSTROM_KERNELS,
-    PARAMETER_CONSTRAINTS,
-    SAMPLERS,
-    make_plan,
+    NystromFeaturesMixin,
 )
-from adakern.nystrom.transformer import NystromFeaturesMixin
 
 #: References that choose no columns: the best rank-c approximation, and K itself.
 REFERENCES = ("optimal", "exact")
@@ -39,13 +37,9 @@ DEFAULT_GRID = {"gamma": [2.0**e for e in range(-10, 3)]}
 DEFAULTS = {"gamma": "scale", "degree": 3, "coef0": 1.0}
 
 #: What a candidate may say.
-CANDIDATE_CONSTRAINTS = {
-    "kernel": [StrOptions(set(NYSTROM_KERNELS))],
-    "gamma": GAMMA,
-    "degree": AT_LEAST_ONE,
-    "coef0": FINITE,
-    "ridge": POSITIVE,
-}
+CANDIDATE_CONSTRAINTS = constraints(
+    *("gamma", "degree", "coef0"), kernel=[StrOptions(NYSTROM_KERNELS)], ridge=POSITIVE
+)
 
 #: Kernel values whose squares, summed over the rows, could leave the range of floats.
 LARGEST_VALUE = 1e140
@@ -77,7 +71,7 @@ class NystromKernelSelector(NystromFeaturesMixin, Estimator):
         What is minimised: the regularised risk ``mu y'(K + mu l I)^{-1} y``, the mean
         squared leave-one-out error, generalised cross-validation, one minus the centred
         alignment of kernel and target, or a function ``(kernel, Y, ridge) -> float``
-        of an object with the methods of ``adakern.nystrom.factors.LowRankKernel``.
+        of an object with the methods of ``adakern.nystrom.criteria.LowRankKernel``.
     ridge : float, default=0.005
         mu, positive: the columns are chosen for it, and it is the regularisation of
         candidates that do not name one. Candidates are only comparable across ``ridge``
@@ -141,11 +135,13 @@ class NystromKernelSelector(NystromFeaturesMixin, Estimator):
     """
 
     _parameter_constraints = {
-        **PARAMETER_CONSTRAINTS,
-        "kernel": [StrOptions(set(NYSTROM_KERNELS))],
+        **NYSTROM_CONSTRAINTS,
+        "kernel": [StrOptions(NYSTROM_KERNELS)],
         "param_grid": [dict, list, None],
         "criterion": [StrOptions(set(CRITERIA)), callable],
         "n_columns": COUNT_OR_FRACTION,
+        "step": COUNT_OR_FRACTION,
+        "rank": [*AT_LEAST_ONE, None],
         "sampling": [StrOptions({*SAMPLERS, *REFERENCES})],
     }
 
@@ -259,7 +255,6 @@ class NystromKernelSelector(NystromFeaturesMixin, Estimator):
         Parameters
         ----------
         X : array-like of shape (n, d)
-            Rows; kernel values (n, l) for a precomputed kernel.
         """
         check_is_fitted(self, "best_params_")
         if self.columns_ is None:

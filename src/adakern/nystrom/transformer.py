@@ -7,25 +7,33 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import check_array, check_consistent_length, check_random_state
-from sklearn.utils._param_validation import StrOptions, validate_parameter_constraints
+from sklearn.utils._param_validation import (
+    Interval,
+    RealNotInt,
+    StrOptions,
+    validate_parameter_constraints,
+)
 from sklearn.utils.validation import check_is_fitted
 
 from adakern._utils.base import Estimator
-from adakern._utils.constraints import AT_LEAST_ONE, FINITE
+from adakern._utils.constraints import AT_LEAST_ONE, POSITIVE, constraints
 from adakern._utils.threads import one_blas_thread
 from adakern._utils.validation import require_finite, validate_data
 from adakern._utils.warn import warn_user
-from adakern.kernels import KernelMixin, check_square, gram_matrix
+from adakern.kernels import KERNELS, KernelMixin, check_square, gram_matrix
 from adakern.linalg import ranked_eigh
 from adakern.nystrom.columns import KernelColumns, encode_targets, random_targets
-from adakern.nystrom.samplers import Sample
-from adakern.nystrom.sampling import (
-    COUNT_OR_FRACTION,
-    CRITERION_DRIVEN,
-    NYSTROM_KERNELS,
-    PARAMETER_CONSTRAINTS,
-    SAMPLERS,
-    make_plan,
+from adakern.nystrom.samplers import CRITERION_DRIVEN, SAMPLERS, Sample, make_plan
+
+#: Kernels that are positive semidefinite, as a Nyström approximation needs.
+NYSTROM_KERNELS = {*KERNELS} - {"tl1"}
+
+#: A number of things, or a fraction of them.
+COUNT_OR_FRACTION = [Interval(RealNotInt, 0, 1, closed="right"), *AT_LEAST_ONE]
+
+#: Constraints of the parameters that the estimators share.
+NYSTROM_CONSTRAINTS = constraints(
+    "random_state", task=[StrOptions({"auto", "classification", "regression"})], ridge=POSITIVE
 )
 
 
@@ -50,17 +58,11 @@ class NystromFeaturesMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         return len(self.component_indices_)
 
     def transform(self, X: ArrayLike) -> np.ndarray:
-        """Features whose inner products are the approximate kernel.
+        """Features (n, n_components) whose inner products are the approximate kernel.
 
         Parameters
         ----------
-        X : array-like of shape (n, d)
-            Rows; kernel values (n, l) against all training rows when the kernel is
-            precomputed.
-
-        Returns
-        -------
-        ndarray of shape (n, n_components)
+        X : array-like of shape (n, d), or (n, l) where the kernel is precomputed
         """
         check_is_fitted(self, "normalization_")
         X = validate_data(self, X, reset=False, dtype=np.float64)
@@ -102,10 +104,6 @@ class CriterionNystroem(NystromFeaturesMixin, KernelMixin, Estimator):
     ridge : float, default=0.005
         mu of the criterion ``mu y'(K + mu l I)^{-1} y`` that the landmarks are to
         approximate; best the ``alpha / l`` of the ridge regression that follows.
-    step : int or float, default=0.1
-        Landmarks per round of the adaptive samplers: a number or a fraction.
-    rank : int, default=None
-        Rank of the approximation; None for that of the landmarks' Gram matrix.
     random_state : int, RandomState instance or None, default=None
 
     Attributes
@@ -135,15 +133,13 @@ class CriterionNystroem(NystromFeaturesMixin, KernelMixin, Estimator):
     True
     """
 
-    _parameter_constraints = {
-        **PARAMETER_CONSTRAINTS,
-        **KernelMixin._kernel_constraints,
-        "kernel": [StrOptions({*NYSTROM_KERNELS, "precomputed"})],
-        "degree": AT_LEAST_ONE,
-        "coef0": FINITE,
-        "n_components": COUNT_OR_FRACTION,
-        "selection": [StrOptions(set(SAMPLERS))],
-    }
+    _parameter_constraints = constraints(
+        *("gamma", "degree", "coef0"),
+        **NYSTROM_CONSTRAINTS,
+        kernel=[StrOptions({*NYSTROM_KERNELS, "precomputed"})],
+        n_components=COUNT_OR_FRACTION,
+        selection=[StrOptions(set(SAMPLERS))],
+    )
 
     def __init__(
         self,
@@ -156,8 +152,6 @@ class CriterionNystroem(NystromFeaturesMixin, KernelMixin, Estimator):
         selection: str = "greedy-criterion",
         task: str = "auto",
         ridge: float = 0.005,
-        step: float = 0.1,
-        rank: int | None = None,
         random_state: Any = None,
     ) -> None:
         self.kernel = kernel
@@ -168,8 +162,6 @@ class CriterionNystroem(NystromFeaturesMixin, KernelMixin, Estimator):
         self.selection = selection
         self.task = task
         self.ridge = ridge
-        self.step = step
-        self.rank = rank
         self.random_state = random_state
 
     def fit(self, X: ArrayLike, y: ArrayLike | None = None) -> Self:
@@ -177,8 +169,7 @@ class CriterionNystroem(NystromFeaturesMixin, KernelMixin, Estimator):
 
         Parameters
         ----------
-        X : array-like of shape (l, d)
-            Training rows; the square Gram matrix when the kernel is precomputed.
+        X : array-like of shape (l, d), or (l, l) where the kernel is precomputed
         y : array-like of shape (l,) or (l, q), default=None
             Labels, for the criterion-driven selections; several columns are numbers.
         """
@@ -197,14 +188,14 @@ class CriterionNystroem(NystromFeaturesMixin, KernelMixin, Estimator):
             )
             n_components = len(X)
         sample = self._sample(X, n_components, y)
-        self._set_features(X, self._kernel_params, sample, self.rank)
+        self._set_features(X, self._kernel_params, sample)
         return self
 
     def _sample(self, X, n_columns, y):
         """The columns that the selection chooses."""
         self._resolve_kernel(X)
         columns = KernelColumns(X, **self._kernel_params)
-        plan = make_plan(len(X), n_columns, self.step, self.rank, self.ridge)
+        plan = make_plan(len(X), n_columns, ridge=self.ridge)
         rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
         if self.selection not in CRITERION_DRIVEN:
             targets = None
@@ -251,8 +242,8 @@ def sample_columns(
     >>> sorted(indices // 5)
     [np.int64(0), np.int64(1), np.int64(2)]
     """
-    constraints, given = {"n_columns": COUNT_OR_FRACTION}, {"n_columns": n_columns}
-    validate_parameter_constraints(constraints, given, "sample_columns")
+    allowed, given = {"n_columns": COUNT_OR_FRACTION}, {"n_columns": n_columns}
+    validate_parameter_constraints(allowed, given, "sample_columns")
     model = CriterionNystroem(gamma=gamma, **options)
     model._validate_params()
     X = check_array(X, dtype=np.float64)

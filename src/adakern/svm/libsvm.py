@@ -6,6 +6,7 @@ that re-trains the model for kernel after kernel reads like its paper.
 
 import numpy as np
 from sklearn import config_context
+from sklearn.base import is_classifier
 from sklearn.svm import SVC, SVR
 
 from adakern._utils.arrays import as_numpy, asarray_like
@@ -68,3 +69,15 @@ def _full_length(model, n):
     d = np.zeros(n)
     d[model.support_] = model.dual_coef_[0]
     return d, float(model.intercept_[0])
+
+
+def predict_from_gram(model, K):
+    """What an SVC or SVR predicts from the kernel values with its training rows.
+
+    For two classes and for values by one product, where LIBSVM adds up row by row.
+    """
+    if is_classifier(model) and len(model.classes_) > 2:
+        return type(model).predict(model, K)  # the search replaces the bound method
+    d, b = _full_length(model, K.shape[1])
+    predicted = K @ d + b
+    return model.classes_[(predicted >= 0).astype(int)] if is_classifier(model) else predicted

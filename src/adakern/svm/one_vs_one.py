@@ -34,15 +34,9 @@ class OneVsOneMixin(ClassifierMixin):
 
         Parameters
         ----------
-        X : array-like of shape (n, d)
-            Training rows; the (n, n) Gram matrix when ``kernel="precomputed"``.
+        X : array-like of shape (n, d), or (n, n) where the kernel is precomputed
         y : array-like of shape (n,)
             Class labels, two classes or more.
-
-        Raises
-        ------
-        ValueError
-            If y has one class only, or X holds NaN or infinity.
         """
         self._validate_params()
         X, y = validate_arrays(self, X, y)
@@ -96,8 +90,7 @@ class OneVsOneMixin(ClassifierMixin):
 
         Parameters
         ----------
-        X : array-like of shape (n, d)
-            Rows; kernel values against the training rows where it is precomputed.
+        X : array-like of shape (m, d), or (m, n) where the kernel is precomputed
         """
         decisions = self._pair_decisions(X)
         if len(self.classes_) == 2:
@@ -111,15 +104,12 @@ class OneVsOneMixin(ClassifierMixin):
 
         Parameters
         ----------
-        X : array-like of shape (n, d)
-            Rows; kernel values against the training rows where it is precomputed.
+        X : array-like of shape (m, d), or (m, n) where the kernel is precomputed
         """
         decisions = self._pair_decisions(X)
-        if len(self.classes_) == 2:
-            winners = (decisions[:, 0] > 0).astype(int)
-        else:
-            winners = self._votes(decisions).argmax(axis=1)
-        return output_like(self.classes_[winners], X)
+        two = len(self.classes_) == 2
+        winners = decisions[:, 0] > 0 if two else self._votes(decisions).argmax(axis=1)
+        return output_like(self.classes_[winners.astype(int)], X)
 
     def _votes(self, decisions):
         # As SVC: a pair is won by its second class where its decision is positive.

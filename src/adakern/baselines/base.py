@@ -1,0 +1,130 @@
+"""How the baselines fit and predict, and the kernel expansions that most of them are."""
+
+from typing import Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import RegressorMixin, is_regressor
+from sklearn.utils.validation import check_is_fitted
+
+from adakern._utils.base import Estimator, ScoreClassifierMixin
+from adakern._utils.blocks import by_row_blocks
+from adakern._utils.validation import encode_classes, require_finite, validate_data
+from adakern.kernels import KernelMixin
+
+#: Matrices of a block of rows by the support that are in memory at a time, in bytes.
+BYTES_PER_VALUE = 5 * 8
+
+
+class Baseline(Estimator):
+    """An estimator that defines ``_fit(X, y)``, which sets what is fitted."""
+
+    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d), or (n, n) where the kernel is precomputed
+        y : array-like of shape (n,)
+            Targets, or labels of two classes or more.
+        """
+        self._validate_params()
+        X, y = validate_data(self, X, y, dtype=np.float64, y_numeric=is_regressor(self))
+        self._fit(X, y)
+        return self
+
+    def _rows(self, X):
+        """The rows of X to predict for, checked."""
+        check_is_fitted(self)
+        return validate_data(self, X, dtype=np.float64, reset=False)
+
+
+class BaselineRegressor(RegressorMixin, Baseline):
+    """A regressor that defines ``_values(X)``, the predictions for checked rows."""
+
+    def predict(self, X: ArrayLike) -> np.ndarray:
+        """Predicted targets, shape (m,).
+
+        Parameters
+        ----------
+        X : array-like of shape (m, d), or (m, n) where the kernel is precomputed
+        """
+        return require_finite(self, self._values(self._rows(X)))
+
+    def _targets(self, y):
+        """For regressions: the targets as a single column."""
+        return y[:, None].astype(float)
+
+
+class StandardisedRegressor(BaselineRegressor):
+    """A regressor that defines ``_outputs(X)`` (m, 1), for a target of mean 0 and scale 1."""
+
+    def _targets(self, y):
+        self._y_mean, self._y_scale = y.mean(), y.std() or 1.0
+        return (y[:, None] - self._y_mean) / self._y_scale
+
+    def _values(self, X):
+        return self._outputs(X)[:, 0] * self._y_scale + self._y_mean
+
+
+class BaselineClassifier(ScoreClassifierMixin, Baseline):
+    """A classifier that defines ``_values(X)``: scores of the classes for checked rows."""
+
+    def decision_function(self, X: ArrayLike) -> np.ndarray:
+        """Scores: (m,) for two classes, positive for the second; else (m, n_classes).
+
+        Parameters
+        ----------
+        X : array-like of shape (m, d), or (m, n) where the kernel is precomputed
+        """
+        values = require_finite(self, self._values(self._rows(X)))
+        return values[:, 1] - values[:, 0] if values.shape[1:] == (2,) else values
+
+    def _targets(self, y):
+        """For regressions: 1 in the column of each row's class, 0 in the others."""
+        self.classes_, codes = encode_classes(self, y)
+        return np.eye(len(self.classes_))[codes]
+
+
+class KernelExpansionMixin(KernelMixin):
+    """Values from ``support_vectors_``, ``dual_coef_`` and ``intercept_``."""
+
+    def _values(self, X):
+        size = BYTES_PER_VALUE * len(self.support_vectors_)
+        return self.intercept_ + by_row_blocks(
+            lambda rows: self._gram(rows, self.support_vectors_) @ self.dual_coef_, X, size
+        )
+
+
+class KernelExpansion:
+    """``f(x) = sum_i dual_coef_i kernel(x, x_i) + intercept``, and how it was found.
+
+    The rows of X whose coefficient in d is not zero are kept. The kernel is to pickle, so
+    a function, a method or a partial of one.
+    """
+
+    def __init__(self, kernel, X, d, intercept, **outcome):
+        self.kernel, self.intercept, self.support = kernel, intercept, np.flatnonzero(d)
+        self.support_vectors, self.dual_coef = X[self.support], d[self.support]
+        vars(self).update({"n_iter": 1} | outcome)
+
+    def decision_function(self, X):
+        """Values of f at new rows, shape (m,)."""
+        return by_row_blocks(self._values, X, BYTES_PER_VALUE * len(self.support))
+
+    def _values(self, X):
+        return self.kernel(X, self.support_vectors) @ self.dual_coef + self.intercept
+
+
+class ModelsMixin:
+    """Fitted attributes of estimators whose ``models_`` are kernel expansions."""
+
+    def _collect(self):
+        """Objectives, gaps and iterations are sums over the models."""
+        models, self.support_ = self.models_, self._support_rows()
+        for name in ("n_iter", "objective", "duality_gap"):
+            if hasattr(models[0], name):
+                setattr(self, f"{name}_", sum(getattr(model, name) for model in models))
+        if hasattr(models[0], "weights"):
+            weights = np.array([model.weights for model in models])
+            self.kernel_weights_ = weights[0] if len(models) == 1 else weights

@@ -1,0 +1,25 @@
+"""Predictions from a Gram matrix are LIBSVM's own."""
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_iris
+from sklearn.metrics.pairwise import rbf_kernel
+from sklearn.svm import SVC, SVR
+
+from adakern.svm.libsvm import predict_from_gram
+
+
+@pytest.mark.parametrize("C", [1e-3, 1.0, 1e3])
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_predictions_are_those_of_libsvm(n_classes, C):
+    X, y = load_iris(return_X_y=True)
+    X, y = X[y < n_classes], y[y < n_classes]
+    K, K_new = rbf_kernel(X[::2]), rbf_kernel(X[1::2], X[::2])
+    names = np.array(["ash", "oak", "yew"])[y[::2]]
+    for labels in (y[::2] * 3 - 5, names):
+        model = SVC(kernel="precomputed", C=C).fit(K, labels)
+        answer, expected = predict_from_gram(model, K_new), model.predict(K_new)
+        np.testing.assert_array_equal(answer, expected)
+        assert answer.dtype == expected.dtype
+    model = SVR(kernel="precomputed", C=C).fit(K, X[::2, 0])
+    np.testing.assert_allclose(predict_from_gram(model, K_new), model.predict(K_new), rtol=1e-10)
