@@ -28,7 +28,10 @@ def test_method_says_what_it_is(name):
 
 
 RESULTS = Path(__file__).parents[2] / "docs" / "results"
+#: Its code is in the history alone: a finished investigation.
+FINISHED = "rfm_metric_leak"
 PUBLISHED = sorted(path.name for path in RESULTS.iterdir() if path.is_dir())
+PUBLISHED.remove(FINISHED)
 
 
 @pytest.mark.parametrize("name", PUBLISHED)
