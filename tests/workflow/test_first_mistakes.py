@@ -13,7 +13,7 @@ import yaml
 from adakern.baselines.optional import require
 from adakern_bench.config.compose import CONF, ConfigError
 from adakern_bench.config.plan import load_plan
-from adakern_bench.data import DatasetEntry, ParseError, SourceFile, load_table
+from adakern_bench.data import DatasetEntry, DatasetError, SourceFile, load_table
 from adakern_bench.data.describe import main as describe
 from adakern_bench.tracking.track import main as track
 
@@ -65,13 +65,13 @@ def table_of(tmp_path, text, **entry):
 
 def test_a_continuous_target_as_classification(tmp_path):
     rows = "\n".join(f"{k},{k / 7:.4f}" for k in range(1, 30))
-    with pytest.raises(ParseError, match="did you mean task: regression"):
+    with pytest.raises(DatasetError, match="did you mean task: regression"):
         table_of(tmp_path, rows, task="classification")
 
 
 def test_a_file_separated_by_semicolons(tmp_path):
     rows = "\n".join(f"{k};{k % 3};{k % 2}" for k in range(30))
-    with pytest.raises(ParseError, match="set separator to ';' in its entry"):
+    with pytest.raises(DatasetError, match="set separator to ';' in its entry"):
         table_of(tmp_path, rows, task="classification")
 
 

@@ -287,7 +287,7 @@ def test_titles_sizes_limits_and_fetching_are_no_results(project):
     edit(project, "conf/dataset/mine.yaml", ("n: 40", "n: 41"))
     run = project.run("--dry-run", overrides=OVERRIDES)
     assert run.returncode == 1
-    assert "dataset.mine.n is 41, but data/tables/mine.npz has 40" in run.output
+    assert "data/tables/mine.npz: the table is not the one of its entry: n is 40" in run.output
 
 
 def test_a_grid_and_published_numbers(project):

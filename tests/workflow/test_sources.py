@@ -53,8 +53,7 @@ def test_a_mirrors_file_that_changed_or_went_is_named(plan):
 
 
 @pytest.mark.parametrize(
-    ("statement", "message"),
-    [({"n": 5}, "n is 5, but .* has 4"), ({"d": 7}, "d is 7"), ({"n": 4, "d": 2}, "")],
+    ("statement", "message"), [({"n": 5}, "n is 4, the entry says 5"), ({"n": 4, "d": 2}, "")]
 )
 def test_a_statement_is_checked_without_making_the_table_again(plan, statement, message):
     before = settings.table(plan, "mine")

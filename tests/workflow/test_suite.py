@@ -11,8 +11,7 @@ from adakern_bench.config import settings
 from adakern_bench.config.compose import ConfigError
 from adakern_bench.config.plan import load_plan
 from adakern_bench.config.sources import check_tables
-from adakern_bench.data import DatasetEntry, SourceFile, Suite, Table, load_table
-from adakern_bench.data.errors import ParseError, TableMismatchError
+from adakern_bench.data import DatasetEntry, DatasetError, SourceFile, Suite, Table, load_table
 from adakern_bench.data.suite import expand_suite
 from adakern_bench.records.estimators import expand_grid
 from adakern_bench.records.search import _published_tuning
@@ -111,10 +110,10 @@ def test_a_file_that_differs_from_its_sha256_is_refused(seeded):
     entry, folder = seeded
     path = folder / "made/a.tsv.gz"
     path.write_bytes(gzip.compress(gzip.decompress(path.read_bytes()).replace(b"40\t5", b"40\t")))
-    with pytest.raises(TableMismatchError, match=r"a.tsv.gz: its SHA-256 is \w+, the entry says"):
+    with pytest.raises(DatasetError, match=r"a.tsv.gz: its SHA-256 is \w+, the entry says"):
         load(entry, folder)
     entry.files[0].sha256 = None
-    with pytest.raises(ParseError, match="the target is missing in 1 rows"):
+    with pytest.raises(DatasetError, match="the target is missing in 1 rows"):
         load(entry, folder)
 
 

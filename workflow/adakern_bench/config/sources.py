@@ -9,6 +9,7 @@ import numpy as np
 
 from adakern_bench.config import settings
 from adakern_bench.config.compose import ConfigError
+from adakern_bench.data.entry import DatasetError, check_content
 from adakern_bench.data.fetch import is_fetched
 
 __all__ = ["check_tables", "placed_by_hand"]
@@ -37,7 +38,13 @@ def check_tables(plan):
             ) from error
         # Another one will be made again, and checked then.
         if provenance.get("made_by") == settings.source(plan, dataset)["made_by"]:
-            _check_statements(plan, dataset, path, provenance["content"])
+            try:
+                check_content(plan.entry(dataset), provenance["content"])
+            except DatasetError as error:
+                raise ConfigError(
+                    f"dataset.{dataset}: {path}: {error}. Correct the entry, or remove that "
+                    "file to make the table again"
+                ) from None
         words += _changed_sources(path, provenance, Path(plan.config.data.cache) / "raw")
     return words
 
@@ -55,18 +62,6 @@ def _check_files(plan, dataset):
                         f"{file.sha256}. Replace the file, or correct the entry"
                     )
                 break
-
-
-def _check_statements(plan, dataset, path, content):
-    for key, found in content.items():
-        stated = getattr(plan.entry(dataset), key)
-        if isinstance(stated, dict):  # JSON has words for keys
-            stated = {str(label): count for label, count in stated.items()}
-        if stated and stated != found:
-            raise ConfigError(
-                f"dataset.{dataset}.{key} is {stated}, but {path} has {found}. Correct "
-                "the entry, or remove that file to make the table again"
-            )
 
 
 def _changed_sources(path, provenance, raw):

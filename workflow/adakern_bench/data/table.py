@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from adakern._utils.files import atomic_path
-from adakern_bench.data.errors import DatasetError
+from adakern_bench.data.entry import DatasetError
 from adakern_bench.data.fingerprint import content_fingerprint
 
 __all__ = ["Table"]
@@ -87,6 +87,16 @@ class Table:
             return {}
         labels, counts = np.unique(self.y, return_counts=True)
         return dict(zip(labels.tolist(), counts.tolist(), strict=True))
+
+    def content(self):
+        """What an entry may state of it, as JSON holds it."""
+        return {
+            "n": len(self.X),
+            "d": self.X.shape[1],
+            "n_test": 0 if self.test_rows is None else len(self.test_rows),
+            "classes": {str(label): count for label, count in self.class_counts.items()},
+            "fingerprint": self.fingerprint,
+        }
 
     def save(self, path):
         """Write the table to one .npz file, whole or not at all."""
