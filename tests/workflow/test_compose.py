@@ -104,7 +104,7 @@ SETTING, SWEEP = "method.plain.classifier", "adakern_bench.report.sweep"
         (["protocol.stratify=maybe"], ["protocol.stratify", "'maybe'"]),
         # Out of range, NaN.
         (["protocol.repeats=0"], ["protocol.repeats=0", "at least 1"]),
-        (["protocol.test_size=nan"], ["protocol.test_size=nan", "between 0 and 1"]),
+        (["protocol.test_size=nan"], ["protocol.test_size=nan", "out of range"]),
         (["protocol.test_size=1"], ["protocol.test_size=1.0"]),
         (["protocol.seed=-1"], ["protocol.seed=-1"]),
         (["protocol.scale=units"], ["protocol.scale='units'", "'unit'"]),
@@ -126,7 +126,10 @@ SETTING, SWEEP = "method.plain.classifier", "adakern_bench.report.sweep"
         # Nothing that fits.
         (["dataset=[step-1d]"], ["nothing to do", "step-1d", "plain"]),
         (["metric=rmse"], ["metric=rmse ranks no classification", "balanced_accuracy", "auc"]),
-        (["protocol=published"], ["clowns", "published split", "prefer"]),
+        (
+            ["protocol=published"],
+            ["dataset.clowns: protocol.published_split=require", "n published splits"],
+        ),
         (["++dataset.heart.n=5"], ["dataset.heart.n=5", "dataset=["]),
     ],
     ids=lambda value: value[-1] if isinstance(value, list) else None,
@@ -213,7 +216,7 @@ def test_a_change_to_a_data_set_that_is_not_selected(conf):
     [
         ("method", "classifer: {}", ["classifer", "'classifier'"]),
         ("method", "classifier: {estimator: {C: 1}}", ["new", "_target_"]),
-        ("method", "description: later", ["new", "classifier or a regressor"]),
+        ("method", "description: later", ["nothing to do", "methods: new"]),
         ("dataset", "task: clasification", ["new", "'clasification'"]),
         ("dataset", "taks: classification", ["taks", "'task'"]),
         ("dataset", "title: !!python/name:os.system", ["dataset/new.yaml", "no YAML", "line 2"]),

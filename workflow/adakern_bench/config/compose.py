@@ -164,13 +164,7 @@ def _suite_entries(suite, folder):
         if name not in known:
             told = f"suite.only: {suite.name} has no set {name!r}."
             raise ConfigError(f"{told} {nearest(name, known)}")
-    entries = expand_suite(suite, folder)
-    if not entries:
-        raise ConfigError(
-            f"suite {suite.name} has no set of {suite.min_rows or 0} to "
-            f"{suite.max_rows} rows; widen suite.min_rows and suite.max_rows"
-        )
-    return entries
+    return expand_suite(suite, folder)
 
 
 def _unknown(group, name, conf):

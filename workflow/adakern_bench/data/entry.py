@@ -149,10 +149,9 @@ class DatasetEntry:
 
     @property
     def n_published_splits(self):
-        """How many splits into training and test rows the data set comes with."""
-        if self.n_splits:
-            return self.n_splits
-        return int(bool(self.n_test) or any(file.test for file in self.files))
+        """How many splits into training and test rows the data set comes with, None for none."""
+        given = self.n_test or any(file.test for file in self.files)
+        return self.n_splits or (1 if given else None)
 
 
 def _source_file(file):

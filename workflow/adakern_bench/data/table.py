@@ -1,6 +1,7 @@
 """The canonical table that every data set becomes."""
 
 import json
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,7 +11,7 @@ from adakern._utils.files import atomic_path
 from adakern_bench.data.entry import DatasetError
 from adakern_bench.data.fingerprint import content_fingerprint
 
-__all__ = ["Table"]
+__all__ = ["Table", "opened"]
 
 
 @dataclass
@@ -109,13 +110,18 @@ class Table:
     @classmethod
     def load(cls, path):
         """Read a table that `save` wrote."""
-        try:
-            with np.load(path, allow_pickle=False) as stored:
-                arrays = dict(stored.items())
+        with opened(path) as stored:
+            arrays = dict(stored.items())
             return cls(**json.loads(str(arrays.pop("description"))), **arrays)
-        except FileNotFoundError:
-            raise
-        except Exception as error:
-            raise DatasetError(
-                f"{path} is not a whole table ({error}); remove it and make it again."
-            ) from error
+
+
+@contextmanager
+def opened(path):
+    """What the file of a table holds, read when it is asked for."""
+    try:
+        with np.load(path, allow_pickle=False) as stored:
+            yield stored
+    except FileNotFoundError:
+        raise
+    except Exception as error:
+        raise DatasetError(f"{path} is not a whole table ({error}); remove it") from error
