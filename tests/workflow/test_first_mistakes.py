@@ -34,12 +34,11 @@ def test_a_list_with_a_blank(conf):
         plan(conf, "dataset=[sk-wine,", "sk-iris]")
 
 
-def test_a_file_without_its_package_line(conf):
+def test_a_method_goes_by_the_name_of_its_file(conf):
     (conf / "method" / "mine.yaml").write_text(
         "classifier: {estimator: {_target_: sklearn.svm.SVC}}\n"
     )
-    with pytest.raises(ConfigError, match=r"first line: # @package method\.mine"):
-        plan(conf, "method=[mine]")
+    assert plan(conf, "method=[mine]", "dataset=[sk-wine]").cells == [("sk-wine", "mine")]
 
 
 def test_a_regressor_in_the_place_of_a_classifier(conf):
@@ -71,7 +70,7 @@ def test_a_continuous_target_as_classification(tmp_path):
 
 def test_a_file_separated_by_semicolons(tmp_path):
     rows = "\n".join(f"{k};{k % 3};{k % 2}" for k in range(30))
-    with pytest.raises(DatasetError, match="set separator to ';' in its entry"):
+    with pytest.raises(DatasetError, match="is the separator right"):
         table_of(tmp_path, rows, task="classification")
 
 

@@ -99,7 +99,7 @@ def _compose(overrides, conf):
 
 
 def _load_file(load, config_path):
-    """A file of the configuration's folder, with the header that says where it belongs."""
+    """A file of the configuration's folder; those of data sets and methods go by their names."""
     if ".." in Path(config_path).parts:
         raise ConfigError(f"{config_path}: a list of defaults stays inside conf/")
     try:
@@ -110,10 +110,7 @@ def _load_file(load, config_path):
         raise ConfigError(f"{config_path}.yaml is no YAML in UTF-8: {error}") from None
     group, _, name = config_path.partition("/")
     if group in ("dataset", "method") and file is not None:
-        package = f"{group}.{name}"
-        if file.header["package"] != package:
-            # It would spread over the whole configuration.
-            raise ConfigError(f"{config_path}.yaml lacks its first line: # @package {package}")
+        file.header["package"] = f"{group}.{name}"
     return file
 
 

@@ -70,17 +70,9 @@ def parse_table(data, entry, name):
 
 def parse_csv(data, entry, name):
     """Separated values, all of them numbers or texts with a meaning in the entry."""
-    encoding = entry.encoding or "utf-8"
-    settings = {"decimal": entry.decimal or ".", "encoding": encoding, "skipinitialspace": True}
-    frame = _separated(data, entry, sep=entry.separator or ",", **settings)
-    if entry.separator is None and frame.shape[1] == 1:
-        first = data.partition(b"\n")[0].decode(encoding, "replace")
-        for other in filter(first.count, ";\t|"):
-            raise TableError(
-                f"the file has {other!r} between its values, not commas: set separator to "
-                f"{other!r} in its entry"
-            )
-    return frame
+    settings = {"decimal": entry.decimal or ".", "encoding": entry.encoding or "utf-8"}
+    settings["skipinitialspace"] = True
+    return _separated(data, entry, sep=entry.separator or ",", **settings)
 
 
 def parse_whitespace(data, entry, name):
