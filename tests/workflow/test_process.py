@@ -126,12 +126,14 @@ def attempt(tmp_path, monkeypatch):
     journal = tmp_path / "logs" / "0-3.jsonl"
     tried = []
 
-    def run(number, dies_at=None):
+    def run(number, dies_at=None, killed_at=None):
         def fit(task, time_limit):
             repeat = task()
             if repeat == dies_at:
                 raise Lost
             tried.append(repeat)
+            if repeat == killed_at:
+                return isolated(kill, signal.SIGKILL, time_limit=60)
             return Outcome("ok", {"attempt": number})
 
         monkeypatch.setattr(process, "isolated", fit)
@@ -149,6 +151,12 @@ def test_finished_repeats_are_kept_and_a_second_attempt_goes_on(attempt):
         attempt(1, dies_at=2)
     assert attempt(2) == [1, 1, 2, 2]
     assert attempt.tried == [0, 1, 2, 3]
+
+
+def test_a_fit_that_was_killed_is_tried_again_with_more_memory(attempt):
+    assert attempt(1, killed_at=2) == [1, 1, None, 1]
+    assert "SIGKILL" in attempt.reasons[2]
+    assert attempt(2) == [1, 1, 2, 1]
 
 
 def test_what_was_lost_twice_is_a_row_with_the_reason(attempt, monkeypatch):

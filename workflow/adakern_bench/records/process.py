@@ -27,6 +27,7 @@ __all__ = ["Outcome", "isolated", "run_each"]
 
 #: A scheduler's second chance is the last: with more memory and more time.
 MOST_LOST = 2
+KILLED = "the process was killed by "
 
 
 @dataclass
@@ -45,7 +46,8 @@ def run_each(tasks, *, time_limit, attempt, journal, ends=math.inf):
     """Repeat -> :class:`Outcome` of its task, a callable whose value JSON can hold.
 
     A first attempt starts a new journal, so that nothing of an older run is taken over.
-    After the moment `ends` (in seconds since 1970) no fit is at work.
+    A fit whose process was killed is tried again by a later attempt, which has more
+    memory. After the moment `ends` (in seconds since 1970) no fit is at work.
     """
     journal = Path(journal)
     journal.parent.mkdir(parents=True, exist_ok=True)
@@ -92,6 +94,8 @@ def _read(journal):
             begun.append(entry["begun"])
         else:
             outcomes[entry["repeat"]] = Outcome(**entry["outcome"])
+    killed = f"{KILLED}SIGKILL"
+    outcomes = {r: o for r, o in outcomes.items() if not (o.reason or "").startswith(killed)}
     return outcomes, begun
 
 
@@ -192,5 +196,5 @@ def _exit_reason(exitcode):
     if exitcode is not None and exitcode < 0:
         name = signal.Signals(-exitcode).name
         hint = " (out of memory?)" if name == "SIGKILL" else ""
-        return f"the process was killed by {name}{hint}"
+        return f"{KILLED}{name}{hint}"
     return f"the process ended with exit code {exitcode} and no result"
