@@ -224,6 +224,7 @@ def test_blank_cell_that_follows_from_its_row(tmp_path):
         (b"1,1\ninf,2\n", {}, "contains infinity"),
         (b"1,y\n2,n\n", {"task": "regression"}, "codes"),
         (b"1\n2\n", {}, "no features"),
+        (b"1;2\n3;4\n", {}, "is the separator right"),
     ],
 )
 def test_unreadable_content_is_explained(tmp_path, content, facts, message):

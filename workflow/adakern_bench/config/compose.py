@@ -178,22 +178,13 @@ def _explain(error, conf):
         return _unknown(match[1], match[2], conf)
     if match := re.search(r"Key '([^']+)' not in '(\w+)'", text):
         key, owner = match.groups()
-        known = _settings_of(owner)
+        described = getattr(schema, owner, None) or getattr(entry, owner)
+        known = [field.name for field in fields(described)]
         return f"{key!r} is not a setting{_where(text)}. {nearest(key, known)}"
-    if match := re.search(r"not a subclass of (\w+)\. value: (.*)", text):
-        known = ", ".join(_settings_of(match[1]))
-        return f"{match[2]} is no group of settings{_where(text)}. It has: {known}."
-    if "issing mandatory value" in text:
-        return f"??? stands for no value{_where(text)}: give it one"
     told = _in_one_line(error)
     if isinstance(error, HydraException) and (cause := error.__cause__ or error.__context__):
         told += f": {_in_one_line(cause)}"
     return told
-
-
-def _settings_of(owner):
-    described = getattr(schema, owner, None) or getattr(entry, owner)
-    return [field.name for field in fields(described)]
 
 
 def _in_one_line(error):
