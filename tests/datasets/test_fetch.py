@@ -11,16 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from adakern_bench.data import (
-    DatasetEntry,
-    DatasetError,
-    FileUnavailableError,
-    ParseError,
-    SourceFile,
-    TableMismatchError,
-    fetch,
-    load_table,
-)
+from adakern_bench.data import DatasetEntry, DatasetError, SourceFile, fetch, load_table
 from adakern_bench.data.describe import unchecked
 
 pytest.importorskip("pooch")
@@ -75,7 +66,7 @@ class Handler(BaseHTTPRequestHandler):
 def server(monkeypatch):
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     monkeypatch.delenv(fetch.MIRROR_VARIABLE, raising=False)
-    monkeypatch.setattr("pooch.core.time.sleep", lambda seconds: None)
+    monkeypatch.setattr(fetch.time, "sleep", lambda seconds: None)
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
         server.requests, server.released = [], threading.Event()
         server.url = f"http://127.0.0.1:{server.server_port}"
@@ -156,10 +147,10 @@ def test_several_at_once_do_not_disturb_each_other(served, tmp_path):
     ("answer", "retries", "asked", "message"),
     [
         ("missing", 3, 1, "HTTP status 404"),
-        ("broken", 2, 3, "HTTP status 503"),
+        ("broken", 2, 3, "503 Server Error"),
         ("cut", 1, 2, "cut before the file was whole"),
         ("slow", 0, 1, r"within 0\.3 s"),
-        ("tampered", 1, 1, "fingerprint.*differ at six significant digits"),
+        ("tampered", 1, 1, "fingerprint is .*the entry says"),
         ("away", 3, 1, "redirects to http://localhost:.*does not name"),
         ("page", 1, 1, "its content did not pass"),
     ],
@@ -167,7 +158,7 @@ def test_several_at_once_do_not_disturb_each_other(served, tmp_path):
 def test_what_is_wrong_with_an_answer(server, entry, tmp_path, answer, retries, asked, message):
     entry.files[0].urls = [f"{server.url}/{answer}/toy.csv"]
     started = time.monotonic()
-    with pytest.raises(FileUnavailableError, match=f"(?s){message}"):
+    with pytest.raises(DatasetError, match=f"(?s){message}"):
         timeout = 0.3 if answer == "slow" else 5
         load(entry, tmp_path / "cache", retries=retries, timeout=timeout)
     assert time.monotonic() - started < 8  # a slow server would have held it for 10 s
@@ -193,17 +184,17 @@ def test_second_url_serves_when_the_first_does_not(server, entry, tmp_path, firs
 def test_nothing_enters_the_cache_when_one_of_two_files_fails(server, served, tmp_path):
     entry = unchecked(served)
     entry.files.append(SourceFile(path="toy/more.csv", urls=[f"{server.url}/missing/m"]))
-    with pytest.raises(FileUnavailableError, match=r"toy/more\.csv"):
+    with pytest.raises(DatasetError, match=r"toy/more\.csv"):
         load(entry, tmp_path / "cache")
     assert files_below(tmp_path / "cache") == []
 
 
 def test_unreachable_file_says_what_was_tried_and_the_way_out(entry, tmp_path):
     entry.files[0].urls = ["http://127.0.0.1:9/toy.csv"]  # nobody listens there
-    with pytest.raises(FileUnavailableError) as caught:
+    with pytest.raises(DatasetError) as caught:
         load(entry, tmp_path / "cache", mirror=tmp_path / "nowhere", retries=0)
     parts = ["data set toy", "toy/toy.csv", str(tmp_path / "cache"), *entry.files[0].urls]
-    parts += [f"there is no folder {tmp_path / 'nowhere'}", fetch.MIRROR_VARIABLE, "data.mirror"]
+    parts += [str(tmp_path / "nowhere"), fetch.MIRROR_VARIABLE, "data.mirror"]
     for part in parts:
         assert part in str(caught.value)
 
@@ -227,16 +218,16 @@ def test_corrupt_cache_file_is_fetched_again(served, tmp_path, damaged, content)
 
 
 @pytest.mark.parametrize(
-    ("content", "error", "message"),
+    ("content", "message"),
     [
-        (CONTENT.split(b"\n", 1)[1], TableMismatchError, r"n \(rows\) is 39"),
-        (b"\x1f\x8bnot gzip at all", ParseError, "cannot be unpacked"),
+        (CONTENT.split(b"\n", 1)[1], "n is 39, the entry says 40"),
+        (b"\x1f\x8bnot gzip at all", "cannot be unpacked"),
     ],
 )
-def test_wrong_file_in_the_mirror_is_named_and_kept(entry, tmp_path, content, error, message):
+def test_wrong_file_in_the_mirror_is_named_and_kept(entry, tmp_path, content, message):
     stored = tmp_path / "made" / "toy" / "toy.csv"
     stored.write_bytes(content)
-    with pytest.raises(error, match=message) as caught:
+    with pytest.raises(DatasetError, match=message) as caught:
         load(entry, tmp_path / "cache", mirror=tmp_path / "made")
     assert str(stored) in str(caught.value)
     assert stored.exists()

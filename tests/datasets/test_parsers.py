@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from sklearn.datasets import dump_svmlight_file
 
-from adakern_bench.data import DatasetEntry, ParseError, load_table
+from adakern_bench.data import DatasetEntry, DatasetError, load_table
 
 pd = pytest.importorskip("pandas")
 
@@ -117,14 +117,14 @@ def test_archive_with_several_files(tmp_path):
     content = zipped(b"1,2\n", ("other.csv", as_csv()))
     table = load(tmp_path, content, "a.zip", "other.csv", format="csv")
     np.testing.assert_array_equal(table.X, X)
-    with pytest.raises(ParseError, match=r"inner/toy\.csv, other\.csv; set member"):
+    with pytest.raises(DatasetError, match=r"inner/toy\.csv, other\.csv; set member"):
         load(tmp_path, content, "a.zip", format="csv")
 
 
 @pytest.mark.parametrize("ending", [".gz", ".bz2", ".xz", ".zip"])
 def test_truncated_packing_is_an_error(tmp_path, ending):
     content = PACKINGS[ending](as_csv())
-    with pytest.raises(ParseError, match=r"toy\.csv cannot be unpacked"):
+    with pytest.raises(DatasetError, match=r"toy\.csv cannot be unpacked"):
         load(tmp_path, content[: len(content) // 2])
 
 
@@ -139,7 +139,7 @@ def test_libsvm_files_of_different_width(tmp_path):
 
 
 def test_libsvm_of_an_absurd_width_asks_for_no_memory(tmp_path):
-    with pytest.raises(ParseError, match="largest index of a feature"):
+    with pytest.raises(DatasetError, match="largest index of a feature"):
         load(tmp_path, b"+1 1:2 2147483646:4\n" * 200_000, "toy.svm")
 
 
@@ -150,7 +150,7 @@ def test_large_class_labels_stay_apart(tmp_path):
     content = f"1,{2**53}\n2,{2**53 + 1}\n".encode()
     assert load(tmp_path, content).y.tolist() == [2**53, 2**53 + 1]
     for large in ("1e300", "9007199254740993.0", "-inf"):
-        with pytest.raises(ParseError, match=r"class label .* is too large"):
+        with pytest.raises(DatasetError, match=r"class label .* is too large"):
             load(tmp_path, f"1,{large}\n2,3\n".encode())
 
 
@@ -168,98 +168,67 @@ def test_a_bomb_is_not_unpacked(tmp_path):
     }
     for name, content in bombs.items():
         assert len(content) < 1e6, name
-        with pytest.raises(ParseError, match="unpacks to more than"):
+        with pytest.raises(DatasetError, match="unpacks to more than"):
             member = "toy.csv" if "tar" in name else None
             load(tmp_path, content, name, member, format="npz" if "npz" in name else "csv")
 
 
 MISSING = {
-    "toy.csv": (b"1,2,a\n?,4,b\n5,,a\n7,8,b\n", [[1, 2], [7, 8]], "2 of 4"),
-    "toy.svm": (b"+1 1:nan 2:4\n-1 1:1\n", [[1, 0]], "1 of 2"),
-    "toy.arff": (
-        as_arff().replace(str(X[0, 0]).encode(), b"?", 1),
-        X[1:].tolist(),
-        f"1 of {len(X)}",
-    ),
+    "toy.csv": (b"1,2,a\n?,4,b\n5,,a\n7,8,b\n", [[1, 2], [7, 8]]),
+    "toy.svm": (b"+1 1:nan 2:4\n-1 1:1\n", [[1, 0]]),
+    "toy.arff": (as_arff().replace(str(X[0, 0]).encode(), b"?", 1), X[1:].tolist()),
 }
 
 
 @pytest.mark.parametrize("name", MISSING)
 def test_missing_values_under_each_rule(tmp_path, name):
-    content, complete, counted = MISSING[name]
-    with pytest.raises(ParseError, match=f"{counted} rows have a missing value"):
+    content, complete = MISSING[name]
+    with pytest.raises(DatasetError, match=r"contains NaN.*drop-rows leaves out"):
         load(tmp_path, content, name)
     assert load(tmp_path, content, name, missing="drop-rows").X.tolist() == complete
-    mean = load(tmp_path, content, name, missing="mean").X
-    if name == "toy.csv":
-        np.testing.assert_allclose(mean[1:3], [[13 / 3, 4], [5, 14 / 3]])
 
 
 def test_columns_by_name_and_position(tmp_path):
     content = b"id,sex,w,who,y\n9,M,1.5,bo,3\n8,F,2.5,al,4\n7,M,0.5,bo,5\n"
     labelled = load(tmp_path, as_csv(), labels={-1: "down", 1: "up"})
     np.testing.assert_array_equal(labelled.y, np.where(Y > 0, "up", "down"))
-    roles = {"target": "y", "drop": ["id", 3], "groups": "who", "test_where": {"w": 0.5}}
+    roles = {"target": "y", "drop": ["id", 3], "groups": "who"}
     codes = {"sex": {"M": 0, "F": 1}}
     table = load(tmp_path, content, task="regression", codes=codes, **roles)
     np.testing.assert_array_equal(table.X, [[0, 1.5], [1, 2.5], [0, 0.5]])
     assert table.y.dtype == np.float64 and table.y.tolist() == [3, 4, 5]
     assert table.groups.tolist() == [1, 0, 1]
-    assert table.test_rows.tolist() == [2]
     assert table.feature_names == ["sex", "w"]
 
 
 def test_blank_cell_that_follows_from_its_row(tmp_path):
     content = b"total,above,below,y\n10,,3,1\n9,4,5,2\n"
     facts = {"task": "regression", "target": "y"}
-    table = load(tmp_path, content, fill={"above": "total - below"}, **facts)
+    table = load(tmp_path, content, fill={"above": {"total": 1, "below": -1}}, **facts)
     assert table.X[:, 1].tolist() == [7, 4]
-    with pytest.raises(ParseError, match=r"toy\.fill: above: 'total - beyond'"):
-        load(tmp_path, content, fill={"above": "total - beyond"}, **facts)
-
-
-@pytest.mark.parametrize(
-    "formula",
-    [
-        "@inspect.os.system('touch bomb')",
-        "__import__('os').system('touch bomb')",
-        "total.__class__",
-        "total if total else below",
-        "'a' * 9",
-        "total; below",
-        "f(total)",
-        "[total]",
-        "True",
-        "(" * 500 + "1" + ")" * 500,
-        "9 ** 9 ** 9 ** 9",
-    ],
-)
-def test_a_formula_sees_column_names_and_nothing_else(tmp_path, formula, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    content = b"total,above,below,y\n10,,3,1\n9,4,5,2\n"
-    with pytest.raises(ParseError, match=r"toy\.fill: above"):
-        load(tmp_path, content, task="regression", fill={"above": formula})
-    assert not (tmp_path / "bomb").exists()
+    with pytest.raises(DatasetError, match="no column 'beyond'"):
+        load(tmp_path, content, fill={"above": {"beyond": 1}}, **facts)
 
 
 @pytest.mark.parametrize(
     ("content", "facts", "message"),
     [
-        (b"1,2\n", {"target": "price"}, "target: no column 'price'"),
-        (b"1,2\n", {"target": 7}, "target: no column 7 among 2"),
-        (b"1,x,2\n3,z,1\n", {}, "hold categories; keep them with format: table, give them numbers"),
+        (b"1,2\n", {"target": "price"}, "no column 'price'"),
+        (b"1,2\n", {"target": 7}, "no column 7 among 2"),
+        (b"1,x,2\n3,z,1\n", {}, r"'x' Keep categories with format: table, give them numbers"),
         (b"M,1\nX,2\n", {"codes": {0: {"M": 1}}}, r"codes: column 0 also holds \['X'\]"),
         (b"1,a\n2,\n", {}, "target is missing in 1 rows"),
         (b"", {}, "cannot be read as csv"),
         (b"<!DOCTYPE html>\n<p>no</p>\n", {"format": "libsvm"}, "not a web page"),
         (b"1,2,3\n4,5\n6,7,8,9,10\n", {}, "cannot be read as csv"),
-        (b"1,1\ninf,2\n", {}, "NaN or infinite"),
-        (b"1,y\n2,n\n", {"task": "regression"}, "categories"),
+        (b"1,1\ninf,2\n", {}, "contains infinity"),
+        (b"1,y\n2,n\n", {"task": "regression"}, "codes"),
         (b"1\n2\n", {}, "no features"),
+        (b"1;2\n3;4\n", {}, "is the separator right"),
     ],
 )
 def test_unreadable_content_is_explained(tmp_path, content, facts, message):
-    with pytest.raises(ParseError, match=message):
+    with pytest.raises(DatasetError, match=message):
         load(tmp_path, content, **facts)
 
 
@@ -269,18 +238,18 @@ def test_unreadable_content_is_explained(tmp_path, content, facts, message):
         ({"features": X, "y": Y}, "holds the arrays features, y, not X"),
         ({"X": X, "y": np.array([{}] * 30)}, "allow_pickle"),
         ({"X": np.empty((30, 0)), "y": Y}, "no features"),
-        ({"X": X, "y": 1j + Y}, "complex numbers"),
-        ({"X": 1j + X, "y": Y}, "complex numbers"),
+        ({"X": X, "y": 1j + Y}, "(?i)complex"),
+        ({"X": 1j + X, "y": Y}, "(?i)complex"),
     ],
 )
 @pytest.mark.parametrize("task", ["classification", "regression"])
 def test_npz_files_that_are_refused(tmp_path, arrays, message, task):
     out = io.BytesIO()
     np.savez(out, **arrays)
-    with pytest.raises(ParseError, match=message):
+    with pytest.raises(DatasetError, match=message):
         load(tmp_path, out.getvalue(), "toy.npz", target="y", task=task)
 
 
 def test_unknown_ending_asks_for_the_format(tmp_path):
-    with pytest.raises(ParseError, match=r"set format to one of csv, table"):
+    with pytest.raises(DatasetError, match=r"set format to one of csv, table"):
         load(tmp_path, as_csv(), "toy.dat")

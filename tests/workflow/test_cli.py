@@ -11,7 +11,7 @@ import pytest
 from snakemake_interface_logger_plugins.common import LogEvent
 
 from adakern_bench.cli.main import main
-from adakern_bench.cli.progress import Line, Work
+from adakern_bench.cli.progress import Line
 from adakern_bench.report.compare import compare
 from project import Run
 from record_factory import demo_records, write_records
@@ -19,30 +19,16 @@ from snakemake_logger_plugin_adakern import LogHandler
 
 
 def test_the_share_is_that_of_the_work():
-    work = Work({1: ("svm-cv", 0.0), 2: ("svm-cv", 10.0), 3: ("svm-cv", 30.0), 4: ("dank", 10.0)})
-    assert work.share is None
-    work.finish(1, 2.0)
-    work.finish(2, 7.0)
-    # 2 s to start a job and 0.5 s a unit: 17 s for job 3, and 7 s for dank, as fast
-    # as svm-cv for want of better knowledge.
-    assert work.share == pytest.approx(9 / 33)
-    work.finish(4, 32.0)
-    assert work.share == pytest.approx(41 / (41 + 17))
-    work.finish(99, 99.0)
-    work.finish(3, 15.0)
-    assert work.share == 1.0
-
-
-def test_nothing_is_foretold_before_enough_is_known():
-    """The start of small jobs is not the speed of a method."""
-    small = dict.fromkeys(range(20), ("svm-cv", 0.1))
-    large = dict.fromkeys(range(20, 40), ("dank", 50.0))
-    work = Work(small | large)
-    for job in small:
-        work.finish(job, 3.0)
-        assert work.share is None  # three hours by the start-up of small jobs
-    work.finish(20, 53.0)
-    assert work.share == pytest.approx((60 + 53) / (60 + 53 + 19 * 53))
+    line = Line(io.StringIO())
+    line.plan({1: 1.0, 2: 3.0, 3: 16.0})
+    assert line.text().startswith("  0 %") and "about ? left" in line.text()
+    line.finish(1)
+    line.finish(99)
+    line.finish(2)
+    assert line.text().startswith(" 20 %")
+    line.finish(3)
+    assert line.text().startswith("100 %")
+    line.end()
 
 
 class Terminal(io.StringIO):
@@ -56,16 +42,17 @@ def test_the_line_tells_share_time_and_who_is_ahead(stream, tmp_path):
     write_records(folder, demo_records())
     line = Line(stream)
     jobs = dict(enumerate(map(str, sorted(folder.rglob("*.json")))))
-    line.work.left = dict.fromkeys(jobs, ("solve", 1.0))
+    line.plan(dict.fromkeys(jobs, 1.0))
     for job, path in jobs.items():
         line.begin(job, f"solve: {Path(path).parent.name}", [path])
         line.finish(job)
+    assert re.search(r"^100 % .* ahead: \w+ · solve: ", line.text())
     line.fail(7, ["logs/solve.log"])
     line.end()
     drawn = stream.getvalue()
     failed = "Failed: job 7\n  Its log: logs/solve.log\n"
-    assert failed in drawn and "100 %" in drawn and re.search(r"ahead: \w+", drawn)
-    assert ("\r\033[K" in drawn) == ("solve: dank" in drawn) == stream.isatty()
+    assert failed in drawn
+    assert ("\r\033[K" in drawn) == ("100 %" in drawn) == stream.isatty()
 
 
 def record(message, level=logging.INFO, **facts):
@@ -76,7 +63,7 @@ def record(message, level=logging.INFO, **facts):
 
 def test_snakemakes_events_are_a_line_and_its_errors_stay(capsys):
     handler = LogHandler(None, None)
-    handler.emit(record("", planned={2: ("search", 1.0)}))
+    handler.emit(record("", planned={2: 1.0}))
     facts = {"jobid": 2, "rule_msg": "search: sk-wine", "output": [], "log": ["a.log"]}
     handler.emit(record("Select jobs to execute..."))
     handler.emit(record("", event=LogEvent.JOB_INFO, **facts))

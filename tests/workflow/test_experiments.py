@@ -4,7 +4,6 @@ import json
 from pathlib import Path
 
 import pytest
-import yaml
 
 from adakern_bench.config.compose import available, load_config
 from adakern_bench.config.plan import load_plan
@@ -28,7 +27,10 @@ def test_method_says_what_it_is(name):
 
 
 RESULTS = Path(__file__).parents[2] / "docs" / "results"
+#: Its code is in the history alone: a finished investigation.
+FINISHED = "rfm_metric_leak"
 PUBLISHED = sorted(path.name for path in RESULTS.iterdir() if path.is_dir())
+PUBLISHED.remove(FINISHED)
 
 
 @pytest.mark.parametrize("name", PUBLISHED)
@@ -38,36 +40,3 @@ def test_a_published_folder_says_the_command_that_makes_it(name):
     plan = load_plan([f"experiment={origin['experiment']}", *origin["overrides"]])
     assert plan.config.name == name
     assert plan.cells or plan.config.special
-
-
-@pytest.mark.parametrize(
-    "name",
-    [
-        "dank_regression_cpusmall",
-        "dank_tau",
-        "dank_uci",
-        "knpl_uci_eeg",
-        "knpl_uci_larger",
-        "lab_small_larger",
-        "lab_small_rivals",
-    ],
-)
-def test_what_was_published_is_what_the_experiment_says(name):
-    origin = json.loads((RESULTS / name / "provenance.json").read_text())
-    overrides = [f"experiment={origin['experiment']}", *origin["overrides"]]
-    config = load_plan(overrides).config
-    text = (RESULTS / name / "config.yaml").read_text(encoding="utf-8")
-    published = yaml.safe_load(text)
-    assert list(config.dataset) == list(published["dataset"])
-    assert set(config.method) >= set(published["method"])
-    assert set(config.method) - set(published["method"]) <= {"svm-cv", "svr-cv"}
-    for section in ("protocol", "search"):
-        for setting, value in published[section].items():
-            assert getattr(getattr(config, section), setting) == value, setting
-    for methods in published["settings"].values():
-        for options in methods.values():
-            # A tenth of max_iter then as now, when it is no parameter any more.
-            assert options.pop("growth_iter", 500) * 10 == options.get("max_iter", 5000)
-    assert config.settings == published["settings"]
-    assert config.sweep == published["sweep"]
-    assert config.published == published["published"]

@@ -143,7 +143,7 @@ def test_table_that_is_not_its_entrys_and_split_with_one_class(project):
     write_table(project, TWO_CLASSES, n=21)
     run = project.solve(overrides="dataset=[mine]")
     assert run.returncode == 1
-    assert "n (rows) is 20, the entry says 21" in run.output
+    assert "n is 20, the entry says 21" in run.output
     assert not project.records("mine")
 
     write_table(project, [(i / 20, int(i == 0)) for i in range(20)])

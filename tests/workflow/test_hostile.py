@@ -107,7 +107,7 @@ SETTINGS = {
     "half-in-override": ("title='cost ${'", r"write \\\$\{"),
     "no-value": (
         "method.plain.classifier.estimator.C=???",
-        r"\?\?\? stands for no value \(at method.plain.classifier.estimator.C",
+        r"[Mm]issing mandatory value.*method.plain.classifier.estimator.C",
     ),
 }
 

@@ -84,19 +84,6 @@ def test_settings_of_one_data_set_and_method_and_a_sweep_that_beats_them():
     assert (swept["C"], swept["gamma"]) == (1, 0.5)
 
 
-def test_parameters_change_with_what_they_describe(small):
-    other = plan(
-        "dataset=[clowns,sk-wine,sk-diabetes]",
-        "method=[svm-cv,svr-cv,krr-cv]",
-        "++method.svm-cv.classifier.estimator.tol=0.01",
-        "name=quickstart",
-    )
-    for dataset, method in small.cells:
-        given = settings.search(small, dataset, method)
-        same = given == settings.search(other, dataset, method)
-        assert same == (method != "svm-cv")
-
-
 def test_a_size_that_is_stated_later_keeps_finished_jobs(tmp_path):
     """Jobs of all repeats and jobs of one repeat hold the same records."""
     config, selected = load_config(["dataset=[sk-wine]", "protocol.repeats=2"])

@@ -34,40 +34,21 @@ def make(plan):
     run_script("table", {}, {"table": target}, source=source)
 
 
-def test_nothing_to_say_of_what_is_in_order(plan):
-    assert check_tables(plan) == []
-    plan.file.touch()
-    assert check_tables(plan) == [], "the bytes are what they were"
-
-
-def test_a_mirrors_file_that_changed_or_went_is_named(plan):
-    text = plan.file.read_text()
-    plan.file.write_text(text.replace("1", "2"))
-    (word,) = check_tables(plan)
-    assert str(plan.file) in word and "has changed" in word and "Remove" in word
-    make(plan)
-    assert check_tables(plan) == []
-    plan.file.unlink()
-    (word,) = check_tables(plan)
-    assert str(plan.file) in word and "no longer there" in word
-
-
 @pytest.mark.parametrize(
-    ("statement", "message"),
-    [({"n": 5}, "n is 5, but .* has 4"), ({"d": 7}, "d is 7"), ({"n": 4, "d": 2}, "")],
+    ("statement", "message"), [({"n": 5}, "n is 4, the entry says 5"), ({"n": 4, "d": 2}, "")]
 )
 def test_a_statement_is_checked_without_making_the_table_again(plan, statement, message):
     before = settings.table(plan, "mine")
     vars(plan.entry("mine")).update(statement)
     assert settings.table(plan, "mine") == before
     if not message:
-        assert check_tables(plan) == []
+        check_tables(plan)
         return
     with pytest.raises(ConfigError, match=message):
         check_tables(plan)
     # Another way of reading makes the table again, and its job checks what is stated.
     plan.entry("mine").drop = [0]
-    assert check_tables(plan) == []
+    check_tables(plan)
 
 
 def test_only_what_people_placed_is_watched(plan, tmp_path):
@@ -77,8 +58,5 @@ def test_only_what_people_placed_is_watched(plan, tmp_path):
     file.parent.mkdir(parents=True)
     file.write_text("1,2,3")
     assert placed_by_hand(plan.entry("mine"), raw) == [str(file)]
-    make(plan)
-    file.write_text("1,2,4")
-    assert check_tables(plan) == [], "Snakemake makes it again: nothing is kept"
     file.with_name("mine.csv.record.json").write_text("{}")
     assert placed_by_hand(plan.entry("mine"), raw) == [], "it was fetched"

@@ -63,7 +63,6 @@ def computed(script, data, **params):
         ("knpl_boundary", MOONS, {"multiples": (1.0, 100.0), "n_grid": 5}),
         ("knpl_convergence", MOONS, {"multiples": (1.0,), "max_outer": 3}),
         ("lab_sine", SINE, {"support": 20}),
-        ("rfm_metric_leak", MOONS, {"ridges": (1.0,)}),
     ],
 )
 def test_a_special_computation_has_a_figure_and_a_table(script, data, params):
@@ -162,39 +161,6 @@ def test_knpl_convergence_follows_both_solvers():
     assert (exact.groupby("multiple")["value"].last() <= 1e-3).all()
     ends = import_module("knpl_convergence").table(frame)
     assert ends.loc[ends["solver"] == "exact", "gap"].max() <= 1e-3
-
-
-def test_the_metric_is_the_average_gradient_outer_product():
-    """Against central differences of the predictor."""
-    machine = import_module("rfm_metric_leak")
-    rng = np.random.default_rng(0)
-    X, targets = rng.normal(size=(30, 3)), rng.normal(size=(30, 2))
-    A = rng.normal(size=(3, 3))
-    point = {"ridge": 0.1, "normalise": False, "metric": A @ A.T}
-    step, gradients = 1e-5, np.empty((30, 2, 3))
-    dual = machine.coefficients(X @ machine.square_root(point["metric"]), targets, 0.1)
-    assert np.abs(dual).min() > 1e-3  # every row's kernel has a kink at that row
-    for column in range(3):
-        above, below = X.copy(), X.copy()
-        above[:, column] += step
-        below[:, column] -= step
-        # The kink is symmetric: central differences of a row's own kernel are zero.
-        rise = machine.predictions(X, targets, above, **point)
-        fall = machine.predictions(X, targets, below, **point)
-        gradients[:, :, column] = (rise - fall) / (2 * step)
-    expected = np.einsum("nkd,nke->de", gradients, gradients) / 30
-    np.testing.assert_allclose(machine.next_metric(X, targets, **point), expected, rtol=1e-5)
-
-
-def test_a_metric_that_has_seen_the_answers_helps():
-    """Labels at random: what is better than chance was learned from test rows."""
-    rng = np.random.default_rng(1)
-    X, y = rng.normal(size=(120, 40)), rng.integers(0, 2, 120)
-    frame = computed("rfm_metric_leak", half(table(X, y)))
-    means = frame.groupby("protocol")["accuracy"].mean()
-    assert means["published"] > means["nested"] + 0.05
-    assert means["same_size"] > means["nested"] + 0.05
-    assert means["nested"] == pytest.approx(0.5, abs=0.12)
 
 
 def test_knpl_boundary_holds_the_plane_and_the_layer():

@@ -44,15 +44,14 @@ def job_minutes(batch):
 
 
 def work_of(job):
-    """(kind, size) of a job: those of a kind take time by their size."""
+    """The size of a job, by which time is foretold."""
     w = job.wildcards_dict
     if "batch" not in w:
-        return job.rule.name, 1.0
+        return 1.0
     first, last = map(int, w["batch"].split("-"))
     n = PLAN.entry(w["dataset"]).n or 1000
     # Between linear and cubic; the start of a process and of a fit counts too.
-    size = (last - first + 1) * (0.2 + (n / 1000) ** 1.5)
-    return (job.rule.name, w["method"]), size
+    return 1.0 + (last - first + 1) * (0.2 + (n / 1000) ** 1.5)
 
 
 def limits(job, resources):

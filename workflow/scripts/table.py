@@ -17,12 +17,5 @@ with job(snakemake):
         timeout=source["timeout"],
         retries=source["retries"],
     )
-    table.provenance["content"] = {
-        "n": len(table.X),
-        "d": table.X.shape[1],
-        "n_test": 0 if table.test_rows is None else len(table.test_rows),
-        "classes": {str(label): n for label, n in table.class_counts.items()},
-        "fingerprint": table.provenance["fingerprint"],
-    }
     table.provenance["made_by"] = source["made_by"]
     table.save(target)

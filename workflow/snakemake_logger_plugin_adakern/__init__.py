@@ -27,7 +27,7 @@ class LogHandler(LogHandlerBase):
         """Snakemake calls it for everything that it has to say."""
         event = getattr(record, "event", None)
         if hasattr(record, "planned"):  # by the Snakefile
-            self.line.work.left = dict(record.planned)
+            self.line.plan(record.planned)
         elif event == LogEvent.JOB_INFO:
             self.line.begin(record.jobid, record.rule_msg, record.output)
         elif event == LogEvent.JOB_FINISHED:

@@ -2,8 +2,8 @@
 
 A result is made from definitions: the function of its stage, what that calls, the
 class of its estimator and all that those name in their turn. The hash is over the
-source of exactly these, so that a comment, a docstring, an annotation, a reformatting or
-a change next door leaves it alone, and over the versions of the packages that they
+source of exactly these, so that a comment, a docstring, a reformatting or a change next
+door leaves it alone, and over the versions of the packages that they
 import. Nothing is imported to find this out.
 """
 
@@ -141,32 +141,11 @@ class _Module:
 
 
 class _Bare(ast.NodeTransformer):
-    """A syntax tree without what changes nothing: docstrings and annotations."""
+    """A syntax tree without bare strings, such as docstrings."""
 
     def visit_Expr(self, node):
         text = isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
         return None if text else node
-
-    def visit_arg(self, node):
-        node.annotation = None
-        return node
-
-    def visit_AnnAssign(self, node):
-        node.annotation = ast.Constant(...)  # that there is one makes a field
-        return node
-
-    def visit_FunctionDef(self, node):
-        node.returns = None
-        self.generic_visit(node)
-        node.body = [
-            ast.Assign([line.target], line.value, lineno=0)
-            if isinstance(line, ast.AnnAssign) and line.value
-            else line
-            for line in node.body or [ast.Pass()]
-        ]
-        return node
-
-    visit_AsyncFunctionDef = visit_FunctionDef
 
 
 def _statements(tree):

@@ -202,7 +202,7 @@ class Plan:
         """Whether the split is the data set's own rather than drawn."""
         return (
             self.config.protocol.published_split != "never"
-            and self.entry(dataset).n_published_splits > 0
+            and self.entry(dataset).n_published_splits is not None
         )
 
     def batches(self, dataset, solved=()):

@@ -30,7 +30,7 @@ def recipe_problems(recipe, task):
             known = nearest(match[1], list(signature(built).parameters))
             return [f"{built.__name__} has no parameter {match[1]!r}. {known}"]
         return [str(error)]
-    return [*_role(estimator, task), *(list(_axes(recipe)) or _values(recipe, estimator))]
+    return [*_role(estimator, task), *_values(recipe, estimator)]
 
 
 def _role(estimator, task):
@@ -42,20 +42,23 @@ def _role(estimator, task):
         yield f"{name} is a {other}; put it under `{other}:` in its file"
 
 
-def _axes(recipe):
-    """Axes that are none, and fixed parameters in units of one that is searched."""
+def _values(recipe, estimator):
+    """Problems of fixed values and grid points, by the estimator's own check."""
+    known, grid = estimator.get_params(), {}
     for axis, values in recipe["grid"].items():
-        if not _is_axis(values):
+        try:
+            grid |= expand_grid({axis: values}, known)
+            if is_distribution(values):
+                (grid[axis],) = values.values() if recipe["random"] else ()
+        except (KeyError, TypeError, ValueError):
             yield (
-                f"the grid axis {axis!r} is {values!r}; it must be "
-                "a list, a mapping with relative_to and a list of values, or (with random) "
-                f"one of {', '.join(DISTRIBUTIONS)} with [low, high]"
+                f"the grid axis {axis!r} is {values!r}; it must be a list, a mapping with "
+                "relative_to (a parameter that is a number) and a list of values, or, with "
+                f"random: 30 beside the grid, one of {', '.join(DISTRIBUTIONS)} with [low, high]"
             )
-        elif is_distribution(values) and not recipe["random"]:
-            yield (
-                f"the grid axis {axis!r} is a distribution; say how many points "
-                "to draw (random: 30)"
-            )
+        else:
+            if not grid[axis]:
+                yield f"the grid axis {axis!r} has no points; give it values or remove it"
     for name, value in recipe["estimator"].items():
         if is_relative(value) and value["relative_to"] in recipe["grid"]:
             yield (
@@ -63,30 +66,6 @@ def _axes(recipe):
                 "searches itself; fix it, or take it over from another method with "
                 "tune_with"
             )
-
-
-def _is_axis(values):
-    if is_distribution(values):
-        ((_, ends),) = values.items()
-        return isinstance(ends, list) and len(ends) == 2 and ends[0] < ends[1]
-    if isinstance(values, dict):
-        return "relative_to" in values and isinstance(values.get("values"), list)
-    return isinstance(values, list)
-
-
-def _values(recipe, estimator):
-    """Problems of fixed values and grid points, by the estimator's own check."""
-    known = estimator.get_params()
-    for axis in filter(is_relative, recipe["grid"].values()):
-        unit = axis["relative_to"]
-        if not isinstance(known.get(unit), int | float):
-            yield f"a grid axis is relative to {unit!r}, which is not a number of this estimator"
-            return
-    ends = {k: list(*v.values()) for k, v in recipe["grid"].items() if is_distribution(v)}
-    grid = expand_grid(recipe["grid"] | ends, known)
-    for axis, values in grid.items():
-        if not values:
-            yield f"the grid axis {axis!r} has no points; give it values or remove it"
     for candidate in [{}] + [{k: v} for k, values in grid.items() for v in values]:
         try:
             estimator.set_params(**candidate)

@@ -68,7 +68,7 @@ class Protocol:
     kind: str = _one_of("holdout", "kfold", "group-holdout", "time")
     repeats: int = _number(10, least=1)
     #: Share of the rows (of the groups, for "group-holdout") in the test part.
-    test_size: float = 0.5
+    test_size: float = _number(0.5, least=1e-6, most=1 - 1e-6)
     #: Sizes of the training part, each drawn from the whole of it, a larger one holding
     #: the smaller: every data set is solved with each, as ``ijcnn1@train_rows=100``.
     train_rows: list[int] = field(default_factory=list, metadata={"range": (2, math.inf)})

@@ -22,6 +22,15 @@ __all__ = ["validate"]
 #: Modules of the report whose functions are figures and tables.
 VIEWS = ("contrast", "leaderboard", "sweep")
 
+#: A setting of the protocol, and what it needs of an entry.
+NEEDS = (
+    ("kind", "time", "time"),
+    ("kind", "group-holdout", "groups"),
+    ("tuning", "published", "tuning_split"),
+    ("tuning", "both", "tuning_split"),
+    ("published_split", "require", "n_published_splits"),
+)
+
 #: Names become folders, wildcards of Snakemake and arguments of a cluster's commands.
 NAME = re.compile(r"(?!\.)[\w ,.=+~@()\[\]-]{1,200}")
 FOLDER = re.compile(r"[\w ,.=+~@()\[\]/-]+")
@@ -36,14 +45,13 @@ def validate(plan, conf, typed):
         *(() if ALLOW_OUTSIDE in typed else _places(plan.config, typed)),
         *_names(plan),
         *_paths(plan.config),
-        *_numbers_and_words(plan.config),
+        *_ranges(plan.config),
         *_entries(plan),
         *_selection(plan),
         *(_metric(plan) if plan.config.metric else ()),
         *_published(plan),
-        *_settings(plan.config, conf),
+        *_references(plan.config, conf),
         *_functions(plan.config),
-        *_special(plan),
         *_recipes(plan),
     ]
     if problems:
@@ -79,7 +87,7 @@ def _names(plan):
         if folder and not FOLDER.fullmatch(folder):
             yield f"{setting}={folder!r} is to name a folder: the characters of names, and /"
     views = [*plan.figures(), *plan.tables()]
-    for name in filter(None, [config.name, *plan.datasets, *plan.variants, *views]):
+    for name in [config.name, *plan.datasets, *plan.variants, *views]:
         if not NAME.fullmatch(name):
             yield (
                 f"{name!r} is to name a file: at most 200 letters, digits, blanks and "
@@ -100,7 +108,7 @@ def _paths(config):
         )
 
 
-def _numbers_and_words(config):
+def _ranges(config):
     """Each setting against what the schema allows it to be."""
     for section in ("protocol", "search", "jobs", "data"):
         of_section = getattr(config, section)
@@ -117,15 +125,9 @@ def _numbers_and_words(config):
                     yield f"{setting}={number} is out of range: it must be {limit}"
     if config.tracking.register and not config.tracking.models:
         yield "tracking.register needs models to register: tracking.models=true keeps them"
-    if not 0 < config.protocol.test_size < 1:
-        yield (
-            f"protocol.test_size={config.protocol.test_size} is out of range: it is "
-            "the share of the rows in the test part, between 0 and 1 (both excluded)"
-        )
 
 
 def _entries(plan):
-    protocol = plan.config.protocol
     for name, entry in plan.config.dataset.items():
         if not entry.task:
             yield (
@@ -134,40 +136,28 @@ def _entries(plan):
             )
             continue
         yield from check_entry(name, entry)
-        needs = {
-            "kind=time needs a time: name the column as `time` in its entry, or use another "
-            "protocol": protocol.kind == "time" and entry.time is None,
-            "kind=group-holdout needs groups: name the column as `groups` in its entry, or use "
-            "holdout": protocol.kind == "group-holdout" and entry.groups is None,
-            f"tuning={protocol.tuning} needs a tuning split of its own: use nested": (
-                protocol.tuning != "nested" and not entry.tuning_split
-            ),
-            "published_split=require needs a published split: use prefer or never": (
-                protocol.published_split == "require" and not entry.n_published_splits
-            ),
-        }
-        for need, is_missing in needs.items():
-            if is_missing:
-                yield f"dataset.{name} cannot follow the protocol: {need}"
+        for setting, value, needed in NEEDS:
+            asked = getattr(plan.config.protocol, setting) == value
+            if asked and getattr(entry, needed) is None:
+                what = needed.replace("_", " ")
+                yield f"dataset.{name}: protocol.{setting}={value} needs {what} in its entry"
 
 
 def _selection(plan):
     config = plan.config
-    if not config.name:
-        yield "the experiment has no name: its file must say `name: <file name>`"
     if not plan.cells and not (config.special and plan.datasets):
         yield (
             "nothing to do: no selected method treats the task of a selected data set "
             f"(data sets: {', '.join(plan.datasets) or 'none'}; methods: "
             f"{', '.join(plan.methods) or 'none'})"
         )
-    if config.suite is not None and plan.cells:
-        idle = {*plan.variants} - {method for _, method in plan.cells}
-        for name in sorted(idle):
-            yield f"method {name} treats the task of none of the selected data sets; leave it out"
-    for name, method in config.method.items():
-        if method.classifier is None and method.regressor is None:
-            yield f"method {name} is empty: its file needs a classifier or a regressor"
+    for dataset in plan.datasets:
+        if config.special and plan.n_repeats(dataset) > 1:
+            yield (
+                f"{', '.join(config.special)} shows one split, and {dataset} has "
+                f"{plan.n_repeats(dataset)}; set protocol.repeats=1 (and "
+                "protocol.kind=holdout)"
+            )
     for dataset, method in plan.cells:
         n = plan.entry(dataset).n or 0
         # Gram matrices that are larger than the memory of a job.
@@ -208,7 +198,7 @@ def _published(plan):
         )
 
 
-def _settings(config, conf):
+def _references(config, conf):
     """Names in free sections; ``settings`` may speak of data sets that are not selected."""
     datasets = sorted({*available("dataset", conf), *config.dataset})
     methods = available("method", conf)
@@ -243,48 +233,30 @@ def _functions(config):
             yield f"{setting}={target!r} names no function. {nearest(function, known)}"
 
 
-def _special(plan):
-    """Special computations show one split, under names of their own."""
-    config = plan.config
-    for name in config.special:
-        for kind in ("figures", "tables"):
-            if name in getattr(config, kind):
-                yield f"{kind}.{name} has the name of a special computation; rename it"
-    for dataset in plan.datasets:
-        if config.special and plan.n_repeats(dataset) > 1:
-            yield (
-                f"{', '.join(config.special)} shows one split, and {dataset} has "
-                f"{plan.n_repeats(dataset)}; set protocol.repeats=1 (and "
-                "protocol.kind=holdout)"
-            )
-
-
 def _recipes(plan):
     """Problems of the methods' recipes, each distinct one looked at once.
 
     Looking imports the class, which takes longer than all else that planning does. So
     what was found in order is noted down, with the version of its code.
     """
-    distinct = {}
-    for dataset, method in plan.cells:
-        found = method, plan.entry(dataset).task, plan.recipe(dataset, method)
-        distinct[json.dumps(found, default=str)] = found
     notes = Path(plan.config.data.cache) / "recipes_in_order.json"
     in_order = set()
     with suppress(OSError, ValueError):
         in_order = set(read_json(notes))
     noted = len(in_order)
-    for text, (name, task, recipe) in distinct.items():
+    for dataset, method in plan.cells:
+        task, recipe = plan.entry(dataset).task, plan.recipe(dataset, method)
         used = map(str, targets(recipe["estimator"]))
-        text += code_version("adakern_bench.config.recipes", *used)
+        code = code_version("adakern_bench.config.recipes", *used)
+        text = json.dumps([task, recipe, code], default=str)
         note = hashlib.sha256(text.encode()).hexdigest()[:16]
         if note in in_order:
             continue
         from adakern_bench.config.recipes import recipe_problems
 
-        problems = recipe_problems(recipe, task)
-        yield from (f"method {name}: {problem}" for problem in problems)
-        if not problems:
+        if problems := recipe_problems(recipe, task):
+            yield from (f"method {method}: {problem}" for problem in problems)
+        else:
             in_order.add(note)
     if len(in_order) > noted:
         with suppress(OSError):  # it is a matter of time alone

@@ -7,12 +7,12 @@ from typing import Any
 
 from adakern._utils.hints import did_you_mean
 
-__all__ = ["DatasetEntry", "SourceFile", "check_entry"]
+__all__ = ["DatasetEntry", "DatasetError", "SourceFile", "check_content", "check_entry"]
 
 FORMATS = ("csv", "table", "whitespace", "arff", "libsvm", "npz")
 CHOICES = {
     "task": ("classification", "regression"),
-    "missing": ("error", "drop-rows", "mean"),
+    "missing": ("error", "drop-rows"),
     "format": (*FORMATS, None),
     "split_format": ("row-lists", "test-marks"),
     "decimal": (".", ",", None),
@@ -24,6 +24,10 @@ ENDINGS = (
     *(".parquet", ".xlsx", ".libsvm", ".svm", ".binary", ".numer", ".t", ".tr"),
     *(".val", ".train", ".test", ".gz", ".bz2", ".xz", ".zip", ".tar", ".tgz"),
 )
+
+
+class DatasetError(Exception):
+    """What went wrong between a data set's name and its table."""
 
 
 @dataclass
@@ -87,10 +91,9 @@ class DatasetEntry:
     drop: list[Any] = field(default_factory=list)
     #: Numbers for the words of a column: ``{0: {M: 1, F: 2, I: 3}}``.
     codes: dict[Any, Any] = field(default_factory=dict)
-    #: Blank cells that follow from other columns of their row:
-    #: ``{sqft_above: sqft_living - sqft_basement}``. A formula holds numbers, column
-    #: names, ``+ - * / **`` and parentheses.
-    fill: dict[str, str] = field(default_factory=dict)
+    #: Blank cells that are a weighted sum of other columns of their row:
+    #: ``{sqft_above: {sqft_living: 1, sqft_basement: -1}}``.
+    fill: dict[str, Any] = field(default_factory=dict)
     #: New names for the class labels, ``{2: benign, 4: malignant}``.
     labels: dict[Any, Any] = field(default_factory=dict)
     #: The column that says which rows belong together (patients). It stays a feature
@@ -99,8 +102,6 @@ class DatasetEntry:
     #: The column that says when a row was observed, dates or numbers: the table's rows
     #: are in its order. It stays a feature unless `drop` names it as well.
     time: Any = None
-    #: The published test set as a rule: the rows where column = value.
-    test_where: dict[Any, Any] = field(default_factory=dict)
     #: A file of several published splits; `n_splits` says how many.
     splits: SourceFile | None = None
     n_splits: int | None = None
@@ -115,7 +116,7 @@ class DatasetEntry:
     #: hold test rows of the splits: the published protocol, not a clean one.
     tuning_split: SourceFile | None = None
     #: What happens to rows with a missing value: "error" refuses the table, "drop-rows"
-    #: leaves them out, "mean" puts the mean of the column over all rows.
+    #: leaves them out.
     missing: str = "error"
     #: Percentiles to which the preparation of the data should clip every feature, for
     #: tables with stray rows. The table itself holds the values as distributed.
@@ -126,7 +127,7 @@ class DatasetEntry:
     n_test: int | None = None
     #: Rows of each class label.
     classes: dict[Any, int] = field(default_factory=dict)
-    #: Content fingerprint, printed by ``python -m adakern_bench.data.describe``.
+    #: Content fingerprint, printed by ``adakern describe``.
     fingerprint: str | None = None
     #: For the reader.
     title: str = ""
@@ -148,15 +149,26 @@ class DatasetEntry:
 
     @property
     def n_published_splits(self):
-        """How many splits into training and test rows the data set comes with."""
-        if self.n_splits:
-            return self.n_splits
-        given = self.test_where or self.n_test or any(f.test for f in self.files)
-        return 1 if given else 0
+        """How many splits into training and test rows the data set comes with, None for none."""
+        given = self.n_test or any(file.test for file in self.files)
+        return self.n_splits or (1 if given else None)
 
 
 def _source_file(file):
     return SourceFile(**file) if isinstance(file, dict) else file
+
+
+def check_content(entry, content):
+    """Raise a DatasetError where the content of a table is not what the entry states."""
+    differ = []
+    for key, found in content.items():
+        stated = getattr(entry, key)
+        if isinstance(stated, dict):  # of text, as JSON holds the keys
+            stated = {str(label): count for label, count in stated.items()}
+        if stated and stated != found:
+            differ.append(f"{key} is {found}, the entry says {stated}")
+    if differ:
+        raise DatasetError("the table is not the one of its entry: " + "; ".join(differ))
 
 
 def check_entry(name, entry):
@@ -192,17 +204,10 @@ def _problems(entry):
         yield "files", "an entry has either files or a loader, not both or none."
     if entry.format == "table" and len(entry.files) > 1:
         yield ("files", "a table is one file: what its columns are is seen from all rows.")
-    if entry.loader and "_target_" not in entry.loader:
-        yield "loader", "needs _target_, the dotted name of a function."
     for key in ("n", "d", "n_test", "n_splits"):
         value = getattr(entry, key)
         if value is not None and value < 1:
             yield key, f"got {value}; must be a whole number of at least 1."
-    if entry.classes and entry.task == "regression":
-        yield "classes", "a regression set has no classes."
-    for label, count in entry.classes.items():
-        if count < 1:
-            yield "classes", f"class {label!r} has {count} rows; at least 1 needed."
     clip = entry.clip
     if clip is not None and not (len(clip) == 2 and 0 <= clip[0] < clip[1] <= 100):
         yield ("clip", f"got {clip}; two percentiles 0 <= low < high <= 100 needed.")

@@ -12,10 +12,9 @@ import numpy as np
 from adakern._utils.memory import require_memory
 from adakern.datasets.read_table import Layout, typed_columns
 from adakern.datasets.unpack import TableError, check_zip, unpack
-from adakern_bench.data.entry import FORMATS
-from adakern_bench.data.errors import ParseError
+from adakern_bench.data.entry import FORMATS, DatasetError
 
-__all__ = ["format_of", "parse", "unpack_file"]
+__all__ = ["format_of", "parse"]
 
 MISSING_WORDS = ["?", "NA", "NaN", "nan", ""]
 ENDINGS = {
@@ -31,33 +30,21 @@ PACKED = (".gz", ".bz2", ".xz", ".zip")
 
 
 def parse(data, entry, file):
-    """All columns of one file, whose bytes may be packed; or a ParseError."""
+    """All columns of one file, whose bytes may be packed; or an error with the way out."""
     kind = format_of(entry, file)
     try:
         if kind == "npz":  # a zip archive of its own
             check_zip(data, file.path)
         else:
             data = unpack(data, file.path, file.member)
-        frame = PARSERS[kind](data, entry, file.path)
-    except TableError as error:
-        named = file.path in str(error)
-        raise ParseError(str(error) if named else f"{file.path}: {error}") from error
+        return PARSERS[kind](data, entry, file.path)
+    except TableError:
+        raise
     except Exception as error:
-        raise ParseError(
+        raise DatasetError(
             f"{file.path} cannot be read as {kind}: {error}. Is the format right "
             "(format, separator, header), and is it the data and not a web page?"
         ) from error
-    if frame.empty:
-        raise ParseError(f"{file.path} holds no rows when read as {kind}.")
-    return frame
-
-
-def unpack_file(data, file):
-    """The content of a file that may be packed, or of its member in an archive."""
-    try:
-        return unpack(data, file.path, file.member)
-    except TableError as error:
-        raise ParseError(str(error)) from error
 
 
 def format_of(entry, file):
@@ -67,7 +54,7 @@ def format_of(entry, file):
     endings = [e for e in PurePosixPath(file.path).suffixes if e not in PACKED]
     if endings and endings[-1] in ENDINGS:
         return ENDINGS[endings[-1]]
-    raise ParseError(
+    raise DatasetError(
         f"{file.path}: its name does not tell the format; set format to one of "
         f"{', '.join(FORMATS)}."
     )
@@ -83,17 +70,9 @@ def parse_table(data, entry, name):
 
 def parse_csv(data, entry, name):
     """Separated values, all of them numbers or texts with a meaning in the entry."""
-    encoding = entry.encoding or "utf-8"
-    settings = {"decimal": entry.decimal or ".", "encoding": encoding, "skipinitialspace": True}
-    frame = _separated(data, entry, sep=entry.separator or ",", **settings)
-    if entry.separator is None and frame.shape[1] == 1:
-        first = data.partition(b"\n")[0].decode(encoding, "replace")
-        for other in filter(first.count, ";\t|"):
-            raise TableError(
-                f"the file has {other!r} between its values, not commas: set separator to "
-                f"{other!r} in its entry"
-            )
-    return frame
+    settings = {"decimal": entry.decimal or ".", "encoding": entry.encoding or "utf-8"}
+    settings["skipinitialspace"] = True
+    return _separated(data, entry, sep=entry.separator or ",", **settings)
 
 
 def parse_whitespace(data, entry, name):

@@ -1,9 +1,6 @@
-"""Read entries from the files of ``conf/dataset/``."""
+"""Read the files of ``conf/dataset/`` and ``conf/suite/``."""
 
-from pathlib import Path
-
-from adakern_bench.data.entry import DatasetEntry, check_entry
-from adakern_bench.data.errors import DatasetError
+from adakern_bench.data.entry import DatasetEntry, DatasetError
 from adakern_bench.data.suite import Suite
 from adakern_bench.records.dotted import use_own_resolvers
 
@@ -11,18 +8,13 @@ __all__ = ["read_entry", "read_suite"]
 
 
 def read_entry(path):
-    """The entry in one file, checked against the schema."""
-    path = Path(path)
-    entry = _read(path, DatasetEntry)
-    problems = check_entry(path.stem, entry)
-    if problems:
-        raise DatasetError(f"{path}:\n" + "\n".join(problems))
-    return entry
+    """The entry in one file, with the keys and types of the schema."""
+    return _read(path, DatasetEntry)
 
 
 def read_suite(path):
-    """The suite in one file of ``conf/suite/``; see :func:`read_entry`."""
-    return _read(Path(path), Suite)
+    """The suite in one file of ``conf/suite/``."""
+    return _read(path, Suite)
 
 
 def _read(path, schema):

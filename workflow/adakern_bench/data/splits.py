@@ -4,8 +4,8 @@ import io
 
 import numpy as np
 
-from adakern_bench.data.errors import ParseError
-from adakern_bench.data.parsers import unpack_file
+from adakern.datasets.unpack import unpack
+from adakern_bench.data.entry import DatasetError
 
 __all__ = ["read_splits", "row_lists", "seeded_splits"]
 
@@ -15,7 +15,7 @@ def read_splits(data, entry, n):
     read = {"row-lists": row_lists, "test-marks": test_marks}[entry.split_format]
     splits = read(data, entry.splits, n)
     if len(splits) != entry.n_splits:
-        raise ParseError(
+        raise DatasetError(
             f"{entry.splits.path} holds {len(splits)} splits, the entry says {entry.n_splits}."
         )
     return splits
@@ -35,47 +35,37 @@ def seeded_splits(entry, n):
 
 def row_lists(data, file, n):
     """Test rows of splits written as two lines of row numbers (training, test) each."""
-    text = unpack_file(data, file).decode("utf-8", "replace")
+    text = unpack(data, file.path, file.member).decode("utf-8", "replace")
     try:
         lines = [np.array(line.split(), int) for line in text.splitlines() if line]
     except ValueError as error:
-        raise ParseError(f"{file.path}: row numbers expected: {error}.") from None
+        raise DatasetError(f"{file.path}: row numbers expected: {error}.") from None
     if len(lines) % 2 or not lines:
-        raise ParseError(
+        raise DatasetError(
             f"{file.path} has {len(lines)} lines; two a split are needed, training and test rows."
         )
-    marks = []
-    for number, (train, test) in enumerate(zip(lines[::2], lines[1::2], strict=True)):
-        rows = np.concatenate([train, test])
-        if not np.array_equal(np.sort(rows), np.arange(n)):
-            raise ParseError(
-                f"{file.path}: split {number} does not partition the {n} rows: {_fault(rows, n)}."
+    tests = lines[1::2]
+    for number, (train, test) in enumerate(zip(lines[::2], tests, strict=True)):
+        rows, times = np.unique(np.concatenate([train, test]), return_counts=True)
+        if not np.array_equal(rows, np.arange(n)) or times.max() > 1:
+            raise DatasetError(
+                f"{file.path}: split {number} does not partition the {n} rows: each of 0 to "
+                f"{n - 1} must occur once in its two lines."
             )
-        marks.append(np.isin(np.arange(n), test))
-    return np.array(marks)
-
-
-def _fault(rows, n):
-    outside = rows[(rows < 0) | (rows >= n)]
-    if len(outside):
-        return f"row {outside[0]} does not exist (they count from 0)"
-    times = np.bincount(rows, minlength=n)
-    wrong = np.flatnonzero(times != 1)[0]
-    return f"row {wrong} occurs {times[wrong]} times in its two lines"
+    return np.array([np.isin(np.arange(n), test) for test in tests])
 
 
 def test_marks(data, file, n):
     """Test rows of splits written as a column each, 1 where a row is in the test."""
-    text = unpack_file(data, file)
+    text = unpack(data, file.path, file.member)
     try:
         marks = np.loadtxt(io.BytesIO(text), delimiter=",", ndmin=2)
     except ValueError as error:
-        raise ParseError(f"{file.path}: marks 0 and 1 expected: {error}.") from None
-    if len(marks) != n:
-        raise ParseError(f"{file.path} has {len(marks)} lines for {n} rows.")
-    if not np.isin(marks, (0, 1)).all():
-        raise ParseError(f"{file.path} holds other marks than 0 and 1.")
-    one_sided = np.flatnonzero(marks.all(axis=0) | ~marks.any(axis=0))
-    if len(one_sided):
-        raise ParseError(f"{file.path}: split {one_sided[0]} has one part only.")
+        raise DatasetError(f"{file.path}: marks 0 and 1 expected: {error}.") from None
+    # A split of one part has equal marks.
+    if len(marks) != n or not np.isin(marks, (0, 1)).all() or not np.ptp(marks, axis=0).all():
+        raise DatasetError(
+            f"{file.path}: a line for each of the {n} rows is expected, and in each column "
+            f"both marks, 0 and 1; it has {len(marks)} lines."
+        )
     return marks.T.astype(bool)

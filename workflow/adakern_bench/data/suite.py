@@ -44,14 +44,10 @@ def _stated(key, value):
 
 
 def expand_suite(suite, folder):
-    """``<suite>-<set>`` -> entry; KeyError for a name in ``only`` that is none."""
-    known = suite_sets(suite, folder)
-    for name in suite.only:
-        if name not in known:
-            raise KeyError(name)
+    """``<suite>-<set>`` -> entry, of the sets that are selected."""
     return {
         f"{suite.name}-{name}": _entry(suite.entry, name, stated)
-        for name, stated in known.items()
+        for name, stated in suite_sets(suite, folder).items()
         if (not suite.only or name in suite.only)
         and (suite.max_rows is None or stated["n"] <= suite.max_rows)
         and (suite.min_rows is None or stated["n"] >= suite.min_rows)

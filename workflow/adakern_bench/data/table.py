@@ -1,16 +1,17 @@
 """The canonical table that every data set becomes."""
 
 import json
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from adakern._utils.files import atomic_path
-from adakern_bench.data.errors import DatasetError
+from adakern_bench.data.entry import DatasetError
 from adakern_bench.data.fingerprint import content_fingerprint
 
-__all__ = ["Table"]
+__all__ = ["Table", "opened"]
 
 
 @dataclass
@@ -88,6 +89,16 @@ class Table:
         labels, counts = np.unique(self.y, return_counts=True)
         return dict(zip(labels.tolist(), counts.tolist(), strict=True))
 
+    def content(self):
+        """What an entry may state of it, as JSON holds it."""
+        return {
+            "n": len(self.X),
+            "d": self.X.shape[1],
+            "n_test": 0 if self.test_rows is None else len(self.test_rows),
+            "classes": {str(label): count for label, count in self.class_counts.items()},
+            "fingerprint": self.fingerprint,
+        }
+
     def save(self, path):
         """Write the table to one .npz file, whole or not at all."""
         content = {k: v for k, v in vars(self).items() if v is not None}
@@ -99,13 +110,18 @@ class Table:
     @classmethod
     def load(cls, path):
         """Read a table that `save` wrote."""
-        try:
-            with np.load(path, allow_pickle=False) as stored:
-                arrays = dict(stored.items())
+        with opened(path) as stored:
+            arrays = dict(stored.items())
             return cls(**json.loads(str(arrays.pop("description"))), **arrays)
-        except FileNotFoundError:
-            raise
-        except Exception as error:
-            raise DatasetError(
-                f"{path} is not a whole table ({error}); remove it and make it again."
-            ) from error
+
+
+@contextmanager
+def opened(path):
+    """What the file of a table holds, read when it is asked for."""
+    try:
+        with np.load(path, allow_pickle=False) as stored:
+            yield stored
+    except FileNotFoundError:
+        raise
+    except Exception as error:
+        raise DatasetError(f"{path} is not a whole table ({error}); remove it") from error

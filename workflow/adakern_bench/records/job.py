@@ -17,7 +17,7 @@ __all__ = ["job"]
 
 @contextmanager
 def job(snakemake):
-    """The block of a rule's script; gives a function that writes to the terminal.
+    """The block of a rule's script.
 
     The rule's log gets all that the job and its children print; an error is shown on
     the terminal as well, in one line, before Snakemake's own account of it.
@@ -25,17 +25,13 @@ def job(snakemake):
     _end_with_snakemake()
     rank_by(snakemake.params.get("settings", {}).get("metric"))
     terminal = os.dup(2)
-
-    def say(text):
-        os.write(terminal, printable(f"\n{text}\n").encode())
-
     try:
         if snakemake.log:
             flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
             os.dup2(os.open(snakemake.log[0], flags), 2)
-        yield say
+        yield
     except Exception as error:
-        say(f"{_explain(error, snakemake)}\n")
+        os.write(terminal, printable(f"\n{_explain(error, snakemake)}\n\n").encode())
         raise
 
 

@@ -8,29 +8,23 @@ from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-__all__ = ["baseline_versions", "commit", "git", "machine", "package_versions"]
+__all__ = ["commit", "git", "machine", "package_versions"]
 
 #: What numbers depend on.
 CODE = ("Snakefile", "workflow", "src", "conf", "methods", "requirements")
-PACKAGES = ("adakern", "numpy", "scipy", "scikit-learn")
-#: What baselines compute with, where it is installed.
-OF_BASELINES = (
+PACKAGES = (
+    *("adakern", "numpy", "scipy", "scikit-learn"),
+    # What baselines compute with.
     *("lightgbm", "torch", "xrfm", "pytabkit"),
     *("catboost", "xgboost", "xgboost-cpu", "interpret"),
 )
 
 
-def package_versions():
-    """Name -> version, of Python and the packages that compute."""
-    installed = {name: version(name) for name in PACKAGES}
-    return {"python": platform.python_version()} | installed
-
-
 @cache
-def baseline_versions():
-    """Name -> version, of the packages of baselines that are installed."""
-    found = {}
-    for name in OF_BASELINES:
+def package_versions():
+    """Name -> version, of Python and the packages that compute, where they are installed."""
+    found = {"python": platform.python_version()}
+    for name in PACKAGES:
         with suppress(PackageNotFoundError):
             found[name] = version(name)
     return found

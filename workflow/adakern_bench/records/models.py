@@ -18,9 +18,11 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 from adakern.model_file import TableModel, as_columns
-from adakern_bench.records.machine import package_versions
 
 __all__ = ["save_model"]
+
+#: What a kept model needs.
+PACKAGES = ("adakern", "numpy", "scipy", "scikit-learn", "skops", "pandas")
 
 
 def save_model(estimator, data, table, rows, folder):
@@ -36,8 +38,6 @@ def save_model(estimator, data, table, rows, folder):
     columns = Schema([ColSpec(AnyType(), name) for name in example.columns])
     folder.parent.mkdir(parents=True, exist_ok=True)
     own_types = skops.io.get_untrusted_types(data=skops.io.dumps(pipeline))
-    needed = package_versions() | {"skops": version("skops"), "pandas": version("pandas")}
-    del needed["python"]
     mlflow.sklearn.save_model(
         pipeline,
         folder,
@@ -46,7 +46,7 @@ def save_model(estimator, data, table, rows, folder):
         signature=ModelSignature(columns, prediction),
         input_example=example,
         # Stated, since MLflow else finds them out by loading the model: seconds.
-        pip_requirements=[f"{name}=={version}" for name, version in needed.items()],
+        pip_requirements=[f"{name}=={version(name)}" for name in PACKAGES],
     )
 
 

@@ -23,7 +23,7 @@ from adakern.evaluation import (
 )
 from adakern_bench.data import Table
 from adakern_bench.records.estimators import make_estimator
-from adakern_bench.records.machine import baseline_versions, commit, machine, package_versions
+from adakern_bench.records.machine import commit, machine, package_versions
 from adakern_bench.records.prepare import prepare
 from adakern_bench.records.split import load_split
 
@@ -48,7 +48,7 @@ def record_of(settings, repeat, found, outcome):
             "search_seconds": found.get("search_seconds"),
             "code_version": settings["code"],
             "commit": commit(),
-            "versions": package_versions() | baseline_versions(),
+            "versions": package_versions(),
             "machine": machine(),
             "started_at": outcome.started_at,
             "estimator": settings["estimator"]["_target_"],
