@@ -18,10 +18,9 @@ from adakern_bench.report.compare import compare
 from adakern_bench.report.curves import read_search, search_curves
 from adakern_bench.report.figures import (
     inline_svg,
-    label_points,
     plot_critical_difference,
     plot_repeats,
-    plot_time_accuracy,
+    plot_fronts,
     save_svg,
     to_svg,
 )

@@ -8,14 +8,12 @@ figures:
 
 import re
 
-import matplotlib
 import numpy as np
 import pandas as pd
-from matplotlib.figure import Figure
 
 from adakern.evaluation import MAIN_METRIC, METRICS
 from adakern_bench.report.contrast import swept_names
-from adakern_bench.report.figures import STYLE, add_legend, colour
+from adakern_bench.report.figures import add_legend, colour, draw_curve, grid, scale_for
 from adakern_bench.report.tables import heading, scaled
 from adakern_bench.report.wording import in_natural_order
 
@@ -32,53 +30,36 @@ def plot_sweep(records, x, y=None, log=(), columns=()):
     What has no number on the x axis, such as a method that is not swept or the point
     "svm" of an axis in units of C^2, is a dashed horizontal line.
     """
-    points = _in_one_panel(_points(records, x, _names(columns)))
+    points = _points(records, x, _names(columns))
+    if points["line"].nunique() == 1:
+        points = points.assign(line=points["panel"], panel=points["line"])
     quantities = _quantities(records, y)
-    panels = list(points["panel"].unique())
+    panels = points.groupby("panel", sort=False)
     colours = {line: colour(k) for k, line in enumerate(points["line"].unique())}
-    with matplotlib.rc_context(STYLE):
-        figure = Figure(
-            figsize=(0.8 + 3.4 * len(panels), 0.8 + 2.6 * len(quantities)), layout="constrained"
-        )
-        axes = figure.subplots(
-            len(quantities), len(panels), squeeze=False, sharey="row", sharex="col"
-        )
-        for row, (quantity, column) in zip(axes, quantities.items(), strict=True):
-            for axis, panel in zip(row, panels, strict=True):
-                here = points[points["panel"] == panel].dropna(subset=column)
-                shown = scaled(quantity, here[column].astype(float))
-                _draw_lines(axis, here.assign(y=shown), colours)
-                axis.set_xscale(*_scale(here["x"]))
-                if quantity in log:
-                    axis.set_yscale("log")
-            row[0].set_ylabel(heading(quantity))
-        for axis, panel in zip(axes[0], panels, strict=True):
-            axis.set_title(panel, fontsize=9, fontweight="bold")
-        figure.supxlabel(" / ".join(_names(x)), fontsize=9)
-        add_legend(figure)
+    figure, axes = grid(len(quantities), len(panels), sharey="row", sharex="col")
+    for row, (quantity, column) in zip(axes, quantities.items(), strict=True):
+        for axis, (_, part) in zip(row, panels, strict=True):
+            shown = scaled(quantity, part[column].astype(float))
+            _draw_lines(axis, part.assign(y=shown).dropna(subset="y"), colours)
+            axis.set_xscale(scale_for(part["x"].dropna()))
+            axis.set_yscale("log" if quantity in log else "linear")
+        row[0].set_ylabel(heading(quantity))
+    for axis, (panel, _) in zip(axes[0], panels, strict=True):
+        axis.set_title(panel)
+    figure.supxlabel(" / ".join(_names(x)), fontsize=9)
+    add_legend(figure)
     return figure
 
 
 def _draw_lines(axis, points, colours):
     """Means over the repeats, of column ``y``."""
     for line, part in points.groupby("line", sort=False):
-        flat = part[part["x"].isna()]
-        for label, values in flat.groupby("level")["y"]:
-            name = line if not label else f"{line}, {label}"
+        for level, values in part[part["x"].isna()].groupby("level")["y"]:
+            name = ", ".join(filter(None, [line, level]))
             axis.axhline(values.mean(), color=colours[line], ls="--", lw=1, label=name)
-        curve = part.dropna(subset="x").groupby("x")["y"].agg(["mean", "std"])
+        curve = part.dropna(subset="x")
         if len(curve):
-            low, high = (curve["mean"] + s * curve["std"].fillna(0) for s in (-1, 1))
-            axis.plot(curve["mean"], "o-", ms=3, color=colours[line], label=line)
-            axis.fill_between(curve.index, low, high, color=colours[line], alpha=0.12)
-
-
-def _scale(x):
-    """Arguments of ``set_xscale``: logarithmic for a wide range, zero in its place."""
-    positive = x[x > 0]
-    if not len(positive) or positive.max() <= 20 * positive.min():
-        return ("linear",)
-    return ("log",) if (x.dropna() > 0).all() else ("symlog",)
+            draw_curve(axis, curve["x"], curve["y"], color=colours[line], label=line)
 
 
 def sweep_table(records, y=None):
@@ -104,18 +85,16 @@ def growth(records, x, y, smallest=0):
 
     dataset, method, quantity, exponent, and the range of x that it was fitted on.
     """
-    points = _points(records, x).dropna(subset="x")
-    quantities, rows = _quantities(records, y), []
+    points, rows = _points(records, x).dropna(subset="x"), []
     for (panel, line), part in points.groupby(["panel", "line"], sort=False):
-        for quantity, column in quantities.items():
+        for quantity, column in _quantities(records, y).items():
             curve = part.groupby("x")[column].mean().astype(float)
             curve = curve[curve > 0]
             large = curve[curve.index >= smallest]
             curve = large if len(large) > 1 else curve
             if len(curve) > 1:
                 slope, _ = np.polyfit(np.log(curve.index.to_numpy()), np.log(curve), 1)
-                ends = (slope, curve.index.min(), curve.index.max())
-                rows.append((panel, line, quantity, *ends))
+                rows.append((panel, line, quantity, slope, curve.index[0], curve.index[-1]))
     columns = ["dataset", "method", "quantity", "exponent", "smallest", "largest"]
     return pd.DataFrame(rows, columns=columns)
 
@@ -149,13 +128,6 @@ def _points(records, x, columns=()):
             for part in [points[value.isna() | (value == one)]]
         )
     return points
-
-
-def _in_one_panel(points):
-    """A line for each data set, where there is one method alone."""
-    if points["line"].nunique() > 1:
-        return points
-    return points.assign(line=points["panel"], panel=points["line"])
 
 
 def _without(name, axes):
