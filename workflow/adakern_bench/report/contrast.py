@@ -12,11 +12,10 @@ contrast: ``{parameter: tuning, reference: nested}``.
 import pandas as pd
 
 from adakern.evaluation import GREATER_IS_BETTER, MAIN_METRIC, compare_over_sets, holm_correction
-from adakern_bench.report.figures import add_legend, grid
 from adakern_bench.report.leaderboard import cell_means
 from adakern_bench.report.wording import natural
 
-__all__ = ["contrast", "over_sets", "plot_contrast", "swept_names"]
+__all__ = ["contrast", "over_sets", "swept_names"]
 
 
 def contrast(records, parameter, reference):
@@ -102,22 +101,3 @@ def over_sets(ours, theirs, metric):
     # Equal scores of other repeats have means that differ in the last digit.
     gain = gain.round(12)
     return compare_over_sets(gain, 0 * gain)
-
-
-def plot_contrast(records, x, parameter, reference):
-    """Median errors as shares of the reference's, against another swept parameter `x`.
-
-    A panel for each method, a line for each value of `parameter`; `reference` is the
-    line at 1.
-    """
-    table = contrast(records, parameter, reference).sort_values(x)
-    figure, ((*axes,),) = grid(1, table["method"].nunique(), sharey=True)
-    for axis, (method, part) in zip(axes, table.groupby("method"), strict=True):
-        axis.axhline(1, color="0.4", lw=1, ls="--", label=str(reference))
-        for value, line in part.groupby(parameter):
-            axis.plot(line[x], line["relative_error"], "o-", ms=3, label=str(value))
-        axis.set(xscale="log", title=method)
-    axes[0].set_ylabel(f"error / error with {reference}, median of sets")
-    figure.supxlabel(x, fontsize=9)
-    add_legend(figure)
-    return figure

@@ -7,7 +7,7 @@ tables give the same bytes.
 import html
 import io
 import re
-from itertools import product, zip_longest
+from itertools import zip_longest
 
 import matplotlib
 import numpy as np
@@ -22,9 +22,9 @@ from adakern_bench.report.tables import heading, scaled
 from adakern_bench.report.wording import in_natural_order, natural
 
 __all__ = [
-    *("MOST_PANELS", "SEARCH_SCORE", "STYLE", "add_legend", "colour", "draw_curve", "grid"),
+    *("MOST_PANELS", "STYLE", "add_legend", "colour", "draw_curve", "grid"),
     *("inline_svg", "panels", "plot_critical_difference", "plot_fronts", "plot_repeats"),
-    *("plot_search", "save_svg", "scale_for", "to_svg"),
+    *("save_svg", "scale_for", "to_svg"),
 ]
 
 STYLE = {
@@ -41,16 +41,10 @@ STYLE = {
     "svg.fonttype": "none",
     "svg.hashsalt": "adakern",
 }
-_DASHES, _DOTS = ("-", "--", ":", "-."), "osD^v"
 #: Repeats from which on boxes show more than the points themselves.
 _BOXES_FROM = 10
 #: Ratio of the largest to the smallest value from which on their axis is logarithmic.
 _DECADES = 20
-#: What searches maximise.
-SEARCH_SCORE = {
-    "classification": "Accuracy in the search (%)",
-    "regression": "Negative mean squared error in the search",
-}
 #: Data sets up to which a figure that has a panel for each is drawn.
 MOST_PANELS = 20
 
@@ -131,11 +125,8 @@ def inline_svg(svg, prefix, label):
     figure, it scales down to the page's width and has a text alternative.
     """
     svg = svg[svg.index("<svg") :]
-    for ink in ("#000000", "#262626", "#b0b0b0", "#cccccc"):
-        svg = svg.replace(ink, "currentColor")
-    svg = re.sub(r'\bid="', f'id="{prefix}-', svg)
-    svg = re.sub(r"url\(#", f"url(#{prefix}-", svg)
-    svg = re.sub(r'href="#', f'href="#{prefix}-', svg)
+    svg = re.sub("#(000000|262626|b0b0b0|cccccc)", "currentColor", svg)
+    svg = re.sub(r'(\bid="|url\(#|href="#)', rf"\1{prefix}-", svg)
     label = html.escape(label, quote=True)
     # Matplotlib leaves the colour of text to the default, which is black.
     opening = f'<svg role="img" aria-label="{label}" fill="currentColor" '
@@ -237,22 +228,4 @@ def plot_critical_difference(ranks, styles):
             color_palette={name: styles[name].colour for name in average.index},
             crossbar_props={"color": "#000000"},
         )
-    return figure
-
-
-def plot_search(curves, task, style):
-    """How the score of a method's cross-validation depends on each parameter.
-
-    `curves` maps data set and parameter to scores by value.
-    """
-    names = sorted({name for by_axis in curves.values() for name in by_axis})
-    figure, axes = panels(names, 3.0, 2.0)
-    for (dataset, by_axis), line in zip(curves.items(), product(_DOTS, _DASHES), strict=False):
-        for name, curve in by_axis.items():
-            axis, scores = axes[names.index(name)], scaled(MAIN_METRIC[task], curve)
-            axis.plot(scores, "".join(line), ms=3, color=style.colour, label=dataset)
-            if all(isinstance(value, float) and value > 0 for value in curve.index):
-                axis.set_xscale("log")
-    figure.supylabel(SEARCH_SCORE[task], fontsize=9)
-    add_legend(figure)
     return figure

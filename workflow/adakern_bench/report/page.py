@@ -236,16 +236,12 @@ def _own_figure(path):
 
 def _published(table):
     """Published numbers by part and metric, scores on the test part first."""
-    order = {"test": 0, "train": 1, "": 2}
     groups = table.groupby(["split", "metric"])
     return [
-        {
-            "title": heading(metric) + _PARTS[split],
-            "metric": metric,
-            "rows": rows.to_dict("records"),
-            "has_setting": bool((rows["setting"] != "").any()),
-        }
-        for (split, metric), rows in sorted(groups, key=lambda group: order[group[0][0]])
+        {"title": heading(metric) + _PARTS[split], "metric": metric, "rows": rows}
+        for (split, metric), rows in sorted(
+            groups, key=lambda group: list(_PARTS).index(group[0][0])
+        )
     ]
 
 
