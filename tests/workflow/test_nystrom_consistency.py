@@ -14,6 +14,7 @@ from adakern_bench.records.solve import fitted_facts
 from adakern_bench.records.split import make_splits
 
 GAMMAS = [0.25, 1.0, 4.0]
+SAMPLINGS = ["exact", "optimal", "uniform", "adaptive-criterion", "greedy-criterion"]
 
 
 @pytest.fixture(scope="module")
@@ -33,13 +34,14 @@ def records():
     found = []
     for repeat, rows in enumerate(splits):
         data = prepare(moons, *rows, scale="symmetric")
-        for sampling in ("exact", *script.SAMPLINGS):
+        for sampling in SAMPLINGS:
             model = SelectedKernelRidgeClassifier(
                 param_grid={"gamma": GAMMAS}, sampling=sampling, n_columns=0.1, random_state=repeat
             ).fit(data.X_train, data.y_train)
             found.append(
                 {
                     "dataset": "moons",
+                    "task": "classification",
                     "method": f"nystrom-selection@sampling={sampling}",
                     "sweep": {"sampling": sampling},
                     "repeat": repeat,
@@ -55,12 +57,12 @@ def records():
 
 def test_curves_are_the_criterion_of_every_candidate(records):
     points = script.curves(records)
-    assert len(points) == 5 * len(GAMMAS) * (len(script.SAMPLINGS) + 1)
+    assert len(points) == 5 * len(GAMMAS) * len(SAMPLINGS)
     assert (points["criterion"] >= points["exact"] - 1e-8).all()
     exact = points[points["sampling"] == "exact"]
     assert (exact["criterion"] == exact["exact"]).all()
     figure = script.plot(records)
-    assert len(figure.axes[0].lines) == len(script.SAMPLINGS) + 1
+    assert len(figure.axes[0].lines) == len(SAMPLINGS)
 
 
 def test_summary_has_the_mean_distance_and_marks_the_closest(records):
@@ -70,7 +72,7 @@ def test_summary_has_the_mean_distance_and_marks_the_closest(records):
     distance = (uniform["criterion"] - uniform["exact"]).mean()
     assert found.loc["uniform", "distance"] == pytest.approx(distance)
     assert found.loc["exact", "distance"] == 0 and found.loc["exact", "same_gamma"] == 1
-    best = found.loc[list(script.SAMPLERS), "distance"].idxmin()
+    best = found.loc[SAMPLINGS[2:], "distance"].idxmin()
     assert list(found.index[found["closest"]]) == [best]
     accuracy = records.groupby("sweep_sampling")["test_accuracy"].mean()
     pd.testing.assert_series_equal(found["test_accuracy"].sort_index(), accuracy, check_names=False)
@@ -78,14 +80,14 @@ def test_summary_has_the_mean_distance_and_marks_the_closest(records):
 
 def test_paired_tests_are_student_s_and_corrected_over_all_pairs(records):
     found = script.paired_tests(records)
-    assert len(found) == 2 * 2 * len(script.SAMPLINGS)
-    runs = script.per_repeat(records).pivot(index="repeat", columns="sampling", values="distance")
-    mine = found[(found["sampling"] == "greedy-criterion") & (found["score"] == "distance")]
-    for other, pair in mine.set_index("other").iterrows():
-        greedy, theirs = runs["greedy-criterion"], runs[other]
-        assert pair["difference"] == pytest.approx((greedy - theirs).mean())
-        assert pair["pvalue"] == pytest.approx(ttest_rel(greedy, theirs).pvalue)
-    made = found.dropna(subset="corrected_pvalue")
-    assert len(made) and (made["corrected_holm_pvalue"] >= made["corrected_pvalue"]).all()
+    assert len(found) == 2 * 7 and set(found["metric"]) == {"distance", "accuracy"}
+    runs = script.with_distance(records)
+    runs = runs.pivot(index="repeat", columns="sampling", values="test_distance")
+    for pair in found[found["metric"] == "distance"].itertuples():
+        a, b = runs[pair.method_a], runs[pair.method_b]
+        assert pair.difference == pytest.approx((a - b).mean())
+        assert pair.pvalue == pytest.approx(ttest_rel(a, b).pvalue)
+        if pair.winner:
+            assert pair.winner == (pair.method_a if pair.difference < 0 else pair.method_b)
     significant = found["corrected_holm_pvalue"] <= 0.05
     assert ((found["winner"] != "") == significant).all()

@@ -5,7 +5,7 @@ import pytest
 
 from adakern.evaluation import QUANTITIES
 from adakern_bench.report.compare import compare
-from adakern_bench.report.published import COLUMNS, condensed, load_published
+from adakern_bench.report.published import COLUMNS, beside_measured, condensed, load_published
 from record_factory import make_record, write_records
 
 PUBLISHED = Path(__file__).parents[2] / "data" / "published"
@@ -89,6 +89,15 @@ def test_decomposed_methods_stand_beside_what_was_published_as_scalable(tmp_path
         assert row["mean_measured"] == record["metrics"]["test"]["accuracy"]
     scalable = one(beside, method="dank-decomposed", metric="accuracy")
     assert scalable["mean_published"] == pytest.approx(0.963)
+
+
+def test_a_method_of_the_same_protocol_stands_beside_the_published_one():
+    name = "uci121-abalone"
+    measured = {"dataset": name, "method": "svm-2014", "split": "test", "metric": "accuracy"}
+    summary = pd.DataFrame([measured | {"mean": 0.66, "std": 0.0, "n": 4}])
+    beside = beside_measured(summary, load_published(PUBLISHED / "uci121_classifiers.csv"))
+    row = one(beside, method="svm-2014")  # their svm_C
+    assert row["difference"] == pytest.approx(0) and row["n"] == 4
 
 
 def own_table(records):

@@ -4,7 +4,7 @@ import pandas as pd
 from sklearn.svm import SVC
 
 from adakern.dank import DANKClassifier
-from plane import decision_values, matrix_entries, plot_boundaries, table_of_accuracies
+from plane import over_plane, plot_boundaries, table_of_accuracies
 from shared import fit_quietly, tuned
 
 STYLES = {"svm": "--", "dank": "-"}
@@ -23,17 +23,14 @@ def compute(data, seed, *, gammas=(0.5,), multiple=None, n_grid=80):
             DANKClassifier(C=svm.C, gamma=width, eta=eta, extension="reciprocal"), X, y
         )
         F = dank.adaptive_factor_ @ dank.adaptive_factor_.T
-        parts = [
-            decision_values({"svm": svm, "dank": dank}, data, n_grid),
-            matrix_entries(F, y, kind="factor", model="dank"),
-        ]
-        frames += [part.assign(gamma=width, rank=dank.rank_) for part in parts]
+        frame = over_plane({"svm": svm, "dank": dank}, F, data, n_grid)
+        frames.append(frame.assign(gamma=width, rank=dank.rank_))
     return pd.concat(frames, ignore_index=True)
 
 
 def plot(frame):
     """One row for each data set and kernel width: both boundaries, and F."""
-    return plot_boundaries(frame, ["dataset", "gamma"], STYLES, "factor", _titles)
+    return plot_boundaries(frame, ["dataset", "gamma"], STYLES, _titles)
 
 
 def _titles(part, dataset, gamma):

@@ -10,7 +10,8 @@ from adakern.dank.papers import between_clusters, partition_bounds, screened_row
 from adakern.dank.partition import partition
 from adakern.kernels import gram_matrix
 from adakern.svm.dual import classification_dual
-from shared import axes_grid, fit_quietly
+from adakern_bench.report.figures import add_legend, grid
+from shared import fit_quietly
 
 
 def compute(data, seed, *, clusters=(2, 5, 10, 50, 100, 200), C=32.0, gamma=2.0):
@@ -38,8 +39,8 @@ def compute(data, seed, *, clusters=(2, 5, 10, 50, 100, 200), C=32.0, gamma=2.0)
             "screened": screened_rows(gradient, K, C, low, high).sum(),
             "non_support": (alpha == 0).sum(),
         }
-        loss = abs(_h(K, whole, dual, eta) - _h(K, part, dual, eta))
         moved = np.linalg.norm(whole["F"] - part["F"])
+        loss = abs(_h(K, whole, dual, eta) - _h(K, part, dual, eta))
         for quantity, measured, bound in (
             ("objective", loss, predicted.objective),
             ("coefficients", ((alpha - other) ** 2).sum(), predicted.coefficients_printed),
@@ -64,20 +65,19 @@ def _h(K, solution, dual, eta):
 
 def plot(frame):
     """Q(pi) against its limit, and each bound beside what it bounds."""
-    figure, axes = axes_grid(1, 4, width=3.6)
-    for k, (dataset, part) in enumerate(frame.groupby("dataset")):
-        first = part[part["quantity"] == "objective"]
-        axes[0].plot(first["clusters"], first["between"], f"C{k}o-", label=dataset)
-        axes[0].axhline(first["total"].iloc[0], color=f"C{k}", ls=":")
-        for ax, (quantity, curve) in zip(
-            axes[1:], part.groupby("quantity", sort=False), strict=True
-        ):
-            ax.loglog(curve["clusters"], curve["measured"], f"C{k}o-")
-            ax.loglog(curve["clusters"], curve["bound"], f"C{k}^--")
-            ax.set(title=f"{quantity}: — measured, -- bound", xlabel="clusters")
-    screened = frame.groupby("dataset")["screened"].max()
-    axes[0].set(title=f"Q(π); rows screened: {int(screened.max())}", xlabel="clusters")
-    axes[0].legend(fontsize=8)
+    datasets = frame.groupby("dataset")
+    figure, axes = grid(len(datasets), 4, 3.6, 3.8)
+    for (first, *others), (dataset, part) in zip(axes, datasets, strict=True):
+        first.plot(part["clusters"], part["between"], "o-")
+        first.axhline(part["total"].iloc[0], ls=":")
+        first.set(title=f"{dataset}: Q(π); rows screened: {part['screened'].max()}")
+        parts = part.groupby("quantity", sort=False)
+        for axis, (quantity, curve) in zip(others, parts, strict=True):
+            axis.loglog(curve["clusters"], curve["measured"], "o-", label="measured")
+            axis.loglog(curve["clusters"], curve["bound"], "^--", label="bound")
+            axis.set_title(f"{dataset}: {quantity}")
+    figure.supxlabel("clusters", fontsize=9)
+    add_legend(figure)
     return figure
 
 

@@ -5,9 +5,11 @@ import pandas as pd
 from sklearn.svm import SVC
 
 from adakern.dank import DANKClassifier
-from shared import axes_grid, fit_quietly, tuned
+from adakern_bench.report.sweep import plot_lines
+from shared import fit_quietly, tuned
 
 METHODS = ("newton", "accelerated", "nesterov", "projected-gradient")
+QUANTITIES = ("distance", "gap", "step")
 
 
 def compute(data, seed, *, methods=METHODS, max_iter=2000, tau=0.01, tol=1e-6):
@@ -25,28 +27,14 @@ def compute(data, seed, *, methods=METHODS, max_iter=2000, tau=0.01, tol=1e-6):
         frame.insert(0, "method", method)
         frame.insert(1, "iteration", np.arange(len(frame)))
         frames.append(frame)
-    return pd.concat(frames, ignore_index=True)
+    frame = pd.concat(frames, ignore_index=True)
+    best = frame["objective"].max()
+    return frame.assign(distance=(best - frame["objective"]) / abs(best))
 
 
 def plot(frame):
     """Distance to the best objective, relative gap and step length by iteration."""
-    figure, axes = axes_grid(1, 3, width=4.2)
-    best = frame.groupby("dataset")["objective"].transform("max")
-    frame = frame.assign(distance=(best - frame["objective"]) / best.abs())
-    titles = {
-        "distance": "Below the best objective, relative",
-        "gap": "Duality gap / objective",
-        "step": "Length of the step",
-    }
-    for ax, (quantity, title) in zip(axes, titles.items(), strict=True):
-        for method, curve in frame.groupby("method", sort=False):
-            positive = curve[curve[quantity] > 0]
-            x = positive["iteration"] + 1
-            ax.loglog(x, positive[quantity], ".-", ms=3, label=method)
-        ax.set(title=title, xlabel="iteration")
-    axes[0].legend(fontsize=8)
-    figure.suptitle(", ".join(frame["dataset"].unique()))
-    return figure
+    return plot_lines(frame, "iteration", QUANTITIES, "method", log=QUANTITIES)
 
 
 def table(frame, *, near=1e-4):

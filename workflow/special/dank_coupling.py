@@ -5,7 +5,7 @@ import pandas as pd
 
 from adakern.dank.papers import coupling
 from adakern.dank.partition import partition
-from shared import axes_grid
+from adakern_bench.report.sweep import plot_lines
 
 
 def compute(data, seed, *, clusters, gamma):
@@ -18,12 +18,7 @@ def compute(data, seed, *, clusters, gamma):
 
 def plot(frame):
     """One line for each data set."""
-    figure, axis = axes_grid(1, 1)
-    for dataset, part in frame.groupby("dataset", sort=False):
-        axis.semilogx(part["clusters"], part["coupling"], "o-", label=dataset)
-    axis.set(xlabel="clusters", ylabel="Q(π), share of all pairs")
-    axis.legend(fontsize=8)
-    return figure
+    return plot_lines(frame, "clusters", "coupling", "dataset")
 
 
 def table(frame):

@@ -6,7 +6,8 @@ from sklearn.metrics import r2_score
 from sklearn.svm import SVR
 
 from adakern.dank import DANKRegressor
-from shared import axes_grid, fit_quietly, tuned
+from adakern_bench.report.figures import grid
+from shared import fit_quietly, tuned
 
 
 def compute(data, seed, *, multiples=(None,), epsilon=0.01):
@@ -22,41 +23,29 @@ def compute(data, seed, *, multiples=(None,), epsilon=0.01):
         models[name] = fit_quietly(model, data.X_train, data.y_fit)
     X, y = np.vstack([data.X_train, data.X_test]), np.r_[data.y_train, data.y_test]
     train = np.arange(len(y)) < len(data.y_train)
-    places = {f"x{k}": column for k, column in enumerate(X.T)}
+    rows = pd.DataFrame({f"x{k}": column for k, column in enumerate(X.T)} | {"y": y})
     frames = []
     for name, model in models.items():
         prediction = data.restore(model.predict(X))
-        frames.append(
-            pd.DataFrame(places).assign(
-                y=y,
-                method=name,
-                prediction=prediction,
-                train=train,
-                relative_mse=1 - r2_score(y[~train], prediction[~train]),
-                rank=getattr(model, "rank_", np.nan),
-            )
-        )
+        error = 1 - r2_score(y[~train], prediction[~train])
+        facts = {"relative_mse": error, "rank": getattr(model, "rank_", np.nan)}
+        frames.append(rows.assign(method=name, prediction=prediction, train=train, **facts))
     return pd.concat(frames, ignore_index=True)
 
 
 def plot(frame):
     """The function and its reconstructions; over a plane, as coloured points."""
-    datasets = frame["dataset"].unique()
-    methods = frame["method"].unique()
-    figure, axes = axes_grid(len(datasets), len(methods), width=4.2)
-    axes = np.asarray(axes).reshape(len(datasets), len(methods))
-    for row, dataset in zip(axes, datasets, strict=True):
-        for ax, method in zip(row, methods, strict=True):
-            part = frame[(frame["dataset"] == dataset) & (frame["method"] == method)]
-            if "x1" in part and part["x1"].notna().all():
-                points = ax.scatter(part["x0"], part["x1"], c=part["prediction"], s=14)
-                figure.colorbar(points, ax=ax)
-            else:
-                part = part.sort_values("x0")
-                ax.plot(part["x0"], part["y"], "k:", lw=1)
-                ax.plot(part["x0"], part["prediction"], "C3-", lw=1.2)
-            error = part["relative_mse"].iloc[0]
-            ax.set_title(f"{dataset}, {method}: {error:.4f}", fontsize=9)
+    cells = frame.groupby(["dataset", "method"], sort=False)
+    figure, axes = grid(frame["dataset"].nunique(), frame["method"].nunique(), 4.2, 3.8)
+    for axis, ((dataset, method), part) in zip(axes.flat, cells, strict=True):
+        if "x1" in part and part["x1"].notna().all():
+            points = axis.scatter(part["x0"], part["x1"], c=part["prediction"], s=14)
+            figure.colorbar(points, ax=axis)
+        else:
+            part = part.sort_values("x0")
+            axis.plot(part["x0"], part["y"], "k:", lw=1)
+            axis.plot(part["x0"], part["prediction"], lw=1.2)
+        axis.set_title(f"{dataset}, {method}: {part['relative_mse'].iloc[0]:.4f}")
     return figure
 
 
@@ -64,7 +53,8 @@ def table(frame, published):
     """Relative squared error of each method, beside the paper's."""
     errors = frame.groupby(["dataset", "method"], sort=False)
     errors = errors[["relative_mse", "rank"]].first().reset_index()
-    published = published.replace({"method": {"svr-cv": "svr"}})
-    published = published.rename(columns={"mean": "published"})
+    published = published.replace({"method": {"svr-cv": "svr"}}).rename(
+        columns={"mean": "published"}
+    )
     keys = ["dataset", "method"]
     return errors.merge(published[[*keys, "published"]], on=keys, how="left")

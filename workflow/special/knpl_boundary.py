@@ -1,11 +1,10 @@
 """Figure 2 of Liu et al. (AAAI 2018): what the pairwise layer does to the boundary."""
 
-import pandas as pd
 from sklearn.model_selection import GridSearchCV
 from sklearn.svm import SVC
 
 from adakern.knpl import KNPLClassifier
-from plane import accuracies, decision_values, matrix_entries, plot_boundaries, table_of_accuracies
+from plane import accuracies, over_plane, plot_boundaries, table_of_accuracies
 from shared import fit_quietly, tuned
 
 STYLES = {"svm": "--", "knpl": "-"}
@@ -18,18 +17,12 @@ def compute(data, seed, *, multiples=(0.1, 1.0, 10.0, 100.0, 1000.0), n_grid=80)
     grid = {"reg": [multiple * svm.C**2 for multiple in multiples]}
     search = GridSearchCV(KNPLClassifier(C=svm.C, gamma=svm.gamma), grid, cv=5)
     knpl = fit_quietly(search, X, y).best_estimator_
-    return pd.concat(
-        [
-            decision_values({"svm": svm, "knpl": knpl}, data, n_grid),
-            matrix_entries(knpl.pairwise_layer_, y, kind="layer", model="knpl"),
-        ],
-        ignore_index=True,
-    )
+    return over_plane({"svm": svm, "knpl": knpl}, knpl.pairwise_layer_, data, n_grid)
 
 
 def plot(frame):
     """Both boundaries over the training rows, and the entries of G."""
-    return plot_boundaries(frame, ["dataset"], STYLES, "layer", _titles)
+    return plot_boundaries(frame, ["dataset"], STYLES, _titles)
 
 
 def _titles(part, dataset):

@@ -7,7 +7,8 @@ import pandas as pd
 from sklearn.svm import SVC
 
 from adakern.knpl import KNPLClassifier
-from shared import axes_grid, fit_quietly, tuned
+from adakern_bench.report.sweep import plot_lines
+from shared import fit_quietly, tuned
 
 #: reg as multiples of C^2.
 MULTIPLES = (0.1, 1.0, 10.0, 100.0, 1000.0)
@@ -20,59 +21,35 @@ def compute(data, seed, *, multiples=MULTIPLES, max_outer=10, max_inner=15):
     """
     X, y = data.X_train, data.y_train
     svm = tuned(SVC(), X, y)
+    rounds = {"max_outer": max_outer, "max_inner": max_inner}
     frames = []
     for multiple, solver in product(multiples, ("admm", "exact")):
-        model = KNPLClassifier(
-            C=svm.C,
-            gamma=svm.gamma,
-            reg=multiple * svm.C**2,
-            solver=solver,
-            max_outer=max_outer,
-            max_inner=max_inner,
-        )
+        reg = multiple * svm.C**2
+        model = KNPLClassifier(C=svm.C, gamma=svm.gamma, reg=reg, solver=solver, **rounds)
         history = fit_quietly(model, X, y).history_
         # Less the constant reg n^2 that the layer G = 11' costs.
-        objective = np.array(history["objective"]) - model.reg * len(y) ** 2
-        quantities = {
+        objective = np.array(history["objective"]) - reg * len(y) ** 2
+        curves = {
+            "residual": history.get("inner_residuals", [[]])[0],
             "objective": objective,
             "gap": np.array(history["gap"]) / np.abs(objective),
-            "residual": history.get("inner_residuals", [[]])[0],
         }
-        for quantity, values in quantities.items():
-            curve = pd.DataFrame({"quantity": quantity, "value": values})
-            curve = curve.assign(solver=solver, multiple=multiple, iteration=curve.index + 1)
-            frames.append(curve)
+        frame = pd.DataFrame({name: pd.Series(curve) for name, curve in curves.items()})
+        facts = {"solver": solver, "multiple": multiple, "iteration": frame.index + 1}
+        frames.append(frame.assign(line=f"{solver}, reg = {multiple:g} C²", **facts))
     return pd.concat(frames, ignore_index=True)
 
 
 def plot(frame):
     """Figure 3: residuals of algorithm 1, objective and gap of the outer rounds."""
-    figure, axes = axes_grid(1, 3, width=4.3)
-    titles = {
-        "residual": "Algorithm 1: Diff, first round",
-        "objective": "Objective, less reg n²",
-        "gap": "Saddle gap / |objective|",
-    }
-    colours = {m: f"C{k}" for k, m in enumerate(sorted(frame["multiple"].unique()))}
-    for ax, (quantity, title) in zip(axes, titles.items(), strict=True):
-        part = frame[frame["quantity"] == quantity]
-        for (_, solver, multiple), curve in part.groupby(["dataset", "solver", "multiple"]):
-            line = "o--" if solver == "admm" else "-"
-            label = f"{solver}, reg = {multiple:g} C²"
-            place = curve["iteration"], curve["value"]
-            ax.plot(*place, line, ms=3, color=colours[multiple], label=label)
-        ax.set(title=title, xlabel="iteration")
-        ax.set_yscale("symlog" if quantity == "objective" else "log")
-        ax.set_xscale("linear" if quantity == "residual" else "log")
-    axes[2].legend(fontsize=7)
-    figure.suptitle(", ".join(frame["dataset"].unique()))
-    return figure
+    return plot_lines(
+        frame, "iteration", ["residual", "objective", "gap"], "line", log=["residual", "gap"]
+    )
 
 
 def table(frame):
     """Where each solver ended: rounds, objective and relative gap."""
-    rounds = frame[frame["quantity"].isin(["objective", "gap"])]
-    keys = ["dataset", "solver", "multiple"]
-    last = rounds.groupby([*keys, "quantity"], sort=False)["value"].last().unstack()
-    last["rounds"] = rounds.groupby(keys)["iteration"].max()
-    return last[["rounds", "objective", "gap"]].reset_index()
+    groups = frame.groupby(["dataset", "solver", "multiple"])
+    last = groups[["objective", "gap"]].last()
+    last.insert(0, "rounds", groups["objective"].count())
+    return last.reset_index()

@@ -6,7 +6,7 @@ from sklearn.kernel_ridge import KernelRidge
 from sklearn.metrics import r2_score
 
 from adakern.lab import LABRBFRegressor
-from shared import axes_grid
+from adakern_bench.report.figures import grid
 
 #: Ridge of all three regressions, the authors' for LAB RBF.
 ALPHA = 1e-3
@@ -28,33 +28,30 @@ def compute(data, seed, *, support=40, wide=20.0, narrow=100.0):
     }
     local = LABRBFRegressor(max_support=support, growth=5, random_state=seed, **PAPER)
     models["local"] = local.fit(X, y)
-    frames = [_curve("truth", data.X_test, data.y_test, 1.0)]
-    for name, model in models.items():
-        fitted = model.predict(data.X_test)
-        frames.append(_curve(name, data.X_test, fitted, r2_score(data.y_test, fitted)))
-    bandwidths = local.bandwidths_[:, 0]
-    frames.append(_curve("bandwidth", local.support_vectors_, bandwidths, np.nan))
-    return pd.concat(frames, ignore_index=True)
-
-
-def _curve(model, X, value, r2):
-    frame = pd.DataFrame({"model": model, "x": X[:, 0], "value": value, "r2": r2})
-    return frame.sort_values("x")
+    fits = {name: model.predict(data.X_test) for name, model in models.items()}
+    curves = {name: (data.X_test, fit) for name, fit in ({"truth": data.y_test} | fits).items()}
+    curves["bandwidth"] = (local.support_vectors_, local.bandwidths_[:, 0])
+    frames = [
+        pd.DataFrame({"model": name, "x": X[:, 0], "value": value}).sort_values("x")
+        for name, (X, value) in curves.items()
+    ]
+    r2 = {"truth": 1.0} | {name: r2_score(data.y_test, fit) for name, fit in fits.items()}
+    frame = pd.concat(frames, ignore_index=True)
+    return frame.assign(r2=frame["model"].map(r2))
 
 
 def plot(frame):
     """Three fits above each other over the truth, and the learned bandwidths."""
     curves = dict(tuple(frame.groupby("model", sort=False)))
     truth, bandwidths = curves.pop("truth"), curves.pop("bandwidth")
-    figure, axes = axes_grid(len(curves) + 1, 1, width=7.0, height=2.0)
-    for axis, (name, curve) in zip(axes, curves.items(), strict=False):
-        axis.plot(truth["x"], truth["value"], color="0.7", lw=3, label="truth")
-        axis.plot(curve["x"], curve["value"], lw=1, label=name)
-        axis.set_title(f"{name}: R² = {curve['r2'].iloc[0]:.4f}", fontsize="medium")
-        axis.set_ylim(-1.6, 1.6)
-    axes[-1].plot(bandwidths["x"], bandwidths["value"], "o", ms=4)
-    axes[-1].set_title("learned bandwidth of each support point", fontsize="medium")
-    axes[-1].set(ylabel="θ", xlabel="x, as scaled for the fit")
+    figure, axes = grid(len(curves) + 1, 1, 7.0, 2.0)
+    for axis, (name, curve) in zip(axes.flat, curves.items(), strict=False):
+        axis.plot(truth["x"], truth["value"], color="0.7", lw=3)
+        axis.plot(curve["x"], curve["value"], lw=1)
+        axis.set(title=f"{name}: R² = {curve['r2'].iloc[0]:.4f}", ylim=(-1.6, 1.6))
+    axes[-1, 0].plot(bandwidths["x"], bandwidths["value"], "o", ms=4)
+    axes[-1, 0].set(title="learned bandwidth of each support point")
+    axes[-1, 0].set(ylabel="θ", xlabel="x, as scaled for the fit")
     return figure
 
 

@@ -1,10 +1,11 @@
-"""What the special computations share: the tuned SVM, quiet fits, empty axes."""
+"""What the special computations share: the tuned SVM, quiet fits, axes."""
 
 import warnings
 
-from matplotlib.figure import Figure
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV
+
+from adakern_bench.report.figures import grid
 
 __all__ = ["axes_grid", "fit_quietly", "tuned"]
 
@@ -27,5 +28,5 @@ def fit_quietly(model, X, y):
 
 def axes_grid(n_rows, n_columns, *, width=5.0, height=3.8):
     """A figure and its axes; width and height are those of one, in inches."""
-    figure = Figure(figsize=(width * n_columns, height * n_rows), layout="constrained")
-    return figure, figure.subplots(n_rows, n_columns)
+    figure, axes = grid(n_rows, n_columns, width, height)
+    return figure, axes.squeeze()

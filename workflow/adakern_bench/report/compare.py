@@ -34,7 +34,7 @@ def compare(records, out, published=None):
     summary = summarise(frame)
     beside = beside_measured(summary, load_published(published) if published else None)
     with atomic_path(Path(out) / "records.parquet") as path:
-        frame.to_parquet(path, index=False)
+        frame.to_parquet(path, index=False, compression="zstd")
     for name, table in (
         ("summary", summary),
         ("ttest", compare_pairs(frame)),
@@ -74,23 +74,23 @@ def _columns(task):
         yield "", quantity, quantity
 
 
-def compare_pairs(frame):
+def compare_pairs(frame, metric=None):
     """Every pair of methods on each data set, by the main metric on the test part."""
     rows = []
     for (task, dataset), runs in frame.groupby(["task", "dataset"]):
-        metric = MAIN_METRIC[task]
+        by = metric or MAIN_METRIC[task]
         if runs["method"].nunique() < 2:
             continue
-        scores = runs.reindex(columns=[f"test_{metric}"]).iloc[:, 0].astype(float)
+        scores = runs.reindex(columns=[f"test_{by}"]).iloc[:, 0].astype(float)
         scores = runs.assign(score=scores.where(runs["status"] == "ok"))
         sizes = runs.groupby("repeat")[["n_train", "n_test"]].max().astype(float)
         pairs = compare_methods(
             scores.pivot(index="repeat", columns="method", values="score").sort_index(),
             n_train=sizes["n_train"],
             n_test=sizes["n_test"],
-            greater_is_better=GREATER_IS_BETTER[metric],
+            greater_is_better=GREATER_IS_BETTER.get(by, False),
         )
-        head = {"task": task, "dataset": dataset, "metric": metric}
+        head = {"task": task, "dataset": dataset, "metric": by}
         rows += [head | pair._asdict() for pair in pairs]
     columns = ["task", "dataset", "metric", "method_a", "method_b", "pvalue"]
     return pd.DataFrame(rows, columns=None if rows else [*columns, "winner", "note"])
@@ -107,34 +107,22 @@ def rank(frame):
 
 
 def _rank_task(task, runs):
-    metric = MAIN_METRIC[task]
-    scores = by_dataset(runs)
+    scores, metric = by_dataset(runs), MAIN_METRIC[task]
     finished = runs[runs["status"] == "ok"].groupby("method")["dataset"].nunique()
-    share = finished.reindex(scores.columns, fill_value=0) / len(scores)
-    return rank_table(task, metric, scores, scores.columns[share < 0.5])
-
-
-def rank_table(task, metric, scores, seldom=()):
-    """Ranks from scores with a row a data set and a column a method."""
-    ranked = scores.drop(columns=list(seldom))
+    seldom = scores.columns[finished.reindex(scores.columns, fill_value=0) < len(scores) / 2]
+    ranked = scores.drop(columns=seldom)
     greater = {"greater_is_better": GREATER_IS_BETTER[metric]}
     ranking = rank_methods(ranked, **greater)
     won = wins(ranked, **greater) if ranked.size else 0.0
-    found = pd.DataFrame(
-        {"average_rank": ranking.average_ranks, "wins": won}, index=ranked.columns
-    ).reindex(scores.columns)
     notes = [f"results on fewer than half of the data sets, not ranked: {name}" for name in seldom]
-    return pd.DataFrame(
-        {
-            "task": task,
-            "metric": metric,
-            "method": scores.columns,
-            "average_rank": found["average_rank"].to_numpy(),
-            "wins": found["wins"].fillna(0.0).to_numpy(),
-            "n_datasets": ranking.n_datasets,
-            "friedman_statistic": ranking.statistic,
-            "friedman_pvalue": ranking.pvalue,
-            "critical_distance": ranking.critical_distance,
-            "note": "; ".join([*notes, *filter(None, [ranking.note])]),
-        }
+    table = pd.DataFrame({"average_rank": ranking.average_ranks, "wins": won}, ranked.columns)
+    table = table.reindex(scores.columns).fillna({"wins": 0.0}).reset_index()
+    table.insert(0, "task", task)
+    table.insert(1, "metric", metric)
+    return table.assign(
+        n_datasets=ranking.n_datasets,
+        friedman_statistic=ranking.statistic,
+        friedman_pvalue=ranking.pvalue,
+        critical_distance=ranking.critical_distance,
+        note="; ".join([*notes, *filter(None, [ranking.note])]),
     ).sort_values(["average_rank", "method"])

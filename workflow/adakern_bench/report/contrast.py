@@ -9,18 +9,13 @@ What it is worth to tune on rows that are tested on (``protocol.tuning=both``) i
 contrast: ``{parameter: tuning, reference: nested}``.
 """
 
-import matplotlib
 import pandas as pd
-from matplotlib.figure import Figure
 
 from adakern.evaluation import GREATER_IS_BETTER, MAIN_METRIC, compare_over_sets, holm_correction
-from adakern_bench.report.figures import STYLE, add_legend, colour
+from adakern_bench.report.leaderboard import cell_means
 from adakern_bench.report.wording import natural
 
-__all__ = ["contrast", "plot_contrast"]
-
-#: Differences that are practically none: a point of accuracy, a hundredth of an error.
-ROPE = 0.01
+__all__ = ["contrast", "over_sets", "swept_names"]
 
 
 def contrast(records, parameter, reference):
@@ -49,21 +44,27 @@ def contrast(records, parameter, reference):
         raise ValueError(
             f"{reference!r} is no value of {parameter!r}; use one of {', '.join(map(str, values))}"
         )
-    others = [name for name in records if name[:6] == "sweep_" and name != axis]
-    point = ["task", "base_method", *others]
-    scores = _scores(records.dropna(subset=axis), [*point, "base_dataset"], axis)
-    rows = [
-        dict(zip(point, where, strict=True))
-        | {parameter: value}
-        | _compared(where[0], of_point[value], of_point[reference])
-        for where, of_point in scores.groupby(level=point, sort=False, dropna=False)
-        for value in values
-        if value != reference
-    ]
-    table = pd.DataFrame(rows)
-    table["holm_p_value"] = table.groupby("task")["p_value"].transform(holm_correction)
-    shown = {name: name.removeprefix("sweep_") for name in others}
-    return table.rename(columns=shown | {"base_method": "method"})
+    records = records.dropna(subset=axis)
+    tables = [_contrast(runs, parameter, reference, values) for _, runs in records.groupby("task")]
+    return pd.concat(tables, ignore_index=True)
+
+
+def _contrast(runs, parameter, reference, values):
+    """The rows of one task."""
+    (task,) = runs["task"].unique()
+    axis, metric, rows = f"sweep_{parameter}", MAIN_METRIC[task], []
+    others = [name for name in runs if name[:6] == "sweep_" and name != axis]
+    point = ["base_method", *others]
+    scores = cell_means(runs, [*point, "base_dataset", axis], metric).unstack(axis)
+    for where, found in scores.groupby(level=point, sort=False, dropna=False):
+        head = {"task": task} | dict(zip(point, where, strict=True))
+        for value in values:
+            if value != reference:
+                compared = _compared(found[value], found[reference], metric)
+                rows.append(head | {parameter: value} | compared)
+    table = pd.DataFrame(rows).rename(columns={"base_method": "method"})
+    table = table.rename(columns=lambda name: name.removeprefix("sweep_"))
+    return table.assign(holm_p_value=holm_correction(table["p_value"]))
 
 
 def swept_names(records):
@@ -72,55 +73,31 @@ def swept_names(records):
     return ", ".join(names) or "no sweep"
 
 
-def _scores(records, keys, axis):
-    """Mean scores, a row for each of the keys and a column for each value."""
-    metric = records["task"].map(MAIN_METRIC)
-    columns = records[[f"test_{name}" for name in metric.unique()]]
-    scores = columns.bfill(axis=1).iloc[:, 0].where(records["status"] == "ok")
-    # One failed repeat fails the cell: a mean over the others is another number.
-    cells = scores.groupby([records[key] for key in [*keys, axis]], dropna=False)
-    return cells.agg(lambda repeats: repeats.mean(skipna=False)).unstack(axis)
-
-
-def _compared(task, scores, of_reference):
+def _compared(scores, of_reference, metric):
     """The numbers of one value: each data set is one pair."""
-    greater = GREATER_IS_BETTER[MAIN_METRIC[task]]
     pairs = pd.DataFrame({"value": scores, "reference": of_reference}).dropna()
-    errors = 1 - pairs if greater else pairs
-    gain = pairs["value"] - pairs["reference"]
-    if not greater:  # in the units of each target: made comparable
+    errors = (1 - pairs if GREATER_IS_BETTER[metric] else pairs).round(12)
+    found = over_sets(scores, of_reference, metric)
+    return {
+        "n_datasets": found.n_datasets,
+        **pairs.mean(),
+        "relative_error": (errors["value"] / errors["reference"]).fillna(1.0).median(),
+        "better": found.better,
+        "worse": found.worse,
+        "tied": found.tied,
+        "p_value": found.pvalue,
+        "p_better": found.p_better,
+        "p_equal": found.p_equal,
+        "p_worse": found.p_worse,
+    }
+
+
+def over_sets(ours, theirs, metric):
+    """One method against another, each data set a pair; errors by relative differences."""
+    pairs = pd.DataFrame({"ours": ours, "theirs": theirs}).dropna()
+    gain = pairs["ours"] - pairs["theirs"]
+    if not GREATER_IS_BETTER[metric]:  # in the units of each target: made comparable
         gain = (-2 * gain / pairs.sum(axis=1)).fillna(0.0)
     # Equal scores of other repeats have means that differ in the last digit.
     gain = gain.round(12)
-    found = compare_over_sets(gain, 0 * gain, rope=ROPE)._asdict()
-    del found["difference"]  # of differences made comparable
-    share = (errors["value"] / errors["reference"]).where(gain != 0, 1.0)
-    numbers = {"n_datasets": found.pop("n_datasets"), **pairs.mean()}
-    numbers |= {"relative_error": share.median()} | found
-    return {{"pvalue": "p_value"}.get(name, name): value for name, value in numbers.items()}
-
-
-def plot_contrast(records, x, parameter, reference):
-    """Median errors as shares of the reference's, against another swept parameter `x`.
-
-    A panel for each method, a line for each value of `parameter`; `reference` is the
-    line at 1.
-    """
-    table = contrast(records, parameter, reference)
-    methods = list(table["method"].unique())
-    values = list(table[parameter].unique())
-    with matplotlib.rc_context(STYLE):
-        figure = Figure(figsize=(1 + 3.4 * len(methods), 3.6), layout="constrained")
-        panels = figure.subplots(1, len(methods), squeeze=False, sharey=True)[0]
-        for panel, method in zip(panels, methods, strict=True):
-            panel.axhline(1, color="0.4", lw=1, ls="--", label=str(reference))
-            for k, value in enumerate(values):
-                part = table[(table["method"] == method) & (table[parameter] == value)]
-                line = part.sort_values(x)[[x, "relative_error"]].to_numpy().T
-                panel.plot(*line, "o-", ms=3, color=colour(k), label=str(value))
-            panel.set_xscale("log")
-            panel.set_title(method, fontsize=9, fontweight="bold")
-        panels[0].set_ylabel(f"error / error with {reference}, median of sets")
-        figure.supxlabel(x, fontsize=9)
-        add_legend(figure)
-    return figure
+    return compare_over_sets(gain, 0 * gain)

@@ -6,11 +6,11 @@ One over several experiments, of the methods that all of them ran:
 """
 
 import argparse
+from itertools import cycle
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from matplotlib.figure import Figure
 
 from adakern.evaluation import (
     GREATER_IS_BETTER,
@@ -21,9 +21,14 @@ from adakern.evaluation import (
     pareto_front,
     wins,
 )
-from adakern_bench.report.figures import label_points
+from adakern_bench.config.sweeps import base_name
+from adakern_bench.report.figures import plot_fronts
+from adakern_bench.report.palette import FAMILIES, method_styles
 
-__all__ = ["agreement", "by_dataset", "leaderboard", "main", "plot_time_against_rank", "together"]
+__all__ = [
+    *("by_dataset", "cell_means", "cost_seconds", "leaderboard", "main"),
+    *("plot_time_against_rank", "together"),
+]
 
 #: Behind the names of published methods.
 PUBLISHED = " (published)"
@@ -31,35 +36,34 @@ PUBLISHED = " (published)"
 #: A published method that covers fewer of the data sets is left out.
 LEAST_COVER = 0.9
 
-#: Published results and the method here that follows their protocol.
-SAME_METHOD = {"svm_C": "svm-2014", "rforest_R": "forest-2014"}
+
+def cell_means(records, keys, metric, statistic="mean"):
+    """Means (or medians) of a metric over the repeats, by the columns `keys`.
+
+    One failed repeat fails the cell: a mean over the others is another number.
+    """
+    values = records.reindex(columns=[f"test_{metric}"]).iloc[:, 0].astype(float)
+    values = values.where(records["status"] == "ok")
+    cells = values.groupby([records[key] for key in keys], dropna=False)
+    return cells.agg(lambda repeats: getattr(repeats, statistic)(skipna=False))
 
 
 def by_dataset(records, published=None, metric=None, statistic="mean"):
-    """Means (or medians) over the repeats, a row a data set and a column a method.
+    """Scores of one task, a row a data set and a column a method.
 
-    Of one task. Published methods (as from ``load_published``) get the suffix
-    " (published)". NaN where a repeat failed, or nothing is published.
+    Published methods (as from ``load_published``) get the suffix " (published)". NaN
+    where a repeat failed, or nothing is published.
     """
     (task,) = records["task"].unique()
     metric = metric or MAIN_METRIC[task]
-    values = records.reindex(columns=[f"test_{metric}"]).iloc[:, 0].astype(float)
-    values = values.where(records["status"] == "ok")
-    # One failed repeat fails the cell: a mean over the others is another number.
-    cells = values.groupby([records["dataset"], records["method"]])
-    table = cells.agg(lambda repeats: getattr(repeats, statistic)(skipna=False))
-    table = table.unstack("method")
-    if published is not None:
-        table = table.join(_published(published, metric, table.index))
-    return table
-
-
-def _published(published, metric, datasets):
+    table = cell_means(records, ["dataset", "method"], metric, statistic).unstack("method")
+    if published is None:
+        return table
     rows = published[(published["metric"] == metric) & (published["split"] == "test")]
-    rows = rows[rows["dataset"].isin(datasets)]
-    table = rows.pivot_table(index="dataset", columns="method", values="mean")
-    table = table.reindex(datasets)
-    return table.loc[:, table.notna().mean() >= LEAST_COVER].add_suffix(PUBLISHED)
+    theirs = rows.pivot_table(index="dataset", columns="method", values="mean")
+    theirs = theirs.reindex(table.index)
+    covered = theirs.columns[theirs.notna().mean() >= LEAST_COVER]
+    return table.join(theirs[covered].add_suffix(PUBLISHED))
 
 
 def cost_seconds(records):
@@ -118,45 +122,15 @@ def leaderboard(records, published=None, metric=None, statistic="mean", datasets
     return board.sort_values(["mean_rank", "method"], ignore_index=True)
 
 
-def agreement(records, published):
-    """Published results beside those of the same method and protocol measured here.
-
-    One row a data set and pair of methods, in per cent, and one row of means over the
-    data sets that both have.
-    """
-    table = 100 * by_dataset(records)
-    theirs = 100 * _published(published, "accuracy", table.index)
-    columns = ["dataset", "published_method", "method"]
-    parts = [pd.DataFrame(columns=[*columns, "published", "measured", "difference"])]
-    for name, ours in SAME_METHOD.items():
-        if ours not in table or name + PUBLISHED not in theirs:
-            continue
-        both = {"published": theirs[name + PUBLISHED], "measured": table[ours]}
-        part = pd.DataFrame(both).dropna()
-        part["difference"] = part["measured"] - part["published"]
-        part = pd.concat([part.mean().to_frame(f"mean of {len(part)}").T, part])
-        part = part.assign(published_method=name, method=ours)
-        parts.append(part.rename_axis("dataset").reset_index())
-    return pd.concat([part for part in parts if len(part)] or parts)[parts[0].columns]
-
-
 def plot_time_against_rank(records):
     """Mean rank against the time of search and fit, and the Pareto front of both."""
-    boards = [leaderboard(part) for _, part in records.groupby("task")]
-    figure = Figure(figsize=(7.5, 4.5 * len(boards)), layout="constrained")
-    axes = np.atleast_1d(figure.subplots(len(boards)))
-    for axis, board in zip(axes, boards, strict=True):
-        front = board[board["on_front"]].sort_values("seconds")
-        axis.step(front["seconds"], front["mean_rank"], "--", color="0.6", where="post")
-        axis.scatter(board["seconds"], board["mean_rank"], s=18, color="C0")
-        axis.set_xscale("log")
-        axis.margins(x=0.15, y=0.1)
-        axis.set_xlabel("Search and fit, total over the data sets (s)")
-        axis.set_ylabel("Mean rank (1: best)")
-        axis.set_title(str(board["task"].iloc[0]))
-    for axis, board in zip(axes, boards, strict=True):
-        label_points(axis, board.set_index("method")[["seconds", "mean_rank"]])
-    return figure
+    boards = pd.concat([leaderboard(part) for _, part in records.groupby("task")])
+    methods = boards.rename(columns={"mean_rank": "score"}).set_index(["task", "method"])
+    names = sorted(boards["method"])
+    styles = method_styles(names, dict(zip(map(base_name, names), cycle(FAMILIES), strict=False)))
+    label = "Search and fit, total over the data sets (s)"
+    points = methods[["seconds", "score"]]
+    return plot_fronts(points, label, "Mean rank (1: best)", styles, greater_is_better=False)
 
 
 def together(folders, max_rows=np.inf):

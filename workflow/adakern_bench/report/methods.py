@@ -4,7 +4,8 @@ import re
 
 from adakern_bench.config.sweeps import base_name
 from adakern_bench.report.curves import read_search, search_curves
-from adakern_bench.report.figures import MOST_PANELS, SEARCH_SCORE, inline_svg, plot_search, to_svg
+from adakern_bench.report.figures import MOST_PANELS, inline_svg, to_svg
+from adakern_bench.report.sweep import SEARCH_SCORE, plot_search
 
 __all__ = ["describe_methods"]
 
@@ -25,7 +26,7 @@ def describe_methods(out, config, records, styles):
                 "name": name,
                 "family": styles[name].family,
                 "chosen": _chosen(rows),
-                "curves": list(_search_figures(out, name, rows, styles[name])),
+                "curves": list(_search_figures(out, name, rows)),
             }
         )
     return panels
@@ -50,16 +51,16 @@ def _short(text):
         return text
 
 
-def _search_figures(out, method, rows, style):
+def _search_figures(out, method, rows):
     for task, of_task in rows.groupby("task"):
         tables = {d: read_search(out, d, method) for d in of_task["dataset"].unique()}
         curves = {d: search_curves(t) for d, t in tables.items() if t is not None}
-        curves = {dataset: by_axis for dataset, by_axis in curves.items() if by_axis}
+        curves = {dataset: by_name for dataset, by_name in curves.items() if by_name}
         if 0 < len(curves) <= MOST_PANELS:
             text = (
                 f"{SEARCH_SCORE[task]} of {method}: for each value of a parameter, the "
                 "best point that has it, mean over the repeats."
             )
             prefix = re.sub(r"\W", "-", f"search-{task}-{method}")
-            svg = to_svg(plot_search(curves, task, style))
+            svg = to_svg(plot_search(curves, task))
             yield {"svg": inline_svg(svg, prefix, text), "caption": text}

@@ -3,7 +3,6 @@
 import platform
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 import yaml
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -18,16 +17,16 @@ from adakern.evaluation import (
     METRICS,
     QUANTITIES,
     RECORDED,
-    compare_over_sets,
     holm_correction,
 )
 from adakern_bench.config.sweeps import base_name
+from adakern_bench.report.contrast import over_sets
 from adakern_bench.report.figures import (
     MOST_PANELS,
     inline_svg,
     plot_critical_difference,
+    plot_fronts,
     plot_repeats,
-    plot_time_accuracy,
     to_svg,
 )
 from adakern_bench.report.headline import headline
@@ -42,6 +41,7 @@ from adakern_bench.report.tables import (
     display_table,
     heading,
     read_tables,
+    scaled,
 )
 from adakern_bench.report.use import model_lines
 from adakern_bench.report.wording import caption, count, duration, links, natural, printable
@@ -68,6 +68,7 @@ _CAPTIONS = {
     "time": "{metric} on the test part against the time of search and fit, means over the "
     "repeats. The dashed line joins the methods that no other beats in both.",
 }
+_SECONDS = "Time of search and fit, mean of the repeats (s)"
 _SWATCH = Markup('<i class="swatch" style="color:{}" data-glyph="{}"></i>')
 _PARTS = {"test": ", test part", "train": ", training part", "": ""}
 
@@ -176,18 +177,15 @@ def _task(task, records, styles, tables, rare):
 
 
 def _over_sets(records, task, leader):
-    """The leader against every other over all data sets; errors by their ratios."""
-    scores, greater = by_dataset(records), GREATER_IS_BETTER[MAIN_METRIC[task]]
+    """The leader against every other over all data sets."""
+    scores = by_dataset(records)
     if len(scores) < FEWEST or leader not in scores:
         return []
-    scores = scores if greater else np.log(scores.where(scores > 0))
-    rows = pd.DataFrame(
-        [
-            {"method": name}
-            | compare_over_sets(scores[leader], scores[name], greater_is_better=greater)._asdict()
-            for name in scores.columns.drop(leader)
-        ]
-    )
+    found = {
+        name: over_sets(scores[leader], scores[name], MAIN_METRIC[task])._asdict()
+        for name in scores.columns.drop(leader)
+    }
+    rows = pd.DataFrame.from_dict(found, orient="index").rename_axis("method").reset_index()
     return rows.assign(holm=holm_correction(rows["pvalue"])).to_dict("records")
 
 
@@ -203,24 +201,23 @@ def _grid(cells, metric, caption):
 
 def _task_figures(task, records, ranks, styles):
     metric = MAIN_METRIC[task]
-    finished = records[records["status"] == "ok"].rename(columns={f"test_{metric}": "score"})
+    label, greater = heading(metric), GREATER_IS_BETTER[metric]
     drawn = {"critical difference": plot_critical_difference(ranks, styles)}
+    finished = records[records["status"] == "ok"]
     if 0 < finished["dataset"].nunique() <= MOST_PANELS:
-        means = finished.groupby(["dataset", "method"])[["seconds", "score"]].mean()
+        scores = finished.assign(score=scaled(metric, finished[f"test_{metric}"].astype(float)))
+        means = scores.groupby(["dataset", "method"])[["seconds", "score"]].mean()
         drawn["repeats"] = plot_repeats(records, task, styles, list(ranks["method"]))
-        drawn["time"] = plot_time_accuracy(means, task, styles)
+        drawn["time"] = plot_fronts(means, _SECONDS, label, styles, greater)
     return {
-        name: _figure(
-            to_svg(figure),
-            f"{task}-{name}".replace(" ", "-"),
-            _CAPTIONS[name].format(metric=heading(metric)),
-        )
+        name: _figure(to_svg(figure), f"{task}-{name}".replace(" ", "-"), _CAPTIONS[name], label)
         for name, figure in drawn.items()
         if figure is not None
     }
 
 
-def _figure(svg, prefix, caption):
+def _figure(svg, prefix, caption, metric=""):
+    caption = caption.format(metric=metric)
     return {"svg": inline_svg(svg, prefix, caption), "caption": caption}
 
 
@@ -239,16 +236,12 @@ def _own_figure(path):
 
 def _published(table):
     """Published numbers by part and metric, scores on the test part first."""
-    order = {"test": 0, "train": 1, "": 2}
     groups = table.groupby(["split", "metric"])
     return [
-        {
-            "title": heading(metric) + _PARTS[split],
-            "metric": metric,
-            "rows": rows.to_dict("records"),
-            "has_setting": bool((rows["setting"] != "").any()),
-        }
-        for (split, metric), rows in sorted(groups, key=lambda group: order[group[0][0]])
+        {"title": heading(metric) + _PARTS[split], "metric": metric, "rows": rows}
+        for (split, metric), rows in sorted(
+            groups, key=lambda group: list(_PARTS).index(group[0][0])
+        )
     ]
 
 

@@ -6,6 +6,9 @@ The colour tells the family, the marker the method within it.
 import re
 from typing import NamedTuple
 
+import numpy as np
+from matplotlib.colors import to_hex, to_rgb
+
 from adakern._utils.dotted import resolve
 from adakern_bench.config.sweeps import base_name
 
@@ -82,11 +85,6 @@ def method_styles(names, families=None):
         family = (families or {}).get(base_name(name), "other baselines")
         shade, marker = divmod(taken[family], len(_MARKERS))
         taken[family] += 1
-        colour = _darker(FAMILIES[family], _SHADES[shade % len(_SHADES)])
-        styles[name] = Style(colour, list(_MARKERS)[marker], family)
+        shown = np.multiply(to_rgb(FAMILIES[family]), _SHADES[shade % len(_SHADES)])
+        styles[name] = Style(to_hex(shown), list(_MARKERS)[marker], family)
     return styles
-
-
-def _darker(colour, share):
-    channels = (int(colour[i : i + 2], 16) for i in (1, 3, 5))
-    return "#" + "".join(f"{round(channel * share):02x}" for channel in channels)

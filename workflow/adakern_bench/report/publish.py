@@ -23,7 +23,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from adakern._utils.files import atomic_path, write_json
+from adakern._utils.files import write_json
 from adakern_bench.config.compose import ConfigError
 from adakern_bench.config.plan import load_plan
 from adakern_bench.records.dotted import ALLOW_OUTSIDE
@@ -33,10 +33,8 @@ from adakern_bench.report.wording import count
 
 __all__ = ["PublishError", "log_run", "main", "publish"]
 
-KEPT = (
-    *("records.parquet", "config.yaml", "summary.csv", "ttest.csv", "ranks.csv"),
-    "published.csv",
-)
+KEPT = ["records.parquet", "config.yaml"]
+KEPT += ["summary.csv", "ttest.csv", "ranks.csv", "published.csv"]
 
 #: Bytes of a table from which on it is kept compressed.
 LARGE = 2**17
@@ -57,7 +55,6 @@ def publish(plan, target, with_failures=False):
     if missing:
         listed = "\n".join(f"  - {line}" for line in missing)
         raise PublishError(f"{plan.results} cannot be published:\n{listed}")
-    origin = provenance(plan, records)
     # Beside it, so that who is stopped on the way leaves the old folder whole.
     new, old = (target.with_name(f".{target.name}-{age}") for age in ("new", "old"))
     for folder in (new, old):
@@ -67,7 +64,7 @@ def publish(plan, target, with_failures=False):
     for name in [*KEPT, *shown]:
         if (plan.results / name).exists():
             _keep(plan.results / name, new / name)
-    write_json(new / "provenance.json", origin)
+    write_json(new / "provenance.json", provenance(plan, records))
     if target.exists():
         target.rename(old)
     new.rename(target)
@@ -75,16 +72,13 @@ def publish(plan, target, with_failures=False):
 
 
 def _keep(made, kept):
+    kept.parent.mkdir(parents=True, exist_ok=True)
     if made.suffix == ".csv" and made.stat().st_size > LARGE:
-        with atomic_path(kept.with_name(f"{kept.name}.gz")) as path:
-            # No time stamp: the same table gives the same file.
-            path.write_bytes(gzip.compress(made.read_bytes(), mtime=0))
-        return
-    with atomic_path(kept) as path:
-        if made.suffix == ".parquet":
-            pd.read_parquet(made).to_parquet(path, index=False, compression="zstd")
-        else:
-            shutil.copyfile(made, path)
+        # No time stamp: the same table gives the same file.
+        content = gzip.compress(made.read_bytes(), mtime=0)
+        kept.with_name(f"{kept.name}.gz").write_bytes(content)
+    else:
+        shutil.copyfile(made, kept)
 
 
 def _commits(plan, records):
@@ -132,13 +126,11 @@ def _failed(records):
 
 
 def _selection(plan):
+    """What Snakemake is told of the plan."""
+    said = [word for word in plan.config.overrides if word != ALLOW_OUTSIDE]
     chosen = ["--config", f"experiment={plan.config.experiment}"]
-    said = list(plan.config.overrides)
-    if ALLOW_OUTSIDE in said:
-        said.remove(ALLOW_OUTSIDE)
-        chosen.append("allow_outside=true")
-    overrides = in_one(said)
-    return [*chosen, f"overrides={overrides}"] if overrides else chosen
+    chosen += ["allow_outside=true"] * (ALLOW_OUTSIDE in plan.config.overrides)
+    return [*chosen, f"overrides={in_one(said)}"] if said else chosen
 
 
 def log_run(results, started, cores):
@@ -168,18 +160,19 @@ def provenance(plan, records):
         "machine": machine(),
         "commit": _commits(plan, records).iloc[0],
         "wall_seconds": round(sum(wall), 1) if wall else None,
+        "versions": package_versions(),
     }
-    if records is None:
-        return facts | {"versions": package_versions()}
-    versions = [c for c in records if c.startswith("version_")]
-    seconds = records[["fit_seconds", "predict_seconds"]].sum().sum()
-    return facts | {
-        "versions": {c.removeprefix("version_"): records[c].iloc[0] for c in versions},
-        "repeats": int(records["repeat"].nunique()),
-        "runs": len(records),
-        "failed_runs": int((records["status"] != "ok").sum()),
-        "fit_and_predict_seconds": round(float(seconds), 1),
-    }
+    if records is not None:
+        versions = records.filter(regex="^version_").iloc[0]
+        seconds = records[["fit_seconds", "predict_seconds"]].sum().sum()
+        facts |= {
+            "versions": versions.rename(lambda name: name.removeprefix("version_")).to_dict(),
+            "repeats": int(records["repeat"].nunique()),
+            "runs": len(records),
+            "failed_runs": int((records["status"] != "ok").sum()),
+            "fit_and_predict_seconds": round(float(seconds), 1),
+        }
+    return facts
 
 
 def main(argv=None):

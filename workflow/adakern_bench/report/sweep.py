@@ -7,20 +7,30 @@ figures:
 """
 
 import re
+from itertools import product
 
-import matplotlib
 import numpy as np
 import pandas as pd
-from matplotlib.figure import Figure
 
 from adakern.evaluation import MAIN_METRIC, METRICS
-from adakern_bench.report.contrast import swept_names
-from adakern_bench.report.figures import STYLE, add_legend, colour
+from adakern_bench.report.contrast import contrast, swept_names
+from adakern_bench.report.figures import add_legend, draw_curve, grid, panels, scale_for
+from adakern_bench.report.palette import FAMILIES
 from adakern_bench.report.tables import heading, scaled
 from adakern_bench.report.wording import in_natural_order
 
-__all__ = ["growth", "plot_sweep", "sweep_table"]
+__all__ = [
+    *("SEARCH_SCORE", "growth", "plot_contrast", "plot_lines", "plot_search", "plot_sweep"),
+    "sweep_table",
+]
 
+#: Of the lines of a figure, one after the other.
+_STYLES = [{"color": c, "ls": dashes} for dashes, c in product("-:", FAMILIES.values())]
+#: What searches maximise.
+SEARCH_SCORE = {
+    "classification": "Accuracy in the search (%)",
+    "regression": "Negative mean squared error in the search",
+}
 _SCORES = {metric for metrics in METRICS.values() for metric in metrics}
 
 
@@ -32,53 +42,83 @@ def plot_sweep(records, x, y=None, log=(), columns=()):
     What has no number on the x axis, such as a method that is not swept or the point
     "svm" of an axis in units of C^2, is a dashed horizontal line.
     """
-    points = _in_one_panel(_points(records, x, _names(columns)))
-    quantities = _quantities(records, y)
-    panels = list(points["panel"].unique())
-    colours = {line: colour(k) for k, line in enumerate(points["line"].unique())}
-    with matplotlib.rc_context(STYLE):
-        figure = Figure(
-            figsize=(0.8 + 3.4 * len(panels), 0.8 + 2.6 * len(quantities)), layout="constrained"
-        )
-        axes = figure.subplots(
-            len(quantities), len(panels), squeeze=False, sharey="row", sharex="col"
-        )
-        for row, (quantity, column) in zip(axes, quantities.items(), strict=True):
-            for axis, panel in zip(row, panels, strict=True):
-                here = points[points["panel"] == panel].dropna(subset=column)
-                shown = scaled(quantity, here[column].astype(float))
-                _draw_lines(axis, here.assign(y=shown), colours)
-                axis.set_xscale(*_scale(here["x"]))
-                if quantity in log:
-                    axis.set_yscale("log")
-            row[0].set_ylabel(heading(quantity))
-        for axis, panel in zip(axes[0], panels, strict=True):
-            axis.set_title(panel, fontsize=9, fontweight="bold")
-        figure.supxlabel(" / ".join(_names(x)), fontsize=9)
-        add_legend(figure)
+    points = _points(records, x, _names(columns))
+    if points["line"].nunique() == 1:
+        points = points.assign(line=points["panel"], panel=points["line"])
+    return _plot(points, _quantities(records, y), " / ".join(_names(x)), log)
+
+
+def plot_lines(frame, x, y, line, log=()):
+    """Columns `y` of a special computation against its column `x`, as in a sweep.
+
+    A line for each value of the column `line`, panels for data sets and columns.
+    """
+    points = frame.assign(panel=frame["dataset"], line=frame[line], x=frame[x], level="")
+    return _plot(points, {name: name for name in _names(y)}, x, log)
+
+
+def plot_contrast(records, x, parameter, reference):
+    """Median errors as shares of the reference's, against another swept parameter `x`.
+
+    A panel for each method, a line for each value of `parameter`; `reference` is the
+    line at 1.
+    """
+    table = contrast(records, parameter, reference)
+    level = {"relative_error": 1.0, x: np.nan, parameter: reference}
+    table = pd.concat([table, table.drop_duplicates("method").assign(**level)])
+    points = table.assign(panel=table["method"], line=table[parameter].astype(str), x=table[x])
+    return _plot(points.assign(level=""), {"relative_error": "relative_error"}, x)
+
+
+def plot_search(curves, task):
+    """How the score of a method's cross-validation depends on each parameter.
+
+    `curves` maps data set and parameter to scores by value. A panel for each parameter, a
+    line for each data set.
+    """
+    parts = [
+        curve.rename_axis("value").rename("score").reset_index().assign(panel=name, line=dataset)
+        for dataset, by_name in curves.items()
+        for name, curve in by_name.items()
+    ]
+    points = pd.concat(parts)
+    points = points.assign(score=scaled(MAIN_METRIC[task], points["score"]))
+    points["x"], points["level"] = _numbers(points["value"])
+    return _plot(points, {SEARCH_SCORE[task]: "score"}, "value of the parameter")
+
+
+def _plot(points, quantities, xlabel, log=()):
+    """Panels of `points`: they have their panel, line, x and level, and the quantities."""
+    parts = points.groupby("panel", sort=False)
+    lines = {line: _STYLES[k % len(_STYLES)] for k, line in enumerate(points["line"].unique())}
+    shape = len(quantities), len(parts)
+    if 1 in shape:
+        figure, axes = panels([panel for _ in quantities for panel in parts.groups])
+        axes = axes.reshape(shape)
+    else:
+        figure, axes = grid(*shape, sharey="row", sharex="col")
+    for row, (quantity, column) in zip(axes, quantities.items(), strict=True):
+        for axis, (panel, part) in zip(row, parts, strict=True):
+            shown = scaled(quantity, part[column].astype(float))
+            _draw_lines(axis, part.assign(y=shown).dropna(subset="y"), lines)
+            axis.set(xscale=scale_for(part["x"].dropna()), title=panel)
+            if quantity in log:
+                axis.set_yscale("log", nonpositive="mask")
+        row[0].set_ylabel(heading(quantity))
+    figure.supxlabel(xlabel, fontsize=9)
+    add_legend(figure)
     return figure
 
 
-def _draw_lines(axis, points, colours):
-    """Means over the repeats, of column ``y``."""
+def _draw_lines(axis, points, lines):
+    """Means over the repeats, of column ``y``; dashed where they have no x."""
     for line, part in points.groupby("line", sort=False):
-        flat = part[part["x"].isna()]
-        for label, values in flat.groupby("level")["y"]:
-            name = line if not label else f"{line}, {label}"
-            axis.axhline(values.mean(), color=colours[line], ls="--", lw=1, label=name)
-        curve = part.dropna(subset="x").groupby("x")["y"].agg(["mean", "std"])
+        for level, values in part[part["x"].isna()].groupby("level")["y"]:
+            name = ", ".join(filter(None, [line, level]))
+            axis.axhline(values.mean(), color=lines[line]["color"], ls="--", lw=1, label=name)
+        curve = part.dropna(subset="x")
         if len(curve):
-            low, high = (curve["mean"] + s * curve["std"].fillna(0) for s in (-1, 1))
-            axis.plot(curve["mean"], "o-", ms=3, color=colours[line], label=line)
-            axis.fill_between(curve.index, low, high, color=colours[line], alpha=0.12)
-
-
-def _scale(x):
-    """Arguments of ``set_xscale``: logarithmic for a wide range, zero in its place."""
-    positive = x[x > 0]
-    if not len(positive) or positive.max() <= 20 * positive.min():
-        return ("linear",)
-    return ("log",) if (x.dropna() > 0).all() else ("symlog",)
+            draw_curve(axis, curve["x"], curve["y"], label=line, **lines[line])
 
 
 def sweep_table(records, y=None):
@@ -104,18 +144,16 @@ def growth(records, x, y, smallest=0):
 
     dataset, method, quantity, exponent, and the range of x that it was fitted on.
     """
-    points = _points(records, x).dropna(subset="x")
-    quantities, rows = _quantities(records, y), []
+    points, rows = _points(records, x).dropna(subset="x"), []
     for (panel, line), part in points.groupby(["panel", "line"], sort=False):
-        for quantity, column in quantities.items():
+        for quantity, column in _quantities(records, y).items():
             curve = part.groupby("x")[column].mean().astype(float)
             curve = curve[curve > 0]
             large = curve[curve.index >= smallest]
             curve = large if len(large) > 1 else curve
             if len(curve) > 1:
                 slope, _ = np.polyfit(np.log(curve.index.to_numpy()), np.log(curve), 1)
-                ends = (slope, curve.index.min(), curve.index.max())
-                rows.append((panel, line, quantity, *ends))
+                rows.append((panel, line, quantity, slope, curve.index[0], curve.index[-1]))
     columns = ["dataset", "method", "quantity", "exponent", "smallest", "largest"]
     return pd.DataFrame(rows, columns=columns)
 
@@ -131,8 +169,7 @@ def _points(records, x, columns=()):
             )
     finished = records[records["status"] == "ok"]
     values = finished[[f"sweep_{name}" for name in x]].bfill(axis=1).iloc[:, 0]
-    number = pd.to_numeric(values, errors="coerce").astype(float)
-    level = values.astype(object).where(number.isna() & values.notna(), "").astype(str)
+    number, level = _numbers(values)
     hidden = (*x, *columns)
     points = finished.assign(
         x=number,
@@ -151,11 +188,10 @@ def _points(records, x, columns=()):
     return points
 
 
-def _in_one_panel(points):
-    """A line for each data set, where there is one method alone."""
-    if points["line"].nunique() > 1:
-        return points
-    return points.assign(line=points["panel"], panel=points["line"])
+def _numbers(values):
+    """Values as numbers, and as texts where they are none."""
+    number = pd.to_numeric(values, errors="coerce").astype(float)
+    return number, values.astype(object).where(number.isna() & values.notna(), "").astype(str)
 
 
 def _without(name, axes):

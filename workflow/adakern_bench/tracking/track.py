@@ -17,13 +17,14 @@ import logging
 import math
 import os
 import re
-import socket
 import tempfile
 import time
 from functools import cache, partial
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from typing import NamedTuple
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote
 
 import pandas as pd
 import yaml
@@ -36,11 +37,15 @@ from adakern_bench.paths import kept_models
 from adakern_bench.records.machine import git
 from adakern_bench.records.read import find_records, read_file, to_frame
 from adakern_bench.report.curves import read_search, search_curves
+from adakern_bench.report.figures import plot_repeats, to_svg
+from adakern_bench.report.leaderboard import by_dataset
 from adakern_bench.report.palette import families_of, method_styles
 from adakern_bench.report.wording import count
 
-__all__ = ["DEFAULT_URI", "VIEW", "Logged", "experiment_id", "lock", "log_records", "main"]
-__all__ += ["opened", "track"]
+__all__ = [
+    *("DEFAULT_URI", "VIEW", "Logged", "experiment_id", "lock", "log_records", "main"),
+    *("opened", "register", "track"),
+]
 
 DEFAULT_URI = "sqlite:///mlflow.db"
 
@@ -53,10 +58,19 @@ VIEW = "adakern"
 #: What an experiment's summary run holds, if it is there.
 SUMMARY = ["report.html", "*.csv", "config.yaml", "tables/*.csv", "figures/*.svg", "winner/*"]
 
-_MAX_VALUE = 5000  # characters of a parameter or tag; MLflow takes 6000 and 5000
+_MAX_VALUE = 5000  # characters that MLflow takes of a tag
+_MOST_RUNS = 50_000  # that MLflow gives in one answer
 #: What is the same in every run that can be compared: parameters, no metrics.
 _CONSTANTS = ("n_train", "n_test", "n_features", "seed", "estimator")
 _STAGES = ("search_seconds", "fit_seconds", "predict_seconds")
+#: What an error holds, and what that means.
+_REASONS = {
+    "database is locked": "cannot be written, another program holds it: end that",
+    "disk is full": "cannot be written, its disk is full: free some space",
+    "disk I/O error": "cannot be written, its disk or quota is full, or broken: free some space",
+    "readonly database": "may not be written: change its permissions",
+    "Max retries exceeded": "does not answer: start it, or change MLFLOW_TRACKING_URI",
+}
 
 
 class Logged(NamedTuple):
@@ -65,9 +79,6 @@ class Logged(NamedTuple):
     written: int
     unchanged: int
     removed: int
-
-    def __add__(self, other):
-        return Logged(*(a + b for a, b in zip(self, other, strict=True)))
 
 
 class Run(NamedTuple):
@@ -102,45 +113,30 @@ def track(results, files=None, *, tracking_uri=None):
 
     Without files, make MLflow say what the folder says, no more and no less: every
     record below it, the tables, figures and report as one summary run, and no run of a
-    fit that has no record any more. An experiment of special computations alone goes by
-    the name of its folder.
+    fit that has no record any more.
     """
-    results, whole, summary = Path(results), files is None, None
-    if whole:
-        files = find_records(results)
+    results, summary = Path(results), None
+    if files is None:
         found = (path for pattern in SUMMARY for path in sorted(results.glob(pattern)))
-        artifacts = {path.relative_to(results).as_posix(): path for path in found}
-        summary = (artifacts, _mean_ranks(results))
+        summary = {path.relative_to(results).as_posix(): path for path in found}
     path = results / "config.yaml"
     config = path.read_text(encoding="utf-8") if path.exists() else None
     rank_by((yaml.safe_load(config or "{}") or {}).get("metric"))
-    batches = {results.name: []} if whole and not files else {}
-    for record in (record for file in files for record in read_file(file)):
-        batches.setdefault(record["experiment"], []).append(record)
-    total = Logged(0, 0, 0)
-    for name, batch in batches.items():
-        cells = {(r["dataset"], r["method"]) for r in batch}
-        tables = {cell: read_search(results, *cell) for cell in cells}
-        total += log_records(
-            batch,
-            experiment=name,
-            tracking_uri=tracking_uri,
-            config=config,
-            curves={c: search_curves(table) for c, table in tables.items() if table is not None},
-            models=partial(kept_models, results),
-            summary=summary,
-            prune=whole,
-        )
-    return total
-
-
-def _mean_ranks(results):
-    """Mean rank of each method, in a section behind those that all runs have."""
-    if not (results / "ranks.csv").exists():
-        return {}
-    rows = pd.read_csv(results / "ranks.csv").dropna(subset=["average_rank"])
-    names = "whole/" + rows["task"] + " rank of " + rows["method"]
-    return dict(zip(names, rows["average_rank"], strict=True))
+    paths = find_records(results) if files is None else files
+    records = [record for path in paths for record in read_file(path)]
+    cells = {(record["dataset"], record["method"]) for record in records}
+    tables = {cell: read_search(results, *cell) for cell in cells}
+    return log_records(
+        records,
+        # One of special computations alone goes by the name of its folder.
+        experiment=records[0]["experiment"] if records else results.name,
+        tracking_uri=tracking_uri,
+        config=config,
+        curves={c: search_curves(table) for c, table in tables.items() if table is not None},
+        models=partial(kept_models, results),
+        summary=summary,
+        prune=files is None,
+    )
 
 
 def log_records(
@@ -162,33 +158,17 @@ def log_records(
     data set and method to what their search saw; `models` maps a record to the files of
     its fitted model. A run is out of date when its record changed (which holds every
     parameter of the fit), not when something else in the configuration did. With
-    `prune`, runs of other fits are removed; a `summary` (files by name, and metrics) is a
-    run beside them.
+    `prune`, runs of other fits are removed; a `summary` (files by name) is a run beside
+    them.
     """
-    strangers = {r["experiment"] for r in records} - {experiment}
-    if strangers:
-        raise ValueError(
-            f"experiment={experiment!r}, but there are records of {sorted(strangers)}; "
-            "log each experiment under its own name."
-        )
     runs = [*_cells(records, yaml.safe_load(config) if config else {}, curves or {})]
     runs += [_fit(r, config, models(r) if models else {}) for r in records]
     if summary:
-        runs.append(_summary(experiment, *summary))
+        contents = {name: sha256(path.read_bytes()) for name, path in summary.items()}
+        tags = {"kind": "summary", "experiment": experiment}
+        name = f"{experiment}: summary"
+        runs.append(Run("summary", name, tags, contents, artifacts=summary))
     return _log_runs(runs, experiment, tracking_uri, prune)
-
-
-def _summary(experiment, artifacts, metrics):
-    """One run that stands for the whole experiment, with its tables and figures."""
-    contents = {name: sha256(path.read_bytes()) for name, path in artifacts.items()}
-    return Run(
-        key="summary",
-        name=f"{experiment}: summary",
-        tags={"kind": "summary", "experiment": experiment},
-        content=[contents, metrics],
-        metrics=metrics,
-        artifacts=artifacts,
-    )
 
 
 def _tags(record, kind, *names):
@@ -201,53 +181,59 @@ def _cells(records, config, curves):
     """A run for each data set and method: what its repeats have in common."""
     methods = config.get("method", {})
     families = families_of(methods)
-    by_dataset = {}
-    for record in sorted(records, key=lambda record: record["repeat"]):
-        cells = by_dataset.setdefault(record["dataset"], {})
-        cells.setdefault(record["method"], []).append(record)
-    for dataset, cells in by_dataset.items():
-        tables = {method: _table(batch) for method, batch in cells.items()}
-        places = _ranks(cells, tables)
-        scores = {method: table.filter(like="test/").to_csv() for method, table in tables.items()}
+    source = {"mlflow.source.name": "adakern", "mlflow.source.type": "PROJECT"}
+    source |= {"mlflow.source.git.commit": git("rev-parse", "HEAD") or "unknown"}
+    key = itemgetter("dataset", "method", "repeat")
+    for dataset, of_dataset in groupby(sorted(records, key=key), itemgetter("dataset")):
+        runs = list(of_dataset)
+        frame = to_frame(runs)
+        places = _places(frame)
+        scores = frame.filter(regex="^(method|repeat|test_.*)$").to_csv()
         figure = {}
-        if any(map(len, tables.values())):
-            figure["scores.svg"] = cache(partial(_figure, cells, places, families))
-        for method, batch in cells.items():
-            table = tables[method]
+        if (frame["status"] == "ok").any():
+            figure["scores.svg"] = cache(partial(_figure, frame, places, families))
+        for method, of_method in groupby(runs, itemgetter("method")):
+            batch = list(of_method)
+            finished = {r["repeat"]: _metrics(r) for r in batch if r["status"] == "ok"}
+            table = pd.DataFrame.from_dict(finished, orient="index").rename_axis("repeat")
             entry = methods.get(base_name(method), {})
             about = ". ".join(filter(None, map(entry.get, ("description", "reference"))))
-            described = {"family": families.get(base_name(method), "unknown")}
-            described |= {"mlflow.note.content": about, **_source(methods)}
-            statistics = {"mean": table.mean(), "std": table.std()}
-            metrics = {
-                f"{name}_{what}": _digits(value)
-                for what, values in statistics.items()
-                for name, value in values.dropna().items()
-            } | {"test/n": len(table), "test/rank": places[method]}
+            tags = {"family": families.get(base_name(method), "unknown")}
+            tags |= {"mlflow.note.content": about} | source
+            statistics = pd.concat({"mean": table.mean(), "std": table.std()}).dropna()
+            metrics = {f"{name}_{what}": _digits(v) for (what, name), v in statistics.items()}
+            metrics |= {"test/n": len(table), "test/rank": places[method]}
             steps = {
                 f"tuning/{name}": list(map(float, values))
                 for name, values in curves.get((dataset, method), {}).items()
             }
+            params = set.intersection(*(set(_params(record).items()) for record in batch))
             yield Run(
                 key=f"{dataset}/{method}",
                 name=f"{dataset} / {method}",
-                tags=_tags(batch[0], "method") | described,
+                tags=_tags(batch[0], "method") | tags,
                 content=[batch, about, metrics, steps, scores],
                 records=batch,
                 # MLflow's comparison opens on the first ones, by the alphabet.
-                params={"Method": method}
-                | dict(set.intersection(*(set(_params(r).items()) for r in batch))),
+                params={"Method": method} | dict(params),
                 metrics=metrics,
                 steps=steps,
                 artifacts={"repeats.csv": table.to_csv(), **figure},
             )
 
 
-def _table(batch):
-    """Scores and costs of the repeats that finished."""
-    finished = [record for record in batch if record["status"] == "ok"]
-    repeats = pd.Index([record["repeat"] for record in finished], name="repeat")
-    return pd.DataFrame(map(_metrics, finished), index=repeats)
+def _places(frame):
+    """Method -> its rank on their data set."""
+    scores, metric = by_dataset(frame), MAIN_METRIC[frame["task"].iloc[0]]
+    (ranks,) = ranks_by_dataset(scores, greater_is_better=GREATER_IS_BETTER[metric])
+    return dict(zip(scores.columns, map(float, ranks), strict=True))
+
+
+def _figure(frame, places, families):
+    """The main score of all methods on their data set, every repeat, as SVG."""
+    order = sorted(places, key=places.get)
+    styles = method_styles(order, families)
+    return to_svg(plot_repeats(frame, frame["task"].iloc[0], styles, order))
 
 
 def _view():
@@ -259,24 +245,6 @@ def _view():
         "orderByKey": "metrics.`test/rank`",
         "orderByAsc": True,
     }
-
-
-def _ranks(cells, tables):
-    """Method -> its rank on their data set."""
-    metric = MAIN_METRIC[next(iter(cells.values()))[0]["task"]]
-    scores = [table.mean().get(f"test/{metric}", math.nan) for table in tables.values()]
-    (row,) = ranks_by_dataset([scores], greater_is_better=GREATER_IS_BETTER[metric])
-    return dict(zip(tables, map(float, row), strict=True))
-
-
-def _figure(cells, places, families):
-    """The main score of all methods on their data set, every repeat, as SVG."""
-    from adakern_bench.report.figures import plot_repeats, to_svg
-
-    records = to_frame([record for batch in cells.values() for record in batch])
-    styles = method_styles(cells, families)
-    order = sorted(places, key=places.get)
-    return to_svg(plot_repeats(records, records["task"].iloc[0], styles, order))
 
 
 def _fit(record, config, model):
@@ -303,12 +271,10 @@ def _fit(record, config, model):
 def _params(record):
     constants = {n: record[n] for n in _CONSTANTS if record.get(n) is not None}
     params = constants | (record.get("params") or {})
-    return {name: _text(value) for name, value in params.items()}
-
-
-def _text(value):
-    text = value if isinstance(value, str) else json.dumps(value, sort_keys=True)
-    return text if len(text) <= _MAX_VALUE else text[: _MAX_VALUE - 1] + "…"
+    return {
+        name: value if isinstance(value, str) else json.dumps(value, sort_keys=True)
+        for name, value in params.items()
+    }
 
 
 def _metrics(record):
@@ -333,13 +299,6 @@ def _digits(value):
     return float(f"{value:.6g}")
 
 
-def _source(methods):
-    """Where the code came from, under the names that MLflow shows."""
-    commit = git("rev-parse", "HEAD") if methods else None
-    named = {"mlflow.source.name": "adakern", "mlflow.source.type": "PROJECT"}
-    return named | ({"mlflow.source.git.commit": commit} if commit else {})
-
-
 # From runs to MLflow.
 
 
@@ -348,16 +307,22 @@ def opened(experiment, tracking_uri):
     """The client and the experiment's id, while no other process here writes."""
     uri = tracking_uri or os.environ.get("MLFLOW_TRACKING_URI") or DEFAULT_URI
     os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
-    _check_server(uri)
+    # Else a server that does not answer is asked for minutes.
+    os.environ.setdefault("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "2")
     from mlflow import MlflowClient
 
     with lock(uri), _in_words(uri):
         # The forty lines that Alembic writes when it makes the tables.
         for name in ("alembic", "mlflow.store.db.utils"):
             logging.getLogger(name).setLevel(logging.WARNING)
-        _make_database(uri)
-        client = MlflowClient(tracking_uri=uri)
-        number = _experiment(client, experiment, _database(uri))
+        database = _database(uri)
+        if database and not database.exists():
+            # Whole or not at all: MLflow makes the tables in some forty steps, and refuses
+            # for ever a file in which they were broken off. The first question makes them.
+            with atomic_path(database) as path:
+                MlflowClient(f"sqlite:///{path}").get_experiment_by_name("Default")
+        client = MlflowClient(uri)
+        number = _experiment(client, experiment, database)
         client.set_experiment_tag(number, f"mlflow.sharedViewState.{VIEW}", json.dumps(_view()))
         yield client, number
 
@@ -382,39 +347,17 @@ def experiment_id(experiment, tracking_uri=None):
         return number
 
 
-def _check_server(uri):
-    """Fail at once where no server answers: MLflow's client tries for minutes."""
-    address = urlsplit(uri)
-    if address.scheme not in ("http", "https"):
-        return
-    port = address.port or (443 if address.scheme == "https" else 80)
-    try:
-        socket.create_connection((address.hostname, port), timeout=10).close()
-    except OSError as error:
-        raise ConnectionError(
-            f"No MLflow server answers at {uri} ({error}). The results are safe in their "
-            "files: start the server or change MLFLOW_TRACKING_URI, then run again, or "
-            "fill it later with `adakern track results --tracking-uri ...`."
-        ) from error
-
-
 @contextlib.contextmanager
 def _in_words(uri):
-    """Say why a database cannot be written, without the SQL."""
-    reasons = {
-        "database is locked": "another program holds it: end that",
-        "disk is full": "its disk is full: free some space",
-        "disk I/O error": "its disk or quota is full, or broken: free some space",
-        "readonly database": "it may not be written: change its permissions",
-    }
+    """Say why nothing can be written, without the SQL or the address of a request."""
     try:
         yield
     except Exception as error:  # MLflow's or SQLAlchemy's
-        for sign, reason in reasons.items():
+        for sign, reason in _REASONS.items():
             if sign in str(error):
                 raise OSError(
-                    f"The tracker's database {uri} cannot be written, {reason} and run "
-                    "the same command again. The results are safe in their files"
+                    f"The tracker {uri} {reason}, and run the same command again. The "
+                    "results are safe in their files: `adakern track results` fills it later"
                 ) from error
         raise
 
@@ -446,20 +389,6 @@ def _database(uri):
     return Path(uri.removeprefix(prefix)).absolute() if uri.startswith(prefix) else None
 
 
-def _make_database(uri):
-    """A new SQLite file with all tables, there whole or not at all.
-
-    MLflow makes the tables in some forty steps, and refuses for ever a file in which
-    they were broken off.
-    """
-    database = _database(uri)
-    if database and not database.exists():
-        from mlflow import MlflowClient
-
-        with atomic_path(database) as path:  # the first question makes the tables
-            MlflowClient(tracking_uri=f"sqlite:///{path}").get_experiment_by_name("Default")
-
-
 def _experiment(client, name, database):
     """The experiment's id, resolved once: `set_experiment` may fall back to Default.
 
@@ -467,8 +396,6 @@ def _experiment(client, name, database):
     them. A folder that was moved has runs whose artifacts are where it was: they go,
     and are written anew from the files.
     """
-    from mlflow.exceptions import MlflowException
-
     home = database and (database.parent / "mlartifacts" / quote(name, "")).as_uri()
     found = client.get_experiment_by_name(name)
     if found and home and found.artifact_location != home:
@@ -477,30 +404,10 @@ def _experiment(client, name, database):
         found = None
     if found is None:
         tags = {"mlflow.experimentKind": "custom_model_development"}
-        try:
-            return client.create_experiment(name, home, tags)
-        except MlflowException:  # another machine was faster
-            found = client.get_experiment_by_name(name)
-            if found is None:
-                raise
+        return client.create_experiment(name, home, tags)
     if found.lifecycle_stage == "deleted":
         client.restore_experiment(found.experiment_id)
     return found.experiment_id
-
-
-def _existing(client, experiment_id, datasets):
-    """Runs of adakern that are not deleted, by key, the oldest first."""
-    order, of_one = ["attributes.start_time ASC", "attributes.run_id ASC"], ""
-    if len(datasets) == 1 and None not in datasets:
-        of_one = f"tags.dataset = '{min(datasets)}'"
-    found, token = {}, None
-    while token != "":
-        page = client.search_runs([experiment_id], of_one, order_by=order, page_token=token)
-        for run in page:
-            found.setdefault(run.data.tags.get(KEY), []).append(run)
-        token = page.token or ""
-    found.pop(None, None)
-    return found
 
 
 def _log_runs(runs, experiment, tracking_uri, prune):
@@ -508,38 +415,37 @@ def _log_runs(runs, experiment, tracking_uri, prune):
 
     With `prune`, runs that are not among them go too, but for a summary.
     """
-    datasets = set() if prune else {run.tags.get("dataset") for run in runs}
-
-    def whole(run, made):
-        return made.info.status != "RUNNING" and made.data.tags[DIGEST] == run.digest
-
+    wanted = {run.key: run.digest for run in runs}
+    datasets = {run.tags.get("dataset", "") for run in runs}
+    single = len(datasets) == 1 and "" not in datasets and not prune
+    of_one = f"tags.dataset = '{min(datasets)}'" if single else ""
     with opened(experiment, tracking_uri) as (client, number):
-        existing = _existing(client, number, datasets)
-        missing = [r for r in runs if not any(whole(r, m) for m in existing.get(r.key, []))]
-        for run in missing:
-            _write(client, number, run)
-        if missing:
-            # Looked at again: another machine may have written the same runs to the
-            # server meanwhile, and both then keep the same one.
-            existing = _existing(client, number, datasets)
-        kept = {r.key: next(m for m in existing[r.key] if whole(r, m)) for r in runs}
-        gone = [
-            made
-            for key, found in existing.items()
-            for made in found
-            if (key in kept and made is not kept[key])
-            or (key not in kept and prune and key != "summary")
-        ]
+        whole, gone, ids = {}, [], {}
+        for made in client.search_runs([number], of_one, max_results=_MOST_RUNS):
+            key, tags = made.data.tags.get(KEY), made.data.tags
+            if key in wanted:
+                is_whole = made.info.status != "RUNNING" and tags[DIGEST] == wanted[key]
+                if is_whole and key not in whole:
+                    whole[key] = made
+                else:
+                    gone.append(made)
+            elif prune and key not in (None, "summary"):
+                gone.append(made)
+        for run in runs:  # parents come before their children
+            parent = {PARENT: ids[run.parent]} if run.parent else {}
+            if made := whole.get(run.key):
+                ids[run.key] = made.info.run_id
+                if parent and made.data.tags.get(PARENT) != parent[PARENT]:
+                    client.set_tag(made.info.run_id, PARENT, parent[PARENT])
+            else:
+                ids[run.key] = _write(client, number, run, parent)
         for made in gone:
             client.delete_run(made.info.run_id)
-        for run in runs:
-            parent = run.parent and kept[run.parent].info.run_id
-            if parent and kept[run.key].data.tags.get(PARENT) != parent:
-                client.set_tag(kept[run.key].info.run_id, PARENT, parent)
-    return Logged(len(missing), len(runs) - len(missing), len(gone))
+    return Logged(len(runs) - len(whole), len(whole), len(gone))
 
 
-def _write(client, experiment_id, run):
+def _write(client, experiment_id, run, tags):
+    """Make a run; its id."""
     from mlflow.entities import Metric, Param
 
     seconds = sum(record.get(stage) or 0 for record in run.records for stage in _STAGES)
@@ -550,7 +456,7 @@ def _write(client, experiment_id, run):
         experiment_id,
         start_time=int(1000 * start),
         run_name=run.name,
-        tags=run.tags | {KEY: run.key, DIGEST: run.digest},
+        tags=run.tags | tags | {KEY: run.key, DIGEST: run.digest},
     )
     run_id = made.info.run_id
     points = {name: [value] for name, value in run.metrics.items()} | run.steps
@@ -575,6 +481,7 @@ def _write(client, experiment_id, run):
     failed = run.records and all(record["status"] != "ok" for record in run.records)
     status = "FAILED" if failed else "FINISHED"
     client.set_terminated(run_id, status=status, end_time=end)
+    return run_id
 
 
 def _allowed(name):
