@@ -190,13 +190,11 @@ def test_eigenpairs_are_good_enough_for_a_large_bound(task, kernel, tau):
 @pytest.mark.parametrize("fit_intercept", [True, False])
 @pytest.mark.parametrize("eta", [0.2, "svm"])
 @pytest.mark.parametrize("tau", [0.0, 0.01])
-@pytest.mark.parametrize("svm_products", [1, 100])  # with 1 Newton does it all
-def test_path_for_many_rows_agrees(monkeypatch, task, fit_intercept, eta, tau, svm_products):
+def test_path_for_many_rows_agrees(monkeypatch, task, fit_intercept, eta, tau):
     X, y = problem(100, 23, task)
     parameters = {"C": 2.0, "eta": eta, "tau": tau, "fit_intercept": fit_intercept}
     expected = model(task, tol=1e-6, **parameters).fit(X, y)
     monkeypatch.setattr(newton, "DENSE_ROWS", 10)
-    monkeypatch.setattr(newton, "SVM_PRODUCTS", svm_products)
     fitted = model(task, tol=1e-6, **parameters).fit(X, y)
     assert fitted.converged_
     # The rule for eta starts from LIBSVM's solution, here with more digits.

@@ -2,7 +2,7 @@
 
 Mehrotra's predictor-corrector method. Every step is one Cholesky factorisation of an
 (n, n) matrix; about ten steps are enough whatever the conditioning of K, where
-projected gradient and projected Newton steps need hundreds on a smooth kernel.
+projected gradient steps need hundreds on a smooth kernel.
 """
 
 import numpy as np

@@ -2,10 +2,8 @@
 
 What is maximised is the h of :mod:`adakern.dank.objective`. A round maximises a model
 of h over the feasible set and searches on the line towards its maximiser. Without a
-nuclear norm h itself is the model. With one it is the second-order model; of many rows
-rounds of the SVM with F held come first, since they cost products with K alone and
-suffice where F hardly moves, as under the papers' rule for eta. Accelerated ascent
-takes what is left.
+nuclear norm h itself is the model, with one it is the second-order model. Accelerated
+ascent takes what is left.
 """
 
 from dataclasses import replace
@@ -13,28 +11,17 @@ from dataclasses import replace
 import numpy as np
 
 from adakern._utils.blocks import CACHE_BYTES, row_blocks
-from adakern.dank.projected_newton import projected_newton
 from adakern.dank.quartic import Quartic
 from adakern.dank.quartic_solver import maximise_quartic
-from adakern.linalg import symmetric_product
 from adakern.svm.ascent import accelerated, rounds
 
 #: The matrix of the quadratic model is stored for up to so many rows.
 DENSE_ROWS = 2000
 
-#: Matrix products that the SVM for a fixed F may take; a problem that needs more goes
-#: to Newton's method.
-SVM_PRODUCTS = 100
-
 
 def newton(h, ascent, max_iter):
     """Maximise h by one method after another, until the gap is reached."""
-    if h.tau == 0:
-        rounds(h, ascent, _quartic, max_iter)
-    else:
-        if len(h.K) > DENSE_ROWS:
-            rounds(h, ascent, _best_response, max_iter, progress=0.5)
-        rounds(h, ascent, _second_order, max_iter)
+    rounds(h, ascent, _second_order if h.tau else _quartic, max_iter)
     accelerated(h, ascent, max_iter)
 
 
@@ -54,20 +41,6 @@ def _second_order(h, point, tol):
     return maximise_quadratic(H, linear, h.dual, accuracy, start=point.u)
 
 
-def _best_response(h, point, tol):
-    """The SVM with F held, by products with F∘K alone.
-
-    None where it needs many: what was reached is dropped, as its active set is that of
-    no solution.
-    """
-    dual, learned = h.dual, LearnedKernel(h.K, point.parts["Z"])
-    program = quadratic_program(learned, dual.linear, dual)
-    goal = tol / 2 * abs(point.svm_value)
-    options = {"gap_goal": goal, "max_products": SVM_PRODUCTS, "model": learned.leading()}
-    best = projected_newton(program, point.d, **options)
-    return dual.variables(best.d) if best.gap <= goal else None
-
-
 def maximise_quadratic(H, linear, dual, gap_goal, start):
     """The feasible u that maximises ``linear'u - 1/2 d'H d`` up to the gap.
 
@@ -75,7 +48,7 @@ def maximise_quadratic(H, linear, dual, gap_goal, start):
     ``start`` are the first active set; those of the result lie at their bounds exactly.
     """
     program, d = quadratic_program(H, linear, dual), dual.coefficients(dual.project(start))
-    return dual.variables(maximise_quartic(program, d, gap_goal=gap_goal, products=False).d)
+    return dual.variables(maximise_quartic(program, d, gap_goal=gap_goal).d)
 
 
 def quadratic_program(H, linear, dual):
@@ -87,25 +60,6 @@ def quadratic_program(H, linear, dual):
     rows = (dual.signs * linear).reshape(-1, len(dual.target))
     target = (rows[0] + rows[1]) / 2 if dual.is_regression else rows[0]
     return Quartic(H, replace(dual, target=target), np.inf)
-
-
-class LearnedKernel:
-    """The matrix ``F∘K`` with ``F = Z Z'``, by products alone."""
-
-    def __init__(self, K, Z):
-        self.K, self.Z, self.shape = K, Z, K.shape
-
-    def __matmul__(self, v):
-        products = symmetric_product(self.K, self.Z * v[:, None])
-        return np.einsum("ir,ir->i", self.Z, products)
-
-    def leading(self):
-        """The same with the leading eigenvector of F alone, which is most of F."""
-        return LearnedKernel(self.K, self.Z[:, :1])
-
-    def diagonal(self):
-        """The entries F_ii K_ii."""
-        return self.K.diagonal() * (self.Z**2).sum(axis=1)
 
 
 class ThresholdedHessian:
