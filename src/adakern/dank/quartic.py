@@ -56,8 +56,7 @@ def squared_product(K, q):
 class Quartic:
     """The function h of one Gram matrix, to be maximised over the bounds of a dual."""
 
-    #: Positive semidefinite, shape (n, n). Where eta is infinite it may be an operator
-    #: with ``@``, ``block`` and ``shape``; it is not needed where only points are made.
+    #: Positive semidefinite, shape (n, n); not needed where only points are made.
     K: Any
     dual: Dual
     eta: float
@@ -110,7 +109,7 @@ class QuarticPoint:
         if rows is not None:
             take = array_namespace(d).take
             d, diagonal = take(d, rows), take(diagonal, rows)
-            K = K.block(rows) if hasattr(K, "block") else principal_submatrix(K, rows)
+            K = principal_submatrix(K, rows)
             if math.isinf(self.problem.eta):
                 return add_to_diagonal(K, diagonal)
         H, scaled = array_namespace(K).empty_like(K), (d / (2 * self.problem.eta))[None, :]

@@ -4,10 +4,6 @@ Changes of the active set suffice from a start that is near enough, and the
 interior-point method does what they leave.
 """
 
-from dataclasses import replace
-
-import numpy as np
-
 from adakern.dank.active_set import primal_dual_active_set
 from adakern.dank.interior_point import interior_point
 
@@ -21,7 +17,5 @@ def maximise_quartic(problem, start, *, gap_goal):
     point = primal_dual_active_set(problem, start, gap_goal=gap_goal)
     if point and point.gap <= gap_goal:
         return point
-    if hasattr(problem.K, "block"):
-        problem = replace(problem, K=problem.K.block(np.arange(problem.K.shape[0])))
     best = interior_point(problem, start, tol=0.0, gap_goal=gap_goal)
     return point if point and point.gap <= best.gap else best
