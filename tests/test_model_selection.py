@@ -25,7 +25,6 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from adakern import model_selection
 from adakern.baselines import KernelSVC, KernelSVR
 from adakern.model_selection import KernelSearchCV
-from adakern.svm import c_path
 
 GRID = {"C": [0.1, 1, 10, 100], "gamma": [1e-3, 1e-2, 0.1, 1.0]}
 
@@ -82,11 +81,10 @@ def test_same_choice_as_grid_search_regression(scoring):
     assert_same(shared, plain, atol=5e-3)
 
 
-@pytest.mark.parametrize("n_ridges", [3, 15])
 @pytest.mark.parametrize("kernel", ["rbf", "laplacian"])
-def test_kernel_ridge(kernel, n_ridges):
+def test_kernel_ridge(kernel):
     X, y = make_friedman1(150, random_state=0)
-    grid = {"alpha": np.geomspace(1e-6, 10, n_ridges), "gamma": [0.01, 0.3, None]}
+    grid = {"alpha": np.geomspace(1e-6, 10, 3), "gamma": [0.01, 0.3, None]}
     shared, plain = both(KernelRidge(kernel=kernel), grid, X, y, cv=4)
     assert_same(shared, plain, atol=1e-6)
 
@@ -102,32 +100,6 @@ def test_laplacian_models_are_the_models_on_their_gram_matrix(estimator, kernel,
     np.testing.assert_allclose(estimator.fit(X, y).predict(X), model.predict(K), atol=1e-3)
     shared, plain = both(estimator, GRID | {"kernel": [kernel, "rbf"]}, X, y, cv=3)
     assert_same(shared, plain, atol=5e-3)
-
-
-def test_one_model_serves_all_larger_C():
-    """Separable data, hard margin: from some C on no bound is active."""
-    X = np.r_[np.zeros((10, 2)), np.ones((10, 2))] + np.linspace(0, 0.2, 40).reshape(20, 2)
-    y = np.repeat([0, 1], 10)
-    grid = {"C": [1e3, 1e4, 1e5], "gamma": [1.0]}
-    for estimator in (SVC(), SVC(class_weight={0: 5})):
-        assert_same(*both(estimator, grid, X, y, cv=2), atol=0)
-
-
-@pytest.mark.parametrize("scoring", [None, "roc_auc"])
-def test_one_model_serves_all_small_C(scoring, monkeypatch):
-    """All rows of the smaller class at their bound: the model only scales."""
-    X, y = scaled(load_breast_cancer)
-    grid = {"C": np.geomspace(1e-4, 1e-2, 7), "gamma": [1e-3, 1.0]}
-    scaled_models = []
-
-    def scaled_to(model, C, saturated):
-        scaled_models.append(C)
-        return c_path.scaled_to(model, C, saturated)
-
-    monkeypatch.setattr(model_selection, "scaled_to", scaled_to)
-    shared, plain = both(SVC(tol=1e-9), grid, X, y, cv=3, scoring=scoring)
-    assert len(scaled_models) > 20
-    assert_same(shared, plain, atol=1e-9)
 
 
 def test_splits_may_be_masks():

@@ -1,17 +1,15 @@
 """Hyper-parameter search for kernel machines that computes nothing twice."""
 
+import itertools
 import time
 from collections import defaultdict
 from functools import partial, update_wrapper
-from itertools import chain
 from numbers import Real
-from operator import itemgetter
 from typing import Any, Self
 
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 from numpy.typing import ArrayLike
-from scipy.linalg import eigh
 from scipy.sparse import issparse
 from sklearn import config_context
 from sklearn.base import clone, is_classifier
@@ -20,22 +18,18 @@ from sklearn.metrics import check_scoring
 from sklearn.model_selection import GridSearchCV, ParameterGrid, check_cv
 from sklearn.model_selection._validation import _warn_or_raise_about_fit_failures
 from sklearn.svm import SVC, SVR
-from sklearn.utils import gen_batches, get_tags
+from sklearn.utils import get_tags
 from sklearn.utils.validation import check_array, check_X_y
 
 from adakern._utils.memory import require_memory
 from adakern.kernels import DECAYING_KERNELS, exponential_decay, kernel_distances, resolve_gamma
-from adakern.linalg import add_to_diagonal, factorised, principal_submatrix
-from adakern.svm.c_path import is_constant_above, saturated_classes, scaled_to
+from adakern.linalg import principal_submatrix
 from adakern.svm.libsvm import predict_from_gram
 
 #: Estimators of scikit-learn that are fitted on the shared Gram matrices. Those of this
 #: library say it themselves, by the class attribute ``_takes_shared_gram_matrix``: the
 #: search then depends on no estimator's code, and a change in one repeats no other's.
 SHARING = (SVC, SVR, KernelRidge)
-
-#: An eigendecomposition costs about as much as this many Cholesky factorisations.
-EIGH_IN_CHOLESKYS = 12
 
 
 class KernelSearchCV(GridSearchCV):
@@ -48,12 +42,8 @@ class KernelSearchCV(GridSearchCV):
     ``KernelRidge`` with a kernel ``exp(-gamma D)``, it computes
 
     - one matrix of distances D for all folds and all gamma,
-    - one Gram matrix for each gamma, for all folds and values of everything else,
-    - predictions by products of matrices,
-    - one model for all C above its largest dual variable (no bound is active there,
-      so that the solution stays), and one for all C so small that in each pair of
-      classes all rows of one class are at their bound (there it is proportional to C),
-    - for a dozen and more ridges one eigendecomposition of each Gram matrix.
+    - one Gram matrix for each fold and gamma, for all values of everything else,
+    - predictions by products of matrices.
 
     Everywhere else (another estimator or kernel, several metrics, parameters of
     ``fit``, more rows than the memory takes) it is ``GridSearchCV``.
@@ -71,7 +61,7 @@ class KernelSearchCV(GridSearchCV):
         Whether Gram matrices were shared.
     cv_results_, best_index_, best_params_, best_score_, best_estimator_, ... :
         As of ``GridSearchCV``. The time of a Gram matrix counts for the first point
-        that needs it; a point that shares a model has the fit time 0.
+        that needs it.
 
     Examples
     --------
@@ -104,22 +94,21 @@ class KernelSearchCV(GridSearchCV):
         scorer = check_scoring(self.estimator, self.scoring)
         X_fit, y_fit = check_X_y(X, y, dtype=np.float64, multi_output=True)
         cv = check_cv(self.cv, y_fit, classifier=is_classifier(self.estimator))
-        splits = list(enumerate(cv.split(X_fit, y_fit)))
+        splits = list(cv.split(X_fit, y_fit))
         groups = _by_gram_matrix(self.estimator, candidates)
         kernels = {kernel for kernel, _ in groups}
         distances = {kernel: kernel_distances(X_fit, kernel=kernel) for kernel in kernels}
-        # Where threads outnumber the values of gamma, folds are shared out too.
-        n_parts = -(-effective_n_jobs(self.n_jobs) // len(groups))
         outcomes = Parallel(self.n_jobs, prefer="threads")(
             delayed(self._score_group)(
-                X_fit, y_fit, distances[kernel], gamma, members, part, scorer
+                X_fit, y_fit, distances[kernel], gamma, points, split, scorer
             )
-            for (kernel, gamma), members in groups.items()
-            for part in _parts(splits, n_parts)
+            for (kernel, gamma), points in groups.items()
+            for split in splits
         )
         results = np.empty((len(candidates), len(splits)), dtype=object)
-        for index, fold, result in chain.from_iterable(outcomes):
-            results[index, fold] = result
+        tasks = itertools.product(groups.values(), range(len(splits)))
+        for (points, fold), outcome in zip(tasks, outcomes, strict=True):
+            results[list(points), fold] = outcome
         out = results.ravel().tolist()
         _warn_or_raise_about_fit_failures(out, self.error_score)
         self.cv_results_ = self._format_results(candidates, len(splits), out)
@@ -161,48 +150,33 @@ class KernelSearchCV(GridSearchCV):
             return False
         return True
 
-    def _score_group(self, X, y, distances, gamma, members, splits, scorer):
-        """(candidate, fold, result) of one kernel and gamma."""
-        start, whole, outcomes = time.perf_counter(), None, []
-        if isinstance(gamma, Real):
-            whole = exponential_decay(distances.copy(), gamma)
-        for fold, split in splits:
-            # Row numbers, where the splitter gives masks too.
-            train, test = (np.arange(len(y))[part] for part in split)
-            if whole is None:  # SVC has two rules, KernelRidge takes 1 / d for None
-                of_fold = resolve_gamma(gamma or "auto", X[train])
-                K = exponential_decay(principal_submatrix(distances, train), of_fold)
-                K_test = exponential_decay(distances[np.ix_(test, train)], of_fold)
-            else:
-                K = principal_submatrix(whole, train)
-                K_test = whole[np.ix_(test, train)]
-            results = self._score_fold(K, K_test, y[train], y[test], members, scorer, start)
-            outcomes += [(index, fold, result) for index, result in results]
-            start = time.perf_counter()
-        return outcomes
-
-    def _score_fold(self, K, K_test, y, y_test, members, scorer, start):
-        """(candidate, result) as GridSearchCV has them."""
-        ridge = isinstance(self.estimator, KernelRidge)
-        models = (_ridge_models if ridge else _support_vector_machines)(
-            self.estimator, members, K, y
-        )
-        last = (None, None)
-        with config_context(assume_finite=True):
-            for index, model in models:
-                fitted, error = time.perf_counter(), None
-                if isinstance(model, Exception):
+    def _score_group(self, X, y, distances, gamma, points, split, scorer):
+        """The results of all points of one kernel and gamma on one fold, as GridSearchCV's."""
+        start, results = time.perf_counter(), []
+        # Row numbers, where the splitter gives masks too.
+        train, test = (np.arange(len(y))[part] for part in split)
+        if not isinstance(gamma, Real):  # SVC has two rules, KernelRidge takes 1 / d for None
+            gamma = resolve_gamma(gamma or "auto", X[train])
+        K = exponential_decay(principal_submatrix(distances, train), gamma)
+        K_test = exponential_decay(distances[np.ix_(test, train)], gamma)
+        for parameters in points.values():
+            model = clone(self.estimator).set_params(kernel="precomputed", **parameters)
+            score, error = self.error_score, None
+            with config_context(assume_finite=True):
+                try:
+                    model.fit(K, y[train])
+                except Exception as failure:
                     if self.error_score == "raise":
-                        raise model
-                    score, error = self.error_score, repr(model)
-                elif model is last[0]:
-                    score = last[1]
-                else:
-                    score = scorer(model, K_test, y_test)
-                last, done = (model, score), time.perf_counter()
-                times = {"fit_time": fitted - start, "score_time": done - fitted}
-                yield index, {**times, "test_scores": score, "fit_error": error}
-                start = done
+                        raise
+                    error = repr(failure)
+                fitted = time.perf_counter()
+                if error is None:
+                    _predict_by_products(model)
+                    score = scorer(model, K_test, y[test])
+            times = {"fit_time": fitted - start, "score_time": time.perf_counter() - fitted}
+            results.append({**times, "test_scores": score, "fit_error": error})
+            start = time.perf_counter()
+        return results
 
 
 def _is_understood(point, kind):
@@ -217,74 +191,13 @@ def _is_understood(point, kind):
 
 
 def _by_gram_matrix(estimator, candidates):
-    """Candidates (index, remaining parameters) under their (kernel, gamma)."""
-    defaults, groups = estimator.get_params(), defaultdict(list)
+    """The remaining parameters of candidates, by index, under their (kernel, gamma)."""
+    defaults, groups = estimator.get_params(), defaultdict(dict)
     for index, point in enumerate(candidates):
         values = defaults | point
         rest = {k: v for k, v in point.items() if k not in ("kernel", "gamma")}
-        groups[values["kernel"], values["gamma"]].append((index, rest))
+        groups[values["kernel"], values["gamma"]][index] = rest
     return groups
-
-
-def _parts(splits, n_parts):
-    """The splits in that many lists, none of them empty, in their order."""
-    size = -(-len(splits) // n_parts)
-    return [splits[part] for part in gen_batches(len(splits), size)]
-
-
-def _support_vector_machines(estimator, members, K, y):
-    """(candidate, model on K), those of the same parameters but C together."""
-    paths = defaultdict(list)
-    for index, rest in members:
-        C = rest.get("C", estimator.C)
-        others = tuple(sorted((k, repr(v)) for k, v in rest.items() if k != "C"))
-        paths[others].append((C, index, rest))
-    n_rows = np.unique(y, return_counts=True)[1] if is_classifier(estimator) else None
-
-    def fitted(parameters):
-        model = clone(estimator).set_params(kernel="precomputed", **parameters)
-        try:
-            model.fit(K, y)
-        except Exception as error:
-            return error
-        return model
-
-    for path in paths.values():
-        rising = sorted(path, key=itemgetter(0, 1))
-        for index, model in _along_C(fitted, rising, n_rows):
-            if not isinstance(model, Exception):
-                _predict_by_products(model)
-            yield index, model
-
-
-def _along_C(fitted, path, n_rows):
-    """(candidate, model), by halves: one fit may do for all smaller or greater C."""
-    if not path:
-        return
-    middle = len(path) // 2
-    below, above = path[:middle], path[middle + 1 :]
-    _, index, parameters = path[middle]
-    model = fitted(parameters)
-    yield index, model
-    if _has_one_bound(model):
-        if is_constant_above(model):
-            yield from ((index, model) for _, index, _ in above)
-            above = []
-        elif type(model) is SVC:
-            saturated = saturated_classes(model, n_rows)
-            if not np.isnan(saturated).any():
-                for C, index, _ in below:
-                    yield index, scaled_to(model, C, saturated)
-                below = []
-    yield from _along_C(fitted, below, n_rows)
-    yield from _along_C(fitted, above, n_rows)
-
-
-def _has_one_bound(model):
-    """Whether it is fitted, and C bounds its dual variables and does no more."""
-    if isinstance(model, Exception) or getattr(model, "probability", None) is True:
-        return False
-    return getattr(model, "class_weight", None) is None
 
 
 def _predict_by_products(model):
@@ -293,29 +206,3 @@ def _predict_by_products(model):
         predict = partial(predict_from_gram, model)
         # Scorers ask a bound method for its name.
         model.predict = update_wrapper(predict, model.predict)
-
-
-def _ridge_models(estimator, members, K, y):
-    """(candidate, KernelRidge on K) for every ridge."""
-    solve = _ridge_solver(K, y, len(members))
-    for index, rest in members:
-        model = clone(estimator).set_params(kernel="precomputed", **rest)
-        try:
-            model._validate_params()
-            model.dual_coef_ = solve(model.alpha)
-            model.X_fit_ = K
-            model.n_features_in_ = len(K)
-        except ValueError as error:
-            model = error
-        yield index, model
-
-
-def _ridge_solver(K, y, n_ridges):
-    """alpha -> (K + alpha I)^{-1} y, the cheaper way for so many of them."""
-    if n_ridges < EIGH_IN_CHOLESKYS:
-        ones = np.ones(len(K))
-        return lambda alpha: factorised(add_to_diagonal(K.copy(), alpha * ones))(y)
-    values, vectors = eigh(K, check_finite=False)
-    rotated = vectors.T @ y
-    spectrum = values.reshape(-1, *[1] * (y.ndim - 1))
-    return lambda alpha: vectors @ (rotated / (spectrum + alpha))

@@ -50,12 +50,12 @@ def dense_reciprocal(train, new):
 
 
 @pytest.mark.parametrize("n, m", [(60, 45), (10, 80), (80, 3), (2, 2)])
-@pytest.mark.parametrize("length", [1, 4, 16, 100])
+@pytest.mark.parametrize("memory", [1, 1000, 2**30])
 @pytest.mark.parametrize("scale", [1.0, 8.0])
-def test_reciprocal_neighbours(monkeypatch, n, m, length, scale):
-    monkeypatch.setattr(extension, "LIST_LENGTH", length)
+def test_reciprocal_neighbours(monkeypatch, n, m, memory, scale):
+    monkeypatch.setattr(extension, "RANKS_BYTES", memory)
     rng = np.random.default_rng(n)
-    # A wider test set holds outliers, whose best pair lies far down the lists.
+    # A wider test set holds outliers, whose best pair has low ranks.
     train, new = rng.normal(size=(n, 2)), scale * rng.normal(size=(m, 2))
 
     def distances(rows, columns=slice(None)):
@@ -134,7 +134,7 @@ def test_blocks_do_not_change_the_answer(monkeypatch, rule):
     fitted = fit(rule)
     expected = fitted.decision_function(X_NEW)
 
-    def single_rows(n_rows, bytes_per_row):
+    def single_rows(n_rows, *_):
         return (slice(i, i + 1) for i in range(n_rows))
 
     monkeypatch.setattr(extension, "row_blocks", single_rows)

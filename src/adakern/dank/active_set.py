@@ -10,7 +10,6 @@ rows alone find the exact maximiser; from others the sets may cycle.
 import numpy as np
 from array_api_compat import array_namespace
 
-from adakern.dank.projected_newton import bounds_on, sides
 from adakern.linalg import factorised
 
 #: Linear systems after which the active sets are taken to repeat themselves.
@@ -27,8 +26,8 @@ def primal_dual_active_set(problem, start, *, gap_goal):
     total = float(xp.sum(start)) if dual.fit_intercept else None
     slack = SLACK * float(xp.max(xp.abs(dual.target)))
     point = problem.at(start)
-    side = sides(start, point.slope, dual) if dual.epsilon else xp.zeros_like(start)
-    lower, upper = bounds_on(side, dual)
+    side = _sides(start, point.slope, dual)
+    lower, upper = _bounds_on(side, dual)
     at_lower, at_upper = start <= lower, start >= upper
     for _ in range(MAX_SYSTEMS):
         d = xp.minimum(xp.maximum(point.d, lower), upper)
@@ -52,8 +51,8 @@ def primal_dual_active_set(problem, start, *, gap_goal):
         below, above = free & (d < lower), free & (d > upper)
         # A row inside the tube has the variable zero; its slope says on which side it
         # would leave.
-        side = xp.where(free, side, sides(d, slope, dual))
-        lower, upper = bounds_on(side, dual)
+        side = xp.where(free, side, _sides(d, slope, dual))
+        lower, upper = _bounds_on(side, dual)
         at_lower, at_upper = ~free & (d <= lower), ~free & (d >= upper)
         inclined = slope - dual.epsilon * side
         leave = (at_lower & (inclined > slack)) | (at_upper & (inclined < -slack))
@@ -62,6 +61,27 @@ def primal_dual_active_set(problem, start, *, gap_goal):
             return point
         at_lower, at_upper = (at_lower & ~leave) | below, (at_upper & ~leave) | above
     return None
+
+
+def _sides(d, slope, dual):
+    """The signs of d around this point: where a row is zero, that of its slope.
+
+    With a tube ``epsilon |d|`` is linear on the rows' sides of zero. All are zero
+    without one.
+    """
+    xp = array_namespace(d)
+    if not dual.epsilon:
+        return xp.zeros_like(d)
+    return xp.where(d != 0, xp.sign(d), xp.sign(slope))
+
+
+def _bounds_on(side, dual):
+    """The bounds of rows that keep to these sides of zero, if there is a tube."""
+    if not dual.epsilon:
+        return dual.lower, dual.upper
+    xp = array_namespace(side)
+    zero = xp.zeros_like(side)
+    return xp.where(side < 0, dual.lower, zero), xp.where(side > 0, dual.upper, zero)
 
 
 def _newton_step(A, right, missing):

@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from array_api_compat import array_namespace
-from joblib import Parallel, delayed, effective_n_jobs
+from joblib import Parallel, delayed
 
 from adakern._utils.arrays import as_index, as_numpy, asarray_like
 from adakern._utils.threads import one_thread
@@ -35,10 +35,6 @@ from adakern.svm.libsvm import dual_on_rows
 #: With at least so many clusters, a partition into fewer and larger ones is solved
 #: before all rows are.
 FEWEST_TO_REFINE = 9
-
-#: Kernel values between a cluster's rows and its support vectors, up to which it is
-#: solved in milliseconds, most of them Python's: two threads then wait for each other.
-FEW_KERNEL_VALUES = 1_000_000
 
 
 class SparseSolution(NamedTuple):
@@ -71,9 +67,6 @@ def solve_clusters(
         starts = for_each_cluster(dual_on_rows, [(*p, kernel, SVM_TOL) for p in parts], n_jobs)
     else:
         starts = [xp.take(start, rows) for rows in indices]
-    sizes = [start.shape[0] * int(xp.count_nonzero(start)) for start in starts]
-
-    n_jobs = 1 if max(sizes) <= FEW_KERNEL_VALUES else n_jobs
     maximise = partial(maximise_on_rows, kernel=kernel, tol=tol, max_iter=max_iter)
 
     def solve(eta):
@@ -122,41 +115,20 @@ def for_each_cluster(function, tasks, n_jobs=None):
     The cluster of the most rows starts first: begun last, it would run alone.
     """
     order = sorted(range(len(tasks)), key=lambda c: -tasks[c][0].shape[0])
-    results = {}
-    parallel = Parallel(
-        n_jobs=n_jobs, prefer="threads", batch_size=1, return_as="generator_unordered"
-    )
-    calls = (delayed(_numbered)(function, c, tasks[c]) for c in order)
-    try:
-        # One thread of BLAS in each worker: with more of them sums would be taken in
-        # another order, and rounded differently.
-        with one_thread("blas"):
-            for cluster, result in parallel(calls):
-                results[cluster] = result
-    except ClusterError:
-        raise
-    except Exception as error:
-        unfinished = [c for c in order if c not in results]
-        running = unfinished[: effective_n_jobs(n_jobs)]
-        names = " or ".join(f"cluster {c} ({tasks[c][0].shape[0]} rows)" for c in running)
-        raise RuntimeError(
-            f"a worker died while it solved {names}, with {len(results)} of "
-            f"{len(tasks)} clusters finished; if it ran out of memory, use more "
-            "clusters (n_clusters) or fewer workers (n_jobs)"
-        ) from error
-    return [results[cluster] for cluster in range(len(tasks))]
+    calls = (delayed(_of_cluster)(function, c, tasks[c]) for c in order)
+    # One thread of BLAS in each worker: with more of them sums would be taken in another
+    # order, and rounded differently.
+    with one_thread("blas"):
+        results = Parallel(n_jobs, prefer="threads", batch_size=1)(calls)
+    return [results[place] for place in np.argsort(order)]
 
 
-class ClusterError(RuntimeError):
-    """What went wrong, and in which cluster."""
-
-
-def _numbered(function, cluster, task):
+def _of_cluster(function, cluster, task):
     try:
         with one_thread("blas"):
-            return cluster, function(*task)
+            return function(*task)
     except Exception as error:
-        raise ClusterError(f"cluster {cluster} ({task[0].shape[0]} rows): {error}") from error
+        raise RuntimeError(f"cluster {cluster} ({task[0].shape[0]} rows): {error}") from error
 
 
 class SparseModel:

@@ -9,6 +9,7 @@ papers, of shape (m, n), is never formed.
 import numpy as np
 import scipy.linalg
 from scipy.optimize import nnls
+from scipy.stats import rankdata
 from sklearn.utils import check_random_state
 
 from adakern._utils.blocks import row_blocks
@@ -16,8 +17,8 @@ from adakern._utils.blocks import row_blocks
 #: Anchors of the hyper-kernel regression; its cost grows with their cube.
 MAX_ANCHORS = 200
 
-#: Length of the lists of neighbours in the search for reciprocal ones.
-LIST_LENGTH = 32
+#: Memory of the ranks that the search for reciprocal neighbours holds.
+RANKS_BYTES = 2**30
 
 
 def make_extension(Z, d, K, rows, *, eta, tau, extension, n_neighbors, random_state):
@@ -52,7 +53,8 @@ class NeighboursExtension:
     def transform(self, X):
         factor = np.empty((len(X), self.train_factor.shape[1]))
         for part in row_blocks(len(X), 16 * len(self.train_factor)):
-            near, _ = _nearest(self._rows.distances(X[part]), self._k)
+            D = self._rows.distances(X[part])
+            near = np.argpartition(D, self._k - 1, axis=1)[:, : self._k]
             factor[part] = self.train_factor[near].mean(axis=1)
         return factor
 
@@ -93,10 +95,10 @@ class NystromExtension:
 
     def transform(self, X):
         factor = np.tile(self._mean, (len(X), 1))
-        for part in row_blocks(len(X), 32 * len(self._d)):
-            near, _ = _nearest(self._rows.distances(X[part]), 1)
+        delta = self._d[self._rows.nearest(X), None]
+        for part in row_blocks(len(X), 8 * len(self._d)):
             K = self._rows.kernel(X[part], self._support)
-            factor[part] += self._d[near] * (K @ self._weighted)
+            factor[part] += delta[part] * (K @ self._weighted)
         return factor
 
 
@@ -130,64 +132,23 @@ class HyperkernelExtension:
         return G[:, self._used] * self._roots
 
 
-def _nearest(D, k):
-    """Indices of the k smallest entries of each row, nearest first, and the entries."""
-    near = np.sort(np.argpartition(D, k - 1, axis=1)[:, :k], axis=1)
-    values = np.take_along_axis(D, near, axis=1)
-    order = np.argsort(values, axis=1, kind="stable")
-    return np.take_along_axis(near, order, axis=1), np.take_along_axis(values, order, axis=1)
-
-
 def reciprocal_neighbours(X, n_train, distances):
     """For each row of X the training row i with the largest M_ij = 1/(r s).
 
     x_i is the s-th nearest training row of x'_j, x'_j the r-th nearest of the rows of X
     to x_i (JMLR, equation 11); rows at equal distance share a rank, and among equal
-    products the nearest training row is taken. Exact, in memory that does not grow with
-    len(X) * n_train: lists of the k nearest on both sides hold every pair whose product
-    is at most k, and the few rows without such a pair are looked at one block at a
-    time.
+    products the nearest training row is taken. The ranks r of as many rows of X as a
+    gibibyte holds are computed at a time.
     """
-    n_new = len(X)
-    train, s, last_s = _ranked_lists(lambda rows: distances(X[rows]), n_new, n_train)
-    new, r, last_r = _ranked_lists(lambda cols: distances(X, cols).T, n_train, n_new)
-    # Each pair has a number, by which the ranks r are found of those that both hold.
-    order = np.argsort(new, axis=1)
-    r = np.take_along_axis(r, order, axis=1).ravel()
-    held = (np.sort(new, axis=1) + n_new * np.arange(n_train)[:, None]).ravel()
-    wanted = n_new * train + np.arange(n_new)[:, None]
-    place = np.minimum(np.searchsorted(held, wanted), len(held) - 1)
-    product = np.where(held[place] == wanted, r[place] * s, np.inf)
-    least = product.argmin(axis=1)[:, None]
-    best = np.take_along_axis(train, least, axis=1)[:, 0]
-    settled = np.take_along_axis(product, least, axis=1)[:, 0] <= np.minimum(last_s, last_r.min())
-    rest = np.flatnonzero(~settled)
-    for block in row_blocks(len(rest), 48 * n_train):
-        best[rest[block]] = _reciprocal_directly(X, rest[block], n_train, distances)
+    best = np.empty(len(X), dtype=int)
+    for some in row_blocks(len(X), 4 * n_train, RANKS_BYTES):
+        r = np.empty((some.stop - some.start, n_train), dtype=np.int32)
+        for columns in row_blocks(n_train, 32 * len(X)):
+            D = distances(X, np.arange(n_train)[columns])
+            r[:, columns] = rankdata(D, method="min", axis=0)[some]
+        for rows in row_blocks(len(r), 40 * n_train):
+            D = distances(X[some][rows])
+            product = r[rows] * rankdata(D, method="min", axis=1)
+            least = product == product.min(axis=1, keepdims=True)
+            best[some][rows] = np.where(least, D, np.inf).argmin(axis=1)
     return best
-
-
-def _ranked_lists(distances, n_rows, n_columns):
-    """The nearest columns of each row, nearest first, their ranks, and the last rank.
-
-    A list that holds all columns leaves nothing out: its last rank counts as infinite.
-    """
-    k = min(LIST_LENGTH, n_columns)
-    near, ranks = np.empty((n_rows, k), dtype=int), np.empty((n_rows, k))
-    for rows in row_blocks(n_rows, 24 * n_columns):
-        near[rows], values = _nearest(distances(rows), k)
-        ranks[rows] = 1 + (values[:, None, :] < values[:, :, None]).sum(axis=2)
-    return near, ranks, ranks[:, -1] if k < n_columns else np.full(n_rows, np.inf)
-
-
-def _reciprocal_directly(X, queries, n_train, distances):
-    """The same for some rows of X, from all their pairs."""
-    D = distances(X[queries])
-    s = np.array([1 + np.searchsorted(np.sort(values), values) for values in D])
-    r = np.empty(D.shape)
-    for block in row_blocks(n_train, 24 * len(X)):
-        columns = np.arange(n_train)[block]
-        for i, values in zip(columns, distances(X, columns).T, strict=True):
-            r[:, i] = 1 + np.searchsorted(np.sort(values), values[queries])
-    # lexsort's last key comes first: the product, then the distance
-    return np.array([np.lexsort((a, b))[0] for a, b in zip(D, r * s, strict=True)])

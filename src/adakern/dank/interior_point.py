@@ -2,7 +2,7 @@
 
 Mehrotra's predictor-corrector method. Every step is one Cholesky factorisation of an
 (n, n) matrix; about ten steps are enough whatever the conditioning of K, where
-projected gradient and projected Newton steps need hundreds on a smooth kernel.
+projected gradient steps need hundreds on a smooth kernel.
 """
 
 import numpy as np
@@ -99,7 +99,7 @@ class _Iterate:
         self.force = xp.maximum(xp.stack([-pull, pull]), least)
 
     def complementarity(self):
-        return _total(self.force * self.room)
+        return float(self.xp.sum(self.force * self.room))
 
     def rounded(self):
         """d with every leg that tends to a bound put on it, and its sum put right.
@@ -157,7 +157,7 @@ class _Iterate:
         mean = self.complementarity() / count
         moved, changed = towards(xp.zeros_like(room))
         far, strong = self._longest(room, moved), self._longest(force, changed)
-        predicted = _total((force + strong * changed) * (room + far * moved)) / count
+        predicted = float(xp.sum((force + strong * changed) * (room + far * moved))) / count
         goal = max(mean * (predicted / mean) ** 3, least / count)
         moved, changed = towards(goal - moved * changed)
         far, strong = self._longest(room, moved), self._longest(force, changed)
@@ -170,9 +170,3 @@ class _Iterate:
         """The longest step, at most 1, that keeps the values positive."""
         ratio = max(float(self.xp.max(-change / value)), np.finfo(float).tiny)
         return min(1.0, TO_BOUNDARY / ratio)
-
-
-def _total(values):
-    """The sum over both bounds."""
-    xp = array_namespace(values)
-    return float(xp.sum(values[0, ...])) + float(xp.sum(values[1, ...]))

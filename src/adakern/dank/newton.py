@@ -2,10 +2,8 @@
 
 What is maximised is the h of :mod:`adakern.dank.objective`. A round maximises a model
 of h over the feasible set and searches on the line towards its maximiser. Without a
-nuclear norm h itself is the model. With one it is the second-order model; of many rows
-rounds of the SVM with F held come first, since they cost products with K alone and
-suffice where F hardly moves, as under the papers' rule for eta. Accelerated ascent
-takes what is left.
+nuclear norm h itself is the model, with one it is the second-order model. Accelerated
+ascent takes what is left.
 """
 
 from dataclasses import replace
@@ -13,28 +11,15 @@ from dataclasses import replace
 import numpy as np
 
 from adakern._utils.blocks import CACHE_BYTES, row_blocks
-from adakern.dank.projected_newton import projected_newton
 from adakern.dank.quartic import Quartic
 from adakern.dank.quartic_solver import maximise_quartic
-from adakern.linalg import symmetric_product
+from adakern.linalg import add_to_diagonal
 from adakern.svm.ascent import accelerated, rounds
-
-#: The matrix of the quadratic model is stored for up to so many rows.
-DENSE_ROWS = 2000
-
-#: Matrix products that the SVM for a fixed F may take; a problem that needs more goes
-#: to Newton's method.
-SVM_PRODUCTS = 100
 
 
 def newton(h, ascent, max_iter):
     """Maximise h by one method after another, until the gap is reached."""
-    if h.tau == 0:
-        rounds(h, ascent, _quartic, max_iter)
-    else:
-        if len(h.K) > DENSE_ROWS:
-            rounds(h, ascent, _best_response, max_iter, progress=0.5)
-        rounds(h, ascent, _second_order, max_iter)
+    rounds(h, ascent, _second_order if h.tau else _quartic, max_iter)
     accelerated(h, ascent, max_iter)
 
 
@@ -45,71 +30,24 @@ def _quartic(h, point, tol):
 
 
 def _second_order(h, point, tol):
-    """The maximiser of the second-order model of h."""
-    H = ThresholdedHessian(h, point)
-    if len(h.K) <= DENSE_ROWS:
-        H = H.block(np.arange(len(h.K)))
-    linear = point.gradient + h.dual.adjoint(H @ point.d)
-    accuracy = max(1e-2 * tol, 1e-12) * (abs(point.svm_value) + point.gap)
-    return maximise_quadratic(H, linear, h.dual, accuracy, start=point.u)
+    """The maximiser of the second-order model of h, a quadratic program in d.
 
-
-def _best_response(h, point, tol):
-    """The SVM with F held, by products with F∘K alone.
-
-    None where it needs many: what was reached is dropped, as its active set is that of
-    no solution.
-    """
-    dual, learned = h.dual, LearnedKernel(h.K, point.parts["Z"])
-    program = quadratic_program(learned, dual.linear, dual)
-    goal = tol / 2 * abs(point.svm_value)
-    options = {"gap_goal": goal, "max_products": SVM_PRODUCTS, "model": learned.leading()}
-    best = projected_newton(program, point.d, **options)
-    return dual.variables(best.d) if best.gap <= goal else None
-
-
-def maximise_quadratic(H, linear, dual, gap_goal, start):
-    """The feasible u that maximises ``linear'u - 1/2 d'H d`` up to the gap.
-
-    H is a matrix or offers ``@``, ``block`` and ``shape``. The variables at a bound in
-    ``start`` are the first active set; those of the result lie at their bounds exactly.
-    """
-    program, d = quadratic_program(H, linear, dual), dual.coefficients(dual.project(start))
-    return dual.variables(maximise_quartic(program, d, gap_goal=gap_goal, products=False).d)
-
-
-def quadratic_program(H, linear, dual):
-    """The same as a problem in d.
-
-    In a regression the mean of a row's two variables is -epsilon, as in
+    The rows at a bound are the first active set; those of the result lie at their
+    bounds exactly. In a regression the mean of a row's two variables is -epsilon, as in
     ``dual.linear``.
     """
+    H, dual = thresholded_hessian(h, point), h.dual
+    linear = point.gradient + dual.adjoint(H @ point.d)
     rows = (dual.signs * linear).reshape(-1, len(dual.target))
     target = (rows[0] + rows[1]) / 2 if dual.is_regression else rows[0]
-    return Quartic(H, replace(dual, target=target), np.inf)
+    program = Quartic(H, replace(dual, target=target), np.inf)
+    accuracy = max(1e-2 * tol, 1e-12) * (abs(point.svm_value) + point.gap)
+    start = dual.coefficients(dual.project(point.u))
+    return dual.variables(maximise_quartic(program, start, gap_goal=accuracy).d)
 
 
-class LearnedKernel:
-    """The matrix ``F∘K`` with ``F = Z Z'``, by products alone."""
-
-    def __init__(self, K, Z):
-        self.K, self.Z, self.shape = K, Z, K.shape
-
-    def __matmul__(self, v):
-        products = symmetric_product(self.K, self.Z * v[:, None])
-        return np.einsum("ir,ir->i", self.Z, products)
-
-    def leading(self):
-        """The same with the leading eigenvector of F alone, which is most of F."""
-        return LearnedKernel(self.K, self.Z[:, :1])
-
-    def diagonal(self):
-        """The entries F_ii K_ii."""
-        return self.K.diagonal() * (self.Z**2).sum(axis=1)
-
-
-class ThresholdedHessian:
-    """Minus the second derivative of h in d, for tau > 0.
+def thresholded_hessian(h, point):
+    """Minus the second derivative of h in d, for tau > 0, shape (n, n).
 
     It is ``F∘K`` plus the curvature of the thresholding, ``2 eta <J'(A)[E], E>``.
 
@@ -126,40 +64,22 @@ class ThresholdedHessian:
     would cost n^3 operations. What that leaves out is at most the share ``max (tau/2) /
     (f + tau/2)`` of F∘K.
     """
-
-    def __init__(self, h, point):
-        f, U, Z, KZ = (point.parts[name] for name in ("f", "U", "Z", "KZ"))
-        scale, omega = 8 * h.eta, 2 * f / (f + h.tau / 2)
-        W = KZ / np.sqrt(f)
-        self.K, self.shape = h.K, h.K.shape
-        halves = np.hstack([Z / 2, omega / scale * U]), np.hstack([Z, point.d[:, None] * W])
-        self.left, self.right = np.hstack(halves), np.hstack(halves[::-1])
-        self.diagonal = W**2 @ (omega / scale)
-        # H is K∘(left right') and the sum of (P Q')∘(R S') over these.
-        kept, lost = (2 - omega) / scale * W, (1 - omega) / scale * W
-        self._products = [(U, U, kept, W), (U, W, lost, U), (W, U, U, lost)]
-
-    def __matmul__(self, v):
-        v = v[:, None]
-        result = np.einsum("ik,ik->i", self.left, self.K @ (self.right * v))
-        for P, Q, R, S in self._products:
-            result += np.einsum("ik,ik->i", P @ ((Q * v).T @ S), R)
-        return result + self.diagonal * v[:, 0]
-
-    def block(self, rows):
-        """The rows and columns ``rows``, as an array of its own."""
-        K, every = self.K, len(rows) == len(self.K)
-        left, right = self.left[rows], self.right[rows]
-        products = [[factor[rows] for factor in four] for four in self._products]
-        H = np.empty((len(rows), len(rows)))
+    f, U, Z, KZ = (point.parts[name] for name in ("f", "U", "Z", "KZ"))
+    scale, omega = 8 * h.eta, 2 * f / (f + h.tau / 2)
+    W = KZ / np.sqrt(f)
+    halves = np.hstack([Z / 2, omega / scale * U]), np.hstack([Z, point.d[:, None] * W])
+    left, right = np.hstack(halves), np.hstack(halves[::-1])
+    # H is K∘(left right') and the sum of (P Q')∘(R S') over these.
+    kept, lost = (2 - omega) / scale * W, (1 - omega) / scale * W
+    products = [(U, U, kept, W), (U, W, lost, U), (W, U, U, lost)]
+    H = np.empty_like(h.K)
+    for part in row_blocks(len(H), 8 * len(H), CACHE_BYTES):
         # The lower triangle, and its mirror image.
-        for part in row_blocks(len(rows), 8 * len(rows), CACHE_BYTES):
-            before = slice(0, part.stop)
-            tile = left[part] @ right[before].T
-            tile *= K[part, before] if every else K[rows[part]][:, rows[before]]
-            for P, Q, R, S in products:
-                tile += (P[part] @ Q[before].T) * (R[part] @ S[before].T)
-            H[part, before] = tile
-            H[: part.start, part] = tile[:, : part.start].T
-        H[np.diag_indices(len(rows))] += self.diagonal[rows]
-        return H
+        before = slice(0, part.stop)
+        tile = left[part] @ right[before].T
+        tile *= h.K[part, before]
+        for P, Q, R, S in products:
+            tile += (P[part] @ Q[before].T) * (R[part] @ S[before].T)
+        H[part, before] = tile
+        H[: part.start, part] = tile[:, : part.start].T
+    return add_to_diagonal(H, W**2 @ (omega / scale))

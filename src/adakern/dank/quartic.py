@@ -56,8 +56,7 @@ def squared_product(K, q):
 class Quartic:
     """The function h of one Gram matrix, to be maximised over the bounds of a dual."""
 
-    #: Positive semidefinite, shape (n, n). Where eta is infinite it may be an operator
-    #: with ``@``, ``block`` and ``shape``; it is not needed where only points are made.
+    #: Positive semidefinite, shape (n, n); not needed where only points are made.
     K: Any
     dual: Dual
     eta: float
@@ -110,7 +109,7 @@ class QuarticPoint:
         if rows is not None:
             take = array_namespace(d).take
             d, diagonal = take(d, rows), take(diagonal, rows)
-            K = K.block(rows) if hasattr(K, "block") else principal_submatrix(K, rows)
+            K = principal_submatrix(K, rows)
             if math.isinf(self.problem.eta):
                 return add_to_diagonal(K, diagonal)
         H, scaled = array_namespace(K).empty_like(K), (d / (2 * self.problem.eta))[None, :]
@@ -134,8 +133,6 @@ class QuarticPoint:
             return 0.0
         xp, (residual, curvature), dual = array_namespace(self.d), self._rows, self.problem.dual
         total = float(xp.sum(self.d))
-        if not xp.any(curvature != 0):
-            return _intercept_of_steps(residual, dual, total)
 
         def is_below(b):
             return float(xp.sum(_best_rows(residual - b, curvature, dual))) > total
@@ -177,16 +174,3 @@ def _best_rows(residual, curvature, dual):
     floor = float(xp.finfo(residual.dtype).smallest_normal) ** 0.5
     best = towards / (2 * xp.where(curvature > floor, curvature, zero + floor))
     return xp.minimum(xp.maximum(best, dual.lower), dual.upper)
-
-
-def _intercept_of_steps(residual, dual, total):
-    """The intercept where every best row jumps from one end of its box to the other."""
-    xp = array_namespace(residual)
-    points, jumps = residual, dual.upper - dual.lower
-    if dual.epsilon:
-        points = xp.concat([residual - dual.epsilon, residual + dual.epsilon])
-        jumps = xp.concat([dual.upper, -dual.lower])
-    order = xp.argsort(points)
-    sums = xp.sum(dual.upper) - xp.cumulative_sum(xp.take(jumps, order))
-    above = int(xp.count_nonzero(sums > total))
-    return float(xp.take(points, order)[min(above, points.shape[0] - 1)])

@@ -29,15 +29,6 @@ _WHO = "patient|subject|person|participant|respondent|household|customer|player|
 _IDENTIFIER = re.compile(rf"(.*[\W_])?(?i:ids?|index|key|uuid|row|nr|{_WHO})|.*[a-z](Id|ID|Nr)")
 _TIME = re.compile(r"(?i)(.*[\W_])?(year|yr|date|time|month|quarter|week|day|period)")
 _TOTAL = re.compile(r"(?i)((grand|sub)[ -]?)?(totals?|sum|summe|gesamt|insgesamt) ?:?")
-_NOT_READ = {
-    "an Excel file of before 2007": b"\xd0\xcf\x11\xe0",
-    "a database of SQLite": b"SQLite f",
-    "an HDF5 file": b"\x89HDF",
-    "a Feather file": b"ARROW1",
-    "an SPSS file": b"$FL2",
-    "a Stata file": b"<stata_dta>",
-    "a web page": b"<!DOCTYPE",
-}
 
 
 @dataclass
@@ -257,11 +248,6 @@ def _raw_columns(data, name, target=None, layout=None):
     import pandas as pd
 
     notes, data = [], unpack(data, name)
-    for kind, start in _NOT_READ.items():
-        if data.startswith(start):
-            raise TableError(
-                f"{name} is {kind}, which is not read; save it as CSV, Parquet or xlsx."
-            )
     if data.startswith(b"PAR1"):
         frame, layout = _by_pandas(pd.read_parquet, data, name), Layout(decimal=".")
         if frame.index.names != [None]:
@@ -304,7 +290,10 @@ def _text(data, name, target, layout, notes):
     notes += [f"encoding: {encoding}"] * (encoding != "utf-8-sig")
     if "\0" in text:
         line = text[: text.index("\0")].count("\n") + 1
-        raise TableError(f"{name} holds a NUL character in line {line}: save the file anew.")
+        raise TableError(
+            f"{name} is no text, or damaged: it holds a NUL character in line {line}. Save it "
+            "anew, as CSV, Parquet or xlsx."
+        )
     if given := re.match(r"sep=(.)\r?\n", text):  # Excel's own hint
         text = text[given.end() :]
     separator = layout.separator or (given and given[1]) or _separator(text, name, target, notes)
@@ -537,17 +526,8 @@ def _about(X, kinds, time):
         if kind == "date"
         or (kind == "numeric" and _TIME.fullmatch(name) and _is_whole(X[name].dropna()))
     ]
-    if time or not times:
-        return
-    yield (
-        f"time: --time {times[0]!r} would test on later rows than it trains on, as a "
-        "forecast is used"
-    )
-    for name in X.columns.difference(times, sort=False):
-        n_groups = X[name].nunique()
-        if 5 <= n_groups <= len(X) / 3 and not X.duplicated([name, times[0]]).any():
-            yield (
-                f"panel: {name!r} has {n_groups} values, each once at a time; --group "
-                f"{name!r} would test on others than it trains on"
-            )
-            return
+    if times and not time:
+        yield (
+            f"time: --time {times[0]!r} would test on later rows than it trains on, as a "
+            "forecast is used"
+        )

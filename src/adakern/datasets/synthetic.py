@@ -2,7 +2,9 @@
 
 Each function returns ``(X, y)``, or a mapping where there is a published test set.
 Where a paper leaves something out (a size, a noise level) the default is a choice of
-this project and a parameter.
+this project and a parameter. The papers: DANK (Liu, Huang, Gong, Yang and Li, JMLR 21,
+2020), KNPL (the same, AAAI 2018) and LAB RBF ("Enhancing kernel flexibility via learning
+asymmetric locally-adaptive kernels").
 """
 
 import itertools
@@ -27,7 +29,7 @@ def make_clowns(n=400, spread=1.0, random_state=0):
     """A noisy parabola (class 1) around a Gaussian blob (class -1).
 
     The parabola is ``x2 = x1^2 + noise`` over [-3, 3] with standard normal noise,
-    the blob sits at (0, 6), inside it. Figures 1 and 2 of [1]_ show the set without
+    the blob sits at (0, 6), inside it. Figures 1 and 2 of the DANK paper show the set without
     its definition.
 
     Parameters
@@ -42,11 +44,6 @@ def make_clowns(n=400, spread=1.0, random_state=0):
     -------
     X : array of shape (n, 2)
     y : array of shape (n,) of 1 and -1
-
-    References
-    ----------
-    .. [1] Liu, F., Huang, X., Gong, C., Yang, J. and Li, L. Learning data-adaptive
-       non-parametric kernels. Journal of Machine Learning Research 21, 2020.
 
     Examples
     --------
@@ -66,7 +63,7 @@ def make_clowns(n=400, spread=1.0, random_state=0):
 def make_sandwich(n=300, gap=2.0, spread=1.0, random_state=0):
     """Two Gaussians of class 1 with one of class -1 between them.
 
-    The two-class example of [1]_ (Figure 2), whose numbers are not given there: here
+    The two-class example of the KNPL paper (Figure 2), whose numbers are not given there: here
     the centres are (0, gap), (0, -gap) and the origin, each Gaussian is stretched
     along the first axis.
 
@@ -84,11 +81,6 @@ def make_sandwich(n=300, gap=2.0, spread=1.0, random_state=0):
     -------
     X : array of shape (n, 2)
     y : array of shape (n,) of 1 and -1
-
-    References
-    ----------
-    .. [1] Liu, F., Huang, X., Gong, C., Yang, J. and Li, L. Nonlinear pairwise layer
-       and its training for kernel learning. AAAI 2018.
 
     Examples
     --------
@@ -110,7 +102,7 @@ def make_step_1d(n=200, height=3.0, period=2.0, smoothness=20.0, noise=0.0, rand
     """The smooth 1-D step function on [-5, 5].
 
     ``g(x) = height * (tanh(a t - a / 2) / (2 tanh(a / 2)) + 1/2 + floor(x / period))``
-    with ``t = x / period - floor(x / period)`` and a = `smoothness`, of [1]_
+    with ``t = x / period - floor(x / period)`` and a = `smoothness`, of the DANK paper
     (section 6.3.1). The a = 0.05 printed there makes g the straight line
     ``height * x / period`` to three digits; steps need a large a, and the default is
     its reciprocal, 20.
@@ -131,11 +123,6 @@ def make_step_1d(n=200, height=3.0, period=2.0, smoothness=20.0, noise=0.0, rand
     X : array of shape (n, 1)
     y : array of shape (n,)
 
-    References
-    ----------
-    .. [1] Liu, F., Huang, X., Gong, C., Yang, J. and Li, L. Learning data-adaptive
-       non-parametric kernels. Journal of Machine Learning Research 21, 2020.
-
     Examples
     --------
     >>> from adakern.datasets import make_step_1d
@@ -152,10 +139,10 @@ def make_step_1d(n=200, height=3.0, period=2.0, smoothness=20.0, noise=0.0, rand
 
 
 def make_cherkassky_2d(n=400, low=-0.5, high=0.5, noise=0.0, random_state=0):
-    """The 2-D test function of Cherkassky et al. on uniform random points.
+    """The 2-D test function of Cherkassky et al. [1]_ on uniform random points.
 
     ``g = 42.659 (0.1 + a (0.05 + a^4 - 10 a^2 b^2 + 5 b^4))``, a = u - 0.5,
-    b = v - 0.5, as in [1]_ (section 6.3.1), which states (u, v) in [-0.5, 0.5]^2 and
+    b = v - 0.5, as in the DANK paper (section 6.3.1), which states (u, v) in [-0.5, 0.5]^2 and
     400 points. The function's usual domain is [0, 1]^2: ``low=0, high=1``.
 
     Parameters
@@ -174,9 +161,7 @@ def make_cherkassky_2d(n=400, low=-0.5, high=0.5, noise=0.0, random_state=0):
 
     References
     ----------
-    .. [1] Liu, F., Huang, X., Gong, C., Yang, J. and Li, L. Learning data-adaptive
-       non-parametric kernels. Journal of Machine Learning Research 21, 2020.
-    .. [2] Cherkassky, V., Gehring, D. and Mulier, F. Comparison of adaptive methods
+    .. [1] Cherkassky, V., Gehring, D. and Mulier, F. Comparison of adaptive methods
        for function estimation from samples. IEEE Transactions on Neural Networks 7,
        1996.
 
@@ -198,7 +183,7 @@ def make_cherkassky_2d(n=400, low=-0.5, high=0.5, noise=0.0, random_state=0):
 def make_sin_2x3(n=400, high=2.0, noise=0.0, random_state=0):
     """The chirp ``y = sin(2 x^3)`` on [0, high].
 
-    The 1-D example of [1]_ (Figure 1): slow at the left, fast at the right, so that
+    The 1-D example of the LAB RBF paper (Figure 1): slow at the left, fast at the right, so that
     no single bandwidth fits. The range is not given there.
 
     Parameters
@@ -214,11 +199,6 @@ def make_sin_2x3(n=400, high=2.0, noise=0.0, random_state=0):
     -------
     X : array of shape (n, 1)
     y : array of shape (n,)
-
-    References
-    ----------
-    .. [1] Enhancing kernel flexibility via learning asymmetric locally-adaptive kernels
-       (LAB RBF), section 1.
 
     Examples
     --------
@@ -317,18 +297,13 @@ def make_covtype_like(n=464_810, random_state=0):
     Parameters
     ----------
     n : int, default=464810
-        Rows; the default is the number of training rows in [1]_.
+        Rows; the default is the number of training rows in the DANK paper.
     random_state : int, default=0
 
     Returns
     -------
     X : array of shape (n, 54)
     y : array of shape (n,) of 1 and -1, about half of each
-
-    References
-    ----------
-    .. [1] Liu, F., Huang, X., Gong, C., Yang, J. and Li, L. Learning data-adaptive
-       non-parametric kernels. Journal of Machine Learning Research 21, 2020.
 
     Examples
     --------

@@ -5,13 +5,11 @@ from dataclasses import dataclass, field
 from itertools import islice
 
 import numpy as np
-from array_api_compat import array_namespace
 from sklearn.exceptions import ConvergenceWarning
 
 from adakern._utils.arrays import as_numpy
 from adakern._utils.warn import warn_user
 from adakern.lab.adam import Schedule, adam
-from adakern.lab.kernel import SquaredDistances, profile_values
 from adakern.lab.selection import Candidate
 from adakern.lab.training import TrainingData
 
@@ -122,8 +120,9 @@ class BandwidthTraining:
             return unit if searched else bandwidths[0]
         if len(others) > TUNING_ROWS:
             others = np.sort(self.rng.choice(others, TUNING_ROWS, replace=False))
-        loss = data.loss(support, others, self.alpha)
-        errors = np.array([interpolation_errors(loss, float(b), alphas) for b in bandwidths])
+        losses = [data.loss(support, others, alpha) for alpha in alphas]
+        thetas = [data.full((1, data.shape[1]), bandwidth) for bandwidth in bandwidths]
+        errors = np.array([[loss.value(theta) for loss in losses] for theta in thetas])
         best, k = np.unravel_index(errors.argmin(), errors.shape)
         self.alpha = alphas[k]
         return float(bandwidths[best])
@@ -191,27 +190,6 @@ class BandwidthTraining:
                 "raise max_iter",
                 ConvergenceWarning,
             )
-
-
-def interpolation_errors(loss, bandwidth, alphas):
-    """Mean squared error of the interpolant for each ridge; inf where it is no number."""
-    xp = array_namespace(loss.X)
-    X_support, target, X = (
-        xp.astype(array, xp.float64) for array in (loss.X_support, loss.target, loss.X)
-    )
-    theta = xp.full_like(X_support[:1, :], bandwidth)
-    distances = SquaredDistances(X_support)
-    D = distances(X_support, theta)
-    values, vectors = xp.linalg.eigh(profile_values((D + D.T) / 2, loss.profile))
-    rotated = vectors.T @ target
-    coefs = [vectors @ (rotated / (values + alpha)) for alpha in alphas]
-    errors = [0.0] * len(alphas)
-    for rows in loss.blocks(X.shape[0]):
-        K = profile_values(distances(X[rows, :], theta), loss.profile)
-        y = xp.astype(loss.y[rows], xp.float64) - float(loss.bias)
-        for k, coef in enumerate(coefs):
-            errors[k] += float(xp.sum((K @ coef - y) ** 2)) / X.shape[0]
-    return np.nan_to_num(errors, nan=np.inf)
 
 
 def distinct(X, rows):

@@ -43,23 +43,18 @@ class Ascent:
         return self.point.gap <= self.tol * abs(self.point.svm_value)
 
 
-def rounds(objective, ascent, maximise_model, max_iter, progress=np.inf):
+def rounds(objective, ascent, maximise_model, max_iter):
     """Rounds of a quadratic model, maximised on the set, and a line search towards it.
 
     ``maximise_model(objective, point, tol)`` returns the feasible maximiser of a model
     of the objective at the point: with the second-order model this is Newton's method.
-    It ends early where that returns None, or when a round leaves more than the share
-    ``progress`` of the gap.
     """
     while not ascent.converged and ascent.n_iter < max_iter:
         point = ascent.point
-        target = maximise_model(objective, point, ascent.tol)
-        new = None if target is None else _line_search(objective, point, target)
+        new = _line_search(objective, point, maximise_model(objective, point, ascent.tol))
         if new is None:  # no ascent left above rounding
             return
         ascent.add(new)
-        if new.gap > progress * point.gap:
-            return
 
 
 def _line_search(objective, point, target, shortest=1e-6):
