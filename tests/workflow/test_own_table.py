@@ -273,7 +273,7 @@ METHODS = "dummy linear boosting-default forest-default adaptive svm-cv nystrom-
             "dank-decomposed boosting-default adaptive linear",
             "left out: dank (about 6",
         ),
-        (54_000, 5, "dummy linear boosting-default adaptive", "left out: svm-cv (about"),
+        (54_000, 3, "dummy linear boosting-default adaptive", "left out: svm-cv (about"),
         (3000, 0.2, "dummy linear boosting-default adaptive", "left out: forest-default (about"),
     ],
 )
@@ -284,7 +284,7 @@ def test_a_comparison_is_estimated_and_fits_its_time(n, minutes, methods, said):
     assert set(methods.split()) <= names and ("dank" in names) == (n == 300)
     assert any(said in sentence for sentence in told)
     limit = settings.get("+settings.my-x.adaptive.time_limit")
-    assert settings.get("+settings.my-x.adaptive.preset") == ("fast" if n == 3000 else None)
+    assert settings.get("+settings.my-x.adaptive.preset") == ("fast" if minutes else None)
     assert settings.get("jobs.batch_rows") == ("0" if minutes else None)
     if minutes:
         assert float(limit) <= max(60 * minutes, 20)
