@@ -113,8 +113,8 @@ def test_a_method_is_written_as_in_python(run):
     text = written(model)
     assert text == (
         'sklearn.pipeline.Pipeline(steps=[["poly", '
-        "sklearn.preprocessing._polynomial.PolynomialFeatures()], "
-        '["ridge", sklearn.linear_model._ridge.Ridge(alpha=0.5)]])'
+        "sklearn.preprocessing.PolynomialFeatures()], "
+        '["ridge", sklearn.linear_model.Ridge(alpha=0.5)]])'
     )
     model = OneVsRestClassifier(LogisticRegression(class_weight={"a": 2, "b": 1}), n_jobs=2)
     assert [written(estimator_of(t)) for t in (text, written(model))] == [text, written(model)]
@@ -134,6 +134,7 @@ def test_a_method_is_written_as_in_python(run):
         ("fit my.csv --target admitted", "holds dates"),
         ("fit my.csv --target cost --method sklearn.svm.SVC", "no estimator for reg"),
         ("fit my.csv --target cost --method sklearn.svm.SVX", "no attribute 'SVX'"),
+        ("fit my.csv --target cost --method SVR", "SVR"),
         ("fit my.csv --target cost --method os.system('true')", "no class of estimators"),
         ("fit my.csv --target cost --method sklearn.svm.SVR(2)", "positional"),
         ("fit none.csv --target cost", "none.csv"),

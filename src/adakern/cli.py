@@ -1,6 +1,7 @@
 """The console command ``adakern``: fit, predict, and what the workflow adds to them."""
 
 import argparse
+import re
 import sys
 import time
 import warnings
@@ -127,12 +128,24 @@ def _estimator(arguments, task):
         return flagship(preset=arguments.preset, random_state=0, verbose=1)
     if arguments.minutes:
         _note("--minutes bounds the time of the default method alone")
-    estimator = estimator_of(arguments.method)
+    if re.fullmatch(r"[\w-]+", arguments.method):
+        estimator = _of_the_workflow(arguments.method, task)
+    else:
+        estimator = estimator_of(arguments.method)
     if is_classifier(estimator) != classifies:
         raise ValueError(f"--method {arguments.method} is no estimator for {task}")
     if "random_state" in estimator.get_params():
         estimator.set_params(random_state=0)
     return estimator
+
+
+def _of_the_workflow(name, task):
+    """A method of the workflow's configuration, as a comparison names it."""
+    try:
+        from adakern_bench.report.use import method_named
+    except ImportError:
+        raise ValueError(f"--method {name}: name a class, such as 'sklearn.svm.SVC'") from None
+    return method_named(name, task)
 
 
 def _held_out(pipeline, table):

@@ -130,7 +130,9 @@ def written(value):
         if name not in ("n_jobs", "random_state")
     }
     params = [f"{k}={v}" for k, v in given.items() if v != written(defaults[k].default)]
-    return f"{kind.__module__}.{kind.__name__}({', '.join(params)})"
+    # scikit-learn shows the classes of its private modules in the packages above.
+    public = re.sub(r"\._.*", "", kind.__module__)
+    return f"{public}.{kind.__name__}({', '.join(params)})"
 
 
 def table_pipeline(estimator, table):

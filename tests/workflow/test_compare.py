@@ -11,6 +11,7 @@ from scipy import stats
 
 from adakern.evaluation import METRICS, RECORDED
 from adakern.evaluation.quantities import rank_by
+from adakern_bench.records.process import OVER
 from adakern_bench.records.read import read_records, to_frame
 from adakern_bench.report.compare import compare
 from adakern_bench.report.headline import headline
@@ -209,6 +210,17 @@ def test_a_method_that_never_finished_is_counted_without_a_mean(tmp_path):
     pair = pd.read_csv(tmp_path / "ttest.csv").iloc[0]
     assert "not tested" in pair["note"] and np.isnan(pair["pvalue"])
     assert "no Friedman test" in pd.read_csv(tmp_path / "ranks.csv")["note"][0]
+
+
+def test_what_the_end_of_the_time_cut_is_left_out_for_all_methods(tmp_path):
+    records = [make_record("heart", m, r) for m in ("svm-cv", "knpl") for r in range(3)]
+    records[5] = failed("heart", "knpl", 2, OVER, "timeout")
+    records += [failed("heart", "dank", r, f"search: {OVER}", "timeout") for r in range(3)]
+    compare(write_records(tmp_path, records), tmp_path)
+    cells = comparison(read_tables(tmp_path), "classification").loc["heart"]
+    assert cells["n"].to_dict() == {"svm-cv": 2, "knpl": 2, "dank": 0}
+    assert cells["missing"].to_dict() == {"svm-cv": 0, "knpl": 0, "dank": 2}
+    assert len(pd.read_parquet(tmp_path / "records.parquet")) == 9
 
 
 def test_one_run_alone_has_no_standard_deviation_and_no_plural(tmp_path):

@@ -1,5 +1,6 @@
 """What goes wrong first, and what is said then."""
 
+import json
 import os
 import re
 import shutil
@@ -122,6 +123,24 @@ def test_an_audit_without_a_network_says_so(tmp_path, answer, status, said):
     command = [REPOSITORY / "requirements" / "audit.sh"]
     run = subprocess.run(command, env={"PATH": path}, cwd=tmp_path, capture_output=True, text=True)
     assert run.returncode == status and run.stdout.count(said) == 4
+
+
+def test_the_bill_of_materials_lists_every_locked_package(tmp_path):
+    """The command of `make sbom`, which validates what it writes and needs no network."""
+    places = os.pathsep.join([str(REPOSITORY / ".venv-audit/bin"), os.environ["PATH"]])
+    if (program := shutil.which("cyclonedx-py", path=places)) is None:
+        pytest.skip("there is no cyclonedx-py; make sbom installs it")
+    make = (REPOSITORY / "Makefile").read_text().replace("\\\n", " ")
+    settings = re.search(r"cyclonedx-py (.*) --output-file", make)[1].split()
+    out = tmp_path / "sbom.json"
+    command = [program, *settings, "--output-file", out]
+    run = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True)
+    assert run.returncode == 0, run.stderr
+    bill = json.loads(out.read_text())
+    assert bill["bomFormat"] == "CycloneDX" and bill["specVersion"] >= "1.5"
+    listed = {f"{found['name']}=={found['version']}" for found in bill["components"]}
+    locked = (REPOSITORY / "requirements/workflow.txt").read_text()
+    assert listed == set(re.findall(r"^[\w.-]+==[^\s;]+", locked, re.MULTILINE))
 
 
 def test_every_locked_package_has_its_hash():

@@ -57,7 +57,7 @@ SETTINGS = {
     "no-estimator": (method("sklearn.utils.Bunch"), NO_CLASS),
     "memory": (method("sklearn.pipeline.Pipeline", **MEMORY), IS_PATH),
     "memory-in-grid": ("+method.plain.classifier.grid.memory=[../x]", IS_PATH),
-    "memory-among-code": ("++method.plain.classifier.estimator.memory=src", IS_PATH),
+    "memory-inside": ("++method.plain.classifier.estimator.memory=cache", IS_PATH),
     "input-files": (
         method("sklearn.feature_extraction.text.CountVectorizer", input="filename"),
         "files read that the data name",
@@ -73,7 +73,8 @@ SETTINGS = {
     "figure-private": (drawn("adakern_bench.report.sweep._label"), "names no function"),
     "results-above": ("results=../x", LEAVES),
     "results-anywhere": ({"results": "/tmp/x"}, LEAVES),
-    "results-among-code": ("results=methods", LEAVES),
+    "results-among-code": ("results=config", LEAVES),
+    "results-own-file": ("results=x.yaml", LEAVES),
     "results-command": ({"results": "x$(touch bomb)"}, "to name a folder"),
     "results-wildcard": ({"results": "x{w}"}, "to name a folder"),
     "cache-wildcard": ({"data": {"cache": "x{w}"}}, "to name a folder"),
@@ -210,6 +211,9 @@ def results_link(conf):
 
 def allow_typed(conf):
     """What a file may not say, the command line may."""
+    steps = {"steps": [["a", {"_target_": "sklearn.svm.SVC"}]], "memory": "cache"}
+    recipe = {"classifier": {"estimator": {"_target_": "sklearn.pipeline.Pipeline", **steps}}}
+    write(conf / "method/plain.yaml", "# @package method.plain", recipe)
     overrides = ["experiment=small", "results=/tmp/x"]
     assert load_plan([*overrides, "--allow-outside"], conf).cells
     said = {"experiment": "quickstart", "overrides": "results=/tmp/x"}

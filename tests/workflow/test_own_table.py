@@ -23,7 +23,7 @@ from adakern_bench.config.plan import load_plan
 from adakern_bench.config.settings import solve
 from adakern_bench.data import Table
 from adakern_bench.records.split import load_split
-from adakern_bench.report.use import out_of_time
+from adakern_bench.report.use import method_named, out_of_time
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 QUICK = ["method=[svm-cv,krr-cv]", "protocol.repeats=2", "search.step=5"]
@@ -60,8 +60,9 @@ def adakern(project, *arguments):
 
 def test_a_file_becomes_a_report_of_its_own(own):
     project, path = own
-    command = ["compare", str(path), "--target", "outcome", "--cores", "2"]
+    command = ["compare", str(path), "--target", "outcome", "--cores", "2", "--minutes", "30"]
     shown = adakern(project, *command, *QUICK, "tracking.enabled=false")
+    assert re.search(r"The first repeat took .*: 2 repeats in all", shown)
     assert "80 rows, 2 features, classification of 'outcome'" in shown
     assert "dropped 'Unnamed: 0': it numbers the rows" in shown
     assert "categories: 'ward' has 2" in shown
@@ -73,8 +74,7 @@ def test_a_file_becomes_a_report_of_its_own(own):
     assert "My study.csv" in (results / "report.html").read_text()
     records = pd.read_parquet(results / "records.parquet")
     assert (records["status"] == "ok").all() and len(records) == 2
-    # All repeats of so small a table are one job.
-    assert [p.name for p in results.glob("records/*/svm-cv/*.json")] == ["0-1.json"]
+    assert len([*results.glob("records/*/svm-cv/?-?.json")]) == 2  # a job each, the first first
     again = adakern(project, "show", "my-my-study", *QUICK)
     assert (results / "report.html").as_uri() in again
 
@@ -253,6 +253,13 @@ def test_runs_that_ran_out_of_time_are_said(tmp_path, cut, most, said):
     assert found is most and words.startswith(said) and bool(words) == bool(cut)
 
 
+def test_a_pipeline_of_the_comparison_goes_by_its_name():
+    model = method_named("nystrom-krr", "regression")
+    assert [*model.named_steps] == ["select", "ridge"]
+    with pytest.raises(ValueError, match="svm-cv is none of regression"):
+        method_named("svm-cv", "regression")
+
+
 METHODS = "dummy linear boosting-default forest-default adaptive svm-cv nystrom-krr dank knpl"
 
 
@@ -266,7 +273,7 @@ METHODS = "dummy linear boosting-default forest-default adaptive svm-cv nystrom-
             "dank-decomposed boosting-default adaptive linear",
             "left out: dank (about 6",
         ),
-        (54_000, 5, "dummy linear boosting-default adaptive", "left out: svm-cv (about"),
+        (54_000, 3, "dummy linear boosting-default adaptive", "left out: svm-cv (about"),
         (3000, 0.2, "dummy linear boosting-default adaptive", "left out: forest-default (about"),
     ],
 )
@@ -277,10 +284,11 @@ def test_a_comparison_is_estimated_and_fits_its_time(n, minutes, methods, said):
     assert set(methods.split()) <= names and ("dank" in names) == (n == 300)
     assert any(said in sentence for sentence in told)
     limit = settings.get("+settings.my-x.adaptive.time_limit")
-    assert settings.get("+settings.my-x.adaptive.preset") == ("fast" if n == 3000 else None)
+    assert settings.get("+settings.my-x.adaptive.preset") == ("fast" if minutes else None)
+    assert settings.get("jobs.batch_rows") == ("0" if minutes else None)
     if minutes:
-        spent = int(settings["protocol.repeats"]) * float(limit) / 2
-        assert spent <= max(60 * minutes, 20) and int(settings["jobs.time_limit"]) <= 60 * minutes
+        assert float(limit) <= max(60 * minutes, 20)
+        assert int(settings["jobs.time_limit"]) <= 60 * minutes
     selected = f"method={settings['method']}"
     plan = load_plan(["experiment=compare", "dataset=[sk-wine]", selected])
     assert {method for _, method in plan.cells} == names

@@ -1,5 +1,6 @@
 # What several rules use: folders, files of other rules, what a job is told.
 
+import os
 import re
 
 from adakern_bench.config.sweeps import base_name
@@ -27,13 +28,18 @@ def search_of(method, w):
     return [f"{RESULTS}/search/{w.dataset}/{method}/{w.batch}.json"] if method else []
 
 
+#: So many repeats of each method, or batches of them, are run; `adakern compare --minutes`
+#: says how many, and what it leaves out makes nothing that is there out of date.
+REPEATS = int(os.environ.get("ADAKERN_REPEATS", 0)) or None
+
+
 def records(datasets):
     """Record files of all methods on these data sets."""
     return [
         f"{RESULTS}/records/{dataset}/{method}/{batch}.json"
         for dataset, method in PLAN.cells
         if dataset in datasets
-        for batch in PLAN.batches(dataset, solved_batches(PLAN.results, dataset))
+        for batch in PLAN.batches(dataset, solved_batches(PLAN.results, dataset))[:REPEATS]
     ]
 
 

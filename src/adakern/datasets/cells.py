@@ -18,6 +18,8 @@ NO_NUMBER |= {"missing", "unknown", "#div/0!", "#value!", "#ref!", "<na>"}
 FEW_NUMBERS = 10
 
 _CURRENCY = r"(?:[$€£¥₹]|CHF|EUR|USD|GBP)?"
+#: A number with its unit, which may differ from row to row.
+_AMOUNT = rf"{_CURRENCY}\s*[-+]?\d[\d.,]*\s*[^\W\d_]{{0,6}}"
 _SPACE = "'’\u00a0\u202f "
 #: Beside those that pandas tells from a date that is written so.
 _DATE_FORMATS = ["%d.%m.%y", "%d/%m/%y", "%m/%d/%y", "%b %Y", "%B %Y"]
@@ -79,6 +81,9 @@ def read_column(column, decimal, *, is_target=False, kind=None, form=None):
         missing = cells == ""
         if kept := sorted(set(cells[low.isin(NO_NUMBER) & ~missing])):
             notes = [f"classes of {name!r}: {', '.join(kept)}; empty cells alone are missing"]
+    amounts = cells[~missing].drop_duplicates()
+    if len(amounts) > FEW_NUMBERS and amounts.str.fullmatch(_AMOUNT).all():
+        notes.append(f"{name!r} holds no plain numbers but cells such as {amounts.iloc[0]!r}")
     return cells.where(~missing, None), "categorical", None, notes
 
 

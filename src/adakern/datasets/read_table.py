@@ -25,10 +25,25 @@ _MOST_CLASSES = 10
 _MOST_CATEGORIES = 50
 #: An identifier with fewer values than this is a category.
 _FEWEST_GROUPS = 10
-_WHO = "patient|subject|person|participant|respondent|household|customer|player|user"
+_WHO = "patient|subject|person|participant|respondent|individual|household|customer|player|user"
 _IDENTIFIER = re.compile(rf"(.*[\W_])?(?i:ids?|index|key|uuid|row|nr|{_WHO})|.*[a-z](Id|ID|Nr)")
 _TIME = re.compile(r"(?i)(.*[\W_])?(year|yr|date|time|month|quarter|week|day|period)")
 _TOTAL = re.compile(r"(?i)((grand|sub)[ -]?)?(totals?|sum|summe|gesamt|insgesamt) ?:?")
+<<<<<<< HEAD
+=======
+_NOT_READ = {
+    "an Excel file of before 2007": b"\xd0\xcf\x11\xe0",
+    "a database of SQLite": b"SQLite f",
+    "an HDF5 file": b"\x89HDF",
+    "a Feather file": b"ARROW1",
+    "an SPSS file": b"$FL2",
+    "a Stata file": b"<stata_dta>",
+    "a web page": b"<!DOCTYPE",
+    "an archive of 7-Zip": b"7z\xbc\xaf",
+    "JSON": b"[",
+    "JSON of one object": b"{",
+}
+>>>>>>> user
 
 
 @dataclass
@@ -248,6 +263,14 @@ def _raw_columns(data, name, target=None, layout=None):
     import pandas as pd
 
     notes, data = [], unpack(data, name)
+<<<<<<< HEAD
+=======
+    for kind, start in _NOT_READ.items():
+        if data.lstrip().startswith(start):
+            raise TableError(
+                f"{name} is {kind}, which is not read; save it as CSV, Parquet or xlsx."
+            )
+>>>>>>> user
     if data.startswith(b"PAR1"):
         frame, layout = _by_pandas(pd.read_parquet, data, name), Layout(decimal=".")
         if frame.index.names != [None]:
@@ -287,6 +310,7 @@ def _text(data, name, target, layout, notes):
         text = data.decode(encoding)
     except (LookupError, UnicodeError) as error:
         raise TableError(f"{name} is no text in {encoding}: {error}.") from None
+<<<<<<< HEAD
     notes += [f"encoding: {encoding}"] * (encoding != "utf-8-sig")
     if "\0" in text:
         line = text[: text.index("\0")].count("\n") + 1
@@ -294,10 +318,22 @@ def _text(data, name, target, layout, notes):
             f"{name} is no text, or damaged: it holds a NUL character in line {line}. Save it "
             "anew, as CSV, Parquet or xlsx."
         )
+=======
+    if encoding in ("cp1252", "latin-1"):
+        notes.append(f"encoding: {encoding}, a guess: if letters are wrong, save it as UTF-8")
+    elif encoding != "utf-8-sig":
+        notes.append(f"encoding: {encoding}")
+    if found := re.search("[\0\x1b]", text):  # the latter in iso2022_jp and its like
+        line = text[: found.start()].count("\n") + 1
+        what = "a NUL" if found[0] == "\0" else "an escape"
+        raise TableError(f"{name} holds {what} character in line {line}: save it anew, as UTF-8.")
+>>>>>>> user
     if given := re.match(r"sep=(.)\r?\n", text):  # Excel's own hint
         text = text[given.end() :]
     separator = layout.separator or (given and given[1]) or _separator(text, name, target, notes)
     first, *others = _first_rows(text, separator)
+    if all(re.fullmatch("'.+'", cell) for cell in first):
+        first = [cell[1:-1] for cell in first]
     cells = [cell for row in (first, *others) for cell in row]
     decimal = layout.decimal or decimal_mark(cells, separator)
     notes += ["decimal comma"] * (decimal == ",")
@@ -453,8 +489,9 @@ def _checked_task(y, kind, task, notes):
         raise TableError(f"the target {y.name!r} is the same in every row.")
     if kind == "categorical" and n_kinds > max(2, len(y) // 2):
         raise TableError(
-            f"the target {y.name!r} holds {n_kinds} different categories in {len(y)} "
-            "rows; as classes they have too few rows each."
+            f"the target {y.name!r} holds {n_kinds} different categories in {len(y)} rows, "
+            f"such as {y.iloc[0]!r}; as classes they have too few rows each, and numbers are "
+            "written without units and with one decimal mark."
         )
     if task or kind == "categorical" or n_kinds == 2:
         return task or "classification"
@@ -499,7 +536,7 @@ def _why_no_feature(values, kind, position):
     if n_kinds == 0:
         return "empty in every row"
     if n_kinds == 1:
-        return f"{values.iloc[0]!r} in every row"
+        return f"'{values.iloc[0]}' in every row"
     if kind == "numeric" and _is_whole(values):
         if (values.diff().dropna() == 1).all() and len(values) == n:
             return "it numbers the rows" if first or identifies else ""

@@ -1,5 +1,7 @@
 """What a comparison takes, estimated before it starts, and what of it fits."""
 
+import subprocess
+import sys
 import time
 from typing import NamedTuple
 
@@ -8,7 +10,7 @@ import psutil
 
 from adakern_bench.report.wording import count, duration
 
-__all__ = ["choose", "slowness"]
+__all__ = ["choose", "slowness", "start_up"]
 
 
 class Cost(NamedTuple):
@@ -43,9 +45,10 @@ COSTS = {
 REFERENCE_SECONDS = 0.1
 #: What a comparison of any length keeps.
 ALWAYS = ("dummy", "linear", "boosting-default", "adaptive")
-#: Seconds: the limit of a run, the start of a job, all else (plan, report, tracking).
-LONGEST, JOB, REST = 600, 2.0, 15.0
-REPEATS, TEST_SIZE = 5, 0.33
+#: Seconds: the limit of a run, and the start of a job where nobody measures it.
+LONGEST, JOB = 600, 2.0
+#: Repeats of a comparison, those that it should have in the time given, jobs after them.
+REPEATS, FEWEST, REST_JOBS, TEST_SIZE = 5, 2, 6, 0.33
 #: Up to so many rows all repeats of a method are one job.
 BATCH_ROWS = 2000
 
@@ -53,23 +56,30 @@ BATCH_ROWS = 2000
 def slowness():
     """How much slower this machine is now than the one of :data:`COSTS`."""
     start, matrix = time.perf_counter(), np.random.default_rng(0).normal(size=(300, 300))
-    for _ in range(REPEATS):
+    for _ in range(5):
         np.linalg.svd(matrix)
     return max(1.0, (time.perf_counter() - start) / REFERENCE_SECONDS)
 
 
-def choose(dataset, n, d, task, *, minutes=None, cores=1, memory=None, slower=1.0):
+def start_up():
+    """Seconds that a job takes to start, on this machine now."""
+    start = time.perf_counter()
+    subprocess.run([sys.executable, "-c", "import adakern_bench.records.solve"], check=False)
+    return max(JOB, time.perf_counter() - start)
+
+
+def choose(dataset, n, d, task, *, minutes=None, cores=1, memory=None, slower=1.0, job=JOB):
     """(overrides, sentences) of a comparison on n rows of d features."""
     memory = (memory or psutil.virtual_memory().available) / cores
-    rows, repeats, said = n * (1 - TEST_SIZE), REPEATS, []
+    rows, rest, said = n * (1 - TEST_SIZE), REST_JOBS * job, []
 
     def seconds(cost):
         fit = cost.seconds * (rows / 1000) ** cost.power
         return slower * (cost.search * min(1, rows / 1000) + fit) * max(1.0, d / 10) ** 0.7
 
-    def work():
-        n_jobs = len(methods) * (repeats if n > BATCH_ROWS else 1)
-        return repeats * sum(methods.values()) + slower * JOB * n_jobs
+    def work(repeats, starts):
+        n_jobs = sum(1 + (COSTS[name].search > 0) for name in methods)
+        return repeats * sum(methods.values()) + starts * job * n_jobs
 
     def leave_out(method, why):
         said.append(f"left out: {method} ({why})")
@@ -86,28 +96,28 @@ def choose(dataset, n, d, task, *, minutes=None, cores=1, memory=None, slower=1.
         del methods["dank-decomposed"]
     overrides, limit = [], LONGEST
     if minutes:
-        budget = max(60 * minutes - slower * REST, 20 * minutes) * cores
+        # One repeat of every method, then what there is time for: two at least.
+        overrides.append("jobs.batch_rows=0")
         limit = min(LONGEST, round(60 * minutes))
-        while work() > budget and (others := [name for name in methods if name not in ALWAYS]):
-            slowest = max(others, key=methods.__getitem__)
-            spent = repeats * methods[slowest] + slower * JOB
-            leave_out(slowest, f"about {duration(spent)} in all")
+        budget = max(60 * minutes - rest, 20 * minutes) * cores
+        while work(FEWEST, FEWEST) > budget and methods.keys() - ALWAYS:
+            slowest = max(methods.keys() - ALWAYS, key=methods.__getitem__)
+            leave_out(slowest, f"about {duration(FEWEST * (methods[slowest] + job))} in all")
         wanted, methods["adaptive"] = methods["adaptive"], 0.0
         # Where it wins it is fitted once more, alone.
-        while repeats > 2 and budget - work() < (repeats + cores) * wanted:
-            repeats -= 1
-        share = max((budget - work()) / (repeats + cores), min(wanted, 10.0))
+        share = max((budget - work(FEWEST, FEWEST)) / (FEWEST + cores), min(wanted, 10.0))
         methods["adaptive"] = min(wanted, share)
         if 2 * wanted > share:  # an estimate may be half of the truth
             overrides.append(f"+settings.{dataset}.adaptive.time_limit={share:.0f}")
         if wanted > share:
             overrides.append(f"+settings.{dataset}.adaptive.preset=fast")
+    in_all = work(REPEATS, REPEATS if minutes or n > BATCH_ROWS else 1) / cores + rest
     slowest = max(methods, key=methods.__getitem__)
     said.append(
-        f"estimated time: {duration(round(work() / cores + slower * REST))} on "
-        f"{count(cores, 'core')} for {count(repeats, 'repeat')} of {len(methods)} methods; "
+        f"estimated time: {duration(round(in_all))} on "
+        f"{count(cores, 'core')} for {count(REPEATS, 'repeat')} of {len(methods)} methods; "
         f"{slowest} about {duration(methods[slowest])} a fit"
     )
-    selected = f"method=[{','.join(methods)}]"
-    limits = [f"protocol.repeats={repeats}", f"jobs.time_limit={limit}"]
-    return [*overrides, selected, *limits], said
+    if minutes:
+        said.append("one repeat of every method first, then more while the time lasts")
+    return [*overrides, f"method=[{','.join(methods)}]", f"jobs.time_limit={limit}"], said

@@ -5,17 +5,21 @@ import json
 import os
 import re
 import shutil
+import signal
+import subprocess
+import sys
 import time
 from dataclasses import asdict
 from pathlib import Path
 
 from adakern._utils.files import read_json
 from adakern.datasets import TableError
-from adakern_bench.cli.choose import REST, choose, slowness
+from adakern_bench.cli.choose import JOB, choose, slowness, start_up
 from adakern_bench.config.compose import ConfigError
 from adakern_bench.data.entry import ENDINGS
 from adakern_bench.data.infer import inferred_yaml
-from adakern_bench.paths import ROOT
+from adakern_bench.paths import ROOT, solved_batches
+from adakern_bench.report.wording import count, duration
 
 __all__ = ["add_arguments", "adopt", "comparison_of", "run_compare"]
 
@@ -75,13 +79,20 @@ def run_compare(arguments, given):
         again=arguments.again,
     )
     given += [f"metric={arguments.metric}"] * bool(arguments.metric)
-    overrides += _chosen(overrides, given, arguments)
-    if not arguments.dry_run:
-        _give_time(overrides, arguments.minutes, started)
-    status = run(overrides, arguments.cores, dry_run=arguments.dry_run)
-    if status or arguments.dry_run:
-        return status
+    job = start_up() if arguments.minutes else JOB
+    overrides += _chosen(overrides, given, arguments, job)
+    if arguments.dry_run:
+        return run(overrides, arguments.cores, dry_run=True)
     plan = load_plan(overrides)
+    _try_again(plan.results)
+    status = 0
+    if arguments.minutes:
+        # What comes after the fits takes the start of some jobs.
+        seconds = 60 * arguments.minutes
+        os.environ["ADAKERN_ENDS"] = str(started + seconds - min(4 * job, seconds / 3))
+        status = _first_repeats(plan, overrides, arguments.cores or os.cpu_count())
+    if status := status or run(overrides, arguments.cores):
+        return status
     most, said = out_of_time(plan.results)
     if said:
         print(f"\n{said}")
@@ -93,16 +104,16 @@ def run_compare(arguments, given):
     return status
 
 
-def _chosen(overrides, given, arguments):
+def _chosen(overrides, given, arguments, job):
     """The methods and limits that the size of the table and --minutes allow."""
     groups = {re.split("[=.]", override)[0].lstrip("+") for override in given}
     name = overrides[1].removeprefix("name=")
     path = ROOT / "conf" / "dataset" / f"{name}.yaml"
     made, task = _made(path), _entry(path).get("task")
     if "method" in groups or "size" not in made:
-        return given
+        return ["jobs.batch_rows=0", *given] if arguments.minutes else given
     cores = arguments.cores or os.cpu_count()
-    limits = {"minutes": arguments.minutes, "cores": cores, "slower": slowness()}
+    limits = {"minutes": arguments.minutes, "cores": cores, "slower": slowness(), "job": job}
     n, d = made["size"]
     chosen, said = choose(name, n, d, task, **limits)
     print("\n".join(f"  {sentence}" for sentence in said), flush=True)
@@ -110,17 +121,45 @@ def _chosen(overrides, given, arguments):
     return [o for o in chosen if o.partition("=")[0] not in keys] + given
 
 
-def _give_time(overrides, minutes, started):
-    """Let fits that ran out of time be tried again, until the minutes are over."""
-    from adakern_bench.config.plan import load_plan
-
-    results = load_plan(overrides).results
+def _try_again(results):
+    """Forget what ran out of time, and the limits of an earlier call."""
     for path in [*results.glob("search/*/*/*.json"), *results.glob("records/*/*/*.json")]:
         if any(found["status"] == "timeout" for found in read_json(path)):
             path.unlink()
-    os.environ.pop("ADAKERN_ENDS", None)
-    if minutes:
-        os.environ["ADAKERN_ENDS"] = str(started + 60 * minutes - min(REST, 20 * minutes))
+    for name in ("ADAKERN_ENDS", "ADAKERN_REPEATS"):
+        os.environ.pop(name, None)
+
+
+def _first_repeats(plan, overrides, cores):
+    """Run the first repeat of every method, and see how many more there is time for.
+
+    The exit status. Where an earlier call ran all repeats in one job, so does this one.
+    """
+    from adakern_bench.cli.run import snakemake_config
+
+    (name,), started = plan.datasets, time.time()
+    batches = plan.batches(name, solved_batches(plan.results, name))
+    if len(batches) == 1:
+        return 0
+    folder = plan.results / "records" / name
+    files = [folder / method / f"{batches[0]}.json" for _, method in plan.cells]
+    config = [f"{key}={value}" for key, value in snakemake_config(overrides).items()]
+    command = [sys.executable, "-m", "snakemake", "--logger", "adakern", "--config", *config]
+    process = subprocess.Popen([*command, "--cores", str(cores), "--", *map(str, files)])
+    interrupt = signal.signal(signal.SIGINT, signal.SIG_IGN)  # Snakemake ends its jobs
+    status = process.wait()
+    signal.signal(signal.SIGINT, interrupt)
+    if status:
+        return status
+    runs = [record for file in files for record in read_json(file)]
+    spent = [run["run_seconds"] + (run["search_seconds"] or 0) for run in runs]
+    each = max(time.time() - started, sum(spent) / cores)
+    # The best method is fitted once more, for the report.
+    left = float(os.environ["ADAKERN_ENDS"]) - time.time() - max(spent)
+    repeats = min(len(batches), 1 + max(0, int(0.8 * left / each)))
+    os.environ["ADAKERN_REPEATS"] = str(repeats)
+    print(f"The first repeat took {duration(each)}: {count(repeats, 'repeat')} in all")
+    return 0
 
 
 def adopt(file, target, root, *, name=None, again=False, **options):

@@ -44,7 +44,7 @@ def validate(plan, conf, typed):
     problems = [
         *(() if ALLOW_OUTSIDE in typed else _places(plan.config, typed)),
         *_names(plan),
-        *_paths(plan.config),
+        *(() if ALLOW_OUTSIDE in typed else _paths(plan.config)),
         *_ranges(plan.config),
         *_entries(plan),
         *_selection(plan),
@@ -96,15 +96,15 @@ def _names(plan):
 
 
 def _paths(config):
-    """Parameters that are a path lead to a folder of the project."""
+    """Parameters that are a path lead to a folder of the project; `memory` nowhere."""
     whole = asdict(config)
     free = ("method", "settings", "sweep", "special", "figures", "tables")
     given = {key: whole[key] for key in free}
     given["dataset"] = {name: e["loader"] for name, e in whole["dataset"].items()}
     for where, value in outside_paths(given):
         yield (
-            f"{where}={value!r} is a path that leaves the project or leads among its code, or "
-            "has files read that the data name"
+            f"{where}={value!r} is a path that leaves the project or leads among its code, has "
+            "files read that the data name, or pickles (memory); --allow-outside allows it"
         )
 
 

@@ -30,7 +30,7 @@ OWN_METHODS = "methods"
 
 #: Folders of the project that hold code or settings: no result is written there.
 CODE_FOLDERS = (
-    *("benchmarks", "conf", "docs", OWN_METHODS, "profiles", "requirements"),
+    *("benchmarks", "conf", "config", "docs", OWN_METHODS, "profiles", "requirements"),
     *("src", "tests", "workflow", "site-packages", "dist-packages"),
 )
 
@@ -131,7 +131,9 @@ def is_inside(path):
     except (ValueError, RuntimeError):
         return False
     hidden = any(p.startswith(".") or p in CODE_FOLDERS[-2:] for p in parts)
-    return bool(parts) and parts[0] not in CODE_FOLDERS and not hidden
+    if not parts or hidden or parts[0] in CODE_FOLDERS:
+        return False
+    return not Path(parts[0]).is_file() or parts[0].endswith(".db")
 
 
 def outside_paths(node, where=""):
@@ -143,8 +145,9 @@ def outside_paths(node, where=""):
     elif isinstance(node, str):
         # An address is no path, and leads elsewhere all the same (`machines` of LightGBM).
         is_path = _PATH_NAME.search(f".{where}") or re.search(r"[/\\\0]|^\.\.$", node)
-        # With it scikit-learn's vectorizers open the files that a table names.
-        opens = re.search(r"[_.]input\.?=file(name)?$", f".{where}={node}")
+        # scikit-learn's vectorizers open the files that a table names, and joblib
+        # unpickles what lies in its folder, wherever that is.
+        opens = re.search(r"[_.](input\.?=file(name)?$|memory\.?=)", f".{where}={node}")
         if opens or re.search(r":\d+", node) or (is_path and not is_inside(node)):
             yield where, node
 

@@ -23,11 +23,13 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-__all__ = ["Outcome", "isolated", "run_each"]
+__all__ = ["OVER", "Outcome", "isolated", "run_each"]
 
 #: A scheduler's second chance is the last: with more memory and more time.
 MOST_LOST = 2
 KILLED = "the process was killed by "
+#: Of a run that `adakern compare --minutes` has ended, which is no fault of its method.
+OVER = "the time for all runs was over (the same call goes on)"
 
 
 @dataclass
@@ -63,10 +65,11 @@ def run_each(tasks, *, time_limit, attempt, journal, ends=math.inf):
             reason = f"its job was lost {len(lost)} times: {how}"
             outcomes[repeat] = Outcome("failed", reason=reason)
         elif (left := ends - time.time()) <= 0:
-            reason = "the time for all runs was over (the same call goes on)"
-            outcomes[repeat] = Outcome("timeout", reason=reason)
+            outcomes[repeat] = Outcome("timeout", reason=OVER)
         else:
             outcomes[repeat] = isolated(task, time_limit=min(time_limit, left))
+            if left < time_limit and outcomes[repeat].status == "timeout":
+                outcomes[repeat].reason = OVER
         outcome = outcomes[repeat]
         _write(journal, {"repeat": repeat, "outcome": asdict(outcome)})
         ending = outcome.reason or f"{outcome.seconds:.3g} s"

@@ -15,6 +15,7 @@ from adakern.evaluation import (
     rank_methods,
     wins,
 )
+from adakern_bench.records.process import OVER
 from adakern_bench.records.read import read_records, to_frame
 from adakern_bench.report.leaderboard import by_dataset
 from adakern_bench.report.published import beside_measured, load_published
@@ -31,18 +32,26 @@ def compare(records, out, published=None):
     `published.csv` has no rows.
     """
     frame = to_frame(read_records(records))
-    summary = summarise(frame)
+    shared = _shared(frame)
+    summary = summarise(shared)
     beside = beside_measured(summary, load_published(published) if published else None)
     with atomic_path(Path(out) / "records.parquet") as path:
         frame.to_parquet(path, index=False, compression="zstd")
     for name, table in (
         ("summary", summary),
-        ("ttest", compare_pairs(frame)),
-        ("ranks", rank(frame)),
+        ("ttest", compare_pairs(shared)),
+        ("ranks", rank(shared)),
         ("published", beside),
     ):
         with atomic_path(Path(out) / f"{name}.csv") as path:
             table.to_csv(path, index=False)
+
+
+def _shared(frame):
+    """Without the repeats that the end of the time for all runs took from a method."""
+    finishes = frame["status"].eq("ok").groupby([frame["dataset"], frame["method"]])
+    cut = finishes.transform("any") & frame["reason"].fillna("").str.endswith(OVER)
+    return frame[~cut.groupby([frame["dataset"], frame["repeat"]]).transform("any")]
 
 
 def summarise(frame):

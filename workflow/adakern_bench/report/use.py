@@ -6,13 +6,16 @@ from collections import Counter
 from pathlib import Path
 
 import pandas as pd
+from sklearn.pipeline import Pipeline
 
 from adakern.datasets.encoding import takes_raw_columns
 from adakern.model_file import written
+from adakern_bench.config.compose import load_config
+from adakern_bench.config.plan import TASK_RECIPE
 from adakern_bench.records.estimators import make_estimator
 from adakern_bench.records.read import read_records
 
-__all__ = ["model_lines", "out_of_time"]
+__all__ = ["method_named", "model_lines", "out_of_time"]
 
 
 def out_of_time(out):
@@ -26,10 +29,19 @@ def out_of_time(out):
     return 2 * cut > len(runs), said if cut else ""
 
 
+def method_named(name, task):
+    """The estimator of a method of ``conf/method``."""
+    config, _ = load_config([f"method=[{name}]"])
+    recipe = getattr(config.method[name], TASK_RECIPE[task])
+    if recipe is None:
+        raise ValueError(f"the method {name} is none of {task}")
+    return make_estimator(recipe.estimator)
+
+
 def model_lines(out, config, file=None):
     """The commands that fit the best method to all rows, and predict new ones; or none.
 
-    Its parameters are those that the searches chose most often.
+    Its parameters are those that the searches chose most often; a pipeline goes by its name.
     """
     ranks, entries = Path(out) / "ranks.csv", config.get("dataset", {})
     if len(entries) != 1 or not ranks.exists():
@@ -42,16 +54,16 @@ def model_lines(out, config, file=None):
     chosen = Counter(json.dumps(r["best_params"]) for r in records if r["status"] == "ok")
     if not chosen:
         return []
-    recipe = "classifier" if entry["task"] == "classification" else "regressor"
-    best = json.loads(chosen.most_common(1)[0][0])
-    estimator = make_estimator(config["method"][method][recipe]["estimator"], best)
+    recipe = config["method"][method][TASK_RECIPE[entry["task"]]]
+    estimator = make_estimator(recipe["estimator"], json.loads(chosen.most_common(1)[0][0]))
+    text = method if isinstance(estimator, Pipeline) else written(estimator)
     options = {
         "--target": entry["target"],
         "--task": entry["task"],
         "--group": "none" if entry["groups"] is None else entry["groups"],
         "--time": entry["time"],
         "--drop": ",".join(map(str, entry["drop"])) or None,
-        "--method": None if takes_raw_columns(estimator) else written(estimator),
+        "--method": None if takes_raw_columns(estimator) else text,
         "--output": f"{name.removeprefix('my-')}.skops",
     }
     given = [str(word) for pair in options.items() if pair[1] is not None for word in pair]

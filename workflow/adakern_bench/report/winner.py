@@ -29,6 +29,8 @@ __all__ = ["explain", "explain_files"]
 
 #: Test rows that are looked at, and values of a column in its dependence.
 MOST_ROWS, MOST_VALUES = 1000, 20
+#: Classes whose calibration is drawn.
+MOST_CLASSES = 3
 #: Columns that are permuted, those that alone tell the most; training rows for that.
 MOST_COLUMNS, TRAINING_ROWS = 100, 5000
 SCORERS = {name: name for name in ("accuracy", "balanced_accuracy", "r2")} | {
@@ -123,12 +125,15 @@ def _draw_errors(errors, calibration, model, data):
         errors.set_title("Residuals")
         calibration.hist(data.y_test - predicted, bins=20, color=colour(0))
     if hasattr(model, "predict_proba"):
-        pairs = zip(model.classes_, model.predict_proba(data.X_test).T, strict=True)
-        for label, probability in list(pairs)[-3:]:
+        probabilities = dict(zip(model.classes_, model.predict_proba(data.X_test).T, strict=True))
+        frequent = pd.Series(data.y_test).value_counts().index[:MOST_CLASSES]
+        for label in frequent:
             CalibrationDisplay.from_predictions(
-                data.y_test == label, probability, n_bins=10, name=str(label), ax=calibration
+                *(data.y_test == label, probabilities[label]),
+                **{"n_bins": 10, "name": str(label), "ax": calibration},
             )
-        calibration.set_title("Calibration")
+        of = f" of the {MOST_CLASSES} most frequent classes"
+        calibration.set_title("Calibration" + of * (len(probabilities) > MOST_CLASSES))
     if hasattr(model, "predict_interval"):
         levels, held = np.arange(0.1, 1.0, 0.1), []
         for level in levels:
