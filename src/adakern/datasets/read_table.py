@@ -29,8 +29,6 @@ _WHO = "patient|subject|person|participant|respondent|individual|household|custo
 _IDENTIFIER = re.compile(rf"(.*[\W_])?(?i:ids?|index|key|uuid|row|nr|{_WHO})|.*[a-z](Id|ID|Nr)")
 _TIME = re.compile(r"(?i)(.*[\W_])?(year|yr|date|time|month|quarter|week|day|period)")
 _TOTAL = re.compile(r"(?i)((grand|sub)[ -]?)?(totals?|sum|summe|gesamt|insgesamt) ?:?")
-<<<<<<< HEAD
-=======
 _NOT_READ = {
     "an Excel file of before 2007": b"\xd0\xcf\x11\xe0",
     "a database of SQLite": b"SQLite f",
@@ -43,7 +41,6 @@ _NOT_READ = {
     "JSON": b"[",
     "JSON of one object": b"{",
 }
->>>>>>> user
 
 
 @dataclass
@@ -263,14 +260,11 @@ def _raw_columns(data, name, target=None, layout=None):
     import pandas as pd
 
     notes, data = [], unpack(data, name)
-<<<<<<< HEAD
-=======
     for kind, start in _NOT_READ.items():
         if data.lstrip().startswith(start):
             raise TableError(
                 f"{name} is {kind}, which is not read; save it as CSV, Parquet or xlsx."
             )
->>>>>>> user
     if data.startswith(b"PAR1"):
         frame, layout = _by_pandas(pd.read_parquet, data, name), Layout(decimal=".")
         if frame.index.names != [None]:
@@ -310,15 +304,6 @@ def _text(data, name, target, layout, notes):
         text = data.decode(encoding)
     except (LookupError, UnicodeError) as error:
         raise TableError(f"{name} is no text in {encoding}: {error}.") from None
-<<<<<<< HEAD
-    notes += [f"encoding: {encoding}"] * (encoding != "utf-8-sig")
-    if "\0" in text:
-        line = text[: text.index("\0")].count("\n") + 1
-        raise TableError(
-            f"{name} is no text, or damaged: it holds a NUL character in line {line}. Save it "
-            "anew, as CSV, Parquet or xlsx."
-        )
-=======
     if encoding in ("cp1252", "latin-1"):
         notes.append(f"encoding: {encoding}, a guess: if letters are wrong, save it as UTF-8")
     elif encoding != "utf-8-sig":
@@ -327,7 +312,6 @@ def _text(data, name, target, layout, notes):
         line = text[: found.start()].count("\n") + 1
         what = "a NUL" if found[0] == "\0" else "an escape"
         raise TableError(f"{name} holds {what} character in line {line}: save it anew, as UTF-8.")
->>>>>>> user
     if given := re.match(r"sep=(.)\r?\n", text):  # Excel's own hint
         text = text[given.end() :]
     separator = layout.separator or (given and given[1]) or _separator(text, name, target, notes)
