@@ -134,7 +134,7 @@ def test_a_method_is_written_as_in_python(run):
         ("fit my.csv --target admitted", "holds dates"),
         ("fit my.csv --target cost --method sklearn.svm.SVC", "no estimator for reg"),
         ("fit my.csv --target cost --method sklearn.svm.SVX", "no attribute 'SVX'"),
-        ("fit my.csv --target cost --method SVR", "SVR"),
+        ("fit my.csv --target cost --method svr", "method 'svr' is unknown"),
         ("fit my.csv --target cost --method os.system('true')", "no class of estimators"),
         ("fit my.csv --target cost --method sklearn.svm.SVR(2)", "positional"),
         ("fit none.csv --target cost", "none.csv"),

@@ -35,7 +35,8 @@ def main(argv=None):
             warnings.showwarning = _note
             return arguments.handle(arguments)
     except ModuleNotFoundError as error:
-        extra = 'pandas and skops come with pip install "adakern[table]"'
+        extra = 'pandas and skops come with pip install "adakern[table]", '
+        extra += "adakern_bench (--method of one word) with `make env` in the repository"
         sys.exit(f"adakern {argv[0]}: there is no package {error.name}; {extra}")
     except (ValueError, OSError) as error:
         sys.exit(f"adakern {argv[0]}: {error}")
@@ -128,8 +129,10 @@ def _estimator(arguments, task):
         return flagship(preset=arguments.preset, random_state=0, verbose=1)
     if arguments.minutes:
         _note("--minutes bounds the time of the default method alone")
-    if re.fullmatch(r"[\w-]+", arguments.method):
-        estimator = _of_the_workflow(arguments.method, task)
+    if re.fullmatch(r"[\w-]+", arguments.method):  # a method of the workflow
+        from adakern_bench.report.use import method_named
+
+        estimator = method_named(arguments.method, task)
     else:
         estimator = estimator_of(arguments.method)
     if is_classifier(estimator) != classifies:
@@ -137,15 +140,6 @@ def _estimator(arguments, task):
     if "random_state" in estimator.get_params():
         estimator.set_params(random_state=0)
     return estimator
-
-
-def _of_the_workflow(name, task):
-    """A method of the workflow's configuration, as a comparison names it."""
-    try:
-        from adakern_bench.report.use import method_named
-    except ImportError:
-        raise ValueError(f"--method {name}: name a class, such as 'sklearn.svm.SVC'") from None
-    return method_named(name, task)
 
 
 def _held_out(pipeline, table):

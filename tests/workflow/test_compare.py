@@ -262,15 +262,11 @@ def test_columns_of_mixed_kinds_become_text():
 
 
 @pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        (lambda path: path.write_text("{"), "not valid JSON"),
-        (lambda path: path.write_text('[{"status": "ok"}]'), "lacks .*dataset"),
-    ],
+    ("text", "message"), [("{", "not valid JSON"), ('[{"status": "ok"}]', "lacks .*dataset")]
 )
-def test_a_broken_file_is_named(tmp_path, change, message):
+def test_a_broken_file_is_named(tmp_path, text, message):
     (path,) = write_records(tmp_path, [make_record()])
-    change(path)
+    path.write_text(text)
     with pytest.raises(ValueError, match=message) as caught:
         read_records([path])
     assert str(path) in str(caught.value)

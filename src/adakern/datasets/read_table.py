@@ -34,12 +34,11 @@ _NOT_READ = {
     "a database of SQLite": b"SQLite f",
     "an HDF5 file": b"\x89HDF",
     "a Feather file": b"ARROW1",
-    "an SPSS file": b"$FL2",
+    "an SPSS file": rb"\$FL2",
     "a Stata file": b"<stata_dta>",
     "a web page": b"<!DOCTYPE",
     "an archive of 7-Zip": b"7z\xbc\xaf",
-    "JSON": b"[",
-    "JSON of one object": b"{",
+    "JSON": rb"\s*(\[\s*[\[{]|\{\s*\")",
 }
 
 
@@ -261,7 +260,7 @@ def _raw_columns(data, name, target=None, layout=None):
 
     notes, data = [], unpack(data, name)
     for kind, start in _NOT_READ.items():
-        if data.lstrip().startswith(start):
+        if re.match(start, data):
             raise TableError(
                 f"{name} is {kind}, which is not read; save it as CSV, Parquet or xlsx."
             )

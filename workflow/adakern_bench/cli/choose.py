@@ -45,7 +45,8 @@ COSTS = {
 REFERENCE_SECONDS = 0.1
 #: What a comparison of any length keeps.
 ALWAYS = ("dummy", "linear", "boosting-default", "adaptive")
-#: Seconds: the limit of a run, and the start of a job where nobody measures it.
+#: Seconds: the limit of a run (conf/experiment/compare.yaml), and the start of a job where
+#: nobody measures it.
 LONGEST, JOB = 600, 2.0
 #: Repeats of a comparison, those that it should have in the time given, jobs after them.
 REPEATS, FEWEST, REST_JOBS, TEST_SIZE = 5, 2, 6, 0.33
@@ -94,11 +95,10 @@ def choose(dataset, n, d, task, *, minutes=None, cores=1, memory=None, slower=1.
             leave_out(name, f"about {duration(methods[name])} a fit")
     if "dank" in methods:
         del methods["dank-decomposed"]
-    overrides, limit = [], LONGEST
+    overrides = []
     if minutes:
         # One repeat of every method, then what there is time for: two at least.
         overrides.append("jobs.batch_rows=0")
-        limit = min(LONGEST, round(60 * minutes))
         budget = max(60 * minutes - rest, 20 * minutes) * cores
         while work(FEWEST, FEWEST) > budget and methods.keys() - ALWAYS:
             slowest = max(methods.keys() - ALWAYS, key=methods.__getitem__)
@@ -120,4 +120,4 @@ def choose(dataset, n, d, task, *, minutes=None, cores=1, memory=None, slower=1.
     )
     if minutes:
         said.append("one repeat of every method first, then more while the time lasts")
-    return [*overrides, f"method=[{','.join(methods)}]", f"jobs.time_limit={limit}"], said
+    return [*overrides, f"method=[{','.join(methods)}]"], said

@@ -67,17 +67,9 @@ def run_compare(arguments, given):
         raise ConfigError(f"--minutes {arguments.minutes:g}: give a time above 0")
     started = time.time()
     file = (arguments.started_in / Path(arguments.file).expanduser()).resolve()
-    overrides = adopt(
-        file,
-        arguments.target,
-        ROOT,
-        task=arguments.task,
-        name=arguments.name,
-        drop=[name for name in arguments.drop.split(",") if name],
-        group=arguments.group,
-        time=arguments.time,
-        again=arguments.again,
-    )
+    options = {key: getattr(arguments, key) for key in ("task", "name", "group", "time", "again")}
+    options["drop"] = [name for name in arguments.drop.split(",") if name]
+    overrides = adopt(file, arguments.target, ROOT, **options)
     given += [f"metric={arguments.metric}"] * bool(arguments.metric)
     job = start_up() if arguments.minutes else JOB
     overrides += _chosen(overrides, given, arguments, job)
@@ -85,13 +77,13 @@ def run_compare(arguments, given):
         return run(overrides, arguments.cores, dry_run=True)
     plan = load_plan(overrides)
     _try_again(plan.results)
-    status = 0
     if arguments.minutes:
         # What comes after the fits takes the start of some jobs.
         seconds = 60 * arguments.minutes
         os.environ["ADAKERN_ENDS"] = str(started + seconds - min(4 * job, seconds / 3))
-        status = _first_repeats(plan, overrides, arguments.cores or os.cpu_count())
-    if status := status or run(overrides, arguments.cores):
+        if status := _first_repeats(plan, overrides, arguments.cores or os.cpu_count()):
+            return status
+    if status := run(overrides, arguments.cores):
         return status
     most, said = out_of_time(plan.results)
     if said:
@@ -122,12 +114,10 @@ def _chosen(overrides, given, arguments, job):
 
 
 def _try_again(results):
-    """Forget what ran out of time, and the limits of an earlier call."""
+    """Forget what ran out of time."""
     for path in [*results.glob("search/*/*/*.json"), *results.glob("records/*/*/*.json")]:
         if any(found["status"] == "timeout" for found in read_json(path)):
             path.unlink()
-    for name in ("ADAKERN_ENDS", "ADAKERN_REPEATS"):
-        os.environ.pop(name, None)
 
 
 def _first_repeats(plan, overrides, cores):
@@ -150,6 +140,7 @@ def _first_repeats(plan, overrides, cores):
     status = process.wait()
     signal.signal(signal.SIGINT, interrupt)
     if status:
+        print("Stopped. What is finished is kept: the same command goes on from there.")
         return status
     runs = [record for file in files for record in read_json(file)]
     spent = [run["run_seconds"] + (run["search_seconds"] or 0) for run in runs]
@@ -241,21 +232,17 @@ def _is_kept(path, asked, sha256, file):
         )
     line = f"{_MADE_FROM}{json.dumps(made)}\n"
     before = made["asked"]
-    if before["target"] != asked["target"]:
-        raise ConfigError(
-            f"{path.name} predicts {before['target']}, the command line says "
-            f"{asked['target']}: give another --name, or --again to look anew"
-        )
     edited = _digest(text.replace(line, "")) != made["entry"]
     others = [
         f"--{key} {_shown(asked.get(key))} (it was {_shown(before.get(key))})"
         for key in sorted(asked.keys() | before.keys())
         if asked.get(key) != before.get(key)
     ]
-    if edited and others:
+    if others and (edited or before["target"] != asked["target"]):
+        why = "was edited" if edited else "predicts another column"
         raise ConfigError(
-            f"{path.name} was edited, and this call has {' and '.join(others)}: edit "
-            "that too, give another --name, or --again to look at the file anew"
+            f"{path.name} {why}, and this call has {' and '.join(others)}: edit that too, "
+            "give another --name, or --again to look at the file anew"
         )
     if sha256 != made["sha256"]:
         others.append(f"{file.name} is not the file that it was")
