@@ -5,7 +5,7 @@ from scipy.stats import gamma as gamma_distribution
 from scipy.stats import truncnorm
 from sklearn.datasets import load_diabetes, make_moons
 
-from adakern.baselines import BayesianMKLClassifier, BayesianMKLRegressor, KernelBank
+from adakern.baselines import BayesianMKLRegressor, KernelBank
 from adakern.baselines.bayesian_mkl import (
     FixedPrecision,
     GammaFactor,
@@ -90,12 +90,6 @@ def test_truncated_moments_are_scipys():
     np.testing.assert_allclose(y * target.mean, reference.mean(), rtol=1e-6)
     squares = reference.var() + reference.mean() ** 2
     assert target.second_moment == pytest.approx(squares.sum(), rel=1e-6)
-
-
-def test_classifier_separates_the_moons():
-    X, y = make_moons(200, noise=0.2, random_state=0)
-    model = BayesianMKLClassifier(gammas=[0.5, 5.0], degrees=[1]).fit(X[::2], y[::2])
-    assert model.score(X[1::2], y[1::2]) > 0.9
 
 
 def test_regressor_does_not_depend_on_the_scale_of_the_target():

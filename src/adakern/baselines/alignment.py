@@ -126,7 +126,6 @@ def most_aligned(alignments, rho):
     low, high = -20.0, 20.0
     if excess(low) >= 0:
         return np.full(N, 1 / N)
-    if excess(high) <= 0:
-        # Even the most concentrated distribution lies within the ball.
-        return project_onto_simplex(np.exp(high) * scaled)
-    return project_onto_simplex(np.exp(brentq(excess, low, high, xtol=1e-10)) * scaled)
+    # Even the most concentrated distribution may lie within the ball.
+    log_s = high if excess(high) <= 0 else brentq(excess, low, high, xtol=1e-10)
+    return project_onto_simplex(np.exp(log_s) * scaled)

@@ -7,13 +7,16 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
 from adakern._utils.base import Estimator
-from adakern._utils.constraints import AT_LEAST_ONE, POSITIVE, constraints
+from adakern._utils.constraints import POSITIVE, constraints
 from adakern._utils.warn import warn_user
 from adakern.baselines.base import KernelExpansion, ModelsMixin
 from adakern.kernels import KernelMixin, gram_matrix
 from adakern.linalg import require_positive_semidefinite
 from adakern.svm.libsvm import svm_dual
 from adakern.svm.one_vs_one import OneVsOneMixin
+
+#: Constrained pairs of rows: the papers' 20 times the number of classes squared.
+N_PAIRS = 80
 
 #: Pairs of one class shall be at most the first percentile of the squared distances
 #: between rows apart, pairs of two classes at least the second.
@@ -26,8 +29,8 @@ N_DISTANCES = 10_000
 class LogDetKernel(ModelsMixin, KernelMixin, OneVsOneMixin, Estimator):
     """SVM on a kernel ``phi(x)'W phi(y)`` learned with the LogDet divergence.
 
-    Among the kernel matrices for which some rows of one class are near each other and
-    some rows of two classes are far apart, takes the one nearest to the given kernel in
+    Among the kernel matrices for which 40 pairs of rows of one class are nearer than 95 %
+    of all and 40 of two classes are farther, takes the one nearest to the given kernel in
     the LogDet divergence, with slack on the constraints. With ``kernel="linear"`` this
     is Mahalanobis metric learning (ITML). The learned kernel is known for new rows too:
     it is ``k(x, y) - k(x, .) S k(., y)`` for a matrix S on the constrained pairs.
@@ -44,10 +47,6 @@ class LogDetKernel(ModelsMixin, KernelMixin, OneVsOneMixin, Estimator):
     slack : float, default=1.0
         Weight of keeping the constraints against staying near the given kernel (the
         paper's gamma), positive.
-    n_constraints : int, default=80
-        Pairs of rows that are constrained, half of them of one class; 80 is the
-        papers' 20 times the number of classes squared. Those of one class shall be
-        nearer than all but 5 % of the rows are, those of two farther than all but 5 %.
     max_iter : int, default=1000
         Most rounds through all constraints.
     tol : float, default=1e-3
@@ -82,10 +81,7 @@ class LogDetKernel(ModelsMixin, KernelMixin, OneVsOneMixin, Estimator):
     """
 
     _parameter_constraints = constraints(
-        *("C", "max_iter", "tol", "random_state"),
-        **KernelMixin._kernel_constraints,
-        slack=POSITIVE,
-        n_constraints=AT_LEAST_ONE,
+        *("C", "max_iter", "tol", "random_state"), **KernelMixin._kernel_constraints, slack=POSITIVE
     )
 
     def __init__(
@@ -95,7 +91,6 @@ class LogDetKernel(ModelsMixin, KernelMixin, OneVsOneMixin, Estimator):
         kernel="rbf",
         gamma="scale",
         slack=1.0,
-        n_constraints=80,
         max_iter=1000,
         tol=1e-3,
         random_state=None,
@@ -104,7 +99,6 @@ class LogDetKernel(ModelsMixin, KernelMixin, OneVsOneMixin, Estimator):
         self.kernel = kernel
         self.gamma = gamma
         self.slack = slack
-        self.n_constraints = n_constraints
         self.max_iter = max_iter
         self.tol = tol
         self.random_state = random_state
@@ -118,7 +112,7 @@ class LogDetKernel(ModelsMixin, KernelMixin, OneVsOneMixin, Estimator):
             require_positive_semidefinite(K, self.kernel, "LogDetKernel")
             kernel, rows = columns, np.arange(len(X))
         rng = check_random_state(self.random_state)
-        pairs = draw_pairs(y, self.n_constraints, rng)
+        pairs = draw_pairs(y, N_PAIRS, rng)
         i, j = pairs.T
         similar = y[i] == y[j]
         targets = self._targets(K, similar, rng)

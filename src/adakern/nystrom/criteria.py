@@ -25,9 +25,7 @@ class LowRankKernel:
     @classmethod
     def from_columns(cls, C, chosen, weights=None, rank=None):
         """The Nyström approximation ``C D_k^+ C'`` of K from its columns ``chosen``."""
-        if rank is None:
-            return cls(C @ inverse_square_root(C[chosen]))
-        W = np.ones(len(chosen)) if weights is None else weights
+        W = np.ones(len(chosen)) if weights is None or rank is None else weights
         return cls(C @ (W[:, None] * inverse_square_root(np.outer(W, W) * C[chosen], rank)))
 
     @classmethod
