@@ -4,7 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose, assert_array_equal
+from numpy.testing import assert_allclose
 from sklearn.datasets import load_diabetes, make_friedman1
 from sklearn.linear_model import Ridge
 from sklearn.model_selection import KFold, cross_val_score
@@ -129,15 +129,3 @@ def test_the_richer_candidate_has_to_be_better_by_a_standard_error():
     assert choose([simple, slightly]) is simple
     assert choose([simple, clearly, slightly]) is clearly
     assert choose([clearly]) is clearly
-
-
-def test_tensors_choose_as_arrays_do(local_data, monkeypatch):
-    torch = pytest.importorskip("torch")
-    monkeypatch.setattr("adakern.lab.training.PRECISION", "float64")
-    X, y = local_data
-    settings = {"max_support": 20, "max_iter": 2, "random_state": 0}
-    arrays = LABRBFRegressor(**settings).fit(X, y)
-    tensors = LABRBFRegressor(**settings).fit(torch.as_tensor(X), torch.as_tensor(y))
-    assert arrays.locality_ == tensors.locality_
-    assert_array_equal(arrays.support_, tensors.support_)
-    assert_allclose(tensors.predict(X), arrays.predict(X), atol=1e-5)

@@ -10,7 +10,7 @@ than the sum of |a_j|, and small coefficients keep it tame between and beyond th
 import numpy as np
 from array_api_compat import array_namespace
 
-from adakern._utils.blocks import row_blocks
+from adakern._utils.blocks import by_row_blocks, row_blocks
 from adakern.lab.kernel import SquaredDistances, profile_values, profile_values_and_slopes
 from adakern.lab.linear import solver
 
@@ -34,6 +34,8 @@ class InterpolationLoss:
         )
         self.ridge = alpha * eye
         self.off_diagonal = 1 - eye
+        # About five matrices of one block by S live at the same time.
+        self.row_bytes = 5 * 8 * X_support.shape[0]
 
     @property
     def n_rows(self):
@@ -47,11 +49,11 @@ class InterpolationLoss:
         """f = K a + b at the rows of T, or those of the loss, in blocks."""
         T = self.X if T is None else T
         coef = self.coefficients(theta)
-        blocks = [
-            profile_values(self.distances(T[rows, :], theta), self.profile) @ coef
-            for rows in self.blocks(T.shape[0])
-        ]
-        return self.xp.concat(blocks) + self.bias
+
+        def predict(rows):
+            return profile_values(self.distances(rows, theta), self.profile) @ coef
+
+        return by_row_blocks(predict, T, self.row_bytes) + self.bias
 
     def value(self, theta, X=None, y=None):
         """Mean squared error at the bandwidths theta; inf where K_ss is singular."""
@@ -72,7 +74,7 @@ class InterpolationLoss:
         n = y.shape[0]
         solve, coef, slopes_support = self._interpolate(theta)
         loss, Kr, gradient = 0.0, 0.0, 0.0
-        for block in self.blocks(n):
+        for block in row_blocks(n, self.row_bytes):
             T = X[block, :]
             K, P = profile_values_and_slopes(self.distances(T, theta), self.profile)
             residual = K @ coef + self.bias - y[block]
@@ -96,11 +98,6 @@ class InterpolationLoss:
         K, slopes = profile_values_and_slopes(D, self.profile)
         solve = solver(K + self.ridge)
         return solve, solve(self.target), slopes
-
-    def blocks(self, n):
-        """Slices of n rows that fit into the working memory."""
-        # About five matrices of one block by S live at the same time.
-        return row_blocks(n, 5 * 8 * self.X_support.shape[0])
 
 
 def _finite(value):

@@ -4,7 +4,6 @@ from numbers import Integral, Real
 from typing import Any, Self
 
 import numpy as np
-from array_api_compat import array_namespace
 from numpy.typing import ArrayLike
 from sklearn.base import RegressorMixin
 from sklearn.utils import check_random_state
@@ -13,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from adakern._utils.arrays import asarray_like, validate_arrays
 from adakern._utils.base import Estimator
-from adakern._utils.blocks import row_blocks
+from adakern._utils.blocks import by_row_blocks
 from adakern._utils.constraints import AT_LEAST_ONE, NOT_NEGATIVE
 from adakern._utils.threads import one_blas_thread
 from adakern._utils.validation import require_finite
@@ -246,16 +245,16 @@ class LABRBFRegressor(RegressorMixin, Estimator):
         """
         check_is_fitted(self)
         X = validate_arrays(self, X)
-        xp = array_namespace(X)
         support_vectors, bandwidths, coef = (
             asarray_like(array, X)
             for array in (self.support_vectors_, self.bandwidths_, self.dual_coef_)
         )
-        blocks = [
-            lab_gram_matrix(X[rows, :], support_vectors, bandwidths, self.profile) @ coef
-            for rows in row_blocks(X.shape[0], 4 * 8 * sum(bandwidths.shape))
-        ]
-        return require_finite(self, xp.concat(blocks) + self.intercept_)
+
+        def predict(rows):
+            return lab_gram_matrix(rows, support_vectors, bandwidths, self.profile) @ coef
+
+        predicted = by_row_blocks(predict, X, 4 * 8 * sum(bandwidths.shape))
+        return require_finite(self, predicted + self.intercept_)
 
     def _hold_out(self, n, rng):
         """Rows to train on and rows to choose on (none if there are few)."""
