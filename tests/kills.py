@@ -29,18 +29,12 @@ import numpy as np
 import psutil
 
 from campaign import write_table
-from project import Project, without_measured
+from project import TUNED, Project, without_measured
 
 VICTIMS = ("main process", "job", "worker", "tracker")
 #: Parts of the names of what no two runs share.
 MEASURED = ("second", "memory_bytes", "started_at")
 OVERRIDES = "method=[plain,tuned] tracking.enabled=true tracking.uri=sqlite:///mlflow.db"
-TUNED = """\
-# @package method.tuned
-classifier:
-  estimator: {_target_: sklearn.svm.SVC}
-  grid: {C: [0.5, 2.0]}
-"""
 
 
 def main():

@@ -11,7 +11,7 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
-__all__ = ["Project", "Run", "without_measured"]
+__all__ = ["TUNED", "Project", "Run", "without_measured"]
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 PARTS = (
@@ -33,6 +33,13 @@ PLAIN = """\
 # @package method.plain
 classifier:
   estimator: {_target_: sklearn.svm.SVC, C: 2.0}
+"""
+#: A method that is searched, for tests that write it themselves.
+TUNED = """\
+# @package method.tuned
+classifier:
+  estimator: {_target_: sklearn.svm.SVC}
+  grid: {C: [0.5, 2.0]}
 """
 
 

@@ -1,12 +1,13 @@
 """A rule's script run in this process, as Snakemake would run it."""
 
 import runpy
+import tempfile
 from pathlib import Path
 from types import SimpleNamespace
 
 from adakern_bench.paths import SCRIPTS
 
-__all__ = ["run_script"]
+__all__ = ["run_fits", "run_script"]
 
 
 class Files(dict):
@@ -23,3 +24,10 @@ def run_script(rule, inputs, outputs, **params):
         rule=rule, log=[], input=Files(inputs), output=Files(outputs), params=Files(params)
     )
     runpy.run_path(str(SCRIPTS / f"{rule}.py"), {"snakemake": snakemake})
+
+
+def run_fits(rule, inputs, outputs, settings):
+    """Run the script of a rule that fits, with a journal that nobody reads."""
+    with tempfile.TemporaryDirectory() as folder:
+        limits = {"time_limit": 100, "attempt": 1, "journal": Path(folder, "journal.jsonl")}
+        run_script(rule, inputs, outputs, settings=settings, limits=limits)

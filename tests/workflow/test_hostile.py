@@ -290,14 +290,11 @@ def redirect(conf):
 
 
 OTHERS = {
-    "results-link": results_link,
-    "allow-typed": allow_typed,
-    "address-typed": address_typed,
-    "secret-url": secret_url,
-    "describe-secret": describe_secret,
-    "secret-in-a-table": secret_in_a_table,
-    "needed-package": needed_package,
-    "redirect": redirect,
+    attack.__name__.replace("_", "-"): attack
+    for attack in (
+        *(results_link, allow_typed, address_typed, secret_url),
+        *(describe_secret, secret_in_a_table, needed_package, redirect),
+    )
 }
 
 

@@ -85,9 +85,6 @@ def finished(shared_project):
     project.write("methods/nearest.py", OWN)
     project.write("methods/numbers.py", "NEIGHBOURS = 3\n")
     project.write("site-packages/bought.py", BOUGHT)
-    declared = project.root / "workflow" / "pyproject.toml"
-    text = declared.read_text().replace("dependencies = [", 'dependencies = ["bought",')
-    declared.write_text(text)
     project.write(
         "site-packages/bought-1.0.dist-info/METADATA",
         "Metadata-Version: 2.1\nName: bought\nVersion: 1.0\n",

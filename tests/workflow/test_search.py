@@ -1,7 +1,6 @@
 """The search is scikit-learn's grid search, with hand-over and relative axes."""
 
-import tempfile
-from pathlib import Path
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -17,7 +16,7 @@ from adakern_bench.records.estimators import expand_grid, make_estimator
 from adakern_bench.records.prepare import prepare
 from adakern_bench.records.search import search_grid
 from adakern_bench.records.split import folds
-from script import run_script
+from script import run_fits
 
 SVM = {"_target_": "sklearn.svm.SVC"}
 
@@ -47,11 +46,7 @@ def params(**more):
     return defaults | more
 
 
-def run(inputs, outputs, settings):
-    limits = {"time_limit": 100, "attempt": 1}
-    with tempfile.TemporaryDirectory() as folder:
-        limits["journal"] = Path(folder, "journal.jsonl")
-        run_script("search", inputs, outputs, settings=settings, limits=limits)
+run = partial(run_fits, "search")
 
 
 @pytest.fixture

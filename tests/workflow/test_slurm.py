@@ -9,7 +9,7 @@ import signal
 import pytest
 import yaml
 
-from project import Project, without_measured
+from project import TUNED, Project, without_measured
 from slurm import Cluster, reason_to_skip
 
 pytestmark = [
@@ -24,12 +24,6 @@ PATIENCE = 1000
 
 SUMMARY = "results/small/summary.csv"
 BOTH = "method=[plain,tuned]"
-TUNED = """\
-# @package method.tuned
-classifier:
-  estimator: {_target_: sklearn.svm.SVC}
-  grid: {C: [0.5, 2.0]}
-"""
 
 #: Fits that need a cluster's patience: the n-th attempt of each does as `how` says.
 TROUBLE = """\

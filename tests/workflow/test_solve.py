@@ -1,9 +1,8 @@
 """A record says what the fit did, and equals a computation by hand."""
 
 import json
-import tempfile
+from functools import partial
 from importlib.metadata import version
-from pathlib import Path
 
 import mlflow.sklearn
 import numpy as np
@@ -19,7 +18,7 @@ from adakern.adaptive import DEFAULTS_VERSION
 from adakern.datasets import make_clowns
 from adakern_bench.data import Table
 from adakern_bench.records.solve import fitted_facts
-from script import run_script
+from script import run_fits
 
 IDENTITY = {"experiment": "small", "dataset": "clowns", "method": "svm", "task": "classification"}
 
@@ -38,11 +37,7 @@ def params(**more):
     return defaults | more
 
 
-def run(inputs, outputs, settings):
-    limits = {"time_limit": 100, "attempt": 1}
-    with tempfile.TemporaryDirectory() as folder:
-        limits["journal"] = Path(folder, "journal.jsonl")
-        run_script("solve", inputs, outputs, settings=settings, limits=limits)
+run = partial(run_fits, "solve")
 
 
 @pytest.fixture

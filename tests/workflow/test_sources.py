@@ -60,3 +60,10 @@ def test_only_what_people_placed_is_watched(plan, tmp_path):
     assert placed_by_hand(plan.entry("mine"), raw) == [str(file)]
     file.with_name("mine.csv.record.json").write_text("{}")
     assert placed_by_hand(plan.entry("mine"), raw) == [], "it was fetched"
+
+
+def test_half_a_table_is_refused(plan, tmp_path):
+    table = tmp_path / "data/tables/mine.npz"
+    table.write_bytes(table.read_bytes()[:-40])
+    with pytest.raises(ConfigError, match=r"mine.npz is not a whole table .*; remove it"):
+        check_tables(plan)

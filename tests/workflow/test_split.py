@@ -155,3 +155,21 @@ def test_time_goes_forward():
     for train, test in found:
         assert train.max() < test.min() and np.all(np.diff(train) > 0)
     assert found[-1][1].max() == 39
+
+
+@given(st.integers(12, 60), st.integers(12, 60), st.integers(0, 99))
+def test_more_rows_hold_the_fewer_and_the_test_part_is_the_same(few, many, seed):
+    few, many = sorted((few, many))
+    whole = splits(table(120), seed=seed)
+    small = splits(table(120), seed=seed, train_rows=few, test_rows=20)
+    large = splits(table(120), seed=seed, train_rows=many, test_rows=20)
+    for everything, little, much in zip(whole, small, large, strict=True):
+        assert set(little[0]) <= set(much[0]) <= set(everything[0])
+        assert (len(little[0]), len(much[0])) == (few, many)
+        assert np.array_equal(little[1], much[1]) and len(much[1]) == 20
+        assert set(much[1]) <= set(everything[1])
+
+
+def test_more_rows_than_there_are_is_refused_with_both_numbers():
+    with pytest.raises(ValueError, match=r"has 20 training rows.*asks for 21"):
+        splits(table(), train_rows=21)

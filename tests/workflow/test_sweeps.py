@@ -1,22 +1,16 @@
 """Sweeps over a parameter of a method and over the rows that it trains on."""
 
-import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
-from adakern.datasets import make_clowns
 from adakern_bench.config import settings
 from adakern_bench.config.compose import ConfigError
 from adakern_bench.config.plan import load_plan
 from adakern_bench.config.schema import Protocol
 from adakern_bench.config.sweeps import Variant, expand_datasets, expand_sweep
-from adakern_bench.data import Table
 from adakern_bench.records.estimators import make_estimator
-from adakern_bench.records.split import make_splits
 
 NEIGHBOURS = {"knn": {"extension": "knn", "n_neighbors": 5}}
 RELATIVE = {"relative_to": "C", "power": 2, "values": ["svm", 0.1]}
@@ -109,39 +103,6 @@ def test_a_nested_parameter_can_be_swept():
     }
     model = make_estimator(recipe)
     assert isinstance(model, Pipeline) and model["svm"].C == 7.0
-
-
-def table(n=120):
-    X, y = make_clowns(n=n)
-    return Table(X=X, y=y, name="clowns", task="classification", feature_names=["a", "b"])
-
-
-PROTOCOL = {
-    "kind": "holdout",
-    "repeats": 3,
-    "test_size": 0.5,
-    "n_splits": 5,
-    "stratify": True,
-    "published": False,
-}
-
-
-@given(st.integers(10, 60), st.integers(10, 60), st.integers(0, 99))
-def test_more_rows_hold_the_fewer_and_the_test_part_is_the_same(few, many, seed):
-    few, many = sorted((few, many))
-    whole = make_splits(table(), **PROTOCOL, seed=seed)
-    small = make_splits(table(), **PROTOCOL, seed=seed, train_rows=few, test_rows=20)
-    large = make_splits(table(), **PROTOCOL, seed=seed, train_rows=many, test_rows=20)
-    for everything, little, much in zip(whole, small, large, strict=True):
-        assert set(little[0]) <= set(much[0]) <= set(everything[0])
-        assert (len(little[0]), len(much[0])) == (few, many)
-        assert np.array_equal(little[1], much[1]) and len(much[1]) == 20
-        assert set(much[1]) <= set(everything[1])
-
-
-def test_more_rows_than_there_are_is_refused_with_both_numbers():
-    with pytest.raises(ValueError, match=r"has 60 training rows.*asks for 61"):
-        make_splits(table(), **PROTOCOL, seed=0, train_rows=61)
 
 
 @pytest.mark.parametrize(

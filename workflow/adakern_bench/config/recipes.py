@@ -49,7 +49,9 @@ def _values(recipe, estimator):
         try:
             grid |= expand_grid({axis: values}, known)
             if is_distribution(values):
-                (grid[axis],) = values.values() if recipe["random"] else ()
+                if not recipe["random"]:
+                    raise ValueError("how many points to draw is not said")
+                (grid[axis],) = values.values()  # its ends, to be checked as points
         except (KeyError, TypeError, ValueError):
             yield (
                 f"the grid axis {axis!r} is {values!r}; it must be a list, a mapping with "

@@ -63,6 +63,7 @@ def table_from_frames(name, entry, frames):
             frame[feature] = np.where(codes < 0, np.nan, codes)
     # A column of a file without names goes by its position.
     names = [f"x{c}" if isinstance(c, int) else str(c) for c in features]
+    facts = {key: {c: found[c] for c in names if found[c]} for key, found in described.items()}
     table = Table(
         _numbers(frame[features], name, ensure_all_finite="allow-nan" if is_mixed else True),
         _target_values(frame[target], entry, name),
@@ -71,7 +72,8 @@ def table_from_frames(name, entry, frames):
         names,
         categories=categories,
         in_order_of_time=entry.time is not None,
-        **{key: {c: found[c] for c in names if found[c]} for key, found in described.items()},
+        kinds=facts.get("kinds", {}),
+        date_formats=facts.get("date_formats", {}),
     )
     if groups is not None:
         table.groups = np.unique(groups[frame.index], return_inverse=True)[1]
