@@ -38,12 +38,17 @@ def lightgbm(n, **options):
     return LGBMRegressor(**{"n_estimators": 1000, "n_jobs": 0, "verbosity": -1} | options)
 
 
+def whole(low, high):
+    """Whole numbers, about uniform in the logarithm."""
+    return np.geomspace(low, high, 100).round().astype(int)
+
+
 def search(n):
     space = {
         "learning_rate": loguniform(0.01, 0.3),
-        "n_estimators": _Integers(50, 1000),
-        "num_leaves": _Integers(4, 128),
-        "min_child_samples": _Integers(2, 100),
+        "n_estimators": whole(50, 1000),
+        "num_leaves": whole(4, 128),
+        "min_child_samples": whole(2, 100),
         "colsample_bytree": uniform(0.5, 0.5),
         "reg_lambda": loguniform(1e-6, 10),
     }
@@ -58,16 +63,6 @@ METHODS = {
     "lightgbm": partial(lightgbm, learning_rate=0.05),
     "search": search,
 }
-
-
-class _Integers:
-    """Whole numbers, uniform in the logarithm."""
-
-    def __init__(self, low, high):
-        self.distribution = loguniform(low, high)
-
-    def rvs(self, random_state=None):
-        return round(self.distribution.rvs(random_state=random_state))
 
 
 def measured(method, n):

@@ -141,7 +141,13 @@ def test_a_page_of_many_data_sets_stays_light(tmp_path):
     found = compare_over_sets(scores[leader], scores[rows[0][0]])
     shown = [found.better, found.worse, found.pvalue, found.p_equal]
     assert [rows[0][k] for k in (2, 3, 5, 8)] == [f"{value:.3g}" for value in shown]
+    second = list(pd.read_csv(tmp_path / "ranks.csv")["method"])[1]
+    assert f"Over 21 data sets {leader} is better than {second} on " in text
     assert "(1155) are in <code>ttest.csv</code>" in text
+    # A row a data set, a column a method.
+    tables = map(table_rows, BeautifulSoup(text, "html.parser")("table"))
+    by_set = next(rows for rows in tables if rows[0][0] == "Data set" and len(rows[0]) == 12)
+    assert len(by_set) == 22 and by_set[0][1] == leader
     assert (tmp_path / "ttest.csv").read_text().count("accuracy") >= 1155
 
 
@@ -469,9 +475,8 @@ def test_time_in_runs_that_were_cut_short_is_time(tmp_path):
 @pytest.mark.parametrize("metric", ["auc", "calibration_error", "interval_coverage"])
 def test_a_deviation_is_scaled_before_it_is_rounded(metric):
     """It was once printed as 99.9706 ± 3e-04, a deviation of 0.0269 per cent."""
-    assert display(metric, 0.999706) == "99.97"
-    assert display(metric, 0.000269) == "0.03"
-    assert display(metric, 0.00000269) == "3e-04"
+    shown = [display(metric, value) for value in (0.999706, 0.000269, 0.00000269)]
+    assert shown == ["99.97", "0.03", "3e-04"]
 
 
 def test_balanced_accuracy_comes_first_where_a_class_is_rare(tmp_path):

@@ -158,7 +158,7 @@ def test_knpl_convergence_follows_both_solvers():
     assert (ends.loc["admm", "rounds"] <= 3).all()
     assert (ends.loc["exact", "gap"] <= 1e-3).all()
     figure = import_module("knpl_convergence").plot(frame)
-    assert [axis.get_ylabel() for axis in figure.axes] == ["residual", "objective", "gap"]
+    assert [axis.get_ylabel() for axis in figure.axes] == ["residual", "Objective", "gap"]
     labels = set(frame["line"])
     assert {line.get_label() for line in figure.axes[1].lines} == labels and len(labels) == 4
 

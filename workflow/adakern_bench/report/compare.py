@@ -62,25 +62,27 @@ def summarise(frame):
     `n_failed` and `n_timeout`. A method that never finished keeps the rows of its
     test metrics, with n = 0 and no mean. One run alone has no standard deviation.
     """
-    rows = []
-    for (task, dataset, method), runs in frame.groupby(["task", "dataset", "method"]):
-        finished = runs[runs["status"] == "ok"]
-        head = {"task": task, "dataset": dataset, "method": method}
-        missing = {f"n_{how}": (runs["status"] == how).sum() for how in ("failed", "timeout")}
-        for split, metric, column in _columns(task):
-            values = finished.reindex(columns=[column])[column].dropna().astype(float)
-            if len(values) or (split == "test" and metric not in OPTIONAL_METRICS[task]):
-                measured = {"mean": values.mean(), "std": values.std(), "n": len(values)}
-                rows.append(head | {"split": split, "metric": metric} | measured | missing)
-    return pd.DataFrame(rows)
+    parts = [_summarise_task(task, runs) for task, runs in frame.groupby("task")]
+    return pd.concat(parts, ignore_index=True)
 
 
-def _columns(task):
-    for split in ("test", "train"):
-        for metric in METRICS[task]:
-            yield split, metric, f"{split}_{metric}"
-    for quantity in RECORDED:
-        yield "", quantity, quantity
+def _summarise_task(task, runs):
+    places = {f"{split}_{m}": (split, m) for split in ("test", "train") for m in METRICS[task]}
+    places |= {quantity: ("", quantity) for quantity in RECORDED}
+    cell = [runs["dataset"], runs["method"]]
+    values = runs.reindex(columns=list(places)).astype(float).where(runs["status"] == "ok")
+    groups = values.groupby(cell)
+    stacked = {"mean": groups.mean(), "std": groups.std(), "n": groups.count()}
+    stacked = {name: table.rename_axis(columns="place").stack() for name, table in stacked.items()}
+    table = pd.concat(stacked, axis=1).reset_index()
+    table["split"], table["metric"] = zip(*table["place"].map(places), strict=True)
+    for how in ("failed", "timeout"):
+        missing = (runs["status"] == how).groupby(cell).sum()
+        table = table.join(missing.rename(f"n_{how}"), on=["dataset", "method"])
+    always = (table["split"] == "test") & ~table["metric"].isin(OPTIONAL_METRICS[task])
+    table = table.assign(task=task)[(table["n"] > 0) | always]
+    head = ["task", "dataset", "method", "split", "metric"]
+    return table[[*head, "mean", "std", "n", "n_failed", "n_timeout"]]
 
 
 def compare_pairs(frame, metric=None):

@@ -11,11 +11,18 @@ contrast: ``{parameter: tuning, reference: nested}``.
 
 import pandas as pd
 
-from adakern.evaluation import GREATER_IS_BETTER, MAIN_METRIC, compare_over_sets, holm_correction
-from adakern_bench.report.leaderboard import cell_means
+from adakern.evaluation import (
+    FEWEST,
+    GREATER_IS_BETTER,
+    MAIN_METRIC,
+    SetComparison,
+    compare_over_sets,
+    holm_correction,
+)
+from adakern_bench.report.leaderboard import by_dataset, cell_means
 from adakern_bench.report.wording import natural
 
-__all__ = ["contrast", "over_sets", "swept_names"]
+__all__ = ["against_all", "contrast", "over_sets", "swept_names"]
 
 
 def contrast(records, parameter, reference):
@@ -101,3 +108,12 @@ def over_sets(ours, theirs, metric):
     # Equal scores of other repeats have means that differ in the last digit.
     gain = gain.round(12)
     return compare_over_sets(gain, 0 * gain)
+
+
+def against_all(records, leader):
+    """One method against every other over the data sets of a task, with Holm's correction."""
+    (task,), scores = records["task"].unique(), by_dataset(records)
+    names = scores.columns.drop(leader) if len(scores) >= FEWEST else []
+    found = [over_sets(scores[leader], scores[name], MAIN_METRIC[task])._asdict() for name in names]
+    rows = pd.DataFrame(found, columns=SetComparison._fields)
+    return rows.assign(method=names, holm=holm_correction(rows["pvalue"]))

@@ -4,6 +4,7 @@ import numpy as np
 
 from adakern.evaluation import GREATER_IS_BETTER, MAIN_METRIC, QUANTITIES
 from adakern.evaluation.ranking import TIE
+from adakern_bench.report.contrast import against_all
 from adakern_bench.report.tables import RULE, comparison
 from adakern_bench.report.wording import count, duration
 
@@ -17,6 +18,7 @@ def headline(tables, records):
         cells, tests = comparison(tables, task), tables["ttest"]
         sentences += [_conclusion(task, cells, ranks)]
         sentences += [_significance(ranks, tests[tests["task"] == task])]
+        sentences += [_over_sets(ranks, records[records["task"] == task])]
     sentences += [_failures(records), _cost(records)]
     return [sentence for sentence in sentences if sentence]
 
@@ -104,6 +106,20 @@ def _significance(ranks, tests):
         f"one data set, {favour} {'is' if favour == 1 else 'are'} significant in its "
         f"favour and {against} against it{also} ({RULE})."
     )
+
+
+def _over_sets(ranks, records):
+    """The leader against the second over all data sets."""
+    first, second = (*ranks["method"], "", "")[:2]
+    found = against_all(records, first)
+    for pair in found[(found["method"] == second) & found["holm"].notna()].itertuples():
+        sure = "" if pair.holm <= 0.05 else "not "
+        return (
+            f"Over {count(pair.n_datasets, 'data set')} {first} is better than {second} on "
+            f"{pair.better} and worse on {pair.worse}, {sure}significantly (p = "
+            f"{pair.holm:.2g}, Wilcoxon's signed-rank test after Holm's correction over "
+            f"{count(len(found), 'comparison')})."
+        )
 
 
 def _failures(records):

@@ -6,6 +6,7 @@ One over several experiments, of the methods that all of them ran:
 """
 
 import argparse
+import re
 from itertools import cycle
 from pathlib import Path
 
@@ -84,7 +85,8 @@ def leaderboard(records, published=None, metric=None, statistic="mean", datasets
     `statistic` are those of the published numbers where they are not the main metric's
     means; `datasets` is a regular expression that finds the names of those that count.
     """
-    records = records[records["dataset"].str.contains(datasets)]
+    counts = records["dataset"].map(lambda name: bool(re.search(datasets, name)))
+    records = records[counts.astype(bool)]
     if records.empty:
         return pd.DataFrame(columns=["task", "method", "mean_rank"])
     if records["task"].nunique() > 1:

@@ -1,6 +1,9 @@
 """What a report says of each method: what it is, what its searches chose and saw."""
 
 import re
+from collections import Counter
+
+import pandas as pd
 
 from adakern_bench.config.sweeps import base_name
 from adakern_bench.report.curves import read_search, search_curves
@@ -33,22 +36,21 @@ def describe_methods(out, config, records, styles):
 
 
 def _chosen(rows):
-    chosen = {}
-    for dataset, runs in rows.groupby("dataset"):
-        used = runs.filter(regex="^best_").dropna(axis=1, how="all")
-        if used.shape[1]:
-            modes = used.astype(str).mode().iloc[0]
-            chosen[dataset] = ", ".join(
-                f"{name.removeprefix('best_')} = {_short(value)}" for name, value in modes.items()
-            )
-    return chosen
+    """Data set -> the parameters that its searches chose most often, all together."""
+    used = rows.set_index("dataset").filter(regex="^best_").dropna(axis=1, how="all")
+    found = {}
+    for dataset, point in zip(used.index, used.to_dict("records"), strict=True):
+        shown = [f"{name[5:]} = {_short(v)}" for name, v in point.items() if pd.notna(v)]
+        if shown:
+            found.setdefault(dataset, Counter())[", ".join(shown)] += 1
+    return {dataset: counts.most_common(1)[0][0] for dataset, counts in found.items()}
 
 
-def _short(text):
+def _short(value):
     try:
-        return f"{float(text):.3g}"
+        return f"{float(value):.3g}"
     except ValueError:
-        return text
+        return value
 
 
 def _search_figures(out, method, rows):

@@ -10,17 +10,9 @@ from markupsafe import Markup
 from pandas.api.types import is_numeric_dtype
 
 from adakern._utils.files import atomic_path, plain
-from adakern.evaluation import (
-    FEWEST,
-    GREATER_IS_BETTER,
-    MAIN_METRIC,
-    METRICS,
-    QUANTITIES,
-    RECORDED,
-    holm_correction,
-)
+from adakern.evaluation import GREATER_IS_BETTER, MAIN_METRIC, METRICS, QUANTITIES, RECORDED
 from adakern_bench.config.sweeps import base_name
-from adakern_bench.report.contrast import over_sets
+from adakern_bench.report.contrast import against_all
 from adakern_bench.report.figures import (
     MOST_PANELS,
     inline_svg,
@@ -30,7 +22,7 @@ from adakern_bench.report.figures import (
     to_svg,
 )
 from adakern_bench.report.headline import headline
-from adakern_bench.report.leaderboard import by_dataset, cost_seconds
+from adakern_bench.report.leaderboard import cost_seconds
 from adakern_bench.report.methods import describe_methods
 from adakern_bench.report.palette import FAMILIES, families_of, method_styles
 from adakern_bench.report.tables import (
@@ -163,6 +155,7 @@ def _task(task, records, styles, tables, rare):
     present = {styles[method].family for method in ranks["method"]}
     return {
         "name": task,
+        "many": records["dataset"].nunique() > MOST_PANELS,
         "main": _grid(comparison(tables, task), MAIN_METRIC[task], heading(MAIN_METRIC[task])),
         "ranks": ranks,
         "seconds": records.groupby("method")["seconds"].sum(),
@@ -172,21 +165,8 @@ def _task(task, records, styles, tables, rare):
         "details": list(details.values()),
         "figures": _task_figures(task, records, ranks, styles),
         "tests": tests,
-        "over_sets": _over_sets(records, task, ranks["method"].iloc[0]),
+        "over_sets": against_all(records, ranks["method"].iloc[0]).to_dict("records"),
     }
-
-
-def _over_sets(records, task, leader):
-    """The leader against every other over all data sets."""
-    scores = by_dataset(records)
-    if len(scores) < FEWEST or leader not in scores:
-        return []
-    found = {
-        name: over_sets(scores[leader], scores[name], MAIN_METRIC[task])._asdict()
-        for name in scores.columns.drop(leader)
-    }
-    rows = pd.DataFrame.from_dict(found, orient="index").rename_axis("method").reset_index()
-    return rows.assign(holm=holm_correction(rows["pvalue"])).to_dict("records")
 
 
 def _grid(cells, metric, caption):
