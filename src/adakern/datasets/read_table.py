@@ -552,6 +552,8 @@ def _about(X, kinds, time):
         f"time: --time {times[0]!r} would test on later rows than it trains on, as a "
         "forecast is used"
     )
+    if X[times[0]].is_unique:
+        return
     for name in X.columns.difference(times, sort=False):
         n_groups = X[name].nunique()
         if 5 <= n_groups <= len(X) / 3 and not X.duplicated([name, times[0]]).any():
