@@ -259,14 +259,17 @@ def test_a_repeated_identifier_is_taken_for_groups_and_a_date_is_proposed(tmp_pa
     assert "'nr' has 15 values in 60 rows" in said and "--time 'year'" in said
     found = read(tmp_path, text, group=False)
     assert found.groups is None and "nr" in found.kinds
-    series = panel(1, 40)[["year", "hours", "y"]].to_csv(index=False)
-    assert "year" in read(tmp_path, series).kinds, "a first column that counts years"
+    assert "panel: 'nr' has 15 values, each once at a time" in "\n".join(found.notes)
+    series = panel(1, 40)[["year", "hours", "y"]].round(0).to_csv(index=False)
+    found = read(tmp_path, series)
+    assert "year" in found.kinds, "a first column that counts years"
+    assert "panel" not in "\n".join(found.notes), "each time has one row"
     found = read(tmp_path, text, group="year", time="hours")
     assert found.groups.nunique() == 4 and "year" not in found.kinds
     assert found.times.tolist() == table["hours"].tolist()
 
 
-IDENTIFIERS = ["patient", "subject_id", "PatientID", "user id", "ID"]
+IDENTIFIERS = ["patient", "individual", "subject_id", "PatientID", "user id", "ID"]
 
 
 @pytest.mark.parametrize("name", [*IDENTIFIERS, "valid", "paid", "humid", "index"])

@@ -63,22 +63,7 @@ def newcomer(project):
     return project
 
 
-def test_a_data_set_and_a_method_join_the_comparison(newcomer):
-    run = newcomer.solve(
-        overrides="dataset=[mine] method=[svm-cv,nearest] protocol.repeats=2 search.step=5"
-    )
-    assert run.returncode == 0, run.output
-    records = [
-        record for method in ("svm-cv", "nearest") for record in newcomer.records("mine", method)
-    ]
-    assert len(records) == 4
-    assert {record["method"] for record in records} == {"svm-cv", "nearest"}
-    for record in records:
-        assert record["status"] == "ok", record["reason"]
-        assert record["metrics"]["test"]["accuracy"] > 0.7
-
-
-def test_a_sweep_is_solved_tabulated_and_drawn(newcomer):
+def test_a_data_set_a_method_and_a_sweep_join_the_comparison(newcomer):
     assert set(yaml_blocks()) == {
         ("dataset", "mine"),
         ("method", "nearest"),
@@ -100,6 +85,7 @@ def test_a_sweep_is_solved_tabulated_and_drawn(newcomer):
     assert (table["n"] == 2).all() and len(table) == 3
     (record, _) = newcomer.records("mine", "nearest@n_neighbors=9", "neighbours")
     assert record["params"]["n_neighbors"] == 9
+    assert record["metrics"]["test"]["accuracy"] > 0.7
     assert record["sweep"] == {"n_neighbors": 9}
     figure = (results / "figures" / "neighbours.svg").read_text()
     assert "n_neighbors" in figure and "Accuracy (%)" in figure and "mine" in figure

@@ -60,12 +60,13 @@ def test_importances_dependences_and_columns_that_give_the_target_away(table):
         assert rising[-1] - rising[0] > 2
 
 
-def test_the_calibration_is_of_the_most_frequent_classes():
+def test_the_flagship_is_calibrated_on_the_most_frequent_classes():
     y, X = np.repeat(list("dcba"), [70, 50, 30, 10]), np.arange(160.0)[:, None]
     table = Table(X, y, "my-t", "classification", ["x"], kinds={"x": "numeric"})
-    settings = SETTINGS | {"estimator": {"_target_": f"{FOREST}Classifier", "n_estimators": 5}}
+    estimator = {"_target_": "adakern.AdaptiveKernelClassifier", "preset": "fast"}
+    settings = SETTINGS | {"estimator": estimator, "preparation": {"raw": True}}
     rows = np.arange(160)
-    figure, _ = explain("forest", table, rows[::2], rows[1::2], settings, {}, 0)
+    figure, _ = explain("adaptive", table, rows[::2], rows[1::2], settings, {}, 0)
     axis = figure.axes[1]
     assert axis.get_title() == "Calibration of the 3 most frequent classes"
     assert axis.get_legend_handles_labels()[1][-3:] == ["d", "c", "b"]

@@ -546,8 +546,19 @@ def _about(X, kinds, time):
         if kind == "date"
         or (kind == "numeric" and _TIME.fullmatch(name) and _is_whole(X[name].dropna()))
     ]
-    if times and not time:
-        yield (
-            f"time: --time {times[0]!r} would test on later rows than it trains on, as a "
-            "forecast is used"
-        )
+    if time or not times:
+        return
+    yield (
+        f"time: --time {times[0]!r} would test on later rows than it trains on, as a "
+        "forecast is used"
+    )
+    if X[times[0]].is_unique:
+        return
+    for name in X.columns.difference(times, sort=False):
+        n_groups = X[name].nunique()
+        if 5 <= n_groups <= len(X) / 3 and not X.duplicated([name, times[0]]).any():
+            yield (
+                f"panel: {name!r} has {n_groups} values, each once at a time; --group "
+                f"{name!r} would test on others than it trains on"
+            )
+            return

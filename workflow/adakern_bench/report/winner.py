@@ -15,7 +15,6 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from threadpoolctl import threadpool_limits
 
 from adakern._utils.files import atomic_path
-from adakern.datasets.encoding import takes_raw_columns
 from adakern.evaluation import MAIN_METRIC, METRICS
 from adakern_bench.data import Table
 from adakern_bench.records.estimators import make_estimator
@@ -59,8 +58,7 @@ def explain(method, table, train, test, settings, best_params, repeat):
     free = {k: v for k, v in best_params.items() if k not in settings["fixed"]}
     seed = settings["seed"] + repeat
     model = make_estimator(settings["estimator"], free, seed=seed, threads=settings["threads"])
-    raw = takes_raw_columns(model)
-    data = prepare(table, train, test, **settings["preparation"], raw=raw)
+    data = prepare(table, train, test, **settings["preparation"])
     pipeline = table_model(model.fit(data.X_train, data.y_fit), data, table)
     X, y = table.as_written(test), table.y[test]
     metrics = (MAIN_METRIC[table.task], *METRICS[table.task])
