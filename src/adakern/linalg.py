@@ -4,9 +4,9 @@ from bisect import bisect_left
 
 import numpy as np
 from array_api_compat import array_namespace, is_numpy_array, is_torch_array
-from scipy.linalg import eigh
+from scipy.linalg import eigh, get_lapack_funcs
 from scipy.linalg.blas import dsymv
-from scipy.linalg.lapack import dpotrf, dpotri, dpotrs, dpstrf, spotrf, spotrs
+from scipy.linalg.lapack import dpotrf, dpotrs, dpstrf, spotrf, spotrs
 
 from adakern._utils.blocks import CACHE_BYTES, row_blocks
 
@@ -327,9 +327,10 @@ def invert_definite(A):
             raise np.linalg.LinAlgError(str(error)) from None
     diagonal = A.diagonal().copy()
     # The transpose of a symmetric matrix is in the order of memory that LAPACK wants.
-    _, failed = dpotrf(A.T, lower=1, clean=0, overwrite_a=1)
+    factorise, invert = get_lapack_funcs(("potrf", "potri"), (A,))
+    _, failed = factorise(A.T, lower=1, clean=0, overwrite_a=1)
     if not failed:
-        _, failed = dpotri(A.T, lower=1, overwrite_c=1)
+        _, failed = invert(A.T, lower=1, overwrite_c=1)
     if failed:
         _copy_upper_triangle(A.T)
         np.fill_diagonal(A, diagonal)
@@ -367,11 +368,12 @@ def _rounding(A):
 
 def ridge_inverse(K, ridge):
     """``(K + ridge I)^-1`` in K's memory, the ridge as in :func:`ridge_solution`."""
-    A = add_to_diagonal(K, np.full(len(K), float(ridge)))
+    ones = array_namespace(K).ones_like(K[0, :])
+    A = add_to_diagonal(K, ridge * ones)
     try:
         return invert_definite(A)
     except np.linalg.LinAlgError:
-        return invert_definite(add_to_diagonal(A, np.full(len(A), definite_shift(A))))
+        return invert_definite(add_to_diagonal(A, definite_shift(A) * ones))
 
 
 def ridge_solution(K, Y, ridge=0.0):

@@ -15,7 +15,7 @@ from threadpoolctl import ThreadpoolController
 from adakern.adaptive import MEMBERS, AdaptiveKernelClassifier, AdaptiveKernelRegressor
 from adakern.adaptive.fitting import in_time
 from adakern.adaptive.plan import default_members
-from adakern.adaptive.screening import LEARNERS
+from adakern.adaptive.screening import SCREENED_ROWS
 
 FAST = ["linear", "laplacian", "extra-trees"]
 BOTH = [AdaptiveKernelRegressor, AdaptiveKernelClassifier]
@@ -242,7 +242,7 @@ def test_the_first_fold_tells_whether_the_others_end_in_time():
 
 
 def large_table(estimator):
-    X, y = make_friedman1(LEARNERS + 2000, n_features=6, random_state=0)
+    X, y = make_friedman1(SCREENED_ROWS + 2000, n_features=6, random_state=0)
     y = y if estimator is AdaptiveKernelRegressor else (y > 14).astype(int)
     return X[:-1000], X[-1000:], y[:-1000], y[-1000:]
 
@@ -383,7 +383,7 @@ def test_many_rows_stand_on_centres_and_say_so():
     model = AdaptiveKernelRegressor(
         members=["laplacian-ard", "linear"], max_support=150, random_state=0
     )
-    with pytest.warns(UserWarning, match="500 different rows: .* max_support=150"):
+    with pytest.warns(UserWarning, match="500 different rows: .* at most max_support=150"):
         model.fit(X[:500], y[:500])
     fits = {member.name: member.fits for member in model.ensemble_.members}
     fits = fits["laplacian-ard"]

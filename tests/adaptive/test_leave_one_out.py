@@ -8,9 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from adakern._utils.arrays import device_context
+from adakern.adaptive.folds import make_table
 from adakern.adaptive.kernel_members import KernelRidgeMember, merge_equal_rows
 from adakern.adaptive.leave_one_out import (
     PAIRS_BYTES,
+    SINGLE_RIDGE,
+    WORTH_A_ROUND,
     LeaveOneOutError,
     Search,
     rows_of_search,
@@ -124,6 +127,20 @@ def test_the_error_and_its_gradient_are_the_same_in_pytorch(kernel, tied):
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("tied", [True, False])
+def test_single_precision_tells_the_error_from_its_ridge_on(kernel, tied):
+    X, Y, weights = problem(n=200, d=5)
+    at = np.full(1 if tied else 5, 0.3), SINGLE_RIDGE * len(X)
+    double, single = (
+        LeaveOneOutError(X, Y, weights, kernel, tied=tied, dtype=dtype)(*at)
+        for dtype in (np.float64, np.float32)
+    )
+    assert single[0] == pytest.approx(double[0], rel=1e-3)
+    for found, expected in zip(single[1:], double[1:], strict=True):
+        np.testing.assert_allclose(found, expected, atol=5e-3 * double[0])
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
 @pytest.mark.parametrize("max_support", [15, 60])
 def test_a_member_is_the_same_in_pytorch_and_holds_none_of_it(kernel, max_support):
     """In the Nyström form and on all rows."""
@@ -171,8 +188,8 @@ def test_the_search_is_as_good_as_a_grid_on_all_rows(seed):
 def test_no_round_of_a_search_repeats_the_rows_before(n, n_kept, most, fewest):
     rows = rows_of_search(n, n_kept, Search("", 10, most, fewest))
     assert rows[-1] <= min(n, most)
-    assert rows[0] == min(fewest, rows[-1])
-    assert all(now < then <= 2 * now for now, then in itertools.pairwise(rows))
+    assert min(fewest, rows[-1]) <= rows[0] < max(WORTH_A_ROUND * fewest, rows[-1] + 1)
+    assert all(now < then <= 2 * now + 1 for now, then in itertools.pairwise(rows))
     assert 8 * n_kept * rows[-1] * (rows[-1] - 1) / 2 <= PAIRS_BYTES
 
 
@@ -192,24 +209,39 @@ def test_ridge_regression_on_merged_rows_has_the_same_solution():
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
-def test_left_out_is_fitting_without_each_kind_of_row(kernel):
-    X, Y, weights = problem()
+@pytest.mark.parametrize("fold_search", [None, Search(max_iter=3)])
+def test_one_inverse_leaves_out_folds_and_cells(kernel, fold_search):
+    """With the scales of all rows, and with those of a fold."""
+    X, Y, weights = problem(k=1)
     X[1::5] = X[::5]
-    fold = KernelRidgeMember(kernel, random_state=0).fit(X[:18], Y[:18], weights[:18])
-    expected = np.empty_like(Y)
-    scaled, weights = X * fold.scales_, weights / weights.sum()
-    for i in range(len(X)):
-        rest = (X[i] != X).any(axis=1)
-        K = gram_matrix(scaled[rest], kernel=kernel, gamma=1.0)
-        # Merged, there are 20 different rows of mean weight 1.
-        A = K + fold.alpha_ * np.diag(1 / (20 * weights[rest]))
-        dual = np.linalg.solve(A, Y[rest] - fold.intercept_)
-        cross = gram_matrix(scaled[i : i + 1], scaled[rest], kernel=kernel, gamma=1.0)
-        expected[i] = cross[0] @ dual + fold.intercept_
-    left_out = fold.predict_left_out(X, Y, weights)
-    # Between near rows its distance is the root of a rounding error of 1e-16.
-    atol = 1e-6 if kernel == "l2-laplacian" else 1e-8
-    np.testing.assert_allclose(left_out, expected, rtol=1e-6, atol=atol)
+    table, _ = make_table(X, Y, weights, 3, np.random.RandomState(0))
+    X, Y, weights = table.X, table.Y, table.weights
+    member = KernelRidgeMember(kernel, fold_search=fold_search, random_state=0)
+    fits = member.fit_folds(table, lambda tasks: [f(*args, **o) for f, args, o in tasks])
+
+    def expected(model, known, learned, new):
+        """Ridge regression on known rows; those it learned from have a mean weight of 1."""
+        unit = weights[learned].sum() / len(np.unique(X[learned], axis=0))
+        K = gram_matrix(X[known] * model.scales_, kernel=kernel, gamma=1.0)
+        A = K + model.alpha_ * np.diag(unit / weights[known])
+        cross = gram_matrix(X[new] * model.scales_, X[known] * model.scales_, kernel=kernel)
+        return cross @ np.linalg.solve(A, Y[known] - model.intercept_) + model.intercept_
+
+    # Between near rows the L2 kernel's distance is the root of a rounding error of 1e-16.
+    near = {"rtol": 1e-6, "atol": 1e-6 if kernel == "l2-laplacian" else 1e-8}
+    everyone = np.ones(len(X), dtype=bool)
+    all_rows = expected(fits.whole, everyone, everyone, everyone)
+    np.testing.assert_allclose(fits.whole.predict(X), all_rows, **near)
+    for k, model in enumerate(fits.models):
+        rest = table.fold != k
+        learned = everyone if fold_search is None else rest
+        of_fold = expected(model, rest, learned, ~rest)
+        np.testing.assert_allclose(fits.predicted[~rest], of_fold, **near)
+        np.testing.assert_allclose(model.predict(X[~rest]), of_fold, **near)
+        for i in np.flatnonzero(~rest):
+            others = (X[i] != X).any(axis=1)
+            of_one = expected(model, others, learned, [i])
+            np.testing.assert_allclose(fits.left_out[[i]], of_one, **near)
 
 
 def test_copies_of_rows_are_left_out_with_them_in_the_nystrom_form():

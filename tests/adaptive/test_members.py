@@ -68,6 +68,6 @@ def test_scores_of_two_classes_differ_by_twice_the_decision_value():
 def test_the_number_of_boosted_trees_is_bounded_for_many_classes():
     X, y = make_friedman1(300, random_state=0)
     Y = np.eye(60)[np.argsort(np.argsort(y)) % 60]
-    member = BoostingMember(True, np.zeros(10, dtype=bool), random_state=0)
+    member = BoostingMember(True, np.zeros(10, dtype=bool), few=True, random_state=0)
     member.fit(X[:, :10], Y, np.ones(300))
     assert member.model_.n_iter_ * 60 <= 1500

@@ -10,9 +10,16 @@ from joblib import Parallel, delayed, effective_n_jobs
 from adakern._utils.arrays import device_context, to_device
 from adakern._utils.warn import warn_user
 from adakern.adaptive.kernel_members import FULL_FACTOR
-from adakern.adaptive.parts import FittedMember, Member, Table, Views, varies
+from adakern.adaptive.parts import FittedMember, Member, Table, varies
 from adakern.adaptive.plan import Settings, make_member, seconds, seconds_after
-from adakern.adaptive.screening import LEARNERS, MAX_SUPPORT, candidates_kept, subsample
+from adakern.adaptive.screening import (
+    LEARNERS,
+    MAX_SUPPORT,
+    RISE,
+    SCREENED_ROWS,
+    candidates_kept,
+    subsample,
+)
 from adakern.adaptive.views import KernelView, TreeView
 
 #: A screening may take this part of a time limit.
@@ -76,19 +83,24 @@ class _Job:
         (n, d), k = self.table.X.shape, self.table.Y.shape[1]
         return seconds_after(n, d, k, n_members)
 
-    def fit(self, name, found, run, screening=False):
-        """One member fitted in all folds; None if ``run`` finds that to take long."""
+    def fit(self, name, found, run, screening=False, promises=None):
+        """One member fitted in all folds; None if ``run`` finds that to take long.
+
+        Or if it ``promises`` nothing after the first fold.
+        """
         started, n = time.perf_counter(), len(self.table.X)
-        d = len(self.views["kernel"].whole.columns_)
+        d = len(self.views["kernel"].kept_)
         member = make_member(name, self.settings, n, d, found, screening=screening)
-        views = self.views[member.view]
-        fits = member.fit_folds(views, self.table, run)
+        view = self.views[member.view]
+        if promises:
+            run = partial(run, goes_on=lambda first: promises(member.slope, first[1]))
+        fits = member.fit_folds(replace(self.table, X=view.transform(self.table.X)), run)
         if fits is None:
             return None
         fits.predicted = np.clip(fits.predicted, *self.bounds)
         fits.left_out = np.clip(fits.left_out, *self.bounds)
         took = time.perf_counter() - started
-        return FittedMember(name, views, fits, self.bounds, member.slope, took)
+        return FittedMember(name, view, fits, self.bounds, member.slope, took)
 
 
 def fit_members(table, settings, schedule, blend, rng):
@@ -99,9 +111,10 @@ def fit_members(table, settings, schedule, blend, rng):
     has_folds = (table.fold != 0).any()
     if not (has_folds and varies(table.X) and varies(table.Y)):
         return [], []
-    large = len(table.X) > FULL_FACTOR * settings.max_support
+    # Folds share what is learned without targets; rows given to judge are no fold.
+    known = table.X if table.n_folds > 1 else table.X[table.fold != 0]
     views = {
-        kind: _of_folds(make(settings.is_categorical).fit(table.X), table, large)
+        kind: make(settings.is_categorical).fit(known)
         for kind, make in (("kernel", KernelView), ("tree", TreeView))
     }
     job = _Job(table, settings, views, blend.bounds(table.Y))
@@ -112,15 +125,17 @@ def fit_members(table, settings, schedule, blend, rng):
         # Whatever happens to the others there is something better than the mean.
         cheapest = min(names, key=job.seconds)
         fitted = [job.fit(cheapest, {}, parallel)] if schedule.is_limited else []
+        on_trial = []
         if _screening_pays(job, schedule):
-            names, found, dropped = _screen(job, schedule, blend, parallel, pace, rng)
+            names, on_trial, found, dropped = _screen(job, schedule, blend, parallel, pace, rng)
         if job.is_large:
             warn_user(
-                f"{len(table.X)} different rows: kernel members stand on "
+                f"{len(table.X)} different rows: kernel members stand on at most "
                 f"max_support={settings.max_support} of them (Nyström) instead of all; "
                 f"members: {', '.join(names)}"
             )
-        fitted = _in_turn(job, names, found, fitted, schedule, parallel, pace)
+        trial = _Trial(job, blend, on_trial, dropped)
+        fitted = _in_turn(job, names, found, fitted, trial, schedule, parallel, pace)
     done = [member.name for member in fitted]
     known = {*done, *(member.name for member in dropped)}
     if skipped := [name for name in schedule.names if name not in known]:
@@ -145,7 +160,38 @@ class _Pace:
         return estimate * self.took / self.estimated
 
 
-def _in_turn(job, names, found, fitted, schedule, parallel, pace):
+@dataclass
+class _Trial:
+    """Members that have to make the blend better on the first fold, or are dropped."""
+
+    job: _Job
+    blend: object
+    names: list
+    dropped: list
+
+    def of(self, name, fitted):
+        """Whether to go on after the first fold, by slope and values; None: in any case."""
+        if name not in self.names or not fitted or self.job.table.n_folds == 1:
+            return None
+        started = time.perf_counter()
+
+        def promises(slope, values):
+            rows = self.job.table.left_out
+            first = rows.fold == 0
+            every = [m.fits.predicted[first] for m in fitted]
+            every.append(np.clip(values, *self.job.bounds))
+            slopes = [*(m.slope for m in fitted), slope]
+            loss_of, scores = self.blend.judge(every, slopes, rows.take(first))
+            better = loss_of(range(len(every))) < (1 - RISE) * loss_of(range(len(fitted)))
+            if not better:
+                took = time.perf_counter() - started
+                self.dropped.append(Member(name, 0.0, float(scores[-1]), took))
+            return better
+
+        return promises
+
+
+def _in_turn(job, names, found, fitted, trial, schedule, parallel, pace):
     """The members fitted one after another, those left out that take too long.
 
     The cheapest of a limited fit is ``fitted`` already.
@@ -153,7 +199,8 @@ def _in_turn(job, names, found, fitted, schedule, parallel, pace):
     after = job.seconds_after(len(names))
     deadline = schedule.started + schedule.limit - after
     run = partial(in_time, parallel=parallel, deadline=deadline)
-    by_name, found, order = {}, dict(found), schedule.in_order(names)
+    by_name, found = {}, dict(found)
+    order = sorted(schedule.in_order(names), key=trial.names.__contains__)
     for i, name in enumerate(order):
         member = next((m for m in fitted if m.name == name), None)
         if member is None:
@@ -161,7 +208,8 @@ def _in_turn(job, names, found, fitted, schedule, parallel, pace):
             started = time.perf_counter()
             if started + needed > deadline:
                 continue
-            member = job.fit(name, found, run)
+            promises = trial.of(name, list(by_name.values()))
+            member = job.fit(name, found, run, promises=promises)
             if member is None:  # after its first fold
                 pace.add(time.perf_counter() - started, job.seconds(name) / job.table.n_folds)
                 continue
@@ -171,36 +219,25 @@ def _in_turn(job, names, found, fitted, schedule, parallel, pace):
             found[name] = member.fits.whole.found()
         left = pace.corrected(sum(map(job.seconds, order[i + 1 :])) + after)
         left += (schedule.n_rows / len(job.table.X) - 1) * sum(
-            m.seconds for m in by_name.values() if m.predictor[0].stands_on_centres
+            m.seconds for m in by_name.values() if m.model.stands_on_centres
         )
         schedule.tell(f"{name}: {member.seconds:.1f} s, about {left:.0f} s left")
     return [by_name[name] for name in names if name in by_name] or fitted
 
 
-def _of_folds(whole, table, large):
-    """A view for each fold, which must not know its rows.
-
-    On large tables kernel members share scales and centres anyway, and the view too.
-    """
-    if large and table.n_folds > 1:
-        return Views(whole, [whole] * table.n_folds)
-    make, categorical = type(whole), whole.is_categorical
-    folds = range(table.n_folds)
-    return Views(whole, [make(categorical).fit(table.X[table.fold != k]) for k in folds])
-
-
-def in_time(tasks, parallel, deadline):
+def in_time(tasks, parallel, deadline, goes_on=None):
     """What the tasks return; None if the first shows that the rest takes too long.
 
-    Without a deadline (infinity) the first does not go ahead of the others.
+    Or if with what it returned nothing ``goes_on``. Without either the first does not
+    go ahead of the others.
     """
-    if deadline == np.inf:
+    if deadline == np.inf and goes_on is None:
         return parallel(tasks)
     started = time.perf_counter()
     (first,) = _run_here(tasks[:1])
     ended = time.perf_counter()
     rounds = np.ceil((len(tasks) - 1) / effective_n_jobs(parallel.n_jobs))
-    if ended + rounds * (ended - started) > deadline:
+    if ended + rounds * (ended - started) > deadline or (goes_on and not goes_on(first)):
         return None
     return [first, *parallel(tasks[1:])]
 
@@ -211,7 +248,7 @@ def _run_here(tasks):
 
 def _screening_pays(job, schedule):
     """Whether there are rows enough for a screening, and time for what comes after."""
-    if not (schedule.may_screen and job.is_large and len(job.table.X) > LEARNERS):
+    if not (schedule.may_screen and job.is_large and len(job.table.X) > SCREENED_ROWS):
         return False
     took = sum(_seconds_of_screening(job, name) for name in schedule.names)
     return took <= SCREENING_SHARE * schedule.limit
@@ -223,7 +260,7 @@ def _seconds_of_screening(job, name):
 
 
 def _screen(job, schedule, blend, parallel, pace, rng):
-    """Names of members that count on a subsample, what they found, and the others.
+    """Names of members kept, and which of these on trial, what they found, and the others.
 
     Where time runs out the members that are left are neither.
     """
@@ -232,8 +269,7 @@ def _screen(job, schedule, blend, parallel, pace, rng):
         step = effective_n_jobs(parallel.n_jobs)
     part = subsample(job.table, rng)
     few = job.settings._replace(max_support=min(MAX_SUPPORT, job.settings.max_support))
-    views = {kind: Views(view.whole, [view.whole]) for kind, view in job.views.items()}
-    small, place = replace(job, table=part, settings=few, views=views), to_device(np.empty(0))
+    small, place = replace(job, table=part, settings=few), to_device(np.empty(0))
     order, members = schedule.in_order(schedule.names), []
     for i in range(0, len(order), step):
         if time.perf_counter() > started + SCREENING_SHARE * schedule.limit:
@@ -244,17 +280,18 @@ def _screen(job, schedule, blend, parallel, pace, rng):
     members.sort(key=lambda member: schedule.names.index(member.name))
     values, slopes = [m.fits.predicted for m in members], [m.slope for m in members]
     loss_of, scores = blend.judge(values, slopes, part.left_out)
-    trees = np.array([hasattr(m.views.whole, "ranks_") for m in members])
-    kept = candidates_kept(loss_of, trees, len(job.table.X))
+    trees = np.array([isinstance(m.view, TreeView) for m in members])
+    kept, may_come_back = candidates_kept(loss_of, trees, len(job.table.X))
     dropped = [
         Member(m.name, 0.0, float(score), took / len(members))
-        for m, score, stays in zip(members, scores, kept, strict=True)
+        for m, score, stays in zip(members, scores, kept | may_come_back, strict=True)
         if not stays
     ]
-    members = [m for m, stays in zip(members, kept, strict=True) if stays]
-    found = {m.name: m.fits.models[0].found() for m in members}
-    schedule.tell(f"screening: {took:.1f} s; {', '.join(found)} are kept")
-    return list(found), {k: v for k, v in found.items() if v is not None}, dropped
+    names = [m.name for m, stays in zip(members, kept | may_come_back, strict=True) if stays]
+    on_trial = [m.name for m, tried in zip(members, may_come_back, strict=True) if tried]
+    found = {m.name: m.fits.models[0].found() for m in members if m.name in names}
+    schedule.tell(f"screening: {took:.1f} s; {', '.join(names)} are kept")
+    return names, on_trial, {k: v for k, v in found.items() if v is not None}, dropped
 
 
 def _screened(place, job, name):

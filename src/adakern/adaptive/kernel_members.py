@@ -5,22 +5,33 @@ from itertools import product
 
 import numpy as np
 from array_api_compat import is_numpy_array
+from joblib import delayed
 from sklearn.svm import SVC
 from sklearn.utils import check_random_state
 
-from adakern._utils.arrays import as_numpy, to_device
+from adakern._utils.arrays import as_numpy, device_context, to_device
 from adakern._utils.blocks import BLOCK_BYTES, row_blocks
 from adakern._utils.memory import require_memory
 from adakern._utils.threads import blas_threads, map_in_threads, one_blas_thread
 from adakern.adaptive.calibration import Calibration, log_loss
 from adakern.adaptive.leave_one_out import Search, tune_scales
 from adakern.adaptive.local_models import Cells, LocalModels
-from adakern.adaptive.parts import BaseMember, Fits, gather
+from adakern.adaptive.parts import BaseMember, Fits, gather, varies
 from adakern.kernels import gram_matrix, kernel_product
-from adakern.linalg import leave_one_out, ridge_solution
+from adakern.linalg import left_out_residuals, ridge_inverse, ridge_solution
 
 #: Up to so many times the centres all rows are centres: it takes no longer.
 FULL_FACTOR = 3
+
+#: From so many rows on four fifths of the rows predict nearly as well as all, and
+#: members are weighed by what they predict without a whole fold.
+ENOUGH_ROWS = 1000
+
+#: Centres for each degree of freedom of a smooth function, and at least; rows whose
+#: spectrum tells how many degrees there are.
+CENTRES_PER_DEGREE = 5
+FEWEST_CENTRES = 500
+ROWS_OF_SPECTRUM = 1000
 
 #: Rows of a block of predictions; blocks are shared out among threads.
 PREDICTED_ROWS = 2000
@@ -35,8 +46,9 @@ MARGIN_COSTS = (0.3, 3.0, 30.0)
 class KernelRidgeMember(BaseMember):
     """Kernel ridge regression with scales and ridge of least leave-one-out error.
 
-    ``search`` says how it looks for scales on all rows and ``fold_search`` how in a
-    fold, from ``start`` on, a pair of scales and ridge. On more than three times
+    ``search`` says how it looks for scales on all rows, from ``start`` on, a pair of
+    scales and ridge, and ``fold_search`` how in a fold, from where that on all rows
+    began; without it, folds have the scales and ridge of all rows. On more than three times
     ``max_support`` rows so many are centres, the Nyström form, to which models of cells
     of near rows are added. Equal rows become one row with their mean target and summed
     weight: no row is predicted from its copy.
@@ -75,10 +87,8 @@ class KernelRidgeMember(BaseMember):
         if self.is_nystrom(len(X)):
             fold = np.zeros(len(X), dtype=int)
             return self.fit_nystrom_folds(X, Y, weights, fold)[-1]
-        X, Y, weights, _ = merge_equal_rows(X, Y, weights)
         with one_blas_thread(len(X)):
-            rng = check_random_state(self.random_state)
-            Y, weights = self._tune(X, Y, weights, rng)
+            X, Y, weights, _ = self._tune(X, Y, weights)
             self._solve_in_full(X * self.scales_, Y, weights)
         return self
 
@@ -86,8 +96,12 @@ class KernelRidgeMember(BaseMember):
         """Whether n rows are too many to be centres all of them."""
         return n > FULL_FACTOR * self.max_support
 
-    def _tune(self, X, Y, weights, rng):
-        """Find intercept, scales and ridge; returns Y centred and weights of mean 1."""
+    def _tune(self, X, Y, weights):
+        """Find intercept, scales and ridge.
+
+        Returns the rows merged, Y centred, weights of mean 1 and each row's place.
+        """
+        X, Y, weights, place = merge_equal_rows(X, Y, weights)
         self.intercept_ = np.average(Y, axis=0, weights=weights)
         Y, weights = Y - self.intercept_, weights / weights.mean()
         (self.scales_, self.alpha_), self.start_ = tune_scales(
@@ -95,41 +109,77 @@ class KernelRidgeMember(BaseMember):
             Y,
             weights,
             self.kernel,
-            rng,
+            check_random_state(self.random_state),
             start=self.start,
             per_feature=self.per_feature,
             search=self.search,
         )
-        return Y, weights
-
-    @property
-    def name(self):
-        """As in the list of all members."""
-        return self.kernel + "-ard" * self.per_feature
+        return X, Y, weights, place
 
     def found(self):
         """Scales and ridge."""
         return self.scales_, self.alpha_
 
-    def in_fold(self, whole, views, k):
-        """Itself for a fold: its search starts where that on all rows ended, or began."""
-        search, member = self.fold_search, copy(self)
-        if search is None or not hasattr(whole, "start_"):
-            return member
-        scales, alpha = whole.found() if search.start == self.name else whole.start_
-        member.start = views.whole.carry(scales, views.folds[k]), alpha
-        member.search = search
-        return member
+    def fit_folds(self, table, run):
+        """All folds from sums over rows, or from an inverse for each pair of scales and ridge.
 
-    def fit_folds(self, views, table, run):
-        """All folds in one pass where there are too many rows to be centres."""
-        if table.n_folds == 1 or not self.is_nystrom(len(table.X)):
-            return super().fit_folds(views, table, run)
-        X = views.whole.transform(table.X)
-        *models, whole = copy(self).fit_nystrom_folds(X, table.Y, table.weights, table.fold)
-        values = [m.predict(X[table.fold == k]) for k, m in enumerate(models)]
-        predicted = gather(values, table)
-        return Fits(models, predicted, predicted, whole)
+        Folds have the scales and ridge of all rows or, with ``fold_search``, their own.
+        """
+        X, Y, weights, fold = table.X, table.Y, table.weights, table.fold
+        if table.n_folds == 1 or not varies(X):
+            return super().fit_folds(table, run)
+        if self.is_nystrom(len(X)):
+            *models, whole = copy(self).fit_nystrom_folds(X, Y, weights, fold)
+            values = [m.predict(X[fold == k]) for k, m in enumerate(models)]
+            predicted = gather(values, table)
+            return Fits(models, predicted, predicted, whole)
+        whole, folds = copy(self), range(table.n_folds)
+        if self.fold_search is None:
+            with one_blas_thread(len(X)):
+                different = whole._tune(X, Y, weights)[0]
+                results = whole._without(table, weights.sum() / len(different), folds)
+        else:
+            member, place = copy(self), to_device(np.empty(0))
+            member.search = self.fold_search
+            if self.start is None:
+                member.start = whole.fit(X, Y, weights).start_
+            results = run([delayed(_fit_fold)(copy(member), table, k, place) for k in folds])
+            if results is None:
+                return None
+            if self.start is not None:
+                whole.fit(X, Y, weights)
+        models, *values = zip(*results, strict=True)
+        return Fits(list(models), *(gather(parts, table) for parts in values), whole)
+
+    def _without(self, table, unit, folds):
+        """Itself, tuned, without each of the folds, and two predictions for their rows.
+
+        The ridge is for rows of the weight ``unit``.
+        With ``R = (K + ridge I)^-1`` of all rows, the residuals of rows B that are left
+        out together are ``R_BB^-1 (R Y)_B``. The second prediction is as if all rows but
+        those of the same cell were known: members that are refitted would count for too
+        little by what four fifths of few rows without noise predict. Its own
+        coefficients are of all rows.
+        """
+        X, Y, weights, fold = table.X, table.Y, table.weights, table.fold
+        require_memory(16 * len(X) ** 2, "the Gram matrix", "lower max_support")
+        Z, root = X * self.scales_, np.sqrt(weights / unit)[:, None]
+        R = as_numpy(ridge_inverse(self._weighted_gram(Z, to_device(root)), self.alpha_))
+        self.support_, self.dual_coef_ = Z, root * (R @ (root * (Y - self.intercept_)))
+        results = []
+        for k in folds:
+            model, rows, rest = copy(self), fold == k, fold != k
+            model.intercept_ = np.average(Y[rest], axis=0, weights=weights[rest])
+            dual, within = R @ (root * (Y - model.intercept_)), R[np.ix_(rows, rows)]
+            residuals = np.linalg.solve(within, dual[rows])
+            model.support_ = Z[rest]
+            model.dual_coef_ = root[rest] * (dual[rest] - R[np.ix_(rest, rows)] @ residuals)
+            predicted = left_out = Y[rows] - residuals / root[rows]
+            if len(X) < ENOUGH_ROWS:
+                alone = _left_out_residuals(within, dual[rows], table.cell[rows]) / root[rows]
+                left_out = np.where(table.alone[rows, None], Y[rows] - alone, predicted)
+            results.append((model, predicted, left_out))
+        return results
 
     def fit_nystrom_folds(self, X, Y, weights, fold):
         """The Nyström form without each fold, if there are several, and of all rows.
@@ -138,13 +188,13 @@ class KernelRidgeMember(BaseMember):
         Least squares over the span of the centres' kernels needs sums over rows, and
         without a fold these are the sums less that fold's. Equal rows lie in one fold.
         """
-        X, Y, weights, place = merge_equal_rows(X, Y, weights)
+        X, Y, weights, place = self._tune(X, Y, weights)
         fold_of = np.empty(len(X), dtype=int)
         fold_of[place] = fold
-        rng = check_random_state(self.random_state)
-        Y, weights = self._tune(X, Y, weights, rng)
         Z = X * self.scales_
-        self.support_ = Z[np.sort(rng.permutation(len(Z))[: self.max_support])]
+        order = check_random_state(self.random_state).permutation(len(Z))
+        n_centres = self._enough_centres(Z[order[:ROWS_OF_SPECTRUM]], len(Z))
+        self.support_ = Z[np.sort(order[:n_centres])]
         sums = [
             self._normal_equations(Z[fold_of == k], Y[fold_of == k], weights[fold_of == k])
             for k in range(fold.max() + 1)
@@ -156,6 +206,16 @@ class KernelRidgeMember(BaseMember):
         self._add_local_models(folds, Z, Y, weights, fold_of)
         return [*folds, self]
 
+    def _enough_centres(self, Z, n):
+        """How many centres the function needs that n rows tell, from the spectrum of some.
+
+        So many times the effective degrees of freedom: Rudi, Camoriano, Rosasco. Less is
+        more: Nyström computational regularization. NeurIPS 2015.
+        """
+        values = np.linalg.eigvalsh(as_numpy(self._gram(Z))) * (n / len(Z))
+        freedom = np.sum(np.maximum(values, 0) / (np.maximum(values, 0) + self.alpha_))
+        return int(min(self.max_support, max(FEWEST_CENTRES, CENTRES_PER_DEGREE * freedom)))
+
     def _solved(self, normal, right):
         member = copy(self)
         member.dual_coef_ = as_numpy(ridge_solution(normal, right)[0])
@@ -164,7 +224,7 @@ class KernelRidgeMember(BaseMember):
     @property
     def stands_on_centres(self):
         """Whether sums over more rows would do for its coefficients."""
-        return len(self.support_) == self.max_support
+        return self.local_ is not None
 
     def normal_equations(self, X, Y, weights):
         """Sums over rows for :meth:`with_sums`; weights have the mean 1 over all rows."""
@@ -198,27 +258,15 @@ class KernelRidgeMember(BaseMember):
     def _solve_in_full(self, Z, Y, weights):
         require_memory(8 * len(Z) ** 2, "the Gram matrix", "lower max_support")
         root = to_device(np.sqrt(weights)[:, None])
-        K = self._gram(Z)
-        K *= root
-        K *= root[:, 0]
+        K = self._weighted_gram(Z, root)
         dual, self.alpha_ = ridge_solution(K, to_device(Y) * root, self.alpha_)
         self.support_, self.dual_coef_ = Z, as_numpy(dual * root)
 
-    def predict_left_out(self, X, Y, weights):
-        """What it would predict for each row if all others were known.
-
-        Scales and ridge stay; coefficients are, in closed form, of all other rows. Rows
-        equal to the one that is predicted are left out with it.
-        """
-        X, Y, weights, place = merge_equal_rows(X, Y, weights)
-        with one_blas_thread(len(X)):
-            values = leave_one_out(
-                as_numpy(self._gram(X * self.scales_)),
-                Y - self.intercept_,
-                self.alpha_,
-                weights / weights.mean(),
-            )
-        return (values + self.intercept_)[place]
+    def _weighted_gram(self, Z, root):
+        K = self._gram(Z)
+        K *= root
+        K *= root[:, 0]
+        return K
 
     def _gram(self, A, B=None):
         B = None if B is None else to_device(B)
@@ -264,13 +312,12 @@ class MarginMember(BaseMember):
         self.starts = starts
         self.random_state = random_state
 
-    def fit_folds(self, views, table, run):
-        """Choose among the candidates by all folds; then each fold has its own view."""
+    def fit_folds(self, table, run):
+        """Choose among the candidates by all folds."""
         chosen = copy(self)
-        X = views.whole.transform(table.X)
-        with one_blas_thread(len(X)):
-            chosen.kernel, chosen.scales, chosen.C = self._choose(X, table)
-        return super(MarginMember, chosen).fit_folds(views, table, run)
+        with one_blas_thread(len(table.X)):
+            chosen.kernel, chosen.scales, chosen.C = self._choose(table.X, table)
+        return super(MarginMember, chosen).fit_folds(table, run)
 
     def _choose(self, X, table):
         judged, codes = table.fold >= 0, table.Y.argmax(axis=1)
@@ -294,12 +341,6 @@ class MarginMember(BaseMember):
                 if (loss := log_loss(calibrated, *part[1:])) < least:
                     least, best = loss, (kernel, scales, C)
         return best
-
-    def in_fold(self, whole, views, k):
-        """Itself with the scales of the columns that the fold has."""
-        member = copy(self)
-        member.scales = views.whole.carry(self.scales, views.folds[k])
-        return member
 
     def fit(self, X, Y, weights):
         """Learn the machines of all pairs of classes."""
@@ -350,6 +391,28 @@ def _scores(model, K, n_classes):
     every = np.tile(scores.min(axis=1, keepdims=True) - 1, n_classes)
     every[:, present] = scores
     return every
+
+
+def _fit_fold(member, table, k, place):
+    """The member with scales and ridge found without fold k, as by :meth:`_without`."""
+    train = table.fold != k
+    X, Y, weights = (values[train] for values in (table.X, table.Y, table.weights))
+    if not (varies(X) and varies(Y)):  # nothing to tell scales by
+        member.search = Search(max_iter=0)
+    with device_context(place), one_blas_thread(len(X)):
+        different = member._tune(X, Y, weights)[0]
+        (result,) = member._without(table, weights.sum() / len(different), [k])
+    return result
+
+
+def _left_out_residuals(R, dual, cell):
+    """Residuals of rows left out with all others of their cell."""
+    residuals = left_out_residuals(dual, R.diagonal())
+    cells, counts = np.unique(cell, return_counts=True)
+    for several in cells[counts > 1]:
+        rows = np.flatnonzero(cell == several)
+        residuals[rows] = np.linalg.solve(R[np.ix_(rows, rows)], dual[rows])
+    return residuals
 
 
 def merge_equal_rows(X, Y, weights):

@@ -1,9 +1,10 @@
 """The leave-one-out error of kernel ridge regression, its gradient, its minimum."""
 
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
-from array_api_compat import array_namespace
+from array_api_compat import array_namespace, is_numpy_array
 from scipy.optimize import minimize
 from scipy.spatial.distance import pdist
 
@@ -19,6 +20,9 @@ RIDGE_BOUNDS = (1e-7, 1e3)
 #: Rows of the grid and of the first quasi-Newton steps; those after have twice as many.
 FEWEST_ROWS = 500
 
+#: A round of more rows than these times the fewest has one of half as many before it.
+WORTH_A_ROUND = 1.2
+
 #: Quasi-Newton evaluations for one scale, and for each doubling of the rows.
 EVALUATIONS = 10
 
@@ -26,8 +30,12 @@ EVALUATIONS = 10
 #: ridge is taken: small ridges follow noise, ever more so the more rows there are.
 NEAR_LEAST = 1.02
 
-#: A quasi-Newton step that lowers the log error by less ends the search.
-LEAST_GAIN = 3e-4
+#: Ridges a row from which on single precision, in half the time, tells the leave-one-out
+#: error to about 1e-4.
+SINGLE_RIDGE = 5e-6
+
+#: Rows from which on single precision saves anything.
+SINGLE_ROWS = 200
 
 #: Memory for the differences of pairs of rows in each feature; more features, fewer
 #: rows.
@@ -41,16 +49,18 @@ class LeaveOneOutError:
     ``exp(-(sum_m s_m^2 (t_m - x_m)^2)^½)`` ("l2-laplacian") or
     ``exp(-sum_m s_m^2 (t_m - x_m)^2)`` ("rbf"); with ``tied`` there is one scale for
     all features. Computed where the context says
-    (:func:`adakern._utils.arrays.device_context`).
+    (:func:`adakern._utils.arrays.device_context`), in NumPy with numbers of ``dtype``:
+    distances are double always, differences of a feature and all from the kernel on not.
     """
 
-    def __init__(self, X, Y, weights, kernel, *, tied=False):
+    def __init__(self, X, Y, weights, kernel, *, tied=False, dtype=np.float64):
         root = np.sqrt(weights)
-        self.total_weight, self._root = weights.sum(), to_device(root)
-        self._weights, self._target = to_device(weights), to_device(root[:, None] * Y)
+        self.total_weight = weights.sum()
+        self._root = to_device(root.astype(dtype))
+        self._target = to_device((root[:, None] * Y).astype(dtype))
         forms = {"laplacian": _L1Exponents, "l2-laplacian": _L2Exponents}
         form = _TiedExponents if tied else forms.get(kernel, _SquaredExponents)
-        self._exponents = form(X, kernel)
+        self._exponents = form(X, kernel, dtype)
 
     def __call__(self, scales, alpha):
         """The error and its gradient in log scales and log alpha.
@@ -58,10 +68,12 @@ class LeaveOneOutError:
         With ``r`` the residuals left out, ``dE = sum_jk M_jk dK_jk`` for
         ``M = 2/n (R diag(r²/R_ii) R - sym(R (r/R_ii) (R Y)'))``.
         """
-        xp, total = array_namespace(self._target), self.total_weight
-        K = xp.exp(-self._exponents(scales)) * self._root[:, None] * self._root
-        ridge = alpha * xp.ones_like(self._root)
-        R = invert_definite(add_to_diagonal(xp.asarray(K, copy=True), ridge))
+        xp, total = array_namespace(self._target), float(self.total_weight)
+        K = xp.exp(-self._exponents(scales))
+        K *= self._root[:, None]
+        K *= self._root
+        R = xp.asarray(K, copy=True)
+        R = invert_definite(add_to_diagonal(R, alpha * xp.ones_like(self._root)))
         dual, diagonal = R @ self._target, xp.linalg.diagonal(R)
         residuals = left_out_residuals(dual, diagonal)
         error = float(xp.sum(residuals**2)) / total
@@ -77,9 +89,9 @@ class LeaveOneOutError:
 class _TiedExponents:
     """What the kernel is exp(-...) of, for one scale of all features."""
 
-    def __init__(self, X, kernel):
+    def __init__(self, X, kernel, dtype):
         self._power = 2 if kernel == "rbf" else 1
-        self._distances = kernel_distances(to_device(X), kernel=kernel)
+        self._distances = _as_type(kernel_distances(to_device(X), kernel=kernel), dtype)
 
     def __call__(self, scales):
         self._last = float(scales[0]) ** self._power * self._distances
@@ -94,24 +106,29 @@ class _TiedExponents:
 class _SquaredExponents:
     """Of the Gaussian kernel with scales per feature: matrix products alone."""
 
-    def __init__(self, X, kernel):
-        self._X = to_device(X - X.mean(axis=0))
+    def __init__(self, X, kernel, dtype):
+        self._X, self._dtype = to_device(X - X.mean(axis=0)), dtype
 
     def __call__(self, scales):
-        self._Z = self._X * to_device(scales)
-        return squared_distances(self._Z)
+        Z = self._X * to_device(scales)
+        self._Z = _as_type(Z, self._dtype)
+        return _as_type(self._distances(Z), self._dtype)
+
+    def _distances(self, Z):
+        return squared_distances(Z)
 
     def gradient(self, M):
         """Sums of M times derivatives in the log scales, at the last scales."""
         # sum_jk M_jk (z_j - z_k)^2, the squares multiplied out.
         xp, Z = array_namespace(M), self._Z
         sums = xp.sum(M, axis=1) @ Z**2 - xp.sum(Z * (M @ Z), axis=0)
-        return 4 * as_numpy(sums)
+        return 4 * as_numpy(sums).astype(float)
 
 
 class _L2Exponents(_SquaredExponents):
-    def __call__(self, scales):
-        self._last = array_namespace(self._X).sqrt(super().__call__(scales))
+    def _distances(self, Z):
+        D = array_namespace(Z).sqrt(squared_distances(Z))
+        self._last = _as_type(D, self._dtype)
         return self._last
 
     def gradient(self, M):
@@ -124,11 +141,11 @@ class _L2Exponents(_SquaredExponents):
 class _L1Exponents:
     """Of the L1 Laplacian kernel: differences of all pairs of rows are kept."""
 
-    def __init__(self, X, kernel):
-        n = len(X)
-        differences = np.empty((X.shape[1], n * (n - 1) // 2))
+    def __init__(self, X, kernel, dtype):
+        n, self._dtype = len(X), dtype
+        differences = np.empty((X.shape[1], n * (n - 1) // 2), dtype=dtype)
         for column, of_pairs in zip(X.T, differences, strict=True):
-            pdist(column[:, None], "cityblock", out=of_pairs)
+            of_pairs[:] = pdist(column[:, None], "cityblock")
         self._differences = to_device(differences)
         first, second = np.triu_indices(n, 1)
         self._shape = n, n
@@ -137,7 +154,8 @@ class _L1Exponents:
 
     def __call__(self, scales):
         xp = array_namespace(self._differences)
-        self._scales, pairs = scales, to_device(scales) @ self._differences
+        self._scales = scales
+        pairs = to_device(scales.astype(self._dtype)) @ self._differences
         flat = xp.zeros(
             self._shape[0] ** 2, dtype=pairs.dtype, device=getattr(pairs, "device", None)
         )
@@ -151,18 +169,25 @@ class _L1Exponents:
         return 2 * self._scales * as_numpy(self._differences @ by_pair)
 
 
+def _as_type(array, dtype):
+    """A NumPy array in another type; a tensor as it is."""
+    return array.astype(dtype, copy=False) if is_numpy_array(array) else array
+
+
 class Search(NamedTuple):
     """How scales are looked for: quasi-Newton evaluations on few rows, then on more.
 
     ``start`` names the member whose scales on all rows it starts from, if there are
     any; ``max_iter`` evaluations are made on ``fewest_rows`` rows (0: the start is
-    taken as it is), then ten on twice as many, up to ``most_rows``.
+    taken as it is), then ten on twice as many, up to ``most_rows``. A step that lowers
+    the log error by less than ``least_gain`` ends a round.
     """
 
     start: str = ""
     max_iter: int = 10
     most_rows: int = 2000
     fewest_rows: int = FEWEST_ROWS
+    least_gain: float = 3e-4
 
 
 def tune_scales(
@@ -201,12 +226,12 @@ def tune_scales(
     if start is None:
         start = _best_of_grid(*first(FEWEST_ROWS))
         if per_feature:
-            start = _descend(*first(FEWEST_ROWS), *start, None, EVALUATIONS)
+            start = _descend(*first(FEWEST_ROWS), *start, None, EVALUATIONS, search.least_gain)
     found, penalty = start, penalty if per_feature else None
     max_iter = search.max_iter
     n_kept = X.shape[1] if per_feature and kernel == "laplacian" else 1
     for m in rows_of_search(len(X), n_kept, search):
-        found = _descend(*first(m), *found, penalty, max_iter)
+        found = _descend(*first(m), *found, penalty, max_iter, search.least_gain)
         max_iter = EVALUATIONS
     return found, start
 
@@ -214,12 +239,13 @@ def tune_scales(
 def rows_of_search(n, n_kept, search):
     """How many rows each round of quasi-Newton steps takes: each twice the one before.
 
-    ``n_kept`` differences of each pair of the n rows have to fit into memory.
+    ``n_kept`` differences of each pair of the n rows have to fit into memory. Hardly more
+    rows than the fewest are one round.
     """
     last = min(n, search.most_rows, int(np.sqrt(PAIRS_BYTES / (4 * n_kept))))
-    rows = [min(search.fewest_rows, last)]
-    while rows[-1] < last:
-        rows.append(min(2 * rows[-1], last))
+    rows = [last]
+    while rows[0] >= WORTH_A_ROUND * search.fewest_rows:
+        rows.insert(0, max(search.fewest_rows, rows[0] // 2))
     return rows
 
 
@@ -261,14 +287,20 @@ def _reach(X):
     return max(1.0, np.abs(X - X.mean(axis=0)).sum(axis=1).mean() / 10)
 
 
-def _descend(X, Y, weights, kernel, scales, alpha, penalty, max_iter):
+def _descend(X, Y, weights, kernel, scales, alpha, penalty, max_iter, least_gain):
     """Quasi-Newton steps on the log error; one common factor if no penalty is given."""
     n, tied = len(X), penalty is None
-    error = LeaveOneOutError(X * scales, Y, weights, kernel, tied=tied)
+
+    @cache
+    def error(dtype):
+        return LeaveOneOutError(X * scales, Y, weights, kernel, tied=tied, dtype=dtype)
 
     def objective(p):
+        alpha = np.exp(p[-1])
+        is_single = n >= SINGLE_ROWS and alpha >= SINGLE_RIDGE * n
+        dtype = np.float32 if is_single else np.float64
         try:
-            value, by_scale, by_alpha = error(np.exp(p[:-1]), np.exp(p[-1]))
+            value, by_scale, by_alpha = error(dtype)(np.exp(p[:-1]), alpha)
         except np.linalg.LinAlgError:
             return 1e10, np.zeros_like(p)
         if not (np.isfinite(value) and value > 0):
@@ -290,6 +322,6 @@ def _descend(X, Y, weights, kernel, scales, alpha, penalty, max_iter):
         jac=True,
         method="L-BFGS-B",
         bounds=[*bounds, np.log(RIDGE_BOUNDS)],
-        options={"maxfun": max_iter, "maxiter": max_iter, "ftol": LEAST_GAIN},
+        options={"maxfun": max_iter, "maxiter": max_iter, "ftol": least_gain},
     )
     return scales * np.exp(found.x[:-1]), float(np.exp(found.x[-1]))

@@ -17,7 +17,11 @@ CELL_ROWS = 1000
 #: Factors of the distances, and about how many cells choose for all: what is near is
 #: nearer where there are more rows than scales were looked for on.
 GAMMAS = (1.0, 3.0, 9.0)
-CELLS_TO_CHOOSE = 10
+CELLS_TO_CHOOSE = 6
+
+#: A part of the squared error; where models of cells would not take as much of it away,
+#: there are none.
+LEAST_FALL = 0.003
 
 
 class Cells:
@@ -85,16 +89,20 @@ class LocalModels:
 
     def _choose(self, residuals, weights, alpha):
         """Gamma and share of least squared error, by closed form in some cells."""
-        gains, sizes = np.zeros((2, len(GAMMAS)))
+        (gains, sizes), total = np.zeros((2, len(GAMMAS))), 0.0
         for part in self.places[:: -(-len(self.places) // CELLS_TO_CHOOSE)]:
             target, w = residuals[part], weights[part]
+            total += np.sum(w @ target**2)
             for i, gamma in enumerate(GAMMAS):
                 K = self._gram(self.rows[part], self.rows[part], gamma)
                 left_out = leave_one_out(K, target, alpha, w)
                 gains[i] += np.sum(w @ (target * left_out))
                 sizes[i] += np.sum(w @ left_out**2)
         shares = np.clip(gains / np.maximum(sizes, 1e-300), 0, 1)
-        best = np.argmin(shares**2 * sizes - 2 * shares * gains)
+        falls = 2 * shares * gains - shares**2 * sizes
+        best = np.argmax(falls)
+        if falls[best] < LEAST_FALL * total:
+            return 1.0, 0.0
         return GAMMAS[best], float(shares[best])
 
     def predict(self, X):

@@ -45,8 +45,8 @@ MOST_FEATURES = 300
 #: more, classification ends when a tenth of the rows, held out, gains no more.
 FEW_ROWS = 2000
 FEW = {
-    "max_iter": 80,
-    "learning_rate": 0.1,
+    "max_iter": 50,
+    "learning_rate": 0.15,
     "max_leaf_nodes": 8,
     "min_samples_leaf": 8,
     "l2_regularization": 5.0,
@@ -97,16 +97,16 @@ class LinearMember(BaseMember):
 class ForestMember(BaseMember):
     """Random forest or, if ``extra``, extremely randomised trees grown on all rows.
 
-    Sixty trees in each fold, so that five folds have 300; a third on tables of less than
-    2,000 rows, and of more than 20,000, of which each tree of a random forest then draws
-    so many.
+    Sixty trees in each fold, so that five folds have 300; a third if ``few``, and on more
+    than 20,000 rows, of which each tree of a random forest then draws so many.
     """
 
     view = "tree"
 
-    def __init__(self, classify, extra, random_state=None):
+    def __init__(self, classify, extra, few=False, random_state=None):
         self.classify = classify
         self.extra = extra
+        self.few = few
         self.random_state = random_state
 
     def fit(self, X, Y, weights):
@@ -118,10 +118,10 @@ class ForestMember(BaseMember):
             (True, True): ExtraTreesClassifier,
         }
         make, n = forests[self.classify, self.extra], len(X)
-        self.n_trees_ = 20 if n < FEW_ROWS or n > ROWS_PER_TREE else 60
+        self.n_trees_ = 20 if self.few or n > ROWS_PER_TREE else 60
         drawn = {"bootstrap": True, "max_samples": ROWS_PER_TREE}
         options = {} if self.extra or n <= ROWS_PER_TREE else drawn
-        if n < FEW_ROWS and not self.classify:
+        if self.few and not self.classify:
             options["max_features"] = _share(0.5 if self.extra else 1 / 3, X)
         self.model_ = make(
             self.n_trees_,
@@ -153,21 +153,25 @@ class ForestMember(BaseMember):
 class BoostingMember(BaseMember):
     """Gradient boosting on binned features, categories by splits of their own.
 
-    ``is_categorical`` (d,) are the columns that hold codes of categories.
+    ``is_categorical`` (d,) are the columns that hold codes of categories; with ``few``
+    there are few small trees.
     """
 
     view = "tree"
 
-    def __init__(self, classify, is_categorical, random_state=None):
+    def __init__(self, classify, is_categorical, few=False, random_state=None):
         self.classify = classify
         self.is_categorical = is_categorical
+        self.few = few
         self.random_state = random_state
 
     def fit(self, X, Y, weights):
         """Learn from X (n, d), Y (n, k) and positive weights (n,)."""
+        # scikit-learn's bins need a value; in the other folds there may be some.
+        self.empty_ = np.isnan(X).all(axis=0)
+        X = np.where(self.empty_, 0.0, X)
         few = np.array([len(np.unique(column)) < MAX_CATEGORIES for column in X.T])
-        small, target = len(X) < FEW_ROWS, Y[:, 0]
-        options = dict(FEW if small else MANY)
+        target, options = Y[:, 0], dict(FEW if self.few else MANY)
         options["max_features"] = _share(options["max_features"], X)
         if self.classify:
             target = Y.argmax(axis=1)
@@ -177,7 +181,7 @@ class BoostingMember(BaseMember):
             faster = max(1.0, options["max_iter"] / most)
             options["max_iter"] = min(options["max_iter"], most)
             options["learning_rate"] = min(0.3, faster * options["learning_rate"])
-            options["early_stopping"] = not small
+            options["early_stopping"] = not self.few
         smallest = min(options["min_samples_leaf"], max(1, len(X) // 10))
         make = HistGradientBoostingClassifier if self.classify else HistGradientBoostingRegressor
         rng = check_random_state(self.random_state)
@@ -196,7 +200,7 @@ class BoostingMember(BaseMember):
 
     def predict(self, X):
         """Values of shape (n, k): predictions, or the logarithms of probabilities."""
-        few_rows = len(X) < ROWS_FOR_THREADS
+        X, few_rows = np.where(self.empty_, 0.0, X), len(X) < ROWS_FOR_THREADS
         with one_thread("openmp") if few_rows else nullcontext():
             if not self.classify:
                 return self.model_.predict(X)[:, None]

@@ -1,4 +1,4 @@
-"""What a fit is made of: the table, how folds see it, and the protocol of members."""
+"""What a fit is made of: the table, fitted members, and the protocol of members."""
 
 from copy import copy
 from dataclasses import dataclass
@@ -7,10 +7,6 @@ import numpy as np
 from joblib import delayed
 
 from adakern._utils.arrays import device_context, to_device
-
-#: From so many rows on four fifths of the rows predict nearly as well as all, and
-#: members are weighed by what they predict without a whole fold.
-ENOUGH_ROWS = 1000
 
 
 @dataclass
@@ -77,14 +73,6 @@ class Table:
 
 
 @dataclass
-class Views:
-    """How rows are seen for a model of all of them, and of all but those of a fold."""
-
-    whole: object
-    folds: list
-
-
-@dataclass
 class Fits:
     """A member fitted without each fold, and what it predicts for the rows left out.
 
@@ -101,35 +89,31 @@ class Fits:
 
 @dataclass
 class FittedMember:
-    """The fits of one member with what they need to predict; values stay in bounds."""
+    """The fits of one member and how it sees rows; what it predicts stays in bounds."""
 
     name: str
-    views: Views
+    view: object
     fits: Fits
     bounds: tuple
     slope: float
     seconds: float
 
     @property
-    def predictor(self):
-        """The model that predicts, or that of the first fold, and how it sees rows."""
-        if self.fits.whole is not None:
-            return self.fits.whole, self.views.whole
-        return self.fits.models[0], self.views.folds[0]
+    def model(self):
+        """The model that predicts, or that of the first fold."""
+        return self.fits.models[0] if self.fits.whole is None else self.fits.whole
 
     def predict(self, X):
         """Values (n, k) for read rows: refitted to all rows, or the mean over folds."""
-        if self.fits.whole is not None:
-            return self._values(self.fits.whole, self.views.whole, X)
-        folds = range(len(self.fits.models))
-        return np.mean([self.predict_without(k, X) for k in folds], axis=0)
+        models = self.fits.models if self.fits.whole is None else [self.fits.whole]
+        return np.mean([self._values(model, X) for model in models], axis=0)
 
     def predict_without(self, k, X):
         """Values (n, k) of the model that did not learn from fold k."""
-        return self._values(self.fits.models[k], self.views.folds[k], X)
+        return self._values(self.fits.models[k], X)
 
-    def _values(self, model, view, X):
-        return np.clip(model.predict(view.transform(X)), *self.bounds)
+    def _values(self, model, X):
+        return np.clip(model.predict(self.view.transform(X)), *self.bounds)
 
 
 class BaseMember:
@@ -153,31 +137,23 @@ class BaseMember:
     def found(self):
         """What its search found, from where others may start; None if nothing."""
 
-    def in_fold(self, whole, views, k):
-        """Itself, unfitted, for the rows outside of fold k; ``whole`` is of all."""
-        return copy(self)
+    def fit_folds(self, table, run):
+        """Its :class:`Fits`, or None if ``run`` does not run all tasks in time.
 
-    def predict_left_out(self, X, Y, weights):
-        """Values (n, k) as if all rows but each were known; None: no closed form."""
-
-    def fit_folds(self, views, table, run):
-        """Its :class:`Fits`, or None if ``run`` does not run all tasks in time."""
+        ``table.X`` is as its view shows it.
+        """
         whole = None
         if self.refit and table.n_folds > 1:
-            X = views.whole.transform(table.X)
-            whole = fit_or_mean(copy(self), X, table.Y, table.weights)
+            whole = fit_or_mean(copy(self), table.X, table.Y, table.weights)
         place = to_device(np.empty(0))
         results = run(
-            [
-                delayed(_fit_fold)(self.in_fold(whole, views, k), views.folds[k], table, k, place)
-                for k in range(table.n_folds)
-            ]
+            [delayed(_fit_fold)(copy(self), table, k, place) for k in range(table.n_folds)]
         )
         if results is None:
             return None
-        models, *values = zip(*results, strict=True)
-        predicted, left_out = (gather(parts, table) for parts in values)
-        return Fits(list(models), predicted, left_out, whole)
+        models, values = zip(*results, strict=True)
+        predicted = gather(values, table)
+        return Fits(list(models), predicted, predicted, whole)
 
 
 def gather(parts, table):
@@ -214,25 +190,12 @@ def fit_or_mean(member, X, Y, weights):
     return member.fit(X, Y, weights)
 
 
-def _fit_fold(member, view, table, k, place):
-    """The member without the rows of fold k, and two predictions for them.
+def _fit_fold(member, table, k, place):
+    """The member without the rows of fold k, and what it predicts for them.
 
-    The second is as if it knew all other rows: members that are refitted would count
-    for too little by what four fifths of few rows without noise predict. A worker
-    process knows by ``place`` alone where kernels are computed.
+    A worker process knows by ``place`` alone where kernels are computed.
     """
-    left_out = table.fold == k
-    train, X = ~left_out, view.transform(table.X)
+    train = table.fold != k
     with device_context(place):
-        member = fit_or_mean(member, X[train], table.Y[train], table.weights[train])
-        predicted = values = member.predict(X[left_out])
-        alone = table.alone & left_out
-        if table.n_folds > 1 and alone.any() and len(X) < ENOUGH_ROWS:
-            try:
-                of_all = member.predict_left_out(X, table.Y, table.weights)
-            except np.linalg.LinAlgError:  # the ridge is too small for all rows
-                of_all = None
-            if of_all is not None:
-                alone = alone[left_out, None]
-                values = np.where(alone, of_all[left_out], predicted)
-    return member, predicted, values
+        model = fit_or_mean(member, table.X[train], table.Y[train], table.weights[train])
+        return model, model.predict(table.X[~train])

@@ -7,11 +7,10 @@ import numpy as np
 
 from adakern.adaptive.ensemble import MOST_NESTED
 from adakern.adaptive.kernel_members import FULL_FACTOR, KernelRidgeMember, MarginMember
-from adakern.adaptive.leave_one_out import EVALUATIONS, Search, rows_of_search
+from adakern.adaptive.leave_one_out import EVALUATIONS, FEWEST_ROWS, Search, rows_of_search
 from adakern.adaptive.local_models import CELL_ROWS
 from adakern.adaptive.other_members import FEW_ROWS as SMALL_ROWS
 from adakern.adaptive.other_members import BoostingMember, ForestMember, LinearMember
-from adakern.adaptive.parts import ENOUGH_ROWS
 
 #: Names of all members, the most useful for their time first.
 MEMBERS = (
@@ -43,13 +42,14 @@ MANY_COLUMNS = 500
 #: the rows left out is then little.
 ROWS_PER_SCALE = 100
 
-#: Quasi-Newton evaluations for scales per feature; and in a fold, for one scale and for
-#: scales per feature, starting from scales of the same member on all rows.
+#: Quasi-Newton evaluations for scales per feature.
 EVALUATIONS_PER_FEATURE = 30
-EVALUATIONS_IN_FOLD = (4, 8)
 
 #: Rows of the search's last steps, on all rows and in a fold.
 MOST_ROWS, MOST_ROWS_IN_FOLD = 2000, 1000
+
+#: And, after a screening, most and fewest: these scales are those of many rows.
+ROWS_AFTER_SCREENING = 1500, 750
 
 #: Below so many rows boosting, which splits leaves of eight, has nothing to split.
 FEW_ROWS = 100
@@ -77,19 +77,26 @@ def default_members(n, d=1, classify=False, preset="best"):
         without.add("boosting")
     if preset == "fast":
         without.update({"forest", "svm", "l2-laplacian", "l2-laplacian-ard"})
-        tied = d > MANY_COLUMNS or (classify and n <= MANY_ROWS)
-        without.update(("laplacian-ard", "rbf-ard") if tied else ("laplacian", "rbf"))
-        without.add("boosting" if n <= MANY_ROWS else "extra-trees")
+        if classify and n <= MANY_ROWS:
+            without.update({"laplacian-ard", "rbf-ard", "boosting"})
+            if "laplacian" not in without:
+                without.add("rbf")
+        else:
+            without.update({"laplacian-ard", "rbf"} if d <= MANY_COLUMNS else {"laplacian"})
+            without.add("boosting" if n <= MANY_ROWS else "extra-trees")
     return tuple(name for name in MEMBERS if name not in without)
 
 
-def search_of(name, n, d, in_fold):
-    """The search of a kernel member on n rows and d columns, or on those of a fold."""
+def search_of(name, n, d, in_fold=False):
+    """The search of a kernel member on n rows and d columns, or on those of a fold.
+
+    None where a fold takes the scales of all rows: one scale and the ridge know next to
+    nothing of the rows left out, and scales of as many rows a column little.
+    """
     tied = name.removesuffix("-ard")
     per_feature = name != tied
     if in_fold and not (per_feature and n < ROWS_PER_SCALE * d):
-        steps = 0 if n >= ENOUGH_ROWS else EVALUATIONS_IN_FOLD[per_feature]
-        return Search(name, steps, MOST_ROWS_IN_FOLD)
+        return None
     steps = EVALUATIONS_PER_FEATURE if per_feature else EVALUATIONS
     return Search(tied, steps, MOST_ROWS_IN_FOLD if in_fold else MOST_ROWS)
 
@@ -112,11 +119,11 @@ def make_member(name, settings, n, d, found, *, screening=False):
     classify, seed = settings.classify, settings.seeds[name]
     kernel = name.removesuffix("-ard")
     if kernel in KERNELS:
-        search = search_of(name, n, d, in_fold=False)
-        if screening:  # without the dearest round
-            search = Search(name, EVALUATIONS_PER_FEATURE, MOST_ROWS_IN_FOLD)
-        elif name in found:  # the round that the screening left out
-            search = Search(name, EVALUATIONS, MOST_ROWS, fewest_rows=MOST_ROWS)
+        search = search_of(name, n, d)
+        if screening:
+            search = Search(name, EVALUATIONS_PER_FEATURE, FEWEST_ROWS)
+        elif name in found:  # the rounds that the screening left out
+            search = Search(name, EVALUATIONS, *ROWS_AFTER_SCREENING, least_gain=3e-5)
         return KernelRidgeMember(
             kernel,
             start=found.get(search.start),
@@ -129,13 +136,12 @@ def make_member(name, settings, n, d, found, *, screening=False):
     if name == "svm":
         starts = {kernel: found[kernel] for kernel in KERNELS if kernel in found}
         return MarginMember(starts, random_state=seed)
+    trees = {"few": n < SMALL_ROWS or screening, "random_state": seed}
     others = {
         "linear": LinearMember,
-        "forest": partial(ForestMember, extra=False, random_state=seed),
-        "extra-trees": partial(ForestMember, extra=True, random_state=seed),
-        "boosting": partial(
-            BoostingMember, is_categorical=settings.is_categorical, random_state=seed
-        ),
+        "forest": partial(ForestMember, extra=False, **trees),
+        "extra-trees": partial(ForestMember, extra=True, **trees),
+        "boosting": partial(BoostingMember, is_categorical=settings.is_categorical, **trees),
     }
     return others[name](classify)
 
@@ -156,14 +162,15 @@ def seconds(name, n, d, k, max_support, n_folds):
         return n_folds * (0.05 + min(k, 15) * (least + 6e-6 * n * d**0.7))
     if name == "svm":
         return n_folds * (0.02 + 4e-7 * n**2 * max(1, k / 2))
-    tuning = _seconds_of_search(name, n, d, in_fold=False)
-    tuning += n_folds * _seconds_of_search(name, n, d, in_fold=True)
+    tuning = _seconds_of_search(search_of(name, n, d), name, n, d)
+    if in_fold := search_of(name, n, d, in_fold=True):
+        tuning += n_folds * _seconds_of_search(in_fold, name, n, d)
     pair = 1e-9 * (5 + d)
     if n > FULL_FACTOR * max_support:
         product = 3e-11 * max_support * (n + n_folds * max_support)
         local = (n_folds + 1) * n * CELL_ROWS * (pair + 1.5e-11 * CELL_ROWS)
         return tuning + max_support * (2 * n * pair + product) + local
-    solutions = (n_folds + 1) * n * n * (pair + 1.5e-11 * n)
+    solutions = (n_folds if in_fold else 1) * n * n * (pair + 3e-11 * n)
     return 0.1 + tuning + solutions
 
 
@@ -175,10 +182,7 @@ def seconds_after(n, d, k, n_members):
     return n_blends * (0.005 * n_members + 2e-6 * n * k * (n_members + 10))
 
 
-def _seconds_of_search(name, n, d, in_fold):
-    search = search_of(name, n, d, in_fold)
-    if not search.max_iter:
-        return 0.0
+def _seconds_of_search(search, name, n, d):
     total, steps = 0.0, search.max_iter
     for m in rows_of_search(n, d if name == "laplacian-ard" else 1, search):
         total += steps * (5e-11 * m**3 + 6e-9 * m * m * (1 + d / 20))

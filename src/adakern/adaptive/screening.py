@@ -6,11 +6,14 @@ for those that the blend then leaves out. Some thousands of rows tell which thes
 
 import numpy as np
 
+#: On more rows than this members are screened.
+SCREENED_ROWS = 8000
+
 #: Rows that members learn from in a screening, and rows that they are judged on.
-LEARNERS, JUDGES = 8000, 4000
+LEARNERS, JUDGES = 3000, 3000
 
 #: Centres of kernel members in a screening.
-MAX_SUPPORT = 2000
+MAX_SUPPORT = 1000
 
 #: The blend of the candidates kept may have a loss this much above that of all, as a
 #: part of it.
@@ -34,12 +37,12 @@ def subsample(table, rng):
 
 
 def candidates_kept(loss_of, trees, n_rows):
-    """Which members are kept, boolean: as few as do nearly as well as all.
+    """Which members are kept, and which trees may yet reach them, both boolean.
 
-    They are dropped one after another, always the one that is missed least, while the
-    loss is at most 0.2 % above that of all. ``loss_of`` a list of members' numbers is
-    the loss of their blend on the rows that judge. Trees gain more from rows than
-    kernels that stand on a few thousand centres; those (``trees``) come back that
+    Members are dropped one after another, always the one that is missed least, while
+    the loss is at most 0.2 % above that of all. ``loss_of`` a list of members' numbers
+    is the loss of their blend on the rows that judge. Trees gain more from rows than
+    kernels that stand on a few thousand centres; those (``trees``) may come back that
     ``n_rows`` rows could bring alone to where the blend is now.
     """
     kept = list(range(len(trees)))
@@ -50,6 +53,7 @@ def candidates_kept(loss_of, trees, n_rows):
         if without[missed_least] > (1 + RISE) * least:
             break
         kept.remove(missed_least)
+    kept = np.isin(np.arange(len(trees)), kept)
     reach = least * (n_rows / LEARNERS) ** TREES_GAIN
     alone = np.array([loss_of([i]) for i in range(len(trees))])
-    return np.isin(np.arange(len(trees)), kept) | (trees & (alone <= reach))
+    return kept, trees & ~kept & (alone <= reach)

@@ -40,24 +40,7 @@ class KernelView:
         self.levels_ = [_frequent(column) for column in X[:, self.is_categorical].T]
         self.kept_ = slice(None)
         self.kept_ = _distinct_columns(self.transform(X))
-        self.columns_ = [self._all_columns()[i] for i in self.kept_]
         return self
-
-    def _all_columns(self):
-        """What the columns are, before some are left out: (feature, level or kind)."""
-        numbers = np.flatnonzero(~self.is_categorical)
-        categorical = np.flatnonzero(self.is_categorical)
-        columns = [(j, "number") for j in numbers]
-        columns += [(j, "missing") for j in numbers[self.has_missing_]]
-        for j, levels in zip(categorical, self.levels_, strict=True):
-            columns += [(j, level) for level in [*levels, "other"]]
-        return columns
-
-    def carry(self, scales, other):
-        """Scales of this view's columns, for those of another; a mean for new ones."""
-        known = dict(zip(self.columns_, scales, strict=True))
-        typical = np.exp(np.mean(np.log(scales)))
-        return np.array([known.get(column, typical) for column in other.columns_])
 
     def transform(self, X):
         """Rows X (n, d) as float64 of shape (n, n_columns)."""
