@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from adakern._utils.arrays import device_context
 from adakern.adaptive.folds import make_table
-from adakern.adaptive.kernel_members import KernelRidgeMember, merge_equal_rows
+from adakern.adaptive.kernel_members import FEWEST_CENTRES, KernelRidgeMember
 from adakern.adaptive.leave_one_out import (
     PAIRS_BYTES,
     SINGLE_RIDGE,
@@ -193,21 +193,6 @@ def test_no_round_of_a_search_repeats_the_rows_before(n, n_kept, most, fewest):
     assert 8 * n_kept * rows[-1] * (rows[-1] - 1) / 2 <= PAIRS_BYTES
 
 
-def test_ridge_regression_on_merged_rows_has_the_same_solution():
-    X, Y, weights = problem()
-    index = np.random.default_rng(1).integers(0, len(X), 40)
-    merged = merge_equal_rows(X[index], Y[index] + np.arange(40)[:, None], weights[index])
-    K = gram_matrix(X[index], kernel="rbf", gamma=0.5)
-    dual = np.linalg.solve(K + 0.1 * np.diag(1 / weights[index]), Y[index] + np.arange(40)[:, None])
-    member = KernelRidgeMember("rbf")
-    member.alpha_ = 0.1
-    Z, targets, total, _ = merged
-    member._solve_in_full(np.sqrt(0.5) * Z, targets, total)
-    new = gram_matrix(X, Z, kernel="rbf", gamma=0.5) @ member.dual_coef_
-    expected = gram_matrix(X, X[index], kernel="rbf", gamma=0.5) @ dual
-    np.testing.assert_allclose(new, expected, rtol=1e-8)
-
-
 @pytest.mark.parametrize("kernel", KERNELS)
 @pytest.mark.parametrize("fold_search", [None, Search(max_iter=3)])
 def test_one_inverse_leaves_out_folds_and_cells(kernel, fold_search):
@@ -273,14 +258,17 @@ def test_a_ridge_below_the_rounding_of_distances_is_raised():
     np.testing.assert_allclose(member.predict(X), X[:, :1], atol=1e-4)
 
 
-def test_all_rows_as_centres_are_the_full_solution():
-    X, Y, weights = problem(n=60)
-    full = KernelRidgeMember("laplacian", max_support=60, random_state=0)
-    full.fit(X, Y, weights)
-    nystrom = KernelRidgeMember("laplacian", max_support=60, random_state=0)
-    nystrom.is_nystrom = lambda n: True
-    nystrom.fit(X, Y, weights)
-    np.testing.assert_allclose(nystrom.predict(X), full.predict(X), rtol=1e-5)
+def test_a_smooth_function_of_many_rows_needs_few_centres():
+    rng = np.random.default_rng(0)
+    X, Y = rng.standard_normal((2, 1900, 1))
+    start = np.ones(1), 0.1
+    smooth, rough = (
+        KernelRidgeMember(k, max_support=600, start=start, search=KEPT, random_state=0)
+        for k in ("rbf", "laplacian")
+    )
+    rough.start = np.full(1, 1e4), 1e-4
+    assert len(smooth.fit(X, Y, np.ones(1900)).support_) == FEWEST_CENTRES
+    assert len(rough.fit(X, Y, np.ones(1900)).support_) == 600
 
 
 @pytest.mark.parametrize("kernel", KERNELS)

@@ -1,5 +1,7 @@
 """Folds, weights, calibration and intervals, each against its definition."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -7,9 +9,11 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 
 from adakern.adaptive.calibration import Calibration, log_loss, mix
+from adakern.adaptive.fitting import _improves
 from adakern.adaptive.folds import FULL_CELL, assign_folds, make_table
 from adakern.adaptive.intervals import conformal_quantile, fit_error_model
 from adakern.adaptive.other_members import ROWS_PER_TREE, ForestMember
+from adakern.adaptive.regressor import WeightedMean
 from adakern.adaptive.screening import JUDGES, LEARNERS, RISE, candidates_kept, subsample
 from adakern.adaptive.weights import (
     capped_rows,
@@ -328,3 +332,15 @@ def test_candidates_kept_do_nearly_as_well_as_all(m, seed):
     may = trees & np.array([loss_of([i]) <= reach for i in range(m)])
     np.testing.assert_array_equal(still_kept, np.isin(np.arange(m), kept))
     np.testing.assert_array_equal(may_come_back, may & ~still_kept)
+
+
+def test_a_member_on_trial_has_to_improve_the_first_fold():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((300, 2))
+    table, _ = make_table(X, X.sum(axis=1)[:, None], np.ones(300), 3, np.random.RandomState(0))
+    fits = SimpleNamespace(predicted=table.X[:, :1], left_out=None)
+    fitted = [SimpleNamespace(fits=fits, slope=1.0)]
+    job = SimpleNamespace(table=table, bounds=(-np.inf, np.inf))
+    first = table.X[table.fold == 0]
+    for values, better in ((first.sum(axis=1), True), (rng.standard_normal(len(first)), False)):
+        assert _improves(job, WeightedMean(), fitted, 1.0, values[:, None]) == better

@@ -125,7 +125,7 @@ def fit_members(table, settings, schedule, blend, rng):
         # Whatever happens to the others there is something better than the mean.
         cheapest = min(names, key=job.seconds)
         fitted = [job.fit(cheapest, {}, parallel)] if schedule.is_limited else []
-        on_trial = []
+        on_trial = {}
         if _screening_pays(job, schedule):
             names, on_trial, found, dropped = _screen(job, schedule, blend, parallel, pace, rng)
         if job.is_large:
@@ -134,8 +134,11 @@ def fit_members(table, settings, schedule, blend, rng):
                 f"max_support={settings.max_support} of them (Nyström) instead of all; "
                 f"members: {', '.join(names)}"
             )
-        trial = _Trial(job, blend, on_trial, dropped)
-        fitted = _in_turn(job, names, found, fitted, trial, schedule, parallel, pace)
+        improves = partial(_improves, job, blend)
+        fitted, failed = _in_turn(
+            job, names, on_trial, found, fitted, improves, schedule, parallel, pace
+        )
+        dropped += [on_trial[name] for name in failed]
     done = [member.name for member in fitted]
     known = {*done, *(member.name for member in dropped)}
     if skipped := [name for name in schedule.names if name not in known]:
@@ -160,47 +163,27 @@ class _Pace:
         return estimate * self.took / self.estimated
 
 
-@dataclass
-class _Trial:
-    """Members that have to make the blend better on the first fold, or are dropped."""
-
-    job: _Job
-    blend: object
-    names: list
-    dropped: list
-
-    def of(self, name, fitted):
-        """Whether to go on after the first fold, by slope and values; None: in any case."""
-        if name not in self.names or not fitted or self.job.table.n_folds == 1:
-            return None
-        started = time.perf_counter()
-
-        def promises(slope, values):
-            rows = self.job.table.left_out
-            first = rows.fold == 0
-            every = [m.fits.predicted[first] for m in fitted]
-            every.append(np.clip(values, *self.job.bounds))
-            slopes = [*(m.slope for m in fitted), slope]
-            loss_of, scores = self.blend.judge(every, slopes, rows.take(first))
-            better = loss_of(range(len(every))) < (1 - RISE) * loss_of(range(len(fitted)))
-            if not better:
-                took = time.perf_counter() - started
-                self.dropped.append(Member(name, 0.0, float(scores[-1]), took))
-            return better
-
-        return promises
+def _improves(job, blend, fitted, slope, values):
+    """Whether a member's values for the first fold make the blend there better."""
+    rows = job.table.left_out
+    first = rows.fold == 0
+    every = [*(m.fits.predicted[first] for m in fitted), np.clip(values, *job.bounds)]
+    slopes = [*(m.slope for m in fitted), slope]
+    loss_of, _ = blend.judge(every, slopes, rows.take(first))
+    return loss_of(range(len(every))) < (1 - RISE) * loss_of(range(len(fitted)))
 
 
-def _in_turn(job, names, found, fitted, trial, schedule, parallel, pace):
+def _in_turn(job, names, on_trial, found, fitted, improves, schedule, parallel, pace):
     """The members fitted one after another, those left out that take too long.
 
-    The cheapest of a limited fit is ``fitted`` already.
+    The cheapest of a limited fit is ``fitted`` already. Those ``on_trial`` come last, and
+    end with the first fold if nothing ``improves``; the names of these are returned, too.
     """
     after = job.seconds_after(len(names))
     deadline = schedule.started + schedule.limit - after
     run = partial(in_time, parallel=parallel, deadline=deadline)
-    by_name, found = {}, dict(found)
-    order = sorted(schedule.in_order(names), key=trial.names.__contains__)
+    by_name, found, failed = {}, dict(found), []
+    order = sorted(schedule.in_order(names), key=on_trial.__contains__)
     for i, name in enumerate(order):
         member = next((m for m in fitted if m.name == name), None)
         if member is None:
@@ -208,9 +191,11 @@ def _in_turn(job, names, found, fitted, trial, schedule, parallel, pace):
             started = time.perf_counter()
             if started + needed > deadline:
                 continue
-            promises = trial.of(name, list(by_name.values()))
+            tried = name in on_trial and by_name and job.table.n_folds > 1
+            promises = partial(improves, list(by_name.values())) if tried else None
             member = job.fit(name, found, run, promises=promises)
             if member is None:  # after its first fold
+                failed += [name] if tried else []
                 pace.add(time.perf_counter() - started, job.seconds(name) / job.table.n_folds)
                 continue
         by_name[name] = member
@@ -222,7 +207,7 @@ def _in_turn(job, names, found, fitted, trial, schedule, parallel, pace):
             m.seconds for m in by_name.values() if m.model.stands_on_centres
         )
         schedule.tell(f"{name}: {member.seconds:.1f} s, about {left:.0f} s left")
-    return [by_name[name] for name in names if name in by_name] or fitted
+    return [by_name[name] for name in names if name in by_name] or fitted, failed
 
 
 def in_time(tasks, parallel, deadline, goes_on=None):
@@ -282,13 +267,13 @@ def _screen(job, schedule, blend, parallel, pace, rng):
     loss_of, scores = blend.judge(values, slopes, part.left_out)
     trees = np.array([isinstance(m.view, TreeView) for m in members])
     kept, may_come_back = candidates_kept(loss_of, trees, len(job.table.X))
-    dropped = [
+    judged = [
         Member(m.name, 0.0, float(score), took / len(members))
-        for m, score, stays in zip(members, scores, kept | may_come_back, strict=True)
-        if not stays
+        for m, score in zip(members, scores, strict=True)
     ]
-    names = [m.name for m, stays in zip(members, kept | may_come_back, strict=True) if stays]
-    on_trial = [m.name for m, tried in zip(members, may_come_back, strict=True) if tried]
+    dropped = [judged[i] for i in np.flatnonzero(~(kept | may_come_back))]
+    on_trial = {judged[i].name: judged[i] for i in np.flatnonzero(may_come_back)}
+    names = [members[i].name for i in np.flatnonzero(kept | may_come_back)]
     found = {m.name: m.fits.models[0].found() for m in members if m.name in names}
     schedule.tell(f"screening: {took:.1f} s; {', '.join(names)} are kept")
     return names, on_trial, {k: v for k, v in found.items() if v is not None}, dropped

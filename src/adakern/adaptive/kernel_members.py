@@ -139,27 +139,23 @@ class KernelRidgeMember(BaseMember):
                 different = whole._tune(X, Y, weights)[0]
                 results = whole._without(table, weights.sum() / len(different), folds)
         else:
+            whole.fit(X, Y, weights)
             member, place = copy(self), to_device(np.empty(0))
-            member.search = self.fold_search
-            if self.start is None:
-                member.start = whole.fit(X, Y, weights).start_
+            member.search, member.start = self.fold_search, whole.start_
             results = run([delayed(_fit_fold)(copy(member), table, k, place) for k in folds])
             if results is None:
                 return None
-            if self.start is not None:
-                whole.fit(X, Y, weights)
         models, *values = zip(*results, strict=True)
         return Fits(list(models), *(gather(parts, table) for parts in values), whole)
 
     def _without(self, table, unit, folds):
         """Itself, tuned, without each of the folds, and two predictions for their rows.
 
-        The ridge is for rows of the weight ``unit``.
-        With ``R = (K + ridge I)^-1`` of all rows, the residuals of rows B that are left
-        out together are ``R_BB^-1 (R Y)_B``. The second prediction is as if all rows but
-        those of the same cell were known: members that are refitted would count for too
-        little by what four fifths of few rows without noise predict. Its own
-        coefficients are of all rows.
+        The ridge is for rows of the weight ``unit``. With ``R = (K + ridge I)^-1`` of all
+        rows, the residuals of rows B that are left out together are ``R_BB^-1 (R Y)_B``.
+        The second prediction is as if all rows but those of the same cell were known:
+        members that are refitted would count for too little by what four fifths of few
+        rows without noise predict. Its own coefficients are of all rows.
         """
         X, Y, weights, fold = table.X, table.Y, table.weights, table.fold
         require_memory(16 * len(X) ** 2, "the Gram matrix", "lower max_support")
