@@ -47,11 +47,11 @@ def _values(recipe, estimator):
     known, grid = estimator.get_params(), {}
     for axis, values in recipe["grid"].items():
         try:
-            grid |= expand_grid({axis: values}, known)
+            points = expand_grid({axis: values}, known)[axis]
             if is_distribution(values):
-                if not recipe["random"]:
-                    raise ValueError("how many points to draw is not said")
-                (grid[axis],) = values.values()  # its ends, to be checked as points
+                (points,) = values.values()  # the ends, to be checked as points are
+                if not recipe["random"] or points[0] >= points[1]:
+                    raise ValueError("no number of points, or no range to draw them from")
         except (KeyError, TypeError, ValueError):
             yield (
                 f"the grid axis {axis!r} is {values!r}; it must be a list, a mapping with "
@@ -59,7 +59,8 @@ def _values(recipe, estimator):
                 f"random: 30 beside the grid, one of {', '.join(DISTRIBUTIONS)} with [low, high]"
             )
         else:
-            if not grid[axis]:
+            grid[axis] = points
+            if not points:
                 yield f"the grid axis {axis!r} has no points; give it values or remove it"
     for name, value in recipe["estimator"].items():
         if is_relative(value) and value["relative_to"] in recipe["grid"]:
