@@ -6,8 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from adakern.evaluation import mean_ranks
-from adakern_bench.report.leaderboard import by_dataset, leaderboard, main, plot_time_against_rank
+from adakern_bench.report.leaderboard import leaderboard, main, plot_time_against_rank
 
 METHODS = {"svm-2014": 0.8, "forest-2014": 0.7, "good": 0.9}
 
@@ -73,17 +72,6 @@ def test_regression_goes_by_the_root_of_the_squared_error():
     board = leaderboard(records("regression", "rmse"))
     assert board["method"].tolist() == ["forest-2014", "svm-2014", "good"]
     assert board["normalised_error"].tolist() == [0, 1, 1]
-
-
-def test_means_are_those_of_a_pivot():
-    frame = records()
-    table = by_dataset(frame)
-    slow = frame.pivot_table(
-        index="dataset", columns="method", values="test_accuracy", aggfunc="mean"
-    )
-    pd.testing.assert_frame_equal(table, slow)
-    board = leaderboard(frame).set_index("method").loc[table.columns]
-    np.testing.assert_allclose(board["mean_rank"], mean_ranks(table))
 
 
 def test_both_tasks_and_the_figure():

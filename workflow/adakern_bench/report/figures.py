@@ -30,8 +30,6 @@ __all__ = [
 STYLE = {
     "font.family": "sans-serif",
     "font.size": 9,
-    "axes.titlesize": 9,
-    "axes.titleweight": "bold",
     "axes.prop_cycle": cycler(color=FAMILIES.values()),
     "axes.spines.top": False,
     "axes.spines.right": False,
@@ -108,6 +106,8 @@ def to_svg(figure):
     """The figure as SVG text, transparent, with text as text."""
     buffer = io.StringIO()
     nothing = {"Date": None, "Creator": None}
+    for axis in figure.axes:  # whenever they were written
+        axis.title.set(fontsize=9, fontweight="bold")
     with matplotlib.rc_context(STYLE):
         figure.savefig(
             buffer, format="svg", transparent=True, bbox_inches="tight", metadata=nothing
