@@ -183,10 +183,10 @@ def test_a_second_call_with_other_options_is_no_repetition(place, capsys):
         adopted(path, root)
     _, entry, _ = adopted(path, root, group="ward")
     assert entry["title"] == "Mine"
-    with pytest.raises(ConfigError, match=r"other column, .* --target dose \(it was outcome"):
-        adopted(path, root, target="dose")
     _, entry, _ = adopted(path, root, again=True)
     assert entry["title"] == "my.csv" and "groups" not in entry
+    with pytest.raises(ConfigError, match=r"another column, .* --target dose \(it was outcome"):
+        adopted(path, root, target="dose")
 
 
 def test_a_changed_file_is_said_and_read(place, capsys):
