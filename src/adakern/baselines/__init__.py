@@ -22,5 +22,29 @@ from adakern.baselines.neural import ResNetRegressor
 from adakern.baselines.rfm import RFMClassifier, RFMRegressor
 from adakern.baselines.simple_blend import SimpleBlendClassifier, SimpleBlendRegressor
 
-#: Everything that is imported above.
-__all__ = [name for name, thing in list(globals().items()) if isinstance(thing, type)]
+__all__ = [
+    "BayesianMKLClassifier",
+    "BayesianMKLRegressor",
+    "ClusterwiseClassifier",
+    "DeepMKL",
+    "EasyMKL",
+    "EigenProRegressor",
+    "FalkonRegressor",
+    "KernelBank",
+    "KernelSVC",
+    "KernelSVR",
+    "LOOKernelRidgeClassifier",
+    "LOOKernelRidgeRegressor",
+    "LogDetKernel",
+    "MetricNadarayaWatson",
+    "RFMClassifier",
+    "RFMRegressor",
+    "RandomFeatureAlignment",
+    "ResNetRegressor",
+    "SimpleBlendClassifier",
+    "SimpleBlendRegressor",
+    "SimpleMKLClassifier",
+    "SimpleMKLRegressor",
+    "UniformMKLClassifier",
+    "UniformMKLRegressor",
+]
