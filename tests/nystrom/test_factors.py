@@ -2,6 +2,8 @@
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.model_selection import LeaveOneOut, cross_val_predict
 
@@ -39,6 +41,29 @@ def test_woodbury_equals_dense(problem, name, chosen, rank):
     low_rank = LowRankKernel.from_columns(K[:, chosen], chosen, rank=rank)
     dense = DenseKernel(K if len(chosen) == 40 else nystrom_dense(K, chosen, rank))
     assert criterion(low_rank, Y, RIDGE) == pytest.approx(criterion(dense, Y, RIDGE), rel=1e-8)
+
+
+@given(
+    seed=st.integers(0, 2**16),
+    gamma=st.floats(1e-4, 1e3),
+    c=st.integers(1, 30),
+    repeated=st.booleans(),
+)
+@settings(max_examples=60)
+def test_approximate_is_never_below_exact(seed, gamma, c, repeated):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(30, 2))
+    if repeated:  # D is singular as soon as twins are drawn
+        X[15:] = X[:15]
+    K = gram_matrix(X, gamma=gamma)
+    Y = rng.choice([-1.0, 1.0], size=(30, 1))
+    chosen = rng.choice(30, c, replace=False)
+    ridge_risk = CRITERIA["ridge-risk"]
+    exact = ridge_risk(DenseKernel(K), Y, RIDGE)
+    approximate = ridge_risk(LowRankKernel.from_columns(K[:, chosen], chosen), Y, RIDGE)
+    fewer = LowRankKernel.from_columns(K[:, chosen[: c // 2 + 1]], chosen[: c // 2 + 1])
+    assert approximate >= exact - 1e-7
+    assert ridge_risk(fewer, Y, RIDGE) >= approximate - 1e-7
 
 
 def test_criteria_by_definition(problem):
