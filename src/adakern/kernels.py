@@ -20,9 +20,8 @@ KERNELS = ("rbf", "laplacian", "l2-laplacian", "tl1", "poly", "linear")
 def squared_distances(X, Y=None):
     """Squared Euclidean distances between the rows of X and of Y.
 
-    One matrix product. The data are centred first, because the expansion
-    ``|x|^2 - 2 x'y + |y|^2`` loses all digits of float32 when the rows lie far from
-    the origin (scikit-learn issue 9354).
+    One matrix product. The data are centred first, because the expansion ``|x|^2 - 2 x'y + |y|^2``
+    loses all digits of float32 when the rows lie far from the origin (scikit-learn issue 9354).
     """
     xp = array_namespace(X) if Y is None else array_namespace(X, Y)
     centre = xp.mean(X if Y is None else Y, axis=0)

@@ -110,9 +110,8 @@ def symmetric_product(K, X):
 def numerical_rank(A, n_rows):
     """Rank of a positive semidefinite matrix, by Cholesky's factorisation with pivots.
 
-    Pivots below ``n_rows eps trace(A)`` are taken for zero, as
-    ``numpy.linalg.matrix_rank`` takes eigenvalues of that size, at a tenth of the cost
-    of computing those.
+    Pivots below ``n_rows eps trace(A)`` are taken for zero, as ``numpy.linalg.matrix_rank`` takes
+    eigenvalues of that size, at a tenth of the cost of computing those.
     """
     threshold = n_rows * np.finfo(float).eps * np.trace(A)
     _, _, rank, _ = dpstrf(A, tol=threshold, lower=True)
@@ -297,10 +296,9 @@ def leave_one_out(K, Y, ridge, weights=None):
 def leave_one_out_low_rank(V, Y, ridges, weights=None):
     """:func:`leave_one_out` for ``K = V V'`` and each ridge in turn, with coefficients.
 
-    In O(n m^2) for V of shape (n, m): linear regression, or the Nyström form, for which
-    V is the kernel with the centres times an inverse square root of theirs. Yields the
-    predictions of shape (n, k) and the coefficients of V's columns, of the fit to all
-    rows, of shape (m, k).
+    In O(n m^2) for V of shape (n, m): linear regression, or the Nyström form, for which V is the
+    kernel with the centres times an inverse square root of theirs. Yields the predictions of shape
+    (n, k) and the coefficients of V's columns, of the fit to all rows, of shape (m, k).
     """
     root = np.ones((len(V), 1)) if weights is None else np.sqrt(weights)[:, None]
     U, s, Wt = np.linalg.svd(root * V, full_matrices=False)
@@ -377,10 +375,9 @@ def ridge_inverse(K, ridge):
 def ridge_solution(K, Y, ridge=0.0):
     """``(K + ridge I)^-1 Y`` and the ridge, a larger one where K is indefinite.
 
-    Rounding makes positive semidefinite matrices indefinite: the kernel values of rows
-    that differ in features of next to no scale alone are less than 1 by the root of a
-    rounding error. The ridge is then raised by :func:`definite_shift`. K is
-    overwritten.
+    Rounding makes positive semidefinite matrices indefinite: the kernel values of rows that differ
+    in features of next to no scale alone are less than 1 by the root of a rounding error. The ridge
+    is then raised by :func:`definite_shift`. K is overwritten.
     """
     xp = array_namespace(K)
     before, ones = float(K[0, 0]), xp.ones_like(K[0, :])

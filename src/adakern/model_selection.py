@@ -60,8 +60,7 @@ class KernelSearchCV(GridSearchCV):
     shared_ : bool
         Whether Gram matrices were shared.
     cv_results_, best_index_, best_params_, best_score_, best_estimator_, ... :
-        As of ``GridSearchCV``. The time of a Gram matrix counts for the first point
-        that needs it.
+        As of ``GridSearchCV``. The time of a Gram matrix counts for the first point that needs it.
 
     Examples
     --------

@@ -1,10 +1,9 @@
 """One policy for the arrays that users pass.
 
-NumPy arrays, and what becomes one (lists, tables), go through scikit-learn's checks.
-PyTorch tensors and other arrays of the Python array API stay in their library and on
-their device, whether or not scikit-learn's ``array_api_dispatch`` is on; what an
-estimator predicts is of the kind of the rows. Targets and labels become
-NumPy arrays.
+NumPy arrays, and what becomes one (lists, tables), go through scikit-learn's checks. PyTorch
+tensors and other arrays of the Python array API stay in their library and on their device, whether
+or not scikit-learn's ``array_api_dispatch`` is on; what an estimator predicts is of the kind of the
+rows. Targets and labels become NumPy arrays.
 
 Where a table is read in NumPy and only part of the work is for a GPU, that part runs in
 the :func:`device_context`, and puts what it works on there by :func:`to_device`.

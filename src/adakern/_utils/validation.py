@@ -1,8 +1,7 @@
 """What every estimator asks of its input and promises of its output.
 
-scikit-learn's own checks, and a scale that floating-point numbers can compute with:
-beyond it squares overflow or vanish, and what comes out is NaN, a bare internal error
-or a loop without end.
+scikit-learn's own checks, and a scale that floating-point numbers can compute with: beyond it
+squares overflow or vanish, and what comes out is NaN, a bare internal error or a loop without end.
 """
 
 import numpy as np

@@ -16,11 +16,10 @@ from adakern.linalg import project_onto_simplex
 class RandomFeatureAlignment(BaselineClassifier):
     """Linear SVM on random Fourier features whose distribution is learned.
 
-    Draws many features of the Gaussian kernel, then a distribution q over them that
-    maximises the alignment ``sum_ij y_i y_j sum_m q_m phi_m(x_i) phi_m(x_j)`` of the
-    kernel with the labels, within a chi-squared ball around the uniform distribution.
-    The solution is sparse, so that few features are left for the linear model, scaled
-    by the roots of their weights.
+    Draws many features of the Gaussian kernel, then a distribution q over them that maximises the
+    alignment ``sum_ij y_i y_j sum_m q_m phi_m(x_i) phi_m(x_j)`` of the kernel with the labels,
+    within a chi-squared ball around the uniform distribution. The solution is sparse, so that few
+    features are left for the linear model, scaled by the roots of their weights.
 
     Parameters
     ----------
@@ -31,9 +30,8 @@ class RandomFeatureAlignment(BaselineClassifier):
     n_candidates : int, default=2000
         Features drawn.
     rho : float, default=10.0
-        Radius of the ball, ``n_candidates sum_m q_m^2 - 1 <= rho``, not negative: 0
-        keeps the Gaussian kernel, and about n_candidates / (1 + rho) features share the
-        weight.
+        Radius of the ball, ``n_candidates sum_m q_m^2 - 1 <= rho``, not negative: 0 keeps the
+        Gaussian kernel, and about n_candidates / (1 + rho) features share the weight.
     random_state : int, RandomState or None, default=None
 
     Attributes

@@ -74,10 +74,9 @@ class LogDetKernel(ModelsMixin, KernelMixin, OneVsOneMixin, Estimator):
 
     References
     ----------
-    Jain, Kulis, Davis and Dhillon, Metric and kernel learning using a linear
-    transformation, JMLR 13 (2012), 519-547.
-    Davis, Kulis, Jain, Sra and Dhillon, Information-theoretic metric learning, ICML
-    2007.
+    Jain, Kulis, Davis and Dhillon, Metric and kernel learning using a linear transformation, JMLR
+    13 (2012), 519-547. Davis, Kulis, Jain, Sra and Dhillon, Information-theoretic metric learning,
+    ICML 2007.
     """
 
     _parameter_constraints = constraints(
@@ -177,9 +176,8 @@ def project_cyclically(EKE, targets, similar, slack, max_iter, tol):
     for the others. K moves by multiples of ``K e e'K``, so its values on the
     differences of the pairs are all that has to be followed.
 
-    The step is the root of both stationarity conditions, ``slack / (slack + 1)
-    (1/p - 1/xi)``; the papers print ``(1/p - slack/xi) / 2``, which is the same at
-    slack = 1 only.
+    The step is the root of both stationarity conditions, ``slack / (slack + 1) (1/p - 1/xi)``; the
+    papers print ``(1/p - slack/xi) / 2``, which is the same at slack = 1 only.
     """
     M, xi = EKE.copy(), targets.astype(float)
     signs = np.where(similar, 1.0, -1.0)

@@ -17,12 +17,11 @@ LARGEST_POWER, N_BANDWIDTHS = 4, 19
 class MetricNadarayaWatson(BaselineRegressor):
     """Kernel-weighted mean of the targets, in a metric that cancels the leading bias.
 
-    The bias of the Nadaraya-Watson estimator at x is, to leading order in the
-    bandwidth, ``h^2 (grad p' A^-1 grad y / p + tr(A^-1 hess y) / 2)`` for the metric A.
-    For jointly Gaussian x and y the Hessian vanishes, ``grad y`` is the linear
-    regression vector b and ``grad p / p`` is ``a = -S^-1 (x - mean)``. The trace of
-    ``A^-1 (a b' + b a')`` is zero for the metric that stretches along the gradients,
-    which is, up to a factor, ::
+    The bias of the Nadaraya-Watson estimator at x is, to leading order in the bandwidth, ``h^2
+    (grad p' A^-1 grad y / p + tr(A^-1 hess y) / 2)`` for the metric A. For jointly Gaussian x and y
+    the Hessian vanishes, ``grad y`` is the linear regression vector b and ``grad p / p`` is ``a =
+    -S^-1 (x - mean)``. The trace of ``A^-1 (a b' + b a')`` is zero for the metric that stretches
+    along the gradients, which is, up to a factor, ::
 
         A(x) = a a' / |a|^2 + b b' / |b|^2,
 

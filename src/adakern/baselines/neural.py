@@ -46,8 +46,7 @@ class ResNetRegressor(StandardisedRegressor):
 
     References
     ----------
-    Chen, Hu, Nian, Yang. Deep Residual Learning for Nonlinear Regression. Entropy 22,
-    2020.
+    Chen, Hu, Nian, Yang. Deep Residual Learning for Nonlinear Regression. Entropy 22, 2020.
     """
 
     _required_packages = ("torch",)

@@ -15,8 +15,7 @@ from adakern.linalg import factorised
 #: Linear systems after which the active sets are taken to repeat themselves.
 MAX_SYSTEMS = 25
 
-#: A row at a bound is set free only if its slope exceeds this share of the largest
-#: target.
+#: A row at a bound is set free only if its slope exceeds this share of the largest target.
 SLACK = 1e-10
 
 
@@ -49,8 +48,7 @@ def primal_dual_active_set(problem, start, *, gap_goal):
             break
         slope = point.slope
         below, above = free & (d < lower), free & (d > upper)
-        # A row inside the tube has the variable zero; its slope says on which side it
-        # would leave.
+        # A row inside the tube has the variable zero; its slope says on which side it would leave.
         side = xp.where(free, side, _sides(d, slope, dual))
         lower, upper = _bounds_on(side, dual)
         at_lower, at_upper = ~free & (d <= lower), ~free & (d >= upper)
@@ -66,8 +64,7 @@ def primal_dual_active_set(problem, start, *, gap_goal):
 def _sides(d, slope, dual):
     """The signs of d around this point: where a row is zero, that of its slope.
 
-    With a tube ``epsilon |d|`` is linear on the rows' sides of zero. All are zero
-    without one.
+    With a tube ``epsilon |d|`` is linear on the rows' sides of zero. All are zero without one.
     """
     xp = array_namespace(d)
     if not dual.epsilon:
@@ -92,8 +89,7 @@ def _newton_step(A, right, missing):
     if missing is None:
         return factorised(A)(right), 0.0
     xp = array_namespace(A)
-    # A multiple of 11' added to A changes b and not x; most singular systems become
-    # regular by it.
+    # A multiple of 11' added to A changes b and not x; most singular systems become regular by it.
     weight = float(xp.mean(xp.linalg.diagonal(A)))
     A += weight
     solve = factorised(A)

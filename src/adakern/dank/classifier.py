@@ -12,11 +12,10 @@ from adakern.svm.one_vs_one import OneVsOneMixin
 class DANKClassifier(DANKMixin, OneVsOneMixin, Estimator):
     """Support vector classifier with a data-adaptive nonparametric kernel.
 
-    The Gram matrix K of a support vector classifier is replaced by F∘K, where the
-    positive semidefinite matrix F is learned with the classifier: the saddle point of
-    ``1'a - 1/2 d'(F∘K)d + eta ||F - 11'||_F^2 + tau eta ||F||_*`` [1]_, solved to a
-    certified duality gap.
-    Several classes are classified one-vs-one, as in SVC.
+    The Gram matrix K of a support vector classifier is replaced by F∘K, where the positive
+    semidefinite matrix F is learned with the classifier: the saddle point of ``1'a - 1/2 d'(F∘K)d +
+    eta ||F - 11'||_F^2 + tau eta ||F||_*`` [1]_, solved to a certified duality gap. Several classes
+    are classified one-vs-one, as in SVC.
 
     Parameters
     ----------
@@ -55,9 +54,8 @@ class DANKClassifier(DANKMixin, OneVsOneMixin, Estimator):
         two compute on tensors of PyTorch where they are.
     method : {"newton", "accelerated", "nesterov", "projected-gradient"}, \
             default="newton"
-        Of the strategy "exact". Rounds of a model of the problem, solved to optimality;
-        accelerated ascent with backtracking and restart; the papers' two methods with
-        fixed step lengths.
+        Of the strategy "exact". Rounds of a model of the problem, solved to optimality; accelerated
+        ascent with backtracking and restart; the papers' two methods with fixed step lengths.
     n_clusters : int, default=None
         Of the strategies "decomposed" and "whole". When None, so many that a fit takes
         about 1 GiB and ten minutes at most.
@@ -69,8 +67,7 @@ class DANKClassifier(DANKMixin, OneVsOneMixin, Estimator):
     max_iter : int, default=2000
         Iterations of the method.
     random_state : int, RandomState instance or None, default=None
-        Of the clusters and of the hyper-kernel's anchors, whose seed is fixed when
-        None.
+        Of the clusters and of the hyper-kernel's anchors, whose seed is fixed when None.
     n_jobs : int, default=None
         Clusters solved at a time, by joblib, in threads unless
         ``joblib.parallel_config`` says otherwise; it does not change the result.
@@ -84,8 +81,7 @@ class DANKClassifier(DANKMixin, OneVsOneMixin, Estimator):
     support_ : ndarray of shape (n_support,)
         Indices of the support vectors.
     dual_coef_ : ndarray of shape (n_pairs, n_support)
-        Coefficients d of the decision function, one row for each pair of
-        classes.
+        Coefficients d of the decision function, one row for each pair of classes.
     intercept_ : ndarray of shape (n_pairs,)
     gamma_ : float
         The kernel coefficient that was used.
@@ -104,9 +100,8 @@ class DANKClassifier(DANKMixin, OneVsOneMixin, Estimator):
     converged_ : bool
         Whether the gap is below the tolerance.
     history_ : dict of lists
-        Columns "objective", "gap", "step" and "seconds", one entry for each iteration;
-        "objective" and "gap" for "decomposed", as a list with a dict for each cluster,
-        and "whole".
+        Columns "objective", "gap", "step" and "seconds", one entry for each iteration; "objective"
+        and "gap" for "decomposed", as a list with a dict for each cluster, and "whole".
 
     Raises
     ------

@@ -1,10 +1,9 @@
 """The strategies "decomposed" (JMLR, section 4) and "whole", without a Gram matrix.
 
-The rows are cut into clusters by k-means; every cluster is a problem of its own, with
-``tau = 0`` and without a bias, and F is block-diagonal. A new row is predicted by
-the cluster it belongs to. It has no dual variable, so that the closed form
-``F = 11' + diag(d) K diag(d) / (4 eta)`` gives it the factor 1: the decision value is
-``sum_i d_i k(x_i, x)``.
+The rows are cut into clusters by k-means; every cluster is a problem of its own, with ``tau = 0``
+and without a bias, and F is block-diagonal. A new row is predicted by the cluster it belongs to. It
+has no dual variable, so that the closed form ``F = 11' + diag(d) K diag(d) / (4 eta)`` gives it the
+factor 1: the decision value is ``sum_i d_i k(x_i, x)``.
 
 "whole" solves all rows together, without a stored Gram matrix, from the solutions of
 the clusters; its decision value is the same sum over all rows, plus the intercept.

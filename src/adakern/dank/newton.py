@@ -1,9 +1,8 @@
 """Newton's method for DANK on a stored Gram matrix.
 
-What is maximised is the h of :mod:`adakern.dank.objective`. A round maximises a model
-of h over the feasible set and searches on the line towards its maximiser. Without a
-nuclear norm h itself is the model, with one it is the second-order model. Accelerated
-ascent takes what is left.
+What is maximised is the h of :mod:`adakern.dank.objective`. A round maximises a model of h over the
+feasible set and searches on the line towards its maximiser. Without a nuclear norm h itself is the
+model, with one it is the second-order model. Accelerated ascent takes what is left.
 """
 
 from dataclasses import replace
@@ -32,9 +31,8 @@ def _quartic(h, point, tol):
 def _second_order(h, point, tol):
     """The maximiser of the second-order model of h, a quadratic program in d.
 
-    The rows at a bound are the first active set; those of the result lie at their
-    bounds exactly. In a regression the mean of a row's two variables is -epsilon, as in
-    ``dual.linear``.
+    The rows at a bound are the first active set; those of the result lie at their bounds exactly.
+    In a regression the mean of a row's two variables is -epsilon, as in ``dual.linear``.
     """
     H, dual = thresholded_hessian(h, point), h.dual
     linear = point.gradient + dual.adjoint(H @ point.d)
@@ -59,10 +57,9 @@ def thresholded_hessian(h, point):
                   + diag(rowsum(W² omega)) + (U U')∘(W (2 - omega) W')
                   + (U W')∘(W (1 - omega) U') + (W U')∘(U (1 - omega) W').
 
-    Two things make this a slight under-estimate: lost eigenvalues enter as if they were
-    zero, and ``W W'`` stands for ``K diag(d)² K``, the sum over all eigenvectors, which
-    would cost n^3 operations. What that leaves out is at most the share ``max (tau/2) /
-    (f + tau/2)`` of F∘K.
+    Two things make this a slight under-estimate: lost eigenvalues enter as if they were zero, and
+    ``W W'`` stands for ``K diag(d)² K``, the sum over all eigenvectors, which would cost n^3
+    operations. What that leaves out is at most the share ``max (tau/2) / (f + tau/2)`` of F∘K.
     """
     f, U, Z, KZ = (point.parts[name] for name in ("f", "U", "Z", "KZ"))
     scale, omega = 8 * h.eta, 2 * f / (f + h.tau / 2)

@@ -6,11 +6,10 @@ papers' 2,000 iterations (``benchmarks/dank_exact.py`` counts them); "newton" an
 "accelerated" are for use. The projections are exact where the papers alternate between
 a box and a plane, which ends at a feasible point, not at the nearest one.
 
-The bounds on what a partition of the data costs are for the problem without intercept
-and without the nuclear norm (JMLR, problem 18), whose block-diagonal counterpart
-(problem 20) has the kernel ``Kbar_ij = K_ij`` within a cluster and 0 between clusters.
-``smallest`` and ``largest`` are bounds B1 and B2 of the entries of both matrices F, and
-B = B2 - B1.
+The bounds on what a partition of the data costs are for the problem without intercept and without
+the nuclear norm (JMLR, problem 18), whose block-diagonal counterpart (problem 20) has the kernel
+``Kbar_ij = K_ij`` within a cluster and 0 between clusters. ``smallest`` and ``largest`` are bounds
+B1 and B2 of the entries of both matrices F, and B = B2 - B1.
 """
 
 from dataclasses import dataclass
@@ -24,12 +23,11 @@ from adakern.kernels import gram_matrix
 def lipschitz_constant(K, dual, eta):
     """The Lipschitz constant of the gradient of h.
 
-    Classification: ``L = kappa (n + 3 n C^2 ||K||_F / (4 eta))`` (JMLR, Theorem 4).
-    Regression: the gradient in (alpha hat, alpha check) has the constant 2 L, which the
-    steps of Algorithm 2 divide by, with ``L = 2 kappa (n + 9 n C^2 ||K||_F / (4 eta))``
-    (JMLR, Theorem 10; the preprint's Theorem 11). kappa is the largest ``abs(k(x,
-    x'))``, which the preprint leaves out; it is above one for linear and polynomial
-    kernels.
+    Classification: ``L = kappa (n + 3 n C^2 ||K||_F / (4 eta))`` (JMLR, Theorem 4). Regression: the
+    gradient in (alpha hat, alpha check) has the constant 2 L, which the steps of Algorithm 2 divide
+    by, with ``L = 2 kappa (n + 9 n C^2 ||K||_F / (4 eta))`` (JMLR, Theorem 10; the preprint's
+    Theorem 11). kappa is the largest ``abs(k(x, x'))``, which the preprint leaves out; it is above
+    one for linear and polynomial kernels.
     """
     n, kappa = len(K), np.abs(K).max()
     norm = n * dual.C**2 * np.linalg.norm(K) / (4 * eta)
@@ -57,8 +55,7 @@ def projected_gradient(h, ascent, max_iter, *, min_step=1e-4):
     """Projected gradient ascent (JMLR, equation 17).
 
     Its constant is ``kappa (n - tau/2 + n C^2 lambda_max(K) / (4 eta))``, the bound of
-    lambda_max(F) that Lemma 1 gives; kappa, which the paper leaves out, carries it over
-    to F∘K.
+    lambda_max(F) that Lemma 1 gives; kappa, which the paper leaves out, carries it over to F∘K.
     """
     n, kappa = len(h.K), np.abs(h.K).max()
     largest = np.linalg.eigvalsh(h.K)[-1]
@@ -85,9 +82,8 @@ class PartitionBounds:
     between: float
     #: Bound of ``|H(alpha*, F*) - H(alphabar, Fbar)|`` that holds: B2 C^2 Q / 2.
     objective: float
-    #: The bound as JMLR, Theorem 6 prints it, B C^2 Q / 2. Its proof bounds ``(alpha_i
-    #: alpha_j - abar_i abar_j) F_ij`` by B C^2 where only B2 C^2 holds, and data break
-    #: it.
+    #: The bound as JMLR, Theorem 6 prints it, B C^2 Q / 2. Its proof bounds ``(alpha_i alpha_j -
+    #: abar_i abar_j) F_ij`` by B C^2 where only B2 C^2 holds, and data break it.
     objective_printed: float
     #: Preprint, Theorem 7: of ``||alpha* - alphabar||_2^2``. Its proof takes the
     #: Frobenius norm of a matrix for a lower bound of its quadratic form.

@@ -11,8 +11,7 @@ from adakern.dank.interior_point import interior_point
 def maximise_quartic(problem, start, *, gap_goal):
     """The point that maximises h, from a start whose active set is nearly right.
 
-    ``gap_goal`` is in the units of h; with an intercept the sum of d stays that of
-    ``start``.
+    ``gap_goal`` is in the units of h; with an intercept the sum of d stays that of ``start``.
     """
     point = primal_dual_active_set(problem, start, gap_goal=gap_goal)
     if point and point.gap <= gap_goal:

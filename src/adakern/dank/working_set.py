@@ -99,12 +99,11 @@ def maximise_on_rows(X, dual, eta, start=None, *, kernel, tol=1e-4, max_iter=200
 def never_support(point, diagonal, gap):
     """Mask of the rows that are no support vectors of the maximiser, for certain.
 
-    The primal problem in :mod:`adakern.dank.quartic` is 1-strongly convex in w, so that
-    ``1/2 |w - w*|^2 <= gap`` and the decision value of row i moves at most ``sqrt(2 gap
-    k_ii)`` on the way to the optimum. A row whose slope at zero points out of its box,
-    or into the tube, for all these values stays at zero (a safe rule in the sense of
-    Ndiaye et al., JMLR 2017; JMLR, Theorem 7 asks for a slope below ``-(B + B_2) C
-    (||K_i||_1 + kappa)``, which few rows reach).
+    The primal problem in :mod:`adakern.dank.quartic` is 1-strongly convex in w, so that ``1/2 |w -
+    w*|^2 <= gap`` and the decision value of row i moves at most ``sqrt(2 gap k_ii)`` on the way to
+    the optimum. A row whose slope at zero points out of its box, or into the tube, for all these
+    values stays at zero (a safe rule in the sense of Ndiaye et al., JMLR 2017; JMLR, Theorem 7 asks
+    for a slope below ``-(B + B_2) C (||K_i||_1 + kappa)``, which few rows reach).
     """
     xp, dual = array_namespace(point.d), point.problem.dual
     residual, reach = dual.target - point.Kd, xp.sqrt(2 * gap * diagonal)

@@ -28,9 +28,8 @@ MONKS_TRAIN = {1: 124, 2: 169, 3: 122}
 def make_clowns(n=400, spread=1.0, random_state=0):
     """A noisy parabola (class 1) around a Gaussian blob (class -1).
 
-    The parabola is ``x2 = x1^2 + noise`` over [-3, 3] with standard normal noise,
-    the blob sits at (0, 6), inside it. Figures 1 and 2 of the DANK paper show the set without
-    its definition.
+    The parabola is ``x2 = x1^2 + noise`` over [-3, 3] with standard normal noise, the blob sits at
+    (0, 6), inside it. Figures 1 and 2 of the DANK paper show the set without its definition.
 
     Parameters
     ----------
@@ -63,9 +62,8 @@ def make_clowns(n=400, spread=1.0, random_state=0):
 def make_sandwich(n=300, gap=2.0, spread=1.0, random_state=0):
     """Two Gaussians of class 1 with one of class -1 between them.
 
-    The two-class example of the KNPL paper (Figure 2), whose numbers are not given there: here
-    the centres are (0, gap), (0, -gap) and the origin, each Gaussian is stretched
-    along the first axis.
+    The two-class example of the KNPL paper (Figure 2), whose numbers are not given there: here the
+    centres are (0, gap), (0, -gap) and the origin, each Gaussian is stretched along the first axis.
 
     Parameters
     ----------
@@ -101,11 +99,10 @@ def make_sandwich(n=300, gap=2.0, spread=1.0, random_state=0):
 def make_step_1d(n=200, height=3.0, period=2.0, smoothness=20.0, noise=0.0, random_state=0):
     """The smooth 1-D step function on [-5, 5].
 
-    ``g(x) = height * (tanh(a t - a / 2) / (2 tanh(a / 2)) + 1/2 + floor(x / period))``
-    with ``t = x / period - floor(x / period)`` and a = `smoothness`, of the DANK paper
-    (section 6.3.1). The a = 0.05 printed there makes g the straight line
-    ``height * x / period`` to three digits; steps need a large a, and the default is
-    its reciprocal, 20.
+    ``g(x) = height * (tanh(a t - a / 2) / (2 tanh(a / 2)) + 1/2 + floor(x / period))`` with ``t = x
+    / period - floor(x / period)`` and a = `smoothness`, of the DANK paper (section 6.3.1). The a =
+    0.05 printed there makes g the straight line ``height * x / period`` to three digits; steps need
+    a large a, and the default is its reciprocal, 20.
 
     Parameters
     ----------
@@ -215,9 +212,8 @@ def make_sin_2x3(n=400, high=2.0, noise=0.0, random_state=0):
 def make_monks(problem, flip=None, random_state=0):
     """The MONK's problems from their rules.
 
-    All 432 combinations of six attributes are the published test set; the training
-    rows are a random draw of as many of them as in the original files (124, 169,
-    122). The rules of [1]_:
+    All 432 combinations of six attributes are the published test set; the training rows are a
+    random draw of as many of them as in the original files (124, 169, 122). The rules of [1]_:
 
     1. a1 = a2, or a5 = 1
     2. exactly two attributes have their first value
@@ -234,8 +230,7 @@ def make_monks(problem, flip=None, random_state=0):
     Returns
     -------
     dict
-        ``data``, ``target`` (0 or 1), ``feature_names`` and ``test_rows``; training
-        rows first.
+        ``data``, ``target`` (0 or 1), ``feature_names`` and ``test_rows``; training rows first.
 
     References
     ----------

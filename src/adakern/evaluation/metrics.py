@@ -29,19 +29,16 @@ def score(task, y_true, y_pred, labels=None):
     Returns
     -------
     dict of str to float
-        Classification: `accuracy`, `balanced_accuracy` (mean recall of the classes in
-        `y_true`) and `f1` (binary: of the positive class, the greater label; else the
-        macro average), all in [0, 1].
-        Regression: `rmse` (the root of the mean squared error) and `mae`, in the units
-        of y; `relative_mse` = sum (f - y)^2 / sum (y - mean y)^2, which the DANK paper
-        calls RMSE; `r2` = 1 - `relative_mse`. For a constant `y_true`, `relative_mse`
-        is 0 if every prediction is exact, otherwise 1
-        (scikit-learn's convention for R2).
+        Classification: `accuracy`, `balanced_accuracy` (mean recall of the classes in `y_true`) and
+        `f1` (binary: of the positive class, the greater label; else the macro average), all in [0,
+        1]. Regression: `rmse` (the root of the mean squared error) and `mae`, in the units of y;
+        `relative_mse` = sum (f - y)^2 / sum (y - mean y)^2, which the DANK paper calls RMSE; `r2` =
+        1 - `relative_mse`. For a constant `y_true`, `relative_mse` is 0 if every prediction is
+        exact, otherwise 1 (scikit-learn's convention for R2).
 
     References
     ----------
-    F. Liu et al., "Learning data-adaptive non-parametric kernels", JMLR 21, 2020,
-    section 6.3.
+    F. Liu et al., "Learning data-adaptive non-parametric kernels", JMLR 21, 2020, section 6.3.
 
     Examples
     --------
@@ -158,9 +155,8 @@ def probability_scores(y_true, probabilities, classes):
 
     References
     ----------
-    C. Guo et al., On calibration of modern neural networks, ICML 2017.
-    G. W. Brier, Verification of forecasts expressed in terms of probability, Monthly
-    Weather Review 78, 1950.
+    C. Guo et al., On calibration of modern neural networks, ICML 2017. G. W. Brier, Verification of
+    forecasts expressed in terms of probability, Monthly Weather Review 78, 1950.
 
     Examples
     --------
@@ -207,12 +203,11 @@ def interval_scores(y_true, low, high, coverage=0.9):
     Returns
     -------
     dict of str to float or None
-        `interval_coverage` in [0, 1]; `interval_width` and `interval_score`, in units
-        of the target: the latter is Winkler's, the width and, for a target outside,
-        ``2 / (1 - coverage)`` times its distance, least for the true quantiles;
-        `coverage_easy`, `coverage_middle` and `coverage_hard`, the coverage of the
-        third of the rows with the narrowest intervals, the middle and the widest (None
-        where all widths are equal).
+        `interval_coverage` in [0, 1]; `interval_width` and `interval_score`, in units of the
+        target: the latter is Winkler's, the width and, for a target outside, ``2 / (1 - coverage)``
+        times its distance, least for the true quantiles; `coverage_easy`, `coverage_middle` and
+        `coverage_hard`, the coverage of the third of the rows with the narrowest intervals, the
+        middle and the widest (None where all widths are equal).
 
     References
     ----------

@@ -131,15 +131,13 @@ def rank_methods(scores, *, greater_is_better=True, alpha=0.05):
     Returns
     -------
     Ranking
-        `average_ranks` of shape (k,), NaN without a data set. With fewer than three
-        methods or five data sets there is no Friedman test: `statistic`, `pvalue` and
-        `critical_distance` are NaN and `note` says why. If all methods tie on every
-        data set the p-value is 1.
+        `average_ranks` of shape (k,), NaN without a data set. With fewer than three methods or five
+        data sets there is no Friedman test: `statistic`, `pvalue` and `critical_distance` are NaN
+        and `note` says why. If all methods tie on every data set the p-value is 1.
 
     References
     ----------
-    J. Demsar, "Statistical comparisons of classifiers over multiple data sets", JMLR 7,
-    2006.
+    J. Demsar, "Statistical comparisons of classifiers over multiple data sets", JMLR 7, 2006.
 
     Examples
     --------
@@ -261,8 +259,7 @@ def elo_ratings(matrix, *, prior=0.5, tol=1e-9, max_iter=10_000):
 
     References
     ----------
-    D. R. Hunter, MM algorithms for generalized Bradley-Terry models, Annals of
-    Statistics 32, 2004.
+    D. R. Hunter, MM algorithms for generalized Bradley-Terry models, Annals of Statistics 32, 2004.
 
     Examples
     --------

@@ -118,8 +118,7 @@ def corrected_ttest(a, b, n_train, n_test):
 
     References
     ----------
-    C. Nadeau and Y. Bengio, "Inference for the generalization error", Machine Learning
-    52, 2003.
+    C. Nadeau and Y. Bengio, "Inference for the generalization error", Machine Learning 52, 2003.
 
     Examples
     --------
@@ -172,8 +171,7 @@ def holm_correction(pvalues):
     Parameters
     ----------
     pvalues : array-like of shape (m,)
-        In [0, 1]; NaN stands for a test that could not be made, stays NaN and does not
-        count in m.
+        In [0, 1]; NaN stands for a test that could not be made, stays NaN and does not count in m.
 
     Returns
     -------
@@ -207,9 +205,8 @@ def compare_methods(scores, *, n_train=None, n_test=None, greater_is_better=True
     Parameters
     ----------
     scores : mapping of str to array-like of shape (n,), or pandas DataFrame
-        Scores of each method (a column of the frame) on the same n repeats. NaN marks a
-        repeat in which the method gave no result: a pair is compared over the repeats
-        that both finished.
+        Scores of each method (a column of the frame) on the same n repeats. NaN marks a repeat in
+        which the method gave no result: a pair is compared over the repeats that both finished.
     n_train, n_test : float or array-like of shape (n,), default=None
         Rows in the training and test part, for the corrected test; without them its
         p-values are NaN.
@@ -222,13 +219,12 @@ def compare_methods(scores, *, n_train=None, n_test=None, greater_is_better=True
     -------
     list of Comparison
         In the order of ``itertools.combinations``. `pvalue` is the paired t-test's,
-        `corrected_pvalue` that of Nadeau and Bengio; `holm_pvalue` and
-        `corrected_holm_pvalue` adjust them over all pairs of this call. `significant`
-        is the one rule of this module: the corrected p-value after Holm's correction is
-        at most `alpha` (the paired one where the sizes of the parts are not given);
-        `winner` is then the better method, else "".
-        Where no test can be made the p-values are NaN and `note` says why: fewer than
-        five common repeats, or equal differences on all of them.
+        `corrected_pvalue` that of Nadeau and Bengio; `holm_pvalue` and `corrected_holm_pvalue`
+        adjust them over all pairs of this call. `significant` is the one rule of this module: the
+        corrected p-value after Holm's correction is at most `alpha` (the paired one where the sizes
+        of the parts are not given); `winner` is then the better method, else "". Where no test can
+        be made the p-values are NaN and `note` says why: fewer than five common repeats, or equal
+        differences on all of them.
 
     Examples
     --------
@@ -353,9 +349,8 @@ def compare_over_sets(a, b, *, greater_is_better=True, rope=0.01):
     Parameters
     ----------
     a, b : array-like of shape (n,)
-        Scores; a data set that lacks either (NaN) is left out. Scores in units of
-        different targets are first made comparable, such as by their relative
-        difference to a reference.
+        Scores; a data set that lacks either (NaN) is left out. Scores in units of different targets
+        are first made comparable, such as by their relative difference to a reference.
     greater_is_better : bool, default=True
     rope : float, default=0.01
         Region of practical equivalence of :func:`bayesian_signed_rank`.

@@ -18,10 +18,9 @@ from adakern.svm.one_vs_one import OneVsOneMixin, one_or_list
 class KNPLClassifier(KernelMixin, OneVsOneMixin, Estimator):
     """SVM with the kernel G∘K: a fixed kernel K and a learned pairwise layer G.
 
-    Solves max over dual variables a, min over positive semidefinite G with G1 = n1, of
-    ``1'a - 1/2 (y∘a)'(G∘K)(y∘a) + reg |G|_F^2``. New points take the column of G that
-    belongs to their nearest training row. Several classes are classified one-vs-one, as
-    in SVC.
+    Solves max over dual variables a, min over positive semidefinite G with G1 = n1, of ``1'a - 1/2
+    (y∘a)'(G∘K)(y∘a) + reg |G|_F^2``. New points take the column of G that belongs to their nearest
+    training row. Several classes are classified one-vs-one, as in SVC.
 
     Parameters
     ----------
@@ -74,11 +73,10 @@ class KNPLClassifier(KernelMixin, OneVsOneMixin, Estimator):
 
     Notes
     -----
-    The alternation of the paper cycles with period two unless ``reg`` is large, and the
-    layer at a small ``reg`` fits the training rows almost perfectly without help to new
-    ones: tune ``reg``. With it tuned, test accuracy was that of the SVM within its
-    noise on twelve of the paper's sets (``docs/results/knpl_uci_small``); the gains
-    that the paper prints were not reproduced.
+    The alternation of the paper cycles with period two unless ``reg`` is large, and the layer at a
+    small ``reg`` fits the training rows almost perfectly without help to new ones: tune ``reg``.
+    With it tuned, test accuracy was that of the SVM within its noise on twelve of the paper's sets
+    (``docs/results/knpl_uci_small``); the gains that the paper prints were not reproduced.
 
     References
     ----------

@@ -29,8 +29,7 @@ def project_onto_affine(G):
 def exact_layer(Gamma, *, psd):
     """The projection of KNPL, equation 13 in closed form: ``G = 11' + (P Gamma P)_+``.
 
-    Where Gamma is positive semidefinite so is ``P Gamma P``, and no eigenvalue has to
-    be computed.
+    Where Gamma is positive semidefinite so is ``P Gamma P``, and no eigenvalue has to be computed.
     """
     centred = _centre(Gamma)
     return 1 + (centred if psd else _positive_part(centred))

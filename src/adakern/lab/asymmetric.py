@@ -34,10 +34,9 @@ class AsymmetricKernelRidge(KernelMixin, MultiOutputMixin, RegressorMixin, Estim
     ----------
     kernel : {"rbf", "laplacian", "l2-laplacian", "tl1", "poly", "linear", \
             "precomputed"} or callable, default="rbf"
-        A callable takes two arrays of shapes (n, d) and (m, d) and gives the matrix
-        of K(x_i, t_j), shape (n, m). With "precomputed", ``fit`` takes K(X, X) and
-        ``predict`` a matrix of shape (n_test, n_train): K(T, X) for the left
-        regressor, K(X, T)' for the right one.
+        A callable takes two arrays of shapes (n, d) and (m, d) and gives the matrix of K(x_i, t_j),
+        shape (n, m). With "precomputed", ``fit`` takes K(X, X) and ``predict`` a matrix of shape
+        (n_test, n_train): K(T, X) for the left regressor, K(X, T)' for the right one.
     alpha : float, default=1.0
         The ridge, lambda in the paper; not negative.
     gamma : {"scale", "auto"} or float, default="scale"

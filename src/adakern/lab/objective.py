@@ -63,9 +63,8 @@ class InterpolationLoss:
     def value_and_gradient(self, theta, rows=None):
         """Loss, with its penalty ``mu |a|^2``, and the gradient with respect to theta.
 
-        With r = 2 (f - y) / n, u = (K_ss + alpha I)^-T (K' r + 2 mu a) and
-        P = [r a'; -u a'] * dK/dD over the stacked rows [X; X_s], the gradient is that
-        of sum over i, j of P_ij D_ij.
+        With r = 2 (f - y) / n, u = (K_ss + alpha I)^-T (K' r + 2 mu a) and P = [r a'; -u a'] *
+        dK/dD over the stacked rows [X; X_s], the gradient is that of sum over i, j of P_ij D_ij.
         """
         xp = self.xp
         X, y = self.X, self.y

@@ -31,12 +31,11 @@ HELD_OUT, FEWEST_HELD_OUT = 0.2, 10
 class LABRBFRegressor(RegressorMixin, Estimator):
     """Kernel regression whose support points have a trained bandwidth vector each.
 
-    The kernel is K(t, x_j) = exp(-D) or exp(-sqrt(D)), with D = sum over m of (theta_jm
-    (t_m - x_jm))^2. A few
-    training rows are support points: f interpolates them by asymmetric kernel ridge
-    regression, and the bandwidths theta are trained so that f fits all the other rows
-    (LAB RBF, Algorithm 1). Rows with the largest error join the support points until
-    there are ``max_support``.
+    The kernel is K(t, x_j) = exp(-D) or exp(-sqrt(D)), with D = sum over m of (theta_jm (t_m -
+    x_jm))^2. A few training rows are support points: f interpolates them by asymmetric kernel ridge
+    regression, and the bandwidths theta are trained so that f fits all the other rows (LAB RBF,
+    Algorithm 1). Rows with the largest error join the support points until there are
+    ``max_support``.
 
     What the paper leaves open is decided on rows held out: the strength of the ridge,
     the number of support points, when to stop, and whether bandwidths of their own pay
@@ -72,11 +71,10 @@ class LABRBFRegressor(RegressorMixin, Estimator):
         the loss of the bandwidths; not negative. For rows too few for the number of
         bandwidths, which then are fitted by large coefficients that cancel.
     locality : {"auto", "global", "shared", "local"}, default="auto"
-        "local" trains a bandwidth vector for each of the support points, "shared" one
-        for all (the anisotropic kernel, automatic relevance determination, which is
-        symmetric), "global" leaves it at one number. "auto" takes the more local one
-        where its squared error on the rows held out is lower by more than a standard
-        error; it is "local" in the paper's variant.
+        "local" trains a bandwidth vector for each of the support points, "shared" one for all (the
+        anisotropic kernel, automatic relevance determination, which is symmetric), "global" leaves
+        it at one number. "auto" takes the more local one where its squared error on the rows held
+        out is lower by more than a standard error; it is "local" in the paper's variant.
     initial_support : float, default=1/3
         The share of ``max_support`` to start with, in (0, 1].
     growth : int, default=None
@@ -130,9 +128,8 @@ class LABRBFRegressor(RegressorMixin, Estimator):
 
     Notes
     -----
-    Memory is O((S + B)(S + d)) for blocks of B rows. NumPy arrays and PyTorch tensors
-    (on any device) go through the same lines; what ``predict`` gives is of the kind
-    given to it.
+    Memory is O((S + B)(S + d)) for blocks of B rows. NumPy arrays and PyTorch tensors (on any
+    device) go through the same lines; what ``predict`` gives is of the kind given to it.
 
     References
     ----------

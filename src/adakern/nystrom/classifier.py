@@ -41,14 +41,12 @@ class SelectedKernelRidgeClassifier(ScoreClassifierMixin, NystromKernelSelector)
     alpha_ : float
         Their ridge.
     record_ : dict
-        What a benchmark keeps of a fit: ``criterion``, the values of every candidate
-        parameter in the same order (``candidate_gamma``), and those selected
-        (``selected_gamma``).
+        What a benchmark keeps of a fit: ``criterion``, the values of every candidate parameter in
+        the same order (``candidate_gamma``), and those selected (``selected_gamma``).
 
     References
     ----------
-    L. Ding et al., Approximate Kernel Selection with Strong Approximate Consistency,
-    AAAI 2019.
+    L. Ding et al., Approximate Kernel Selection with Strong Approximate Consistency, AAAI 2019.
 
     Examples
     --------

@@ -102,8 +102,7 @@ def generalised_cross_validation(kernel, Y, ridge):
 def alignment(kernel, Y, ridge):
     """One minus the centred kernel-target alignment (Cortes et al. 2012).
 
-    ``<HKH, YY'> / (|HKH|_F |HYY'H|_F)``; the ridge plays no part. 1 for a kernel that
-    is constant.
+    ``<HKH, YY'> / (|HKH|_F |HYY'H|_F)``; the ridge plays no part. 1 for a kernel that is constant.
     """
     centred = Y - Y.mean(axis=0)
     scale = kernel.centred_norm() * np.linalg.norm(centred.T @ centred)

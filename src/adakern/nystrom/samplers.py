@@ -1,10 +1,9 @@
 """Column samplers for the Nyström approximation, behind one interface.
 
 A sampler is a function ``(kernel, targets, plan, rng) -> Sample`` of
-:class:`~adakern.nystrom.columns.KernelColumns`,
-:class:`~adakern.nystrom.columns.Targets`, a :class:`Plan` and a
-:class:`numpy.random.Generator`. None of those here forms the Gram matrix, except
-``leverage``, whose definition needs its eigenvectors; ``column_norm`` and
+:class:`~adakern.nystrom.columns.KernelColumns`, :class:`~adakern.nystrom.columns.Targets`, a
+:class:`Plan` and a :class:`numpy.random.Generator`. None of those here forms the Gram matrix,
+except ``leverage``, whose definition needs its eigenvectors; ``column_norm`` and
 ``adaptive_deshpande`` pass over its rows block by block.
 """
 
@@ -25,10 +24,9 @@ EPS = np.finfo(np.float64).eps
 class Plan(NamedTuple):
     """What to draw.
 
-    ``n_columns`` in all, ``step`` of them per round in the adaptive methods; ``rank``
-    (None: the method's own default) of the approximation that scores the columns;
-    ``ridge``, the mu of the criterion; ``oversampling``, the candidates of the greedy
-    method for each column that it keeps.
+    ``n_columns`` in all, ``step`` of them per round in the adaptive methods; ``rank`` (None: the
+    method's own default) of the approximation that scores the columns; ``ridge``, the mu of the
+    criterion; ``oversampling``, the candidates of the greedy method for each column that it keeps.
     """
 
     n_columns: int
@@ -222,8 +220,7 @@ def rejection_cholesky(residual, proposed, floor, rng):
 def adaptive_deshpande(kernel, targets, plan, rng):
     """Adaptive sampling of Deshpande et al. (2006): a pass over K for each round.
 
-    Probabilities are the squared distances of the columns of K from the span of those
-    drawn so far.
+    Probabilities are the squared distances of the columns of K from the span of those drawn so far.
     """
     return _adaptive(kernel, plan, rng, lambda C, chosen: span_residuals(kernel, C, plan))
 
@@ -279,8 +276,7 @@ def approximation_errors(C, chosen, weights, rank=None):
 def _adaptive(kernel, plan, rng, scores):
     """Steps 3 to 9 of Algorithm 1: ``step`` columns, new scores, ``step`` more, ...
 
-    The first columns are drawn uniformly, and so are the next ones when all scores
-    vanish.
+    The first columns are drawn uniformly, and so are the next ones when all scores vanish.
     """
     l, c = kernel.n_rows, plan.n_columns
     C = np.empty((l, c), order="F")

@@ -53,10 +53,9 @@ class NystromKernelSelector(NystromFeaturesMixin, Estimator):
     formula; the candidate with the smallest value wins. The cost is O(l c^2) time and
     O(l c) memory for each candidate, against O(l^3) and O(l^2).
 
-    As in Algorithm 1 of the paper, columns are sampled anew for each candidate kernel.
-    All candidates share one stream of random numbers, so that they differ by their
-    kernels and not by the draw. Candidates that differ in ``ridge`` alone share their
-    columns and factorisation.
+    As in Algorithm 1 of the paper, columns are sampled anew for each candidate kernel. All
+    candidates share one stream of random numbers, so that they differ by their kernels and not by
+    the draw. Candidates that differ in ``ridge`` alone share their columns and factorisation.
 
     Parameters
     ----------
@@ -73,9 +72,8 @@ class NystromKernelSelector(NystromFeaturesMixin, Estimator):
         alignment of kernel and target, or a function ``(kernel, Y, ridge) -> float``
         of an object with the methods of ``adakern.nystrom.criteria.LowRankKernel``.
     ridge : float, default=0.005
-        mu, positive: the columns are chosen for it, and it is the regularisation of
-        candidates that do not name one. Candidates are only comparable across ``ridge``
-        by "loo" and "gcv".
+        mu, positive: the columns are chosen for it, and it is the regularisation of candidates that
+        do not name one. Candidates are only comparable across ``ridge`` by "loo" and "gcv".
     n_columns : int or float, default=0.2
         Columns c: a number up to l, or a fraction of l in (0, 1].
     step : int or float, default=0.1
@@ -110,19 +108,17 @@ class NystromKernelSelector(NystromFeaturesMixin, Estimator):
 
     Notes
     -----
-    The paper finds its Algorithm 2 closest to the exact criterion. That did not
-    reproduce: in the experiment ``nystrom_consistency`` (its twelve data sets, ten
-    runs, c = 0.2 l) "adaptive-criterion" was significantly farther from the exact
-    criterion than uniform sampling on 11 sets, because its error matrix sees the drawn
-    columns alone and so favours their neighbours where the kernel is narrow.
-    "greedy-criterion" was the closest of all samplers on all twelve. It costs
-    O(l (3 c)^2) a candidate kernel: worth it for c well below l, no faster
-    than the exact criterion at c = 0.2 l.
+    The paper finds its Algorithm 2 closest to the exact criterion. That did not reproduce: in the
+    experiment ``nystrom_consistency`` (its twelve data sets, ten runs, c = 0.2 l)
+    "adaptive-criterion" was significantly farther from the exact criterion than uniform sampling on
+    11 sets, because its error matrix sees the drawn columns alone and so favours their neighbours
+    where the kernel is narrow. "greedy-criterion" was the closest of all samplers on all twelve. It
+    costs O(l (3 c)^2) a candidate kernel: worth it for c well below l, no faster than the exact
+    criterion at c = 0.2 l.
 
     References
     ----------
-    L. Ding et al., Approximate Kernel Selection with Strong Approximate Consistency,
-    AAAI 2019.
+    L. Ding et al., Approximate Kernel Selection with Strong Approximate Consistency, AAAI 2019.
 
     Examples
     --------

@@ -95,10 +95,9 @@ class CriterionNystroem(NystromFeaturesMixin, KernelMixin, Estimator):
         Landmarks: a number, or a fraction of the training rows in (0, 1]. More than
         there are rows means all of them, with a warning.
     selection : str, default="greedy-criterion"
-        How landmarks are chosen: "uniform", "column-norm", "leverage",
-        "ridge-leverage", "rpcholesky", "adaptive-deshpande", "adaptive-kumar",
-        "adaptive-criterion" or "greedy-criterion". The last two use y where it is
-        given.
+        How landmarks are chosen: "uniform", "column-norm", "leverage", "ridge-leverage",
+        "rpcholesky", "adaptive-deshpande", "adaptive-kumar", "adaptive-criterion" or
+        "greedy-criterion". The last two use y where it is given.
     task : {"auto", "classification", "regression"}, default="auto"
         How to read y: "auto" takes numbers that are not all whole for regression.
     ridge : float, default=0.005
@@ -219,9 +218,8 @@ def sample_columns(
     n_columns : int or float
         Columns to draw: a number up to l, or a fraction of l in (0, 1].
     y : array-like of shape (l,) or (l, q), default=None
-        Labels; several columns are numbers. The two criterion-driven samplers work
-        without: for equal labels ("adaptive-criterion") or the mean over random ones
-        ("greedy-criterion").
+        Labels; several columns are numbers. The two criterion-driven samplers work without: for
+        equal labels ("adaptive-criterion") or the mean over random ones ("greedy-criterion").
     gamma : {"scale", "auto"} or float, default=1.0
     **options
         ``selection``, ``kernel`` and the other parameters of :class:`CriterionNystroem`.

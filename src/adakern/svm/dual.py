@@ -92,10 +92,9 @@ class Dual:
     def loss(self, f):
         """Smallest hinge or tube loss of the decision values f, and its intercept.
 
-        The loss ``C sum max(0, linear - signs (f + b))`` is convex and piecewise linear
-        in b; its slope rises by one at each breakpoint ``signs linear - f`` and starts
-        from minus the number of positive signs, so the minimum lies between two
-        neighbouring breakpoints.
+        The loss ``C sum max(0, linear - signs (f + b))`` is convex and piecewise linear in b; its
+        slope rises by one at each breakpoint ``signs linear - f`` and starts from minus the number
+        of positive signs, so the minimum lies between two neighbouring breakpoints.
         """
         slack = self.linear - self.adjoint(f)
         intercept = 0.0

@@ -1,10 +1,9 @@
 """A short hash of the code that a result depends on.
 
-A result is made from definitions: the function of its stage, what that calls, the
-class of its estimator and all that those name in their turn. The hash is over the
-source of exactly these, so that a comment, a docstring, a reformatting or a change next
-door leaves it alone, and over the versions of the packages that they
-import. Nothing is imported to find this out.
+A result is made from definitions: the function of its stage, what that calls, the class of its
+estimator and all that those name in their turn. The hash is over the source of exactly these, so
+that a comment, a docstring, a reformatting or a change next door leaves it alone, and over the
+versions of the packages that they import. Nothing is imported to find this out.
 """
 
 import ast

@@ -46,11 +46,10 @@ def content_fingerprint(X, y, marks=()):
 def six_digits(values):
     """Numbers as integers: six significant digits times 1000, plus the exponent.
 
-    The digits are rounded twice, to ten and then to six. A number written with a
-    few decimals may sit exactly between two six-digit neighbours (0.1234565), where
-    the noise of reading it would decide; the first rounding removes that noise.
-    Below 1e-9 of the largest value of its column a number counts as zero, so that
-    the rounding errors of another program's zeros do not matter.
+    The digits are rounded twice, to ten and then to six. A number written with a few decimals may
+    sit exactly between two six-digit neighbours (0.1234565), where the noise of reading it would
+    decide; the first rounding removes that noise. Below 1e-9 of the largest value of its column a
+    number counts as zero, so that the rounding errors of another program's zeros do not matter.
 
     """
     values = np.asarray(values, dtype=np.float64)

@@ -31,9 +31,8 @@ DISTRIBUTIONS = {
 def make_estimator(recipe, params=None, *, seed=None, threads=1):
     """The estimator of a recipe, with `params` set over its fixed ones.
 
-    A key such as ``select__sampling`` is a parameter of a nested estimator. A number in
-    units of another parameter, whose value a search may give, is
-    ``{relative_to: C, power: 2, value: 0.1}``.
+    A key such as ``select__sampling`` is a parameter of a nested estimator. A number in units of
+    another parameter, whose value a search may give, is ``{relative_to: C, power: 2, value: 0.1}``.
     """
     relative = {k: v for k, v in recipe.items() if is_relative(v)}
     nested = {k: v for k, v in recipe.items() if "__" in k and k not in relative}

@@ -125,11 +125,10 @@ def _how_it_ended(job):
 def isolated(function, *args, time_limit):
     """The :class:`Outcome` of ``function(*args)`` in a child process.
 
-    A process that the kernel or somebody kills says nothing of the function and is
-    started once more; one that is killed twice does. Where the calling process has used
-    OpenMP (scikit-learn, PyTorch), the function must keep to one thread
-    (``threadpool_limits``): OpenMP's pool does not survive a fork. The peak memory is
-    the growth over the child's start.
+    A process that the kernel or somebody kills says nothing of the function and is started once
+    more; one that is killed twice does. Where the calling process has used OpenMP (scikit-learn,
+    PyTorch), the function must keep to one thread (``threadpool_limits``): OpenMP's pool does not
+    survive a fork. The peak memory is the growth over the child's start.
     """
     started_at, start = time.time(), time.perf_counter()
     for _ in range(2):
