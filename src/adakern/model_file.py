@@ -50,11 +50,7 @@ class ModelFileError(ValueError):
 
 
 def as_columns(frame, kinds, date_formats):
-    """The columns that a model learned from, by name, as numbers or categories.
-
-    Kinds and formats are those that :func:`adakern.datasets.read_table` found; dates
-    become days since 1970. Other columns are left out.
-    """
+    """The columns that a model learned from, by name, as numbers or categories."""
     import pandas as pd
 
     given = {str(name): column for name, column in getattr(frame, "items", tuple)()}
@@ -136,10 +132,10 @@ def written(value):
 
 
 def table_pipeline(estimator, table):
-    """A pipeline from a table with named columns to the estimator, its step "model".
+    """A pipeline from a table to the estimator, its step "model".
 
-    Unless the estimator takes categories and missing values itself they are encoded,
-    and all columns and the target of a regression are standardised.
+    Unless the estimator takes categories and missing values itself they are encoded, and all
+    columns and the target of a regression are standardised.
     """
     known = {"kinds": table.kinds, "date_formats": table.date_formats}
     steps = [("columns", FunctionTransformer(as_columns, kw_args=known))]

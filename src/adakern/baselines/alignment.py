@@ -95,11 +95,7 @@ class RandomFeatureAlignment(BaselineClassifier):
 
 
 def feature_alignments(X, codes, frequencies, phases):
-    """``sum_k (sum_i Y_ik phi_m(x_i))^2`` for every feature m, in blocks of rows.
-
-    Y are the centred indicators of the classes; for two classes this is half of
-    ``(sum_i y_i phi_m(x_i))^2`` with signs y.
-    """
+    """``sum_k (sum_i Y_ik phi_m(x_i))^2`` for every feature m; Y are centred class indicators."""
     n_classes = codes.max() + 1
     Y = np.eye(n_classes)[codes] - 1 / n_classes
     sums = np.zeros((n_classes, len(phases)))
@@ -111,8 +107,7 @@ def feature_alignments(X, codes, frequencies, phases):
 def most_aligned(alignments, rho):
     """The distribution q that maximises ``alignments'q`` with ``N |q|^2 - 1 <= rho``.
 
-    Stationarity makes q the projection of ``s alignments`` onto the simplex for some
-    s >= 0, and the divergence rises with s: one scalar equation.
+    It is the projection of ``s alignments`` onto the simplex for the s at which the bound holds.
     """
     N = len(alignments)
     scaled = (alignments - alignments.max()) / (np.ptp(alignments) or 1.0)

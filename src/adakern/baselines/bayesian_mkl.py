@@ -130,10 +130,7 @@ class BayesianMKLRegressor(_BayesianMKL, BankRegressor):
 
 
 class GammaFactor:
-    """Factor of ``size`` precisions with the prior Gamma(shape, scale).
-
-    ``count`` is the number of Gaussian variables that each precision governs.
-    """
+    """Factor of ``size`` precisions of ``count`` variables each, with prior Gamma(shape, scale)."""
 
     def __init__(self, shape=1.0, scale=1.0, *, count=1, size=1):
         self.prior_shape, self.prior_rate = shape, 1 / scale

@@ -111,11 +111,7 @@ def deep_gram_matrix(bank, weights, X, Y):
 
 
 def layer_kernels(bank, T):
-    """The bank's kernels at inner products T of unit vectors, and their slopes there.
-
-    ``|x - y|^2 = 2 - 2 t`` for the Gaussian kernels; ``((1 + t) / 2)^degree`` for the
-    normalised polynomial ones.
-    """
+    """The bank's kernels at inner products T of unit vectors, and their slopes there."""
     for gamma in bank.gammas:
         K = np.exp(2 * gamma * (T - 1))
         yield K, 2 * gamma * K
@@ -180,8 +176,7 @@ def _descend(current, step, evaluate):
 def l2_svm_dual(K, y, C, tol=1e-4):
     """Solve the SVM with squared hinge loss: ``max 1'a - 1/2 a'Y(K + I/C)Ya, a >= 0``.
 
-    As ``K + I/C`` is at least ``I/C``, no variable exceeds ``2 C n_+ n_- / n``: a box
-    twice as large is never active.
+    No variable exceeds ``2 C n_+ n_- / n``: a box twice as large is never active.
     """
     n_positive = (y > 0).sum()
     bound = 4 * C / (1 / n_positive + 1 / (len(y) - n_positive))
@@ -217,11 +212,7 @@ def span_bound(K, y, C):
 
 
 def _bordered_inverse(K, ridge):
-    """Leading block of the inverse of ``[[M, 1], [1', 0]]`` for ``M = K + ridge``.
-
-    M is positive definite, so by block elimination the block is ``M^-1`` less its
-    projection on 1; the other blocks are never asked for.
-    """
+    """Leading block of the inverse of ``[[K + ridge, 1], [1', 0]]``, by block elimination."""
     M = K.copy()
     np.fill_diagonal(M, M.diagonal() + ridge)
     inverse, _ = dpotri(cholesky(M, lower=True, overwrite_a=True), lower=1)

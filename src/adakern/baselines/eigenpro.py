@@ -99,10 +99,8 @@ class EigenProRegressor(KernelExpansionMixin, BaselineRegressor):
     def _preconditioner(self, X):
         """Eigenvectors V of K(X, X), their weights, what is left, the largest norm.
 
-        With eigenvalues s_1 >= ... >= s_q of the s-row Gram matrix, the eigenfunction
-        phi_i = s_i^-1/2 sum_j V_ji k(x_j, .) is scaled by s_q / s_i: in coefficients,
-        the weight (1 - s_q / s_i) / s_i. ``rest`` = s_q / s is the top eigenvalue of
-        the covariance that remains, ``beta`` the largest k_P(x, x).
+        The weight of eigenvector i is (1 - s_q / s_i) / s_i, ``rest`` is s_q / s and ``beta`` the
+        largest k_P(x, x).
         """
         s = len(X)
         q = min(self.n_components, max(1, s // 2))

@@ -171,12 +171,9 @@ def draw_pairs(y, n_pairs, rng):
 def project_cyclically(EKE, targets, similar, slack, max_iter, tol):
     """Bregman projections onto one constraint after the other, with slack.
 
-    Solves ``min D(K, K_0) + slack D(diag xi, diag targets)`` for the LogDet divergence
-    D, subject to ``(e_i - e_j)'K(e_i - e_j) <= xi_c`` for the similar pairs and ``>=``
-    for the others. K moves by multiples of ``K e e'K``, so its values on the
-    differences of the pairs are all that has to be followed.
-
-    The step is the root of both stationarity conditions, ``slack / (slack + 1) (1/p - 1/xi)``; the
+    Solves ``min D(K, K_0) + slack D(diag xi, diag targets)`` for the LogDet divergence D, subject
+    to ``(e_i - e_j)'K(e_i - e_j) <= xi_c`` for the similar pairs and ``>=`` for the others. The
+    step is the root of both stationarity conditions, ``slack / (slack + 1) (1/p - 1/xi)``; the
     papers print ``(1/p - slack/xi) / 2``, which is the same at slack = 1 only.
     """
     M, xi = EKE.copy(), targets.astype(float)

@@ -274,12 +274,10 @@ class EasyMKL(BankMixin, BankClassifier):
 
 
 def nearest_hull_points(K, y, reg, tol):
-    """Distributions g on the two classes that minimise ``g'YQYg``, with
-    ``Q = (1 - reg) K + reg I``.
+    """Distributions g on the two classes that minimise ``g'YQYg``, ``Q = (1 - reg) K + reg I``.
 
-    Minus a scale they are the dual variables of the hard-margin SVM on Q: along a ray ``a = s g``
-    its dual ``1'a - 1/2 a'YQYa`` is greatest at ``s = 2 / g'YQYg``, where it is ``2 / g'YQYg``. As
-    ``g'YQYg >= reg (1/n_+ + 1/n_-)``, a finite bound on a is never active.
+    Up to scale they are the dual variables of the hard-margin SVM on Q: ``a = s g`` is best at
+    ``s = 2 / g'YQYg``, and as ``g'YQYg >= reg (1/n_+ + 1/n_-)`` a finite bound is never active.
     """
     positive = y > 0
     n_positive, n_negative = positive.sum(), (~positive).sum()

@@ -1,8 +1,4 @@
-"""The residual network of the LAB RBF tables.
-
-PyTorch trains it. A network is a list of (weights, offsets) and one ``_forward`` for
-tensors and arrays, so that a fitted model predicts and pickles without PyTorch.
-"""
+"""The residual network of the LAB RBF tables, trained by PyTorch and predicting without it."""
 
 from numbers import Real
 

@@ -1,7 +1,4 @@
-"""The simple blend: kernel ridge regressions and forests, weighted out of sample.
-
-Whatever is to be called better than what one would otherwise use has to beat this.
-"""
+"""The simple blend, a baseline: kernel ridge regressions and forests, weighted out of sample."""
 
 from numbers import Integral
 
@@ -37,17 +34,10 @@ SMALLEST_PROBABILITY = 1e-6
 
 
 def greedy_weights(predictions, loss, steps=STEPS):
-    """Weights of members, by adding the member that helps most, again and again.
+    """Weights, multiples of 1 / ``steps``, by adding the member that helps most again and again.
 
-    ``predictions`` are out of sample and of one shape, ``loss`` takes such an array.
-    The weights are multiples of 1 / ``steps`` that sum to 1.
+    Ensemble selection (Caruana et al., ICML 2004) on predictions out of sample.
 
-    References
-    ----------
-    R. Caruana et al., Ensemble selection from libraries of models, ICML 2004.
-
-    Examples
-    --------
     >>> import numpy as np
     >>> from adakern.baselines.simple_blend import greedy_weights
     >>> members = [np.array([1.0, 0.0]), np.array([0.0, 1.0]), np.array([3.0, 3.0])]

@@ -1,10 +1,8 @@
 """What the papers print: methods, constants and bounds. For experiments only.
 
-The methods have fixed step lengths 1/L, from zero, and know h by its value and gradient
-alone. Step lengths from the theorems are far too short to reach the optimum in the
-papers' 2,000 iterations (``benchmarks/dank_exact.py`` counts them); "newton" and
-"accelerated" are for use. The projections are exact where the papers alternate between
-a box and a plane, which ends at a feasible point, not at the nearest one.
+Step lengths 1/L from the theorems are far too short to reach the optimum in the papers' 2,000
+iterations (``benchmarks/dank_exact.py`` counts them); "newton" and "accelerated" are for use. The
+projections are exact, where the papers alternate between a box and a plane.
 
 The bounds on what a partition of the data costs are for the problem without intercept and without
 the nuclear norm (JMLR, problem 18), whose block-diagonal counterpart (problem 20) has the kernel
@@ -23,11 +21,9 @@ from adakern.kernels import gram_matrix
 def lipschitz_constant(K, dual, eta):
     """The Lipschitz constant of the gradient of h.
 
-    Classification: ``L = kappa (n + 3 n C^2 ||K||_F / (4 eta))`` (JMLR, Theorem 4). Regression: the
-    gradient in (alpha hat, alpha check) has the constant 2 L, which the steps of Algorithm 2 divide
-    by, with ``L = 2 kappa (n + 9 n C^2 ||K||_F / (4 eta))`` (JMLR, Theorem 10; the preprint's
-    Theorem 11). kappa is the largest ``abs(k(x, x'))``, which the preprint leaves out; it is above
-    one for linear and polynomial kernels.
+    Classification: ``L = kappa (n + 3 n C^2 ||K||_F / (4 eta))`` (JMLR, Theorem 4). Regression:
+    twice ``kappa (n + 9 n C^2 ||K||_F / (4 eta))`` (JMLR, Theorem 10). kappa is the largest
+    ``abs(k(x, x'))``, which the preprint leaves out; linear and polynomial kernels exceed one.
     """
     n, kappa = len(K), np.abs(K).max()
     norm = n * dual.C**2 * np.linalg.norm(K) / (4 * eta)
@@ -54,8 +50,8 @@ def nesterov(h, ascent, max_iter, *, min_step=1e-4):
 def projected_gradient(h, ascent, max_iter, *, min_step=1e-4):
     """Projected gradient ascent (JMLR, equation 17).
 
-    Its constant is ``kappa (n - tau/2 + n C^2 lambda_max(K) / (4 eta))``, the bound of
-    lambda_max(F) that Lemma 1 gives; kappa, which the paper leaves out, carries it over to F∘K.
+    Its constant is ``kappa (n - tau/2 + n C^2 lambda_max(K) / (4 eta))``, with Lemma 1's bound of
+    lambda_max(F).
     """
     n, kappa = len(h.K), np.abs(h.K).max()
     largest = np.linalg.eigvalsh(h.K)[-1]
@@ -99,10 +95,7 @@ def between_clusters(K, clusters):
 
 
 def coupling(X, labels, kernel, *, n_sample=2000, random_state=None):
-    """Q(pi) of JMLR, Theorem 6: the sum of |k(x_i, x_j)| between clusters.
-
-    Estimated from all pairs of a random sample of the rows, scaled to all pairs.
-    """
+    """Q(pi) of JMLR, Theorem 6: |k(x_i, x_j)| between clusters, summed, estimated on a sample."""
     n = X.shape[0]
     rng = check_random_state(random_state)
     rows = rng.choice(n, min(n, n_sample), replace=False)
@@ -134,10 +127,9 @@ def partition_bounds(K, clusters, C, eta, smallest, largest):
 def screened_rows(gradient, K, C, smallest, largest):
     """Rows that JMLR, Theorem 7 recognises as no support vectors of the whole.
 
-    The condition is ``gradient_i <= -(B + B2) C (||K_i||_1 + kappa)``, with the
-    gradient of the partitioned problem at its solution. It is safe, and never met: the
-    gradient is at least ``1 - B2 C ||Kbar_i||_1``, which is above the threshold. (The
-    number that the papers report for it, 442.3, is positive.)
+    The condition ``gradient_i <= -(B + B2) C (||K_i||_1 + kappa)`` is safe, and never met: the
+    gradient is at least ``1 - B2 C ||Kbar_i||_1``. (The number that the papers report, 442.3, is
+    positive.)
     """
     columns = np.abs(K).sum(axis=0) + np.abs(K).max()
     return gradient <= -(2 * largest - smallest) * C * columns

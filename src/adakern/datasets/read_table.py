@@ -234,10 +234,7 @@ def _found(data, name, target, task, drop, group, time):
 
 
 def typed_columns(data, name, target, layout=None):
-    """All columns of a file as numbers, days or categories.
-
-    Returns the frame, the kinds and forms of dates by column, the layout and sentences.
-    """
+    """The frame, kinds and forms of dates by column, the layout and sentences of a file."""
     import pandas as pd
 
     raw, layout, notes = _raw_columns(data, name, target, layout)
@@ -252,10 +249,7 @@ def typed_columns(data, name, target, layout=None):
 
 
 def _raw_columns(data, name, target=None, layout=None):
-    """The columns of a file as it has them: (frame, layout, sentences).
-
-    The cells of a text file stay text, the columns of others have their types.
-    """
+    """The columns as the file has them, cells of text files as text: (frame, layout, sentences)."""
     import pandas as pd
 
     notes, data = [], unpack(data, name)

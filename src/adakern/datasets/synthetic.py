@@ -1,10 +1,8 @@
 """Seeded data sets that are defined by a formula.
 
-Each function returns ``(X, y)``, or a mapping where there is a published test set.
-Where a paper leaves something out (a size, a noise level) the default is a choice of
-this project and a parameter. The papers: DANK (Liu, Huang, Gong, Yang and Li, JMLR 21,
-2020), KNPL (the same, AAAI 2018) and LAB RBF ("Enhancing kernel flexibility via learning
-asymmetric locally-adaptive kernels").
+Where a paper leaves something out the default is a choice of this project. The papers: DANK (Liu,
+Huang, Gong, Yang and Li, JMLR 21, 2020), KNPL (the same, AAAI 2018) and LAB RBF ("Enhancing kernel
+flexibility via learning asymmetric locally-adaptive kernels").
 """
 
 import itertools
@@ -265,15 +263,7 @@ def make_monks(problem, flip=None, random_state=0):
 
 
 def monks_rule(problem, attributes):
-    """Whether each row of a1 to a6 belongs to the class of a MONK's problem.
-
-    Parameters
-    ----------
-    problem : int
-        1, 2 or 3.
-    attributes : ndarray of shape (n, 6)
-        Of the robots.
-    """
+    """Whether each row of a1 to a6 belongs to the class of a MONK's problem, 1, 2 or 3."""
     a1, a2, _, a4, a5, _ = np.asarray(attributes).T
     if problem == 1:
         return (a1 == a2) | (a5 == 1)

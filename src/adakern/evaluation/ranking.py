@@ -47,11 +47,7 @@ class Ranking(NamedTuple):
 
 
 def _as_losses(scores, greater_is_better):
-    """Scores as losses, a row a data set; a cell that failed is infinite.
-
-    Losses within rounding of each other are made equal, so that whatever compares them
-    sees the tie.
-    """
+    """Scores as losses, a row a data set, near ties made equal; infinite for a cell that failed."""
     scores = np.asarray(scores, float)
     if scores.ndim != 2:
         raise ValueError(f"scores must have the shape (data sets, methods); got {scores.shape}.")
@@ -222,10 +218,7 @@ def normalised_errors(errors):
 
 
 def win_matrix(scores, *, greater_is_better=True, weights=None):
-    """How often the method of a row beats that of a column; a tie is half a win each.
-
-    `weights` says how often each data set counts; the diagonal is zero.
-    """
+    """How often, by `weights`, the row's method beats the column's; a tie is half a win each."""
     losses = _as_losses(scores, greater_is_better)
     first, second = losses[:, :, None], losses[:, None, :]
     outcomes = (first < second) + 0.5 * (first == second)

@@ -1,9 +1,8 @@
 """Is one method better than another? Paired tests over repeats, and over data sets.
 
-The one rule of significance, for marks, headlines and prose: a difference on a data set
-is significant where Nadeau and Bengio's corrected t-test rejects at 5 % after Holm's
-correction over all pairs of methods on it. With fewer than five pairs, or where all
-differences are equal, nothing is tested: such differences say nothing of their spread.
+The one rule: a difference on a data set is significant where Nadeau and Bengio's corrected t-test
+rejects at 5 % after Holm's correction over all pairs of methods on it. With fewer than five pairs,
+or where all differences are equal, nothing is tested.
 """
 
 from itertools import combinations

@@ -91,11 +91,7 @@ def profile_values(D, profile):
 
 
 def profile_values_and_slopes(D, profile):
-    """K and dK/dD; at D = 0 the Laplacian profile has a kink, and 0 is taken there.
-
-    The slope is always multiplied by (t - x)^2, which is zero where D is: there the
-    kernel is 1 whatever the bandwidths, so 0 is the exact derivative.
-    """
+    """K and dK/dD; at D = 0, where the Laplacian profile has a kink, the slope is exactly 0."""
     xp = array_namespace(D)
     K = profile_values(D, profile)
     if profile != "laplacian":

@@ -1,8 +1,6 @@
-"""The configuration of a run: its schema, and what every setting means.
+"""The configuration of a run: every setting, its type, its default and what it means.
 
-These dataclasses are the one place where a setting, its type, its default and what it may
-be are declared. ``compose.py`` fills them from the YAML files in ``conf/`` and the command
-line, ``validate.py`` checks what types cannot say.
+``compose.py`` fills these from ``conf/`` and the command line; ``validate.py`` checks the rest.
 """
 
 import math

@@ -55,10 +55,9 @@ class SourceFile:
 class DatasetEntry:
     """Everything that is known about one data set, and how to read it.
 
-    `task` and either `files` or `loader` are needed, the rest is optional. What is
-    stated about the content (`n`, `d`, `n_test`, `classes`, `fingerprint`) is checked
-    whenever the table is made. Columns are named by a position (0 is the first, -1 the
-    last) or, where the file has column names, by name.
+    `task` and either `files` or `loader` are needed. What is stated about the content (`n`, `d`,
+    `n_test`, `classes`, `fingerprint`) is checked whenever the table is made. Columns are named by
+    a position (0 is the first, -1 the last) or, where the file has column names, by name.
     """
 
     #: classification or regression.
