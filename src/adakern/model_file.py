@@ -207,8 +207,8 @@ def save_model(pipeline, path, card):
 def load_model(path, trust=()):
     """The pipeline and the card of a file that `adakern fit` wrote.
 
-    Nothing in the file is run. A file that holds a type which is neither part of
-    adakern's or scikit-learn's estimators nor named in ``trust`` is refused.
+    Nothing in the file is run. One that holds a type that is neither part of adakern's or
+    scikit-learn's estimators nor named in ``trust`` is refused.
 
     Parameters
     ----------

@@ -16,10 +16,9 @@ from adakern.linalg import project_onto_simplex
 class RandomFeatureAlignment(BaselineClassifier):
     """Linear SVM on random Fourier features whose distribution is learned.
 
-    Draws many features of the Gaussian kernel, then a distribution q over them that maximises the
-    alignment ``sum_ij y_i y_j sum_m q_m phi_m(x_i) phi_m(x_j)`` of the kernel with the labels,
-    within a chi-squared ball around the uniform distribution. The solution is sparse, so that few
-    features are left for the linear model, scaled by the roots of their weights.
+    Of many features of the Gaussian kernel those are kept, scaled by the roots of their weights,
+    whose distribution q maximises the alignment ``sum_ij y_i y_j sum_m q_m phi_m(x_i) phi_m(x_j)``
+    with the labels within a chi-squared ball around the uniform distribution; q is sparse.
 
     Parameters
     ----------
@@ -38,7 +37,6 @@ class RandomFeatureAlignment(BaselineClassifier):
     ----------
     classes_ : ndarray of shape (n_classes,)
     feature_weights_ : ndarray of shape (n_candidates,)
-        q.
     frequencies_ : ndarray of shape (d, n_kept)
     phases_, scales_ : ndarray of shape (n_kept,)
         The kept features are ``scale cos(x'frequency + phase)``.

@@ -26,12 +26,10 @@ ETA = 0.1
 class DeepMKL(BankMixin, BankClassifier):
     """SVM on layers of combined kernels, the weights tuned on leave-one-out error.
 
-    The first layer combines the kernels of the bank on the data; every further layer
-    combines the same kernels in the feature space of the layer before. The weights of
-    all layers descend along the gradient of the span bound, in turn with L2 SVMs.
-    All kernels are 1 on the diagonal and the weights of a layer lie on the simplex, so
-    that every layer is 1 on the diagonal as well. (The paper asks for non-negative
-    weights only, and adds a sigmoid kernel; it is indefinite and left out here.)
+    The first layer combines the kernels of the bank on the data, every further layer the same
+    kernels in the feature space of the layer before. The weights of all layers descend along the
+    gradient of the span bound, in turn with L2 SVMs. They lie on the simplex, so that every layer
+    is 1 on the diagonal. (The paper's sigmoid kernel is indefinite and left out here.)
 
     Parameters
     ----------
@@ -43,7 +41,7 @@ class DeepMKL(BankMixin, BankClassifier):
     degrees : array-like of int, default=(1, 2)
         Normalised polynomial kernels of every layer; degree 1 is the linear one.
     max_iter : int, default=30
-        Most gradient steps.
+        Most gradient steps; a ConvergenceWarning says where they do not suffice.
     tol : float, default=1e-3
         Relative decrease of the bound at which the steps end.
 
@@ -58,16 +56,10 @@ class DeepMKL(BankMixin, BankClassifier):
     n_iter_ : int
         Gradient steps, over all pairs.
 
-    Warns
-    -----
-    ConvergenceWarning
-        Where ``max_iter`` steps do not suffice; it tells the last decrease.
-
     References
     ----------
-    Strobl and Visweswaran, Deep multiple kernel learning, ICMLA 2013.
-    Chapelle, Vapnik, Bousquet and Mukherjee, Choosing multiple parameters for support
-    vector machines, Machine Learning 46 (2002), 131-159.
+    Strobl and Visweswaran, Deep multiple kernel learning, ICMLA 2013. Chapelle et al., Choosing
+    multiple parameters for support vector machines, Machine Learning 46 (2002), 131-159.
     """
 
     _parameter_constraints = bank_constraints("C", "max_iter", "tol", n_layers=AT_LEAST_ONE)

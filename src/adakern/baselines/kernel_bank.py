@@ -49,8 +49,6 @@ class KernelBank:
     def grams(self, X: np.ndarray, Y: Rows = None, chosen: Any = None) -> Iterator[np.ndarray]:
         """Yield the Gram matrices of X against Y one by one, Gaussian kernels first.
 
-        Distances and inner products are computed once for all.
-
         Parameters
         ----------
         X : array-like of shape (n, d)

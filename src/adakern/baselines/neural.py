@@ -19,8 +19,8 @@ LARGEST_SINGLE = float(np.finfo(np.float32).max)
 class ResNetRegressor(StandardisedRegressor):
     """Residual network for regression: blocks of three dense layers with a shortcut.
 
-    Adam minimises the squared error, and the weights that are best on a validation part
-    are kept. Needs the extra ``torch``. Features and target are standardised inside.
+    Adam minimises the squared error; the weights best on a validation part are kept. Needs the
+    extra ``torch``. Features and target are standardised inside.
 
     Parameters
     ----------

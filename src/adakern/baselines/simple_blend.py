@@ -109,9 +109,8 @@ class _SimpleBlend:
 class SimpleBlendRegressor(_SimpleBlend, BaselineRegressor):
     """Three kernel ridge regressions, a random forest and extra trees, blended.
 
-    The kernel members (L1 and L2 Laplacian, Gaussian) choose scale and ridge by their
-    closed-form leave-one-out error; the leaves of the forests hold two rows or more.
-    Weights are found greedily on the leave-one-out and out-of-bag predictions.
+    The kernel members (L1 and L2 Laplacian, Gaussian) choose scale and ridge by leave-one-out; the
+    weights are found greedily on the leave-one-out and out-of-bag predictions.
 
     Parameters
     ----------
@@ -176,9 +175,8 @@ class _RidgeOnCodes(LOOKernelRidgeClassifier):
 class SimpleBlendClassifier(_SimpleBlend, ClassifierMixin, Baseline):
     """Three kernel ridge regressions on class codes and two forests, blended.
 
-    As :class:`SimpleBlendRegressor`; the scores of a kernel member become probabilities
-    by a softmax whose temperature has the least log loss on the leave-one-out scores,
-    and the weights have the least log loss out of sample.
+    As :class:`SimpleBlendRegressor`, by the log loss; the scores of a kernel member become
+    probabilities by a softmax, whose temperature is chosen likewise.
 
     Parameters
     ----------

@@ -23,8 +23,7 @@ def score(task, y_true, y_pred, labels=None):
     y_true, y_pred : array-like of shape (n,)
         Targets and predictions, n >= 1.
     labels : array-like, default=None
-        Every class of the data set. Only needed when a part of the data may lack a
-        class: it decides whether the problem is binary, and so which F1 is meant.
+        Every class of the data set, where a part may lack one: they decide which F1 is meant.
 
     Returns
     -------
@@ -109,8 +108,7 @@ def area_under_curve(y_true, values, classes):
     Returns
     -------
     float or None
-        One class against the rest, the mean over the classes present; None where there
-        are fewer than two of them.
+        One class against the rest, the mean over the classes; None for fewer than two classes.
 
     Examples
     --------
@@ -146,12 +144,11 @@ def probability_scores(y_true, probabilities, classes):
     -------
     dict of str to float or None
         `log_loss`, the mean of -log p(true class) with p no less than 1e-15; `auc`, see
-        :func:`area_under_curve`; `brier`, Brier's original form, the squared distance
-        of the probabilities from the indicator of the true class summed over the
-        classes, between 0 and 2 (for two classes twice that of scikit-learn);
-        `calibration_error`, the mean over 15 bins of the confidence, weighted by their
-        rows, of ``|accuracy - mean confidence|``, with `calibration_error_low` and
-        `calibration_error_high`, its 95 % interval by a bootstrap over the rows.
+        :func:`area_under_curve`; `brier`, Brier's original form, between 0 and 2 (of two classes
+        twice scikit-learn's); `calibration_error`, the mean of ``|accuracy - mean confidence|``
+        over 15 bins of the confidence, weighted by their rows, with its 95 % bootstrap interval
+        `calibration_error_low` and `calibration_error_high`. `calibration_error_high`, its 95 %
+        interval by a bootstrap over the rows.
 
     References
     ----------
@@ -203,11 +200,10 @@ def interval_scores(y_true, low, high, coverage=0.9):
     Returns
     -------
     dict of str to float or None
-        `interval_coverage` in [0, 1]; `interval_width` and `interval_score`, in units of the
-        target: the latter is Winkler's, the width and, for a target outside, ``2 / (1 - coverage)``
-        times its distance, least for the true quantiles; `coverage_easy`, `coverage_middle` and
-        `coverage_hard`, the coverage of the third of the rows with the narrowest intervals, the
-        middle and the widest (None where all widths are equal).
+        `interval_coverage` in [0, 1]; `interval_width` and `interval_score` in units of the target,
+        the latter Winkler's: the width and, outside, ``2 / (1 - coverage)`` times the distance;
+        `coverage_easy`, `coverage_middle` and `coverage_hard`, the coverage of the third of the
+        rows with the narrowest, the middle and the widest intervals (None where all are equal).
 
     References
     ----------

@@ -128,8 +128,7 @@ def rank_methods(scores, *, greater_is_better=True, alpha=0.05):
     -------
     Ranking
         `average_ranks` of shape (k,), NaN without a data set. With fewer than three methods or five
-        data sets there is no Friedman test: `statistic`, `pvalue` and `critical_distance` are NaN
-        and `note` says why. If all methods tie on every data set the p-value is 1.
+        data sets the others are NaN and `note` says why; if all methods tie the p-value is 1.
 
     References
     ----------
@@ -231,16 +230,15 @@ def win_matrix(scores, *, greater_is_better=True, weights=None):
 def elo_ratings(matrix, *, prior=0.5, tol=1e-9, max_iter=10_000):
     """Bradley and Terry's maximum likelihood strengths, on the scale of Elo.
 
-    The chance that i beats j is ``1 / (1 + 10^((r_j - r_i) / 400))``. Every pair is
-    given `prior` wins each way, so that a method that always wins has a finite rating.
-    Solved by Hunter's minorisation: ``p_i <- wins_i / sum_j n_ij / (p_i + p_j)``.
+    The chance that i beats j is ``1 / (1 + 10^((r_j - r_i) / 400))``. Solved by Hunter's
+    minorisation: ``p_i <- wins_i / sum_j n_ij / (p_i + p_j)``.
 
     Parameters
     ----------
     matrix : array-like of shape (n_methods, n_methods)
         Wins of the row's method over the column's.
     prior : float, default=0.5
-        Positive.
+        Wins that every pair is given each way, so that all ratings are finite.
     tol : float, default=1e-9
         Largest relative change of a strength at which to stop.
     max_iter : int, default=10000

@@ -70,9 +70,8 @@ class SetComparison(NamedTuple):
 def paired_ttest(a, b):
     """Two-sided paired t-test of the scores of two methods on the same splits.
 
-    This is the test of the papers. The splits of repeated holdout overlap, so the
-    differences are not independent and the test finds too many differences:
-    :func:`corrected_ttest` allows for that.
+    The test of the papers. The splits of repeated holdout overlap, so that it finds too many
+    differences: :func:`corrected_ttest` allows for that.
 
     Parameters
     ----------
@@ -82,8 +81,7 @@ def paired_ttest(a, b):
     Returns
     -------
     TTest
-        With `df` = n - 1. Where all differences are equal within rounding there is no
-        test: statistic and p-value are NaN.
+        With `df` = n - 1; statistic and p-value are NaN where all differences are equal.
 
     Examples
     --------
@@ -98,17 +96,16 @@ def paired_ttest(a, b):
 def corrected_ttest(a, b, n_train, n_test):
     """Nadeau and Bengio's corrected resampled t-test, two-sided.
 
-    ``t = mean(d) / sqrt((1/n + n_test/n_train) var(d))`` with the differences d over n
-    repeats, their variance with divisor n - 1, and n - 1 degrees of freedom. The added
-    n_test/n_train makes up for training sets that overlap from repeat to repeat.
+    ``t = mean(d) / sqrt((1/n + n_test/n_train) var(d))`` with the differences d over n repeats,
+    their variance with divisor n - 1, and n - 1 degrees of freedom, where
+    n_test/n_train makes up for training sets that overlap.
 
     Parameters
     ----------
     a, b : array-like of shape (n,)
         Scores of the two methods on the same n >= 2 repeats; finite.
     n_train, n_test : float or array-like of shape (n,)
-        Sizes of the training and test part, positive; the mean of the ratio is used
-        where they differ between repeats.
+        Sizes of the parts, positive; where they differ, the mean of the ratio is used.
 
     Returns
     -------
@@ -178,8 +175,7 @@ def holm_correction(pvalues):
 
     References
     ----------
-    S. Holm, "A simple sequentially rejective multiple test procedure", Scandinavian
-    Journal of Statistics 6, 1979.
+    S. Holm, A simple sequentially rejective multiple test procedure, Scand. J. Statistics 6, 1979.
 
     Examples
     --------
@@ -207,8 +203,7 @@ def compare_methods(scores, *, n_train=None, n_test=None, greater_is_better=True
         Scores of each method (a column of the frame) on the same n repeats. NaN marks a repeat in
         which the method gave no result: a pair is compared over the repeats that both finished.
     n_train, n_test : float or array-like of shape (n,), default=None
-        Rows in the training and test part, for the corrected test; without them its
-        p-values are NaN.
+        Rows in the parts, for the corrected test; without them its p-values are NaN.
     greater_is_better : bool, default=True
         Whether a greater score is the better one.
     alpha : float, default=0.05
@@ -218,12 +213,11 @@ def compare_methods(scores, *, n_train=None, n_test=None, greater_is_better=True
     -------
     list of Comparison
         In the order of ``itertools.combinations``. `pvalue` is the paired t-test's,
-        `corrected_pvalue` that of Nadeau and Bengio; `holm_pvalue` and `corrected_holm_pvalue`
-        adjust them over all pairs of this call. `significant` is the one rule of this module: the
-        corrected p-value after Holm's correction is at most `alpha` (the paired one where the sizes
-        of the parts are not given); `winner` is then the better method, else "". Where no test can
-        be made the p-values are NaN and `note` says why: fewer than five common repeats, or equal
-        differences on all of them.
+        `corrected_pvalue` Nadeau and Bengio's; `holm_pvalue` and `corrected_holm_pvalue` adjust
+        them over all pairs of this call. `significant` says that the latter (the former where no
+        sizes are given) is at most `alpha`; `winner` is then the better method, else "". Where no
+        test can be made (fewer than five common repeats, or equal differences) the p-values are NaN
+        and `note` says why.
 
     Examples
     --------
@@ -298,9 +292,8 @@ def _test_pair(a, b, sizes):
 def bayesian_signed_rank(a, b, rope=0.01, *, prior=0.5, n_samples=5000, random_state=0):
     """Bayesian signed-rank test over data sets: a greater, practically equal, smaller?
 
-    The weights of the data sets are drawn from a Dirichlet distribution, with one data
-    set without difference of weight `prior` added; each draw votes for the outcome that
-    most pairs of data sets have.
+    The weights of the data sets are drawn from a Dirichlet distribution, with one added set without
+    difference; each draw votes for the outcome that most pairs of data sets have.
 
     Parameters
     ----------
@@ -309,7 +302,7 @@ def bayesian_signed_rank(a, b, rope=0.01, *, prior=0.5, n_samples=5000, random_s
     rope : float, default=0.01
         Region of practical equivalence: differences up to it count as none.
     prior : float, default=0.5
-        Positive.
+        Weight of the added set, positive.
     n_samples, random_state : int
         Draws from the posterior, and their seed.
 
@@ -320,8 +313,7 @@ def bayesian_signed_rank(a, b, rope=0.01, *, prior=0.5, n_samples=5000, random_s
 
     References
     ----------
-    A. Benavoli et al., Time for a change: a tutorial for comparing multiple classifiers
-    through Bayesian analysis, JMLR 18, 2017.
+    A. Benavoli et al., Time for a change, JMLR 18, 2017.
 
     Examples
     --------

@@ -13,9 +13,8 @@ PROFILES = ("gaussian", "laplacian")
 def lab_gram_matrix(T: Any, X: Any, bandwidths: Any, profile: str = "gaussian") -> Any:
     """Values K(t_i, x_j) of the kernel with locally adaptive bandwidths.
 
-    K(t, x_j) = exp(-D) ("gaussian", LAB RBF, equation 1) or exp(-sqrt(D))
-    ("laplacian"), with D = sum over m of (bandwidths_jm (t_m - x_jm))^2. The kernel is
-    asymmetric: the bandwidth is that of the second argument.
+    K(t, x_j) = exp(-D) (LAB RBF, equation 1) or exp(-sqrt(D)) ("laplacian"), with D = sum over m of
+    (bandwidths_jm (t_m - x_jm))^2: the bandwidth is that of the second argument.
 
     Parameters
     ----------

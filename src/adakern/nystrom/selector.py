@@ -48,14 +48,12 @@ LARGEST_VALUE = 1e140
 class NystromKernelSelector(NystromFeaturesMixin, Estimator):
     """Choose a kernel by a criterion that Nyström approximations make affordable.
 
-    For each candidate kernel, columns are sampled, the approximation
-    ``K~ = C D_k^+ C'`` is formed and the criterion is computed from it by the Woodbury
-    formula; the candidate with the smallest value wins. The cost is O(l c^2) time and
-    O(l c) memory for each candidate, against O(l^3) and O(l^2).
+    For each candidate kernel, columns are sampled and the criterion of ``K~ = C D_k^+ C'`` is
+    computed by the Woodbury formula; the smallest wins. A candidate costs O(l c^2) time and O(l c)
+    memory, against O(l^3) and O(l^2).
 
-    As in Algorithm 1 of the paper, columns are sampled anew for each candidate kernel. All
-    candidates share one stream of random numbers, so that they differ by their kernels and not by
-    the draw. Candidates that differ in ``ridge`` alone share their columns and factorisation.
+    Columns are sampled anew for each candidate (Algorithm 1 of the paper), from one stream of
+    random numbers; candidates that differ in ``ridge`` alone share columns and factorisation.
 
     Parameters
     ----------
@@ -79,8 +77,7 @@ class NystromKernelSelector(NystromFeaturesMixin, Estimator):
     step : int or float, default=0.1
         Columns per round of adaptive sampling: a number, or a fraction of c.
     rank : int, default=None
-        Rank of the approximation, at most c; None for all of D. The adaptive samplers
-        use it too (None: half of the columns drawn so far).
+        Rank of the approximation, at most c; None for all (adaptive samplers: half of those drawn).
     sampling : str, default="adaptive-criterion"
         "adaptive-criterion" is the paper's Algorithm 2, "greedy-criterion" chooses
         columns by their exact effect on the ridge risk; further "uniform",
@@ -110,11 +107,9 @@ class NystromKernelSelector(NystromFeaturesMixin, Estimator):
     -----
     The paper finds its Algorithm 2 closest to the exact criterion. That did not reproduce: in the
     experiment ``nystrom_consistency`` (its twelve data sets, ten runs, c = 0.2 l)
-    "adaptive-criterion" was significantly farther from the exact criterion than uniform sampling on
-    11 sets, because its error matrix sees the drawn columns alone and so favours their neighbours
-    where the kernel is narrow. "greedy-criterion" was the closest of all samplers on all twelve. It
-    costs O(l (3 c)^2) a candidate kernel: worth it for c well below l, no faster than the exact
-    criterion at c = 0.2 l.
+    "adaptive-criterion" was significantly farther from it than uniform sampling on 11 sets, because
+    its error matrix sees the drawn columns alone. "greedy-criterion" was the closest of all
+    samplers on all twelve. It costs O(l (3 c)^2) a candidate kernel: worth it for c well below l.
 
     References
     ----------
