@@ -145,10 +145,9 @@ def probability_scores(y_true, probabilities, classes):
     dict of str to float or None
         `log_loss`, the mean of -log p(true class) with p no less than 1e-15; `auc`, see
         :func:`area_under_curve`; `brier`, Brier's original form, between 0 and 2 (of two classes
-        twice scikit-learn's); `calibration_error`, the mean of ``|accuracy - mean confidence|``
-        over 15 bins of the confidence, weighted by their rows, with its 95 % bootstrap interval
-        `calibration_error_low` and `calibration_error_high`. `calibration_error_high`, its 95 %
-        interval by a bootstrap over the rows.
+        twice scikit-learn's); `calibration_error`, the mean over 15 bins of the confidence,
+        weighted by their rows, of ``|accuracy - mean confidence|``, with `calibration_error_low`
+        and `calibration_error_high`, its 95 % interval by a bootstrap over the rows.
 
     References
     ----------
