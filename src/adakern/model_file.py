@@ -1,7 +1,6 @@
 """A fitted pipeline in one file, and the pipeline from a table with named columns.
 
-The file is skops': known types are rebuilt from plain data, where unpickling would run
-whatever the file says. ``card.json`` in the same archive says what the model is.
+skops rebuilds known types from plain data; ``card.json`` in the archive says what the model is.
 """
 
 import ast

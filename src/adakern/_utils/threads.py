@@ -22,10 +22,7 @@ def one_thread(kind=None):
 
 
 def one_blas_thread(size, largest=SMALL_SYSTEM):
-    """A context in which all linear algebra runs on one thread, where it is small.
-
-    Threads that share thousands of small steps wait for each other longer than they compute.
-    """
+    """A context in which all linear algebra runs on one thread where steps are small and many."""
     return nullcontext() if size > largest else one_thread("blas")
 
 
@@ -50,10 +47,7 @@ def blas_threads():
 
 
 def map_in_threads(function, items):
-    """``function`` of every item, in as many threads as linear algebra has.
-
-    Linear algebra has one thread meanwhile; a second call at the same time uses none.
-    """
+    """``function`` of every item, in as many threads as linear algebra has, which then has one."""
     n_threads = blas_threads()
     # The limit is the whole process's. Of two that overlap, the second would find one
     # thread when it begins, and restore that when it ends.

@@ -103,10 +103,7 @@ def feature_alignments(X, codes, frequencies, phases):
 
 
 def most_aligned(alignments, rho):
-    """The distribution q that maximises ``alignments'q`` with ``N |q|^2 - 1 <= rho``.
-
-    It is the projection of ``s alignments`` onto the simplex for the s at which the bound holds.
-    """
+    """The distribution q that maximises ``alignments'q`` with ``N |q|^2 - 1 <= rho``."""
     N = len(alignments)
     scaled = (alignments - alignments.max()) / (np.ptp(alignments) or 1.0)
 

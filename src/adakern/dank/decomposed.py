@@ -48,10 +48,7 @@ class SparseSolution(NamedTuple):
 def solve_clusters(
     X, dual, kernel, *, eta, n_clusters, tol, max_iter, start=None, random_state=None, n_jobs=None
 ):
-    """Solve DANK without the nuclear norm and the bias, cluster by cluster.
-
-    SVMs on the clusters are the start and give eta, unless both are given.
-    """
+    """Solve DANK without nuclear norm and bias, cluster by cluster, started from their SVMs."""
     with one_thread():  # k-means on a sample is over before its threads are awake
         cut = partition(X, n_clusters, random_state)
     xp, dual = array_namespace(X), replace(dual, fit_intercept=False)

@@ -113,10 +113,7 @@ class _Iterate:
         return d
 
     def step(self, H, gradient, least):
-        """One predictor-corrector step, for the gradient of h and Hessian H of -h.
-
-        The complementarity aimed at is not below ``least``, since h is no quadratic.
-        """
+        """One predictor-corrector step, of complementarity ``least`` or more; H is that of -h."""
         xp, room, force = self.xp, self.room, self.force
         barriers = force / room
         barrier = barriers[0, ...] + barriers[1, ...]

@@ -48,11 +48,7 @@ def nesterov(h, ascent, max_iter, *, min_step=1e-4):
 
 
 def projected_gradient(h, ascent, max_iter, *, min_step=1e-4):
-    """Projected gradient ascent (JMLR, equation 17).
-
-    Its constant is ``kappa (n - tau/2 + n C^2 lambda_max(K) / (4 eta))``, with Lemma 1's bound of
-    lambda_max(F).
-    """
+    """Projected gradient ascent (JMLR, equation 17) with the bound of lambda_max(F) of Lemma 1."""
     n, kappa = len(h.K), np.abs(h.K).max()
     largest = np.linalg.eigvalsh(h.K)[-1]
     bound = n - h.tau / 2 + n * h.dual.C**2 * largest / (4 * h.eta)

@@ -1,8 +1,4 @@
-"""The one way to rank: methods over data sets, by scores that may tie or be missing.
-
-A method without a result on a data set has the worst rank there and loses against all
-others; two scores within rounding of each other are tied.
-"""
+"""Methods ranked over data sets, by scores that may tie or be missing, which is the worst rank."""
 
 from typing import NamedTuple
 

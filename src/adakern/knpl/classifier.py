@@ -66,10 +66,10 @@ class KNPLClassifier(KernelMixin, OneVsOneMixin, Estimator):
 
     Notes
     -----
-    The alternation of the paper cycles with period two unless ``reg`` is large, and the layer at a
-    small ``reg`` fits the training rows almost perfectly without help to new ones: tune ``reg``.
-    With it tuned, test accuracy was that of the SVM within its noise on twelve of the paper's sets
-    (``docs/results/knpl_uci_small``); the gains that the paper prints were not reproduced.
+    The alternation of the paper cycles unless ``reg`` is large, and at a small ``reg`` the layer
+    fits the training rows without help to new ones: tune it. Test accuracy was then that of the SVM
+    within its noise on twelve of the paper's sets (``docs/results/knpl_uci_small``); the printed
+    gains were not reproduced.
 
     References
     ----------

@@ -9,11 +9,7 @@ LONGEST = 10.0
 
 
 def adam(loss, theta, *, rng, learning_rate, batch_size, horizon=None):
-    """Iterates (theta, loss of the batch) of Adam on batches drawn with replacement.
-
-    With a ``horizon`` the step falls to zero over so many iterations, by half a cosine. The noise
-    of large batches finds bandwidths that generalise better than a quasi-Newton method's.
-    """
+    """Iterates (theta, loss) of Adam on random batches, with a step that ends at a ``horizon``."""
     xp = loss.xp
     mean, square = xp.zeros_like(theta), xp.zeros_like(theta)
     decay_mean, decay_square = 0.9, 0.999

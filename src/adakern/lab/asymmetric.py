@@ -117,7 +117,7 @@ class AsymmetricKernelRidge(KernelMixin, MultiOutputMixin, RegressorMixin, Estim
         return self
 
     def predict(self, X: ArrayLike, side: str = "left") -> np.ndarray:
-        """Predict by one of the two regressors.
+        """Targets by one of the two regressors, shape (n_test,) or (n_test, n_targets).
 
         Parameters
         ----------
@@ -125,10 +125,6 @@ class AsymmetricKernelRidge(KernelMixin, MultiOutputMixin, RegressorMixin, Estim
             Or the kernel matrix, see ``kernel``.
         side : {"left", "right"}, default="left"
             f1 or f2.
-
-        Returns
-        -------
-        ndarray of shape (n_test,) or (n_test, n_targets)
         """
         check_is_fitted(self)
         if side not in ("left", "right"):

@@ -211,15 +211,11 @@ class LABRBFRegressor(RegressorMixin, Estimator):
         return self
 
     def predict(self, X: ArrayLike) -> Any:
-        """Predict, in blocks of rows.
+        """Predicted targets, shape (n,), in blocks of rows.
 
         Parameters
         ----------
         X : array-like of shape (n, d)
-
-        Returns
-        -------
-        array of shape (n,)
         """
         check_is_fitted(self)
         X = validate_arrays(self, X)

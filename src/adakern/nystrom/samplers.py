@@ -110,10 +110,7 @@ def leverage(kernel, targets, plan, rng):
 
 
 def ridge_leverage(kernel, targets, plan, rng):
-    """Recursive ridge leverage scores (Musco, Musco 2017), regularised by mu l.
-
-    Columns drawn from the smaller half of the rows score those of the next larger one.
-    """
+    """Recursive ridge leverage scores (Musco, Musco 2017) from nested halves of the rows."""
     l, c = kernel.n_rows, plan.n_columns
     order = rng.permutation(l)
     size = l
@@ -149,10 +146,7 @@ def ridge_leverage_scores(kernel, indices, weights, shift, rows):
 
 
 def rpcholesky(kernel, targets, plan, rng):
-    """Randomly pivoted Cholesky (Chen et al. 2025), blocks by rejection (Epperly et al. 2024).
-
-    A proposal from the residual's diagonal is kept with the ratio of its residual now to then.
-    """
+    """Randomly pivoted Cholesky (Chen et al. 2025), blocks by rejection (Epperly et al. 2024)."""
     diagonal = kernel.diagonal()
     F = np.zeros((plan.n_columns, kernel.n_rows))
     floor = EPS * kernel.n_rows * diagonal.max()
@@ -188,10 +182,7 @@ def rpcholesky(kernel, targets, plan, rng):
 
 
 def rejection_cholesky(residual, proposed, floor, rng):
-    """Keep proposal i with probability (its residual now) / ``proposed[i]``.
-
-    Returns the positions kept and the columns of their partial Cholesky factorisation.
-    """
+    """Positions kept with probability (residual now) / ``proposed``, and their Cholesky columns."""
     H = residual.copy()
     kept, columns = [], []
     for i in range(len(H)):

@@ -167,18 +167,13 @@ class NystromKernelSelector(NystromFeaturesMixin, Estimator):
         return tags
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
-        """Compute the criterion of every candidate.
+        """Compute the criterion of every candidate; it is infinite, with a warning, for overflows.
 
         Parameters
         ----------
         X : array-like of shape (l, d)
         y : array-like of shape (l,)
             Class labels or numbers.
-
-        Warns
-        -----
-        UserWarning
-            For a candidate whose kernel values overflow; its criterion is infinite.
         """
         self._validate_params()
         X, y = validate_data(self, X, y, dtype=np.float64)

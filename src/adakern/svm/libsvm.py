@@ -39,10 +39,7 @@ def svr_dual(K, y, C, epsilon, tol=1e-4):
 
 
 def dual_on_rows(X, dual, kernel, tol):
-    """Coefficients of LIBSVM's model on rows of features, in the library of X.
-
-    Zero for a classifier on rows of one class; a bound on the steps makes it a rough start.
-    """
+    """Coefficients of LIBSVM's model, roughly, on rows of features; zero on those of one class."""
     target = as_numpy(dual.target).astype(float)
     if not dual.is_regression and np.ptp(target) == 0:
         return asarray_like(np.zeros(len(target)), X)

@@ -193,10 +193,7 @@ class Plan:
         )
 
     def batches(self, dataset, solved=()):
-        """Names of the batches of repeats that one job solves, such as "0-9".
-
-        What was solved in jobs of another size stays as it is, and is not solved again.
-        """
+        """Names of the batches of repeats, such as "0-9", that one job solves; old ones stay."""
         last = self.n_repeats(dataset) - 1
         layouts = [[f"0-{last}"], [f"{k}-{k}" for k in range(last + 1)]]
         if (self.entry(dataset).n or 0) > self.config.jobs.batch_rows:

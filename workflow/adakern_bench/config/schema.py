@@ -1,7 +1,4 @@
-"""The configuration of a run: every setting, its type, its default and what it means.
-
-``compose.py`` fills these from ``conf/`` and the command line; ``validate.py`` checks the rest.
-"""
+"""The configuration of a run: every setting, its type, its default and what it means."""
 
 import math
 from dataclasses import dataclass, field

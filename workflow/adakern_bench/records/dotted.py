@@ -1,7 +1,4 @@
-"""What a YAML file may name: classes, functions, folders, environment variables.
-
-A configuration may come from somebody else: nothing else is allowed (`docs/security.md`).
-"""
+"""What a YAML file, maybe of somebody else, may name and no more; see `docs/security.md`."""
 
 import os
 import re

@@ -1,8 +1,4 @@
-"""Fitted models as MLflow keeps them: skops format, with a signature.
-
-skops makes no type that the reader does not trust. Importing this takes seconds: a job does it
-before the children start that solve.
-"""
+"""Fitted models as MLflow keeps them: skops format, with a signature. Importing takes seconds."""
 
 from importlib.metadata import version
 
