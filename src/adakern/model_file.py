@@ -1,6 +1,6 @@
 """A fitted pipeline in one file, and the pipeline from a table with named columns.
 
-skops rebuilds known types from plain data; ``card.json`` in the archive says what the model is.
+The file is skops', since unpickling runs whatever a file says; ``card.json`` describes the model.
 """
 
 import ast

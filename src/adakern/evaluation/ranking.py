@@ -1,4 +1,4 @@
-"""Methods ranked over data sets, by scores that may tie or be missing, which is the worst rank."""
+"""Methods ranked over data sets, by scores that may tie or be missing (the last rank)."""
 
 from typing import NamedTuple
 
