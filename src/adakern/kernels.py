@@ -1,8 +1,4 @@
-"""Gram matrices of the kernels that adakern adapts.
-
-Every kernel is written once, against the Python array API, so that NumPy arrays,
-PyTorch tensors and any other conforming array go through the same lines.
-"""
+"""Gram matrices of the kernels that adakern adapts, for any library of the array API."""
 
 import numpy as np
 from array_api_compat import array_namespace, is_numpy_array
@@ -18,11 +14,9 @@ KERNELS = ("rbf", "laplacian", "l2-laplacian", "tl1", "poly", "linear")
 
 
 def squared_distances(X, Y=None):
-    """Squared Euclidean distances between the rows of X and of Y.
+    """Squared Euclidean distances between the rows of X and of Y, by one matrix product.
 
-    One matrix product. The data are centred first, because the expansion
-    ``|x|^2 - 2 x'y + |y|^2`` loses all digits of float32 when the rows lie far from
-    the origin (scikit-learn issue 9354).
+    Centred first, since ``|x|^2 - 2 x'y + |y|^2`` loses all digits of float32 far from the origin.
     """
     xp = array_namespace(X) if Y is None else array_namespace(X, Y)
     centre = xp.mean(X if Y is None else Y, axis=0)
@@ -76,12 +70,11 @@ DECAYING_KERNELS = {
 def gram_matrix(X, Y=None, *, kernel="rbf", gamma=1.0, degree=3, coef0=1.0):
     """Kernel values between the rows of X, of shape (n, d), and of Y; X itself if None.
 
-    The kernels are ``exp(-gamma |x-y|_2^2)`` ("rbf", gamma = 1/(2 sigma^2) in the
-    papers' terms), ``exp(-gamma |x-y|_1)`` ("laplacian", scikit-learn's), ``exp(-gamma
-    |x-y|_2)`` ("l2-laplacian"), ``max(1 - gamma |x-y|_1, 0)`` ("tl1", the truncated L1
-    kernel with rho = 1/gamma, scaled to 1 at zero distance; not positive semidefinite in
-    general), ``(gamma x'y + coef0)^degree`` ("poly") and ``x'y`` ("linear"). The result
-    is of the floating type, array library and device of X.
+    The kernels are ``exp(-gamma |x-y|_2^2)`` ("rbf", gamma = 1/(2 sigma^2) in the papers' terms),
+    ``exp(-gamma |x-y|_1)`` ("laplacian", scikit-learn's), ``exp(-gamma |x-y|_2)`` ("l2-laplacian"),
+    ``max(1 - gamma |x-y|_1, 0)`` ("tl1", the truncated L1 kernel with rho = 1/gamma, scaled to 1 at
+    zero distance; not positive semidefinite in general), ``(gamma x'y + coef0)^degree`` ("poly")
+    and ``x'y`` ("linear"). The result is of the floating type, array library and device of X.
     """
     require_gram_memory(X.shape[0], (X if Y is None else Y).shape[0])
     if kernel in ("rbf", "l2-laplacian") and is_numpy_array(X):
@@ -98,11 +91,7 @@ def gram_matrix(X, Y=None, *, kernel="rbf", gamma=1.0, degree=3, coef0=1.0):
 
 
 def _gram_by_products(X, Y, kernel, gamma):
-    """Gram matrices of D = |x - y|^2 or |x - y| in NumPy, in a third of the time.
-
-    One product of the rows (2 x, -|x|^2, 1) and (y, 1, -|y|^2) gives -|x - y|^2, and
-    each tile is finished while it is in the cache. Centred as squared_distances is.
-    """
+    """Gram matrices of D = |x - y|^2 or |x - y| in NumPy, by products, in a third of the time."""
     centre = (X if Y is None else Y).mean(axis=0)
     scale = gamma**0.5 if kernel == "rbf" else gamma
     A = (X - centre) * scale
@@ -184,10 +173,7 @@ def kernel_diagonal(X, *, kernel="rbf", gamma=1.0, degree=3, coef0=1.0):
 
 
 def nearest_rows(X, Y):
-    """For each row of X the index of the nearest row of Y (Euclidean), block by block.
-
-    Of equally near rows the first is taken.
-    """
+    """For each row of X the index of the (first) nearest row of Y, block by block."""
     xp = array_namespace(X, Y)
     centre = xp.mean(Y, axis=0)  # as in squared_distances
     B = Y - centre
@@ -243,9 +229,7 @@ class TrainingRows:
     def distances(self, X, columns=slice(None)):
         """Squared distances; of a given kernel in feature space, up to k(x, x).
 
-        That value of the new rows is not known there. It does not change which training
-        rows are near to a new one; for the other direction it is taken as constant,
-        which it is for every kernel of the distance.
+        That value is unknown for new rows: it is taken as constant, as in kernels of the distance.
         """
         if self._X is None:
             return self._diagonal[columns] - 2 * X[:, columns]
@@ -253,11 +237,7 @@ class TrainingRows:
 
 
 class KernelMixin:
-    """Parameters ``kernel, gamma, degree, coef0`` and what follows from them.
-
-    For estimators whose constructor stores these four (``degree`` and ``coef0`` may be
-    left out; scikit-learn's defaults 3 and 1 then hold).
-    """
+    """Parameters ``kernel, gamma`` and, if any, ``degree, coef0``, and what follows from them."""
 
     _kernel_constraints = {"kernel": [StrOptions({*KERNELS, "precomputed"})], "gamma": GAMMA}
 

@@ -30,10 +30,7 @@ def ranked_eigh(D, rank=None):
 
 
 def inverse_square_root(D, rank=None):
-    """A matrix B with ``B B' = D_k^+``, the pseudo-inverse at rank k.
-
-    ``C B`` is then a factor of the Nyström approximation ``C D_k^+ C'``.
-    """
+    """A matrix B with ``B B' = D_k^+``, so that ``C B`` factors the Nyström ``C D_k^+ C'``."""
     values, vectors, start = ranked_eigh(D, rank)
     return vectors[:, start:] / np.sqrt(values[start:])
 
@@ -41,10 +38,8 @@ def inverse_square_root(D, rank=None):
 def project_onto_feasible(v, y, C, total=0.0):
     """Euclidean projection onto ``{0 <= a <= C, y'a = total}``, exactly.
 
-    The projection is ``clip(v - t y, 0, C)`` for the scalar t at which the equality
-    holds; ``y'clip(v - t y, 0, C)`` is non-increasing and piecewise linear in t, so t
-    is found on its sorted breakpoints in O(n log n). (The alternating steps of the DANK
-    paper end at a point of the set, not at the nearest one.)
+    It is ``clip(v - t y, 0, C)`` for the scalar t at which the equality holds, found on the sorted
+    breakpoints of the piecewise linear ``y'clip(v - t y, 0, C)`` in O(n log n).
     """
     # With u = y a the bounds are [0, C] for y = +1, [-C, 0] for y = -1,
     # and the projection is clip(y v - t).
@@ -72,10 +67,7 @@ def project_onto_simplex(v):
 
 
 def is_positive_semidefinite(K, tol=1e-10):
-    """Whether no eigenvalue of the symmetric K is below ``-tol`` times their mean size.
-
-    One Cholesky factorisation of the shifted matrix, no eigenvalue.
-    """
+    """Whether no eigenvalue of the symmetric K is below ``-tol`` times their mean size."""
     size = max(np.abs(np.diag(K)).mean(), np.abs(K).mean())
     shifted = K + (tol * size + np.finfo(K.dtype).tiny) * np.eye(len(K))
     try:
@@ -108,22 +100,14 @@ def symmetric_product(K, X):
 
 
 def numerical_rank(A, n_rows):
-    """Rank of a positive semidefinite matrix, by Cholesky's factorisation with pivots.
-
-    Pivots below ``n_rows eps trace(A)`` are taken for zero, as
-    ``numpy.linalg.matrix_rank`` takes eigenvalues of that size, at a tenth of the cost
-    of computing those.
-    """
+    """Rank of a positive semidefinite matrix, by pivots above ``n_rows eps trace(A)``."""
     threshold = n_rows * np.finfo(float).eps * np.trace(A)
     _, _, rank, _ = dpstrf(A, tol=threshold, lower=True)
     return int(rank)
 
 
 def principal_submatrix(A, rows):
-    """The rows and columns ``rows`` of a square matrix, as an array of its own.
-
-    Block by block, each of which stays in the cache: the rows are not stored twice.
-    """
+    """The rows and columns ``rows`` of a square matrix, as an array of its own, block by block."""
     if not is_numpy_array(A):
         take = array_namespace(A).take
         return take(take(A, rows, axis=0), rows, axis=1)
@@ -135,11 +119,7 @@ def principal_submatrix(A, rows):
 
 
 def add_to_diagonal(A, values):
-    """The square matrix A with values (n,) added to its diagonal.
-
-    In place where the array library lets the matrix be viewed as a vector (NumPy,
-    PyTorch); use the returned matrix, not A, afterwards.
-    """
+    """The square matrix A with values (n,) added to its diagonal, in place where possible."""
     xp = array_namespace(A)
     flat = xp.reshape(A, (-1,))
     flat[:: A.shape[0] + 1] += values
@@ -147,11 +127,9 @@ def add_to_diagonal(A, values):
 
 
 def factorised(A):
-    """A function ``b -> A^-1 b`` for a symmetric positive definite A.
+    """A function ``b -> A^-1 b`` for a symmetric positive definite A, factorised once.
 
-    One Cholesky factorisation serves any number of right-hand sides. A matrix that
-    rounding has made indefinite gets the smallest ridge (a power of 100 times its
-    rounding errors) with which the factorisation runs through.
+    Where rounding made A indefinite it gets the smallest ridge that serves, in powers of 100.
     """
     xp = array_namespace(A)
     if not (is_numpy_array(A) or is_torch_array(A)):
@@ -197,10 +175,9 @@ def _cholesky_solver(A):
 def leading_eigenpairs(A, threshold, *, start=None, tol=1e-8):
     """Eigenpairs of a symmetric matrix whose eigenvalue exceeds ``threshold``.
 
-    Block Lanczos with restarts: the Ritz vectors of the last round and two
-    multiplications by A of their residuals span the next basis. A warm start from the
-    vectors of a nearby matrix usually needs a single round. Where many eigenvalues lie
-    above the threshold the dense decomposition takes over.
+    Block Lanczos with restarts: the Ritz vectors and two products of A with their residuals span
+    the next basis. Where many eigenvalues lie above the threshold the dense decomposition takes
+    over.
     """
     n, rng = A.shape[0], np.random.default_rng(0)
     if start is None:  # 1 is the leading eigenvector of 11' + Gamma, nearly
@@ -218,10 +195,7 @@ def leading_eigenpairs(A, threshold, *, start=None, tol=1e-8):
 
 
 def _block_lanczos(A, X, threshold, tol, max_rounds=20):
-    """Eigenvalues above the threshold and as many Ritz vectors as X has columns.
-
-    The values are None if the block is too narrow for them or the rounds were too few.
-    """
+    """Eigenvalues above the threshold (None if not all were found) and their Ritz vectors."""
     width, eps = X.shape[1], np.finfo(float).eps
     basis = _orthonormal(X)
     image = A @ basis
@@ -260,12 +234,10 @@ def _orthonormal(X, against=None):
 
 
 def left_out_residuals(dual, inverse_diagonal):
-    """Residuals of ridge regression at rows left out of it, in closed form.
+    """Residuals of ridge regression at rows left out of it, ``(R Y)_i / R_ii``.
 
-    With ``R = (K + ridge I)^-1`` the residual of row i, of the fit to all other rows, is
-    ``(R Y)_i / R_ii`` (Allen, Technometrics 16, 1974; Rifkin and Lippert, MIT-CSAIL-TR-
-    2007-025). Every leave-one-out error of the library is this quotient. `inverse_diagonal` is that
-    of R, or one for each column of Y where their ridges differ.
+    Here ``R = (K + ridge I)^-1`` (Allen, Technometrics 16, 1974; Rifkin and Lippert,
+    MIT-CSAIL-TR-2007-025). `inverse_diagonal` is that of R, or one for each column of Y.
     """
     return dual / (inverse_diagonal[:, None] if inverse_diagonal.ndim == 1 else inverse_diagonal)
 
@@ -273,10 +245,9 @@ def left_out_residuals(dual, inverse_diagonal):
 def leave_one_out(K, Y, ridge, weights=None):
     """What kernel ridge regression predicts for each row without that row.
 
-    Y has one regression a column; ``weights`` are positive weights of the rows. One
-    ridge costs a Cholesky factorisation and gives the shape of Y; r of them cost one
-    eigendecomposition and give (r, n, k). Where rounding made K indefinite, the ridge is
-    as much larger as :func:`ridge_solution` says.
+    Y has one regression a column; ``weights`` are of the rows. One ridge costs a Cholesky
+    factorisation; r of them cost one eigendecomposition and give (r, n, k). K may be indefinite by
+    rounding, as in :func:`ridge_solution`.
     """
     root = np.ones((len(K), 1)) if weights is None else np.sqrt(weights)[:, None]
     K, target = root * K * root.T, root * Y
@@ -297,10 +268,8 @@ def leave_one_out(K, Y, ridge, weights=None):
 def leave_one_out_low_rank(V, Y, ridges, weights=None):
     """:func:`leave_one_out` for ``K = V V'`` and each ridge in turn, with coefficients.
 
-    In O(n m^2) for V of shape (n, m): linear regression, or the Nyström form, for which
-    V is the kernel with the centres times an inverse square root of theirs. Yields the
-    predictions of shape (n, k) and the coefficients of V's columns, of the fit to all
-    rows, of shape (m, k).
+    In O(n m^2) for V of shape (n, m). Yields the predictions, (n, k), and the coefficients of V's
+    columns of the fit to all rows, (m, k).
     """
     root = np.ones((len(V), 1)) if weights is None else np.sqrt(weights)[:, None]
     U, s, Wt = np.linalg.svd(root * V, full_matrices=False)
@@ -315,10 +284,7 @@ def leave_one_out_low_rank(V, Y, ridges, weights=None):
 
 
 def invert_definite(A):
-    """The inverse of a symmetric positive definite matrix, in the memory of A.
-
-    LinAlgError where A is not positive definite; A is then as it was.
-    """
+    """The inverse of A in its memory; LinAlgError, and A as it was, if it is not definite."""
     if not is_numpy_array(A):
         xp = array_namespace(A)
         try:
@@ -347,11 +313,7 @@ def _copy_upper_triangle(A):
 
 
 def definite_shift(A):
-    """What makes a symmetric matrix definite, added to its diagonal.
-
-    Twice the most negative eigenvalue, which is taken for the size of what rounding did
-    to all of them.
-    """
+    """Twice the most negative eigenvalue, which makes A definite if added to its diagonal."""
     rounding, xp = _rounding(A), array_namespace(A)
     return 2 * max(-float(xp.min(xp.linalg.eigvalsh(A))), rounding)
 
@@ -375,12 +337,9 @@ def ridge_inverse(K, ridge):
 
 
 def ridge_solution(K, Y, ridge=0.0):
-    """``(K + ridge I)^-1 Y`` and the ridge, a larger one where K is indefinite.
+    """``(K + ridge I)^-1 Y`` and the ridge, raised by :func:`definite_shift` if K is indefinite.
 
-    Rounding makes positive semidefinite matrices indefinite: the kernel values of rows
-    that differ in features of next to no scale alone are less than 1 by the root of a
-    rounding error. The ridge is then raised by :func:`definite_shift`. K is
-    overwritten.
+    Rounding makes it so for rows that differ in features of next to no scale. K is overwritten.
     """
     xp = array_namespace(K)
     before, ones = float(K[0, 0]), xp.ones_like(K[0, :])

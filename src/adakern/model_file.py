@@ -1,7 +1,6 @@
 """A fitted pipeline in one file, and the pipeline from a table with named columns.
 
-The file is skops': known types are rebuilt from plain data, where unpickling would run
-whatever the file says. ``card.json`` in the same archive says what the model is.
+The file is skops', since unpickling runs whatever a file says; ``card.json`` describes the model.
 """
 
 import ast
@@ -50,11 +49,7 @@ class ModelFileError(ValueError):
 
 
 def as_columns(frame, kinds, date_formats):
-    """The columns that a model learned from, by name, as numbers or categories.
-
-    Kinds and formats are those that :func:`adakern.datasets.read_table` found; dates
-    become days since 1970. Other columns are left out.
-    """
+    """The columns that a model learned from, by name, as numbers or categories."""
     import pandas as pd
 
     given = {str(name): column for name, column in getattr(frame, "items", tuple)()}
@@ -136,10 +131,10 @@ def written(value):
 
 
 def table_pipeline(estimator, table):
-    """A pipeline from a table with named columns to the estimator, its step "model".
+    """A pipeline from a table to the estimator, its step "model".
 
-    Unless the estimator takes categories and missing values itself they are encoded,
-    and all columns and the target of a regression are standardised.
+    Unless the estimator takes categories and missing values itself they are encoded, and all
+    columns and the target of a regression are standardised.
     """
     known = {"kinds": table.kinds, "date_formats": table.date_formats}
     steps = [("columns", FunctionTransformer(as_columns, kw_args=known))]
@@ -211,8 +206,8 @@ def save_model(pipeline, path, card):
 def load_model(path, trust=()):
     """The pipeline and the card of a file that `adakern fit` wrote.
 
-    Nothing in the file is run. A file that holds a type which is neither part of
-    adakern's or scikit-learn's estimators nor named in ``trust`` is refused.
+    Nothing in the file is run. One that holds a type that is neither part of adakern's or
+    scikit-learn's estimators nor named in ``trust`` is refused.
 
     Parameters
     ----------

@@ -35,10 +35,9 @@ SHARING = (SVC, SVR, KernelRidge)
 class KernelSearchCV(GridSearchCV):
     """Grid search with shared Gram matrices, for kernel machines.
 
-    A drop-in for scikit-learn's :class:`~sklearn.model_selection.GridSearchCV`, with
-    its parameters and fitted attributes and the same scores, to the solver's
-    tolerance. Where the estimator is a support vector machine (``SVC``, ``SVR``,
-    :class:`~adakern.baselines.KernelSVC`, :class:`~adakern.baselines.KernelSVR`) or
+    A drop-in for scikit-learn's :class:`~sklearn.model_selection.GridSearchCV`, with the same
+    scores up to the solver's tolerance. Where the estimator is a support vector machine (``SVC``,
+    ``SVR``, :class:`~adakern.baselines.KernelSVC`, :class:`~adakern.baselines.KernelSVR`) or
     ``KernelRidge`` with a kernel ``exp(-gamma D)``, it computes
 
     - one matrix of distances D for all folds and all gamma,
@@ -60,8 +59,7 @@ class KernelSearchCV(GridSearchCV):
     shared_ : bool
         Whether Gram matrices were shared.
     cv_results_, best_index_, best_params_, best_score_, best_estimator_, ... :
-        As of ``GridSearchCV``. The time of a Gram matrix counts for the first point
-        that needs it.
+        As of ``GridSearchCV``. The time of a Gram matrix counts for the first point that needs it.
 
     Examples
     --------

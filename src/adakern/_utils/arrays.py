@@ -1,13 +1,9 @@
 """One policy for the arrays that users pass.
 
-NumPy arrays, and what becomes one (lists, tables), go through scikit-learn's checks.
-PyTorch tensors and other arrays of the Python array API stay in their library and on
-their device, whether or not scikit-learn's ``array_api_dispatch`` is on; what an
-estimator predicts is of the kind of the rows. Targets and labels become
-NumPy arrays.
-
-Where a table is read in NumPy and only part of the work is for a GPU, that part runs in
-the :func:`device_context`, and puts what it works on there by :func:`to_device`.
+NumPy arrays, and what becomes one (lists, tables), go through scikit-learn's checks. PyTorch
+tensors and other arrays of the Python array API stay in their library and on their device, whether
+or not scikit-learn's ``array_api_dispatch`` is on; what an estimator predicts is of the kind of the
+rows. Targets and labels become NumPy arrays.
 """
 
 from contextlib import contextmanager, suppress
@@ -26,11 +22,7 @@ _DEVICE: ContextVar = ContextVar("device", default=None)
 
 @contextmanager
 def device_context(X):
-    """A context in which :func:`to_device` puts arrays where the rows X are.
-
-    In double precision, for PyTorch alone. On a device that has none, as Apple's, the
-    work is NumPy's.
-    """
+    """A context in which :func:`to_device` puts arrays beside PyTorch's X, in double precision."""
     like = None
     if is_torch_array(X):
         xp = array_namespace(X)
@@ -76,10 +68,7 @@ def asarray_like(array, like):
 
 
 def output_like(output, X):
-    """The output of an estimator for X, in X's library and on its device.
-
-    Labels that are not numbers stay in NumPy.
-    """
+    """The output of an estimator, in X's library and on its device; text stays in NumPy."""
     if not _is_foreign(X) or output.dtype.kind in "OSU":
         return output
     return array_namespace(X).asarray(output, device=device_of(X))

@@ -9,11 +9,10 @@ from pathlib import Path
 
 @contextmanager
 def atomic_path(path):
-    """A temporary path that takes the place of ``path`` when the block succeeds.
+    """A temporary path that takes the place of ``path``, whole, when the block succeeds.
 
-    A process that is killed, or a disk that fills up, leaves the old file (or none),
-    never half a new one. The temporary file lies in the same folder, since a rename is
-    atomic only within one file system; it keeps the suffix, since writers look at it.
+    It lies in the same folder, since a rename is atomic only there, and keeps the suffix, since
+    writers look at it.
     """
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)

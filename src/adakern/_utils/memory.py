@@ -6,11 +6,7 @@ import numpy as np
 
 
 def require_memory(n_bytes, purpose, way_out):
-    """Raise MemoryError, with the way out, where the machine lacks the memory.
-
-    An operating system may grant memory that it does not have, so the machine's own
-    memory is looked at too, where it can be.
-    """
+    """Raise MemoryError, with the way out, where the machine lacks the memory."""
     try:
         np.empty(n_bytes, dtype=np.uint8)
         enough = n_bytes <= _physical_memory()

@@ -22,23 +22,15 @@ def one_thread(kind=None):
 
 
 def one_blas_thread(size, largest=SMALL_SYSTEM):
-    """A context in which all linear algebra runs on one thread, where it is small.
-
-    For loops of thousands of small products and factorisations. More threads share one
-    such step in microseconds and wait for each other, spinning, at its end; where
-    another process has the processor of one of them, every step waits for the
-    operating system to give it back, milliseconds later.
-    """
+    """A context in which all linear algebra runs on one thread where steps are small and many."""
     return nullcontext() if size > largest else one_thread("blas")
 
 
 def one_scipy_thread(size):
     """A context in which SciPy's linear algebra runs on one thread, NumPy's as before.
 
-    The wheels of NumPy and SciPy bring a BLAS each. In a loop that goes back and forth
-    between NumPy's products and SciPy's factorisations, the waiting threads of one take
-    the processor from the other: on two cores such fits took 2 to 7 times as long.
-    Where both share one library, or the systems are large, nothing is changed.
+    Their wheels bring a BLAS each, whose waiting threads take the processor from the other: on two
+    cores fits that go back and forth took 2 to 7 times as long.
     """
     if size > SMALL_SYSTEM:
         return nullcontext()
@@ -49,21 +41,13 @@ def one_scipy_thread(size):
 
 
 def blas_threads():
-    """How many threads linear algebra has.
-
-    What else can use several takes as many: whoever limits one limits all.
-    """
+    """How many threads linear algebra has, and what else can use several."""
     blas = _libraries(os.getpid()).select(user_api="blas").lib_controllers
     return max((library.num_threads for library in blas), default=1)
 
 
 def map_in_threads(function, items):
-    """``function`` of every item, in as many threads as linear algebra has.
-
-    For functions that spend their time in NumPy outside linear algebra, whose loops let
-    other threads run. Linear algebra has one thread meanwhile. While one such call is
-    under way in this process, others do their items one after another.
-    """
+    """``function`` of every item, in as many threads as linear algebra has, which then has one."""
     n_threads = blas_threads()
     # The limit is the whole process's. Of two that overlap, the second would find one
     # thread when it begins, and restore that when it ends.

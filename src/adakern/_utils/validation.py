@@ -1,8 +1,7 @@
 """What every estimator asks of its input and promises of its output.
 
-scikit-learn's own checks, and a scale that floating-point numbers can compute with:
-beyond it squares overflow or vanish, and what comes out is NaN, a bare internal error
-or a loop without end.
+scikit-learn's own checks, and a scale that floating-point numbers can compute with: beyond it
+squares overflow or vanish, and what comes out is NaN, a bare internal error or a loop without end.
 """
 
 import numpy as np
@@ -21,8 +20,7 @@ LARGEST_SINGLE = 1e15
 def validate_data(estimator, /, X="no_validation", y="no_validation", **options):
     """scikit-learn's function of this name, then scale, symmetry and parameters.
 
-    A NumPy array comes back in row order, so that the sums of a fit, and with them its
-    last digits, do not depend on how the memory of X is laid out.
+    A NumPy array comes back in row order, since the last digits of sums depend on it.
     """
     checked = sklearn.utils.validation.validate_data(estimator, X, y, **{"order": "C"} | options)
     fitting = options.get("reset", True)

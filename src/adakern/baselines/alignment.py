@@ -16,11 +16,9 @@ from adakern.linalg import project_onto_simplex
 class RandomFeatureAlignment(BaselineClassifier):
     """Linear SVM on random Fourier features whose distribution is learned.
 
-    Draws many features of the Gaussian kernel, then a distribution q over them that
-    maximises the alignment ``sum_ij y_i y_j sum_m q_m phi_m(x_i) phi_m(x_j)`` of the
-    kernel with the labels, within a chi-squared ball around the uniform distribution.
-    The solution is sparse, so that few features are left for the linear model, scaled
-    by the roots of their weights.
+    Of many features of the Gaussian kernel those are kept, scaled by the roots of their weights,
+    whose distribution q maximises the alignment ``sum_ij y_i y_j sum_m q_m phi_m(x_i) phi_m(x_j)``
+    with the labels within a chi-squared ball around the uniform distribution; q is sparse.
 
     Parameters
     ----------
@@ -31,16 +29,14 @@ class RandomFeatureAlignment(BaselineClassifier):
     n_candidates : int, default=2000
         Features drawn.
     rho : float, default=10.0
-        Radius of the ball, ``n_candidates sum_m q_m^2 - 1 <= rho``, not negative: 0
-        keeps the Gaussian kernel, and about n_candidates / (1 + rho) features share the
-        weight.
+        Radius of the ball, ``n_candidates sum_m q_m^2 - 1 <= rho``, not negative: 0 keeps the
+        Gaussian kernel, and about n_candidates / (1 + rho) features share the weight.
     random_state : int, RandomState or None, default=None
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
     feature_weights_ : ndarray of shape (n_candidates,)
-        q.
     frequencies_ : ndarray of shape (d, n_kept)
     phases_, scales_ : ndarray of shape (n_kept,)
         The kept features are ``scale cos(x'frequency + phase)``.
@@ -97,11 +93,7 @@ class RandomFeatureAlignment(BaselineClassifier):
 
 
 def feature_alignments(X, codes, frequencies, phases):
-    """``sum_k (sum_i Y_ik phi_m(x_i))^2`` for every feature m, in blocks of rows.
-
-    Y are the centred indicators of the classes; for two classes this is half of
-    ``(sum_i y_i phi_m(x_i))^2`` with signs y.
-    """
+    """``sum_k (sum_i Y_ik phi_m(x_i))^2`` for every feature m; Y are centred class indicators."""
     n_classes = codes.max() + 1
     Y = np.eye(n_classes)[codes] - 1 / n_classes
     sums = np.zeros((n_classes, len(phases)))
@@ -111,11 +103,7 @@ def feature_alignments(X, codes, frequencies, phases):
 
 
 def most_aligned(alignments, rho):
-    """The distribution q that maximises ``alignments'q`` with ``N |q|^2 - 1 <= rho``.
-
-    Stationarity makes q the projection of ``s alignments`` onto the simplex for some
-    s >= 0, and the divergence rises with s: one scalar equation.
-    """
+    """The distribution q that maximises ``alignments'q`` with ``N |q|^2 - 1 <= rho``."""
     N = len(alignments)
     scaled = (alignments - alignments.max()) / (np.ptp(alignments) or 1.0)
 

@@ -97,11 +97,7 @@ class KernelExpansionMixin(KernelMixin):
 
 
 class KernelExpansion:
-    """``f(x) = sum_i dual_coef_i kernel(x, x_i) + intercept``, and how it was found.
-
-    The rows of X whose coefficient in d is not zero are kept. The kernel is to pickle, so
-    a function, a method or a partial of one.
-    """
+    """``f(x) = sum_i dual_coef_i kernel(x, x_i) + intercept``; the kernel can be pickled."""
 
     def __init__(self, kernel, X, d, intercept, **outcome):
         self.kernel, self.intercept, self.support = kernel, intercept, np.flatnonzero(d)

@@ -63,18 +63,17 @@ class _BayesianMKL(BankMixin):
 class BayesianMKLClassifier(_BayesianMKL, BankClassifier):
     """Bayesian multiple kernel learning with a probit-like classifier.
 
-    Every kernel gives an intermediate output with sample weights that all kernels
-    share; their linear combination has to clear a margin on the side of the label.
-    Weights of samples and of kernels have Gaussian priors with Gamma(1, 1)-distributed
-    precisions, and a mean-field posterior is found in closed-form steps, each of which
-    raises the lower bound of the evidence. Starts from the prior: nothing is random.
+    Every kernel gives an intermediate output with sample weights that all kernels share; their
+    linear combination has to clear a margin on the side of the label. Weights have Gaussian priors
+    with Gamma(1, 1)-distributed precisions; the steps of the mean-field posterior are in closed
+    form and raise the lower bound of the evidence. Nothing is random.
 
     Parameters
     ----------
     gammas, degrees
         As of :class:`UniformMKLClassifier`.
     max_iter : int, default=200
-        Most rounds through all factors.
+        Most rounds through all factors; a ConvergenceWarning says where they do not suffice.
     tol : float, default=1e-3
         Relative change of the lower bound at which the rounds end.
 
@@ -88,11 +87,6 @@ class BayesianMKLClassifier(_BayesianMKL, BankClassifier):
     n_iter_ : int
         Rounds, over all pairs.
 
-    Warns
-    -----
-    ConvergenceWarning
-        Where ``max_iter`` rounds do not suffice; it tells the last change.
-
     References
     ----------
     Gonen, Bayesian efficient multiple kernel learning, ICML 2012.
@@ -105,9 +99,8 @@ class BayesianMKLClassifier(_BayesianMKL, BankClassifier):
 class BayesianMKLRegressor(_BayesianMKL, BankRegressor):
     """Bayesian multiple kernel regression.
 
-    The counterpart of :class:`BayesianMKLClassifier` with Gaussian noise on the target.
-    The precisions of the noise and of the intermediate outputs are learned too. The
-    target is brought to mean 0 and variance 1 first, since the priors have a scale.
+    :class:`BayesianMKLClassifier` with Gaussian noise on the standardised target; the precisions of
+    the noise and of the intermediate outputs are learned too.
 
     Parameters
     ----------
@@ -130,10 +123,7 @@ class BayesianMKLRegressor(_BayesianMKL, BankRegressor):
 
 
 class GammaFactor:
-    """Factor of ``size`` precisions with the prior Gamma(shape, scale).
-
-    ``count`` is the number of Gaussian variables that each precision governs.
-    """
+    """Factor of ``size`` precisions of ``count`` variables each, with prior Gamma(shape, scale)."""
 
     def __init__(self, shape=1.0, scale=1.0, *, count=1, size=1):
         self.prior_shape, self.prior_rate = shape, 1 / scale

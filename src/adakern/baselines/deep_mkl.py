@@ -26,12 +26,10 @@ ETA = 0.1
 class DeepMKL(BankMixin, BankClassifier):
     """SVM on layers of combined kernels, the weights tuned on leave-one-out error.
 
-    The first layer combines the kernels of the bank on the data; every further layer
-    combines the same kernels in the feature space of the layer before. The weights of
-    all layers descend along the gradient of the span bound, in turn with L2 SVMs.
-    All kernels are 1 on the diagonal and the weights of a layer lie on the simplex, so
-    that every layer is 1 on the diagonal as well. (The paper asks for non-negative
-    weights only, and adds a sigmoid kernel; it is indefinite and left out here.)
+    The first layer combines the kernels of the bank on the data, every further layer the same
+    kernels in the feature space of the layer before. The weights of all layers descend along the
+    gradient of the span bound, in turn with L2 SVMs. They lie on the simplex, so that every layer
+    is 1 on the diagonal. (The paper's sigmoid kernel is indefinite and left out here.)
 
     Parameters
     ----------
@@ -43,7 +41,7 @@ class DeepMKL(BankMixin, BankClassifier):
     degrees : array-like of int, default=(1, 2)
         Normalised polynomial kernels of every layer; degree 1 is the linear one.
     max_iter : int, default=30
-        Most gradient steps.
+        Most gradient steps; a ConvergenceWarning says where they do not suffice.
     tol : float, default=1e-3
         Relative decrease of the bound at which the steps end.
 
@@ -58,16 +56,10 @@ class DeepMKL(BankMixin, BankClassifier):
     n_iter_ : int
         Gradient steps, over all pairs.
 
-    Warns
-    -----
-    ConvergenceWarning
-        Where ``max_iter`` steps do not suffice; it tells the last decrease.
-
     References
     ----------
-    Strobl and Visweswaran, Deep multiple kernel learning, ICMLA 2013.
-    Chapelle, Vapnik, Bousquet and Mukherjee, Choosing multiple parameters for support
-    vector machines, Machine Learning 46 (2002), 131-159.
+    Strobl and Visweswaran, Deep multiple kernel learning, ICMLA 2013. Chapelle et al., Choosing
+    multiple parameters for support vector machines, Machine Learning 46 (2002), 131-159.
     """
 
     _parameter_constraints = bank_constraints("C", "max_iter", "tol", n_layers=AT_LEAST_ONE)
@@ -111,11 +103,7 @@ def deep_gram_matrix(bank, weights, X, Y):
 
 
 def layer_kernels(bank, T):
-    """The bank's kernels at inner products T of unit vectors, and their slopes there.
-
-    ``|x - y|^2 = 2 - 2 t`` for the Gaussian kernels; ``((1 + t) / 2)^degree`` for the
-    normalised polynomial ones.
-    """
+    """The bank's kernels at inner products T of unit vectors, and their slopes there."""
     for gamma in bank.gammas:
         K = np.exp(2 * gamma * (T - 1))
         yield K, 2 * gamma * K
@@ -180,8 +168,7 @@ def _descend(current, step, evaluate):
 def l2_svm_dual(K, y, C, tol=1e-4):
     """Solve the SVM with squared hinge loss: ``max 1'a - 1/2 a'Y(K + I/C)Ya, a >= 0``.
 
-    As ``K + I/C`` is at least ``I/C``, no variable exceeds ``2 C n_+ n_- / n``: a box
-    twice as large is never active.
+    No variable exceeds ``2 C n_+ n_- / n``: a box twice as large is never active.
     """
     n_positive = (y > 0).sum()
     bound = 4 * C / (1 / n_positive + 1 / (len(y) - n_positive))
@@ -217,11 +204,7 @@ def span_bound(K, y, C):
 
 
 def _bordered_inverse(K, ridge):
-    """Leading block of the inverse of ``[[M, 1], [1', 0]]`` for ``M = K + ridge``.
-
-    M is positive definite, so by block elimination the block is ``M^-1`` less its
-    projection on 1; the other blocks are never asked for.
-    """
+    """Leading block of the inverse of ``[[K + ridge, 1], [1', 0]]``, by block elimination."""
     M = K.copy()
     np.fill_diagonal(M, M.diagonal() + ridge)
     inverse, _ = dpotri(cholesky(M, lower=True, overwrite_a=True), lower=1)

@@ -17,11 +17,10 @@ N_SUBSAMPLE = 2000
 class EigenProRegressor(KernelExpansionMixin, BaselineRegressor):
     """Kernel regression on all data, trained by EigenPro iterations.
 
-    Gradient descent in the reproducing kernel Hilbert space, whose slow directions are
-    sped up: the top eigenvectors of a subsample flatten the spectrum of the
-    covariance operator, and batch and step follow from what is left of it. The number
-    of epochs regularises. (With all training data as centres, the setting of the LAB
-    RBF paper, the projection that EigenPro 3 adds to EigenPro 2 is the identity.)
+    Gradient descent in the reproducing kernel Hilbert space, whose slow directions are sped up: the
+    top eigenvectors of a subsample flatten the spectrum, and batch and step follow from what is
+    left of it. The number of epochs regularises. (With all training data as centres EigenPro 2 is
+    EigenPro 3.)
 
     Parameters
     ----------
@@ -31,15 +30,13 @@ class EigenProRegressor(KernelExpansionMixin, BaselineRegressor):
     n_epochs : int, default=20
         Passes over the data.
     n_components : int, default=100
-        Eigenvectors in the preconditioner, of 2,000 rows drawn from the data; at most
-        half of these.
+        Eigenvectors in the preconditioner, at most half of the 2,000 rows that give them.
     random_state : int, RandomState instance or None, default=None
         Draws the subsample and the batches.
 
     Attributes
     ----------
     support_vectors_ : ndarray of shape (n, d)
-        All training rows.
     support_ : ndarray of shape (n,)
     dual_coef_ : ndarray of shape (n,)
     intercept_ : float
@@ -99,10 +96,8 @@ class EigenProRegressor(KernelExpansionMixin, BaselineRegressor):
     def _preconditioner(self, X):
         """Eigenvectors V of K(X, X), their weights, what is left, the largest norm.
 
-        With eigenvalues s_1 >= ... >= s_q of the s-row Gram matrix, the eigenfunction
-        phi_i = s_i^-1/2 sum_j V_ji k(x_j, .) is scaled by s_q / s_i: in coefficients,
-        the weight (1 - s_q / s_i) / s_i. ``rest`` = s_q / s is the top eigenvalue of
-        the covariance that remains, ``beta`` the largest k_P(x, x).
+        The weight of eigenvector i is (1 - s_q / s_i) / s_i, ``rest`` is s_q / s and ``beta`` the
+        largest k_P(x, x).
         """
         s = len(X)
         q = min(self.n_components, max(1, s // 2))

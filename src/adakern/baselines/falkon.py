@@ -18,9 +18,9 @@ from adakern.kernels import KERNELS
 class FalkonRegressor(KernelExpansionMixin, BaselineRegressor):
     """Kernel ridge regression on a random subset of the data as centres.
 
-    Minimises ``|K_nm c - y|^2 / n + alpha c'K_mm c`` over the coefficients c of m
-    centres. Conjugate gradients solve the normal equations, preconditioned by the same
-    problem on the centres alone; K_nm is computed block by block and never stored.
+    Minimises ``|K_nm c - y|^2 / n + alpha c'K_mm c`` over the coefficients c of m centres by
+    conjugate gradients, preconditioned by the same problem on the centres alone; K_nm is never
+    stored.
 
     Parameters
     ----------
@@ -33,7 +33,7 @@ class FalkonRegressor(KernelExpansionMixin, BaselineRegressor):
     n_centers : int, default=100
         Number of centres m, drawn uniformly; all rows if there are fewer.
     max_iter : int, default=100
-        Iterations of conjugate gradients.
+        Conjugate gradient steps; a ConvergenceWarning says where they do not reach ``tol``.
     tol : float, default=1e-5
         Norm of the preconditioned residual, relative to its start, to stop at.
     random_state : int, RandomState instance or None, default=None
@@ -49,11 +49,6 @@ class FalkonRegressor(KernelExpansionMixin, BaselineRegressor):
         Mean of y.
     n_iter_ : int
     gamma_ : float
-
-    Warns
-    -----
-    ConvergenceWarning
-        If ``max_iter`` iterations do not reach ``tol``.
 
     References
     ----------

@@ -1,8 +1,4 @@
-"""A bank of kernels, and what estimators of multiple kernel learning share.
-
-Every kernel of a bank is 1 on the diagonal (the polynomial ones by spherical
-normalisation, as in Gonen 2012), so that the weights of different kernels compare.
-"""
+"""A bank of kernels, each 1 on the diagonal, so that the weights of different kernels compare."""
 
 from collections.abc import Iterator
 from functools import partial
@@ -52,8 +48,6 @@ class KernelBank:
 
     def grams(self, X: np.ndarray, Y: Rows = None, chosen: Any = None) -> Iterator[np.ndarray]:
         """Yield the Gram matrices of X against Y one by one, Gaussian kernels first.
-
-        Distances and inner products are computed once for all.
 
         Parameters
         ----------
@@ -121,11 +115,7 @@ def _cosines(X, Y=None):
 
 
 class BankMixin(ModelsMixin):
-    """Estimators on a bank, with parameters ``gammas`` and ``degrees``.
-
-    A subclass defines ``_fit_model(X, y)``; it gives the ``KernelExpansion`` that fits y,
-    or separates y = -1 from y = +1.
-    """
+    """Estimators on a bank: ``_fit_model(X, y)`` gives the ``KernelExpansion`` that fits y."""
 
     def _prepare(self, X):
         self.bank_ = KernelBank(PAPER_GAMMAS if self.gammas is None else self.gammas, self.degrees)

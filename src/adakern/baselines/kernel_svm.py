@@ -39,8 +39,7 @@ class _KernelModel(KernelMixin):
 class KernelSVC(_KernelModel, BaselineClassifier):
     """Support vector classifier with every kernel of this library.
 
-    scikit-learn's ``SVC`` on the Gram matrix: it knows neither of the Laplacian
-    kernels, which often beat the Gaussian one.
+    scikit-learn's ``SVC`` on the Gram matrix; it knows neither of the Laplacian kernels itself.
 
     Parameters
     ----------

@@ -29,11 +29,10 @@ N_DISTANCES = 10_000
 class LogDetKernel(ModelsMixin, KernelMixin, OneVsOneMixin, Estimator):
     """SVM on a kernel ``phi(x)'W phi(y)`` learned with the LogDet divergence.
 
-    Among the kernel matrices for which 40 pairs of rows of one class are nearer than 95 %
-    of all and 40 of two classes are farther, takes the one nearest to the given kernel in
-    the LogDet divergence, with slack on the constraints. With ``kernel="linear"`` this
-    is Mahalanobis metric learning (ITML). The learned kernel is known for new rows too:
-    it is ``k(x, y) - k(x, .) S k(., y)`` for a matrix S on the constrained pairs.
+    Takes the kernel matrix nearest to the given one in the LogDet divergence for which 40 pairs of
+    rows of one class are nearer than 95 % of all and 40 of two classes are farther, with slack.
+    With ``kernel="linear"`` this is Mahalanobis metric learning (ITML). For new rows it is ``k(x,
+    y) - k(x, .) S k(., y)`` for a matrix S on the constrained pairs.
 
     Parameters
     ----------
@@ -45,10 +44,9 @@ class LogDetKernel(ModelsMixin, KernelMixin, OneVsOneMixin, Estimator):
     gamma : {"scale", "auto"} or float, default="scale"
         Parameter of the kernel.
     slack : float, default=1.0
-        Weight of keeping the constraints against staying near the given kernel (the
-        paper's gamma), positive.
+        Weight of the constraints against the given kernel (the paper's gamma), positive.
     max_iter : int, default=1000
-        Most rounds through all constraints.
+        Most rounds through all constraints; a ConvergenceWarning says where they do not suffice.
     tol : float, default=1e-3
         Relative change of the multipliers in a round at which the rounds end.
     random_state : int, RandomState or None, default=None
@@ -58,26 +56,19 @@ class LogDetKernel(ModelsMixin, KernelMixin, OneVsOneMixin, Estimator):
     ----------
     classes_ : ndarray of shape (n_classes,)
     models_ : list
-        One for each pair of classes, with the constrained ``pairs`` of rows and their
-        ``multipliers``: the inverse of the learned kernel matrix is that of the given
-        one plus ``sum_c multipliers_c (e_i - e_j)(e_i - e_j)'``.
+        One for each pair of classes: the inverse of its learned kernel matrix is that of the given
+        one plus ``sum_c multipliers_c (e_i - e_j)(e_i - e_j)'`` over its constrained ``pairs``.
     support_ : ndarray
         Training rows that the decision functions need.
     n_iter_ : int
         Rounds, over all pairs of classes.
     gamma_ : float
 
-    Warns
-    -----
-    ConvergenceWarning
-        Where ``max_iter`` rounds do not suffice; it tells the last change.
-
     References
     ----------
-    Jain, Kulis, Davis and Dhillon, Metric and kernel learning using a linear
-    transformation, JMLR 13 (2012), 519-547.
-    Davis, Kulis, Jain, Sra and Dhillon, Information-theoretic metric learning, ICML
-    2007.
+    Jain, Kulis, Davis and Dhillon, Metric and kernel learning using a linear transformation, JMLR
+    13 (2012), 519-547. Davis, Kulis, Jain, Sra and Dhillon, Information-theoretic metric learning,
+    ICML 2007.
     """
 
     _parameter_constraints = constraints(
@@ -172,14 +163,10 @@ def draw_pairs(y, n_pairs, rng):
 def project_cyclically(EKE, targets, similar, slack, max_iter, tol):
     """Bregman projections onto one constraint after the other, with slack.
 
-    Solves ``min D(K, K_0) + slack D(diag xi, diag targets)`` for the LogDet divergence
-    D, subject to ``(e_i - e_j)'K(e_i - e_j) <= xi_c`` for the similar pairs and ``>=``
-    for the others. K moves by multiples of ``K e e'K``, so its values on the
-    differences of the pairs are all that has to be followed.
-
-    The step is the root of both stationarity conditions, ``slack / (slack + 1)
-    (1/p - 1/xi)``; the papers print ``(1/p - slack/xi) / 2``, which is the same at
-    slack = 1 only.
+    Solves ``min D(K, K_0) + slack D(diag xi, diag targets)`` for the LogDet divergence D, subject
+    to ``(e_i - e_j)'K(e_i - e_j) <= xi_c`` for the similar pairs and ``>=`` for the others. The
+    step is the root of both stationarity conditions, ``slack / (slack + 1) (1/p - 1/xi)``; the
+    papers print ``(1/p - slack/xi) / 2``, which is the same at slack = 1 only.
     """
     M, xi = EKE.copy(), targets.astype(float)
     signs = np.where(similar, 1.0, -1.0)

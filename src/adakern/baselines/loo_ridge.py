@@ -87,9 +87,6 @@ def _choose(D, T):
 class LOOKernelRidgeRegressor(_LOOKernelRidge, BaselineRegressor):
     """Kernel ridge regression, scale and ridge by the closed-form leave-one-out error.
 
-    With the L1 Laplacian kernel a strong baseline on tables: nothing has to be chosen, and
-    the leave-one-out predictions come for free.
-
     Parameters
     ----------
     kernel : {"rbf", "laplacian", "l2-laplacian"}, default="laplacian"
@@ -113,8 +110,7 @@ class LOOKernelRidgeRegressor(_LOOKernelRidge, BaselineRegressor):
 class LOOKernelRidgeClassifier(_LOOKernelRidge, BaselineClassifier):
     """Kernel ridge regression on codes of the classes, chosen by leave-one-out.
 
-    Each class has a target that is 1 on its rows and 0 elsewhere; the greatest
-    prediction decides. Scale and ridge have the least mean squared leave-one-out error.
+    Each class has a target that is 1 on its rows, else 0; the greatest prediction decides.
 
     Parameters
     ----------

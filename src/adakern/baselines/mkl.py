@@ -47,8 +47,7 @@ class UniformMKLClassifier(_UniformMKL, BankClassifier):
     C : float, default=1.0
         Trade-off of the SVM, positive.
     gammas : array-like of float, default=None
-        Gaussian kernels of the bank; None are those of the eleven widths 2^-5, ..., 2^5,
-        for features scaled to [0, 1].
+        Gaussian kernels of the bank; None for the widths 2^-5, ..., 2^5, for features in [0, 1].
     degrees : array-like of int, default=()
         Normalised polynomial kernels of the bank.
     tol : float, default=1e-3
@@ -135,17 +134,15 @@ class _SimpleMKL(_UniformMKL):
 class SimpleMKLClassifier(_SimpleMKL, BankClassifier):
     """SVM on a convex combination of kernels, the weights learned with the model.
 
-    Minimises ``J(w) = max_a 1'a - 1/2 a'Y (sum_m w_m K_m) Y a`` over the simplex. J is
-    convex with the gradient ``-1/2 a'Y K_m Y a`` at the SVM's solution a. Where the
-    paper follows the reduced gradient, this follows the projected gradient with
-    Barzilai-Borwein steps, which takes fewer SVMs to the same certificate.
+    Minimises ``J(w) = max_a 1'a - 1/2 a'Y (sum_m w_m K_m) Y a`` over the simplex, by the projected
+    gradient with Barzilai-Borwein steps in place of the paper's reduced gradient.
 
     Parameters
     ----------
     C, gammas, degrees
         As of :class:`UniformMKLClassifier`.
     max_iter : int, default=100
-        Most gradient steps.
+        Most gradient steps; a ConvergenceWarning says where they leave a larger gap.
     tol : float, default=1e-2
         Duality gap, relative to the objective, at which the steps end.
 
@@ -158,11 +155,6 @@ class SimpleMKLClassifier(_SimpleMKL, BankClassifier):
     n_iter_ : int
         Gradient steps, over all pairs.
 
-    Warns
-    -----
-    ConvergenceWarning
-        Where the steps end before the gap is reached; it tells the gap.
-
     References
     ----------
     Rakotomamonjy, Bach, Canu and Grandvalet, SimpleMKL, JMLR 9 (2008), 2491-2521.
@@ -171,9 +163,6 @@ class SimpleMKLClassifier(_SimpleMKL, BankClassifier):
 
 class SimpleMKLRegressor(_SimpleMKL, BankRegressor):
     """Epsilon support vector regression on a learned convex combination of kernels.
-
-    The counterpart of :class:`SimpleMKLClassifier`, with the dual of support vector
-    regression in place of the SVM's.
 
     Parameters
     ----------
@@ -222,11 +211,10 @@ def _descend(current, step, evaluate):
 class EasyMKL(BankMixin, BankClassifier):
     """Multiple kernel learning by maximising the margin between convex hulls.
 
-    A probability distribution g on each class gives a point of its hull. EasyMKL takes
-    the pair of points that minimises ``(1 - reg) g'Y (sum_m K_m) Y g + reg |g|^2``,
-    weights every kernel by the squared distance ``g'Y K_m Y g`` that it sees between
-    them (scaled to a weight vector of length 1), and solves the same problem again for
-    the combined kernel. Its two points give the separating plane half-way.
+    EasyMKL takes the pair of points of the classes' hulls that minimises ``(1 - reg) g'Y (sum_m
+    K_m) Y g + reg |g|^2``, weights every kernel by the squared distance ``g'Y K_m Y g`` that it
+    sees between them, and solves the problem again for the combined kernel. The plane lies
+    half-way.
 
     Parameters
     ----------
@@ -274,13 +262,10 @@ class EasyMKL(BankMixin, BankClassifier):
 
 
 def nearest_hull_points(K, y, reg, tol):
-    """Distributions g on the two classes that minimise ``g'YQYg``, with
-    ``Q = (1 - reg) K + reg I``.
+    """Distributions g on the two classes that minimise ``g'YQYg``, ``Q = (1 - reg) K + reg I``.
 
-    Minus a scale they are the dual variables of the hard-margin SVM on Q: along a ray
-    ``a = s g`` its dual ``1'a - 1/2 a'YQYa`` is greatest at ``s = 2 / g'YQYg``, where
-    it is ``2 / g'YQYg``. As ``g'YQYg >= reg (1/n_+ + 1/n_-)``, a finite bound on a is
-    never active.
+    Up to scale they are the dual variables of the hard-margin SVM on Q: ``a = s g`` is best at
+    ``s = 2 / g'YQYg``, and as ``g'YQYg >= reg (1/n_+ + 1/n_-)`` a finite bound is never active.
     """
     positive = y > 0
     n_positive, n_negative = positive.sum(), (~positive).sum()

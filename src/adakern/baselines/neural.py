@@ -1,8 +1,4 @@
-"""The residual network of the LAB RBF tables.
-
-PyTorch trains it. A network is a list of (weights, offsets) and one ``_forward`` for
-tensors and arrays, so that a fitted model predicts and pickles without PyTorch.
-"""
+"""The residual network of the LAB RBF tables, trained by PyTorch and predicting without it."""
 
 from numbers import Real
 
@@ -23,8 +19,8 @@ LARGEST_SINGLE = float(np.finfo(np.float32).max)
 class ResNetRegressor(StandardisedRegressor):
     """Residual network for regression: blocks of three dense layers with a shortcut.
 
-    Adam minimises the squared error, and the weights that are best on a validation part
-    are kept. Needs the extra ``torch``. Features and target are standardised inside.
+    Adam minimises the squared error; the weights best on a validation part are kept. Needs the
+    extra ``torch``. Features and target are standardised inside.
 
     Parameters
     ----------
@@ -46,8 +42,7 @@ class ResNetRegressor(StandardisedRegressor):
 
     References
     ----------
-    Chen, Hu, Nian, Yang. Deep Residual Learning for Nonlinear Regression. Entropy 22,
-    2020.
+    Chen, Hu, Nian, Yang. Deep Residual Learning for Nonlinear Regression. Entropy 22, 2020.
     """
 
     _required_packages = ("torch",)

@@ -98,8 +98,8 @@ class RFMRegressor(_FeatureMachine, StandardisedRegressor):
     Parameters
     ----------
     kernel : {"l2", "l1_kermac", "lpq_kermac"}, default="l2"
-        The package's names; "l2" is the Laplacian kernel
-        ``exp(-|x - z|_M / bandwidth)``.
+        The package's names; "l2" is the Laplacian kernel ``exp(-|x - z|_M / bandwidth)``. The full
+        metric of others takes minutes beyond 500 features (UserWarning).
     bandwidth : float, default=10.0
         In the unit of the standardised features.
     alpha : float, default=1e-3
@@ -114,12 +114,6 @@ class RFMRegressor(_FeatureMachine, StandardisedRegressor):
     ----------
     model_ : xrfm.RFM
     n_iter_ : int
-
-    Warns
-    -----
-    UserWarning
-        Beyond 500 features, where the full metric of a kernel other than "l2" takes
-        minutes.
 
     References
     ----------

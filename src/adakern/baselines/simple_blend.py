@@ -1,7 +1,4 @@
-"""The simple blend: kernel ridge regressions and forests, weighted out of sample.
-
-Whatever is to be called better than what one would otherwise use has to beat this.
-"""
+"""The simple blend, a baseline: kernel ridge regressions and forests, weighted out of sample."""
 
 from numbers import Integral
 
@@ -37,17 +34,10 @@ SMALLEST_PROBABILITY = 1e-6
 
 
 def greedy_weights(predictions, loss, steps=STEPS):
-    """Weights of members, by adding the member that helps most, again and again.
+    """Weights, multiples of 1 / ``steps``, by adding the member that helps most again and again.
 
-    ``predictions`` are out of sample and of one shape, ``loss`` takes such an array.
-    The weights are multiples of 1 / ``steps`` that sum to 1.
+    Ensemble selection (Caruana et al., ICML 2004) on predictions out of sample.
 
-    References
-    ----------
-    R. Caruana et al., Ensemble selection from libraries of models, ICML 2004.
-
-    Examples
-    --------
     >>> import numpy as np
     >>> from adakern.baselines.simple_blend import greedy_weights
     >>> members = [np.array([1.0, 0.0]), np.array([0.0, 1.0]), np.array([3.0, 3.0])]
@@ -119,9 +109,8 @@ class _SimpleBlend:
 class SimpleBlendRegressor(_SimpleBlend, BaselineRegressor):
     """Three kernel ridge regressions, a random forest and extra trees, blended.
 
-    The kernel members (L1 and L2 Laplacian, Gaussian) choose scale and ridge by their
-    closed-form leave-one-out error; the leaves of the forests hold two rows or more.
-    Weights are found greedily on the leave-one-out and out-of-bag predictions.
+    The kernel members (L1 and L2 Laplacian, Gaussian) choose scale and ridge by leave-one-out; the
+    weights are found greedily on the leave-one-out and out-of-bag predictions.
 
     Parameters
     ----------
@@ -186,9 +175,8 @@ class _RidgeOnCodes(LOOKernelRidgeClassifier):
 class SimpleBlendClassifier(_SimpleBlend, ClassifierMixin, Baseline):
     """Three kernel ridge regressions on class codes and two forests, blended.
 
-    As :class:`SimpleBlendRegressor`; the scores of a kernel member become probabilities
-    by a softmax whose temperature has the least log loss on the leave-one-out scores,
-    and the weights have the least log loss out of sample.
+    As :class:`SimpleBlendRegressor`, by the log loss; the scores of a kernel member become
+    probabilities by a softmax, whose temperature is chosen likewise.
 
     Parameters
     ----------

@@ -1,18 +1,13 @@
 """The strategies "decomposed" (JMLR, section 4) and "whole", without a Gram matrix.
 
-The rows are cut into clusters by k-means; every cluster is a problem of its own, with
-``tau = 0`` and without a bias, and F is block-diagonal. A new row is predicted by
-the cluster it belongs to. It has no dual variable, so that the closed form
+Every k-means cluster is a problem of its own, with ``tau = 0`` and without a bias, and F is
+block-diagonal. A new row belongs to a cluster and has no dual variable, so that the closed form
 ``F = 11' + diag(d) K diag(d) / (4 eta)`` gives it the factor 1: the decision value is
-``sum_i d_i k(x_i, x)``.
+``sum_i d_i k(x_i, x)``. "whole" solves all rows together, started from the clusters; its value is
+the same sum over all rows, plus the intercept.
 
-"whole" solves all rows together, without a stored Gram matrix, from the solutions of
-the clusters; its decision value is the same sum over all rows, plus the intercept.
-
-One number couples the clusters: eta. The paper solves all sub-problems with the eta of
-the whole problem, eta = ||alpha_svm||^2; here alpha_svm joins the dual variables of one
-SVM for each cluster (the decomposed SVM, which is also where the solver starts from),
-so that eta costs no SVM on all rows.
+The clusters share the eta of the whole problem, ||alpha_svm||^2; alpha_svm joins the dual variables
+of one SVM for each cluster (the decomposed SVM, which is also the start).
 """
 
 from dataclasses import replace
@@ -53,11 +48,7 @@ class SparseSolution(NamedTuple):
 def solve_clusters(
     X, dual, kernel, *, eta, n_clusters, tol, max_iter, start=None, random_state=None, n_jobs=None
 ):
-    """Solve DANK without the nuclear norm and the bias, cluster by cluster.
-
-    SVMs on the clusters are the start and give eta; ``start`` of shape (n,), for a
-    given eta, takes their place. ``tol`` is relative to the objective of a cluster.
-    """
+    """Solve DANK without nuclear norm and bias, cluster by cluster, started from their SVMs."""
     with one_thread():  # k-means on a sample is over before its threads are awake
         cut = partition(X, n_clusters, random_state)
     xp, dual = array_namespace(X), replace(dual, fit_intercept=False)
@@ -82,11 +73,7 @@ def solve_clusters(
 
 
 def solve_whole(X, dual, kernel, *, eta, n_clusters, tol, max_iter, **options):
-    """Solve DANK without the nuclear norm on all rows, started from clusters.
-
-    Fewer, larger clusters are solved in between: most rows that are support vectors of
-    a small cluster only are recognised there, where that is cheap.
-    """
+    """Solve DANK without the nuclear norm on all rows, started from ever fewer clusters."""
     ends = {"tol": tol, "max_iter": max_iter}
     fine = solve_clusters(X, dual, kernel, eta=eta, n_clusters=n_clusters, **ends, **options)
     start, eta = fine.dual_coef, fine.eta
@@ -110,10 +97,7 @@ def _balanced(d):
 
 
 def for_each_cluster(function, tasks, n_jobs=None):
-    """``[function(*task) for task in tasks]`` through joblib, one task per cluster.
-
-    The cluster of the most rows starts first: begun last, it would run alone.
-    """
+    """``[function(*task) for task in tasks]`` through joblib, the largest cluster first."""
     order = sorted(range(len(tasks)), key=lambda c: -tasks[c][0].shape[0])
     calls = (delayed(_of_cluster)(function, c, tasks[c]) for c in order)
     # One thread of BLAS in each worker: with more of them sums would be taken in another
@@ -132,11 +116,7 @@ def _of_cluster(function, cluster, task):
 
 
 class SparseModel:
-    """Kernel expansions without F on new rows: one for each cluster, or one for all.
-
-    ``adaptive_factor`` is None: F follows from ``dual_coef`` and ``eta``. ``history``
-    is a list with one for each cluster, if there is a partition.
-    """
+    """Kernel expansions without F on new rows: one for each cluster, or one for all."""
 
     adaptive_factor = None
 
@@ -183,8 +163,7 @@ class SparseModel:
 def adaptive_rank(vectors, d, n_rows, eta, kernel):
     """Numerical rank of ``F = 11' + diag(d) K diag(d) / (4 eta)`` on n_rows rows.
 
-    All rows of F beyond the m support vectors are equal: they act as one, weighted by
-    the root of their number.
+    Rows that are no support vectors act as one, weighted by the root of their number.
     """
     d = as_numpy(d).astype(float) / np.sqrt(4 * eta)
     m = len(d)

@@ -28,11 +28,7 @@ METHODS = {
 
 
 def fit_exact(X, dual, kernel, *, eta, tau, method, tol, max_iter, **extension):
-    """The :class:`ExactModel` of the rows X, or of their Gram matrix if precomputed.
-
-    ``kernel`` has the arguments of :func:`adakern.kernels.gram_matrix`, ``extension``
-    those of :func:`adakern.dank.extension.make_extension` that a user chooses.
-    """
+    """The :class:`ExactModel` of the rows X, or of their Gram matrix if precomputed."""
     n = len(X)
     require_memory(
         8 * n**2,
@@ -62,10 +58,7 @@ def fit_exact(X, dual, kernel, *, eta, tau, method, tol, max_iter, **extension):
 
 
 def support_vector_machine(K, dual):
-    """The solution of the same dual with F = 11'.
-
-    LIBSVM's, which has no solver without an intercept: the quartic's solvers then.
-    """
+    """The solution of the same dual with F = 11', by LIBSVM where there is an intercept."""
     if dual.is_regression:
         d, _ = svr_dual(K, dual.target, dual.C, dual.epsilon, tol=SVM_TOL)
     else:
@@ -85,9 +78,8 @@ def _without_intercept(K, dual, start):
 def best_multiple(K, dual, eta, u, tol):
     """The feasible multiple of u that maximises h where tau is zero, a quartic in it.
 
-    The support vector machine's variables are too large for a small eta, and Newton's
-    method takes only a third off in each round while the quartic term rules. Where the
-    multiple gains less than the share tol the SVM's own optimality is worth more.
+    For a small eta the SVM's variables are too large, and Newton's method slow; where the multiple
+    gains less than the share tol the SVM's own optimality is worth more.
     """
     d = dual.coefficients(u)
     linear, quadratic = max(dual.linear @ u, 0.0), d @ (K @ d)

@@ -1,8 +1,7 @@
 """The interior-point method for DANK's quartic, and for quadratic programs.
 
-Mehrotra's predictor-corrector method. Every step is one Cholesky factorisation of an
-(n, n) matrix; about ten steps are enough whatever the conditioning of K, where
-projected gradient steps need hundreds on a smooth kernel.
+Mehrotra's predictor-corrector: about ten Cholesky factorisations whatever the conditioning of K,
+where projected gradient steps need hundreds on a smooth kernel.
 """
 
 import numpy as np
@@ -24,10 +23,7 @@ TO_BOUNDARY = 0.995
 
 
 def interior_point(problem, start=None, *, tol=1e-6, gap_goal=0.0, max_iter=100):
-    """The point that maximises h, up to ``gap_goal`` or the share ``tol`` of h.
-
-    Its certificate is that of the rounded point, never of the interior one.
-    """
+    """The rounded point that maximises h, up to ``gap_goal`` or the share ``tol`` of h."""
     xp = array_namespace(problem.K)
     total = None
     if problem.dual.fit_intercept:
@@ -54,11 +50,10 @@ def interior_point(problem, start=None, *, tol=1e-6, gap_goal=0.0, max_iter=100)
 class _Iterate:
     """A point strictly inside the box, with the multipliers of its bounds.
 
-    d is ``offset + sum_k sign_k x_k`` with 0 < x_k < width_k: one leg (k = 1) without a
-    tube; with a tube two, the positive and the negative part of d, because ``epsilon
-    |d|`` is linear in them. ``room`` is what x is away from its lower and from its
-    upper bound, ``force`` their multipliers, arrays of shape (2, legs, n). The sum of d
-    tends to ``total`` unless that is None.
+    d is ``offset + sum_k sign_k x_k`` with 0 < x_k < width_k: one leg (k = 1) without a tube, with
+    a tube the positive and the negative part of d. ``room`` is what x is away from its two bounds,
+    ``force`` their multipliers, of shape (2, legs, n). The sum of d tends to ``total`` if it has
+    one.
     """
 
     def __init__(self, dual, total):
@@ -102,10 +97,7 @@ class _Iterate:
         return float(self.xp.sum(self.force * self.room))
 
     def rounded(self):
-        """d with every leg that tends to a bound put on it, and its sum put right.
-
-        Of x and its multiplier, in their own units, the smaller one tends to zero.
-        """
+        """d with every leg that tends to a bound put on it, and its sum put right."""
         xp, dual = self.xp, self.dual
         x, vanishing = self.room[0, ...], self.room < self.unit / self.scale * self.force
         x = xp.where(vanishing[0, ...], xp.zeros_like(x), x)
@@ -121,11 +113,7 @@ class _Iterate:
         return d
 
     def step(self, H, gradient, least):
-        """One predictor-corrector step, for the gradient of h and Hessian H of -h.
-
-        The complementarity aimed at is not below ``least``: h is no quadratic, and the
-        multipliers must not vanish before its gradient agrees with them.
-        """
+        """One predictor-corrector step, of complementarity ``least`` or more; H is that of -h."""
         xp, room, force = self.xp, self.room, self.force
         barriers = force / room
         barrier = barriers[0, ...] + barriers[1, ...]

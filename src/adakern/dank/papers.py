@@ -1,16 +1,13 @@
 """What the papers print: methods, constants and bounds. For experiments only.
 
-The methods have fixed step lengths 1/L, from zero, and know h by its value and gradient
-alone. Step lengths from the theorems are far too short to reach the optimum in the
-papers' 2,000 iterations (``benchmarks/dank_exact.py`` counts them); "newton" and
-"accelerated" are for use. The projections are exact where the papers alternate between
-a box and a plane, which ends at a feasible point, not at the nearest one.
+Step lengths 1/L from the theorems are far too short to reach the optimum in the papers' 2,000
+iterations (``benchmarks/dank_exact.py`` counts them); "newton" and "accelerated" are for use. The
+projections are exact, where the papers alternate between a box and a plane.
 
-The bounds on what a partition of the data costs are for the problem without intercept
-and without the nuclear norm (JMLR, problem 18), whose block-diagonal counterpart
-(problem 20) has the kernel ``Kbar_ij = K_ij`` within a cluster and 0 between clusters.
-``smallest`` and ``largest`` are bounds B1 and B2 of the entries of both matrices F, and
-B = B2 - B1.
+The bounds on what a partition of the data costs are for the problem without intercept and without
+the nuclear norm (JMLR, problem 18), whose block-diagonal counterpart (problem 20) has the kernel
+``Kbar_ij = K_ij`` within a cluster and 0 between clusters. ``smallest`` and ``largest`` are bounds
+B1 and B2 of the entries of both matrices F, and B = B2 - B1.
 """
 
 from dataclasses import dataclass
@@ -24,12 +21,9 @@ from adakern.kernels import gram_matrix
 def lipschitz_constant(K, dual, eta):
     """The Lipschitz constant of the gradient of h.
 
-    Classification: ``L = kappa (n + 3 n C^2 ||K||_F / (4 eta))`` (JMLR, Theorem 4).
-    Regression: the gradient in (alpha hat, alpha check) has the constant 2 L, which the
-    steps of Algorithm 2 divide by, with ``L = 2 kappa (n + 9 n C^2 ||K||_F / (4 eta))``
-    (JMLR, Theorem 10; the preprint's Theorem 11). kappa is the largest ``abs(k(x,
-    x'))``, which the preprint leaves out; it is above one for linear and polynomial
-    kernels.
+    Classification: ``L = kappa (n + 3 n C^2 ||K||_F / (4 eta))`` (JMLR, Theorem 4). Regression:
+    twice ``kappa (n + 9 n C^2 ||K||_F / (4 eta))`` (JMLR, Theorem 10). kappa is the largest
+    ``abs(k(x, x'))``, which the preprint leaves out; linear and polynomial kernels exceed one.
     """
     n, kappa = len(K), np.abs(K).max()
     norm = n * dual.C**2 * np.linalg.norm(K) / (4 * eta)
@@ -54,12 +48,7 @@ def nesterov(h, ascent, max_iter, *, min_step=1e-4):
 
 
 def projected_gradient(h, ascent, max_iter, *, min_step=1e-4):
-    """Projected gradient ascent (JMLR, equation 17).
-
-    Its constant is ``kappa (n - tau/2 + n C^2 lambda_max(K) / (4 eta))``, the bound of
-    lambda_max(F) that Lemma 1 gives; kappa, which the paper leaves out, carries it over
-    to F∘K.
-    """
+    """Projected gradient ascent (JMLR, equation 17) with the bound of lambda_max(F) of Lemma 1."""
     n, kappa = len(h.K), np.abs(h.K).max()
     largest = np.linalg.eigvalsh(h.K)[-1]
     bound = n - h.tau / 2 + n * h.dual.C**2 * largest / (4 * h.eta)
@@ -85,9 +74,8 @@ class PartitionBounds:
     between: float
     #: Bound of ``|H(alpha*, F*) - H(alphabar, Fbar)|`` that holds: B2 C^2 Q / 2.
     objective: float
-    #: The bound as JMLR, Theorem 6 prints it, B C^2 Q / 2. Its proof bounds ``(alpha_i
-    #: alpha_j - abar_i abar_j) F_ij`` by B C^2 where only B2 C^2 holds, and data break
-    #: it.
+    #: The bound as JMLR, Theorem 6 prints it, B C^2 Q / 2. Its proof bounds ``(alpha_i alpha_j -
+    #: abar_i abar_j) F_ij`` by B C^2 where only B2 C^2 holds, and data break it.
     objective_printed: float
     #: Preprint, Theorem 7: of ``||alpha* - alphabar||_2^2``. Its proof takes the
     #: Frobenius norm of a matrix for a lower bound of its quadratic form.
@@ -103,10 +91,7 @@ def between_clusters(K, clusters):
 
 
 def coupling(X, labels, kernel, *, n_sample=2000, random_state=None):
-    """Q(pi) of JMLR, Theorem 6: the sum of |k(x_i, x_j)| between clusters.
-
-    Estimated from all pairs of a random sample of the rows, scaled to all pairs.
-    """
+    """Q(pi) of JMLR, Theorem 6: |k(x_i, x_j)| between clusters, summed, estimated on a sample."""
     n = X.shape[0]
     rng = check_random_state(random_state)
     rows = rng.choice(n, min(n, n_sample), replace=False)
@@ -138,10 +123,9 @@ def partition_bounds(K, clusters, C, eta, smallest, largest):
 def screened_rows(gradient, K, C, smallest, largest):
     """Rows that JMLR, Theorem 7 recognises as no support vectors of the whole.
 
-    The condition is ``gradient_i <= -(B + B2) C (||K_i||_1 + kappa)``, with the
-    gradient of the partitioned problem at its solution. It is safe, and never met: the
-    gradient is at least ``1 - B2 C ||Kbar_i||_1``, which is above the threshold. (The
-    number that the papers report for it, 442.3, is positive.)
+    The condition ``gradient_i <= -(B + B2) C (||K_i||_1 + kappa)`` is safe, and never met: the
+    gradient is at least ``1 - B2 C ||Kbar_i||_1``. (The number that the papers report, 442.3, is
+    positive.)
     """
     columns = np.abs(K).sum(axis=0) + np.abs(K).max()
     return gradient <= -(2 * largest - smallest) * C * columns

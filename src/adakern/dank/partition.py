@@ -42,9 +42,8 @@ class Partition:
 def clusters_for(n_rows, *, memory=2**30, seconds=600.0):
     """Number of clusters with which a decomposed fit keeps a budget.
 
-    The model is the worst case: n/k rows in each cluster, all of them support vectors.
-    One interior-point step then holds four matrices of (n/k)^2 doubles and factorises
-    one of them, at 10 GFlop/s on one core, 20 steps in each cluster.
+    In the worst case all n/k rows of a cluster are support vectors: an interior-point step holds
+    four matrices of (n/k)^2 doubles and factorises one, at 10 GFlop/s, 20 steps in each cluster.
     """
     for_memory = n_rows / np.sqrt(memory / (4 * 8))
     for_seconds = np.sqrt(STEPS * n_rows**3 / (3 * FLOPS * seconds))

@@ -124,11 +124,7 @@ class QuarticPoint:
 
     @cached_property
     def intercept(self):
-        """The multiplier b of ``1'd = const`` with the smallest duality gap.
-
-        The gap is convex in b; its slope is ``1'd`` less the sum of the best rows for
-        b, which falls in b and is bisected. A solver that knows a multiplier sets it.
-        """
+        """The multiplier b of ``1'd = const`` with the smallest duality gap, by bisection."""
         if not self.problem.dual.fit_intercept:
             return 0.0
         xp, (residual, curvature), dual = array_namespace(self.d), self._rows, self.problem.dual

@@ -1,19 +1,11 @@
-"""One problem, two solvers: DANK's quartic, or a quadratic program, from a start.
-
-Changes of the active set suffice from a start that is near enough, and the
-interior-point method does what they leave.
-"""
+"""DANK's quartic, or a quadratic program: active sets, then the interior-point method."""
 
 from adakern.dank.active_set import primal_dual_active_set
 from adakern.dank.interior_point import interior_point
 
 
 def maximise_quartic(problem, start, *, gap_goal):
-    """The point that maximises h, from a start whose active set is nearly right.
-
-    ``gap_goal`` is in the units of h; with an intercept the sum of d stays that of
-    ``start``.
-    """
+    """The point that maximises h, from a start whose active set is nearly right."""
     point = primal_dual_active_set(problem, start, gap_goal=gap_goal)
     if point and point.gap <= gap_goal:
         return point

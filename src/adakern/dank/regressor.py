@@ -18,12 +18,10 @@ from adakern.kernels import check_square
 class DANKRegressor(DANKMixin, RegressorMixin, Estimator):
     """Epsilon support vector regression with a data-adaptive nonparametric kernel.
 
-    The Gram matrix K of a support vector regression is replaced by F∘K, where the
-    positive semidefinite matrix F is learned with the regression: the saddle point of
-    ``y'd - epsilon |d|_1 - 1/2 d'(F∘K)d + eta ||F - 11'||_F^2 + tau eta ||F||_*``
-    [1]_, solved to a certified duality gap. The dual of a regression with an intercept
-    has the constraint 1'd = 0; y'd = 0, as printed in the papers (problem 22), is a
-    slip.
+    The Gram matrix K is replaced by F∘K, where the positive semidefinite F is learned with the
+    model: the saddle point of ``y'd - epsilon |d|_1 - 1/2 d'(F∘K)d + eta ||F - 11'||_F^2 + tau eta
+    ||F||_*`` [1]_, solved to a certified duality gap. With an intercept 1'd = 0 holds; y'd = 0, as
+    printed in the papers (problem 22), is a slip.
 
     Parameters
     ----------
@@ -43,18 +41,8 @@ class DANKRegressor(DANKMixin, RegressorMixin, Estimator):
     dual_coef_ : ndarray of shape (1, n_support)
         Coefficients d of the decision function.
     intercept_ : ndarray of shape (1,)
-    gamma_, eta_, adaptive_factor_, rank_, objective_, duality_gap_ :
+    gamma_, eta_, adaptive_factor_, rank_, objective_, duality_gap_, n_iter_, converged_, history_ :
         As of :class:`DANKClassifier`.
-    n_iter_, converged_, history_ :
-        As of :class:`DANKClassifier`.
-
-    Raises
-    ------
-    ValueError
-        If a parameter is out of range, the data are not finite or the
-        kernel is not positive semidefinite.
-    MemoryError
-        If the Gram matrix of the strategy "exact" does not fit.
 
     References
     ----------

@@ -1,10 +1,8 @@
 """The quartic of DANK on many rows, without a Gram matrix of all of them.
 
-Only the rows that can gain move: in each round the rows with the largest gaps (see
-:mod:`adakern.dank.quartic`) join the support vectors in a working set, whose
-own small quartic is solved with the other rows held fixed, and the kernel products of
-all rows follow the change by tiles. The sum of the gaps over *all* rows is the duality
-gap of the whole problem, and ends the rounds.
+In each round the rows with the largest gaps (see :mod:`adakern.dank.quartic`) join the support
+vectors in a working set, whose own small quartic is solved with the other rows held fixed, and the
+kernel products of all rows follow by tiles. The gaps over *all* rows sum to the duality gap.
 """
 
 from dataclasses import dataclass, replace
@@ -99,12 +97,10 @@ def maximise_on_rows(X, dual, eta, start=None, *, kernel, tol=1e-4, max_iter=200
 def never_support(point, diagonal, gap):
     """Mask of the rows that are no support vectors of the maximiser, for certain.
 
-    The primal problem in :mod:`adakern.dank.quartic` is 1-strongly convex in w, so that
-    ``1/2 |w - w*|^2 <= gap`` and the decision value of row i moves at most ``sqrt(2 gap
-    k_ii)`` on the way to the optimum. A row whose slope at zero points out of its box,
-    or into the tube, for all these values stays at zero (a safe rule in the sense of
-    Ndiaye et al., JMLR 2017; JMLR, Theorem 7 asks for a slope below ``-(B + B_2) C
-    (||K_i||_1 + kappa)``, which few rows reach).
+    The primal problem is 1-strongly convex in w, so that the decision value of row i moves at most
+    ``sqrt(2 gap k_ii)`` on the way to the optimum. A row whose slope at zero points out of its box,
+    or into the tube, for all these values stays at zero (a safe rule, Ndiaye et al., JMLR 2017; the
+    slope that JMLR, Theorem 7 asks for, ``-(B + B_2) C (||K_i||_1 + kappa)``, few rows reach).
     """
     xp, dual = array_namespace(point.d), point.problem.dual
     residual, reach = dual.target - point.Kd, xp.sqrt(2 * gap * diagonal)
@@ -141,11 +137,7 @@ class _Gram:
 
 
 def _working_set(point, gaps, live, max_working):
-    """Mask of the rows to move: support vectors, and the rows nearest to being some.
-
-    A row at zero becomes one where its slope points into its box, or out of the tube.
-    The rows that are just short of it come too: as the others move, they are the next.
-    """
+    """Mask of the rows to move: support vectors, and the rows nearest to being some."""
     xp, dual = array_namespace(point.d), point.problem.dual
     residual = dual.target - point.Kd - point.intercept
     support, never = point.d != 0, xp.full_like(residual, -xp.inf)

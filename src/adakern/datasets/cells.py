@@ -42,10 +42,9 @@ def decimal_mark(fields, separator):
 def read_column(column, decimal, *, is_target=False, kind=None, form=None):
     """One column: its values, its kind, the form of its dates, sentences about it.
 
-    The kind is "numeric", "date" (days since 1970) or "categorical" (text, or None
-    where missing); it is found out where None. A column is numeric if all cells but the
-    marks of missing values and at most one in twenty others are numbers. In a target
-    that is not, empty cells alone are missing.
+    The kind is "numeric" (at most one cell in twenty is no number), "date" (days since 1970) or
+    "categorical"; it is found out where None. In a target that is not numeric, empty cells alone
+    are missing.
     """
     import pandas as pd
 
@@ -165,11 +164,7 @@ def _amount(text, decimal):
 
 
 def _as_days(cells, form=None):
-    """Dates as days since 1970 and their form; (None, None) where one is no date.
-
-    All cells have one form, so that day and month never change their places from row to
-    row; where both may come first it is the day.
-    """
+    """Dates of one form (in doubt day first) as days since 1970, and the form; else two None."""
     import pandas as pd
     from pandas.tseries.api import guess_datetime_format
 

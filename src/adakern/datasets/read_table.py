@@ -59,8 +59,7 @@ class TableFile:
     Attributes
     ----------
     X : DataFrame
-        The features of the rows that have a target: numbers (NaN where missing), text
-        (None where missing) and dates as days since 1970.
+        Numbers (NaN where missing), text (None where missing) and dates as days since 1970.
     y : Series
         The target: numbers, or text for classes that are no numbers.
     task : {"classification", "regression"}
@@ -96,15 +95,13 @@ class TableFile:
 def read_table(path, target, *, task=None, drop=(), group=None, time=None):
     """Read a table from a file, and find out what its columns are.
 
-    Separated values (.csv, .tsv, .txt: comma, semicolon, tab, bar or blanks; decimal
-    points or commas; UTF-8, UTF-16 or code page 1252), Parquet and Excel (.xlsx, which
-    needs openpyxl), packed (.gz, .bz2, .xz, .zip) or not. Needs pandas.
+    Separated values (.csv, .tsv, .txt: comma, semicolon, tab, bar or blanks; decimal points or
+    commas; UTF-8, UTF-16 or code page 1252), Parquet and Excel (.xlsx, by openpyxl), packed or not.
 
-    A column is numeric if its cells are numbers, up to one in twenty that are none and
-    become missing values; ``$45,123`` and ``33%`` are numbers. NA, N/A, NaN, null, ?
-    and empty cells are missing values, beside numbers also none, n.a., - and the like.
-    In a categorical target empty cells alone are missing: NA and none are classes.
-    Rows without a target are left out, and so is a last row of totals.
+    A column is numeric if its cells are numbers, ``$45,123`` and ``33%`` too, up to one in twenty
+    that become missing values. NA, N/A, NaN, null, ? and empty cells are missing, beside numbers
+    also none, n.a., - and the like. In a categorical target empty cells alone are missing: NA and
+    none are classes. Rows without a target are left out, and so is a last row of totals.
 
     Parameters
     ----------
@@ -116,8 +113,8 @@ def read_table(path, target, *, task=None, drop=(), group=None, time=None):
     drop : sequence of str, default=()
         Columns that are no features, beside those that are found to be none.
     group : str or False, default=None
-        The column that says which rows belong together; it is no feature. None takes an
-        identifier whose values repeat, False takes none.
+        Column of rows that belong together; it is no feature. None takes an identifier whose values
+        repeat, False takes none.
     time : str, default=None
         The column that says when a row was observed, dates or numbers.
 
@@ -234,10 +231,7 @@ def _found(data, name, target, task, drop, group, time):
 
 
 def typed_columns(data, name, target, layout=None):
-    """All columns of a file as numbers, days or categories.
-
-    Returns the frame, the kinds and forms of dates by column, the layout and sentences.
-    """
+    """The frame, kinds and forms of dates by column, the layout and sentences of a file."""
     import pandas as pd
 
     raw, layout, notes = _raw_columns(data, name, target, layout)
@@ -252,10 +246,7 @@ def typed_columns(data, name, target, layout=None):
 
 
 def _raw_columns(data, name, target=None, layout=None):
-    """The columns of a file as it has them: (frame, layout, sentences).
-
-    The cells of a text file stay text, the columns of others have their types.
-    """
+    """The columns as the file has them, cells of text files as text: (frame, layout, sentences)."""
     import pandas as pd
 
     notes, data = [], unpack(data, name)

@@ -1,10 +1,8 @@
 """Seeded data sets that are defined by a formula.
 
-Each function returns ``(X, y)``, or a mapping where there is a published test set.
-Where a paper leaves something out (a size, a noise level) the default is a choice of
-this project and a parameter. The papers: DANK (Liu, Huang, Gong, Yang and Li, JMLR 21,
-2020), KNPL (the same, AAAI 2018) and LAB RBF ("Enhancing kernel flexibility via learning
-asymmetric locally-adaptive kernels").
+Where a paper leaves something out the default is a choice of this project. The papers: DANK (Liu,
+Huang, Gong, Yang and Li, JMLR 21, 2020), KNPL (the same, AAAI 2018) and LAB RBF ("Enhancing kernel
+flexibility via learning asymmetric locally-adaptive kernels").
 """
 
 import itertools
@@ -28,9 +26,8 @@ MONKS_TRAIN = {1: 124, 2: 169, 3: 122}
 def make_clowns(n=400, spread=1.0, random_state=0):
     """A noisy parabola (class 1) around a Gaussian blob (class -1).
 
-    The parabola is ``x2 = x1^2 + noise`` over [-3, 3] with standard normal noise,
-    the blob sits at (0, 6), inside it. Figures 1 and 2 of the DANK paper show the set without
-    its definition.
+    ``x2 = x1^2 + noise`` over [-3, 3] with standard normal noise, around a blob at (0, 6); the DANK
+    paper shows the set (Figures 1 and 2) without its definition.
 
     Parameters
     ----------
@@ -63,9 +60,8 @@ def make_clowns(n=400, spread=1.0, random_state=0):
 def make_sandwich(n=300, gap=2.0, spread=1.0, random_state=0):
     """Two Gaussians of class 1 with one of class -1 between them.
 
-    The two-class example of the KNPL paper (Figure 2), whose numbers are not given there: here
-    the centres are (0, gap), (0, -gap) and the origin, each Gaussian is stretched
-    along the first axis.
+    The example of the KNPL paper (Figure 2), without its numbers: here the centres are (0, gap),
+    (0, -gap) and the origin, each Gaussian is stretched along the first axis.
 
     Parameters
     ----------
@@ -101,11 +97,9 @@ def make_sandwich(n=300, gap=2.0, spread=1.0, random_state=0):
 def make_step_1d(n=200, height=3.0, period=2.0, smoothness=20.0, noise=0.0, random_state=0):
     """The smooth 1-D step function on [-5, 5].
 
-    ``g(x) = height * (tanh(a t - a / 2) / (2 tanh(a / 2)) + 1/2 + floor(x / period))``
-    with ``t = x / period - floor(x / period)`` and a = `smoothness`, of the DANK paper
-    (section 6.3.1). The a = 0.05 printed there makes g the straight line
-    ``height * x / period`` to three digits; steps need a large a, and the default is
-    its reciprocal, 20.
+    ``g(x) = height * (tanh(a t - a / 2) / (2 tanh(a / 2)) + 1/2 + floor(x / period))`` with ``t = x
+    / period - floor(x / period)`` (DANK paper, section 6.3.1). The a = 0.05 printed there makes g a
+    straight line to three digits; the default is its reciprocal, 20.
 
     Parameters
     ----------
@@ -141,9 +135,8 @@ def make_step_1d(n=200, height=3.0, period=2.0, smoothness=20.0, noise=0.0, rand
 def make_cherkassky_2d(n=400, low=-0.5, high=0.5, noise=0.0, random_state=0):
     """The 2-D test function of Cherkassky et al. [1]_ on uniform random points.
 
-    ``g = 42.659 (0.1 + a (0.05 + a^4 - 10 a^2 b^2 + 5 b^4))``, a = u - 0.5,
-    b = v - 0.5, as in the DANK paper (section 6.3.1), which states (u, v) in [-0.5, 0.5]^2 and
-    400 points. The function's usual domain is [0, 1]^2: ``low=0, high=1``.
+    ``g = 42.659 (0.1 + a (0.05 + a^4 - 10 a^2 b^2 + 5 b^4))``, a = u - 0.5, b = v - 0.5, on [-0.5,
+    0.5]^2 as in the DANK paper (section 6.3.1); its usual domain is ``low=0, high=1``.
 
     Parameters
     ----------
@@ -161,9 +154,8 @@ def make_cherkassky_2d(n=400, low=-0.5, high=0.5, noise=0.0, random_state=0):
 
     References
     ----------
-    .. [1] Cherkassky, V., Gehring, D. and Mulier, F. Comparison of adaptive methods
-       for function estimation from samples. IEEE Transactions on Neural Networks 7,
-       1996.
+    .. [1] Cherkassky, V., Gehring, D. and Mulier, F. Comparison of adaptive methods for function
+       estimation from samples. IEEE Transactions on Neural Networks 7, 1996.
 
     Examples
     --------
@@ -183,8 +175,7 @@ def make_cherkassky_2d(n=400, low=-0.5, high=0.5, noise=0.0, random_state=0):
 def make_sin_2x3(n=400, high=2.0, noise=0.0, random_state=0):
     """The chirp ``y = sin(2 x^3)`` on [0, high].
 
-    The 1-D example of the LAB RBF paper (Figure 1): slow at the left, fast at the right, so that
-    no single bandwidth fits. The range is not given there.
+    Of the LAB RBF paper (Figure 1, without a range): no single bandwidth fits both ends.
 
     Parameters
     ----------
@@ -215,14 +206,12 @@ def make_sin_2x3(n=400, high=2.0, noise=0.0, random_state=0):
 def make_monks(problem, flip=None, random_state=0):
     """The MONK's problems from their rules.
 
-    All 432 combinations of six attributes are the published test set; the training
-    rows are a random draw of as many of them as in the original files (124, 169,
-    122). The rules of [1]_:
+    All 432 combinations of six attributes are the published test set; the training rows are a
+    random draw of as many of them as in the original files (124, 169, 122). The rules of [1]_:
 
     1. a1 = a2, or a5 = 1
     2. exactly two attributes have their first value
-    3. (a5 = 3 and a4 = 1) or (a5 is not 4 and a2 is not 3), with 5 % of the training
-       labels flipped
+    3. (a5 = 3 and a4 = 1) or (a5 is not 4 and a2 is not 3), with 5 % of the training labels flipped
 
     Parameters
     ----------
@@ -234,8 +223,7 @@ def make_monks(problem, flip=None, random_state=0):
     Returns
     -------
     dict
-        ``data``, ``target`` (0 or 1), ``feature_names`` and ``test_rows``; training
-        rows first.
+        ``data``, ``target`` (0 or 1), ``feature_names`` and ``test_rows``; training rows first.
 
     References
     ----------
@@ -270,15 +258,7 @@ def make_monks(problem, flip=None, random_state=0):
 
 
 def monks_rule(problem, attributes):
-    """Whether each row of a1 to a6 belongs to the class of a MONK's problem.
-
-    Parameters
-    ----------
-    problem : int
-        1, 2 or 3.
-    attributes : ndarray of shape (n, 6)
-        Of the robots.
-    """
+    """Whether each row of a1 to a6 belongs to the class of a MONK's problem, 1, 2 or 3."""
     a1, a2, _, a4, a5, _ = np.asarray(attributes).T
     if problem == 1:
         return (a1 == a2) | (a5 == 1)
@@ -290,9 +270,8 @@ def monks_rule(problem, attributes):
 def make_covtype_like(n=464_810, random_state=0):
     """Random rows in the shape of the Covertype data, for measurements of scaling.
 
-    Like Covertype a row has 10 numbers and two one-of-many codes of 4 and 40
-    columns; the class is a smooth non-linear function of them all, so that a Gaussian
-    kernel learns it better with more rows. Nothing but the shape is Covertype's.
+    10 numbers and two one-of-many codes of 4 and 40 columns; the class is a smooth non-linear
+    function of them all. Nothing but the shape is Covertype's.
 
     Parameters
     ----------

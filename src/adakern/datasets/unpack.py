@@ -22,11 +22,7 @@ class TableError(ValueError):
 
 
 def unpack(data, name, member=None, most=None):
-    """The content of a packed file, or of one member of an archive; others as they are.
-
-    The packing is seen from the first bytes: a copy may be packed and another not. What is
-    packed again unpacks to no more than `most`, which the outermost file allows.
-    """
+    """The content of a packed file (no more than `most`), or of one member of an archive."""
     file, most = io.BytesIO(data), most or _most_bytes(data)
     try:
         for start, reader in _PACKED:

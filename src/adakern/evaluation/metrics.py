@@ -23,25 +23,21 @@ def score(task, y_true, y_pred, labels=None):
     y_true, y_pred : array-like of shape (n,)
         Targets and predictions, n >= 1.
     labels : array-like, default=None
-        Every class of the data set. Only needed when a part of the data may lack a
-        class: it decides whether the problem is binary, and so which F1 is meant.
+        Every class of the data set, where a part may lack one: they decide which F1 is meant.
 
     Returns
     -------
     dict of str to float
-        Classification: `accuracy`, `balanced_accuracy` (mean recall of the classes in
-        `y_true`) and `f1` (binary: of the positive class, the greater label; else the
-        macro average), all in [0, 1].
-        Regression: `rmse` (the root of the mean squared error) and `mae`, in the units
-        of y; `relative_mse` = sum (f - y)^2 / sum (y - mean y)^2, which the DANK paper
-        calls RMSE; `r2` = 1 - `relative_mse`. For a constant `y_true`, `relative_mse`
-        is 0 if every prediction is exact, otherwise 1
-        (scikit-learn's convention for R2).
+        Classification: `accuracy`, `balanced_accuracy` (mean recall of the classes in `y_true`) and
+        `f1` (binary: of the positive class, the greater label; else the macro average), all in [0,
+        1]. Regression: `rmse` (the root of the mean squared error) and `mae`, in the units of y;
+        `relative_mse` = sum (f - y)^2 / sum (y - mean y)^2, which the DANK paper calls RMSE; `r2` =
+        1 - `relative_mse`. For a constant `y_true`, `relative_mse` is 0 if every prediction is
+        exact, otherwise 1 (scikit-learn's convention for R2).
 
     References
     ----------
-    F. Liu et al., "Learning data-adaptive non-parametric kernels", JMLR 21, 2020,
-    section 6.3.
+    F. Liu et al., "Learning data-adaptive non-parametric kernels", JMLR 21, 2020, section 6.3.
 
     Examples
     --------
@@ -112,8 +108,7 @@ def area_under_curve(y_true, values, classes):
     Returns
     -------
     float or None
-        One class against the rest, the mean over the classes present; None where there
-        are fewer than two of them.
+        One class against the rest, the mean over the classes; None for fewer than two classes.
 
     Examples
     --------
@@ -149,18 +144,15 @@ def probability_scores(y_true, probabilities, classes):
     -------
     dict of str to float or None
         `log_loss`, the mean of -log p(true class) with p no less than 1e-15; `auc`, see
-        :func:`area_under_curve`; `brier`, Brier's original form, the squared distance
-        of the probabilities from the indicator of the true class summed over the
-        classes, between 0 and 2 (for two classes twice that of scikit-learn);
-        `calibration_error`, the mean over 15 bins of the confidence, weighted by their
-        rows, of ``|accuracy - mean confidence|``, with `calibration_error_low` and
-        `calibration_error_high`, its 95 % interval by a bootstrap over the rows.
+        :func:`area_under_curve`; `brier`, Brier's original form, between 0 and 2 (of two classes
+        twice scikit-learn's); `calibration_error`, the mean over 15 bins of the confidence,
+        weighted by their rows, of ``|accuracy - mean confidence|``, with `calibration_error_low`
+        and `calibration_error_high`, its 95 % interval by a bootstrap over the rows.
 
     References
     ----------
-    C. Guo et al., On calibration of modern neural networks, ICML 2017.
-    G. W. Brier, Verification of forecasts expressed in terms of probability, Monthly
-    Weather Review 78, 1950.
+    C. Guo et al., On calibration of modern neural networks, ICML 2017. G. W. Brier, Verification of
+    forecasts expressed in terms of probability, Monthly Weather Review 78, 1950.
 
     Examples
     --------
@@ -207,12 +199,10 @@ def interval_scores(y_true, low, high, coverage=0.9):
     Returns
     -------
     dict of str to float or None
-        `interval_coverage` in [0, 1]; `interval_width` and `interval_score`, in units
-        of the target: the latter is Winkler's, the width and, for a target outside,
-        ``2 / (1 - coverage)`` times its distance, least for the true quantiles;
-        `coverage_easy`, `coverage_middle` and `coverage_hard`, the coverage of the
-        third of the rows with the narrowest intervals, the middle and the widest (None
-        where all widths are equal).
+        `interval_coverage` in [0, 1]; `interval_width` and `interval_score` in units of the target,
+        the latter Winkler's: the width and, outside, ``2 / (1 - coverage)`` times the distance;
+        `coverage_easy`, `coverage_middle` and `coverage_hard`, the coverage of the third of the
+        rows with the narrowest, the middle and the widest intervals (None where all are equal).
 
     References
     ----------

@@ -1,8 +1,4 @@
-"""The one way to rank: methods over data sets, by scores that may tie or be missing.
-
-A method without a result on a data set has the worst rank there and loses against all
-others; two scores within rounding of each other are tied.
-"""
+"""Methods ranked over data sets, by scores that may tie or be missing (the last rank)."""
 
 from typing import NamedTuple
 
@@ -47,11 +43,7 @@ class Ranking(NamedTuple):
 
 
 def _as_losses(scores, greater_is_better):
-    """Scores as losses, a row a data set; a cell that failed is infinite.
-
-    Losses within rounding of each other are made equal, so that whatever compares them
-    sees the tie.
-    """
+    """Scores as losses, a row a data set, near ties made equal; infinite for a cell that failed."""
     scores = np.asarray(scores, float)
     if scores.ndim != 2:
         raise ValueError(f"scores must have the shape (data sets, methods); got {scores.shape}.")
@@ -131,15 +123,12 @@ def rank_methods(scores, *, greater_is_better=True, alpha=0.05):
     Returns
     -------
     Ranking
-        `average_ranks` of shape (k,), NaN without a data set. With fewer than three
-        methods or five data sets there is no Friedman test: `statistic`, `pvalue` and
-        `critical_distance` are NaN and `note` says why. If all methods tie on every
-        data set the p-value is 1.
+        `average_ranks` of shape (k,), NaN without a data set. With fewer than three methods or five
+        data sets the others are NaN and `note` says why; if all methods tie the p-value is 1.
 
     References
     ----------
-    J. Demsar, "Statistical comparisons of classifiers over multiple data sets", JMLR 7,
-    2006.
+    J. Demsar, "Statistical comparisons of classifiers over multiple data sets", JMLR 7, 2006.
 
     Examples
     --------
@@ -224,10 +213,7 @@ def normalised_errors(errors):
 
 
 def win_matrix(scores, *, greater_is_better=True, weights=None):
-    """How often the method of a row beats that of a column; a tie is half a win each.
-
-    `weights` says how often each data set counts; the diagonal is zero.
-    """
+    """How often, by `weights`, the row's method beats the column's; a tie is half a win each."""
     losses = _as_losses(scores, greater_is_better)
     first, second = losses[:, :, None], losses[:, None, :]
     outcomes = (first < second) + 0.5 * (first == second)
@@ -240,16 +226,15 @@ def win_matrix(scores, *, greater_is_better=True, weights=None):
 def elo_ratings(matrix, *, prior=0.5, tol=1e-9, max_iter=10_000):
     """Bradley and Terry's maximum likelihood strengths, on the scale of Elo.
 
-    The chance that i beats j is ``1 / (1 + 10^((r_j - r_i) / 400))``. Every pair is
-    given `prior` wins each way, so that a method that always wins has a finite rating.
-    Solved by Hunter's minorisation: ``p_i <- wins_i / sum_j n_ij / (p_i + p_j)``.
+    The chance that i beats j is ``1 / (1 + 10^((r_j - r_i) / 400))``. Solved by Hunter's
+    minorisation: ``p_i <- wins_i / sum_j n_ij / (p_i + p_j)``.
 
     Parameters
     ----------
     matrix : array-like of shape (n_methods, n_methods)
         Wins of the row's method over the column's.
     prior : float, default=0.5
-        Positive.
+        Wins that every pair is given each way, so that all ratings are finite.
     tol : float, default=1e-9
         Largest relative change of a strength at which to stop.
     max_iter : int, default=10000
@@ -261,8 +246,7 @@ def elo_ratings(matrix, *, prior=0.5, tol=1e-9, max_iter=10_000):
 
     References
     ----------
-    D. R. Hunter, MM algorithms for generalized Bradley-Terry models, Annals of
-    Statistics 32, 2004.
+    D. R. Hunter, MM algorithms for generalized Bradley-Terry models, Annals of Statistics 32, 2004.
 
     Examples
     --------

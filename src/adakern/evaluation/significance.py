@@ -1,9 +1,8 @@
 """Is one method better than another? Paired tests over repeats, and over data sets.
 
-The one rule of significance, for marks, headlines and prose: a difference on a data set
-is significant where Nadeau and Bengio's corrected t-test rejects at 5 % after Holm's
-correction over all pairs of methods on it. With fewer than five pairs, or where all
-differences are equal, nothing is tested: such differences say nothing of their spread.
+The one rule: a difference on a data set is significant where Nadeau and Bengio's corrected t-test
+rejects at 5 % after Holm's correction over all pairs of methods on it. With fewer than five pairs,
+or where all differences are equal, nothing is tested.
 """
 
 from itertools import combinations
@@ -71,9 +70,8 @@ class SetComparison(NamedTuple):
 def paired_ttest(a, b):
     """Two-sided paired t-test of the scores of two methods on the same splits.
 
-    This is the test of the papers. The splits of repeated holdout overlap, so the
-    differences are not independent and the test finds too many differences:
-    :func:`corrected_ttest` allows for that.
+    The test of the papers. The splits of repeated holdout overlap, so that it finds too many
+    differences: :func:`corrected_ttest` allows for that.
 
     Parameters
     ----------
@@ -83,8 +81,7 @@ def paired_ttest(a, b):
     Returns
     -------
     TTest
-        With `df` = n - 1. Where all differences are equal within rounding there is no
-        test: statistic and p-value are NaN.
+        With `df` = n - 1; statistic and p-value are NaN where all differences are equal.
 
     Examples
     --------
@@ -99,17 +96,16 @@ def paired_ttest(a, b):
 def corrected_ttest(a, b, n_train, n_test):
     """Nadeau and Bengio's corrected resampled t-test, two-sided.
 
-    ``t = mean(d) / sqrt((1/n + n_test/n_train) var(d))`` with the differences d over n
-    repeats, their variance with divisor n - 1, and n - 1 degrees of freedom. The added
-    n_test/n_train makes up for training sets that overlap from repeat to repeat.
+    ``t = mean(d) / sqrt((1/n + n_test/n_train) var(d))`` with the differences d over n repeats,
+    their variance with divisor n - 1, and n - 1 degrees of freedom, where
+    n_test/n_train makes up for training sets that overlap.
 
     Parameters
     ----------
     a, b : array-like of shape (n,)
         Scores of the two methods on the same n >= 2 repeats; finite.
     n_train, n_test : float or array-like of shape (n,)
-        Sizes of the training and test part, positive; the mean of the ratio is used
-        where they differ between repeats.
+        Sizes of the parts, positive; where they differ, the mean of the ratio is used.
 
     Returns
     -------
@@ -118,8 +114,7 @@ def corrected_ttest(a, b, n_train, n_test):
 
     References
     ----------
-    C. Nadeau and Y. Bengio, "Inference for the generalization error", Machine Learning
-    52, 2003.
+    C. Nadeau and Y. Bengio, "Inference for the generalization error", Machine Learning 52, 2003.
 
     Examples
     --------
@@ -172,8 +167,7 @@ def holm_correction(pvalues):
     Parameters
     ----------
     pvalues : array-like of shape (m,)
-        In [0, 1]; NaN stands for a test that could not be made, stays NaN and does not
-        count in m.
+        In [0, 1]; NaN stands for a test that could not be made, stays NaN and does not count in m.
 
     Returns
     -------
@@ -181,8 +175,7 @@ def holm_correction(pvalues):
 
     References
     ----------
-    S. Holm, "A simple sequentially rejective multiple test procedure", Scandinavian
-    Journal of Statistics 6, 1979.
+    S. Holm, A simple sequentially rejective multiple test procedure, Scand. J. Statistics 6, 1979.
 
     Examples
     --------
@@ -207,12 +200,10 @@ def compare_methods(scores, *, n_train=None, n_test=None, greater_is_better=True
     Parameters
     ----------
     scores : mapping of str to array-like of shape (n,), or pandas DataFrame
-        Scores of each method (a column of the frame) on the same n repeats. NaN marks a
-        repeat in which the method gave no result: a pair is compared over the repeats
-        that both finished.
+        Scores of each method (a column of the frame) on the same n repeats. NaN marks a repeat in
+        which the method gave no result: a pair is compared over the repeats that both finished.
     n_train, n_test : float or array-like of shape (n,), default=None
-        Rows in the training and test part, for the corrected test; without them its
-        p-values are NaN.
+        Rows in the parts, for the corrected test; without them its p-values are NaN.
     greater_is_better : bool, default=True
         Whether a greater score is the better one.
     alpha : float, default=0.05
@@ -222,13 +213,11 @@ def compare_methods(scores, *, n_train=None, n_test=None, greater_is_better=True
     -------
     list of Comparison
         In the order of ``itertools.combinations``. `pvalue` is the paired t-test's,
-        `corrected_pvalue` that of Nadeau and Bengio; `holm_pvalue` and
-        `corrected_holm_pvalue` adjust them over all pairs of this call. `significant`
-        is the one rule of this module: the corrected p-value after Holm's correction is
-        at most `alpha` (the paired one where the sizes of the parts are not given);
-        `winner` is then the better method, else "".
-        Where no test can be made the p-values are NaN and `note` says why: fewer than
-        five common repeats, or equal differences on all of them.
+        `corrected_pvalue` Nadeau and Bengio's; `holm_pvalue` and `corrected_holm_pvalue` adjust
+        them over all pairs of this call. `significant` says that the latter (the former where no
+        sizes are given) is at most `alpha`; `winner` is then the better method, else "". Where no
+        test can be made (fewer than five common repeats, or equal differences) the p-values are NaN
+        and `note` says why.
 
     Examples
     --------
@@ -303,9 +292,8 @@ def _test_pair(a, b, sizes):
 def bayesian_signed_rank(a, b, rope=0.01, *, prior=0.5, n_samples=5000, random_state=0):
     """Bayesian signed-rank test over data sets: a greater, practically equal, smaller?
 
-    The weights of the data sets are drawn from a Dirichlet distribution, with one data
-    set without difference of weight `prior` added; each draw votes for the outcome that
-    most pairs of data sets have.
+    The weights of the data sets are drawn from a Dirichlet distribution, with one added set without
+    difference; each draw votes for the outcome that most pairs of data sets have.
 
     Parameters
     ----------
@@ -314,7 +302,7 @@ def bayesian_signed_rank(a, b, rope=0.01, *, prior=0.5, n_samples=5000, random_s
     rope : float, default=0.01
         Region of practical equivalence: differences up to it count as none.
     prior : float, default=0.5
-        Positive.
+        Weight of the added set, positive.
     n_samples, random_state : int
         Draws from the posterior, and their seed.
 
@@ -325,8 +313,7 @@ def bayesian_signed_rank(a, b, rope=0.01, *, prior=0.5, n_samples=5000, random_s
 
     References
     ----------
-    A. Benavoli et al., Time for a change: a tutorial for comparing multiple classifiers
-    through Bayesian analysis, JMLR 18, 2017.
+    A. Benavoli et al., Time for a change, JMLR 18, 2017.
 
     Examples
     --------
@@ -353,9 +340,8 @@ def compare_over_sets(a, b, *, greater_is_better=True, rope=0.01):
     Parameters
     ----------
     a, b : array-like of shape (n,)
-        Scores; a data set that lacks either (NaN) is left out. Scores in units of
-        different targets are first made comparable, such as by their relative
-        difference to a reference.
+        Scores; a data set that lacks either (NaN) is left out. Scores in units of different targets
+        are first made comparable, such as by their relative difference to a reference.
     greater_is_better : bool, default=True
     rope : float, default=0.01
         Region of practical equivalence of :func:`bayesian_signed_rank`.

@@ -18,10 +18,9 @@ from adakern.svm.one_vs_one import OneVsOneMixin, one_or_list
 class KNPLClassifier(KernelMixin, OneVsOneMixin, Estimator):
     """SVM with the kernel G∘K: a fixed kernel K and a learned pairwise layer G.
 
-    Solves max over dual variables a, min over positive semidefinite G with G1 = n1, of
-    ``1'a - 1/2 (y∘a)'(G∘K)(y∘a) + reg |G|_F^2``. New points take the column of G that
-    belongs to their nearest training row. Several classes are classified one-vs-one, as
-    in SVC.
+    Solves max over dual variables a, min over positive semidefinite G with G1 = n1, of ``1'a - 1/2
+    (y∘a)'(G∘K)(y∘a) + reg |G|_F^2``. New points take the column of G that belongs to their nearest
+    training row. Several classes are classified one-vs-one, as in SVC.
 
     Parameters
     ----------
@@ -29,22 +28,21 @@ class KNPLClassifier(KernelMixin, OneVsOneMixin, Estimator):
         Trade-off of the SVM, positive.
     kernel : {"rbf", "laplacian", "l2-laplacian", "tl1", "poly", "linear", \
             "precomputed"}, default="rbf"
-        See :func:`adakern.kernels.gram_matrix`. With "precomputed" the nearest row is
-        the nearest one in the kernel's feature space.
+        See :func:`adakern.kernels.gram_matrix`; "precomputed" rows have distances of its features.
     gamma : {"scale", "auto"} or float, default="scale"
         Parameter of the kernel.
     reg : float, default=1.0
         Weight of ``|G|_F^2`` (the paper's gamma), positive. The layer differs from 1 by
         entries of the order C^2 / (4 reg), so tune it in multiples of C^2.
     solver : {"exact", "admm"}, default="exact"
-        "exact" is accelerated ascent on the closed form of the layer, to a certified
-        gap. "admm" is KNPL, Algorithms 1 and 2, which need not converge.
+        "exact" is accelerated ascent on the closed form of the layer, to a certified gap; "admm",
+        KNPL's Algorithms 1 and 2, need not converge.
     max_outer : int, default=10
         Most rounds of layer and SVM in "admm".
     max_inner : int, default=15
         Most iterations of Algorithm 1 in a round of "admm".
     max_iter : int, default=5000
-        Most steps of "exact".
+        Most steps of "exact"; a ConvergenceWarning says where a gap is left.
     tol : float, default=1e-3
         Relative saddle gap at which either solver ends.
 
@@ -66,24 +64,16 @@ class KNPLClassifier(KernelMixin, OneVsOneMixin, Estimator):
     gamma_ : float
     models_, pair_rows_ : list
 
-    Warns
-    -----
-    ConvergenceWarning
-        Where ``max_iter`` steps (``max_outer`` rounds) leave a larger gap than ``tol``;
-        it tells the gap.
-
     Notes
     -----
-    The alternation of the paper cycles with period two unless ``reg`` is large, and the
-    layer at a small ``reg`` fits the training rows almost perfectly without help to new
-    ones: tune ``reg``. With it tuned, test accuracy was that of the SVM within its
-    noise on twelve of the paper's sets (``docs/results/knpl_uci_small``); the gains
-    that the paper prints were not reproduced.
+    The alternation of the paper cycles unless ``reg`` is large, and at a small ``reg`` the layer
+    fits the training rows without help to new ones: tune it. Test accuracy was then that of the SVM
+    within its noise on twelve of the paper's sets (``docs/results/knpl_uci_small``); the printed
+    gains were not reproduced.
 
     References
     ----------
-    Liu, Huang, Gong, Yang and Li, Nonlinear pairwise layer and its training for kernel
-    learning, AAAI 2018.
+    Liu et al., Nonlinear pairwise layer and its training for kernel learning, AAAI 2018.
 
     Examples
     --------

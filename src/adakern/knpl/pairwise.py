@@ -17,31 +17,18 @@ def gamma_matrix(d, K, reg):
 
 
 def project_onto_affine(G):
-    """Nearest symmetric matrix whose rows sum to n, for a symmetric G.
-
-    ``G1 = n1`` says that 1 is an eigenvector with eigenvalue n, so the set is
-    ``{11' + P S P}`` with the centring matrix ``P = I - 11'/n`` and S symmetric, and
-    the projection is ``11' + P G P``.
-    """
+    """Nearest symmetric matrix whose rows sum to n: ``11' + P G P`` with ``P = I - 11'/n``."""
     return 1 + _centre(G)
 
 
 def exact_layer(Gamma, *, psd):
-    """The projection of KNPL, equation 13 in closed form: ``G = 11' + (P Gamma P)_+``.
-
-    Where Gamma is positive semidefinite so is ``P Gamma P``, and no eigenvalue has to
-    be computed.
-    """
+    """The projection of KNPL, equation 13 in closed form: ``G = 11' + (P Gamma P)_+``."""
     centred = _centre(Gamma)
     return 1 + (centred if psd else _positive_part(centred))
 
 
 def admm(Gamma, *, max_iter=15, tol=1e-4, penalty=1.0, growth=1.1):
-    """The projection of KNPL, equation 13 by alternating directions: Algorithm 1.
-
-    KNPL, equations 16, 17, 21 and 22, from all-one matrices. The affine step is the
-    plain projection, in place of the detour of equations 18 to 20.
-    """
+    """The projection of KNPL, equation 13 by Algorithm 1, its affine step a plain projection."""
     Q, Z = np.ones_like(Gamma), np.ones_like(Gamma)
     beta, residuals = penalty, []
     for _ in range(max_iter):

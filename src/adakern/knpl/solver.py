@@ -96,11 +96,7 @@ def solve_exact(K, y, C, reg, *, psd, max_iter, tol):
 
 
 def solve_admm(K, y, C, reg, *, max_outer, max_inner, tol):
-    """KNPL, Algorithm 2 as printed: Algorithm 1 for the layer, then the SVM, in turn.
-
-    The alternation need not converge; ``Saddle.converged`` tells. Parameters as in
-    :func:`solve_exact`, with ``max_inner`` iterations of Algorithm 1 in each round.
-    """
+    """KNPL, Algorithm 2 as printed, which need not converge: Algorithm 1 and the SVM in turn."""
     dual, ascent, residuals = classification_dual(y, C), Ascent(tol), []
     d, _ = svm_dual(K, y, C)
     for _ in range(max_outer):

@@ -9,13 +9,7 @@ LONGEST = 10.0
 
 
 def adam(loss, theta, *, rng, learning_rate, batch_size, horizon=None):
-    """Iterates (theta, loss of the batch) of Adam on batches drawn with replacement.
-
-    With a ``horizon`` the step falls to zero over so many iterations, by half a cosine.
-    The noise of large batches finds bandwidths that generalise better than those of a
-    quasi-Newton method; the falling step then does without the many iterations that a
-    constant one, which the authors of the paper take, needs to average it away.
-    """
+    """Iterates (theta, loss) of Adam on random batches, with a step that ends at a ``horizon``."""
     xp = loss.xp
     mean, square = xp.zeros_like(theta), xp.zeros_like(theta)
     decay_mean, decay_square = 0.9, 0.999

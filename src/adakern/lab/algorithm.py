@@ -133,11 +133,7 @@ class BandwidthTraining:
         return rate * self.data.unit_bandwidth if self.schedule.local_rate else rate
 
     def _local_rate(self, start):
-        """Annealed step of each feature, shape (1, d), from the bandwidths trained before.
-
-        Adam moves every bandwidth alike, however little its feature matters: at one
-        step for all, those of many features without influence only pick up noise.
-        """
+        """Annealed step of each feature, shape (1, d), smaller for those without influence."""
         xp, size = self.data.xp, self.data.xp.abs(start)
         least = LEAST_STEP * xp.sqrt(xp.mean(start * start)) + 0 * size
         return self.schedule.local_rate * xp.where(size > least, size, least)

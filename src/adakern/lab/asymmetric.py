@@ -34,20 +34,18 @@ class AsymmetricKernelRidge(KernelMixin, MultiOutputMixin, RegressorMixin, Estim
     ----------
     kernel : {"rbf", "laplacian", "l2-laplacian", "tl1", "poly", "linear", \
             "precomputed"} or callable, default="rbf"
-        A callable takes two arrays of shapes (n, d) and (m, d) and gives the matrix
-        of K(x_i, t_j), shape (n, m). With "precomputed", ``fit`` takes K(X, X) and
-        ``predict`` a matrix of shape (n_test, n_train): K(T, X) for the left
-        regressor, K(X, T)' for the right one.
+        A callable takes two arrays of shapes (n, d) and (m, d) and gives the matrix of K(x_i, t_j),
+        shape (n, m). With "precomputed", ``fit`` takes K(X, X) and ``predict`` a matrix of shape
+        (n_test, n_train): K(T, X) for the left regressor, K(X, T)' for the right one.
     alpha : float, default=1.0
-        The ridge, lambda in the paper; not negative.
+        The ridge, lambda in the paper; not negative. ValueError if K + alpha I is singular.
     gamma : {"scale", "auto"} or float, default="scale"
         Of the named kernels, see :func:`adakern.kernels.gram_matrix`.
 
     Attributes
     ----------
     dual_coef_ : ndarray of shape (n,) or (n, n_targets)
-        (K + alpha I)^-1 y, of the left regressor. Times alpha these are its errors on
-        the training data, and the multipliers beta of Theorem 3.
+        (K + alpha I)^-1 y, of the left regressor; beta of Theorem 3 is alpha times that.
     right_dual_coef_ : ndarray of shape (n,) or (n, n_targets)
         (K' + alpha I)^-1 y, of the right regressor; alpha of Theorem 3, likewise.
     X_fit_ : ndarray of shape (n, d)
@@ -55,15 +53,9 @@ class AsymmetricKernelRidge(KernelMixin, MultiOutputMixin, RegressorMixin, Estim
     gamma_ : float
         The number that ``gamma`` stood for.
 
-    Raises
-    ------
-    ValueError
-        If K + alpha I is singular.
-
     References
     ----------
-    "Enhancing kernel flexibility via learning asymmetric locally-adaptive kernels",
-    Theorems 1 and 3.
+    "Enhancing kernel flexibility via learning asymmetric locally-adaptive kernels", Theorems 1, 3.
 
     Examples
     --------
@@ -125,7 +117,7 @@ class AsymmetricKernelRidge(KernelMixin, MultiOutputMixin, RegressorMixin, Estim
         return self
 
     def predict(self, X: ArrayLike, side: str = "left") -> np.ndarray:
-        """Predict by one of the two regressors.
+        """Targets by one of the two regressors, shape (n_test,) or (n_test, n_targets).
 
         Parameters
         ----------
@@ -133,10 +125,6 @@ class AsymmetricKernelRidge(KernelMixin, MultiOutputMixin, RegressorMixin, Estim
             Or the kernel matrix, see ``kernel``.
         side : {"left", "right"}, default="left"
             f1 or f2.
-
-        Returns
-        -------
-        ndarray of shape (n_test,) or (n_test, n_targets)
         """
         check_is_fitted(self)
         if side not in ("left", "right"):

@@ -13,9 +13,8 @@ PROFILES = ("gaussian", "laplacian")
 def lab_gram_matrix(T: Any, X: Any, bandwidths: Any, profile: str = "gaussian") -> Any:
     """Values K(t_i, x_j) of the kernel with locally adaptive bandwidths.
 
-    K(t, x_j) = exp(-D) ("gaussian", LAB RBF, equation 1) or exp(-sqrt(D))
-    ("laplacian"), with D = sum over m of (bandwidths_jm (t_m - x_jm))^2. The kernel is
-    asymmetric: the bandwidth is that of the second argument.
+    K(t, x_j) = exp(-D) (LAB RBF, equation 1) or exp(-sqrt(D)) ("laplacian"), with D = sum over m of
+    (bandwidths_jm (t_m - x_jm))^2: the bandwidth is that of the second argument.
 
     Parameters
     ----------
@@ -91,11 +90,7 @@ def profile_values(D, profile):
 
 
 def profile_values_and_slopes(D, profile):
-    """K and dK/dD; at D = 0 the Laplacian profile has a kink, and 0 is taken there.
-
-    The slope is always multiplied by (t - x)^2, which is zero where D is: there the
-    kernel is 1 whatever the bandwidths, so 0 is the exact derivative.
-    """
+    """K and dK/dD; at D = 0, where the Laplacian profile has a kink, the slope is exactly 0."""
     xp = array_namespace(D)
     K = profile_values(D, profile)
     if profile != "laplacian":

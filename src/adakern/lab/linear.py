@@ -8,11 +8,7 @@ from scipy.linalg import LinAlgWarning, lu_factor, lu_solve
 
 
 def solver(A):
-    """``solve(b, transposed=False)`` for A x = b or A'x = b.
-
-    In double precision whatever the type of A, since A may be ill-conditioned. The
-    solution is nan where A is singular.
-    """
+    """``solve(b, transposed=False)`` for A x = b or A'x = b, in doubles; nan if A is singular."""
     xp = array_namespace(A)
     if not is_numpy_array(A):
         double = xp.astype(A, xp.float64)

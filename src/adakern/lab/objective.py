@@ -1,10 +1,8 @@
 """The loss of the bandwidths and its gradient, by matrix products alone.
 
-For bandwidths theta (S, d) the coefficients solve the asymmetric kernel ridge
-regression on the S support points, a = (K_ss + alpha I)^-1 (y_s - b), and the loss is
-the mean squared error of f = K a + b on the other training data (LAB RBF, equation 9).
-A multiple of |a|^2 may be added: the kernel is at most 1, so that f leaves b by no more
-than the sum of |a_j|, and small coefficients keep it tame between and beyond the data.
+For bandwidths theta (S, d) the coefficients solve the asymmetric kernel ridge regression on the S
+support points, a = (K_ss + alpha I)^-1 (y_s - b), and the loss is the mean squared error of
+f = K a + b on the other training data (LAB RBF, equation 9), with a multiple of |a|^2 if asked.
 """
 
 import numpy as np
@@ -63,9 +61,8 @@ class InterpolationLoss:
     def value_and_gradient(self, theta, rows=None):
         """Loss, with its penalty ``mu |a|^2``, and the gradient with respect to theta.
 
-        With r = 2 (f - y) / n, u = (K_ss + alpha I)^-T (K' r + 2 mu a) and
-        P = [r a'; -u a'] * dK/dD over the stacked rows [X; X_s], the gradient is that
-        of sum over i, j of P_ij D_ij.
+        With r = 2 (f - y) / n, u = (K_ss + alpha I)^-T (K' r + 2 mu a) and P = [r a'; -u a'] *
+        dK/dD over the stacked rows [X; X_s], the gradient is that of sum over i, j of P_ij D_ij.
         """
         xp = self.xp
         X, y = self.X, self.y

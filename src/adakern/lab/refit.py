@@ -1,9 +1,8 @@
 """Ridge regression of many rows on the kernel columns of a few support points.
 
-The coefficients of the paper interpolate the support points and meet the other rows
-only through the bandwidths. Here they are fitted to all rows: with K of shape (n, S),
-centred by its column means, minimise |y - K a|^2 + ridge |a|^2. One eigendecomposition
-of K'K gives the coefficients for every ridge, and the leave-one-out errors.
+The paper's coefficients interpolate the support points; here, with K of shape (n, S), centred by
+its column means, they minimise |y - K a|^2 + ridge |a|^2. One eigendecomposition of K'K gives them
+for every ridge, and the leave-one-out errors.
 """
 
 import numpy as np

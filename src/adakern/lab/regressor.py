@@ -31,62 +31,55 @@ HELD_OUT, FEWEST_HELD_OUT = 0.2, 10
 class LABRBFRegressor(RegressorMixin, Estimator):
     """Kernel regression whose support points have a trained bandwidth vector each.
 
-    The kernel is K(t, x_j) = exp(-D) or exp(-sqrt(D)), with D = sum over m of (theta_jm
-    (t_m - x_jm))^2. A few
-    training rows are support points: f interpolates them by asymmetric kernel ridge
-    regression, and the bandwidths theta are trained so that f fits all the other rows
-    (LAB RBF, Algorithm 1). Rows with the largest error join the support points until
-    there are ``max_support``.
+    The kernel is K(t, x_j) = exp(-D) or exp(-sqrt(D)), with D = sum over m of (theta_jm (t_m -
+    x_jm))^2. A few training rows are support points: f interpolates them by asymmetric kernel ridge
+    regression, and the bandwidths theta are trained so that f fits all the other rows (LAB RBF,
+    Algorithm 1). Rows with the largest error join the support points until there are
+    ``max_support``.
 
-    What the paper leaves open is decided on rows held out: the strength of the ridge,
-    the number of support points, when to stop, and whether bandwidths of their own pay
-    at all. In the end the coefficients are fitted to all rows. The paper's own method is
-    ``variant="paper", bandwidth="global"``.
+    What the paper leaves open (the strength of the ridge, the number of support points, when to
+    stop, whether bandwidths of their own pay) is decided on rows held out; in the end the
+    coefficients are fitted to all rows. The paper's own method is ``variant="paper",
+    bandwidth="global"``.
 
     Parameters
     ----------
     profile : {"gaussian", "laplacian"}, default="gaussian"
-        exp(-D) (LAB RBF, equation 1), or exp(-sqrt(D)), which suits targets with kinks
-        and is what the authors' published code computes. (The global kernels of
-        :mod:`adakern.kernels` call the second one "l2-laplacian".)
+        exp(-D) (LAB RBF, equation 1), or exp(-sqrt(D)), which suits targets with kinks and is what
+        the authors' code computes ("l2-laplacian" in :mod:`adakern.kernels`).
     alpha : "auto" or float, default="auto"
-        Ridge on the support points while the bandwidths are trained; not negative. The
-        best one on the training data when "auto"; 1e-3 is the authors'.
+        Ridge on the support points in training; "auto" takes the best, the authors 1e-3. At 0 their
+        kernel matrix may be singular, which is a ValueError.
     max_support : int, default=100
         Number of support points to end with, at most; equal rows count once.
     bandwidth : "shared", "global" or float, default="shared"
-        Where the bandwidths start: one number for all, either given (an inverse length
-        in the unit of the features, or of the standardised ones) or the best one on the
-        training data ("global"); from there "shared" first trains one vector for all
-        support points, which takes few iterations and saves many later.
+        Where the bandwidths start: one number for all, given (an inverse length in the unit of the
+        features, or of the standardised ones) or the best on the training data ("global"); "shared"
+        then trains one vector for all, which saves iterations later.
     variant : {"refitted", "paper"}, default="refitted"
-        "refitted" standardises the features, so that their units do not matter, holds
-        rows out of the training to choose on them what the other parameters leave open
-        (none of fewer than 50), and in the end fits the coefficients to all rows, by
-        ridge regression on the kernel columns of the support points; its strength is the
-        best on the rows held out where these have bandwidths of their own, and that of
-        least leave-one-out error otherwise. "paper" takes the features as they are,
-        trains on all rows to the last iteration, and interpolates the support points.
+        "refitted" standardises the features, holds rows out of the training (none of fewer than 50)
+        to choose on, and in the end fits the coefficients to all rows by ridge regression on the
+        kernel columns of the support points; its strength is the best on the rows held out where
+        these have bandwidths of their own, else that of least leave-one-out error. "paper" takes
+        the features as they are, trains on all rows, and interpolates the support points.
     coef_penalty : float, default=0.0
-        Weight of the squared norm of the coefficients (of the standardised target) in
-        the loss of the bandwidths; not negative. For rows too few for the number of
-        bandwidths, which then are fitted by large coefficients that cancel.
+        Weight of the squared norm of the coefficients in the loss of the bandwidths, not negative.
+        For rows too few for the bandwidths, which large coefficients that cancel then fit.
     locality : {"auto", "global", "shared", "local"}, default="auto"
-        "local" trains a bandwidth vector for each of the support points, "shared" one
-        for all (the anisotropic kernel, automatic relevance determination, which is
-        symmetric), "global" leaves it at one number. "auto" takes the more local one
-        where its squared error on the rows held out is lower by more than a standard
-        error; it is "local" in the paper's variant.
+        "local" trains a bandwidth vector for each support point, "shared" one for all (automatic
+        relevance determination), "global" keeps one number. "auto" takes the more local one where
+        its error on the rows held out is lower by more than a standard error, in the paper's
+        variant "local".
     initial_support : float, default=1/3
         The share of ``max_support`` to start with, in (0, 1].
     growth : int, default=None
         Support points added at a time; max(10, a tenth of those there are) when None.
     solver : {"annealed", "adam"}, default="annealed"
-        "annealed" is Adam on large batches with a step that falls to zero in the last
-        round; "adam" has a constant step and small batches, as the authors run it.
+        "annealed" is Adam on large batches, its step falling to zero in the last round; "adam" has
+        a constant step and small batches, as the authors run it.
     max_iter : int, default=None
-        Iterations after the last growth, and a tenth of them before each; 300 when None
-        for "annealed", 5000 for "adam".
+        Iterations after the last growth, a tenth of them before each; 300 or, for "adam", 5000. A
+        ConvergenceWarning says where the loss still falls.
     random_state : int, RandomState instance or None, default=None
         Draws the rows held out, support points and mini-batches.
 
@@ -104,35 +97,20 @@ class LABRBFRegressor(RegressorMixin, Estimator):
     locality_ : {"global", "shared", "local"}
         Of the bandwidths.
     validation_score_ : float
-        R2 on the rows held out, of which it is the best; nan without such rows.
+        R2 on the rows held out (nan without), with a UserWarning where it is not positive.
     n_iter_ : int
     converged_ : bool
         Whether the last round ended before ``max_iter``.
     history_ : dict of lists
-        "iteration", "n_support", "loss" (mean squared error relative to the variance of
-        y, and the penalty), "validation_loss" (without penalty; nan without validation
-        part) and "time" (seconds since the start of fit).
+        "iteration", "n_support", "loss" (relative to the variance of y, with the penalty),
+        "validation_loss" (without) and "time" (seconds since the start).
     record_ : dict
         Profile, locality and ridge, for the experiment's records.
 
-    Raises
-    ------
-    ValueError
-        If the kernel matrix of the support points is singular, which ``alpha > 0``
-        nearly always prevents.
-
-    Warns
-    -----
-    ConvergenceWarning
-        If the last round is cut off by ``max_iter`` while the loss still falls.
-    UserWarning
-        If the rows held out are predicted no better than by the mean.
-
     Notes
     -----
-    Memory is O((S + B)(S + d)) for blocks of B rows. NumPy arrays and PyTorch tensors
-    (on any device) go through the same lines; what ``predict`` gives is of the kind
-    given to it.
+    Memory is O((S + B)(S + d)) for blocks of B rows. NumPy arrays and PyTorch tensors (on any
+    device) go through the same lines; what ``predict`` gives is of the kind given to it.
 
     References
     ----------
@@ -233,15 +211,11 @@ class LABRBFRegressor(RegressorMixin, Estimator):
         return self
 
     def predict(self, X: ArrayLike) -> Any:
-        """Predict, in blocks of rows.
+        """Predicted targets, shape (n,), in blocks of rows.
 
         Parameters
         ----------
         X : array-like of shape (n, d)
-
-        Returns
-        -------
-        array of shape (n,)
         """
         check_is_fitted(self)
         X = validate_arrays(self, X)

@@ -40,11 +40,7 @@ def judge(data, candidate, rows, held_out):
 
 
 def choose(candidates):
-    """The candidate of least error, where locality has to be earned.
-
-    Of each locality the best one; a richer one is taken where it lowers the error by
-    more than one standard error of the difference on the same rows.
-    """
+    """The candidate of least error; more local ones must gain more than a standard error."""
     best = {}
     for candidate in candidates:
         name = candidate.locality

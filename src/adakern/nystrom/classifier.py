@@ -17,18 +17,16 @@ from adakern.nystrom.selector import NystromKernelSelector
 class SelectedKernelRidgeClassifier(ScoreClassifierMixin, NystromKernelSelector):
     """Choose a kernel by its approximate criterion, then train on all rows with it.
 
-    How Ding et al. use their Algorithm 1: the Nyström approximations of
-    :class:`NystromKernelSelector` choose among the candidate kernels, and a kernel
-    ridge regression on the labels -1 and 1, one-vs-rest, is trained with the
-    chosen kernel itself. Choosing costs O(l c^2) a candidate, training O(l^3) once.
+    How Ding et al. use their Algorithm 1: :class:`NystromKernelSelector` chooses the kernel, in O(l
+    c^2) a candidate, and a one-vs-rest kernel ridge regression on labels -1 and 1 is trained with
+    it, in O(l^3) once.
 
     Parameters
     ----------
     kernel, param_grid, criterion, n_columns, step, rank, sampling, task, random_state
         As in :class:`NystromKernelSelector`.
     ridge : float, default=0.005
-        mu, of the criterion and, as ``alpha = mu l``, of the regression; a candidate
-        with a ridge of its own is trained with that.
+        mu, of the criterion and (``alpha = mu l``) of the regression, where a candidate has none.
 
     Attributes
     ----------
@@ -41,14 +39,11 @@ class SelectedKernelRidgeClassifier(ScoreClassifierMixin, NystromKernelSelector)
     alpha_ : float
         Their ridge.
     record_ : dict
-        What a benchmark keeps of a fit: ``criterion``, the values of every candidate
-        parameter in the same order (``candidate_gamma``), and those selected
-        (``selected_gamma``).
+        ``criterion`` of every ``candidate_gamma`` (and other parameters), ``selected_gamma``.
 
     References
     ----------
-    L. Ding et al., Approximate Kernel Selection with Strong Approximate Consistency,
-    AAAI 2019.
+    L. Ding et al., Approximate Kernel Selection with Strong Approximate Consistency, AAAI 2019.
 
     Examples
     --------

@@ -41,11 +41,9 @@ class KernelColumns:
 class Targets(NamedTuple):
     """Labels in the two forms that the samplers use.
 
-    ``values`` (l, q) are the targets y of the criterion ``mu y'(K + mu l I)^-1 y``:
-    -1/+1 for two classes, one such column for each of more classes, the numbers
-    themselves in regression. ``weights`` (l,) are the labels of Algorithm 2, where only
-    their squares count: 1/l+ and 1/l- (one over the size of the class, so that a rare
-    class is not forgotten), the absolute values of the numbers in regression.
+    ``values`` (l, q) are the y of ``mu y'(K + mu l I)^-1 y``: -1/+1, one column for each of three
+    or more classes, or the numbers. ``weights`` (l,) are the labels of Algorithm 2, which squares
+    them: one over the size of the class, or the absolute numbers.
     """
 
     values: np.ndarray
@@ -75,10 +73,6 @@ def encode_targets(y, task="auto"):
 
 
 def random_targets(n_rows, rng):
-    """Targets where there are no labels: random signs, equal weights.
-
-    The criterion averaged over random signs is ``mu tr (K + mu l I)^-1``, so that a
-    criterion-driven sampler then serves the kernel alone.
-    """
+    """Targets without labels: random signs, of mean criterion ``mu tr (K + mu l I)^-1``."""
     signs = rng.choice([-1.0, 1.0], size=(n_rows, N_PROBES))
     return Targets(signs, np.ones(n_rows))

@@ -14,8 +14,7 @@ from adakern.linalg import add_to_diagonal, inverse_square_root, left_out_residu
 class LowRankKernel:
     """``K = V V'`` of rank k much below l; everything by the Woodbury formula.
 
-    One eigendecomposition ``V'V = Q S Q'`` serves every regularisation:
-    ``(V V' + t I)^{-1} = (I - V Q (S + t I)^{-1} Q' V') / t``.
+    With ``V'V = Q S Q'``, ``(V V' + t I)^{-1} = (I - V Q (S + t I)^{-1} Q' V') / t``.
     """
 
     def __init__(self, V):
@@ -77,11 +76,7 @@ class DenseKernel:
 
 
 def ridge_risk(kernel, Y, ridge):
-    """``mu y' A^{-1} y``: the regularised empirical risk at its minimum.
-
-    Ding et al. (2019), equation 1. Approximate values are never below exact ones
-    for a Nyström approximation.
-    """
+    """``mu y' A^{-1} y``: the regularised empirical risk at its minimum (Ding et al., eq. 1)."""
     return ridge * np.sum(Y * kernel.solve(Y, ridge * len(Y))) / Y.shape[1]
 
 
@@ -100,11 +95,7 @@ def generalised_cross_validation(kernel, Y, ridge):
 
 
 def alignment(kernel, Y, ridge):
-    """One minus the centred kernel-target alignment (Cortes et al. 2012).
-
-    ``<HKH, YY'> / (|HKH|_F |HYY'H|_F)``; the ridge plays no part. 1 for a kernel that
-    is constant.
-    """
+    """One minus the centred alignment ``<HKH, YY'> / (|HKH|_F |HYY'H|_F)`` (Cortes et al. 2012)."""
     centred = Y - Y.mean(axis=0)
     scale = kernel.centred_norm() * np.linalg.norm(centred.T @ centred)
     if scale <= np.finfo(float).eps * len(Y):

@@ -1,11 +1,8 @@
 """Column samplers for the Nyström approximation, behind one interface.
 
 A sampler is a function ``(kernel, targets, plan, rng) -> Sample`` of
-:class:`~adakern.nystrom.columns.KernelColumns`,
-:class:`~adakern.nystrom.columns.Targets`, a :class:`Plan` and a
-:class:`numpy.random.Generator`. None of those here forms the Gram matrix, except
-``leverage``, whose definition needs its eigenvectors; ``column_norm`` and
-``adaptive_deshpande`` pass over its rows block by block.
+:class:`~adakern.nystrom.columns.KernelColumns`, :class:`~adakern.nystrom.columns.Targets`, a
+:class:`Plan` and a :class:`numpy.random.Generator`. Only ``leverage`` forms the Gram matrix.
 """
 
 from functools import partial
@@ -23,12 +20,10 @@ EPS = np.finfo(np.float64).eps
 
 
 class Plan(NamedTuple):
-    """What to draw.
+    """What to draw: ``n_columns``, ``step`` of them per round in the adaptive methods.
 
-    ``n_columns`` in all, ``step`` of them per round in the adaptive methods; ``rank``
-    (None: the method's own default) of the approximation that scores the columns;
-    ``ridge``, the mu of the criterion; ``oversampling``, the candidates of the greedy
-    method for each column that it keeps.
+    ``rank`` is that of the approximation that scores the columns; ``ridge``, the mu of the
+    criterion; ``oversampling``, the candidates of the greedy method for each column that it keeps.
     """
 
     n_columns: int
@@ -67,8 +62,7 @@ def _count(value, total):
 class Sample(NamedTuple):
     """Distinct column indices and their weights, both of shape (c,).
 
-    The weights are ``1/sqrt(c p_i)`` where columns are drawn with fixed probabilities
-    p_i, so that ``(K_I W)(K_I W)'`` estimates ``K K'``; ones otherwise.
+    ``1/sqrt(c p_i)`` for fixed probabilities p_i (``(K_I W)(K_I W)'`` estimates ``K K'``), else 1.
     """
 
     indices: np.ndarray
@@ -76,11 +70,7 @@ class Sample(NamedTuple):
 
 
 def draw(rng, scores, size):
-    """``size`` distinct indices, probabilities proportional to scores.
-
-    Rows with score 0 are drawn, uniformly, only when no others are left; rows with a
-    negative score never.
-    """
+    """``size`` distinct indices in proportion to scores; those of score 0 last, negative never."""
     positive = np.flatnonzero(scores > 0)
     if len(positive) >= size:
         p = scores[positive]
@@ -120,11 +110,7 @@ def leverage(kernel, targets, plan, rng):
 
 
 def ridge_leverage(kernel, targets, plan, rng):
-    """Recursive ridge leverage scores (Musco, Musco 2017), regularised by mu l.
-
-    Nested uniform halves of the rows: the columns drawn from the smaller half give the
-    scores by which those of the next larger one are drawn.
-    """
+    """Recursive ridge leverage scores (Musco, Musco 2017) from nested halves of the rows."""
     l, c = kernel.n_rows, plan.n_columns
     order = rng.permutation(l)
     size = l
@@ -144,11 +130,9 @@ def ridge_leverage(kernel, targets, plan, rng):
 
 
 def ridge_leverage_scores(kernel, indices, weights, shift, rows):
-    """Approximate ridge leverage scores of ``rows`` from weighted columns.
+    """Approximate ridge leverage scores of ``rows`` from weighted columns, never zero.
 
-    ``(K - K S (S'K S + shift I)^{-1} S'K)_ii / shift`` with S the columns scaled by
-    their weights; ``(K (K + shift I)^{-1})_ii`` when these are all columns. Never zero,
-    so that every row can be drawn.
+    ``(K - K S (S'K S + shift I)^{-1} S'K)_ii / shift`` with S the columns scaled by their weights.
     """
     D = kernel.columns(indices, indices)
     D[np.diag_indices_from(D)] += shift / weights**2
@@ -162,12 +146,7 @@ def ridge_leverage_scores(kernel, indices, weights, shift, rows):
 
 
 def rpcholesky(kernel, targets, plan, rng):
-    """Randomly pivoted Cholesky (Chen et al. 2025), blocks by rejection.
-
-    Proposals are drawn from the diagonal of the residual at the start of a block, and
-    each is kept with the ratio of its residual now to its residual then (Epperly et
-    al. 2024): the same distribution as one pivot at a time, in matrix products.
-    """
+    """Randomly pivoted Cholesky (Chen et al. 2025), blocks by rejection (Epperly et al. 2024)."""
     diagonal = kernel.diagonal()
     F = np.zeros((plan.n_columns, kernel.n_rows))
     floor = EPS * kernel.n_rows * diagonal.max()
@@ -203,11 +182,7 @@ def rpcholesky(kernel, targets, plan, rng):
 
 
 def rejection_cholesky(residual, proposed, floor, rng):
-    """Keep proposal i with probability (its residual now) / ``proposed[i]``.
-
-    Returns the positions kept, in order, and the columns (b, kept) of their partial
-    Cholesky factorisation of ``residual``.
-    """
+    """Positions kept with probability (residual now) / ``proposed``, and their Cholesky columns."""
     H = residual.copy()
     kept, columns = [], []
     for i in range(len(H)):
@@ -220,19 +195,12 @@ def rejection_cholesky(residual, proposed, floor, rng):
 
 
 def adaptive_deshpande(kernel, targets, plan, rng):
-    """Adaptive sampling of Deshpande et al. (2006): a pass over K for each round.
-
-    Probabilities are the squared distances of the columns of K from the span of those
-    drawn so far.
-    """
+    """Adaptive sampling of Deshpande et al. (2006): by squared distances from the span so far."""
     return _adaptive(kernel, plan, rng, lambda C, chosen: span_residuals(kernel, C, plan))
 
 
 def span_residuals(kernel, C, plan):
-    """``|K_i - Q Q'K_i|^2`` for every column i of K, Q a basis of the columns C.
-
-    K passes by in blocks as large as the (l, c) matrix of columns (or 64 rows).
-    """
+    """``|K_i - Q Q'K_i|^2`` for every column i of K, Q a basis of the columns C, by blocks."""
     Q, _ = np.linalg.qr(C)
     scores = np.empty(kernel.n_rows)
     for rows in row_blocks(len(scores), 1, max(plan.n_columns, 64)):
@@ -259,9 +227,8 @@ def adaptive_criterion(kernel, targets, plan, rng):
 def approximation_errors(C, chosen, weights, rank=None):
     """Squared row norms of ``E = (C - C~) o (y y_nu')``, the scores of Algorithm 2.
 
-    ``C~`` are the columns of ``C D_k^+ C'``. With ``D = U S U'`` they are
-    ``C U_k U_k'``, so that ``E = C U_r U_r'`` (times the labels) for the eigenvectors
-    U_r that rank k leaves out, and the row norms are those of ``C U_r L`` with
+    ``C~`` are the columns of ``C D_k^+ C'``, so that ``E = C U_r U_r'`` (times the labels) for the
+    eigenvectors U_r of D that rank k leaves out, and the norms are those of ``C U_r L`` with
     ``L L' = U_r' diag(y_nu)^2 U_r``: one product of l c (c - k) operations.
     """
     c = len(chosen)
@@ -277,11 +244,7 @@ def approximation_errors(C, chosen, weights, rank=None):
 
 
 def _adaptive(kernel, plan, rng, scores):
-    """Steps 3 to 9 of Algorithm 1: ``step`` columns, new scores, ``step`` more, ...
-
-    The first columns are drawn uniformly, and so are the next ones when all scores
-    vanish.
-    """
+    """Steps 3 to 9 of Algorithm 1: ``step`` columns (uniform at first), new scores, ..."""
     l, c = kernel.n_rows, plan.n_columns
     C = np.empty((l, c), order="F")
     chosen = rng.choice(l, min(plan.step, c), replace=False)
@@ -299,15 +262,13 @@ def _adaptive(kernel, plan, rng, scores):
 def greedy_criterion(kernel, targets, plan, rng):
     """Greedy decrease of ``mu y'(C D^+ C' + mu l I)^{-1} y``.
 
-    Every Nyström approximation lies below K, so the approximate criterion is never
-    below the exact one, and the columns with the smaller value are the closer ones.
-    By the Woodbury formula the criterion of a column set S is
+    The approximate criterion is never below the exact one, so columns with the smaller value are
+    the closer ones. By the Woodbury formula the criterion of a column set S is
 
         (y'y - b_S' M_SS^{-1} b_S) / l,   M = mu l K_PP + K_P' K_P,   b = K_P' y,
 
-    with P the candidates, ``oversampling`` times as many as columns, drawn uniformly.
-    So K is needed only in one pass over its (l, |P|) columns, and the rest is forward
-    selection in matrices of order |P|: see :func:`forward_selection`.
+    with P the candidates, ``oversampling`` times as many as columns, drawn uniformly: one pass over
+    their columns, then :func:`forward_selection`.
     """
     l = kernel.n_rows
     pool = min(l, max(plan.n_columns, round(plan.oversampling * plan.n_columns)))
@@ -325,9 +286,8 @@ def greedy_criterion(kernel, targets, plan, rng):
 def forward_selection(M, b, size):
     """Choose S greedily so that ``tr(b_S' M_SS^{-1} b_S)`` grows most at each step.
 
-    An incremental Cholesky decomposition of M, pivoted on the gain: with the Schur
-    complements ``d_j`` of the diagonal and ``r_j`` of b with respect to those chosen,
-    choosing j gains exactly ``|r_j|^2 / d_j``. A step with k chosen costs O(k |P|).
+    Incremental Cholesky of M, pivoted on the gain ``|r_j|^2 / d_j`` by the Schur complements
+    ``d_j`` of the diagonal and ``r_j`` of b. A step with k chosen costs O(k |P|).
     """
     p = len(M)
     L = np.empty((size, p))  # rows are columns of the factor: contiguous products

@@ -48,15 +48,12 @@ LARGEST_VALUE = 1e140
 class NystromKernelSelector(NystromFeaturesMixin, Estimator):
     """Choose a kernel by a criterion that Nyström approximations make affordable.
 
-    For each candidate kernel, columns are sampled, the approximation
-    ``K~ = C D_k^+ C'`` is formed and the criterion is computed from it by the Woodbury
-    formula; the candidate with the smallest value wins. The cost is O(l c^2) time and
-    O(l c) memory for each candidate, against O(l^3) and O(l^2).
+    For each candidate kernel, columns are sampled and the criterion of ``K~ = C D_k^+ C'`` is
+    computed by the Woodbury formula; the smallest wins. A candidate costs O(l c^2) time and O(l c)
+    memory, against O(l^3) and O(l^2).
 
-    As in Algorithm 1 of the paper, columns are sampled anew for each candidate kernel.
-    All candidates share one stream of random numbers, so that they differ by their
-    kernels and not by the draw. Candidates that differ in ``ridge`` alone share their
-    columns and factorisation.
+    Columns are sampled anew for each candidate (Algorithm 1 of the paper), from one stream of
+    random numbers; candidates that differ in ``ridge`` alone share columns and factorisation.
 
     Parameters
     ----------
@@ -73,16 +70,14 @@ class NystromKernelSelector(NystromFeaturesMixin, Estimator):
         alignment of kernel and target, or a function ``(kernel, Y, ridge) -> float``
         of an object with the methods of ``adakern.nystrom.criteria.LowRankKernel``.
     ridge : float, default=0.005
-        mu, positive: the columns are chosen for it, and it is the regularisation of
-        candidates that do not name one. Candidates are only comparable across ``ridge``
-        by "loo" and "gcv".
+        mu, positive: the columns are chosen for it, and it is the regularisation of candidates that
+        do not name one. Candidates are only comparable across ``ridge`` by "loo" and "gcv".
     n_columns : int or float, default=0.2
         Columns c: a number up to l, or a fraction of l in (0, 1].
     step : int or float, default=0.1
         Columns per round of adaptive sampling: a number, or a fraction of c.
     rank : int, default=None
-        Rank of the approximation, at most c; None for all of D. The adaptive samplers
-        use it too (None: half of the columns drawn so far).
+        Rank of the approximation, at most c; None for all (adaptive samplers: half of those drawn).
     sampling : str, default="adaptive-criterion"
         "adaptive-criterion" is the paper's Algorithm 2, "greedy-criterion" chooses
         columns by their exact effect on the ridge risk; further "uniform",
@@ -110,19 +105,15 @@ class NystromKernelSelector(NystromFeaturesMixin, Estimator):
 
     Notes
     -----
-    The paper finds its Algorithm 2 closest to the exact criterion. That did not
-    reproduce: in the experiment ``nystrom_consistency`` (its twelve data sets, ten
-    runs, c = 0.2 l) "adaptive-criterion" was significantly farther from the exact
-    criterion than uniform sampling on 11 sets, because its error matrix sees the drawn
-    columns alone and so favours their neighbours where the kernel is narrow.
-    "greedy-criterion" was the closest of all samplers on all twelve. It costs
-    O(l (3 c)^2) a candidate kernel: worth it for c well below l, no faster
-    than the exact criterion at c = 0.2 l.
+    The paper finds its Algorithm 2 closest to the exact criterion. That did not reproduce: in the
+    experiment ``nystrom_consistency`` (its twelve data sets, ten runs, c = 0.2 l)
+    "adaptive-criterion" was significantly farther from it than uniform sampling on 11 sets, because
+    its error matrix sees the drawn columns alone. "greedy-criterion" was the closest of all
+    samplers on all twelve. It costs O(l (3 c)^2) a candidate kernel: worth it for c well below l.
 
     References
     ----------
-    L. Ding et al., Approximate Kernel Selection with Strong Approximate Consistency,
-    AAAI 2019.
+    L. Ding et al., Approximate Kernel Selection with Strong Approximate Consistency, AAAI 2019.
 
     Examples
     --------
@@ -176,18 +167,13 @@ class NystromKernelSelector(NystromFeaturesMixin, Estimator):
         return tags
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
-        """Compute the criterion of every candidate.
+        """Compute the criterion of every candidate; it is infinite, with a warning, for overflows.
 
         Parameters
         ----------
         X : array-like of shape (l, d)
         y : array-like of shape (l,)
             Class labels or numbers.
-
-        Warns
-        -----
-        UserWarning
-            For a candidate whose kernel values overflow; its criterion is infinite.
         """
         self._validate_params()
         X, y = validate_data(self, X, y, dtype=np.float64)

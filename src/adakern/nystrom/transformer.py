@@ -76,15 +76,13 @@ class NystromFeaturesMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
 class CriterionNystroem(NystromFeaturesMixin, KernelMixin, Estimator):
     """Nyström features with landmarks chosen by any of the column samplers.
 
-    A drop-in for :class:`sklearn.kernel_approximation.Nystroem`, which draws its
-    landmarks uniformly.
+    A drop-in for :class:`sklearn.kernel_approximation.Nystroem`, whose landmarks are uniform.
 
     Parameters
     ----------
     kernel : {"rbf", "laplacian", "l2-laplacian", "poly", "linear", "precomputed"}, \
             default="rbf"
-        With "precomputed", ``fit`` takes the square Gram matrix of the training rows
-        and ``transform`` kernel values against all of them.
+        With "precomputed" X holds kernel values against all training rows.
     gamma : {"scale", "auto"} or float, default="scale"
         Positive; "scale" is 1 / (d var(X)), "auto" 1 / d.
     degree : int, default=3
@@ -92,18 +90,15 @@ class CriterionNystroem(NystromFeaturesMixin, KernelMixin, Estimator):
     coef0 : float, default=1.0
         Of "poly".
     n_components : int or float, default=100
-        Landmarks: a number, or a fraction of the training rows in (0, 1]. More than
-        there are rows means all of them, with a warning.
+        Landmarks: a number (with a warning where there are fewer rows), or a fraction in (0, 1].
     selection : str, default="greedy-criterion"
-        How landmarks are chosen: "uniform", "column-norm", "leverage",
-        "ridge-leverage", "rpcholesky", "adaptive-deshpande", "adaptive-kumar",
-        "adaptive-criterion" or "greedy-criterion". The last two use y where it is
-        given.
+        How landmarks are chosen: "uniform", "column-norm", "leverage", "ridge-leverage",
+        "rpcholesky", "adaptive-deshpande", "adaptive-kumar", "adaptive-criterion" or
+        "greedy-criterion". The last two use y where it is given.
     task : {"auto", "classification", "regression"}, default="auto"
         How to read y: "auto" takes numbers that are not all whole for regression.
     ridge : float, default=0.005
-        mu of the criterion ``mu y'(K + mu l I)^{-1} y`` that the landmarks are to
-        approximate; best the ``alpha / l`` of the ridge regression that follows.
+        mu of ``mu y'(K + mu l I)^{-1} y``; best the ``alpha / l`` of the regression that follows.
     random_state : int, RandomState instance or None, default=None
 
     Attributes
@@ -116,8 +111,8 @@ class CriterionNystroem(NystromFeaturesMixin, KernelMixin, Estimator):
 
     References
     ----------
-    L. Ding et al., Approximate Kernel Selection with Strong Approximate Consistency,
-    AAAI 2019. The greedy selection is this library's own.
+    L. Ding et al., Approximate Kernel Selection with Strong Approximate Consistency, AAAI 2019; the
+    greedy selection is this library's own.
 
     Examples
     --------
@@ -219,9 +214,8 @@ def sample_columns(
     n_columns : int or float
         Columns to draw: a number up to l, or a fraction of l in (0, 1].
     y : array-like of shape (l,) or (l, q), default=None
-        Labels; several columns are numbers. The two criterion-driven samplers work
-        without: for equal labels ("adaptive-criterion") or the mean over random ones
-        ("greedy-criterion").
+        Labels; several columns are numbers. The two criterion-driven samplers work without: for
+        equal labels ("adaptive-criterion") or the mean over random ones ("greedy-criterion").
     gamma : {"scale", "auto"} or float, default=1.0
     **options
         ``selection``, ``kernel`` and the other parameters of :class:`CriterionNystroem`.

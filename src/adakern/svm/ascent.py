@@ -1,9 +1,8 @@
 """Ascent methods for a smooth concave function over a simple convex set.
 
-They know nothing of data or kernels: ``objective(u, near)`` returns a
-:class:`adakern.svm.dual.DualEvaluation`, where ``near`` is None or such a point nearby,
-and ``objective.dual.project(u)`` the nearest feasible point. An objective that gets the
-point ``new + beta (new - old)`` for less than an evaluation, as a quadratic does, offers
+``objective(u, near)`` returns a :class:`adakern.svm.dual.DualEvaluation`, where ``near`` is None or
+such a point nearby, and ``objective.dual.project(u)`` the nearest feasible point. An objective that
+gets the point ``new + beta (new - old)`` for less than an evaluation, as a quadratic does, offers
 ``extrapolate(new, old, beta)``. Each method goes on with an :class:`Ascent`.
 """
 
@@ -44,11 +43,7 @@ class Ascent:
 
 
 def rounds(objective, ascent, maximise_model, max_iter):
-    """Rounds of a quadratic model, maximised on the set, and a line search towards it.
-
-    ``maximise_model(objective, point, tol)`` returns the feasible maximiser of a model
-    of the objective at the point: with the second-order model this is Newton's method.
-    """
+    """Rounds of ``maximise_model(objective, point, tol)`` and a line search towards the result."""
     while not ascent.converged and ascent.n_iter < max_iter:
         point = ascent.point
         new = _line_search(objective, point, maximise_model(objective, point, ascent.tol))
@@ -78,11 +73,7 @@ def _line_search(objective, point, target, shortest=1e-6):
 
 
 def accelerated(objective, ascent, max_iter):
-    """FISTA with backtracking and adaptive restart.
-
-    The step 1/L follows the curvature that is met; the momentum is dropped whenever it
-    points downhill (Beck and Teboulle 2009; O'Donoghue and Candes 2015).
-    """
+    """FISTA with backtracking (Beck, Teboulle 2009) and restart (O'Donoghue, Candes 2015)."""
     ahead, momentum, L = ascent.point, 1.0, 1.0
     while not ascent.converged and ascent.n_iter < max_iter:
         point = ascent.point

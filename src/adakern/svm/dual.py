@@ -92,10 +92,8 @@ class Dual:
     def loss(self, f):
         """Smallest hinge or tube loss of the decision values f, and its intercept.
 
-        The loss ``C sum max(0, linear - signs (f + b))`` is convex and piecewise linear
-        in b; its slope rises by one at each breakpoint ``signs linear - f`` and starts
-        from minus the number of positive signs, so the minimum lies between two
-        neighbouring breakpoints.
+        ``C sum max(0, linear - signs (f + b))`` is convex and piecewise linear in b, with a slope
+        that rises by one at each ``signs linear - f``, from minus the number of positive signs.
         """
         slack = self.linear - self.adjoint(f)
         intercept = 0.0
@@ -115,11 +113,7 @@ def classification_dual(y, C, fit_intercept=True):
 
 
 def regression_dual(y, C, epsilon, fit_intercept=True):
-    """The dual of epsilon support vector regression (JMLR, problem 22).
-
-    The constraint of a model with an intercept is 1'd = 0; d'y = 0, as printed in the
-    papers, is a slip.
-    """
+    """The dual of epsilon regression (JMLR, problem 22, where d'y = 0 is a slip for 1'd = 0)."""
     bound = C * array_namespace(y).ones_like(y)
     return Dual(y, -bound, bound, epsilon, fit_intercept)
 
@@ -127,8 +121,7 @@ def regression_dual(y, C, epsilon, fit_intercept=True):
 class DualEvaluation:
     """The dual value of a model plus a regulariser at one feasible u.
 
-    ``scores`` are ``G d`` with the learned Gram matrix G, such as DANK's F∘K, shape
-    (n,); ``parts`` is what else is known here, for a Hessian or a point nearby.
+    ``scores`` are ``G d``, shape (n,), with the learned G; ``parts``, what else is known here.
     """
 
     def __init__(self, dual, u, scores, regulariser, **parts):

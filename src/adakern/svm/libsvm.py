@@ -1,8 +1,4 @@
-"""The support vector machine, as the kernel learners need it.
-
-LIBSVM through scikit-learn, with the dual variables at full length, so that a method
-that re-trains the model for kernel after kernel reads like its paper.
-"""
+"""LIBSVM through scikit-learn, with the dual variables at full length."""
 
 import numpy as np
 from sklearn import config_context
@@ -20,11 +16,7 @@ STEPS_PER_ROW = 20_000
 
 
 def fit_libsvm(model, X, y):
-    """Fit an SVC or SVR, which ends, without NumPy's global random state.
-
-    They draw a seed, for probability estimates alone, and SVR has no parameter for it.
-    Left to themselves they go on for ever where the tolerance cannot be reached.
-    """
+    """Fit an SVC or SVR, which ends and draws nothing from NumPy's global random state."""
     model.random_state = 0
     model.tol = max(model.tol, FINEST_TOL)
     if model.max_iter < 0:
@@ -47,12 +39,7 @@ def svr_dual(K, y, C, epsilon, tol=1e-4):
 
 
 def dual_on_rows(X, dual, kernel, tol):
-    """Coefficients of LIBSVM's model on rows of features, in the library of X.
-
-    Zero where the model needs none: for a classifier on rows of one class. The number
-    of LIBSVM's steps is bounded, since as a start a rough solution costs little and an
-    endless one all; it ends before shrinking has paid.
-    """
+    """Coefficients of LIBSVM's model, roughly, on rows of features; zero on those of one class."""
     target = as_numpy(dual.target).astype(float)
     if not dual.is_regression and np.ptp(target) == 0:
         return asarray_like(np.zeros(len(target)), X)
@@ -72,10 +59,7 @@ def _full_length(model, n):
 
 
 def predict_from_gram(model, K):
-    """What an SVC or SVR predicts from the kernel values with its training rows.
-
-    For two classes and for values by one product, where LIBSVM adds up row by row.
-    """
+    """What an SVC or SVR predicts from kernel values with its training rows, by one product."""
     if is_classifier(model) and len(model.classes_) > 2:
         return type(model).predict(model, K)  # the search replaces the bound method
     d, b = _full_length(model, K.shape[1])

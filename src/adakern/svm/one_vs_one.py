@@ -19,11 +19,10 @@ from adakern.linalg import principal_submatrix
 class OneVsOneMixin(ClassifierMixin):
     """A classifier built of binary models, one for each pair of classes.
 
-    A subclass defines ``_fit_binary(X, y)`` with y in {-1.0, +1.0}; it returns an
-    object with ``decision_function(X) -> (n,)`` that is positive for +1. With a
-    precomputed kernel X is the square Gram matrix of the pair's rows, and at prediction
-    the kernel values against those rows. The second class of a pair is the positive
-    one, so that a binary decision function is positive for ``classes_[1]``, as in SVC.
+    A subclass defines ``_fit_binary(X, y)`` with y in {-1.0, +1.0}; it returns an object with
+    ``decision_function(X) -> (n,)`` that is positive for +1, the second class of a pair, as in SVC.
+    With a precomputed kernel X is the Gram matrix of the pair's rows, and at prediction the values
+    against those rows.
 
     Fitted attributes: ``classes_``, ``models_`` (one per pair, in the order of
     ``itertools.combinations``) and ``pair_rows_`` (the training rows of each).

@@ -1,10 +1,9 @@
 """A short hash of the code that a result depends on.
 
-A result is made from definitions: the function of its stage, what that calls, the
-class of its estimator and all that those name in their turn. The hash is over the
-source of exactly these, so that a comment, a docstring, a reformatting or a change next
-door leaves it alone, and over the versions of the packages that they
-import. Nothing is imported to find this out.
+A result is made from definitions: the function of its stage, what that calls, the class of its
+estimator and all that those name in their turn. The hash is over the source of exactly these, so
+that a comment, a docstring, a reformatting or a change next door leaves it alone, and over the
+versions of the packages that they import. Nothing is imported to find this out.
 """
 
 import ast
@@ -27,11 +26,7 @@ IMPORTERS = {"import_module", "require"}
 
 @cache
 def code_version(*names, files=()):
-    """Hash of the definitions that the named functions, classes and scripts run.
-
-    Modules of adakern and of the project's own count definition by definition, packages
-    from outside with their version and that of what they require.
-    """
+    """Hash of the definitions that the named functions, classes and scripts run."""
     walk = _Walk()
     for name in names:
         if isinstance(name, Path):
@@ -109,11 +104,7 @@ class _Module:
                 self.definitions.setdefault(bound, []).append(statement)
 
     def _facts(self, statement):
-        """(source, names used, dotted names imported) of one statement.
-
-        An import at the top says where a name is from; that is followed, and the order
-        or the grouping of imports changes nothing.
-        """
+        """(source, names used, dotted names imported) of one statement."""
         imports = isinstance(statement, ast.Import | ast.ImportFrom)
         used, imported = set(), set()
         if _Bare().visit(statement) is None:  # a bare string
@@ -149,11 +140,7 @@ class _Bare(ast.NodeTransformer):
 
 
 def _statements(tree):
-    """The top level with ``import a, b`` as two, so that using a does not mean b.
-
-    Under ``if TYPE_CHECKING`` a package says where the names are from that it imports
-    when they are first used; what is under ``if __name__`` is not run by others.
-    """
+    """The top level, with ``import a, b`` as two and TYPE_CHECKING's imports, no ``__main__``."""
     for statement in tree.body:
         asked = ast.unparse(statement.test) if isinstance(statement, ast.If) else ""
         if "TYPE_CHECKING" in asked:

@@ -43,11 +43,7 @@ def available(group, conf=CONF):
 
 
 def load_config(overrides=(), conf=CONF):
-    """(configuration, {group: names selected}) of one experiment.
-
-    Hydra joins files and overrides without types; then all is checked against the schema
-    at once.
-    """
+    """(configuration, {group: names selected}) of one experiment, joined by Hydra, then checked."""
     try:
         composed = _compose([_checked(override) for override in overrides], conf)
         OmegaConf.set_struct(composed, False)

@@ -1,8 +1,4 @@
-"""What an experiment runs: its cells, their recipes, their batches of repeats.
-
-The plan knows no file: where a job reads and writes stands in the rules, what it is
-given in ``settings.py``.
-"""
+"""What an experiment runs: its cells, recipes and batches of repeats. It knows no file."""
 
 import os
 import shlex
@@ -26,10 +22,7 @@ TRACKED_TOGETHER = 8
 
 
 def load_plan(overrides=(), conf=CONF, typed=None):
-    """The plan of the experiment that the overrides describe; see ``load_config``.
-
-    All of them were `typed` on the command line unless it is said which.
-    """
+    """The plan that the overrides describe, all `typed` on the command line unless said."""
     settings = [override for override in overrides if override != ALLOW_OUTSIDE]
     config, selected = load_config(settings, conf)
     needs = {name: _needs(config.method, name) for name in config.method}
@@ -63,10 +56,7 @@ def _is_here(need):
 
 
 def plan_from_snakemake(config, typed=None):
-    """The plan of ``snakemake --config experiment=... overrides="..."``.
-
-    `typed` is what of the configuration comes from the command line, and not of a file.
-    """
+    """The plan of ``snakemake --config experiment=... overrides="..."``, with what was `typed`."""
     known = ("experiment", "overrides", "allow_outside")
     for key in config:
         if key not in known:
@@ -178,10 +168,7 @@ class Plan:
         return list(dict.fromkeys(dataset for dataset, _ in self.cells))
 
     def tracked_together(self):
-        """Solved data sets by the job that logs them: those of "1-8", of "9-10".
-
-        MLflow takes seconds to start, so that one job logs several data sets.
-        """
+        """Solved data sets by the job that logs them, several a job since MLflow starts slowly."""
         datasets = self.solved_datasets()
         groups = {}
         for start in range(0, len(datasets), TRACKED_TOGETHER):
@@ -206,12 +193,7 @@ class Plan:
         )
 
     def batches(self, dataset, solved=()):
-        """Names of the batches of repeats that one job solves, such as "0-9".
-
-        A data set that does not state its size counts as small. What was solved in jobs
-        of the other size stays as it is: a size that is stated later, or another
-        ``jobs.batch_rows``, solves nothing again.
-        """
+        """Names of the batches of repeats, such as "0-9", that one job solves; old ones stay."""
         last = self.n_repeats(dataset) - 1
         layouts = [[f"0-{last}"], [f"{k}-{k}" for k in range(last + 1)]]
         if (self.entry(dataset).n or 0) > self.config.jobs.batch_rows:

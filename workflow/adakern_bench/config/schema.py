@@ -1,9 +1,4 @@
-"""The configuration of a run: its schema, and what every setting means.
-
-These dataclasses are the one place where a setting, its type, its default and what it may
-be are declared. ``compose.py`` fills them from the YAML files in ``conf/`` and the command
-line, ``validate.py`` checks what types cannot say.
-"""
+"""The configuration of a run: every setting, its type, its default and what it means."""
 
 import math
 from dataclasses import dataclass, field

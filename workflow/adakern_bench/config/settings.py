@@ -1,8 +1,7 @@
 """What each job is given: one function per rule, under the rule's name.
 
-Snakemake runs a job again when what it is given changes, and only then. So a job gets
-the part of the configuration that its result depends on, with the version of the code
-that makes it, and nothing else: no title, no note, no place of data, no time limit.
+Snakemake runs a job again when this changes, and only then. So it is the part of the configuration
+that the result depends on, with the version of its code: no title, no place of data, no time limit.
 """
 
 import hashlib

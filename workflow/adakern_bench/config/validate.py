@@ -37,10 +37,7 @@ FOLDER = re.compile(r"[\w ,.=+~@()\[\]/-]+")
 
 
 def validate(plan, conf, typed):
-    """Raise ConfigError with every problem of a plan, one a line.
-
-    What was `typed` on the command line may name places that no file may.
-    """
+    """Raise ConfigError with every problem of a plan; what was `typed` may name any place."""
     problems = [
         *(() if ALLOW_OUTSIDE in typed else _places(plan.config, typed)),
         *_names(plan),
@@ -234,11 +231,7 @@ def _functions(config):
 
 
 def _recipes(plan):
-    """Problems of the methods' recipes, each distinct one looked at once.
-
-    Looking imports the class, which takes longer than all else that planning does. So
-    what was found in order is noted down, with the version of its code.
-    """
+    """Problems of the methods' recipes; those found in order are noted down, as looking is slow."""
     notes = Path(plan.config.data.cache) / "recipes_in_order.json"
     in_order = set()
     with suppress(OSError, ValueError):

@@ -1,8 +1,7 @@
 """An experiment with overrides that change what is compared is one of its own.
 
-It has a name, and with it a folder and a place in the tracker, that the experiment as
-it is written never writes to; its title says what was changed, and the experiment's own
-description, which speaks of other settings, is not shown.
+It has a name, and with it a folder and a place in the tracker, that the experiment as written never
+writes to, and a title that says what was changed in place of its description.
 """
 
 import hashlib

@@ -1,8 +1,4 @@
-"""Print what an entry may state about its table, ready to be pasted into its file.
-
-``adakern describe NAME`` reads ``conf/dataset/NAME.yaml``, makes the table without
-checking it, and prints n, d, the class counts and the fingerprint.
-"""
+"""Print what an entry may state about its table, ready to be pasted into its file."""
 
 import argparse
 import dataclasses

@@ -55,26 +55,23 @@ class SourceFile:
 class DatasetEntry:
     """Everything that is known about one data set, and how to read it.
 
-    `task` and either `files` or `loader` are needed, the rest is optional. What is
-    stated about the content (`n`, `d`, `n_test`, `classes`, `fingerprint`) is checked
-    whenever the table is made. Columns are named by a position (0 is the first, -1 the
-    last) or, where the file has column names, by name.
+    `task` and either `files` or `loader` are needed. What is stated about the content (`n`, `d`,
+    `n_test`, `classes`, `fingerprint`) is checked whenever the table is made. Columns are named by
+    a position (0 is the first, -1 the last) or, where the file has column names, by name.
     """
 
     #: classification or regression.
     task: str = ""
     #: The files whose rows, one below the other, make the table.
     files: list[SourceFile] = field(default_factory=list)
-    #: Instead of files, a function that returns the data: ``_target_`` is its dotted
-    #: name, the other keys are its arguments, ``random_state`` is the seed. It returns
-    #: ``(X, y)``, or a mapping with ``data``, ``target`` and optionally
-    #: ``feature_names`` and ``test_rows``.
+    #: Instead of files, a function that returns the data: ``_target_`` is its dotted name, the
+    #: other keys are its arguments, ``random_state`` is the seed. It returns ``(X, y)``, or a
+    #: mapping with ``data``, ``target`` and optionally ``feature_names`` and ``test_rows``.
     loader: dict[str, Any] = field(default_factory=dict)
-    #: csv, table, whitespace, arff, libsvm or npz; None takes it from the ending of the
-    #: file name. A "table" is one as people have it (separated values, Parquet, xlsx)
-    #: and is read by `adakern.datasets.read_table`: its categories become columns of 0
-    #: and 1 and its missing values are filled when the training part is known, and rows
-    #: without a target are left out.
+    #: csv, table, whitespace, arff, libsvm or npz; None takes it from the ending of the file name.
+    #: A "table" is one as people have it (separated values, Parquet, xlsx) and is read by
+    #: `adakern.datasets.read_table`: its categories become columns of 0 and 1 and its missing
+    #: values are filled when the training part is known, and rows without a target are left out.
     format: str | None = None
     #: Of a csv file "," unless given; of a table seen from the file.
     separator: str | None = None

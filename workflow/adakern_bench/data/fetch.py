@@ -43,10 +43,9 @@ class Obtained:
 def load_table(
     name, entry, *, cache_dir, mirror=None, seed=0, timeout=30.0, retries=3, progress=True
 ):
-    """The checked table of a data set.
+    """The checked table of a data set, its files from the cache, the mirror or the network.
 
-    Files are taken from the cache, else from the mirror folder, else fetched. A
-    fetched file enters the cache only after the whole table agreed with its entry.
+    A fetched file enters the cache only after the whole table agreed with its entry.
     """
     if problems := check_entry(name, entry):
         raise DatasetError("\n".join(problems))

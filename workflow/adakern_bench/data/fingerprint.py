@@ -15,10 +15,6 @@ POWERS_OF_TEN = 10.0 ** np.arange(-LARGEST, 10 - SMALLEST + 1)
 def content_fingerprint(X, y, marks=()):
     """Hash of a table's values at six significant digits, in canonical row order.
 
-    Two files with the same rows give the same fingerprint, whatever their format,
-    the order of their rows or the last digits of their numbers; a changed cell, a
-    swapped column or labels that belong to other rows give another one.
-
     >>> import numpy as np
     >>> X, y = np.array([[0.1 + 0.2], [7.0]]), np.array([1, 2])
     >>> same = content_fingerprint(np.array([[7.0], [0.3]]), np.array([2, 1]))
@@ -46,12 +42,8 @@ def content_fingerprint(X, y, marks=()):
 def six_digits(values):
     """Numbers as integers: six significant digits times 1000, plus the exponent.
 
-    The digits are rounded twice, to ten and then to six. A number written with a
-    few decimals may sit exactly between two six-digit neighbours (0.1234565), where
-    the noise of reading it would decide; the first rounding removes that noise.
-    Below 1e-9 of the largest value of its column a number counts as zero, so that
-    the rounding errors of another program's zeros do not matter.
-
+    Rounded to ten digits and then to six, since 0.1234565 may sit exactly between two neighbours.
+    Below 1e-9 of its column's largest value a number is zero, as are rounding errors of zeros.
     """
     values = np.asarray(values, dtype=np.float64)
     if not len(values):

@@ -1,7 +1,4 @@
-"""The entry of a table of one's own, found by looking at the file.
-
-Nothing is decided for good here: the entry is written down, to be read and edited.
-"""
+"""The entry of a table of one's own, found by looking at the file, to be read and edited."""
 
 import re
 from pathlib import Path

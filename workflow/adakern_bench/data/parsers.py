@@ -1,8 +1,4 @@
-"""From the bytes of a data file to a frame of columns.
-
-Every parser takes the unpacked bytes of a file, its entry and its name, and returns a
-pandas frame with all columns of the file, the target among them.
-"""
+"""Parsers: from the unpacked bytes of a data file, its entry and name to a frame of all columns."""
 
 import io
 from pathlib import PurePosixPath
@@ -81,10 +77,7 @@ def parse_whitespace(data, entry, name):
 
 
 def _separated(data, entry, **settings):
-    """The columns of separated values; a first line without a number may name them.
-
-    Copies of a file with and without such a line are read alike.
-    """
+    """The columns of separated values; a first line without a number may name them."""
     import pandas as pd
 
     settings |= {"na_values": MISSING_WORDS, "keep_default_na": False}

@@ -1,8 +1,4 @@
-"""What a YAML file may name: classes, functions, folders, environment variables.
-
-A configuration may come from somebody else, so it names what is listed here and nothing
-else; `docs/security.md` says what that is.
-"""
+"""What a YAML file, maybe of somebody else, may name and no more; see `docs/security.md`."""
 
 import os
 import re
@@ -50,8 +46,8 @@ _NOT_PUBLIC = re.compile(r"(^|\.)(_|(conftest|tests|testing|setup)(\.|$))")
 def estimator_class(dotted):
     """The class that ``_target_`` names; ValueError where a configuration may not.
 
-    It is an estimator of scikit-learn's kind, of a package that the project declares or
-    of its folder ``methods``. Of other packages nothing is imported.
+    It is an estimator of a package that the project declares or of its folder ``methods``; nothing
+    else is imported.
     """
     from sklearn.base import BaseEstimator
 
@@ -173,10 +169,7 @@ def _variable(name, default=None):
 
 
 def instantiate(node):
-    """Build what a ``_target_`` mapping describes, nested ones first.
-
-    The part of ``hydra.utils.instantiate`` that the YAML files use; importing Hydra
-    would cost each job a fifth of a second.
+    """Build what a ``_target_`` mapping describes, nested ones first; Hydra would start slowly.
 
     >>> from adakern_bench.records.dotted import instantiate
     >>> instantiate({"_target_": "sklearn.svm.SVC", "C": 2.0})

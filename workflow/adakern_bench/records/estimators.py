@@ -31,9 +31,7 @@ DISTRIBUTIONS = {
 def make_estimator(recipe, params=None, *, seed=None, threads=1):
     """The estimator of a recipe, with `params` set over its fixed ones.
 
-    A key such as ``select__sampling`` is a parameter of a nested estimator. A number in
-    units of another parameter, whose value a search may give, is
-    ``{relative_to: C, power: 2, value: 0.1}``.
+    A number in units of another parameter is ``{relative_to: C, power: 2, value: 0.1}``.
     """
     relative = {k: v for k, v in recipe.items() if is_relative(v)}
     nested = {k: v for k, v in recipe.items() if "__" in k and k not in relative}
@@ -62,11 +60,7 @@ def _in_units(value, unit, params):
 
 
 def expand_grid(grid, fixed, step=1):
-    """Values of each grid axis, thinned, with relative axes made absolute.
-
-    An axis is a list, or ``{relative_to: C, power: 2, values: [...]}``, whose numbers
-    are multiplied by a power of another parameter, or one of ``DISTRIBUTIONS``.
-    """
+    """Values of each grid axis, a list or one of ``DISTRIBUTIONS``, relative ones made absolute."""
     expanded = {}
     for name, axis in grid.items():
         if is_distribution(axis):

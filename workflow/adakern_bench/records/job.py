@@ -17,11 +17,7 @@ __all__ = ["job"]
 
 @contextmanager
 def job(snakemake):
-    """The block of a rule's script.
-
-    The rule's log gets all that the job and its children print; an error is shown on
-    the terminal as well, in one line, before Snakemake's own account of it.
-    """
+    """The block of a rule's script; its output goes to the log, an error to the terminal too."""
     _end_with_snakemake()
     rank_by(snakemake.params.get("settings", {}).get("metric"))
     terminal = os.dup(2)
@@ -47,11 +43,7 @@ def _explain(error, snakemake):
 
 
 def _end_with_snakemake():
-    """End this process when the outermost Snakemake above it is gone.
-
-    Between the two stands a second Snakemake, which would go on with the job and write
-    the same files as the run that is started next.
-    """
+    """End this process when the outermost Snakemake above is gone; the inner one would go on."""
 
     def end_after(process):
         process.wait()

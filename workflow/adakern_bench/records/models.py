@@ -1,9 +1,4 @@
-"""Fitted models as MLflow keeps them: skops format, with a signature.
-
-skops names every type that a file holds and makes none that the reader does not trust,
-where unpickling runs whatever the file says. Importing this takes seconds: a job does it
-before the children start that solve.
-"""
+"""Fitted models as MLflow keeps them: skops format, with a signature. Importing takes seconds."""
 
 from importlib.metadata import version
 
@@ -26,10 +21,7 @@ PACKAGES = ("adakern", "numpy", "scipy", "scikit-learn", "skops", "pandas")
 
 
 def save_model(estimator, data, table, rows, folder):
-    """Write a folder that ``mlflow.sklearn.load_model`` and ``mlflow.pyfunc`` read.
-
-    It holds a pipeline from the named columns of the table's file to predictions.
-    """
+    """Write a pipeline that ``mlflow.sklearn.load_model`` and ``mlflow.pyfunc`` read."""
     example = table.as_written(rows)
     pipeline = table_model(estimator, data, table)
     prediction = infer_signature(model_output=pipeline.predict(example)).outputs

@@ -55,10 +55,7 @@ def prepare(
     clip=None,
     raw=False,
 ):
-    """Encode, clip and scale the features, on statistics of the training part.
-
-    With `raw` a table of mixed columns is a DataFrame, as it is, with its own target.
-    """
+    """Encode, clip and scale on statistics of the training part; `raw` keeps mixed columns."""
     y_train, y_test = table.y[train], table.y[test]
     if raw and table.is_mixed:
         X = table.frame()

@@ -1,10 +1,9 @@
 """The fits of a job: each in a process of its own, over all attempts of the job.
 
-A fit can loop inside compiled code, where no Python exception reaches it, crash, or be
-killed for memory. In a child process each of these is an outcome that can be written
-down, and the peak memory is that of this fit alone. The job itself may be lost too (out
-of time, out of memory, its node down): its journal keeps what is finished, and what
-took the job down twice becomes an outcome with the reason.
+A fit can loop inside compiled code, crash, or be killed for memory. In a child process each of
+these is an outcome that can be written down, and the peak memory is that of this fit alone. The job
+itself may be lost too: its journal keeps what is finished, and what took the job down twice becomes
+an outcome with the reason.
 """
 
 import ctypes
@@ -47,9 +46,8 @@ class Outcome:
 def run_each(tasks, *, time_limit, attempt, journal, ends=math.inf):
     """Repeat -> :class:`Outcome` of its task, a callable whose value JSON can hold.
 
-    A first attempt starts a new journal, so that nothing of an older run is taken over.
-    A fit whose process was killed is tried again by a later attempt, which has more
-    memory. After the moment `ends` (in seconds since 1970) no fit is at work.
+    A first attempt starts a new journal; a later one, with more memory, tries again the fits whose
+    process was killed. After the moment `ends` (in seconds since 1970) no fit is at work.
     """
     journal = Path(journal)
     journal.parent.mkdir(parents=True, exist_ok=True)
@@ -123,13 +121,11 @@ def _how_it_ended(job):
 
 
 def isolated(function, *args, time_limit):
-    """The :class:`Outcome` of ``function(*args)`` in a child process.
+    """The :class:`Outcome` of ``function(*args)`` in a child process; killed once, it is retried.
 
-    A process that the kernel or somebody kills says nothing of the function and is
-    started once more; one that is killed twice does. Where the calling process has used
-    OpenMP (scikit-learn, PyTorch), the function must keep to one thread
-    (``threadpool_limits``): OpenMP's pool does not survive a fork. The peak memory is
-    the growth over the child's start.
+    Where the caller has used OpenMP (scikit-learn, PyTorch), the function must keep to one thread,
+    since OpenMP's pool does not survive a fork. The peak memory is the growth over the child's
+    start.
     """
     started_at, start = time.time(), time.perf_counter()
     for _ in range(2):

@@ -34,11 +34,7 @@ _NEEDED = {
 
 
 def find_records(results):
-    """Record files of one experiment's folder, sorted.
-
-    A folder that was filled with several numbers of repeats holds some solves twice
-    ("0-2" and "0-9"); the newer file counts.
-    """
+    """Record files of one experiment's folder, sorted; of solves held twice the newer file."""
     found, taken = [], set()
     files = Path(results).glob("records/*/*/*.json")
     for path in sorted(files, key=lambda p: p.stat().st_mtime, reverse=True):
@@ -50,11 +46,7 @@ def find_records(results):
 
 
 def read_records(paths):
-    """All records of the files, sorted by data set, method and repeat.
-
-    A record that says "ok" without a finite main score on the test part becomes a
-    failure with that as its reason, so that no NaN enters a mean.
-    """
+    """All records of the files, sorted; one "ok" without a finite main score is a failure."""
     records, origin, data = [], {}, {}
     for path in map(Path, paths):
         for record in read_file(path):
@@ -125,8 +117,7 @@ def _checked(record):
 def to_frame(records):
     """One row per solve; nested parts become columns (`test_accuracy`, `param_C`, ...).
 
-    A column whose values are numbers stays numeric; one of mixed kinds holds text
-    (strings as they are, anything else as JSON), so that every reader takes it.
+    A column of mixed kinds holds text (strings as they are, anything else as JSON).
     """
     frame = pd.DataFrame([_flat(record) for record in records])
     fixed = [name for name in frame.columns if "_" not in name or name in records[0]]

@@ -69,10 +69,7 @@ def _some_rows(prepared, task, most, seed):
 
 
 def _strata(y, task):
-    """What rows are drawn in proportion to: classes; None for numbers.
-
-    A class of a single row, which cannot be on both sides, counts as the largest.
-    """
+    """The classes to stratify by, those of one row as the largest; None for numbers."""
     if task != "classification":
         return None
     _, codes, counts = np.unique(y, return_inverse=True, return_counts=True)
@@ -99,10 +96,7 @@ def search_repeat(table_path, split_path, params, handed_over, repeat):
 
 
 def _published_tuning(table, preparation):
-    """All rows, and the one fold that fits on one half of them and tests on the other.
-
-    The protocol of the comparison of 2014: the halves hold test rows of every split.
-    """
+    """The protocol of 2014: all rows, and one fold that fits on one half and tests on the other."""
     fit, validation = np.flatnonzero(~table.tuning_rows), table.tuning_rows.nonzero()[0]
     halves = prepare(table, fit, validation, **preparation)
     together = Prepared(

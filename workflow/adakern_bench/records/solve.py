@@ -76,10 +76,7 @@ EMPTY = dict.fromkeys(
 
 
 def solve_one(table_path, split_path, params, best_params, repeat, keep=None):
-    """Fit one estimator on one split and measure it.
-
-    The fitted model is saved in the folder `keep`, where one is named.
-    """
+    """Fit one estimator on one split and measure it; the model is saved in `keep`, if named."""
     table = Table.load(table_path)
     train, test = load_split(split_path, repeat)
     free = {k: v for k, v in best_params.items() if k not in params["fixed"]}
@@ -183,10 +180,7 @@ def fitted_facts(estimator):
 
 
 def _total(value, combine):
-    """One number out of a scalar or of one value for each binary machine.
-
-    None for what is no number: LightGBM's ``objective_`` is the name of a loss.
-    """
+    """One number out of a scalar or of one value for each binary model; None for no number."""
     values = np.ravel(value)
     if not values.size or not np.issubdtype(values.dtype, np.number):
         return None

@@ -32,11 +32,7 @@ def make_splits(
     test_rows=None,
     max_splits=None,
 ):
-    """Index arrays of training and test rows, of each repeat.
-
-    Test rows are sorted, training rows in random order, or in that of time: files are
-    often sorted by class, and some methods take of equally near neighbours the first.
-    """
+    """Sorted test rows and shuffled (or time-ordered) training rows of each repeat."""
     if published:
         splits = _published(table)[:max_splits]
     else:
