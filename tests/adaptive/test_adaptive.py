@@ -343,19 +343,6 @@ def test_columns_of_the_same_name():
         assert fast(AdaptiveKernelClassifier).fit(frame, y).oof_score_ > 0.9
 
 
-@pytest.mark.parametrize("estimator", BOTH)
-def test_unknown_members_are_named(estimator):
-    with pytest.raises(ValueError, match=r"'laplacien'.*'auto' or some of linear"):
-        estimator(members=["laplacien"]).fit(np.eye(20), np.arange(20) % 2)
-
-
-def test_an_infinite_number_is_refused():
-    X = np.random.default_rng(0).standard_normal((20, 2)).astype(object)
-    X[0, 0], X[1, 1] = np.inf, "word"
-    with pytest.raises(ValueError, match="infinity"):
-        fast(AdaptiveKernelRegressor).fit(X, np.arange(20.0))
-
-
 def test_silent_on_a_plain_table():
     X, y = load_iris(return_X_y=True)
     with warnings.catch_warnings():

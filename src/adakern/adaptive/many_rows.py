@@ -101,8 +101,8 @@ class AllRows:
 
         ``read`` makes numbers of a block of X, ``encode`` of its targets.
         """
-        found = {i: m.predictor for i, m in enumerate(members)}
-        found = {i: pair for i, pair in found.items() if pair[0].stands_on_centres}
+        pairs = enumerate(m.predictor for m in members)
+        found = {i: pair for i, pair in pairs if pair[0].stands_on_centres}
         n, n_sample, members = len(self.y), len(self.sample), list(members)
         if not found or n == n_sample:
             return members
@@ -165,10 +165,7 @@ def _sums(X, y, weights, read, encode, models):
 
 def _added(parts):
     """Normal equations for each of the models, summed up."""
-    return [
-        tuple(sum(terms) for terms in zip(*of_model, strict=True))
-        for of_model in zip(*parts, strict=True)
-    ]
+    return [tuple(map(sum, zip(*model, strict=True))) for model in zip(*parts, strict=True)]
 
 
 def _joined(parts):

@@ -1,5 +1,6 @@
 """What a fit is made of: the table, how folds see it, and the protocol of members."""
 
+from contextlib import suppress
 from copy import copy
 from dataclasses import dataclass
 
@@ -228,11 +229,8 @@ def _fit_fold(member, view, table, k, place):
         predicted = values = member.predict(X[left_out])
         alone = table.alone & left_out
         if table.n_folds > 1 and alone.any() and len(X) < ENOUGH_ROWS:
-            try:
+            with suppress(np.linalg.LinAlgError):  # the ridge is too small for all rows
                 of_all = member.predict_left_out(X, table.Y, table.weights)
-            except np.linalg.LinAlgError:  # the ridge is too small for all rows
-                of_all = None
-            if of_all is not None:
-                alone = alone[left_out, None]
-                values = np.where(alone, of_all[left_out], predicted)
+                if of_all is not None:
+                    values = np.where(alone[left_out, None], of_all[left_out], predicted)
     return member, predicted, values
