@@ -223,7 +223,6 @@ class KernelRidgeMember(BaseMember):
         return np.concatenate(map_in_threads(lambda part: self._gram(part, self.support_), parts))
 
     def predict(self, X):
-        """Values of shape (n, k)."""
         if not is_numpy_array(to_device(np.empty(0))):
             return self._values(X)
         blocks = row_blocks(len(X), 1, PREDICTED_ROWS)
@@ -299,7 +298,6 @@ class MarginMember(BaseMember):
         return self
 
     def predict(self, X):
-        """Scores of shape (n, k)."""
         Z = X * self.scales
         K = gram_matrix(Z, self.rows_, kernel=self.kernel, gamma=1.0)
         return _scores(self.model_, K, self.n_classes_)

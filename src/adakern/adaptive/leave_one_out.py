@@ -78,7 +78,10 @@ class LeaveOneOutError:
 
 
 class _TiedExponents:
-    """What the kernel is exp(-...) of, for one scale of all features."""
+    """What the kernel is exp(-...) of, for one scale of all features.
+
+    ``gradient(M)`` sums M times the derivatives in the log scales, at the last scales.
+    """
 
     def __init__(self, X, kernel):
         self._power = 2 if kernel == "rbf" else 1
@@ -89,7 +92,6 @@ class _TiedExponents:
         return self._last
 
     def gradient(self, M):
-        """Sums of M times derivatives in the log scales, at the last scales."""
         total = array_namespace(M).sum(M * self._last)
         return np.array([self._power * float(total)])
 
@@ -105,7 +107,6 @@ class _SquaredExponents:
         return squared_distances(self._Z)
 
     def gradient(self, M):
-        """Sums of M times derivatives in the log scales, at the last scales."""
         # sum_jk M_jk (z_j - z_k)^2, the squares multiplied out.
         xp, Z = array_namespace(M), self._Z
         sums = xp.sum(M, axis=1) @ Z**2 - xp.sum(Z * (M @ Z), axis=0)
@@ -118,7 +119,6 @@ class _L2Exponents(_SquaredExponents):
         return self._last
 
     def gradient(self, M):
-        """Sums of M times derivatives in the log scales, at the last scales."""
         xp, D = array_namespace(M), self._last
         # Where rows are equal all differences are 0: any divisor but 0.
         return super().gradient(M / xp.where(D > 0, D, xp.ones_like(D))) / 2
@@ -149,7 +149,6 @@ class _L1Exponents:
         return xp.reshape(flat, self._shape)
 
     def gradient(self, M):
-        """Sums of M times derivatives in the log scales, at the last scales."""
         by_pair = array_namespace(M).reshape(M, (-1,))[self._above]
         return 2 * self._scales * as_numpy(self._differences @ by_pair)
 

@@ -65,7 +65,6 @@ class LinearMember(BaseMember):
         self.classify = classify
 
     def fit(self, X, Y, weights):
-        """Learn from X (n, d), Y (n, k) and positive weights (n,)."""
         if self.classify:
             self.model_ = LogisticRegression(max_iter=300)
             self.n_classes_ = Y.shape[1]
@@ -82,7 +81,6 @@ class LinearMember(BaseMember):
         return self
 
     def predict(self, X):
-        """Values of shape (n, k): predictions, or the logarithms of probabilities."""
         if self.classify:
             return _log(_all_classes(self.model_, X, self.n_classes_))
         return (X - self.centre_) @ self.coef_ + self.intercept_
@@ -104,7 +102,6 @@ class ForestMember(BaseMember):
         self.random_state = random_state
 
     def fit(self, X, Y, weights):
-        """Learn from X (n, d), Y (n, k) and positive weights (n,)."""
         forests = {
             (False, False): RandomForestRegressor,
             (False, True): ExtraTreesRegressor,
@@ -132,7 +129,6 @@ class ForestMember(BaseMember):
         return self
 
     def predict(self, X):
-        """Values of shape (n, k): predictions, or the logarithms of probabilities."""
         blocks = row_blocks(len(X), 1, ROWS_FOR_THREADS)
         parts = map_in_threads(self._predict_block, [X[rows] for rows in blocks])
         return np.concatenate(parts)
@@ -159,7 +155,6 @@ class BoostingMember(BaseMember):
         self.random_state = random_state
 
     def fit(self, X, Y, weights):
-        """Learn from X (n, d), Y (n, k) and positive weights (n,)."""
         few_codes = np.array([len(np.unique(column)) < MAX_CATEGORIES for column in X.T])
         small, target = len(X) < FEW_ROWS, Y[:, 0]
         options = {name: few if small else many for name, (few, many) in BOOSTING.items()}
@@ -190,7 +185,6 @@ class BoostingMember(BaseMember):
         return self
 
     def predict(self, X):
-        """Values of shape (n, k): predictions, or the logarithms of probabilities."""
         few_rows = len(X) < ROWS_FOR_THREADS
         with one_thread("openmp") if few_rows else nullcontext():
             if not self.classify:

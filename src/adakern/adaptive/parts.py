@@ -136,7 +136,8 @@ class FittedMember:
 class BaseMember:
     """The protocol of members, and how they are fitted in folds unless they say else.
 
-    A member has ``fit(X, Y, weights)`` and ``predict(X)`` of shape (n, k).
+    A member learns by ``fit(X, Y, weights)`` from rows (n, d), targets (n, k) and positive
+    weights (n,); ``predict(X)`` gives values (n, k), of classes scores or log probabilities.
     """
 
     #: Which view of the rows it learns from, "kernel" or "tree".
@@ -193,12 +194,10 @@ class ConstantMember(BaseMember):
     """The mean target, where there is nothing to learn from."""
 
     def fit(self, X, Y, weights):
-        """Learn from Y (n, k) and positive weights (n,)."""
         self.mean_ = np.average(Y, axis=0, weights=weights)
         return self
 
     def predict(self, X):
-        """Values of shape (n, k)."""
         return np.tile(self.mean_, (len(X), 1))
 
 
