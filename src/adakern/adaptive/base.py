@@ -120,10 +120,7 @@ class AdaptiveKernel(Estimator, ABC):
         return hasattr(self, "ensemble_")
 
     def _validated(self, X, *y):
-        """Rows X (n, d), y (n,) when fitting, and X's columns of a categorical type.
-
-        All checked; tensors are NumPy arrays.
-        """
+        """Rows X (n, d), checked; when fitting y (n,) and X's columns of a categorical type too."""
         X, y = without_double_names(from_foreign(X)), [from_foreign(v) for v in y]
         if not y and hasattr(self, "feature_names_in_") and hasattr(X, "columns"):
             X = in_order_of(self.feature_names_in_, X)

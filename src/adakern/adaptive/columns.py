@@ -11,10 +11,7 @@ DATE_PARTS = ("elapsed days", "year", "sine of season", "cosine of season", "wee
 
 
 def as_columns(X):
-    """An array as it is; a data frame as an array, of objects if need be.
-
-    And which of its columns are of a categorical type (pandas' or Polars').
-    """
+    """X as an array, of objects if need be, and which columns a data frame calls categorical."""
     if not (hasattr(X, "columns") and hasattr(X, "dtypes")):
         return X, None
     columns = [X[name] for name in X.columns]
@@ -42,10 +39,7 @@ def without_double_names(X):
 
 
 def in_order_of(names, X):
-    """A data frame's columns in the order of these names.
-
-    Others are ignored, with a warning; none may be missing.
-    """
+    """A data frame's columns in the order of these names, of which none may be missing."""
     found = {str(name): name for name in X.columns}
     if len(found) < len(X.columns) or list(found) == list(names):
         return X
@@ -114,10 +108,7 @@ class TableReader:
         return kinds[self.source_]
 
     def transform(self, X):
-        """X (n, d) as float64; NaN for missing values and new categories.
-
-        Warns where a column of numbers or dates holds what is none.
-        """
+        """X (n, d) as float64; NaN for missing values and new categories."""
         plain = X.dtype.kind in "biuf"
         if plain and all(kind == "number" for kind in self.kinds_):
             return np.asarray(X, dtype=np.float64)

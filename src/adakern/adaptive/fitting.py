@@ -172,11 +172,8 @@ def _in_turn(job, names, found, fitted, schedule, parallel, pace):
 
 
 def _of_folds(whole, table, large):
-    """A view for each fold, which must not know its rows.
-
-    On large tables kernel members share scales and centres anyway, and the view too.
-    """
-    if large and table.n_folds > 1:
+    """A view for each fold, which must not know its rows."""
+    if large and table.n_folds > 1:  # kernel members share scales and centres anyway
         return Views(whole, [whole] * table.n_folds)
     make, categorical = type(whole), whole.is_categorical
     folds = range(table.n_folds)

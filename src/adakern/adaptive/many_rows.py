@@ -58,10 +58,7 @@ class AllRows:
         self._weights = row_weights(self.y, self._sample_weight)
 
     def draw(self, n, rng, groups, stratify):
-        """Up to n rows that have a weight, with their targets, weights and groups.
-
-        With ``stratify`` there are some of each class.
-        """
+        """Up to n rows that have a weight, of each class with ``stratify``, and what is theirs."""
         self.sample = np.arange(len(self.y))
         if len(self.y) > n:
             rows = rng.permutation(np.flatnonzero(self._weights))
@@ -178,10 +175,7 @@ def _joined(parts):
 
 
 def in_blocks(method):
-    """A method of rows X that goes through many of them block by block.
-
-    For Dask's arrays and data frames it is lazy, and gives an array of Dask.
-    """
+    """A method of rows X that goes through many of them block by block, through Dask's lazily."""
 
     @wraps(method)
     def of_rows(self, X, *args, **options):
