@@ -285,6 +285,10 @@ def test_coded_categories_count_as_such():
     assert regressor(members=["linear"]).fit(X, y).oof_score_ < 0.5
 
 
+def objects(*values):
+    return np.array([*values] * 10, dtype=object)
+
+
 CODED = np.column_stack([np.arange(20) % 12, np.arange(20) / 7])
 CELLS = np.array([["a", 1.0, None]] * 20, dtype=object)
 CELLS[3, 2] = [1]
@@ -294,27 +298,32 @@ INFINITE = np.array([["word", 1.0], ["other", np.inf]] * 10, dtype=object)
 @pytest.mark.parametrize(
     ("model", "X", "y", "error", "message"),
     [
-        (classifier(), CODED, ["a", None] * 10, ValueError, r"y\[1\] is None"),
-        (classifier(), CODED, ["a", 1] * 10, ValueError, "labels of the types int, str"),
+        (classifier(), CODED, objects("a", None), ValueError, r"y\[1\] is None"),
+        (classifier(), CODED, objects("a", 1), ValueError, "labels of the types int, str"),
         (regressor(), CODED, ["a", "b"] * 10, ValueError, "y holds no numbers"),
         (regressor(), [[10**400], [1], [2]], [1, 2, 3], ValueError, "column 0 holds .* 1.8e308"),
         (regressor(), [[1], [2], [3]], [1, 2, 10**400], ValueError, "y holds .* beyond 1.8e308"),
-        (regressor(), CELLS, range(20), TypeError, "column 2 holds a list"),
-        (regressor(), INFINITE, range(20), ValueError, "infinity"),
-        (regressor(members=["svm"]), CODED, range(20), ValueError, "'svm' is for classification"),
-        (regressor(members=["rfb"]), CODED, range(20), ValueError, "'rfb'.*or some of linear"),
-        (classifier(members=["rfb"]), CODED, range(20), ValueError, "'rfb'.*or some of linear"),
+        (regressor(), CELLS, np.arange(20), TypeError, "column 2 holds a list"),
+        (regressor(), INFINITE, np.arange(20), ValueError, "infinity"),
+        (
+            regressor(members=["svm"]),
+            CODED,
+            np.arange(20),
+            ValueError,
+            "'svm' is for classification",
+        ),
+        (regressor(members=["rfb"]), CODED, np.arange(20), ValueError, "'rfb'.*or some of linear"),
+        (classifier(members=["rfb"]), CODED, np.arange(20), ValueError, "'rfb'.*or some of linear"),
         (
             regressor(categorical_features=["code"]),
             CODED,
-            range(20),
+            np.arange(20),
             ValueError,
             "categorical_features holds 'code'.* 0 to 1",
         ),
     ],
 )
 def test_what_cannot_be_learned_from_is_refused_and_named(model, X, y, error, message):
-    y = np.array(y, dtype=object if None in y or isinstance(y[0], str) else None)
     with pytest.raises(error, match=message):
         model.fit(X, y)
 
