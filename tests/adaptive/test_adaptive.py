@@ -154,18 +154,26 @@ def test_rows_one_by_one(estimator):
     )
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("estimator", BOTH)
-def test_processes_change_nothing(estimator):
+@pytest.mark.parametrize(
+    "options", [pytest.param({"n_jobs": 2}, marks=pytest.mark.slow), {"time_limit": 1e6}]
+)
+def test_processes_and_time_enough_change_nothing(estimator, options):
     X, y = load_iris(return_X_y=True)
     model = fast(estimator).fit(X, y)
-    parallel = fast(estimator, n_jobs=2).fit(X, y)
-    np.testing.assert_array_equal(model.oof_prediction_, parallel.oof_prediction_)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        again = fast(estimator, **options).fit(X, y)
+    assert len(again.members_) == len(FAST)
+    np.testing.assert_array_equal(model.oof_prediction_, again.oof_prediction_)
 
 
-def test_pickled_small_and_the_same():
+def test_silent_on_a_plain_table_and_pickled_small_and_the_same():
     X, y = load_iris(return_X_y=True)
-    model = AdaptiveKernelClassifier(random_state=0).fit(X, y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = AdaptiveKernelClassifier(random_state=0).fit(X, y)
+        model.predict(X)
     stored = pickle.dumps(model)
     assert len(stored) < 5e6
     np.testing.assert_array_equal(pickle.loads(stored).predict_proba(X), model.predict_proba(X))
@@ -219,16 +227,6 @@ def test_a_second_is_enough_for_more_than_the_mean(estimator, least):
         X, y if estimator is AdaptiveKernelRegressor else y > 14
     )
     assert model.oof_score_ > least
-
-
-def test_time_enough_for_all_members():
-    X, y = load_iris(return_X_y=True)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        limited = fast(AdaptiveKernelClassifier, time_limit=1e6).fit(X, y)
-    assert len(limited.members_) == len(FAST)
-    unlimited = fast(AdaptiveKernelClassifier).fit(X, y)
-    np.testing.assert_array_equal(limited.oof_prediction_, unlimited.oof_prediction_)
 
 
 def test_the_first_fold_tells_whether_the_others_end_in_time():
@@ -341,26 +339,6 @@ def test_columns_of_the_same_name():
     frame = pd.DataFrame(X, columns=["a", "a", "b", "b"])
     with pytest.warns(UserWarning, match="several columns named a, b"):
         assert fast(AdaptiveKernelClassifier).fit(frame, y).oof_score_ > 0.9
-
-
-@pytest.mark.parametrize("estimator", BOTH)
-def test_unknown_members_are_named(estimator):
-    with pytest.raises(ValueError, match=r"'laplacien'.*'auto' or some of linear"):
-        estimator(members=["laplacien"]).fit(np.eye(20), np.arange(20) % 2)
-
-
-def test_an_infinite_number_is_refused():
-    X = np.random.default_rng(0).standard_normal((20, 2)).astype(object)
-    X[0, 0], X[1, 1] = np.inf, "word"
-    with pytest.raises(ValueError, match="infinity"):
-        fast(AdaptiveKernelRegressor).fit(X, np.arange(20.0))
-
-
-def test_silent_on_a_plain_table():
-    X, y = load_iris(return_X_y=True)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        AdaptiveKernelClassifier(random_state=0).fit(X, y).predict(X)
 
 
 @pytest.mark.parametrize("estimator", BOTH)

@@ -11,7 +11,7 @@ from adakern.adaptive.views import KernelView, TreeView
 
 def read(X, new=None):
     X = np.asarray(X, dtype=object)
-    reader = TableReader().fit(X)
+    reader = TableReader(None, np.zeros(X.shape[1], dtype=bool)).fit(X)
     return reader, reader.transform(X if new is None else np.asarray(new, dtype=object))
 
 
@@ -64,7 +64,7 @@ def test_durations_are_seconds():
 
 def test_declared_categories_are_their_numbers_however_written():
     X, new = np.array([[3.0], [1.0], [np.nan]]), np.array([[3], [7]])
-    reader = TableReader(categorical=np.array([True])).fit(X)
+    reader = TableReader(None, np.array([True])).fit(X)
     assert reader.is_categorical.all()
     np.testing.assert_array_equal(reader.transform(X)[:, 0], [1, 0, np.nan])
     np.testing.assert_array_equal(reader.transform(new)[:, 0], [1, np.nan])

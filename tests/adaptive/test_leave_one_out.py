@@ -85,25 +85,20 @@ def test_a_matrix_that_rounding_made_indefinite_gets_a_larger_ridge():
 
 @settings(max_examples=20)
 @given(st.sampled_from(KERNELS), st.integers(0, 10**6), st.floats(-3, 2))
-def test_gradient_is_that_of_differences(kernel, seed, log_alpha):
+def test_the_error_is_the_closed_form_and_its_gradient_that_of_differences(kernel, seed, log_alpha):
     X, Y, weights = problem(n=15, seed=seed)
     error = LeaveOneOutError(X, Y, weights, kernel)
     at = np.append(np.random.default_rng(seed).uniform(-1, 0.5, X.shape[1]), log_alpha)
-    _, by_scale, by_alpha = error(np.exp(at[:-1]), np.exp(at[-1]))
+    value, by_scale, by_alpha = error(np.exp(at[:-1]), np.exp(at[-1]))
+    K = gram_matrix(X * np.exp(at[:-1]), kernel=kernel, gamma=1.0)
+    residuals = Y - leave_one_out(K, Y, np.exp(at[-1]), weights)
+    assert value == pytest.approx(np.sum(weights[:, None] * residuals**2) / weights.sum())
     for j, derivative in enumerate(np.append(by_scale, by_alpha)):
         step = np.zeros_like(at)
         step[j] = 1e-5
         ahead, behind = (error(np.exp(p[:-1]), np.exp(p[-1]))[0] for p in (at + step, at - step))
         numeric = (ahead - behind) / 2e-5
         assert derivative == pytest.approx(numeric, rel=1e-4, abs=1e-6)
-
-
-def test_the_error_is_that_of_the_closed_form():
-    X, Y, weights = problem()
-    error, _, _ = LeaveOneOutError(X, Y, weights, "rbf")(np.full(3, 0.7), 0.2)
-    K = gram_matrix(0.7 * X, kernel="rbf", gamma=1.0)
-    residuals = Y - leave_one_out(K, Y, 0.2, weights)
-    assert error == pytest.approx(np.sum(weights[:, None] * residuals**2) / weights.sum())
 
 
 @pytest.mark.parametrize("kernel", KERNELS)

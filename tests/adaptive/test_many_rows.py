@@ -19,8 +19,8 @@ X, y = make_friedman1(2500, n_features=5, noise=0.5, random_state=0)
 pytestmark = pytest.mark.filterwarnings("ignore:.*different rows. kernel members stand")
 
 
-def fitted(estimator=BOTH[0], X=X, y=y, **options):
-    return estimator(**OPTIONS | {"max_rows": 600} | options).fit(X, y)
+def fitted(estimator=BOTH[0], X=X, y=y, fit_params=(), **options):
+    return estimator(**OPTIONS | {"max_rows": 600} | options).fit(X, y, **dict(fit_params))
 
 
 def labels():
@@ -34,8 +34,7 @@ def small_blocks(monkeypatch):
 
 def test_coefficients_are_those_of_all_rows(small_blocks):
     weight = np.random.default_rng(0).uniform(0.5, 2, len(y))
-    model = AdaptiveKernelRegressor(**OPTIONS | {"members": ["laplacian"]}, max_rows=600)
-    model.fit(X, y, sample_weight=weight)
+    model = fitted(fit_params={"sample_weight": weight}, members=["laplacian"])
     (member,) = model.ensemble_.members
     whole, unit = member.fits.whole, model.ensemble_.blend.unit
     whole.local_ = None
@@ -100,9 +99,8 @@ def test_rows_of_a_file_larger_than_what_is_held(tmp_path):
     y = table[:, 0] + table[:, 1]
     table.flush()
     rows = np.load(tmp_path / "X.npy", mmap_mode="r")
-    model = AdaptiveKernelRegressor(**OPTIONS | {"members": ["rbf"]}, max_rows=300)
     tracemalloc.start()
-    predicted = model.fit(rows, y).predict(rows)
+    predicted = fitted(X=rows, y=y, members=["rbf"], max_rows=300).predict(rows)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 0.75 * table.nbytes
@@ -152,11 +150,9 @@ def test_a_wrong_value_is_found_wherever_it_is(place, message):
 
 def test_groups_and_rows_held_out(small_blocks):
     groups = np.arange(len(y)) // 5
-    model = AdaptiveKernelRegressor(**OPTIONS, max_rows=600).fit(X, y, groups=groups)
+    model = fitted(fit_params={"groups": groups})
     assert np.isfinite(model.oof_prediction_).sum() == 600
-    new = X[:2000], y[:2000]
-    model = AdaptiveKernelRegressor(**OPTIONS, max_rows=600)
-    model.fit(*new, X_val=X[2000:], y_val=y[2000:])
+    model = fitted(X=X[:2000], y=y[:2000], fit_params={"X_val": X[2000:], "y_val": y[2000:]})
     assert model.oof_prediction_.shape == (500,)
     assert model.oof_score_ > 0.9
     of_sample = model.ensemble_.members[0].fits.models[0]

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.datasets import make_friedman1
 
-from adakern import AdaptiveKernelClassifier, AdaptiveKernelRegressor
+from adakern import AdaptiveKernelClassifier
 from adakern.adaptive.kernel_members import _scores
 from adakern.adaptive.other_members import BoostingMember
 from adakern.adaptive.plan import MEMBERS, default_members
@@ -42,14 +42,12 @@ def test_a_margin_finds_a_boundary_without_noise():
     assert margin.score(X_new, y_new) >= max(0.96, ridge.score(X_new, y_new))
 
 
-def test_a_margin_alone_finds_its_scales_and_is_for_classes():
+def test_a_margin_alone_finds_its_scales():
     (X, y), (X_new, _) = table_of_rules()
     names = np.array(["one", "two", "three"])[y + (X[:, 0] == 0)]
     model = AdaptiveKernelClassifier(members=["svm"], random_state=0)
     assert model.fit(X[:200], names[:200]).predict_proba(X_new).shape == (512, 3)
     assert model.score(X[200:], names[200:]) > 0.8
-    with pytest.raises(ValueError, match="'svm' is for classification"):
-        AdaptiveKernelRegressor(members=["svm"]).fit(X, y)
 
 
 def test_scores_of_two_classes_differ_by_twice_the_decision_value():

@@ -283,26 +283,49 @@ def test_coded_categories_count_as_such():
         model = regressor(members=["linear"], categorical_features=features)
         assert model.fit(X, y).oof_score_ > 0.9
     assert regressor(members=["linear"]).fit(X, y).oof_score_ < 0.5
-    with pytest.raises(ValueError, match=r"categorical_features holds 'code'.* 0 to 1"):
-        regressor(categorical_features=["code"]).fit(X, y)
 
 
-def test_labels_of_cells_and_numbers_that_cannot_be():
-    X = np.arange(20.0)[:, None]
-    with pytest.raises(ValueError, match=r"y\[1\] is None"):
-        classifier().fit(X, np.array(["a", None] * 10, dtype=object))
-    with pytest.raises(ValueError, match="y holds no numbers"):
-        regressor().fit(X, ["a", "b"] * 10)
-    with pytest.raises(ValueError, match="labels of the types int, str"):
-        classifier().fit(X, np.array(["a", 1] * 10, dtype=object))
-    with pytest.raises(ValueError, match=r"column 0 holds a number beyond 1.8e308"):
-        regressor().fit([[10**400], [1], [2]], [1, 2, 3])
-    with pytest.raises(ValueError, match=r"y holds a number beyond 1.8e308"):
-        regressor().fit([[1], [2], [3]], [1, 2, 10**400])
-    cells = np.empty((20, 1), dtype=object)
-    cells[:, 0] = [*["a"] * 19, [1]]
-    with pytest.raises(TypeError, match="column 0 holds a list"):
-        regressor().fit(cells, X[:, 0])
+def objects(*values):
+    return np.array([*values] * 10, dtype=object)
+
+
+CODED = np.column_stack([np.arange(20) % 12, np.arange(20) / 7])
+CELLS = np.array([["a", 1.0, None]] * 20, dtype=object)
+CELLS[3, 2] = [1]
+INFINITE = np.array([["word", 1.0], ["other", np.inf]] * 10, dtype=object)
+
+
+@pytest.mark.parametrize(
+    ("model", "X", "y", "error", "message"),
+    [
+        (classifier(), CODED, objects("a", None), ValueError, r"y\[1\] is None"),
+        (classifier(), CODED, objects("a", 1), ValueError, "labels of the types int, str"),
+        (regressor(), CODED, ["a", "b"] * 10, ValueError, "y holds no numbers"),
+        (regressor(), [[10**400], [1], [2]], [1, 2, 3], ValueError, "column 0 holds .* 1.8e308"),
+        (regressor(), [[1], [2], [3]], [1, 2, 10**400], ValueError, "y holds .* beyond 1.8e308"),
+        (regressor(), CELLS, np.arange(20), TypeError, "column 2 holds a list"),
+        (regressor(), INFINITE, np.arange(20), ValueError, "infinity"),
+        (
+            regressor(members=["svm"]),
+            CODED,
+            np.arange(20),
+            ValueError,
+            "'svm' is for classification",
+        ),
+        (regressor(members=["rfb"]), CODED, np.arange(20), ValueError, "'rfb'.*or some of linear"),
+        (classifier(members=["rfb"]), CODED, np.arange(20), ValueError, "'rfb'.*or some of linear"),
+        (
+            regressor(categorical_features=["code"]),
+            CODED,
+            np.arange(20),
+            ValueError,
+            "categorical_features holds 'code'.* 0 to 1",
+        ),
+    ],
+)
+def test_what_cannot_be_learned_from_is_refused_and_named(model, X, y, error, message):
+    with pytest.raises(error, match=message):
+        model.fit(X, y)
 
 
 # What is left of a fit.

@@ -86,16 +86,13 @@ class AdaptiveKernel(Estimator, ABC):
         self.verbose = verbose
         self.random_state = random_state
 
-    #: Whether targets are numbers and not labels.
-    _y_numeric = False
-
     @abstractmethod
     def _unfitted_blend(self, y):
         """The blend for these targets; it encodes them, and knows their loss."""
 
     @abstractmethod
-    def _set_out_of_fold(self, learned, blend):
-        """Set what was predicted out of fold, and what intervals or sets need."""
+    def _set_out_of_fold(self, learned, blend, predicted, of_folds):
+        """Set the score of predictions out of fold, and what intervals or sets need."""
 
     def _row_weights(self, y, counts):
         """Weights of the rows as they are learned from."""
@@ -123,17 +120,14 @@ class AdaptiveKernel(Estimator, ABC):
         return hasattr(self, "ensemble_")
 
     def _validated(self, X, *y):
-        """Rows X (n, d), y (n,) when fitting, and X's columns of a categorical type.
-
-        All checked; tensors are NumPy arrays.
-        """
+        """Rows X (n, d), checked; when fitting y (n,) and X's columns of a categorical type too."""
         X, y = without_double_names(from_foreign(X)), [from_foreign(v) for v in y]
         if not y and hasattr(self, "feature_names_in_") and hasattr(X, "columns"):
             X = in_order_of(self.feature_names_in_, X)
         rows, categorical = as_columns(X)
         options = {"dtype": None, "ensure_all_finite": "allow-nan"}
         if y:
-            options["y_numeric"] = self._y_numeric
+            options["y_numeric"] = not is_classifier(self)
             _refuse_missing_labels(y[0])
         try:
             if categorical is None:
@@ -176,7 +170,12 @@ class AdaptiveKernel(Estimator, ABC):
         learned = self.learn(X, y, sample_weight, groups, X_val, y_val)
         blend = learned.weigh(learned.members)
         ensemble = learned.ensemble(learned.members, blend)
-        self._set_out_of_fold(learned, blend)
+        predicted, of_folds = learned.nested(learned.members, blend)
+        used = learned.position >= 0
+        found = blend.decode(predicted)
+        self.oof_prediction_ = np.full((len(used), *found.shape[1:]), np.nan)
+        self.oof_prediction_[used] = found[learned.position[used]]
+        self._set_out_of_fold(learned, blend, predicted, of_folds)
         self.reader_, self.ensemble_ = learned.reader, ensemble
         self.equal_rows_ = ensemble.equal_rows
         self.members_ = learned.members_table(blend)
@@ -260,17 +259,8 @@ class AdaptiveKernel(Estimator, ABC):
                 encode=blend.encode,
                 deadline=started + limit,
             )
-        return Learned(
-            reader,
-            table,
-            position,
-            members,
-            dropped,
-            blend,
-            probe,
-            ungrouped=groups is None and held_out is None,
-            refit=refit,
-        )
+        ungrouped = groups is None and held_out is None
+        return Learned(reader, table, position, members, dropped, blend, probe, ungrouped, refit)
 
     def _validation_rows(self, X_val, y_val, groups, reader, blend):
         """X_val as read and y_val as encoded."""
@@ -287,10 +277,12 @@ class AdaptiveKernel(Estimator, ABC):
         if self.verbose:
             print(f"[{type(self).__name__}] {message}")
 
-    def _read(self, X):
-        """New rows X, checked, as numbers and codes of categories."""
+    def _predicted(self, X):
+        """New rows X as numbers and codes of categories, and what the blend predicts."""
         check_is_fitted(self)
-        return self.reader_.transform(self._validated(X))
+        read = self.reader_.transform(self._validated(X))
+        with device_context(X):
+            return read, self.ensemble_.predict(read)
 
     @property
     def feature_importances_(self):
@@ -302,6 +294,13 @@ class AdaptiveKernel(Estimator, ABC):
         """
         check_is_fitted(self)
         return self.ensemble_.importances(self.reader_.source_)
+
+
+def check_levels(name, value):
+    """Refuse a level, or one of several, that is not between 0 and 1."""
+    levels = np.asarray(value)
+    if not ((levels > 0) & (levels < 1)).all():
+        raise ValueError(f"{name}={value!r}: use numbers between 0 and 1")
 
 
 def _refuse_missing_labels(y):

@@ -8,8 +8,8 @@ from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets
 
-from adakern._utils.arrays import device_context, output_like
-from adakern.adaptive.base import AdaptiveKernel
+from adakern._utils.arrays import output_like
+from adakern.adaptive.base import AdaptiveKernel, check_levels
 from adakern.adaptive.calibration import Calibration, log_loss, mix
 from adakern.adaptive.intervals import conformal_quantile
 from adakern.adaptive.many_rows import in_blocks
@@ -42,6 +42,10 @@ class Mixture:
             raise ValueError(f"y_val holds labels that y does not: {', '.join(unknown)}")
         return (y[:, None] == self.classes).astype(float)
 
+    def decode(self, predicted):
+        """Probabilities as they are."""
+        return predicted
+
     def bounds(self, Y):
         """Least and greatest value that members predict."""
         return -np.inf, np.inf
@@ -56,13 +60,11 @@ class Mixture:
         blend = replace(self, log_prior=log_prior)
         mixed = np.tile(log_prior, (len(codes), 1))
         if values:
-            calibrations = _calibrations(values, slopes, codes, row_weights)
-            log_proba = _log_proba(calibrations, values)
+            calibrations, log_proba = _calibrated(values, slopes, codes, row_weights)
             weights = no_worse_than_best(
                 _weights(log_proba, codes, row_weights),
                 _weights(log_proba, codes, row_weights, prior=0.0),
                 lambda b: _loss(log_proba, b, codes, row_weights),
-                len(values),
             )
             scores = _accuracies(log_proba, codes, row_weights)
             blend = replace(blend, weights=weights, scores=scores, calibrations=calibrations)
@@ -90,8 +92,7 @@ class Mixture:
     def judge(self, values, slopes, table):
         """The loss of a mixture of some members, and the accuracy of each."""
         codes, row_weights = table.Y.argmax(axis=1), table.weights
-        calibrations = _calibrations(values, slopes, codes, row_weights)
-        log_proba = _log_proba(calibrations, values)
+        _, log_proba = _calibrated(values, slopes, codes, row_weights)
 
         def loss_of(some):
             weights = _weights(log_proba[some], codes, row_weights)
@@ -100,11 +101,13 @@ class Mixture:
         return loss_of, _accuracies(log_proba, codes, row_weights)
 
 
-def _calibrations(values, slopes, codes, row_weights):
-    return [
+def _calibrated(values, slopes, codes, row_weights):
+    """The calibrations of members that give these scores, and what comes of them."""
+    calibrations = [
         Calibration(slope).fit(scores, codes, row_weights)
         for slope, scores in zip(slopes, values, strict=True)
     ]
+    return calibrations, _log_proba(calibrations, values)
 
 
 def _log_proba(calibrations, values):
@@ -254,14 +257,10 @@ class AdaptiveKernelClassifier(ClassifierMixin, AdaptiveKernel):
         share = np.divide(counts.sum(), total, out=np.zeros_like(total), where=total > 0)
         return counts * (share / np.count_nonzero(total))[codes]
 
-    def _set_out_of_fold(self, learned, blend):
-        table, position = learned.table.left_out, learned.position
-        proba, of_folds = learned.nested(learned.members, blend)
+    def _set_out_of_fold(self, learned, blend, proba, of_folds):
+        table = learned.table.left_out
         codes = table.Y.argmax(axis=1)
-        used = position >= 0
         self.classes_ = blend.classes
-        self.oof_prediction_ = np.full((len(position), proba.shape[1]), np.nan)
-        self.oof_prediction_[used] = proba[position[used]]
         self.oof_log_loss_ = log_loss(np.log(proba), codes, table.weights)
         # How little was given to the class that came true, for prediction sets.
         self._doubts = 1 - of_folds[table.Y > 0]
@@ -276,12 +275,7 @@ class AdaptiveKernelClassifier(ClassifierMixin, AdaptiveKernel):
         ----------
         X : array-like or DataFrame of shape (n, d)
         """
-        return output_like(self._proba(X), X)
-
-    def _proba(self, X):
-        read = self._read(X)
-        with device_context(X):
-            return self.ensemble_.predict(read)
+        return output_like(self._predicted(X)[1], X)
 
     @in_blocks
     def predict_set(self, X, coverage=0.9):
@@ -302,9 +296,8 @@ class AdaptiveKernelClassifier(ClassifierMixin, AdaptiveKernel):
         ndarray of bool, shape (n, n_classes)
             Whether the set has the class, in the order of ``classes_``.
         """
-        if not 0 < coverage < 1:
-            raise ValueError(f"coverage={coverage!r}: use a number between 0 and 1")
-        proba = self._proba(X)
+        check_levels("coverage", coverage)
+        _, proba = self._predicted(X)
         most = conformal_quantile(self._doubts, self._doubt_weights, coverage)
         sets = 1 - proba <= most
         sets[np.arange(len(proba)), proba.argmax(axis=1)] = True
@@ -318,5 +311,5 @@ class AdaptiveKernelClassifier(ClassifierMixin, AdaptiveKernel):
         ----------
         X : array-like or DataFrame of shape (n, d)
         """
-        codes = self._proba(X).argmax(axis=1)
-        return output_like(self.classes_[codes], X)
+        _, proba = self._predicted(X)
+        return output_like(self.classes_[proba.argmax(axis=1)], X)

@@ -11,10 +11,7 @@ DATE_PARTS = ("elapsed days", "year", "sine of season", "cosine of season", "wee
 
 
 def as_columns(X):
-    """An array as it is; a data frame as an array, of objects if need be.
-
-    And which of its columns are of a categorical type (pandas' or Polars').
-    """
+    """X as an array, of objects if need be, and which columns a data frame calls categorical."""
     if not (hasattr(X, "columns") and hasattr(X, "dtypes")):
         return X, None
     columns = [X[name] for name in X.columns]
@@ -42,10 +39,7 @@ def without_double_names(X):
 
 
 def in_order_of(names, X):
-    """A data frame's columns in the order of these names.
-
-    Others are ignored, with a warning; none may be missing.
-    """
+    """A data frame's columns in the order of these names, of which none may be missing."""
     found = {str(name): name for name in X.columns}
     if len(found) < len(X.columns) or list(found) == list(names):
         return X
@@ -60,23 +54,20 @@ def in_order_of(names, X):
 
 def declared_categorical(features, n_columns, names):
     """A boolean for each column from names, numbers or booleans of columns."""
-    declared = np.zeros(n_columns, dtype=bool)
     features = [] if features is None else list(features)
     if len(features) == n_columns and all(isinstance(f, bool | np.bool_) for f in features):
         return np.array(features)
+    places = {j: j for j in range(-n_columns, n_columns)}
+    if names is not None:
+        places |= {name: j for j, name in enumerate(names)}
     for feature in features:
-        place = feature
-        if isinstance(feature, str):
-            known = [] if names is None else list(names)
-            place = known.index(feature) if feature in known else None
-        if isinstance(place, bool | np.bool_) or not (
-            isinstance(place, int | np.integer) and -n_columns <= place < n_columns
-        ):
+        if isinstance(feature, bool | np.bool_) or feature not in places:
             raise ValueError(
                 f"categorical_features holds {feature!r}: use names of columns, their "
                 f"numbers from 0 to {n_columns - 1}, or a boolean for each"
             )
-        declared[place] = True
+    declared = np.zeros(n_columns, dtype=bool)
+    declared[[places[feature] for feature in features]] = True
     return declared
 
 
@@ -96,18 +87,16 @@ class TableReader:
         The column that each column of the answer comes from.
     """
 
-    def __init__(self, names=None, categorical=None):
+    def __init__(self, names, categorical):
         self.names = names
         self.categorical = categorical
 
     def fit(self, X):
         """Find out what each column of X (n, d), an array of any type, holds."""
-        declared = self.categorical
-        declared = np.zeros(X.shape[1], dtype=bool) if declared is None else declared
         self.kinds_ = ["number"] * X.shape[1]
-        for j in range(X.shape[1]):
-            if declared[j] or X.dtype.kind not in "biuf":
-                self.kinds_[j] = self._kind(_objects(X[:, j]), j, declared[j])
+        for j, declared in enumerate(self.categorical):
+            if declared or X.dtype.kind not in "biuf":
+                self.kinds_[j] = self._kind(_objects(X[:, j]), j, declared)
         widths = [len(DATE_PARTS) if kind == "date" else 1 for kind in self.kinds_]
         self.source_ = np.repeat(np.arange(X.shape[1]), widths)
         return self
@@ -119,10 +108,7 @@ class TableReader:
         return kinds[self.source_]
 
     def transform(self, X):
-        """X (n, d) as float64; NaN for missing values and new categories.
-
-        Warns where a column of numbers or dates holds what is none.
-        """
+        """X (n, d) as float64; NaN for missing values and new categories."""
         plain = X.dtype.kind in "biuf"
         if plain and all(kind == "number" for kind in self.kinds_):
             return np.asarray(X, dtype=np.float64)
@@ -163,9 +149,9 @@ class TableReader:
 
     def _checked(self, column, j):
         """The values of a column that are not missing, and which are."""
-        missing = _is_missing(column)
+        missing = np.array([_missing(value) for value in column], dtype=bool)
         for value in column[~missing]:
-            if not _is_cell(value):
+            if isinstance(value, list | dict | set | tuple | np.ndarray):
                 raise TypeError(
                     f"{self._name(j)} holds a {type(value).__name__}: argument must be "
                     "a string or a real number, a date or a missing value"
@@ -186,7 +172,8 @@ class TableReader:
                 f"{self._name(j)} held {kind}s in training and holds something else "
                 f"now; what is no {kind} counts as missing"
             )
-            found = [_or_missing(convert, value, width) for value in values]
+            nothing = np.full(width, np.nan) if width > 1 else np.nan
+            found = [(self._convert(convert, [v], j) or [nothing])[0] for v in values]
         table[~missing] = np.reshape(found, (-1, width))
         return table
 
@@ -198,10 +185,6 @@ def _objects(column):
     return column.astype(object)
 
 
-def _is_missing(column):
-    return np.array([_missing(value) for value in column], dtype=bool)
-
-
 def _missing(value):
     if value is None or type(value).__name__ in ("NAType", "NaTType"):
         return True
@@ -209,10 +192,6 @@ def _missing(value):
         return not value.strip()
     floats = float | np.floating | np.datetime64 | np.timedelta64
     return isinstance(value, floats) and value != value
-
-
-def _is_cell(value):
-    return not isinstance(value, list | dict | set | tuple | np.ndarray)
 
 
 def _number(value):
@@ -248,10 +227,3 @@ def _category(value):
     if isinstance(value, float | np.floating) and float(value).is_integer():
         return str(int(value))
     return str(value)
-
-
-def _or_missing(convert, value, width):
-    try:
-        return convert(value)
-    except (TypeError, ValueError):
-        return np.full(width, np.nan) if width > 1 else np.nan

@@ -78,8 +78,8 @@ class Learned:
     dropped: list
     blend: object
     probe: Table
-    ungrouped: bool = True
-    refit: object = list
+    ungrouped: bool
+    refit: object
 
     def weigh(self, members, by="left_out"):
         """The blend of some of the members, by what they predict for rows left out."""

@@ -68,13 +68,7 @@ class _Job:
     def seconds(self, name):
         """An estimate of the time that a member takes."""
         (n, d), k = self.table.X.shape, self.table.Y.shape[1]
-        folds = self.table.n_folds
-        return seconds(name, n, d, k, self.settings.max_support, n_folds=folds)
-
-    def seconds_after(self, n_members):
-        """An estimate of the time that weights, scores and intervals take."""
-        (n, d), k = self.table.X.shape, self.table.Y.shape[1]
-        return seconds_after(n, d, k, n_members)
+        return seconds(name, n, d, k, self.settings.max_support, self.table.n_folds)
 
     def fit(self, name, found, run, screening=False):
         """One member fitted in all folds; None if ``run`` finds that to take long."""
@@ -150,7 +144,7 @@ def _in_turn(job, names, found, fitted, schedule, parallel, pace):
 
     The cheapest of a limited fit is ``fitted`` already.
     """
-    after = job.seconds_after(len(names))
+    after = seconds_after(*job.table.X.shape, job.table.Y.shape[1], len(names))
     deadline = schedule.started + schedule.limit - after
     run = partial(in_time, parallel=parallel, deadline=deadline)
     by_name, found, order = {}, dict(found), schedule.in_order(names)
@@ -178,11 +172,8 @@ def _in_turn(job, names, found, fitted, schedule, parallel, pace):
 
 
 def _of_folds(whole, table, large):
-    """A view for each fold, which must not know its rows.
-
-    On large tables kernel members share scales and centres anyway, and the view too.
-    """
-    if large and table.n_folds > 1:
+    """A view for each fold, which must not know its rows."""
+    if large and table.n_folds > 1:  # kernel members share scales and centres anyway
         return Views(whole, [whole] * table.n_folds)
     make, categorical = type(whole), whole.is_categorical
     folds = range(table.n_folds)

@@ -1,6 +1,7 @@
 """Members that stand on kernels: ridge regression, and machines with a margin."""
 
 from copy import copy
+from dataclasses import dataclass
 from itertools import product
 
 import numpy as np
@@ -13,7 +14,7 @@ from adakern._utils.blocks import BLOCK_BYTES, row_blocks
 from adakern._utils.memory import require_memory
 from adakern._utils.threads import blas_threads, map_in_threads, one_blas_thread
 from adakern.adaptive.calibration import Calibration, log_loss
-from adakern.adaptive.leave_one_out import Search, tune_scales
+from adakern.adaptive.leave_one_out import SEARCH, Search, tune_scales
 from adakern.adaptive.local_models import Cells, LocalModels
 from adakern.adaptive.parts import BaseMember, Fits, gather
 from adakern.kernels import gram_matrix, kernel_product
@@ -32,6 +33,7 @@ MARGIN_FACTORS = (0.6, 1.7)
 MARGIN_COSTS = (0.3, 3.0, 30.0)
 
 
+@dataclass
 class KernelRidgeMember(BaseMember):
     """Kernel ridge regression with scales and ridge of least leave-one-out error.
 
@@ -46,29 +48,19 @@ class KernelRidgeMember(BaseMember):
     ``intercept_``.
     """
 
+    kernel: str
+    per_feature: bool = False
+    search: Search = SEARCH
+    fold_search: Search | None = None
+    start: tuple | None = None
+    max_support: int = 3000
+    random_state: object = None
+
     refit = True
     slope = 5.0  # of a regression on indicators, with values in [0, 1]
 
     #: What is added to the Nyström form.
     local_ = None
-
-    def __init__(
-        self,
-        kernel,
-        per_feature=False,
-        search=Search(),  # noqa: B008 (immutable)
-        fold_search=None,
-        start=None,
-        max_support=3000,
-        random_state=None,
-    ):
-        self.kernel = kernel
-        self.per_feature = per_feature
-        self.search = search
-        self.fold_search = fold_search
-        self.start = start
-        self.max_support = max_support
-        self.random_state = random_state
 
     def fit(self, X, Y, weights):
         """Learn scales, ridge and coefficients."""
@@ -77,8 +69,7 @@ class KernelRidgeMember(BaseMember):
             return self.fit_nystrom_folds(X, Y, weights, fold)[-1]
         X, Y, weights, _ = merge_equal_rows(X, Y, weights)
         with one_blas_thread(len(X)):
-            rng = check_random_state(self.random_state)
-            Y, weights = self._tune(X, Y, weights, rng)
+            Y, weights = self._tune(X, Y, weights, check_random_state(self.random_state))
             self._solve_in_full(X * self.scales_, Y, weights)
         return self
 
@@ -226,14 +217,12 @@ class KernelRidgeMember(BaseMember):
 
     def _gram_in_threads(self, Z):
         """The kernel of rows with the centres."""
-        n_threads = blas_threads()
-        if n_threads == 1 or not is_numpy_array(to_device(np.empty(0))):
+        if not is_numpy_array(to_device(np.empty(0))):
             return self._gram(Z, self.support_)
-        parts = [part for part in np.array_split(Z, n_threads) if len(part)]
+        parts = [part for part in np.array_split(Z, blas_threads()) if len(part)]
         return np.concatenate(map_in_threads(lambda part: self._gram(part, self.support_), parts))
 
     def predict(self, X):
-        """Values of shape (n, k)."""
         if not is_numpy_array(to_device(np.empty(0))):
             return self._values(X)
         blocks = row_blocks(len(X), 1, PREDICTED_ROWS)
@@ -309,7 +298,6 @@ class MarginMember(BaseMember):
         return self
 
     def predict(self, X):
-        """Scores of shape (n, k)."""
         Z = X * self.scales
         K = gram_matrix(Z, self.rows_, kernel=self.kernel, gamma=1.0)
         return _scores(self.model_, K, self.n_classes_)

@@ -29,6 +29,9 @@ NEAR_LEAST = 1.02
 #: A quasi-Newton step that lowers the log error by less ends the search.
 LEAST_GAIN = 3e-4
 
+#: In log errors, times rows: what one squared deviation of log scales costs.
+PENALTY = 1.0
+
 #: Memory for the differences of pairs of rows in each feature; more features, fewer
 #: rows.
 PAIRS_BYTES = 256 * 2**20
@@ -46,8 +49,8 @@ class LeaveOneOutError:
 
     def __init__(self, X, Y, weights, kernel, *, tied=False):
         root = np.sqrt(weights)
-        self.total_weight, self._root = weights.sum(), to_device(root)
-        self._weights, self._target = to_device(weights), to_device(root[:, None] * Y)
+        self._total, self._root = weights.sum(), to_device(root)
+        self._target = to_device(root[:, None] * Y)
         forms = {"laplacian": _L1Exponents, "l2-laplacian": _L2Exponents}
         form = _TiedExponents if tied else forms.get(kernel, _SquaredExponents)
         self._exponents = form(X, kernel)
@@ -58,7 +61,7 @@ class LeaveOneOutError:
         With ``r`` the residuals left out, ``dE = sum_jk M_jk dK_jk`` for
         ``M = 2/n (R diag(r²/R_ii) R - sym(R (r/R_ii) (R Y)'))``.
         """
-        xp, total = array_namespace(self._target), self.total_weight
+        xp, total = array_namespace(self._target), self._total
         K = xp.exp(-self._exponents(scales)) * self._root[:, None] * self._root
         ridge = alpha * xp.ones_like(self._root)
         R = invert_definite(add_to_diagonal(xp.asarray(K, copy=True), ridge))
@@ -75,7 +78,10 @@ class LeaveOneOutError:
 
 
 class _TiedExponents:
-    """What the kernel is exp(-...) of, for one scale of all features."""
+    """What the kernel is exp(-...) of, for one scale of all features.
+
+    ``gradient(M)`` sums M times the derivatives in the log scales, at the last scales.
+    """
 
     def __init__(self, X, kernel):
         self._power = 2 if kernel == "rbf" else 1
@@ -86,7 +92,6 @@ class _TiedExponents:
         return self._last
 
     def gradient(self, M):
-        """Sums of M times derivatives in the log scales, at the last scales."""
         total = array_namespace(M).sum(M * self._last)
         return np.array([self._power * float(total)])
 
@@ -102,7 +107,6 @@ class _SquaredExponents:
         return squared_distances(self._Z)
 
     def gradient(self, M):
-        """Sums of M times derivatives in the log scales, at the last scales."""
         # sum_jk M_jk (z_j - z_k)^2, the squares multiplied out.
         xp, Z = array_namespace(M), self._Z
         sums = xp.sum(M, axis=1) @ Z**2 - xp.sum(Z * (M @ Z), axis=0)
@@ -115,7 +119,6 @@ class _L2Exponents(_SquaredExponents):
         return self._last
 
     def gradient(self, M):
-        """Sums of M times derivatives in the log scales, at the last scales."""
         xp, D = array_namespace(M), self._last
         # Where rows are equal all differences are 0: any divisor but 0.
         return super().gradient(M / xp.where(D > 0, D, xp.ones_like(D))) / 2
@@ -146,7 +149,6 @@ class _L1Exponents:
         return xp.reshape(flat, self._shape)
 
     def gradient(self, M):
-        """Sums of M times derivatives in the log scales, at the last scales."""
         by_pair = array_namespace(M).reshape(M, (-1,))[self._above]
         return 2 * self._scales * as_numpy(self._differences @ by_pair)
 
@@ -165,25 +167,17 @@ class Search(NamedTuple):
     fewest_rows: int = FEWEST_ROWS
 
 
-def tune_scales(
-    X,
-    Y,
-    weights,
-    kernel,
-    rng,
-    *,
-    start=None,
-    per_feature=False,
-    penalty=1.0,
-    search=Search(),  # noqa: B008 (immutable)
-):
+SEARCH = Search()
+
+
+def tune_scales(X, Y, weights, kernel, rng, *, start=None, per_feature=False, search=SEARCH):
     """Scales (d,) and ridge of least leave-one-out error, and where the search began.
 
     Y is centred. A grid on 500 rows finds the region for one scale of all features
     where there is no ``start``; quasi-Newton steps refine it on these, then a few on
     twice as many: what is best for few rows is not for many (power-plant with 5,000
     rows: an error of 0.200 with scales found on 500, 0.176 on 1,000, 0.173 on 2,000).
-    With ``per_feature`` there is a scale for each, and ``penalty`` / n times the squared
+    With ``per_feature`` there is a scale for each, and ``PENALTY`` / n times the squared
     deviation of the log scales from their mean is added to the log error: without it,
     many scales fit small tables' noise.
 
@@ -201,12 +195,11 @@ def tune_scales(
     if start is None:
         start = _best_of_grid(*first(FEWEST_ROWS))
         if per_feature:
-            start = _descend(*first(FEWEST_ROWS), *start, None, EVALUATIONS)
-    found, penalty = start, penalty if per_feature else None
-    max_iter = search.max_iter
+            start = _descend(*first(FEWEST_ROWS), *start, True, EVALUATIONS)
+    found, max_iter = start, search.max_iter
     n_kept = X.shape[1] if per_feature and kernel == "laplacian" else 1
     for m in rows_of_search(len(X), n_kept, search):
-        found = _descend(*first(m), *found, penalty, max_iter)
+        found = _descend(*first(m), *found, not per_feature, max_iter)
         max_iter = EVALUATIONS
     return found, start
 
@@ -235,7 +228,8 @@ def _best_of_grid(X, Y, weights, kernel):
     def least(i):
         if errors[i, 0] == np.inf:
             K = np.exp(-SCALES[i] / typical * exponent)
-            errors[i] = _errors_of_ridges(K, Y, weights)
+            residuals = leave_one_out(K, Y, RIDGES, weights) - Y
+            errors[i] = np.einsum("rnk,n->r", residuals**2, weights)
         return errors[i].min()
 
     best, before = min((2, 4, 6), key=least), None
@@ -250,20 +244,14 @@ def _best_of_grid(X, Y, weights, kernel):
     return np.full(X.shape[1], factor / _reach(X)), float(RIDGES[column])
 
 
-def _errors_of_ridges(K, Y, weights):
-    """Sum of squared leave-one-out residuals for each ridge, shape (n_ridges,)."""
-    left_out = leave_one_out(K, Y, RIDGES, weights)
-    return np.einsum("rnk,n->r", (left_out - Y) ** 2, weights)
-
-
 def _reach(X):
     """A length by which no exponent of a kernel on X underflows."""
     return max(1.0, np.abs(X - X.mean(axis=0)).sum(axis=1).mean() / 10)
 
 
-def _descend(X, Y, weights, kernel, scales, alpha, penalty, max_iter):
-    """Quasi-Newton steps on the log error; one common factor if no penalty is given."""
-    n, tied = len(X), penalty is None
+def _descend(X, Y, weights, kernel, scales, alpha, tied, max_iter):
+    """Quasi-Newton steps on the log error, with a penalty unless the scales are tied."""
+    n = len(X)
     error = LeaveOneOutError(X * scales, Y, weights, kernel, tied=tied)
 
     def objective(p):
@@ -278,8 +266,8 @@ def _descend(X, Y, weights, kernel, scales, alpha, penalty, max_iter):
         if not tied:
             deviation = np.log(scales) + p[:-1]
             deviation -= deviation.mean()
-            value += penalty / n * deviation @ deviation
-            gradient[:-1] += 2 * penalty / n * deviation
+            value += PENALTY / n * deviation @ deviation
+            gradient[:-1] += 2 * PENALTY / n * deviation
         return value, gradient
 
     start = np.append(np.zeros(1 if tied else len(scales)), np.log(alpha))

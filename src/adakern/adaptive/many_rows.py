@@ -58,10 +58,7 @@ class AllRows:
         self._weights = row_weights(self.y, self._sample_weight)
 
     def draw(self, n, rng, groups, stratify):
-        """Up to n rows that have a weight, with their targets, weights and groups.
-
-        With ``stratify`` there are some of each class.
-        """
+        """Up to n rows that have a weight, of each class with ``stratify``, and what is theirs."""
         self.sample = np.arange(len(self.y))
         if len(self.y) > n:
             rows = rng.permutation(np.flatnonzero(self._weights))
@@ -101,8 +98,8 @@ class AllRows:
 
         ``read`` makes numbers of a block of X, ``encode`` of its targets.
         """
-        found = {i: m.predictor for i, m in enumerate(members)}
-        found = {i: pair for i, pair in found.items() if pair[0].stands_on_centres}
+        pairs = enumerate(m.predictor for m in members)
+        found = {i: pair for i, pair in pairs if pair[0].stands_on_centres}
         n, n_sample, members = len(self.y), len(self.sample), list(members)
         if not found or n == n_sample:
             return members
@@ -165,10 +162,7 @@ def _sums(X, y, weights, read, encode, models):
 
 def _added(parts):
     """Normal equations for each of the models, summed up."""
-    return [
-        tuple(sum(terms) for terms in zip(*of_model, strict=True))
-        for of_model in zip(*parts, strict=True)
-    ]
+    return [tuple(map(sum, zip(*model, strict=True))) for model in zip(*parts, strict=True)]
 
 
 def _joined(parts):
@@ -181,10 +175,7 @@ def _joined(parts):
 
 
 def in_blocks(method):
-    """A method of rows X that goes through many of them block by block.
-
-    For Dask's arrays and data frames it is lazy, and gives an array of Dask.
-    """
+    """A method of rows X that goes through many of them block by block, through Dask's lazily."""
 
     @wraps(method)
     def of_rows(self, X, *args, **options):

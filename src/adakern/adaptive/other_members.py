@@ -44,21 +44,15 @@ MOST_FEATURES = 300
 #: took a quarter of the time of a fit, and the blend was none the better for it. With
 #: more, classification ends when a tenth of the rows, held out, gains no more.
 FEW_ROWS = 2000
-FEW = {
-    "max_iter": 80,
-    "learning_rate": 0.1,
-    "max_leaf_nodes": 8,
-    "min_samples_leaf": 8,
-    "l2_regularization": 5.0,
-    "max_features": 0.4,
-}
-MANY = {
-    "max_iter": 800,
-    "learning_rate": 0.05,
-    "max_leaf_nodes": 31,
-    "min_samples_leaf": 10,
-    "l2_regularization": 3.0,
-    "max_features": 0.7,
+
+#: Options of boosting on few rows, and on many.
+BOOSTING = {
+    "max_iter": (80, 800),
+    "learning_rate": (0.1, 0.05),
+    "max_leaf_nodes": (8, 31),
+    "min_samples_leaf": (8, 10),
+    "l2_regularization": (5.0, 3.0),
+    "max_features": (0.4, 0.7),
 }
 
 
@@ -71,7 +65,6 @@ class LinearMember(BaseMember):
         self.classify = classify
 
     def fit(self, X, Y, weights):
-        """Learn from X (n, d), Y (n, k) and positive weights (n,)."""
         if self.classify:
             self.model_ = LogisticRegression(max_iter=300)
             self.n_classes_ = Y.shape[1]
@@ -88,7 +81,6 @@ class LinearMember(BaseMember):
         return self
 
     def predict(self, X):
-        """Values of shape (n, k): predictions, or the logarithms of probabilities."""
         if self.classify:
             return _log(_all_classes(self.model_, X, self.n_classes_))
         return (X - self.centre_) @ self.coef_ + self.intercept_
@@ -110,7 +102,6 @@ class ForestMember(BaseMember):
         self.random_state = random_state
 
     def fit(self, X, Y, weights):
-        """Learn from X (n, d), Y (n, k) and positive weights (n,)."""
         forests = {
             (False, False): RandomForestRegressor,
             (False, True): ExtraTreesRegressor,
@@ -118,13 +109,13 @@ class ForestMember(BaseMember):
             (True, True): ExtraTreesClassifier,
         }
         make, n = forests[self.classify, self.extra], len(X)
-        self.n_trees_ = 20 if n < FEW_ROWS or n > ROWS_PER_TREE else 60
+        n_trees = 20 if n < FEW_ROWS or n > ROWS_PER_TREE else 60
         drawn = {"bootstrap": True, "max_samples": ROWS_PER_TREE}
         options = {} if self.extra or n <= ROWS_PER_TREE else drawn
         if n < FEW_ROWS and not self.classify:
             options["max_features"] = _share(0.5 if self.extra else 1 / 3, X)
         self.model_ = make(
-            self.n_trees_,
+            n_trees,
             min_samples_leaf=1 if self.classify else 2,
             random_state=self.random_state,
             n_jobs=blas_threads() if n >= ROWS_FOR_THREADS else None,
@@ -138,7 +129,6 @@ class ForestMember(BaseMember):
         return self
 
     def predict(self, X):
-        """Values of shape (n, k): predictions, or the logarithms of probabilities."""
         blocks = row_blocks(len(X), 1, ROWS_FOR_THREADS)
         parts = map_in_threads(self._predict_block, [X[rows] for rows in blocks])
         return np.concatenate(parts)
@@ -147,7 +137,8 @@ class ForestMember(BaseMember):
         if not self.classify:
             return self.model_.predict(X)[:, None]
         probabilities = _all_classes(self.model_, X, self.n_classes_)
-        return _log((probabilities * self.n_trees_ + 0.5) / (self.n_trees_ + 1))
+        n_trees = len(self.model_)
+        return _log((probabilities * n_trees + 0.5) / (n_trees + 1))
 
 
 class BoostingMember(BaseMember):
@@ -164,10 +155,9 @@ class BoostingMember(BaseMember):
         self.random_state = random_state
 
     def fit(self, X, Y, weights):
-        """Learn from X (n, d), Y (n, k) and positive weights (n,)."""
-        few = np.array([len(np.unique(column)) < MAX_CATEGORIES for column in X.T])
+        few_codes = np.array([len(np.unique(column)) < MAX_CATEGORIES for column in X.T])
         small, target = len(X) < FEW_ROWS, Y[:, 0]
-        options = dict(FEW if small else MANY)
+        options = {name: few if small else many for name, (few, many) in BOOSTING.items()}
         options["max_features"] = _share(options["max_features"], X)
         if self.classify:
             target = Y.argmax(axis=1)
@@ -177,14 +167,14 @@ class BoostingMember(BaseMember):
             faster = max(1.0, options["max_iter"] / most)
             options["max_iter"] = min(options["max_iter"], most)
             options["learning_rate"] = min(0.3, faster * options["learning_rate"])
-            options["early_stopping"] = not small
-        smallest = min(options["min_samples_leaf"], max(1, len(X) // 10))
+        options["min_samples_leaf"] = min(options["min_samples_leaf"], max(1, len(X) // 10))
         make = HistGradientBoostingClassifier if self.classify else HistGradientBoostingRegressor
         rng = check_random_state(self.random_state)
         self.model_ = make(
-            **{"early_stopping": False} | options | {"min_samples_leaf": smallest},
+            **options,
+            early_stopping=self.classify and not small,
             n_iter_no_change=15,
-            categorical_features=self.is_categorical & few,
+            categorical_features=self.is_categorical & few_codes,
             random_state=rng.randint(2**31 - 1),
         )
         # Weights cost scikit-learn a sort for every edge of every bin, equal ones too.
@@ -195,7 +185,6 @@ class BoostingMember(BaseMember):
         return self
 
     def predict(self, X):
-        """Values of shape (n, k): predictions, or the logarithms of probabilities."""
         few_rows = len(X) < ROWS_FOR_THREADS
         with one_thread("openmp") if few_rows else nullcontext():
             if not self.classify:

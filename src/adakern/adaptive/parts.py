@@ -1,5 +1,6 @@
 """What a fit is made of: the table, how folds see it, and the protocol of members."""
 
+from contextlib import suppress
 from copy import copy
 from dataclasses import dataclass
 
@@ -135,7 +136,8 @@ class FittedMember:
 class BaseMember:
     """The protocol of members, and how they are fitted in folds unless they say else.
 
-    A member has ``fit(X, Y, weights)`` and ``predict(X)`` of shape (n, k).
+    A member learns by ``fit(X, Y, weights)`` from rows (n, d), targets (n, k) and positive
+    weights (n,); ``predict(X)`` gives values (n, k), of classes scores or log probabilities.
     """
 
     #: Which view of the rows it learns from, "kernel" or "tree".
@@ -192,12 +194,10 @@ class ConstantMember(BaseMember):
     """The mean target, where there is nothing to learn from."""
 
     def fit(self, X, Y, weights):
-        """Learn from Y (n, k) and positive weights (n,)."""
         self.mean_ = np.average(Y, axis=0, weights=weights)
         return self
 
     def predict(self, X):
-        """Values of shape (n, k)."""
         return np.tile(self.mean_, (len(X), 1))
 
 
@@ -228,11 +228,8 @@ def _fit_fold(member, view, table, k, place):
         predicted = values = member.predict(X[left_out])
         alone = table.alone & left_out
         if table.n_folds > 1 and alone.any() and len(X) < ENOUGH_ROWS:
-            try:
+            with suppress(np.linalg.LinAlgError):  # the ridge is too small for all rows
                 of_all = member.predict_left_out(X, table.Y, table.weights)
-            except np.linalg.LinAlgError:  # the ridge is too small for all rows
-                of_all = None
-            if of_all is not None:
-                alone = alone[left_out, None]
-                values = np.where(alone, of_all[left_out], predicted)
+                if of_all is not None:
+                    values = np.where(alone[left_out, None], of_all[left_out], predicted)
     return member, predicted, values

@@ -1,6 +1,5 @@
 """Which members there are, in which order they are tried, what they cost."""
 
-from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -129,15 +128,11 @@ def make_member(name, settings, n, d, found, *, screening=False):
     if name == "svm":
         starts = {kernel: found[kernel] for kernel in KERNELS if kernel in found}
         return MarginMember(starts, random_state=seed)
-    others = {
-        "linear": LinearMember,
-        "forest": partial(ForestMember, extra=False, random_state=seed),
-        "extra-trees": partial(ForestMember, extra=True, random_state=seed),
-        "boosting": partial(
-            BoostingMember, is_categorical=settings.is_categorical, random_state=seed
-        ),
-    }
-    return others[name](classify)
+    if name == "linear":
+        return LinearMember(classify)
+    if name == "boosting":
+        return BoostingMember(classify, settings.is_categorical, seed)
+    return ForestMember(classify, name == "extra-trees", seed)
 
 
 def seconds(name, n, d, k, max_support, n_folds):

@@ -1,15 +1,13 @@
 """The adaptive regressor, and the blend of least squared error."""
 
 from dataclasses import dataclass, field, replace
-from numbers import Real
 
 import numpy as np
 from sklearn.base import RegressorMixin
 from sklearn.metrics import r2_score
-from sklearn.utils._param_validation import Interval, validate_parameter_constraints
 
-from adakern._utils.arrays import device_context, output_like
-from adakern.adaptive.base import AdaptiveKernel
+from adakern._utils.arrays import output_like
+from adakern.adaptive.base import AdaptiveKernel, check_levels
 from adakern.adaptive.intervals import ErrorModel, fit_error_model
 from adakern.adaptive.many_rows import in_blocks
 from adakern.adaptive.views import TreeView
@@ -38,6 +36,10 @@ class WeightedMean:
         """Targets (n, 1) in units of the fit."""
         return y[:, None] / self.unit
 
+    def decode(self, predicted):
+        """Predictions (n,) in units of the targets."""
+        return predicted[:, 0] * self.unit
+
     def bounds(self, Y):
         """Least and greatest value that members predict."""
         margin = MARGIN * np.ptp(Y)
@@ -56,7 +58,6 @@ class WeightedMean:
             squared_error_weights(predictions, y, capped, prior=PRIOR_ROWS),
             squared_error_weights(predictions, y, row_weights, prior=0.0),
             lambda b: row_weights @ (b @ errors) ** 2,
-            len(errors),
         )
         scores = _scores(predictions, y, row_weights)
         return replace(self, weights=weights, scores=scores, mean=mean)
@@ -191,8 +192,6 @@ class AdaptiveKernelRegressor(RegressorMixin, AdaptiveKernel):
     True
     """
 
-    _y_numeric = True
-
     def _unfitted_blend(self, y):
         if y.dtype.kind not in "biuf":
             raise ValueError("y holds no numbers; for labels use AdaptiveKernelClassifier")
@@ -200,16 +199,11 @@ class AdaptiveKernelRegressor(RegressorMixin, AdaptiveKernel):
         _, exponent = np.frexp(np.abs(y).max())
         return WeightedMean(unit=float(np.ldexp(1.0, min(int(exponent), 1023))))
 
-    def _set_out_of_fold(self, learned, blend):
-        table, position = learned.table.left_out, learned.position
-        predicted, of_folds = (values[:, 0] for values in learned.nested(learned.members, blend))
-        used, y = position >= 0, table.Y[:, 0]
-        self.oof_prediction_ = np.full(len(position), np.nan)
-        self.oof_prediction_[used] = blend.unit * predicted[position[used]]
-        self.oof_score_ = np.nan
-        if len(y) > 1:
-            score = r2_score(y, predicted, sample_weight=table.weights)
-            self.oof_score_ = float(score)
+    def _set_out_of_fold(self, learned, blend, predicted, of_folds):
+        table = learned.table.left_out
+        y, predicted, of_folds = table.Y[:, 0], predicted[:, 0], of_folds[:, 0]
+        score = r2_score(y, predicted, sample_weight=table.weights) if len(y) > 1 else np.nan
+        self.oof_score_ = float(score)
         self._error_view = TreeView(learned.reader.is_categorical).fit(table.X)
         self._errors = fit_error_model(
             self._error_view.transform(table.X), of_folds, y - of_folds, table.weights
@@ -225,10 +219,8 @@ class AdaptiveKernelRegressor(RegressorMixin, AdaptiveKernel):
         ----------
         X : array-like or DataFrame of shape (n, d)
         """
-        read = self._read(X)
-        with device_context(X):
-            predicted = self.ensemble_.predict(read)[:, 0]
-        return output_like(predicted * self.ensemble_.blend.unit, X)
+        _, predicted = self._predicted(X)
+        return output_like(self.ensemble_.blend.decode(predicted), X)
 
     @in_blocks
     def predict_interval(self, X, coverage=0.9):
@@ -253,7 +245,7 @@ class AdaptiveKernelRegressor(RegressorMixin, AdaptiveKernel):
             Lower and upper bounds, infinite where there were fewer than about
             ``1 / (1 - coverage)`` training rows.
         """
-        (coverage,) = _levels("predict_interval", "coverage", [coverage])
+        check_levels("coverage", coverage)
         return self._around(X, ErrorModel.interval, coverage)
 
     @in_blocks
@@ -270,24 +262,12 @@ class AdaptiveKernelRegressor(RegressorMixin, AdaptiveKernel):
         -------
         ndarray of shape (n, n_quantiles)
         """
-        levels = _levels("predict_quantiles", "quantiles", quantiles)
-        return self._around(X, ErrorModel.quantiles, levels)
+        check_levels("quantiles", quantiles)
+        return self._around(X, ErrorModel.quantiles, np.atleast_1d(quantiles))
 
     def _around(self, X, bounds_of, level):
         """What an error model says around the predictions, in units of the target."""
-        read = self._read(X)
-        with device_context(X):
-            predicted = self.ensemble_.predict(read)[:, 0]
+        read, predicted = self._predicted(X)
         seen = self._error_view.transform(read)
-        bounds = np.clip(bounds_of(self._errors, seen, predicted, level), *self._limits)
+        bounds = np.clip(bounds_of(self._errors, seen, predicted[:, 0], level), *self._limits)
         return output_like(bounds * self.ensemble_.blend.unit, X)
-
-
-def _levels(caller, name, levels):
-    """The levels, each between 0 and 1."""
-    levels = np.atleast_1d(levels)
-    for level in levels:
-        validate_parameter_constraints(
-            {name: [Interval(Real, 0, 1, closed="neither")]}, {name: level}, caller_name=caller
-        )
-    return levels

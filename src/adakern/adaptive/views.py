@@ -37,7 +37,8 @@ class KernelView:
         numbers = X[:, ~self.is_categorical]
         self.centre_, self.scale_ = _centre_and_scale(numbers)
         self.has_missing_ = np.isnan(numbers).any(axis=0)
-        self.levels_ = [_frequent(column) for column in X[:, self.is_categorical].T]
+        codes = X[:, self.is_categorical].T
+        self.levels_ = [np.sort(_by_frequency(column)[:MAX_INDICATORS]) for column in codes]
         self.kept_ = slice(None)
         self.kept_ = _distinct_columns(self.transform(X))
         self.columns_ = [self._all_columns()[i] for i in self.kept_]
@@ -94,10 +95,10 @@ def _centre_and_scale(numbers):
     return centre, scale
 
 
-def _frequent(column):
-    """The most frequent codes of a categorical column, missing values aside."""
+def _by_frequency(column):
+    """The codes of a categorical column, the most frequent first, missing values aside."""
     codes, counts = np.unique(column[~np.isnan(column)], return_counts=True)
-    return np.sort(codes[np.argsort(-counts, kind="stable")[:MAX_INDICATORS]])
+    return codes[np.argsort(-counts, kind="stable")]
 
 
 def _distinct_columns(Z):
@@ -121,9 +122,7 @@ class TreeView:
         self.empty_ = np.isnan(X).all(axis=0)
         self.ranks_ = {}
         for j in np.flatnonzero(self.is_categorical):
-            codes, counts = np.unique(X[~np.isnan(X[:, j]), j], return_counts=True)
-            falling = codes[np.argsort(-counts, kind="stable")]
-            self.ranks_[j] = {code: rank for rank, code in enumerate(falling)}
+            self.ranks_[j] = {code: rank for rank, code in enumerate(_by_frequency(X[:, j]))}
         return self
 
     def transform(self, X):

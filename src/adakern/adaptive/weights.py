@@ -29,7 +29,7 @@ def drop_smallest(weights):
     return weights / weights.sum()
 
 
-def squared_error_weights(predictions, y, weights=None, *, prior=1.0):
+def squared_error_weights(predictions, y, weights, *, prior=1.0):
     """Weights on the simplex of least squared error of the weighted mean.
 
     They minimise ``sum_i w_i (y_i - sum_j b_j f_ij)^2 + ridge |b - b0|^2``, where b0 is
@@ -39,7 +39,6 @@ def squared_error_weights(predictions, y, weights=None, *, prior=1.0):
 
     Breiman. Stacked regressions. Machine Learning 24 (1996).
     """
-    weights = np.ones_like(y) if weights is None else weights
     errors = np.sqrt(weights) * (predictions - y)
     losses = np.sum(errors**2, axis=1)
     least, m = losses.min(), len(losses)
@@ -73,13 +72,13 @@ def capped_rows(errors, weights):
     return weights * factors if factors.min() > 0 else weights
 
 
-def no_worse_than_best(weights, optimum, loss_of, n_members):
+def no_worse_than_best(weights, optimum, loss_of):
     """Weights whose loss is not greater than the best member's, as near as possible.
 
     On the way to ``optimum``, the weights without a penalty, small ones dropped; the
     best member alone where that does not help.
     """
-    alone = np.eye(n_members)
+    alone = np.eye(len(weights))
     losses = [loss_of(b) for b in alone]
     best = int(np.argmin(losses))
 
@@ -99,7 +98,7 @@ def no_worse_than_best(weights, optimum, loss_of, n_members):
     return weights if is_good(weights) else alone[best]
 
 
-def mixture_weights(likelihoods, weights=None, *, prior=1.0, max_iter=1000):
+def mixture_weights(likelihoods, weights, *, prior=1.0, max_iter=1000):
     """Weights on the simplex of greatest likelihood of the mixture.
 
     Expectation-maximisation: each row shares itself out among the members in
@@ -110,11 +109,10 @@ def mixture_weights(likelihoods, weights=None, *, prior=1.0, max_iter=1000):
     Dempster, Laird, Rubin. Maximum likelihood from incomplete data via the EM
     algorithm. JRSS B 39 (1977).
     """
-    m, n = likelihoods.shape
-    row_weights = np.ones(n) if weights is None else weights
+    m = len(likelihoods)
     b = np.full(m, 1 / m)
     for _ in range(max_iter):
-        new = b * (likelihoods @ (row_weights / (b @ likelihoods))) + prior / m
+        new = b * (likelihoods @ (weights / (b @ likelihoods))) + prior / m
         new /= new.sum()
         moved, b = np.abs(new - b).max(), new
         if moved < 1e-7:
