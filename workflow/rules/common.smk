@@ -39,7 +39,9 @@ def records(datasets):
         f"{RESULTS}/records/{dataset}/{method}/{batch}.json"
         for dataset, method in PLAN.cells
         if dataset in datasets
-        for batch in PLAN.batches(dataset, solved_batches(PLAN.results, dataset))[:REPEATS]
+        for batch in PLAN.batches(dataset, solved_batches(PLAN.results, dataset))[
+            :REPEATS
+        ]
     ]
 
 
