@@ -48,6 +48,7 @@ def unpack(data, name, member=None, most=None):
     except TableError:
         raise
     except (
+        # Of zipfile: RuntimeError for a password, NotImplementedError for a compression.
         *(OSError, EOFError, ValueError, RuntimeError, NotImplementedError),
         *(lzma.LZMAError, zipfile.BadZipFile, tarfile.TarError, zlib.error),
     ) as error:
