@@ -1,6 +1,7 @@
 """The report: one self-contained HTML file that tells what an experiment found."""
 
 import platform
+from collections import Counter
 from pathlib import Path
 
 import pandas as pd
@@ -23,7 +24,6 @@ from adakern_bench.report.figures import (
 )
 from adakern_bench.report.headline import headline
 from adakern_bench.report.leaderboard import cost_seconds
-from adakern_bench.report.methods import describe_methods
 from adakern_bench.report.palette import FAMILIES, families_of, method_styles
 from adakern_bench.report.tables import (
     MARK,
@@ -134,7 +134,7 @@ def _comparison(out, config, records, rare):
         },
         "tasks": [_task(task, runs, styles, tables, rare) for task, runs in by_task],
         "model_lines": model_lines(out, config),
-        "methods": describe_methods(out, config, records, styles),
+        "methods": _methods(config, records, styles),
         "swatches": {name: _SWATCH.format(s.colour, s.glyph) for name, s in styles.items()},
         "published": _published(tables["published"]),
         "failures": _failures(records),
@@ -212,6 +212,36 @@ def _own_table(path):
 
 def _own_figure(path):
     return _figure(path.read_text(encoding="utf-8"), f"own-{path.stem}", caption(path))
+
+
+def _methods(config, records, styles):
+    """What each method is, and what its searches chose."""
+    panels = []
+    for name, rows in records.groupby("method"):
+        entry = config.get("method", {}).get(base_name(name), {})
+        about = {key: entry.get(key, "") for key in ("description", "reference")}
+        panels.append(
+            {"name": name, "family": styles[name].family, "chosen": _chosen(rows)} | about
+        )
+    return panels
+
+
+def _chosen(rows):
+    """Data set -> the parameters that its searches chose most often, all together."""
+    used = rows[rows["status"] == "ok"].set_index("dataset").filter(regex="^best_")
+    found = {}
+    for dataset, point in zip(used.index, used.to_dict("records"), strict=True):
+        shown = [f"{name[5:]} = {_short(v)}" for name, v in point.items() if pd.notna(v)]
+        if shown:
+            found.setdefault(dataset, Counter())[", ".join(shown)] += 1
+    return {dataset: counts.most_common(1)[0][0] for dataset, counts in found.items()}
+
+
+def _short(value):
+    try:
+        return f"{float(value):.3g}"
+    except ValueError:
+        return value
 
 
 def _published(table):

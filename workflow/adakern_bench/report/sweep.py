@@ -19,18 +19,10 @@ from adakern_bench.report.palette import FAMILIES
 from adakern_bench.report.tables import heading, scaled
 from adakern_bench.report.wording import in_natural_order
 
-__all__ = [
-    *("SEARCH_SCORE", "growth", "plot_contrast", "plot_lines", "plot_search", "plot_sweep"),
-    "sweep_table",
-]
+__all__ = ["growth", "plot_contrast", "plot_lines", "plot_sweep", "sweep_table"]
 
 #: Of the lines of a figure, one after the other.
 _STYLES = [{"color": c, "ls": dashes} for dashes, c in product("-:", FAMILIES.values())]
-#: What searches maximise.
-SEARCH_SCORE = {
-    "classification": "Accuracy in the search (%)",
-    "regression": "Negative mean squared error in the search",
-}
 _SCORES = {metric for metrics in METRICS.values() for metric in metrics}
 
 
@@ -68,23 +60,6 @@ def plot_contrast(records, x, parameter, reference):
     table = pd.concat([table, table.drop_duplicates("method").assign(**level)])
     points = table.assign(panel=table["method"], line=table[parameter].astype(str), x=table[x])
     return _plot(points.assign(level=""), {"relative_error": "relative_error"}, x)
-
-
-def plot_search(curves, task):
-    """How the score of a method's cross-validation depends on each parameter.
-
-    `curves` maps data set and parameter to scores by value. A panel for each parameter, a
-    line for each data set.
-    """
-    parts = [
-        curve.rename_axis("value").rename("score").reset_index().assign(panel=name, line=dataset)
-        for dataset, by_name in curves.items()
-        for name, curve in by_name.items()
-    ]
-    points = pd.concat(parts)
-    points = points.assign(score=scaled(MAIN_METRIC[task], points["score"]))
-    points["x"], points["level"] = _numbers(points["value"])
-    return _plot(points, {SEARCH_SCORE[task]: "score"}, "value of the parameter")
 
 
 def _plot(points, quantities, xlabel, log=()):

@@ -36,7 +36,6 @@ from adakern_bench.config.sweeps import base_name
 from adakern_bench.paths import kept_models
 from adakern_bench.records.machine import git
 from adakern_bench.records.read import find_records, read_file, to_frame
-from adakern_bench.report.curves import read_search, search_curves
 from adakern_bench.report.figures import plot_repeats, to_svg
 from adakern_bench.report.leaderboard import by_dataset
 from adakern_bench.report.palette import families_of, method_styles
@@ -91,7 +90,6 @@ class Run(NamedTuple):
     records: list = []  # of the fits that it is about
     params: dict = {}
     metrics: dict = {}
-    steps: dict = {}  # metric -> values at step 0, 1, ...
     artifacts: dict = {}  # name -> text, what makes it, or Path of a file
     parent: str | None = None  # its key
 
@@ -124,15 +122,12 @@ def track(results, files=None, *, tracking_uri=None):
     rank_by((yaml.safe_load(config or "{}") or {}).get("metric"))
     paths = find_records(results) if files is None else files
     records = [record for path in paths for record in read_file(path)]
-    cells = {(record["dataset"], record["method"]) for record in records}
-    tables = {cell: read_search(results, *cell) for cell in cells}
     return log_records(
         records,
         # One of special computations alone goes by the name of its folder.
         experiment=records[0]["experiment"] if records else results.name,
         tracking_uri=tracking_uri,
         config=config,
-        curves={c: search_curves(table) for c, table in tables.items() if table is not None},
         models=partial(kept_models, results),
         summary=summary,
         prune=files is None,
@@ -140,28 +135,18 @@ def track(results, files=None, *, tracking_uri=None):
 
 
 def log_records(
-    records,
-    *,
-    experiment,
-    tracking_uri=None,
-    config=None,
-    curves=None,
-    models=None,
-    summary=None,
-    prune=False,
+    records, *, experiment, tracking_uri=None, config=None, models=None, summary=None, prune=False
 ):
     """Log records of fits; what is up to date is left alone.
 
     A run for each data set and method, with means over the repeats, and below it one
     for each repeat. `config` (the resolved configuration as YAML) is an artifact of
-    every run, and describes them; `curves` maps
-    data set and method to what their search saw; `models` maps a record to the files of
-    its fitted model. A run is out of date when its record changed (which holds every
-    parameter of the fit), not when something else in the configuration did. With
-    `prune`, runs of other fits are removed; a `summary` (files by name) is a run beside
-    them.
+    every run, and describes them; `models` maps a record to the files of its fitted
+    model. A run is out of date when its record changed (which holds every parameter of
+    the fit), not when something else in the configuration did. With `prune`, runs of
+    other fits are removed; a `summary` (files by name) is a run beside them.
     """
-    runs = [*_cells(records, yaml.safe_load(config) if config else {}, curves or {})]
+    runs = [*_cells(records, yaml.safe_load(config) if config else {})]
     runs += [_fit(r, config, models(r) if models else {}) for r in records]
     if summary:
         contents = {name: sha256(path.read_bytes()) for name, path in summary.items()}
@@ -177,7 +162,7 @@ def _tags(record, kind, *names):
     return {"kind": kind} | {name: str(v)[:_MAX_VALUE] for name, v in told.items() if v is not None}
 
 
-def _cells(records, config, curves):
+def _cells(records, config):
     """A run for each data set and method: what its repeats have in common."""
     methods = config.get("method", {})
     families = families_of(methods)
@@ -203,21 +188,16 @@ def _cells(records, config, curves):
             statistics = pd.concat({"mean": table.mean(), "std": table.std()}).dropna()
             metrics = {f"{name}_{what}": _digits(v) for (what, name), v in statistics.items()}
             metrics |= {"test/n": len(table), "test/rank": places[method]}
-            steps = {
-                f"tuning/{name}": list(map(float, values))
-                for name, values in curves.get((dataset, method), {}).items()
-            }
             params = set.intersection(*(set(_params(record).items()) for record in batch))
             yield Run(
                 key=f"{dataset}/{method}",
                 name=f"{dataset} / {method}",
                 tags=_tags(batch[0], "method") | tags,
-                content=[batch, about, metrics, steps, scores],
+                content=[batch, about, metrics, scores],
                 records=batch,
                 # MLflow's comparison opens on the first ones, by the alphabet.
                 params={"Method": method} | dict(params),
                 metrics=metrics,
-                steps=steps,
                 artifacts={"repeats.csv": table.to_csv(), **figure},
             )
 
@@ -459,15 +439,9 @@ def _write(client, experiment_id, run, tags):
         tags=run.tags | tags | {KEY: run.key, DIGEST: run.digest},
     )
     run_id = made.info.run_id
-    points = {name: [value] for name, value in run.metrics.items()} | run.steps
     client.log_batch(
         run_id,
-        metrics=[
-            Metric(_allowed(name), value, end, step)
-            for name, values in points.items()
-            for step, value in enumerate(values)
-            if math.isfinite(value)
-        ],
+        metrics=[Metric(_allowed(name), value, end, 0) for name, value in run.metrics.items()],
         params=[Param(_allowed(name), value) for name, value in run.params.items()],
     )
     for record in run.records[:1]:
