@@ -7,7 +7,8 @@ tables give the same bytes.
 import html
 import io
 import re
-from itertools import zip_longest
+from itertools import cycle, product, zip_longest
+from typing import NamedTuple
 
 import matplotlib
 import numpy as np
@@ -17,20 +18,27 @@ from matplotlib.figure import Figure
 
 from adakern._utils.files import atomic_path
 from adakern.evaluation import FEWEST, GREATER_IS_BETTER, MAIN_METRIC, pareto_front
-from adakern_bench.report.palette import FAMILIES
 from adakern_bench.report.tables import heading, scaled
 from adakern_bench.report.wording import in_natural_order, natural
 
 __all__ = [
-    *("MOST_PANELS", "STYLE", "add_legend", "colour", "draw_curve", "grid"),
-    *("inline_svg", "panels", "plot_critical_difference", "plot_fronts", "plot_repeats"),
-    *("save_svg", "scale_for", "to_svg"),
+    *("COLOURS", "MARKERS", "MOST_PANELS", "STYLE", "add_legend", "draw_curve", "grid"),
+    *("inline_svg", "method_styles", "panels", "plot_critical_difference", "plot_fronts"),
+    *("plot_repeats", "save_svg", "scale_for", "to_svg"),
 ]
+
+#: Okabe and Ito's colours, told apart by colour-blind readers too, and a grey; all are
+#: readable on white and on near-black.
+COLOURS = [
+    *("#d55e00", "#0072b2", "#56b4e9", "#009e73", "#cc79a7", "#e69f00", "#8c6d31", "#7f7f7f")
+]
+#: Matplotlib's markers, and the same in text.
+MARKERS = dict(zip("osD^vP*X<>", "●■◆▲▼✚★✖◀▶", strict=True))
 
 STYLE = {
     "font.family": "sans-serif",
     "font.size": 9,
-    "axes.prop_cycle": cycler(color=FAMILIES.values()),
+    "axes.prop_cycle": cycler(color=COLOURS),
     "axes.spines.top": False,
     "axes.spines.right": False,
     "axes.axisbelow": True,
@@ -45,6 +53,19 @@ _BOXES_FROM = 10
 _DECADES = 20
 #: Data sets up to which a figure that has a panel for each is drawn.
 MOST_PANELS = 20
+
+
+class Style(NamedTuple):
+    """How a method is drawn."""
+
+    colour: str
+    marker: str
+
+
+def method_styles(names):
+    """A style for each method, the same in every figure of these methods."""
+    styles = [Style(colour, marker) for marker, colour in product(MARKERS, COLOURS)]
+    return dict(zip(sorted(set(names)), cycle(styles), strict=False))
 
 
 def grid(n_rows, n_columns, width=3.4, height=2.6, **options):
@@ -89,11 +110,6 @@ def add_legend(figure, n_columns=4):
         handles |= dict(zip(*axis.get_legend_handles_labels()[::-1], strict=True))
     place = {"loc": "outside upper center", "ncols": min(n_columns, len(handles))}
     figure.legend(handles.values(), handles.keys(), frameon=False, fontsize=9, **place)
-
-
-def colour(i):
-    """The i-th of the colours, from the first again behind the last."""
-    return list(FAMILIES.values())[i % len(FAMILIES)]
 
 
 def save_svg(figure, path):

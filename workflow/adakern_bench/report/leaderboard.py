@@ -7,7 +7,6 @@ One over several experiments, of the methods that all of them ran:
 
 import argparse
 import re
-from itertools import cycle
 from pathlib import Path
 
 import numpy as np
@@ -22,9 +21,7 @@ from adakern.evaluation import (
     pareto_front,
     wins,
 )
-from adakern_bench.config.sweeps import base_name
-from adakern_bench.report.figures import plot_fronts
-from adakern_bench.report.palette import FAMILIES, method_styles
+from adakern_bench.report.figures import method_styles, plot_fronts
 
 __all__ = [
     *("by_dataset", "cell_means", "cost_seconds", "leaderboard", "main"),
@@ -128,8 +125,7 @@ def plot_time_against_rank(records):
     """Mean rank against the time of search and fit, and the Pareto front of both."""
     boards = pd.concat([leaderboard(part) for _, part in records.groupby("task")])
     methods = boards.rename(columns={"mean_rank": "score"}).set_index(["task", "method"])
-    names = sorted(boards["method"])
-    styles = method_styles(names, dict(zip(map(base_name, names), cycle(FAMILIES), strict=False)))
+    styles = method_styles(boards["method"])
     label = "Search and fit, total over the data sets (s)"
     points = methods[["seconds", "score"]]
     return plot_fronts(points, label, "Mean rank (1: best)", styles, greater_is_better=False)

@@ -15,8 +15,10 @@ from adakern.evaluation import GREATER_IS_BETTER, MAIN_METRIC, METRICS, QUANTITI
 from adakern_bench.config.sweeps import base_name
 from adakern_bench.report.contrast import against_all
 from adakern_bench.report.figures import (
+    MARKERS,
     MOST_PANELS,
     inline_svg,
+    method_styles,
     plot_critical_difference,
     plot_fronts,
     plot_repeats,
@@ -24,7 +26,6 @@ from adakern_bench.report.figures import (
 )
 from adakern_bench.report.headline import headline
 from adakern_bench.report.leaderboard import cost_seconds
-from adakern_bench.report.palette import FAMILIES, families_of, method_styles
 from adakern_bench.report.tables import (
     MARK,
     RULE,
@@ -122,7 +123,7 @@ def _comparison(out, config, records, rare):
     """What the page says of the runs."""
     tables = read_tables(out)
     by_task = records.assign(seconds=cost_seconds(records)).groupby("task")
-    styles = method_styles(records["method"], families_of(config.get("method", {})))
+    styles = method_styles(records["method"])
     return {
         "headline": headline(tables, records),
         "facts": {
@@ -134,8 +135,10 @@ def _comparison(out, config, records, rare):
         },
         "tasks": [_task(task, runs, styles, tables, rare) for task, runs in by_task],
         "model_lines": model_lines(out, config),
-        "methods": _methods(config, records, styles),
-        "swatches": {name: _SWATCH.format(s.colour, s.glyph) for name, s in styles.items()},
+        "methods": _methods(config, records),
+        "swatches": {
+            name: _SWATCH.format(s.colour, MARKERS[s.marker]) for name, s in styles.items()
+        },
         "published": _published(tables["published"]),
         "failures": _failures(records),
         "unconverged": _unconverged(records),
@@ -152,7 +155,6 @@ def _task(task, records, styles, tables, rare):
             details[part, metric] = _grid(cells, metric, heading(metric) + _PARTS[part])
     # Where a class is rare, to predict it never is accurate and worth nothing.
     unbalanced = sorted(set(rare) & set(records["dataset"].map(base_name)))
-    present = {styles[method].family for method in ranks["method"]}
     return {
         "name": task,
         "many": records["dataset"].nunique() > MOST_PANELS,
@@ -161,7 +163,6 @@ def _task(task, records, styles, tables, rare):
         "seconds": records.groupby("method")["seconds"].sum(),
         "unbalanced": unbalanced,
         "balanced": details.get(("test", "balanced_accuracy")) if unbalanced else None,
-        "families": {name: c for name, c in FAMILIES.items() if name in present},
         "details": list(details.values()),
         "figures": _task_figures(task, records, ranks, styles),
         "tests": tests,
@@ -214,16 +215,14 @@ def _own_figure(path):
     return _figure(path.read_text(encoding="utf-8"), f"own-{path.stem}", caption(path))
 
 
-def _methods(config, records, styles):
+def _methods(config, records):
     """What each method is, and what its searches chose."""
-    panels = []
-    for name, rows in records.groupby("method"):
-        entry = config.get("method", {}).get(base_name(name), {})
-        about = {key: entry.get(key, "") for key in ("description", "reference")}
-        panels.append(
-            {"name": name, "family": styles[name].family, "chosen": _chosen(rows)} | about
-        )
-    return panels
+    entries = config.get("method", {})
+    return [
+        {key: entries.get(base_name(name), {}).get(key, "") for key in ("description", "reference")}
+        | {"name": name, "chosen": _chosen(rows)}
+        for name, rows in records.groupby("method")
+    ]
 
 
 def _chosen(rows):

@@ -14,15 +14,14 @@ import pandas as pd
 
 from adakern.evaluation import MAIN_METRIC, METRICS
 from adakern_bench.report.contrast import contrast, swept_names
-from adakern_bench.report.figures import add_legend, draw_curve, grid, panels, scale_for
-from adakern_bench.report.palette import FAMILIES
+from adakern_bench.report.figures import COLOURS, add_legend, draw_curve, grid, panels, scale_for
 from adakern_bench.report.tables import heading, scaled
 from adakern_bench.report.wording import in_natural_order
 
 __all__ = ["growth", "plot_contrast", "plot_lines", "plot_sweep", "sweep_table"]
 
 #: Of the lines of a figure, one after the other.
-_STYLES = [{"color": c, "ls": dashes} for dashes, c in product("-:", FAMILIES.values())]
+_STYLES = [{"color": c, "ls": dashes} for dashes, c in product("-:", COLOURS)]
 _SCORES = {metric for metrics in METRICS.values() for metric in metrics}
 
 

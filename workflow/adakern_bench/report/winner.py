@@ -21,7 +21,7 @@ from adakern_bench.records.estimators import make_estimator
 from adakern_bench.records.models import table_model
 from adakern_bench.records.prepare import prepare
 from adakern_bench.records.split import load_split
-from adakern_bench.report.figures import STYLE, colour, save_svg
+from adakern_bench.report.figures import COLOURS, STYLE, save_svg
 from adakern_bench.report.tables import heading, scaled
 
 __all__ = ["explain", "explain_files"]
@@ -81,7 +81,7 @@ def explain(method, table, train, test, settings, best_params, repeat):
         errors, calibration, bars, *dependences = figure.subplots(2, 3).ravel()
         _draw_errors(errors, calibration, model, data)
         first = columns[::-1].tail(10)
-        bars.barh(first["column"], scaled(metric, first["worse if permuted"]), color=colour(0))
+        bars.barh(first["column"], scaled(metric, first["worse if permuted"]), color=COLOURS[0])
         bars.set_xlabel(f"{heading(metric)}: worse by, if permuted")
         for axis, name in zip(dependences, columns["column"], strict=False):
             _draw_dependence(axis, pipeline, X.dropna(subset=name), name)
@@ -121,7 +121,7 @@ def _draw_errors(errors, calibration, model, data):
     else:
         PredictionErrorDisplay.from_predictions(data.y_test, predicted, ax=errors)
         errors.set_title("Residuals")
-        calibration.hist(data.y_test - predicted, bins=20, color=colour(0))
+        calibration.hist(data.y_test - predicted, bins=20, color=COLOURS[0])
     if hasattr(model, "predict_proba"):
         probabilities = dict(zip(model.classes_, model.predict_proba(data.X_test).T, strict=True))
         frequent = pd.Series(data.y_test).value_counts().index[:MOST_CLASSES]

@@ -36,9 +36,8 @@ from adakern_bench.config.sweeps import base_name
 from adakern_bench.paths import kept_models
 from adakern_bench.records.machine import git
 from adakern_bench.records.read import find_records, read_file, to_frame
-from adakern_bench.report.figures import plot_repeats, to_svg
+from adakern_bench.report.figures import method_styles, plot_repeats, to_svg
 from adakern_bench.report.leaderboard import by_dataset
-from adakern_bench.report.palette import families_of, method_styles
 from adakern_bench.report.wording import count
 
 __all__ = [
@@ -165,7 +164,6 @@ def _tags(record, kind, *names):
 def _cells(records, config):
     """A run for each data set and method: what its repeats have in common."""
     methods = config.get("method", {})
-    families = families_of(methods)
     source = {"mlflow.source.name": "adakern", "mlflow.source.type": "PROJECT"}
     source |= {"mlflow.source.git.commit": git("rev-parse", "HEAD") or "unknown"}
     key = itemgetter("dataset", "method", "repeat")
@@ -176,15 +174,14 @@ def _cells(records, config):
         scores = frame.filter(regex="^(method|repeat|test_.*)$").to_csv()
         figure = {}
         if (frame["status"] == "ok").any():
-            figure["scores.svg"] = cache(partial(_figure, frame, places, families))
+            figure["scores.svg"] = cache(partial(_figure, frame, places))
         for method, of_method in groupby(runs, itemgetter("method")):
             batch = list(of_method)
             finished = {r["repeat"]: _metrics(r) for r in batch if r["status"] == "ok"}
             table = pd.DataFrame.from_dict(finished, orient="index").rename_axis("repeat")
             entry = methods.get(base_name(method), {})
             about = ". ".join(filter(None, map(entry.get, ("description", "reference"))))
-            tags = {"family": families.get(base_name(method), "unknown")}
-            tags |= {"mlflow.note.content": about} | source
+            tags = {"mlflow.note.content": about} | source
             statistics = pd.concat({"mean": table.mean(), "std": table.std()}).dropna()
             metrics = {f"{name}_{what}": _digits(v) for (what, name), v in statistics.items()}
             metrics |= {"test/n": len(table), "test/rank": places[method]}
@@ -209,11 +206,10 @@ def _places(frame):
     return dict(zip(scores.columns, map(float, ranks), strict=True))
 
 
-def _figure(frame, places, families):
+def _figure(frame, places):
     """The main score of all methods on their data set, every repeat, as SVG."""
     order = sorted(places, key=places.get)
-    styles = method_styles(order, families)
-    return to_svg(plot_repeats(frame, frame["task"].iloc[0], styles, order))
+    return to_svg(plot_repeats(frame, frame["task"].iloc[0], method_styles(order), order))
 
 
 def _view():
