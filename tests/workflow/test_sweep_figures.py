@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from adakern_bench.report.sweep import growth, plot_sweep, sweep_table
+from adakern_bench.report.sweep import plot_sweep, sweep_table
 
 
 def records(points, datasets=("heart",), **columns):
@@ -64,8 +64,6 @@ def test_whole_numbers_that_every_solve_has_are_a_line():
     solves = records(points).astype({"sweep_train_rows": "Int64"})
     ((x, y),) = lines(plot_sweep(solves, x="train_rows").axes[0]).values()
     assert x == [100, 400] and y == pytest.approx([15, 45])
-    (exponent,) = growth(solves, "train_rows", "rank")["exponent"]
-    assert exponent == pytest.approx(0)
     both = plot_sweep(solves, x=["train_rows", "n_centers"])  # no method has centres
     assert lines(both.axes[0]) == lines(plot_sweep(solves, x="train_rows").axes[0])
 
@@ -106,23 +104,6 @@ def test_axes_of_one_meaning_and_sizes_of_the_training_part():
     assert drawn[0] == [50, 100]
 
 
-def test_another_swept_parameter_has_panels_of_its_own():
-    points = [
-        (f"krr@n={n},share={share}", {"n": n, "share": share}, share)
-        for n in (1, 2)
-        for share in (0.1, 0.2)
-    ]
-    figure = plot_sweep(records([*points, ("exact@n=1", {"n": 1}, 0.9)]), x="n", columns="share")
-    assert [axis.get_title() for axis in figure.axes] == [
-        "heart, share = 0.1",
-        "heart, share = 0.2",
-    ]
-    for axis, share in zip(figure.axes, (0.1, 0.2), strict=True):
-        drawn = lines(axis)
-        assert drawn["krr"][1] == pytest.approx([100 * share + 5] * 2)
-        assert set(drawn) == {"krr", "exact"}
-
-
 def test_table_has_mean_and_deviation_at_each_point_in_the_order_of_numbers():
     table = sweep_table(ETA, y=["accuracy"])
     assert list(table["eta"].fillna("-")) == ["0.1", "10", "svm", "-"]
@@ -132,20 +113,6 @@ def test_table_has_mean_and_deviation_at_each_point_in_the_order_of_numbers():
     assert found["accuracy_std"] == pytest.approx(0.1 / np.sqrt(2))
     points = [(f"dank@eta={eta}", {"eta": eta}, 0.5) for eta in ("10", "2", "1e-05")]
     assert list(sweep_table(records(points))["eta"]) == ["1e-05", "2", "10"]
-
-
-def test_growth_is_the_exponent_of_a_power_law():
-    sizes = np.array([1000, 10_000, 20_000, 40_000])
-    points = [("svm", {"train_rows": n}, 0.5) for n in sizes]
-    seconds = np.repeat(3e-9 * sizes**2.0, 2)
-    seconds[:2] = 5.0  # Start-up: left out of the fit.
-    (found,) = growth(
-        records(points, fit_seconds=seconds), "train_rows", "fit_seconds", 10_000
-    ).to_dict("records")
-    assert found["exponent"] == pytest.approx(2.0)
-    assert (found["smallest"], found["largest"]) == (10_000, 40_000)
-    none = records(points[:1], fit_seconds=1.0)
-    assert growth(none, "train_rows", "fit_seconds").empty
 
 
 @pytest.mark.parametrize(

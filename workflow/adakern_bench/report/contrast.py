@@ -22,7 +22,7 @@ from adakern.evaluation import (
 from adakern_bench.report.leaderboard import by_dataset, cell_means
 from adakern_bench.report.wording import natural
 
-__all__ = ["against_all", "contrast", "over_sets", "swept_names"]
+__all__ = ["against_all", "check_swept", "contrast", "over_sets"]
 
 
 def contrast(records, parameter, reference):
@@ -39,13 +39,8 @@ def contrast(records, parameter, reference):
     probabilities `p_better`, `p_equal` and `p_worse` of the Bayesian signed-rank test,
     where "equal" is within a point of accuracy or a hundredth of the error.
     """
+    check_swept(records, parameter)
     axis = f"sweep_{parameter}"
-    if axis not in records:
-        hint = "; run the experiment with protocol.tuning=both"
-        raise ValueError(
-            f"nothing is swept over {parameter!r}; the records have "
-            f"{swept_names(records)}{hint if parameter == 'tuning' else ''}"
-        )
     values = sorted(records[axis].dropna().unique(), key=natural)
     if reference not in values:
         raise ValueError(
@@ -74,10 +69,15 @@ def _contrast(runs, parameter, reference, values):
     return table.assign(holm_p_value=holm_correction(table["p_value"]))
 
 
-def swept_names(records):
-    """The swept parameters of some records, in words."""
-    names = [name.removeprefix("sweep_") for name in records if name[:6] == "sweep_"]
-    return ", ".join(names) or "no sweep"
+def check_swept(records, name):
+    """Say what is swept where a parameter is not."""
+    if f"sweep_{name}" not in records:
+        names = [column.removeprefix("sweep_") for column in records if column[:6] == "sweep_"]
+        hint = "; run the experiment with protocol.tuning=both" if name == "tuning" else ""
+        raise ValueError(
+            f"nothing is swept over {name!r}; the records have "
+            f"{', '.join(names) or 'no sweep'}{hint}"
+        )
 
 
 def _compared(scores, of_reference, metric):

@@ -13,19 +13,19 @@ import numpy as np
 import pandas as pd
 
 from adakern.evaluation import MAIN_METRIC, METRICS
-from adakern_bench.report.contrast import contrast, swept_names
+from adakern_bench.report.contrast import check_swept, contrast
 from adakern_bench.report.figures import COLOURS, add_legend, draw_curve, grid, panels, scale_for
 from adakern_bench.report.tables import heading, scaled
 from adakern_bench.report.wording import in_natural_order
 
-__all__ = ["growth", "plot_contrast", "plot_lines", "plot_sweep", "sweep_table"]
+__all__ = ["plot_contrast", "plot_lines", "plot_sweep", "sweep_table"]
 
 #: Of the lines of a figure, one after the other.
 _STYLES = [{"color": c, "ls": dashes} for dashes, c in product("-:", COLOURS)]
 _SCORES = {metric for metrics in METRICS.values() for metric in metrics}
 
 
-def plot_sweep(records, x, y=None, log=(), columns=()):
+def plot_sweep(records, x, y=None, log=()):
     """Scores and costs against the swept value, means with one standard deviation.
 
     One column of panels for each data set, one row for each quantity, one line for each
@@ -33,7 +33,7 @@ def plot_sweep(records, x, y=None, log=(), columns=()):
     What has no number on the x axis, such as a method that is not swept or the point
     "svm" of an axis in units of C^2, is a dashed horizontal line.
     """
-    points = _points(records, x, _names(columns))
+    points = _points(records, x)
     if points["line"].nunique() == 1:
         points = points.assign(line=points["panel"], panel=points["line"])
     return _plot(points, _quantities(records, y), " / ".join(_names(x)), log)
@@ -113,53 +113,21 @@ def sweep_table(records, y=None):
     return table.rename(columns=lambda name: re.sub("^(base|sweep)_", "", name))
 
 
-def growth(records, x, y, smallest=0):
-    """Exponent p of ``y = c x^p`` for each method, by least squares on the logarithms.
-
-    dataset, method, quantity, exponent, and the range of x that it was fitted on.
-    """
-    points, rows = _points(records, x).dropna(subset="x"), []
-    for (panel, line), part in points.groupby(["panel", "line"], sort=False):
-        for quantity, column in _quantities(records, y).items():
-            curve = part.groupby("x")[column].mean().astype(float)
-            curve = curve[curve > 0]
-            large = curve[curve.index >= smallest]
-            curve = large if len(large) > 1 else curve
-            if len(curve) > 1:
-                slope, _ = np.polyfit(np.log(curve.index.to_numpy()), np.log(curve), 1)
-                rows.append((panel, line, quantity, slope, curve.index[0], curve.index[-1]))
-    columns = ["dataset", "method", "quantity", "exponent", "smallest", "largest"]
-    return pd.DataFrame(rows, columns=columns)
-
-
-def _points(records, x, columns=()):
+def _points(records, x):
     """Finished runs with the panel, line and place on the x axis of each."""
     # Of several axes, one for each method, an override may have left some out.
     x = [name for name in _names(x) if f"sweep_{name}" in records] or _names(x)
-    for name in (*x, *columns):
-        if f"sweep_{name}" not in records:
-            raise ValueError(
-                f"nothing is swept over {name!r}; the records have {swept_names(records)}"
-            )
+    for name in x:
+        check_swept(records, name)
     finished = records[records["status"] == "ok"]
     values = finished[[f"sweep_{name}" for name in x]].bfill(axis=1).iloc[:, 0]
     number, level = _numbers(values)
-    hidden = (*x, *columns)
-    points = finished.assign(
+    return finished.assign(
         x=number,
         level=level,
-        panel=finished["dataset"].map(lambda name: _without(name, hidden)),
-        line=finished["method"].map(lambda name: _without(name, hidden)),
+        panel=finished["dataset"].map(lambda name: _without(name, x)),
+        line=finished["method"].map(lambda name: _without(name, x)),
     )
-    # A panel for each value of another swept parameter; what lacks it is in all of them.
-    for name in columns:
-        value = points[f"sweep_{name}"]
-        points = pd.concat(
-            part.assign(panel=part["panel"] + f", {name} = {one}")
-            for one in value.dropna().unique()
-            for part in [points[value.isna() | (value == one)]]
-        )
-    return points
 
 
 def _numbers(values):
