@@ -15,7 +15,7 @@ from adakern.evaluation import (
     holm_correction,
     probability_scores,
 )
-from shared import axes_grid
+from adakern_bench.report.figures import grid
 
 #: The flagship as it is; the other variants lack something.
 WHOLE = "nothing"
@@ -124,8 +124,8 @@ def plot(frame):
     each metric.
     """
     panels = list(table(frame).groupby("metric"))
-    figure, axes = axes_grid(1, len(panels), width=5.5, height=5.0)
-    for ax, (metric, rows) in zip(np.atleast_1d(axes), panels, strict=True):
+    figure, axes = grid(1, len(panels), 5.5, 5.0)
+    for ax, (metric, rows) in zip(axes[0], panels, strict=True):
         sign = -1 if GREATER_IS_BETTER[metric] else 1
         ax.axvline(0, color="0.7")
         for sure, style in ((True, "C3o"), (False, "C7o")):

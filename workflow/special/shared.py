@@ -1,13 +1,11 @@
-"""What the special computations share: the tuned SVM, quiet fits, axes."""
+"""What the special computations share: the tuned SVM, quiet fits."""
 
 import warnings
 
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV
 
-from adakern_bench.report.figures import grid
-
-__all__ = ["axes_grid", "fit_quietly", "tuned"]
+__all__ = ["fit_quietly", "tuned"]
 
 #: sigma and C in 2^-5, ..., 2^5, every other point, as for the experiments' SVM.
 POWERS = range(-5, 6, 2)
@@ -24,9 +22,3 @@ def fit_quietly(model, X, y):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         return model.fit(X, y)
-
-
-def axes_grid(n_rows, n_columns, *, width=5.0, height=3.8):
-    """A figure and its axes; width and height are those of one, in inches."""
-    figure, axes = grid(n_rows, n_columns, width, height)
-    return figure, axes.squeeze()

@@ -47,8 +47,6 @@ STYLE = {
     "svg.fonttype": "none",
     "svg.hashsalt": "adakern",
 }
-#: Repeats from which on boxes show more than the points themselves.
-_BOXES_FROM = 10
 #: Ratio of the largest to the smallest value from which on their axis is logarithmic.
 _DECADES = 20
 #: Data sets up to which a figure that has a panel for each is drawn.
@@ -152,8 +150,7 @@ def inline_svg(svg, prefix, label):
 def plot_repeats(records, task, styles, order):
     """The main test metric on every repeat, a panel a data set and a row a method.
 
-    Methods stand in the given order, the mean of each is a line. From ten repeats on
-    there are boxes of quartiles behind the points.
+    Methods stand in the given order, the mean of each is a line.
     """
     metric = MAIN_METRIC[task]
     records = records[(records["task"] == task) & (records["status"] == "ok")]
@@ -174,18 +171,6 @@ def plot_repeats(records, task, styles, order):
 
 
 def _draw_repeats(axis, row, values, style):
-    if len(values) >= _BOXES_FROM:
-        axis.boxplot(
-            [values],
-            positions=[row],
-            orientation="horizontal",
-            widths=0.6,
-            patch_artist=True,
-            manage_ticks=False,
-            showfliers=False,
-            medianprops={"linewidth": 0},
-            boxprops={"facecolor": style.colour, "alpha": 0.45, "edgecolor": "none"},
-        )
     axis.plot([values.mean()] * 2, [row - 0.3, row + 0.3], color="#000000", lw=1.4)
     heights = row + 0.16 * np.linspace(-1, 1, len(values) + 2)[1:-1]
     axis.plot(values, heights, style.marker, markersize=2.8, color=style.colour)

@@ -37,7 +37,7 @@ from adakern_bench.report.tables import (
     scaled,
 )
 from adakern_bench.report.use import model_lines
-from adakern_bench.report.wording import caption, count, duration, links, natural, printable
+from adakern_bench.report.wording import caption, count, duration, natural, printable
 
 __all__ = ["protocol_in_words", "report"]
 
@@ -56,8 +56,8 @@ _MOST_TESTS = 1000
 _CAPTIONS = {
     "critical difference": "Average rank of each method over the data sets (1 is the best). "
     "Methods under one bar do not differ by Nemenyi's test at the 5 % level.",
-    "repeats": "{metric} on the test part, a point a repeat and a line at their mean; boxes, "
-    "from ten repeats on, are quartiles. The methods stand in the order of the table.",
+    "repeats": "{metric} on the test part, a point a repeat and a line at their mean. "
+    "The methods stand in the order of the table.",
     "time": "{metric} on the test part against the time of search and fit, means over the "
     "repeats. The dashed line joins the methods that no other beats in both.",
 }
@@ -105,7 +105,7 @@ def _rendered(template, **values):
     environment.globals |= {"display": display, "heading": heading, "count": count}
     environment.globals |= {"mark": MARK, "rule": RULE}
     environment.globals |= {"most_panels": MOST_PANELS, "most_tests": _MOST_TESTS}
-    environment.filters |= {"links": links, "duration": duration, "thousands": "{:,}".format}
+    environment.filters |= {"duration": duration, "thousands": "{:,}".format}
     return environment.get_template(template).render(**values)
 
 

@@ -2,9 +2,7 @@
 
 import re
 
-from markupsafe import Markup
-
-__all__ = ["caption", "count", "duration", "in_natural_order", "links", "natural", "printable"]
+__all__ = ["caption", "count", "duration", "in_natural_order", "natural", "printable"]
 
 #: Characters that command a terminal or turn the direction of writing.
 COMMANDS = {*range(32), *range(0x7F, 0xA0), *range(0x202A, 0x202F), *range(0x2066, 0x206A)} - {
@@ -71,17 +69,3 @@ def printable(text):
     if not isinstance(text, str):
         return text
     return text.translate(dict.fromkeys(COMMANDS, "\N{REPLACEMENT CHARACTER}"))
-
-
-def links(text):
-    """Text with its http and https addresses, and no others, made links.
-
-    >>> from adakern_bench.report.wording import links
-    >>> str(links("see https://jmlr.org/x.html, <b>"))
-    'see <a href="https://jmlr.org/x.html">https://jmlr.org/x.html</a>, &lt;b&gt;'
-    """
-    parts = re.split(r"(https?://[^\s<>\"]*[^\s<>\".,;:)])", str(text))
-    return Markup("").join(
-        Markup('<a href="{0}">{0}</a>').format(part) if i % 2 else part
-        for i, part in enumerate(parts)
-    )
