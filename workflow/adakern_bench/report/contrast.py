@@ -64,8 +64,9 @@ def _contrast(runs, parameter, reference, values):
             if value != reference:
                 compared = _compared(found[value], found[reference], metric)
                 rows.append(head | {parameter: value} | compared)
-    table = pd.DataFrame(rows).rename(columns={"base_method": "method"})
+    table = pd.DataFrame(rows).rename(columns={"base_method": "method", "pvalue": "p_value"})
     table = table.rename(columns=lambda name: name.removeprefix("sweep_"))
+    del table["difference"]  # of relative errors in regression, of accuracies else
     return table.assign(holm_p_value=holm_correction(table["p_value"]))
 
 
@@ -84,19 +85,9 @@ def _compared(scores, of_reference, metric):
     """The numbers of one value: each data set is one pair."""
     pairs = pd.DataFrame({"value": scores, "reference": of_reference}).dropna()
     errors = (1 - pairs if GREATER_IS_BETTER[metric] else pairs).round(12)
-    found = over_sets(scores, of_reference, metric)
-    return {
-        "n_datasets": found.n_datasets,
-        **pairs.mean(),
-        "relative_error": (errors["value"] / errors["reference"]).fillna(1.0).median(),
-        "better": found.better,
-        "worse": found.worse,
-        "tied": found.tied,
-        "p_value": found.pvalue,
-        "p_better": found.p_better,
-        "p_equal": found.p_equal,
-        "p_worse": found.p_worse,
-    }
+    relative = (errors["value"] / errors["reference"]).fillna(1.0).median()
+    found = over_sets(scores, of_reference, metric)._asdict()
+    return {**pairs.mean(), "relative_error": relative, **found}
 
 
 def over_sets(ours, theirs, metric):

@@ -22,7 +22,7 @@ from adakern_bench.report.tables import heading, scaled
 from adakern_bench.report.wording import in_natural_order, natural
 
 __all__ = [
-    *("COLOURS", "MARKERS", "MOST_PANELS", "STYLE", "add_legend", "draw_curve", "grid"),
+    *("COLOURS", "MARKERS", "MOST_PANELS", "STYLE", "add_legend", "grid"),
     *("inline_svg", "method_styles", "panels", "plot_critical_difference", "plot_fronts"),
     *("plot_repeats", "save_svg", "scale_for", "to_svg"),
 ]
@@ -83,14 +83,6 @@ def panels(titles, width=3.4, height=2.6, **options):
     for axis, title in zip_longest(axes.flat, titles):
         axis.set(title=title or "", visible=title is not None)
     return figure, axes.ravel()[:n]
-
-
-def draw_curve(axis, x, y, **line):
-    """The mean of y at each x, and one standard deviation as a band."""
-    curve = y.groupby(x).agg(["mean", "std"]).fillna({"std": 0.0})
-    (drawn,) = axis.plot(curve["mean"], **{"marker": "o", "ms": 3} | line)
-    low, high = curve["mean"] - curve["std"], curve["mean"] + curve["std"]
-    axis.fill_between(curve.index, low, high, color=drawn.get_color(), alpha=0.12, lw=0)
 
 
 def scale_for(values):

@@ -14,7 +14,7 @@ import pandas as pd
 
 from adakern.evaluation import MAIN_METRIC, METRICS
 from adakern_bench.report.contrast import check_swept, contrast
-from adakern_bench.report.figures import COLOURS, add_legend, draw_curve, grid, panels, scale_for
+from adakern_bench.report.figures import COLOURS, add_legend, grid, panels, scale_for
 from adakern_bench.report.tables import heading, scaled
 from adakern_bench.report.wording import in_natural_order
 
@@ -85,14 +85,16 @@ def _plot(points, quantities, xlabel, log=()):
 
 
 def _draw_lines(axis, points, lines):
-    """Means over the repeats, of column ``y``; dashed where they have no x."""
+    """Means of column ``y``, one standard deviation as a band; dashed where they have no x."""
     for line, part in points.groupby("line", sort=False):
         for level, values in part[part["x"].isna()].groupby("level")["y"]:
             name = ", ".join(filter(None, [line, level]))
             axis.axhline(values.mean(), color=lines[line]["color"], ls="--", lw=1, label=name)
-        curve = part.dropna(subset="x")
+        curve = part.groupby("x")["y"].agg(["mean", "std"]).fillna({"std": 0.0})
         if len(curve):
-            draw_curve(axis, curve["x"], curve["y"], label=line, **lines[line])
+            axis.plot(curve["mean"], label=line, marker="o", ms=3, **lines[line])
+            low, high = curve["mean"] - curve["std"], curve["mean"] + curve["std"]
+            axis.fill_between(curve.index, low, high, color=lines[line]["color"], alpha=0.12, lw=0)
 
 
 def sweep_table(records, y=None):
