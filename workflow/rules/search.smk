@@ -8,7 +8,6 @@ rule search:
         handed_over=lambda w: search_of(PLAN.hand_over_method(w.dataset, w.method), w),
     output:
         search=f"{RESULTS}/search/{{dataset}}/{{method}}/{{batch}}.json",
-        cv_table=f"{RESULTS}/search/{{dataset}}/{{method}}/{{batch}}.cv.csv",
     log:
         f"{RESULTS}/logs/search/{{dataset}}/{{method}}/{{batch}}.log",
     threads: PLAN.config.jobs.threads

@@ -1,9 +1,8 @@
 """Hyper-parameters of every repeat of a batch; a failure is kept, with its reason."""
 
-import csv
 from functools import partial
 
-from adakern._utils.files import atomic_path, write_json
+from adakern._utils.files import plain, write_json
 from adakern_bench.paths import repeats_of
 from adakern_bench.records.job import job
 from adakern_bench.records.process import run_each
@@ -25,24 +24,20 @@ with job(snakemake):
     if settings["tuning"] == "published" and not handed_over:
         tasks = {repeats[0]: tasks[repeats[0]]}  # one tuning split for all repeats
     outcomes = run_each(tasks, **snakemake.params.limits)
-    searches, points = [], []
+    searches = []
     for repeat in repeats:
         if outcome := outcomes.get(repeat):
-            best, rows = outcome.value or (None, [])
-            points += [{"repeat": repeat} | row for row in rows]
+            best, points = outcome.value or (None, [])
             found = {
                 "status": outcome.status,
                 "reason": outcome.reason,
                 "best_params": best,
                 "search_seconds": outcome.seconds,
+                "points": plain(points),
             }
+        elif handed_over:
+            found = before[repeat]
         else:
-            found = before[repeat] if handed_over else searches[0] | {"search_seconds": 0.0}
+            found = searches[0] | {"search_seconds": 0.0, "points": []}
         searches.append(found | {"repeat": repeat})
-    columns = list(dict.fromkeys(key for point in points for key in point))
-    table = snakemake.output.cv_table
-    with atomic_path(table) as path, open(path, "w", newline="") as file:
-        writer = csv.DictWriter(file, columns)
-        writer.writeheader()
-        writer.writerows(points)
     write_json(snakemake.output.search, searches)
