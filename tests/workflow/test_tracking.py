@@ -242,18 +242,19 @@ def test_a_swept_method_has_a_name_that_mlflow_takes(uri, tmp_path):
     assert track(results, tracking_uri=uri).written == 4
 
 
-def test_rebuild_makes_mlflow_say_what_the_files_say(uri, tmp_path, capsys):
+def test_rebuild_makes_mlflow_say_what_the_files_say(uri, tmp_path, capsys, monkeypatch):
     results = tmp_path / "results" / "demo"
     write_records(results, RECORDS)
     (results / "summary.csv").write_text("task\n")
     assert track(results, tracking_uri=uri) == (7, 0, 0)
     assert track(results, tracking_uri=uri) == (0, 7, 0)
     (results / "records" / "heart" / "dank" / "0-9.json").unlink()
-    main([str(tmp_path / "results"), "--tracking-uri", uri])
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", uri)
+    main([str(tmp_path / "results")])
     assert "demo: 1 run written, 3 up to date, 4 removed" in capsys.readouterr().out
     assert len(runs_of(uri)) == 3
     with pytest.raises(SystemExit):
-        main([str(tmp_path / "nothing"), "--tracking-uri", uri])
+        main([str(tmp_path / "nothing")])
 
 
 def test_the_environment_names_the_server(tmp_path, uri, monkeypatch):

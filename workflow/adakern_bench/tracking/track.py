@@ -67,6 +67,7 @@ _REASONS = {
     "disk is full": "cannot be written, its disk is full: free some space",
     "disk I/O error": "cannot be written, its disk or quota is full, or broken: free some space",
     "readonly database": "may not be written: change its permissions",
+    "Permission denied": "may not be written: change the permissions of its folder",
     "Max retries exceeded": "does not answer: start it, or change MLFLOW_TRACKING_URI",
 }
 
@@ -287,7 +288,7 @@ def opened(experiment, tracking_uri):
     os.environ.setdefault("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "2")
     from mlflow import MlflowClient
 
-    with lock(uri), _in_words(uri):
+    with _in_words(uri), lock(uri):
         # The forty lines that Alembic writes when it makes the tables.
         for name in ("alembic", "mlflow.store.db.utils"):
             logging.getLogger(name).setLevel(logging.WARNING)
@@ -345,16 +346,8 @@ def lock(uri):
     # Of a server's, of this user: a shared file would belong to its first user.
     mine = f"adakern-{os.getuid()}-{sha256(uri.encode())[:16]}"
     path = Path(f"{database or Path(tempfile.gettempdir()) / mine}.lock")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        handle = path.open("a")
-    except OSError as error:
-        raise PermissionError(
-            f"The tracker's lock {path} cannot be written ({error.strerror}). The "
-            "results are safe in their files: make the folder writable, or name "
-            "another place with tracking.uri"
-        ) from error
-    with handle:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("a") as handle:
         fcntl.flock(handle, fcntl.LOCK_EX)
         yield
 
@@ -479,18 +472,17 @@ def _log_data(client, run_id, record):
 def main(argv=None):
     """Command line: rebuild the tracker from result files."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    told = f"default: the variable MLFLOW_TRACKING_URI, or else {DEFAULT_URI}"
+    parser.epilog = f"The variable MLFLOW_TRACKING_URI says where; without it {DEFAULT_URI}."
     where = "folder of one experiment, or of several"
     parser.add_argument("results", type=Path, help=where)
-    parser.add_argument("--tracking-uri", help=told)
-    options = parser.parse_args(argv)
-    found = [options.results, *sorted(options.results.glob("*/"))]
+    results = parser.parse_args(argv).results
+    found = [results, *sorted(results.glob("*/"))]
     folders = [folder for folder in found if (folder / "records").is_dir()]
     if not folders:
-        parser.error(f"{options.results} holds no records/ of an experiment")
+        parser.error(f"{results} holds no records/ of an experiment")
     for folder in folders:
         try:
-            n = track(folder, tracking_uri=options.tracking_uri)
+            n = track(folder)
         except ValueError as error:
             parser.error(str(error))
         written = f"{count(n.written, 'run')} written, {n.unchanged} up to date"
