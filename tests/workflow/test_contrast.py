@@ -7,7 +7,6 @@ from scipy.stats import wilcoxon
 
 from adakern.evaluation import holm_correction
 from adakern_bench.report.contrast import contrast
-from adakern_bench.report.sweep import plot_contrast
 
 ERRORS = {
     # One value a data set.
@@ -78,16 +77,6 @@ def test_a_pair_with_a_failure_is_left_out():
     table = found(failed=("greedy", 0))
     assert table.loc["greedy", "n_datasets"] == 4
     assert table.loc["random", "n_datasets"] == 5
-
-
-def test_the_figure_has_a_line_for_each_value_and_one_for_the_reference():
-    (panel,) = plot_contrast(records(), "columns", "selection", "uniform").axes
-    lines = {line.get_label(): list(line.get_ydata()) for line in panel.lines}
-    assert panel.get_title() == "ridge" and lines == {
-        "uniform": [1, 1],
-        "greedy": pytest.approx([0.5, 0.5]),
-        "random": pytest.approx([1.5, 1.5]),
-    }
 
 
 def test_errors_name_what_there_is():

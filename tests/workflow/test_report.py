@@ -191,7 +191,7 @@ def test_it_says_what_happened(reported):
         "clipped at percentiles for heart (0.1 and 99.9)",
         "CC BY 4.0",
         "Janosi et al.",
-        "f00d",
+        "source: mirror",
         "1.9.1",
         "scale_fit: all",
         "Cortes 1995",

@@ -1,6 +1,5 @@
 """The report: one self-contained HTML file that tells what an experiment found."""
 
-import platform
 from collections import Counter
 from pathlib import Path
 
@@ -86,7 +85,6 @@ def report(out, config, *, figures=(), summaries=(), provenance=None, origin=Non
         own_figures=[_own_figure(Path(figure)) for figure in figures],
         data=_data(config, provenance or {}, records),
         configuration=yaml.safe_dump(plain(config), sort_keys=False, width=88),
-        platform=f"{platform.system()} {platform.machine()}",
         **found,
     )
     with atomic_path(out / "report.html") as path:
@@ -282,14 +280,9 @@ def _data(config, provenance, records):
 
 
 def _origin(provenance):
-    """Source, files and fingerprint; of places only those that others can reach."""
+    """Source and fingerprint; the files are those of the configuration."""
     keys = ("source", "loader", "seed", "fingerprint")
     origin = {key: provenance[key] for key in keys if provenance.get(key) is not None}
-    if provenance.get("files"):
-        origin["files"] = [
-            {k: v for k, v in file.items() if k != "from" or str(v).startswith("http")}
-            for file in provenance["files"]
-        ]
     return yaml.safe_dump(plain(origin), sort_keys=False, width=60) if origin else ""
 
 

@@ -1,7 +1,6 @@
 """The comparison in the terminal: one table a task, and where the rest of it lies."""
 
 import os
-import re
 import shutil
 import sys
 import textwrap
@@ -69,13 +68,11 @@ def runs_page(uri, experiment_id):
 def print_table(out, stream=None, width=None):
     """Print the main comparison of an experiment, what it shows and what failed.
 
-    Bold is used where the stream is a terminal and NO_COLOR is not set; elsewhere the
-    best carries a ``*``. The width is that of the terminal, or 80.
+    The width is that of the terminal, or 80.
     """
     stream = stream or sys.stdout
     if hasattr(stream, "reconfigure"):  # "?" for what a terminal cannot show
         stream.reconfigure(errors="replace")
-    bold = stream.isatty() and "NO_COLOR" not in os.environ
     width = width or shutil.get_terminal_size((80, 24)).columns
     out = Path(out)
     tables = read_tables(out)
@@ -88,11 +85,8 @@ def print_table(out, stream=None, width=None):
         over = f", mean over {repeats} repeats" if repeats > 1 else ""
         lines += ["", f"{task.capitalize()}: {heading(MAIN_METRIC[task])}{over}"]
         lines += _rows(cells, ranks, seconds[task], width)
-    if bold:
-        lines = [re.sub(r"(\S+)\*", "\033[1m\\1 \033[0m", line) for line in lines]
-    best = "bold" if bold else "*"
-    lines += ["", f"{best} best of the column; {MARK} significantly worse."]
-    lines[-1] += " Time: search and fit, total."
+    lines.append("")
+    lines.append(f"* best of the column; {MARK} significantly worse. Time: search and fit, total.")
     lines.append("")
     for sentence in headline(tables, records):
         lines += textwrap.wrap(sentence, width, subsequent_indent="  ")

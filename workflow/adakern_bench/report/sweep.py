@@ -9,16 +9,15 @@ figures:
 import re
 from itertools import product
 
-import numpy as np
 import pandas as pd
 
 from adakern.evaluation import MAIN_METRIC, METRICS
-from adakern_bench.report.contrast import check_swept, contrast
+from adakern_bench.report.contrast import check_swept
 from adakern_bench.report.figures import COLOURS, add_legend, grid, panels, scale_for
 from adakern_bench.report.tables import heading, scaled
 from adakern_bench.report.wording import in_natural_order
 
-__all__ = ["plot_contrast", "plot_lines", "plot_sweep", "sweep_table"]
+__all__ = ["plot_lines", "plot_sweep", "sweep_table"]
 
 #: Of the lines of a figure, one after the other.
 _STYLES = [{"color": c, "ls": dashes} for dashes, c in product("-:", COLOURS)]
@@ -46,19 +45,6 @@ def plot_lines(frame, x, y, line, log=()):
     """
     points = frame.assign(panel=frame["dataset"], line=frame[line], x=frame[x], level="")
     return _plot(points, {name: name for name in _names(y)}, x, log)
-
-
-def plot_contrast(records, x, parameter, reference):
-    """Median errors as shares of the reference's, against another swept parameter `x`.
-
-    A panel for each method, a line for each value of `parameter`; `reference` is the
-    line at 1.
-    """
-    table = contrast(records, parameter, reference)
-    level = {"relative_error": 1.0, x: np.nan, parameter: reference}
-    table = pd.concat([table, table.drop_duplicates("method").assign(**level)])
-    points = table.assign(panel=table["method"], line=table[parameter].astype(str), x=table[x])
-    return _plot(points.assign(level=""), {"relative_error": "relative_error"}, x)
 
 
 def _plot(points, quantities, xlabel, log=()):
