@@ -16,7 +16,6 @@ from adakern_bench.report.compare import compare
 from adakern_bench.report.figures import (
     inline_svg,
     method_styles,
-    plot_critical_difference,
     plot_fronts,
     plot_repeats,
     save_svg,
@@ -126,8 +125,7 @@ def test_a_page_of_many_data_sets_stays_light(tmp_path):
     report(tmp_path, CONFIG)
     text = (tmp_path / "report.html").read_text()
     assert len(text) < 1_000_000
-    (figure,) = BeautifulSoup(text, "html.parser")("svg")
-    assert figure["aria-label"].startswith("Average rank")
+    assert not BeautifulSoup(text, "html.parser")("svg")
     assert "drawn for up to 20" in text
     # The leader against each of the ten others, over the 21 sets.
     (over,) = [t for t in BeautifulSoup(text, "html.parser")("table") if "P(equal)" in t.text]
@@ -336,7 +334,6 @@ def test_figures_are_reproducible_and_show_their_data(reported):
     for draw in (
         lambda: plot_repeats(solves, "regression", styles, methods),
         lambda: fronts(solves),
-        lambda: plot_critical_difference(many_ranks(), styles),
     ):
         first = to_svg(draw())
         assert first == to_svg(draw())
@@ -367,35 +364,6 @@ def test_errors_that_span_decades_have_a_logarithmic_axis(largest, scale):
     assert axis.get_xscale() == scale
     (axis,) = fronts(frame).axes
     assert axis.get_yscale() == scale
-
-
-def many_ranks(n_datasets=5, distance=0.9):
-    return pd.DataFrame(
-        {
-            "task": "regression",
-            "method": ["svm-cv", "krr-cv", "dank"],
-            "average_rank": [1.2, 2.0, 2.8],
-            "n_datasets": n_datasets,
-            "critical_distance": distance,
-        }
-    )
-
-
-def test_the_diagram_joins_what_lies_within_the_distance():
-    styles = method_styles(["svm-cv", "krr-cv", "dank"])
-    figure = plot_critical_difference(many_ranks(), styles)
-    bars = [
-        sorted(set(line.get_xdata()))
-        for line in figure.axes[0].lines
-        if line.get_color() == "#000000" and set(line.get_ydata()) <= {-1, -2, -3}
-    ]
-    assert bars == [[1.2, 2.0], [2.0, 2.8]]
-
-
-@pytest.mark.parametrize(("n", "distance"), [(4, 0.9), (5, float("nan"))])
-def test_no_diagram_where_it_would_say_nothing(n, distance):
-    ranks = many_ranks(n, distance)
-    assert plot_critical_difference(ranks, {}) is None
 
 
 def test_no_two_methods_look_the_same():

@@ -12,18 +12,17 @@ from typing import NamedTuple
 
 import matplotlib
 import numpy as np
-import pandas as pd
 from cycler import cycler
 from matplotlib.figure import Figure
 
 from adakern._utils.files import atomic_path
-from adakern.evaluation import FEWEST, GREATER_IS_BETTER, MAIN_METRIC, pareto_front
+from adakern.evaluation import GREATER_IS_BETTER, MAIN_METRIC, pareto_front
 from adakern_bench.report.tables import heading, scaled
 from adakern_bench.report.wording import in_natural_order, natural
 
 __all__ = [
     *("COLOURS", "MARKERS", "MOST_PANELS", "STYLE", "add_legend", "grid"),
-    *("inline_svg", "method_styles", "panels", "plot_critical_difference", "plot_fronts"),
+    *("inline_svg", "method_styles", "panels", "plot_fronts"),
     *("plot_repeats", "save_svg", "scale_for", "to_svg"),
 ]
 
@@ -192,33 +191,4 @@ def plot_fronts(points, xlabel, ylabel, styles, greater_is_better):
     figure.supxlabel(xlabel, fontsize=9)
     figure.supylabel(ylabel, fontsize=9)
     add_legend(figure, 5)
-    return figure
-
-
-def plot_critical_difference(ranks, styles):
-    """Demsar's diagram: average ranks of one task, bars over methods that do not differ.
-
-    None where no Friedman test could be made, or on fewer than five data sets:
-    Nemenyi's distance says next to nothing there.
-    """
-    ranks = ranks.dropna(subset=["average_rank", "critical_distance"])
-    if ranks.empty or ranks["n_datasets"].iloc[0] < FEWEST:
-        return None
-    from scikit_posthocs import critical_difference_diagram
-
-    average = ranks.set_index("method")["average_rank"].sort_values(kind="stable")
-    apart = np.abs(np.subtract.outer(average.to_numpy(), average.to_numpy()))
-    alike = (apart <= ranks["critical_distance"].iloc[0]) * 1.0
-    with matplotlib.rc_context(STYLE | {"axes.grid": False}):
-        figure = Figure(figsize=(7.5, 1.2 + 0.2 * len(average)))
-        critical_difference_diagram(
-            average.to_dict(),
-            # It only asks which side of the level a p-value is on.
-            pd.DataFrame(alike, index=average.index, columns=average.index),
-            ax=figure.add_axes((0.22, 0.05, 0.56, 0.85)),
-            label_fmt_left="{label} ({rank:.2f})",
-            label_fmt_right="({rank:.2f}) {label}",
-            color_palette={name: styles[name].colour for name in average.index},
-            crossbar_props={"color": "#000000"},
-        )
     return figure

@@ -18,7 +18,6 @@ from adakern_bench.report.figures import (
     MOST_PANELS,
     inline_svg,
     method_styles,
-    plot_critical_difference,
     plot_fronts,
     plot_repeats,
     to_svg,
@@ -52,14 +51,14 @@ _DETAILS = {
 #: Tests of pairs that the page still lists; more are in its folder's ttest.csv.
 _MOST_TESTS = 1000
 
-_CAPTIONS = {
-    "critical difference": "Average rank of each method over the data sets (1 is the best). "
-    "Methods under one bar do not differ by Nemenyi's test at the 5 % level.",
-    "repeats": "{metric} on the test part, a point a repeat and a line at their mean. "
-    "The methods stand in the order of the table.",
-    "time": "{metric} on the test part against the time of search and fit, means over the "
-    "repeats. The dashed line joins the methods that no other beats in both.",
-}
+_REPEATS = (
+    "on the test part, a point a repeat and a line at their mean. "
+    "The methods stand in the order of the table."
+)
+_TIMES = (
+    "on the test part against the time of search and fit, means over the repeats. "
+    "The dashed line joins the methods that no other beats in both."
+)
 _SECONDS = "Time of search and fit, mean of the repeats (s)"
 _SWATCH = Markup('<i class="swatch" style="color:{}" data-glyph="{}"></i>')
 _PARTS = {"test": ", test part", "train": ", training part", "": ""}
@@ -179,24 +178,21 @@ def _grid(cells, metric, caption):
 
 
 def _task_figures(task, records, ranks, styles):
-    metric = MAIN_METRIC[task]
+    metric, finished = MAIN_METRIC[task], records[records["status"] == "ok"]
+    if not 0 < finished["dataset"].nunique() <= MOST_PANELS:
+        return []
     label, greater = heading(metric), GREATER_IS_BETTER[metric]
-    drawn = {"critical difference": plot_critical_difference(ranks, styles)}
-    finished = records[records["status"] == "ok"]
-    if 0 < finished["dataset"].nunique() <= MOST_PANELS:
-        scores = finished.assign(score=scaled(metric, finished[f"test_{metric}"].astype(float)))
-        means = scores.groupby(["dataset", "method"])[["seconds", "score"]].mean()
-        drawn["repeats"] = plot_repeats(records, task, styles, list(ranks["method"]))
-        drawn["time"] = plot_fronts(means, _SECONDS, label, styles, greater)
-    return {
-        name: _figure(to_svg(figure), f"{task}-{name}".replace(" ", "-"), _CAPTIONS[name], label)
-        for name, figure in drawn.items()
-        if figure is not None
-    }
+    scores = finished.assign(score=scaled(metric, finished[f"test_{metric}"].astype(float)))
+    means = scores.groupby(["dataset", "method"])[["seconds", "score"]].mean()
+    repeats = plot_repeats(records, task, styles, list(ranks["method"]))
+    times = plot_fronts(means, _SECONDS, label, styles, greater)
+    return [
+        _figure(to_svg(repeats), f"{task}-repeats", f"{label} {_REPEATS}"),
+        _figure(to_svg(times), f"{task}-time", f"{label} {_TIMES}"),
+    ]
 
 
-def _figure(svg, prefix, caption, metric=""):
-    caption = caption.format(metric=metric)
+def _figure(svg, prefix, caption):
     return {"svg": inline_svg(svg, prefix, caption), "caption": caption}
 
 
