@@ -1,12 +1,10 @@
 """The leaderboard of an experiment, from records and published results."""
 
-import io
-
 import numpy as np
 import pandas as pd
 import pytest
 
-from adakern_bench.report.leaderboard import leaderboard, main, plot_time_against_rank
+from adakern_bench.report.leaderboard import leaderboard, plot_time_against_rank, together
 
 METHODS = {"svm-2014": 0.8, "forest-2014": 0.7, "good": 0.9}
 
@@ -80,7 +78,7 @@ def test_both_tasks_and_the_figure():
     assert len(plot_time_against_rank(both).axes) == 2
 
 
-def test_one_leaderboard_over_several_experiments(tmp_path, capsys):
+def test_one_leaderboard_over_several_experiments(tmp_path):
     first = records("regression", "rmse", failed={(0, "good", 1)}).assign(n_train=70, n_test=30)
     large = first["dataset"] == "set5"
     first.loc[large, "n_train"] = 9000
@@ -89,8 +87,8 @@ def test_one_leaderboard_over_several_experiments(tmp_path, capsys):
     for name, frame in {"first": first, "second": second}.items():
         (tmp_path / name).mkdir()
         frame.to_parquet(tmp_path / name / "records.parquet")
-    main([str(tmp_path / "first"), str(tmp_path / "second"), "--max-rows", "1000"])
-    board = pd.read_csv(io.StringIO(capsys.readouterr().out)).set_index("method")
+    board = together([tmp_path / "first", tmp_path / "second"], max_rows=1000)
+    board = board.set_index("method")
     assert set(board.index) == {"forest-2014", "good"} and (board["n_datasets"] == 10).all()
     assert board["n_failed"].to_dict() == {"forest-2014": 0, "good": 2}
     assert board["wins"]["forest-2014"] == 10, "less error than good on every set"

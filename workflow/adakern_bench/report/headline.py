@@ -134,31 +134,21 @@ def _failures(records):
 
 
 def _cost(records):
-    """Time of searches, fits and all the rest, in total, and who took most of it.
+    """Time of searches, fits and all the rest, in total.
 
-    A search whose result other methods take over was done once, and is charged to the
-    method that it is of.
+    A search whose result other methods take over was done once, and counts once.
     """
     columns = ["fit_seconds", "search_seconds", "run_seconds", "search_method"]
     times = records[["dataset", "repeat", "method"]].join(records.reindex(columns=columns))
     times[columns[:3]] = times[columns[:3]].astype(float).fillna(0.0)
     owner = times["search_method"].where(times["search_method"].notna(), times["method"])
-    searched = times.assign(owner=owner).drop_duplicates(
-        ["dataset", "repeat", "search_seconds", "owner"]
-    )
-    searches = searched.groupby("owner")["search_seconds"].sum()
-    runs = times[["run_seconds", "fit_seconds"]].max(axis=1)
-    fits = times["fit_seconds"].sum()
+    searched = ["dataset", "repeat", "search_seconds", "owner"]
+    searches = times.assign(owner=owner).drop_duplicates(searched)["search_seconds"].sum()
+    runs, fits = times[["run_seconds", "fit_seconds"]].max(axis=1).sum(), times["fit_seconds"].sum()
     parts = {
-        "searches": searches.sum(),
+        "searches": searches,
         "fits": fits,
-        "start-up, predictions and runs cut short": runs.sum() - fits,
+        "start-up, predictions and runs cut short": runs - fits,
     }
     told = [f"{duration(s)} in {what}" for what, s in parts.items() if s >= 0.1 or what == "fits"]
-    by_method = searches.add(runs.groupby(times["method"]).sum(), fill_value=0.0)
-    sentence = f"It took {duration(by_method.sum())} of job time: {', '.join(told)}"
-    most = by_method.idxmax()
-    share = by_method[most] / max(by_method.sum(), 1e-9)
-    if len(by_method) > 1 and share >= 0.25:
-        sentence += f"; {most} alone took {100 * share:.0f} % of that"
-    return sentence + "."
+    return f"It took {duration(searches + runs)} of job time: {', '.join(told)}."

@@ -1,11 +1,8 @@
 """Leaderboards: the records of an experiment, and published results beside them.
 
-One over several experiments, of the methods that all of them ran:
-
-    python -m adakern_bench.report.leaderboard docs/results/srbench docs/results/uci_regression
+One over several experiments, of the methods that all of them ran, is :func:`together`.
 """
 
-import argparse
 import re
 from pathlib import Path
 
@@ -24,8 +21,8 @@ from adakern.evaluation import (
 from adakern_bench.report.figures import method_styles, plot_fronts
 
 __all__ = [
-    *("by_dataset", "cell_means", "cost_seconds", "leaderboard", "main"),
-    *("plot_time_against_rank", "together"),
+    *("by_dataset", "cell_means", "cost_seconds", "leaderboard", "plot_time_against_rank"),
+    "together",
 ]
 
 #: Behind the names of published methods.
@@ -138,16 +135,3 @@ def together(folders, max_rows=np.inf):
     records = pd.concat([part[part["method"].isin(common)] for part in parts])
     rows = (records["n_train"] + records["n_test"]).groupby(records["dataset"]).transform("max")
     return leaderboard(records[rows <= max_rows])
-
-
-def main(argv=None):
-    """Command line: print one leaderboard over several experiments, as CSV."""
-    parser = argparse.ArgumentParser(description=together.__doc__)
-    parser.add_argument("folders", nargs="+", help="published results, or results of runs")
-    parser.add_argument("--max-rows", type=float, default=np.inf)
-    options = parser.parse_args(argv)
-    print(together(options.folders, options.max_rows).to_csv(index=False), end="")
-
-
-if __name__ == "__main__":
-    main()

@@ -239,12 +239,10 @@ def _short(value):
 
 def _published(table):
     """Published numbers by part and metric, scores on the test part first."""
-    groups = table.groupby(["split", "metric"])
     return [
-        {"title": heading(metric) + _PARTS[split], "metric": metric, "rows": rows}
-        for (split, metric), rows in sorted(
-            groups, key=lambda group: list(_PARTS).index(group[0][0])
-        )
+        {"title": heading(metric) + part, "metric": metric, "rows": rows}
+        for split, part in _PARTS.items()
+        for metric, rows in table[table["split"] == split].groupby("metric")
     ]
 
 

@@ -116,12 +116,10 @@ def _not_done(plan):
 
 
 def _failed(records):
-    failed = records[records["status"] != "ok"].groupby(["dataset", "method"])
-    for (dataset, method), runs in failed:
+    if n := int((records["status"] != "ok").sum()):
         yield (
-            f"{dataset} / {method}: {count(len(runs), 'failed run')} "
-            f"({runs['reason'].iloc[0]}); mend that, leave it out, or publish it so "
-            "with --with-failures"
+            f"{count(n, 'failed run')}, which report.html lists; mend that, leave it out, or "
+            "publish it so with --with-failures"
         )
 
 
@@ -164,13 +162,11 @@ def provenance(plan, records):
     }
     if records is not None:
         versions = records.filter(regex="^version_").iloc[0]
-        seconds = records[["fit_seconds", "predict_seconds"]].sum().sum()
         facts |= {
             "versions": versions.rename(lambda name: name.removeprefix("version_")).to_dict(),
             "repeats": int(records["repeat"].nunique()),
             "runs": len(records),
             "failed_runs": int((records["status"] != "ok").sum()),
-            "fit_and_predict_seconds": round(float(seconds), 1),
         }
     return facts
 

@@ -9,13 +9,13 @@ import pandas as pd
 from matplotlib.figure import Figure
 from sklearn.calibration import CalibrationDisplay
 from sklearn.inspection import PartialDependenceDisplay
-from sklearn.metrics import ConfusionMatrixDisplay, PredictionErrorDisplay, get_scorer
+from sklearn.metrics import ConfusionMatrixDisplay, PredictionErrorDisplay
 from sklearn.model_selection import cross_val_score
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from threadpoolctl import threadpool_limits
 
 from adakern._utils.files import atomic_path
-from adakern.evaluation import MAIN_METRIC, METRICS
+from adakern.evaluation import GREATER_IS_BETTER, MAIN_METRIC, METRICS, QUANTITIES, score
 from adakern_bench.data import Table
 from adakern_bench.records.estimators import make_estimator
 from adakern_bench.records.models import table_model
@@ -32,11 +32,6 @@ MOST_ROWS, MOST_VALUES = 1000, 20
 MOST_CLASSES = 3
 #: Columns that are permuted, those that alone tell the most; training rows for that.
 MOST_COLUMNS, TRAINING_ROWS = 100, 5000
-SCORERS = {name: name for name in ("accuracy", "balanced_accuracy", "r2")} | {
-    "log_loss": "neg_log_loss",
-    "rmse": "neg_root_mean_squared_error",
-    "mae": "neg_mean_absolute_error",
-}
 #: Share of what there is to know that a column alone tells if it gives the target away.
 GIVEN_AWAY = 0.9
 
@@ -62,9 +57,14 @@ def explain(method, table, train, test, settings, best_params, repeat):
     pipeline = table_model(model.fit(data.X_train, data.y_fit), data, table)
     X, y = table.as_written(test), table.y[test]
     metrics = (MAIN_METRIC[table.task], *METRICS[table.task])
-    metric = next(metric for metric in metrics if metric in SCORERS)
+    metric = next(name for name in metrics if not QUANTITIES[name].optional)  # of predictions
+    sign = 1 if GREATER_IS_BETTER[metric] else -1
+
+    def goodness(X):
+        return sign * score(table.task, y, pipeline.predict(X))[metric]
+
     alone = pd.Series(list(_alone(table, train)), index=X.columns).nlargest(MOST_COLUMNS)
-    permuted = _permuted(pipeline, X, y, alone.index, get_scorer(SCORERS[metric]), seed)
+    permuted = _permuted(goodness, X, alone.index, seed)
     columns = pd.DataFrame(
         {
             "column": alone.index,
@@ -90,12 +90,12 @@ def explain(method, table, train, test, settings, best_params, repeat):
     return figure, columns
 
 
-def _permuted(pipeline, X, y, names, scorer, seed, n_repeats=3):
-    """How much worse the score is, a row for each column that is permuted."""
-    rng, score, worse = np.random.default_rng(seed), scorer(pipeline, X, y), []
+def _permuted(goodness, X, names, seed, n_repeats=3):
+    """How much worse predictions are, a row for each column that is permuted."""
+    rng, whole, worse = np.random.default_rng(seed), goodness(X), []
     for name in np.repeat(names, n_repeats):
         permuted = X[name].sample(frac=1, random_state=rng).set_axis(X.index)
-        worse.append(score - scorer(pipeline, X.assign(**{name: permuted}), y))
+        worse.append(whole - goodness(X.assign(**{name: permuted})))
     return np.reshape(worse, (len(names), n_repeats))
 
 
