@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from sklearn.datasets import make_moons
 
-from adakern.datasets import make_clowns, make_covtype_like, make_sin_2x3, make_step_1d
+from adakern.datasets import make_clowns, make_sin_2x3, make_step_1d
 from adakern_bench.config import settings
 from adakern_bench.config.plan import load_plan
 from adakern_bench.data import Table
@@ -58,7 +58,6 @@ def computed(script, data, **params):
         ("dank_boundary", CLOWNS, {"gammas": (0.5, "cv"), "n_grid": 5}),
         ("dank_bounds", CLOWNS, {"clusters": (2, 4)}),
         ("dank_convergence", CLOWNS, {"max_iter": 50}),
-        ("dank_coupling", CLOWNS, {"clusters": (1, 4), "gamma": 2.0}),
         ("dank_synthetic", STEP, {"multiples": (None, 0.1)}),
         ("knpl_boundary", MOONS, {"multiples": (1.0, 100.0), "n_grid": 5}),
         ("knpl_convergence", MOONS, {"multiples": (1.0,), "max_outer": 3}),
@@ -130,12 +129,6 @@ def test_bounds_bound_what_they_claim():
     objective = frame[frame["quantity"] == "objective"]
     assert (objective["measured"] <= objective["bound"]).all()
     assert (frame["between"] <= frame["total"]).all()
-
-
-def test_clusters_cut_more_of_the_kernel_the_more_there_are():
-    rows = half(table(*make_covtype_like(n=700)))
-    line = computed("dank_coupling", rows, clusters=[1, 4, 16], gamma=0.5)["coupling"]
-    assert line[0] == 0 and line.is_monotonic_increasing and line[2] < 1
 
 
 def test_synthetic_table_puts_the_published_error_beside_ours():

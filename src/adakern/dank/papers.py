@@ -13,9 +13,6 @@ B1 and B2 of the entries of both matrices F, and B = B2 - B1.
 from dataclasses import dataclass
 
 import numpy as np
-from sklearn.utils import check_random_state
-
-from adakern.kernels import gram_matrix
 
 
 def lipschitz_constant(K, dual, eta):
@@ -88,16 +85,6 @@ def between_clusters(K, clusters):
     """Q(pi): the sum of |K_ij| over all pairs of different clusters."""
     clusters = np.asarray(clusters)
     return float(np.abs(K)[clusters[:, None] != clusters].sum())
-
-
-def coupling(X, labels, kernel, *, n_sample=2000, random_state=None):
-    """Q(pi) of JMLR, Theorem 6: |k(x_i, x_j)| between clusters, summed, estimated on a sample."""
-    n = X.shape[0]
-    rng = check_random_state(random_state)
-    rows = rng.choice(n, min(n, n_sample), replace=False)
-    within_sample = between_clusters(gram_matrix(X[rows], **kernel), labels[rows])
-    pairs = n * (n - 1) / max(1, len(rows) * (len(rows) - 1))
-    return within_sample * pairs
 
 
 def partition_bounds(K, clusters, C, eta, smallest, largest):
