@@ -30,12 +30,7 @@ def compute(data, seed, *, gammas=(0.5,), multiple=None, n_grid=80):
 
 def plot(frame):
     """One row for each data set and kernel width: both boundaries, and F."""
-    return plot_boundaries(frame, ["dataset", "gamma"], STYLES, _titles)
-
-
-def _titles(part, dataset, gamma):
-    yield f"{dataset}, gamma = {gamma:.3g}; -- SVM, — DANK"
-    yield f"F, rows sorted by class; rank {part['rank'].iloc[0]}"
+    return plot_boundaries(frame, ["dataset", "gamma", "rank"], STYLES, "F")
 
 
 def table(frame):

@@ -4,7 +4,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.svm import SVC
 
 from adakern.knpl import KNPLClassifier
-from plane import accuracies, over_plane, plot_boundaries, table_of_accuracies
+from plane import over_plane, plot_boundaries, table_of_accuracies
 from shared import fit_quietly, tuned
 
 STYLES = {"svm": "--", "knpl": "-"}
@@ -22,16 +22,7 @@ def compute(data, seed, *, multiples=(0.1, 1.0, 10.0, 100.0, 1000.0), n_grid=80)
 
 def plot(frame):
     """Both boundaries over the training rows, and the entries of G."""
-    return plot_boundaries(frame, ["dataset"], STYLES, _titles)
-
-
-def _titles(part, dataset):
-    shares = accuracies(part, STYLES)
-    yield (
-        f"{dataset}: test accuracy {shares['test_svm']:.1%} (-- SVM), "
-        f"{shares['test_knpl']:.1%} (— KNPL)"
-    )
-    yield "Pairwise layer G, training rows by class"
+    return plot_boundaries(frame, ["dataset"], STYLES, "G")
 
 
 def table(frame):

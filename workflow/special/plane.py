@@ -5,7 +5,7 @@ import pandas as pd
 
 from adakern_bench.report.figures import grid
 
-__all__ = ["accuracies", "over_plane", "plot_boundaries", "table_of_accuracies"]
+__all__ = ["over_plane", "plot_boundaries", "table_of_accuracies"]
 
 
 def over_plane(models, matrix, data, n_grid):
@@ -31,38 +31,36 @@ def over_plane(models, matrix, data, n_grid):
     return pd.concat(frames, ignore_index=True)
 
 
-def accuracies(frame, models):
-    """Share of the training and test rows on the right side of each boundary."""
-    return {
-        f"{kind}_{model}": ((part[model] > 0) == (part["label"] == 1)).mean()
-        for model in models
-        for kind in ("train", "test")
-        for part in [frame[frame["kind"] == kind]]
-    }
-
-
 def table_of_accuracies(frame, keys, models):
-    """Accuracies of the models, for each value of the `keys`."""
-    groups = frame.groupby(keys, sort=False)
-    return pd.DataFrame(
-        [dict(zip(keys, names, strict=True)) | accuracies(part, models) for names, part in groups]
-    )
+    """Share of the training and test rows on the right side of each boundary, by the `keys`."""
+    rows = []
+    for names, part in frame.groupby(keys, sort=False):
+        parts = {kind: part[part["kind"] == kind] for kind in ("train", "test")}
+        shares = {
+            f"{kind}_{model}": ((of_kind[model] > 0) == (of_kind["label"] == 1)).mean()
+            for model in models
+            for kind, of_kind in parts.items()
+        }
+        rows.append(dict(zip(keys, names, strict=True)) | shares)
+    return pd.DataFrame(rows)
 
 
-def plot_boundaries(frame, keys, styles, titles):
+def plot_boundaries(frame, keys, styles, matrix_title):
     """For each value of the `keys` the boundaries over the training rows, and the matrix."""
     groups = frame.groupby(keys, sort=False)
     figure, axes = grid(len(groups), 2, 5.0, 3.8)
+    lines = ", ".join(f"{style} {model}" for model, style in styles.items())
     for (plane, heat), (names, part) in zip(axes, groups, strict=True):
         rows, square = part[part["kind"] == "train"], part[part["kind"] == "grid"]
         plane.scatter(rows["x"], rows["y"], c=rows["label"], cmap="coolwarm", s=12)
         for model, style in styles.items():
             line = {"levels": [0.0], "colors": "k", "linestyles": style}
             plane.tricontour(square["x"], square["y"], square[model], **line)
+        shown = [f"{key} = {name}" for key, name in zip(keys, names, strict=True)]
+        plane.set_title(f"{', '.join(shown)} ({lines})")
         entries = part[part["kind"] == "matrix"]
         matrix = entries.pivot(index="x", columns="y", values="entry")
         figure.colorbar(heat.imshow(matrix, cmap="viridis"), ax=heat)
         heat.grid(visible=False)
-        for axis, title in zip((plane, heat), titles(part, *names), strict=True):
-            axis.set_title(title)
+        heat.set_title(f"{matrix_title}, training rows by class")
     return figure
