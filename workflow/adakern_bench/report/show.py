@@ -111,12 +111,14 @@ def _rows(cells, ranks, seconds, width):
     )
     if scores.shape[1] == 1:
         table = table[["time"]]
-    table = table.join(scores).fillna("- ").head(_MOST_ROWS).rename_axis(index=None, columns=None)
+    table = table.join(scores).fillna("- ").head(_MOST_ROWS).rename_axis(None)
+    heads = pd.DataFrame([table.columns], columns=table.columns, index=[""])
+    table = pd.concat([heads, table])
     shown = table.shape[1]
-    while len((text := table.iloc[:, :shown].to_string()).partition("\n")[0]) > width:
+    while len((text := table.iloc[:, :shown].to_string(header=False)).partition("\n")[0]) > width:
         shown -= 1
     yield from map(str.rstrip, text.splitlines())
-    left_out = {"method": len(ranks) - len(table), "data set": table.shape[1] - shown}
+    left_out = {"method": len(ranks) + 1 - len(table), "data set": table.shape[1] - shown}
     more = [count(n, f"more {what}") for what, n in left_out.items() if n]
     if more:
         yield f"({' and '.join(more)} in the report)"
