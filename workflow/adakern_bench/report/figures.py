@@ -35,7 +35,6 @@ COLOURS = [
 MARKERS = dict(zip("osD^vP*X<>", "●■◆▲▼✚★✖◀▶", strict=True))
 
 STYLE = {
-    "font.family": "sans-serif",
     "font.size": 9,
     "axes.prop_cycle": cycler(color=COLOURS),
     "axes.spines.top": False,

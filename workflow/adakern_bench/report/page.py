@@ -224,17 +224,13 @@ def _chosen(rows):
     used = rows[rows["status"] == "ok"].set_index("dataset").filter(regex="^best_")
     found = {}
     for dataset, point in zip(used.index, used.to_dict("records"), strict=True):
-        shown = [f"{name[5:]} = {_short(v)}" for name, v in point.items() if pd.notna(v)]
+        known = {name.removeprefix("best_"): v for name, v in point.items() if pd.notna(v)}
+        shown = [
+            f"{k} = {v:.3g}" if isinstance(v, float) else f"{k} = {v}" for k, v in known.items()
+        ]
         if shown:
             found.setdefault(dataset, Counter())[", ".join(shown)] += 1
     return {dataset: counts.most_common(1)[0][0] for dataset, counts in found.items()}
-
-
-def _short(value):
-    try:
-        return f"{float(value):.3g}"
-    except ValueError:
-        return value
 
 
 def _published(table):
