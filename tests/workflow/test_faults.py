@@ -1,6 +1,5 @@
 """What goes wrong while the real workflow runs, and what the user then gets."""
 
-import json
 import os
 import re
 import resource
@@ -22,12 +21,11 @@ from adakern_bench.cli import compare as comparing
 from adakern_bench.cli.compare import adopt
 from adakern_bench.data import DatasetError, load_table, read_entry
 from adakern_bench.data.infer import inferred_yaml
-from adakern_bench.records.read import read_records
 from adakern_bench.report import publish as publishing
 from adakern_bench.tracking.track import log_records
 from mlflow_server import free_port, serve
 from project import REPOSITORY, Run
-from record_factory import make_record, write_records
+from record_factory import make_record
 
 MISBEHAVING = """\
 import os, signal, time
@@ -365,24 +363,6 @@ def test_a_publication_that_is_killed(tmp_path, monkeypatch):
     assert {path.name for path in target.iterdir()} == {*publishing.KEPT, "provenance.json"}
     assert (target / "config.yaml").read_text() == "new"
     assert list(target.parent.iterdir()) == [target]
-
-
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"method": "krr-cv"}, "which belongs elsewhere"),
-        ({"repeat": 17}, "which belongs elsewhere"),
-        ({"experiment": "another"}, "several experiments"),
-        ({"data_fingerprint": "of another table"}, "is of another table of heart"),
-    ],
-)
-def test_a_record_replaced_by_another_valid_one(tmp_path, changes, message):
-    methods = ("svm-cv", "dank")
-    paths = write_records(tmp_path, [make_record(method=name) for name in methods])
-    assert len(read_records(paths)) == 2
-    paths[1].write_text(json.dumps([make_record(method="svm-cv") | changes]))
-    with pytest.raises(ValueError, match=message):
-        read_records(paths)
 
 
 def test_a_file_that_vanishes_between_inference_and_reading(tmp_path, monkeypatch):

@@ -22,7 +22,6 @@ from adakern_bench.config.plan import load_plan, plan_from_snakemake
 from adakern_bench.data import DatasetEntry, DatasetError, load_table
 from adakern_bench.data.registry import read_entry
 from adakern_bench.paths import CONF
-from adakern_bench.report.wording import printable
 from adakern_bench.tracking.track import lock
 
 PAGE = Path(__file__).parents[2] / "docs" / "security.md"
@@ -313,28 +312,10 @@ def test_each_line_of_the_page_is_tested():
     assert named == {*SETTINGS, *ENTRIES, *OTHERS} - words
 
 
-def test_an_experiment_with_a_hostile_loader_ends(project):
-    project.write(
-        "conf/dataset/evil.yaml",
-        "# @package dataset.evil\ntask: classification\n"
-        "loader: {_target_: os.system, command: touch bomb}\n",
-    )
-    run = project.run(overrides="dataset=[evil]")
-    assert run.returncode != 0
-    assert "'os.system'" in run.output and "Traceback" not in run.output
-    assert not list(project.root.rglob("bomb"))
-
-
 @pytest.mark.parametrize("overrides", ["title='half", 'title="'])
 def test_quotation_marks_come_in_pairs(overrides):
     with pytest.raises(ConfigError, match="come in pairs"):
         plan_from_snakemake({"experiment": "quickstart", "overrides": overrides})
-
-
-def test_no_text_commands_a_terminal():
-    text = "\x1b]0;owned\x07 \x9b31m \u202egnp.exe\r\n\tfine"
-    assert not set(printable(text)) & {"\x1b", "\x07", "\x9b", "\u202e", "\r"}
-    assert printable(text).endswith("\n\tfine")
 
 
 def test_control_characters_of_an_error_reach_no_terminal(project):
@@ -343,7 +324,7 @@ def test_control_characters_of_an_error_reach_no_terminal(project):
         "from sklearn.svm import SVC\n"
         "class Loud(SVC):\n"
         "    def fit(self, X, y):\n"
-        "        raise ValueError('\\x1b[31mred \\x07')\n",
+        "        raise ValueError('\\x1b[31mred \\x07 \\x9b31m \\u202egnp.exe')\n",
     )
     project.write(
         "conf/method/loud.yaml",
@@ -351,19 +332,19 @@ def test_control_characters_of_an_error_reach_no_terminal(project):
     )
     run = project.run(overrides="method=[plain,loud]")
     assert run.returncode == 0, run.output
-    shown = show(project, "method=[plain,loud]")
+    shown = show(project, "method=[plain,loud]").stdout
     page = (project.root / "results/small/report.html").read_text()
-    for text in (run.output, shown.stdout, page):
-        assert "\x1b[31m" not in text and "\x07" not in text
-    assert "red" in shown.stdout and "red" in page
+    for text in (run.output, shown, page):
+        assert not {"\x1b", "\x07", "\x9b", "\u202e"} & set(text)
+    assert "red" in shown and "red" in page
 
 
-def show(project, *overrides, **environment):
-    command = [sys.executable, "-m", "adakern_bench.report.show", "experiment=small"]
+def show(project, *overrides):
+    command = [sys.executable, "-m", "adakern_bench.report.show", "experiment=small", "name=small"]
     return subprocess.run(
-        [*command, "name=small", *overrides],
+        [*command, *overrides],
         cwd=project.root,
-        env=project.environment | environment,
+        env=project.environment,
         capture_output=True,
         text=True,
     )
@@ -373,8 +354,7 @@ def test_show_before_a_run_and_under_another_encoding(project):
     run = show(project)
     assert run.returncode == 1
     assert "no results" in run.stderr and "Traceback" not in run.stderr
-    plain = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
-    project.environment |= plain
+    project.environment |= {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
     run = project.run()
     assert run.returncode == 0, run.output
     run = show(project)
