@@ -2,7 +2,7 @@
 
 Everything lies in one folder: configuration, key, sockets, database, logs. The system's
 own configuration, of SLURM, MUNGE and MariaDB alike, is neither read nor written, and
-`stop` leaves no process behind. `tests/install_debian.sh` installs what is needed.
+its end leaves no process behind. `tests/install_debian.sh` installs what is needed.
 """
 
 import getpass
@@ -21,16 +21,11 @@ import psutil
 
 __all__ = ["Cluster", "reason_to_skip"]
 
-TOOLS = (
-    *("slurmctld", "slurmd", "slurmdbd", "munged"),
-    *("sbatch", "sacct", "sacctmgr", "scontrol", "squeue"),
-    *("mariadbd", "mariadb-install-db"),
-)
-
 COMMANDS = (
     *("slurmctld", "slurmd", "slurmdbd"),
     *("sbatch", "srun", "scancel", "sacct", "sacctmgr", "scontrol", "sinfo", "squeue", "sdiag"),
 )
+TOOLS = (*COMMANDS, "munged", "mariadbd", "mariadb-install-db")
 #: Variable of every process of a cluster's jobs: its folder.
 MARK = "TEST_CLUSTER"
 #: Seconds for an answer that comes at once on a quiet machine.
@@ -38,79 +33,14 @@ PATIENCE = 300
 #: No connection going out is given one of these ports, as it is from 32768 on.
 PORTS = range(10_000, 32_768)
 
-CONFIGURATION = """\
-ClusterName=test
-SlurmctldHost={host}(127.0.0.1)
-SlurmctldPort={controller_port}
-SlurmUser={user}
-SlurmdUser={user}
-AuthType=auth/munge
-AuthInfo=socket={folder}/munge.socket
-StateSaveLocation={folder}/state
-SlurmdSpoolDir={folder}/spool.%n
-SlurmctldPidFile={folder}/slurmctld.pid
-SlurmdPidFile={folder}/slurmd.%n.pid
-SlurmctldLogFile={folder}/slurmctld.log
-SlurmdLogFile={folder}/slurmd.%n.log
-PlugStackConfig={folder}/plugstack.conf
-# What a job has started is found by its parents, its memory measured every second.
-ProctrackType=proctrack/linuxproc
-TaskPlugin=task/none
-JobAcctGatherType=jobacct_gather/linux
-JobAcctGatherFrequency=task=1
-JobAcctGatherParams=OverMemoryKill
-AccountingStorageType=accounting_storage/slurmdbd
-AccountingStorageHost=127.0.0.1
-AccountingStoragePort={database_port}
-AccountingStoragePass={folder}/munge.socket
-SelectType=select/cons_tres
-# The node with the least to do is next.
-SelectTypeParameters=CR_Core_Memory,CR_LLN
-SchedulerParameters=defer,batch_sched_delay=1,sched_interval=2,bf_interval=2
-# Nothing is given up for being slow: this machine does the work of all its nodes.
-SlurmdTimeout={patience}
-SlurmctldTimeout={patience}
-MessageTimeout=100
-TCPTimeout=30
-BatchStartTimeout={patience}
-UnkillableStepTimeout={patience}
-InactiveLimit=0
-KillWait=2
-OverTimeLimit=0
-JobRequeue=0
-ReturnToService=2
-SlurmdParameters=config_overrides
-MpiDefault=none
-{nodes}
-PartitionName=test Nodes=ALL Default=YES MaxTime=INFINITE State=UP
-"""
 NODE = "NodeName={name} NodeHostname={host} NodeAddr=127.0.0.1 Port={port} {size}"
-ACCOUNTING = """\
-DbdHost={host}
-DbdAddr=127.0.0.1
-DbdPort={database_port}
-SlurmUser={user}
-AuthType=auth/munge
-AuthInfo=socket={folder}/munge.socket
-LogFile={folder}/slurmdbd.log
-PidFile={folder}/slurmdbd.pid
-StorageType=accounting_storage/mysql
-StorageHost=localhost
-StorageUser={user}
-StorageLoc=accounting
-CommitDelay=0
-"""
 
 
 def reason_to_skip():
     """Why there can be no cluster here, empty if there can."""
-    missing = [tool for tool in TOOLS if shutil.which(tool) is None]
-    if missing:
-        return (
-            f"SLURM is not installed ({', '.join(missing)} missing); on Debian, as "
-            "root: tests/install_debian.sh"
-        )
-    return ""
+    missing = ", ".join(tool for tool in TOOLS if shutil.which(tool) is None)
+    mend = "on Debian, as root: tests/install_debian.sh"
+    return f"SLURM is not installed ({missing} missing); {mend}" if missing else ""
 
 
 class Cluster:
@@ -147,8 +77,9 @@ class Cluster:
             "nodes": "\n".join(nodes),
         }
         (self.folder / "tmp").mkdir()
-        self._write("slurm.conf", CONFIGURATION.format(**settings))
-        self._write("slurmdbd.conf", ACCOUNTING.format(**settings))
+        for name in ("slurm.conf", "slurmdbd.conf"):
+            text = (Path(__file__).parent / name).read_text()
+            self._write(name, text.format(**settings))
         self._write("plugstack.conf", "")
         self._write_commands()
         self.environment = {
@@ -178,8 +109,7 @@ class Cluster:
         path.write_text(text)
         path.chmod(0o600)  # as SLURM demands of the file of its database
 
-    def start(self):
-        """Start every daemon and wait until each node is idle."""
+    def __enter__(self):
         try:
             self._start_munge()
             self._start_database()
@@ -192,8 +122,9 @@ class Cluster:
                 self.start_node(node)
             self._wait_for_nodes()
         except BaseException:
-            self.stop()
+            self.__exit__()
             raise
+        return self
 
     def _start_munge(self):
         folder = self.folder
@@ -319,7 +250,7 @@ class Cluster:
         self.cancel_all()
         self._wait_for_nodes()
 
-    def stop(self):
+    def __exit__(self, *_):
         """End every job, every daemon and all that they leave behind."""
         if "slurmctld" in self._daemons:
             with suppress(RuntimeError):  # a daemon has ended already
@@ -354,13 +285,6 @@ class Cluster:
         return "\n".join(
             f"== {file.name}\n{file.read_text(errors='replace')[-1500:]}" for file in files
         )
-
-    def __enter__(self):
-        self.start()
-        return self
-
-    def __exit__(self, *_):
-        self.stop()
 
 
 def _kill(processes):
