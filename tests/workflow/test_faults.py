@@ -385,14 +385,22 @@ def test_a_file_that_vanishes_between_inference_and_reading(tmp_path, monkeypatc
         adopt(file, "y", tmp_path, again=True)
 
 
-def test_a_clock_that_jumps_back(project):
-    """A table of tomorrow is not a changed one: nothing is made again."""
+def test_a_table_of_tomorrow_and_half_a_table(project):
+    """After a clock jumped back nothing is made again; what is spoilt is named."""
     assert project.solve().returncode == 0
     table = project.root / "data/tables/clowns.npz"
     tomorrow = time.time() + 86400
     os.utime(table, (tomorrow, tomorrow))
     run = project.solve()
     assert run.returncode == 0 and not run.jobs, run.output
+
+    table.write_bytes(table.read_bytes()[:-40])
+    run = project.solve()
+    assert run.returncode == 1
+    assert "data/tables/clowns.npz is not a whole table" in run.output
+    assert "remove it" in run.output
+    table.unlink()
+    assert project.solve().returncode == 0
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="becoming somebody else needs root")
