@@ -122,17 +122,11 @@ class Project:
         self.write("conf/experiment/small.yaml", EXPERIMENT)
         self.write("conf/method/plain.yaml", PLAIN)
         self.profile = ["--cores", "2"]
-        self.environment = {
-            key: value
-            for key, value in os.environ.items()
-            if key not in ("ADAKERN_DATA_MIRROR", "PYTHONDONTWRITEBYTECODE")
-        } | {
-            "PYTHONPATH": os.pathsep.join(
-                str(self.root / part) for part in ("src", "workflow", ".")
-            ),
-            "OMP_NUM_THREADS": "1",
-            "HOME": str(self.root),
-        }
+        paths = [str(self.root / part) for part in ("src", "workflow", ".")]
+        own = {"PYTHONPATH": os.pathsep.join(paths), "OMP_NUM_THREADS": "1", "HOME": str(root)}
+        self.environment = os.environ | own
+        for name in ("ADAKERN_DATA_MIRROR", "PYTHONDONTWRITEBYTECODE"):
+            self.environment.pop(name, None)
 
     def write(self, path, text):
         """Write a file of the project; returns its path."""

@@ -5,7 +5,6 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -61,17 +60,8 @@ def test_a_python_that_there_is_not(tmp_path):
 
 
 def test_the_hint_at_the_extra_is_one_that_works():
-    with pytest.raises(ImportError) as stopped:
+    with pytest.raises(ImportError, match=r"pip install '\.\[torch\]'"):
         require("no_such_package", "FalkonRegressor")
-    assert "pip install '.[torch]'" in str(stopped.value)
-    assert "adakern[torch]" not in str(stopped.value)
-
-
-def test_describe_works_from_any_folder(tmp_path):
-    command = [sys.executable, "-m", "adakern_bench.cli.main", "describe", "sk-iris"]
-    shown = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
-    assert shown.returncode == 0, shown.stderr
-    assert shown.stdout.splitlines()[:2] == ["n: 150", "d: 4"]
 
 
 @pytest.mark.parametrize(
