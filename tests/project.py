@@ -21,9 +21,7 @@ PARTS = (
 
 EXPERIMENT = """\
 # @package _global_
-defaults:
-  - override /dataset: [clowns]
-  - override /method: [plain]
+defaults: [{override /dataset: [clowns]}, {override /method: [plain]}]
 name: small
 protocol: {repeats: 2}
 search: {step: 5, folds: 2}
@@ -31,15 +29,12 @@ tracking: {enabled: false}
 """
 PLAIN = """\
 # @package method.plain
-classifier:
-  estimator: {_target_: sklearn.svm.SVC, C: 2.0}
+classifier: {estimator: {_target_: sklearn.svm.SVC, C: 2.0}}
 """
 #: A method that is searched, for tests that write it themselves.
 TUNED = """\
 # @package method.tuned
-classifier:
-  estimator: {_target_: sklearn.svm.SVC}
-  grid: {C: [0.5, 2.0]}
+classifier: {estimator: {_target_: sklearn.svm.SVC}, grid: {C: [0.5, 2.0]}}
 """
 
 

@@ -33,7 +33,8 @@ PATIENCE = 300
 #: No connection going out is given one of these ports, as it is from 32768 on.
 PORTS = range(10_000, 32_768)
 
-NODE = "NodeName={name} NodeHostname={host} NodeAddr=127.0.0.1 Port={port} {size}"
+#: What each node says it has is for SLURM to share out, whatever this machine has.
+NODE = "NodeName={name} NodeHostname={host} NodeAddr=127.0.0.1 Port={port} CPUs=4 RealMemory=20000"
 
 
 def reason_to_skip():
@@ -51,19 +52,16 @@ class Cluster:
     folder : path
         Empty; all that the cluster writes goes there.
     n_nodes : int
-    cores, memory_mb : int
-        What each node says it has; work of SLURM, not of this machine.
     """
 
-    def __init__(self, folder, n_nodes=3, cores=4, memory_mb=20_000):
+    def __init__(self, folder, n_nodes=3):
         self.folder = Path(folder)
         self.nodes = [f"node{k}" for k in range(1, n_nodes + 1)]
         self._daemons = {}
         host = socket.gethostname().partition(".")[0]
         controller_port, database_port, *node_ports = _free_ports(2 + n_nodes)
-        size = f"CPUs={cores} RealMemory={memory_mb}"
         nodes = [
-            NODE.format(name=name, host=host, port=port, size=size)
+            NODE.format(name=name, host=host, port=port)
             for name, port in zip(self.nodes, node_ports, strict=True)
         ]
         self._user = getpass.getuser()
@@ -130,13 +128,10 @@ class Cluster:
         folder = self.folder
         (folder / "munge.key").write_bytes(secrets.token_bytes(128))
         (folder / "munge.key").chmod(0o400)
+        files = [f"--{kind}-file={folder}/munge.{kind}" for kind in ("key", "pid", "log", "seed")]
         self._start_daemon(
             *("munge", "munged", "--foreground", "--force"),
-            f"--socket={folder}/munge.socket",
-            f"--key-file={folder}/munge.key",
-            f"--pid-file={folder}/munge.pid",
-            f"--log-file={folder}/munge.log",
-            f"--seed-file={folder}/munge.seed",
+            *(f"--socket={folder}/munge.socket", *files),
         )
         self._wait((folder / "munge.socket").is_socket, "MUNGE does not start")
 
@@ -233,14 +228,10 @@ class Cluster:
         """Name of the node on which a job runs."""
         return self.says("squeue", "-h", f"--jobs={job}", "--format=%N").strip()
 
-    def is_idle(self):
-        """Whether every job has ended."""
-        return not self.says("squeue", "-h").strip()
-
     def cancel_all(self):
         """Cancel every job and wait until all have ended."""
         self.says("scancel", "--full", f"--user={self._user}")
-        self._wait(self.is_idle, "jobs do not end")
+        self._wait(lambda: not self.says("squeue", "-h").strip(), "jobs do not end")
 
     def recover(self):
         """Without jobs and with all nodes again, whatever a test has done."""

@@ -77,7 +77,6 @@ SETTING, SWEEP = "method.plain.classifier", "adakern_bench.report.sweep"
         (["protocol.repeats"], ["'protocol.repeats'", "key=value"]),
         (["=3"], ["'=3'", "key=value"]),
         (["results=null"], ["results"]),
-        (["+figures.mine.function=plane.draw"], ["figures.mine", "no function"]),
         ([f"figures.mine.function={SWEEP}.plot_swep"], ["figures.mine", "'plot_sweep'"]),
         # Wrong types.
         (["protocol.repeats=many"], ["protocol.repeats", "'many'", "Integer"]),
@@ -104,7 +103,6 @@ SETTING, SWEEP = "method.plain.classifier", "adakern_bench.report.sweep"
             ["protocol=published"],
             ["dataset.clowns: protocol.published_split=require", "n published splits"],
         ),
-        (["++dataset.heart.n=5"], ["dataset.heart.n=5", "dataset=["]),
     ],
     ids=lambda value: value[-1] if isinstance(value, list) else None,
 )

@@ -3,7 +3,6 @@
 import os
 import re
 import resource
-import shutil
 import signal
 import sqlite3
 import stat
@@ -18,8 +17,6 @@ import psutil
 import pytest
 
 from adakern_bench.cli import compare as comparing
-from adakern_bench.cli.compare import adopt
-from adakern_bench.data import DatasetError, load_table, read_entry
 from adakern_bench.data.infer import inferred_yaml
 from adakern_bench.report import publish as publishing
 from adakern_bench.tracking.track import log_records
@@ -29,7 +26,6 @@ from record_factory import make_record
 
 MISBEHAVING = """\
 import os, signal, time
-import numpy as np
 from sklearn.svm import SVC
 
 class Misbehaving(SVC):
@@ -46,16 +42,11 @@ class Misbehaving(SVC):
         if self.how == "exit":
             os._exit(3)
         if self.how == "allocate":
-            np.ones(1 << 50)
+            bytearray(1 << 50)
         if self.how == "sleep":
             open("asleep", "w").close()
             time.sleep(600)
         return super().fit(X, y)
-"""
-METHOD = """\
-# @package method.bad
-classifier:
-  estimator: {_target_: methods.misbehaving.Misbehaving}
 """
 
 
@@ -63,7 +54,8 @@ classifier:
 def bad(project):
     """A project with the method ``bad``, which does as its parameter ``how`` says."""
     project.write("methods/misbehaving.py", MISBEHAVING)
-    project.write("conf/method/bad.yaml", METHOD)
+    recipe = "classifier: {estimator: {_target_: methods.misbehaving.Misbehaving}}"
+    project.write("conf/method/bad.yaml", f"# @package method.bad\n{recipe}\n")
     return project
 
 
@@ -366,23 +358,18 @@ def test_a_publication_that_is_killed(tmp_path, monkeypatch):
 
 
 def test_a_file_that_vanishes_between_inference_and_reading(tmp_path, monkeypatch):
+    (tmp_path / "conf" / "dataset").mkdir(parents=True)
     file = tmp_path / "mine.csv"
     file.write_text("a,y\n" + "".join(f"{k * k / 7:.3f},{k % 2}\n" for k in range(30)))
-    (tmp_path / "conf" / "dataset").mkdir(parents=True)
-    adopt(file, "y", tmp_path)
-    entry = read_entry(tmp_path / "conf/dataset/my-mine.yaml")
-    shutil.rmtree(tmp_path / "data")
-    with pytest.raises(DatasetError, match=r"my-mine/mine\.csv is unavailable"):
-        load_table("my-mine", entry, cache_dir=tmp_path / "data" / "raw")
 
-    def infer(path, *given, **named):
-        inferred = inferred_yaml(path, *given, **named)
+    def infer(*given, **named):
+        inferred = inferred_yaml(*given, **named)
         file.unlink()
         return inferred
 
     monkeypatch.setattr(comparing, "inferred_yaml", infer)
     with pytest.raises(FileNotFoundError, match=r"mine\.csv"):
-        adopt(file, "y", tmp_path, again=True)
+        comparing.adopt(file, "y", tmp_path)
 
 
 def test_a_table_of_tomorrow_and_half_a_table(project):
