@@ -106,6 +106,9 @@ class Project:
     (an SVM with fixed parameters), two repeats.
     """
 
+    #: Of the runs: their results go to the folder of that name.
+    name = "small"
+
     def __init__(self, root):
         self.root = Path(root)
         for part in PARTS:
@@ -123,6 +126,16 @@ class Project:
         for name in ("ADAKERN_DATA_MIRROR", "PYTHONDONTWRITEBYTECODE"):
             self.environment.pop(name, None)
 
+    def call(self, code, *arguments):
+        """Run Python's ``-m module`` or ``-c code`` in the project, to the end."""
+        return subprocess.run(
+            [sys.executable, *code, *arguments],
+            cwd=self.root,
+            env=self.environment,
+            capture_output=True,
+            text=True,
+        )
+
     def write(self, path, text):
         """Write a file of the project; returns its path."""
         path = self.root / path
@@ -132,9 +145,7 @@ class Project:
 
     def command(self, *arguments, overrides="", config=()):
         """The command line of one run of the experiment ``small``."""
-        # Under a name that is given, overrides write to the folder of that name.
-        overrides = f"name=small {overrides}"
-        settings = ["experiment=small", f"overrides={overrides}", *config]
+        settings = ["experiment=small", f"overrides=name={self.name} {overrides}", *config]
         return [
             *(sys.executable, "-m", "snakemake", "--nocolor"),
             *self.profile,

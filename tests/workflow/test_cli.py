@@ -93,11 +93,9 @@ def test_a_dry_run_of_ones_own_method_prints_the_command(project):
 
 
 def test_wrong_settings_end_in_one_line(project):
-    command = [sys.executable, "-m", "adakern_bench.cli.main", "run", "quickstart"]
-    run = Run([*command, "dataset=[a,"], project.root, project.environment)
-    assert run.process.wait(300) == 1
-    assert "no blank after a comma: dataset=[a,b]" in run.output
-    assert "Traceback" not in run.output
+    run = project.call(["-m", "adakern_bench.cli.main"], "run", "quickstart", "dataset=[a,")
+    assert run.returncode == 1 and "Traceback" not in run.stderr
+    assert "no blank after a comma: dataset=[a,b]" in run.stderr
     with pytest.raises(SystemExit, match=r"no results in .* yet\. .* adakern run"):
         main(["show", "dank_uci", "protocol.seed=99", "results=nowhere"])
 

@@ -122,18 +122,18 @@ def test_ttests_are_recomputed_from_the_records(compared):
     assert len(ttest) == 6 * 3
     for row in ttest.to_dict("records"):
         a, b = (
-            pd.Series(
-                {
-                    r["repeat"]: r["metrics"]["test"][row["metric"]]
-                    for r in ok(records, row["dataset"], row[f"method_{side}"])
-                }
-            )
+            {
+                r["repeat"]: r["metrics"]["test"][row["metric"]]
+                for r in ok(records, row["dataset"], row[f"method_{side}"])
+            }
             for side in "ab"
         )
-        pairs = pd.concat([a, b], axis=1).dropna()
-        assert row["n"] == len(pairs)
-        assert row["mean_a"] == pytest.approx(pairs[0].mean())
-        assert row["pvalue"] == pytest.approx(stats.ttest_rel(pairs[0], pairs[1]).pvalue)
+        difference = np.array([a[k] - b[k] for k in sorted(a.keys() & b.keys())])
+        n = len(difference)
+        assert row["n"] == n
+        assert row["pvalue"] == pytest.approx(stats.ttest_1samp(difference, 0).pvalue)
+        t = difference.mean() / np.sqrt((1 / n + 40 / 60) * difference.var(ddof=1))
+        assert row["corrected_pvalue"] == pytest.approx(2 * stats.t.sf(abs(t), n - 1))
         assert row["holm_pvalue"] >= row["pvalue"]
     assert ttest["note"].str.contains("finished by one method").sum() == 4
 

@@ -20,13 +20,13 @@ ERRORS = {
 def records(task="classification", metric="accuracy"):
     """Two repeats around each error, for each of two numbers of columns."""
     rows = [
-        (sampler, f"set{k}", error, columns, repeat)
+        (columns, sampler, f"set{k}", error, repeat)
         for sampler, errors in ERRORS.items()
         for k, error in enumerate(errors)
         for columns in (10, 100)
         for repeat in range(2)
     ]
-    names = ["sweep_selection", "base_dataset", "error", "sweep_columns", "repeat"]
+    names = ["sweep_columns", "sweep_selection", "base_dataset", "error", "repeat"]
     frame = pd.DataFrame(rows, columns=names)
     score = 1 - frame["error"] if metric == "accuracy" else frame["error"]
     frame[f"test_{metric}"] = score + 0.01 * (2 * frame["repeat"] - 1)

@@ -1,5 +1,6 @@
 """What goes wrong while the real workflow runs, and what the user then gets."""
 
+import copy
 import os
 import re
 import resource
@@ -218,18 +219,13 @@ def test_two_experiments_that_need_the_same_table(bad):
         "# @package dataset.slow\ntask: classification\n"
         "loader: {_target_: methods.slow_data.load_slowly}\n",
     )
-    small = (bad.root / "conf/experiment/small.yaml").read_text()
-    bad.write("conf/experiment/other.yaml", small.replace("name: small", "name: other"))
-    selection = f"dataset=[slow] {how('sleep')}"
-    other = [
-        part.replace("small", "other").replace("how=sleep", "how=fine")
-        for part in bad.command("--until", "solve", overrides=selection)
-    ]
-    with bad.start("--until", "solve", overrides=selection) as run:
+    other = copy.copy(bad)
+    other.name = "other"
+    with bad.start("--until", "solve", overrides=f"dataset=[slow] {how('sleep')}") as run:
         run.wait_for((bad.root / "loaded").exists)
-        with Run(other, bad.root, bad.environment) as beside:
-            waits = "Waiting for data/tables, which process"
-            beside.wait_for(lambda: waits in beside.output)
+        beside = other.start("--until", "solve", overrides=f"dataset=[slow] {how('fine')}")
+        with beside:
+            beside.wait_for(lambda: "Waiting for data/tables, which process" in beside.output)
             (bad.root / "go-on").touch()
             # It waits for the table alone, not for the fit that sleeps.
             assert beside.process.wait(500) == 0, beside.output

@@ -5,8 +5,6 @@ Each name of a case stands on the page docs/security.md, beside what it shows.
 
 import re
 import shutil
-import subprocess
-import sys
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -333,14 +331,8 @@ def test_control_characters_of_an_error_reach_no_terminal(project):
 
 
 def show(project, *overrides):
-    command = [sys.executable, "-m", "adakern_bench.report.show", "experiment=small", "name=small"]
-    return subprocess.run(
-        [*command, *overrides],
-        cwd=project.root,
-        env=project.environment,
-        capture_output=True,
-        text=True,
-    )
+    module = ["-m", "adakern_bench.report.show"]
+    return project.call(module, "experiment=small", "name=small", *overrides)
 
 
 def test_the_trackers_lock_is_each_users_own(tmp_path, monkeypatch):

@@ -49,10 +49,7 @@ def own(project, tmp_path_factory):
 def adakern(project, *arguments):
     """Standard output of a command that is run in a project."""
     script = "import sys; from adakern.cli import main; sys.exit(main())"
-    command = [sys.executable, "-c", script, *arguments]
-    run = subprocess.run(
-        command, cwd=project.root, env=project.environment, capture_output=True, text=True
-    )
+    run = project.call(["-c", script], *arguments)
     assert run.returncode == 0, run.stdout + run.stderr
     return run.stdout
 
