@@ -78,6 +78,9 @@ SETTING, SWEEP = "method.plain.classifier", "adakern_bench.report.sweep"
         (["=3"], ["'=3'", "key=value"]),
         (["results=null"], ["results"]),
         ([f"figures.mine.function={SWEEP}.plot_swep"], ["figures.mine", "'plot_sweep'"]),
+        # Halves of what is resolved.
+        (["title='cost ${'"], [r"write \${"]),
+        ([f"{SETTING}.estimator.C=???"], ["issing mandatory value", f"{SETTING}.estimator.C"]),
         # Wrong types.
         (["protocol.repeats=many"], ["protocol.repeats", "'many'", "Integer"]),
         # Out of range, NaN.
@@ -182,6 +185,7 @@ def test_a_change_to_a_data_set_that_is_not_selected(conf):
         ),
         ("method", "classifier: {estimator: {C: 1}}", ["new", "_target_"]),
         ("method", "description: later", ["nothing to do", "methods: new"]),
+        ("dataset", "title: cost ${", ["new.yaml", r"write \${"]),
         ("dataset", "taks: classification", ["taks", "'task'"]),
         ("dataset", "title: !!python/name:os.system", ["dataset/new.yaml", "no YAML", "line 2"]),
         ("method", "classifier: {", ["method/new.yaml is no YAML", "line 3"]),

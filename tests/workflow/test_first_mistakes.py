@@ -64,21 +64,14 @@ def test_the_hint_at_the_extra_is_one_that_works():
         require("no_such_package", "FalkonRegressor")
 
 
-@pytest.mark.parametrize(
-    ("answer", "status", "said"),
-    [
-        ("numpy: Dependency could not be audited", 1, "is there a network?"),
-        ("No known vulnerabilities found", 0, "No known vulnerabilities found"),
-    ],
-)
-def test_an_audit_without_a_network_says_so(tmp_path, answer, status, said):
+def test_an_audit_without_a_network_says_so(tmp_path):
     program = tmp_path / "pip-audit"
-    program.write_text(f"#!/bin/sh\necho '{answer}'\nexit {status}\n")
+    program.write_text("#!/bin/sh\necho 'numpy: Dependency could not be audited'\nexit 1\n")
     program.chmod(0o755)
     path = f"{tmp_path}:{os.environ['PATH']}"
     command = [REPOSITORY / "requirements" / "audit.sh"]
     run = subprocess.run(command, env={"PATH": path}, cwd=tmp_path, capture_output=True, text=True)
-    assert run.returncode == status and run.stdout.count(said) == 4
+    assert run.returncode == 1 and run.stdout.count("is there a network?") == 4
 
 
 def test_the_bill_of_materials_lists_every_locked_package(tmp_path):
