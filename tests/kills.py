@@ -1,6 +1,6 @@
 """Kills at random times, and whether the documented command mends them: ``make kills``.
 
-    python tests/kills.py [--kills 30] [--minutes 60] [--seed 0] [--table PAGE]
+    python tests/kills.py [--kills 30] [--table PAGE]
 
 Each run of a small experiment loses one process to SIGKILL: Snakemake itself, a job,
 the worker that fits, or the job that writes to the tracker. It is then called again as
@@ -10,19 +10,17 @@ what the tracker holds. Two undisturbed runs are compared first.
 """
 
 import argparse
-import hashlib
 import json
 import os
 import random
 import re
-import shutil
 import signal
 import sqlite3
 import sys
 import tempfile
 import time
 from collections import Counter
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import numpy as np
@@ -39,34 +37,30 @@ OVERRIDES = "method=[plain,tuned] tracking.enabled=true tracking.uri=sqlite:///m
 
 def main():
     """Kill, mend, compare."""
-    options = _options()
-    draw = random.Random(options.seed)
-    with tempfile.TemporaryDirectory() as folder:
-        root = Path(folder)
-        start = time.monotonic()
-        expected = _outcome_of_command(_project(root / "undisturbed"))
-        whole = time.monotonic() - start
-        if differ := _differ(expected, _outcome_of_command(_project(root / "again"))):
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--kills", type=int, default=30)
+    parser.add_argument("--table", type=Path, help="page to write the table into")
+    options = parser.parse_args()
+    draw, tried, right = random.Random(0), Counter(), Counter()
+    start = time.monotonic()
+    with _project() as project:
+        expected = _outcome_of_command(project)
+    whole = time.monotonic() - start
+    with _project() as project:
+        if differ := _differ(expected, _outcome_of_command(project)):
             sys.exit(f"two undisturbed runs differ already: {differ}")
-        tried, right = Counter(), Counter()
-        deadline = time.monotonic() + 60 * options.minutes
-        for number in range(options.kills):
-            if time.monotonic() > deadline:
-                print(f"the time is over after {number} of {options.kills} kills")
-                break
-            victim = VICTIMS[number % len(VICTIMS)]
-            at = draw.uniform(0, whole)
-            project = _project(root / f"{number}")
-            while not (hit := killed(project, victim, at)):
-                at = draw.uniform(0, at)  # none lived so late in the run
-                shutil.rmtree(project.root)
-                project = _project(project.root)
-            differ = _differ(expected, _outcome_of_command(project))
-            shutil.rmtree(project.root)
-            tried[victim] += 1
-            right[victim] += not differ
-            ending = f"differs: {differ}" if differ else "as undisturbed"
-            print(f"{number + 1:3} {victim:13} {hit}  {ending}", flush=True)
+    for number in range(options.kills):
+        victim = VICTIMS[number % len(VICTIMS)]
+        at, hit = whole, ""
+        while not hit:
+            at = draw.uniform(0, at)  # earlier where none lived so late in the run
+            with _project() as project:
+                if hit := killed(project, victim, at):
+                    differ = _differ(expected, _outcome_of_command(project))
+        tried[victim] += 1
+        right[victim] += not differ
+        ending = f"differs: {differ}" if differ else "as undisturbed"
+        print(f"{number + 1:3} {victim:13} {hit}  {ending}", flush=True)
     lines = ["| killed | landed | mended, byte for byte |", "|---|---:|---:|"]
     lines += [f"| {v} | {tried[v]} | {right[v]} |" for v in VICTIMS]
     table = "\n".join(lines)
@@ -76,32 +70,24 @@ def main():
     sys.exit(right != tried)
 
 
-def _options():
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--kills", type=int, default=30)
-    parser.add_argument("--minutes", type=float, default=60)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--table", type=Path, help="page to write the table into")
-    return parser.parse_args()
-
-
-def _project(root):
-    root.mkdir()
-    project = Project(root)
-    project.write("conf/method/tuned.yaml", TUNED)
-    return project
+@contextmanager
+def _project():
+    with tempfile.TemporaryDirectory() as folder:
+        project = Project(folder)
+        project.write("conf/method/tuned.yaml", TUNED)
+        yield project
 
 
 def _outcome_of_command(project):
     """What there is after the documented way back, which is the same command."""
     run = project.run(overrides=OVERRIDES, timeout=3600)
-    if run.returncode:
-        return {"exit status": run.returncode, "output": run.output[-2000:]}
-    return outcome(project)
+    return {"output": run.output[-2000:]} if run.returncode else outcome(project)
 
 
 def _differ(expected, found):
-    return {k: found.get(k) for k in expected | found if expected.get(k) != found.get(k)}
+    """What is wrong: the names of files, or what a run that failed has printed."""
+    names = sorted(k for k in expected | found if expected.get(k) != found.get(k))
+    return found.get("output", names)
 
 
 def killed(project, victim, seconds):
@@ -109,26 +95,19 @@ def killed(project, victim, seconds):
     run = project.start(overrides=OVERRIDES)
     start = time.monotonic()
     try:
-        while run.returncode is None:
-            found = None
-            if time.monotonic() > start + seconds:
-                found = _find(run, victim)
-            if found is not None:
-                with suppress(psutil.NoSuchProcess):
-                    found.kill()
-                    break
+        while time.monotonic() < start + seconds or not _kill_one(run, victim):
+            if run.returncode is not None:
+                return ""
             time.sleep(0.02)
-        else:
-            return ""
         at = time.monotonic() - start
         run.process.wait(3600)  # what it leaves behind has to end by itself
-        lost = set(re.findall(r"Error in rule (\w+)", run.output))
-        of = "Snakemake" if victim == "main process" else ", ".join(sorted(lost))
-        return f"after {at:4.1f} s, {of or 'the run goes on'}"
     except BaseException:
         with suppress(ProcessLookupError):
             os.killpg(run.process.pid, signal.SIGKILL)
         raise
+    lost = set(re.findall(r"Error in rule (\w+)", run.output))
+    of = "Snakemake" if victim == "main process" else ", ".join(sorted(lost))
+    return f"after {at:4.1f} s, {of or 'the run goes on'}"
 
 
 def _is_script(process):
@@ -136,40 +115,44 @@ def _is_script(process):
     return "/.snakemake/scripts/" in process.cmdline()[-1]
 
 
-def _find(run, victim):
-    if victim == "main process":
-        return psutil.Process(run.process.pid)
+def _kind(process):
+    if not _is_script(process):
+        return None
+    if _is_script(process.parent()):
+        return "worker"
+    return "tracker" if any("mlflow.db" in f.path for f in process.open_files()) else "job"
+
+
+def _kill_one(run, victim):
+    """Kill the first process of a kind; whether there was one."""
     with suppress(psutil.Error, IndexError, AttributeError):  # it has just ended
-        for process in psutil.Process(run.process.pid).children(recursive=True):
-            if not _is_script(process):
-                continue
-            of_a_stage = _is_script(process.parent())
-            writes = any("mlflow.db" in file.path for file in process.open_files())
-            kind = "worker" if of_a_stage else "tracker" if writes else "job"
-            if kind == victim:
-                return process
-    return None
+        main = psutil.Process(run.process.pid)
+        below = main.children(recursive=True)
+        found = [main] if victim == "main process" else (p for p in below if _kind(p) == victim)
+        for process in found:
+            process.kill()
+            return True
+    return False
 
 
 def outcome(project):
-    """Digest of every file that a run leaves, without what no two runs share."""
+    """Content of every file that a run leaves, without what no two runs share."""
     results = project.root / "results" / "small"
     tables = project.root / "data" / "tables"
     found = {"tracker": _tracked(project.root / "mlflow.db")}
     for path in [*results.rglob("*"), *tables.glob("*.npz")]:
         if path.suffix == ".json" and "track" not in path.parts:
-            content = json.dumps(_unmeasured(json.loads(path.read_text()))).encode()
+            content = _unmeasured(json.loads(path.read_text()))
         elif path.suffix == ".npz":
             with np.load(path) as stored:
-                content = b"".join(stored[key].tobytes() for key in stored.files)
+                content = {key: stored[key].tobytes() for key in stored.files}
         elif path.suffix == ".csv":
-            content = repr(without_measured(path.read_text())).encode()
+            content = without_measured(path.read_text())
         elif path.suffix == ".yaml":
             content = path.read_bytes()
         else:  # the report shows times; logs; the parquet file says what records say
             continue
-        name = str(path.relative_to(project.root))
-        found[name] = hashlib.sha256(content).hexdigest()
+        found[str(path.relative_to(project.root))] = content
     return found
 
 

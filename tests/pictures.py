@@ -7,7 +7,6 @@ MLflow's page of runs and its comparison of those on one data set.
 ``tests/install_debian.sh`` brings Chromium.
 """
 
-import argparse
 import json
 import shutil
 import sys
@@ -19,6 +18,7 @@ from playwright.sync_api import sync_playwright
 from adakern_bench.report.show import runs_page
 from mlflow_server import serve
 
+STORE = "sqlite:///mlflow.db"
 #: Width, height and Chromium's settings of each picture of the report.
 REPORT = {
     "1400": (1400, 1900, {}),
@@ -30,20 +30,12 @@ REPORT = {
 
 def main():
     """Take them all."""
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--results", type=Path, default=Path("results/quickstart"))
-    parser.add_argument("--store", default="sqlite:///mlflow.db", help="of MLflow")
-    parser.add_argument("--images", type=Path, default=Path("docs/images"))
-    options = parser.parse_args()
-    report = options.results / "report.html"
+    report = Path("results/quickstart/report.html")
     if not report.exists():
         sys.exit(f"There is no {report} to take a picture of: make run first.")
     chromium = shutil.which("chromium") or shutil.which("google-chrome")
     if chromium is None:
         sys.exit("There is no Chromium; on Debian, as root: tests/install_debian.sh")
-
-    def path(name):
-        return options.images / f"{name}.png"
 
     with sync_playwright() as p:
         browser = p.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
@@ -51,12 +43,12 @@ def main():
             page = browser.new_page(viewport={"width": width, "height": height})
             page.emulate_media(**media)
             page.goto(report.resolve().as_uri())
-            page.screenshot(path=path(f"report_{name}"))
-        with serve(options.store, Path.cwd()) as address:
+            page.screenshot(path=f"docs/images/report_{name}.png")
+        with serve(STORE, Path.cwd()) as address:
             page = browser.new_page(viewport={"width": 1400, "height": 1000})
             page.set_default_timeout(180_000)
-            client = MlflowClient(options.store)
-            experiment = client.get_experiment_by_name(options.results.name)
+            client = MlflowClient(STORE)
+            experiment = client.get_experiment_by_name("quickstart")
             links = {
                 "mlflow_runs": runs_page(address, experiment.experiment_id),
                 "mlflow_compare": comparison(client, address, experiment.experiment_id),
@@ -64,7 +56,7 @@ def main():
             for name, link in links.items():
                 page.goto(link)
                 page.wait_for_timeout(30_000)  # charts come one after the other
-                page.screenshot(path=path(name))
+                page.screenshot(path=f"docs/images/{name}.png")
         browser.close()
 
 

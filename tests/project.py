@@ -21,9 +21,7 @@ PARTS = (
 
 EXPERIMENT = """\
 # @package _global_
-defaults:
-  - override /dataset: [clowns]
-  - override /method: [plain]
+defaults: [{override /dataset: [clowns]}, {override /method: [plain]}]
 name: small
 protocol: {repeats: 2}
 search: {step: 5, folds: 2}
@@ -31,15 +29,12 @@ tracking: {enabled: false}
 """
 PLAIN = """\
 # @package method.plain
-classifier:
-  estimator: {_target_: sklearn.svm.SVC, C: 2.0}
+classifier: {estimator: {_target_: sklearn.svm.SVC, C: 2.0}}
 """
 #: A method that is searched, for tests that write it themselves.
 TUNED = """\
 # @package method.tuned
-classifier:
-  estimator: {_target_: sklearn.svm.SVC}
-  grid: {C: [0.5, 2.0]}
+classifier: {estimator: {_target_: sklearn.svm.SVC}, grid: {C: [0.5, 2.0]}}
 """
 
 
@@ -111,6 +106,9 @@ class Project:
     (an SVM with fixed parameters), two repeats.
     """
 
+    #: Of the runs: their results go to the folder of that name.
+    name = "small"
+
     def __init__(self, root):
         self.root = Path(root)
         for part in PARTS:
@@ -122,17 +120,21 @@ class Project:
         self.write("conf/experiment/small.yaml", EXPERIMENT)
         self.write("conf/method/plain.yaml", PLAIN)
         self.profile = ["--cores", "2"]
-        self.environment = {
-            key: value
-            for key, value in os.environ.items()
-            if key not in ("ADAKERN_DATA_MIRROR", "PYTHONDONTWRITEBYTECODE")
-        } | {
-            "PYTHONPATH": os.pathsep.join(
-                str(self.root / part) for part in ("src", "workflow", ".")
-            ),
-            "OMP_NUM_THREADS": "1",
-            "HOME": str(self.root),
-        }
+        paths = [str(self.root / part) for part in ("src", "workflow", ".")]
+        own = {"PYTHONPATH": os.pathsep.join(paths), "OMP_NUM_THREADS": "1", "HOME": str(root)}
+        self.environment = os.environ | own
+        for name in ("ADAKERN_DATA_MIRROR", "PYTHONDONTWRITEBYTECODE"):
+            self.environment.pop(name, None)
+
+    def call(self, code, *arguments):
+        """Run Python's ``-m module`` or ``-c code`` in the project, to the end."""
+        return subprocess.run(
+            [sys.executable, *code, *arguments],
+            cwd=self.root,
+            env=self.environment,
+            capture_output=True,
+            text=True,
+        )
 
     def write(self, path, text):
         """Write a file of the project; returns its path."""
@@ -143,9 +145,7 @@ class Project:
 
     def command(self, *arguments, overrides="", config=()):
         """The command line of one run of the experiment ``small``."""
-        # Under a name that is given, overrides write to the folder of that name.
-        overrides = f"name=small {overrides}"
-        settings = ["experiment=small", f"overrides={overrides}", *config]
+        settings = ["experiment=small", f"overrides=name={self.name} {overrides}", *config]
         return [
             *(sys.executable, "-m", "snakemake", "--nocolor"),
             *self.profile,

@@ -77,14 +77,14 @@ def write_records(results, records):
 
 def demo_records():
     """Two tasks, three data sets each, three methods, six repeats, some failures."""
-    records = []
-    for task, datasets in (
-        ("classification", ("heart", "sonar", "wine")),
-        ("regression", ("yacht", "mpg", "bodyfat")),
-    ):
-        for dataset in datasets:
-            for method in ("svm-cv", "krr-cv", "dank"):
-                records += [make_record(dataset, method, repeat, task=task) for repeat in range(6)]
+    classes, numbers = ("heart", "sonar", "wine"), ("yacht", "mpg", "bodyfat")
+    tasks = dict.fromkeys(classes, "classification") | dict.fromkeys(numbers, "regression")
+    records = [
+        make_record(dataset, method, repeat, task=task)
+        for dataset, task in tasks.items()
+        for method in ("svm-cv", "krr-cv", "dank")
+        for repeat in range(6)
+    ]
     replaced = {
         ("heart", "dank", 2): failed("heart", "dank", 2),
         ("sonar", "dank", 5): failed("sonar", "dank", 5, "after 60 s", "timeout"),

@@ -2,7 +2,7 @@
 
 Everything lies in one folder: configuration, key, sockets, database, logs. The system's
 own configuration, of SLURM, MUNGE and MariaDB alike, is neither read nor written, and
-`stop` leaves no process behind. `tests/install_debian.sh` installs what is needed.
+its end leaves no process behind. `tests/install_debian.sh` installs what is needed.
 """
 
 import getpass
@@ -21,16 +21,11 @@ import psutil
 
 __all__ = ["Cluster", "reason_to_skip"]
 
-TOOLS = (
-    *("slurmctld", "slurmd", "slurmdbd", "munged"),
-    *("sbatch", "sacct", "sacctmgr", "scontrol", "squeue"),
-    *("mariadbd", "mariadb-install-db"),
-)
-
 COMMANDS = (
     *("slurmctld", "slurmd", "slurmdbd"),
     *("sbatch", "srun", "scancel", "sacct", "sacctmgr", "scontrol", "sinfo", "squeue", "sdiag"),
 )
+TOOLS = (*COMMANDS, "munged", "mariadbd", "mariadb-install-db")
 #: Variable of every process of a cluster's jobs: its folder.
 MARK = "TEST_CLUSTER"
 #: Seconds for an answer that comes at once on a quiet machine.
@@ -38,79 +33,15 @@ PATIENCE = 300
 #: No connection going out is given one of these ports, as it is from 32768 on.
 PORTS = range(10_000, 32_768)
 
-CONFIGURATION = """\
-ClusterName=test
-SlurmctldHost={host}(127.0.0.1)
-SlurmctldPort={controller_port}
-SlurmUser={user}
-SlurmdUser={user}
-AuthType=auth/munge
-AuthInfo=socket={folder}/munge.socket
-StateSaveLocation={folder}/state
-SlurmdSpoolDir={folder}/spool.%n
-SlurmctldPidFile={folder}/slurmctld.pid
-SlurmdPidFile={folder}/slurmd.%n.pid
-SlurmctldLogFile={folder}/slurmctld.log
-SlurmdLogFile={folder}/slurmd.%n.log
-PlugStackConfig={folder}/plugstack.conf
-# What a job has started is found by its parents, its memory measured every second.
-ProctrackType=proctrack/linuxproc
-TaskPlugin=task/none
-JobAcctGatherType=jobacct_gather/linux
-JobAcctGatherFrequency=task=1
-JobAcctGatherParams=OverMemoryKill
-AccountingStorageType=accounting_storage/slurmdbd
-AccountingStorageHost=127.0.0.1
-AccountingStoragePort={database_port}
-AccountingStoragePass={folder}/munge.socket
-SelectType=select/cons_tres
-# The node with the least to do is next.
-SelectTypeParameters=CR_Core_Memory,CR_LLN
-SchedulerParameters=defer,batch_sched_delay=1,sched_interval=2,bf_interval=2
-# Nothing is given up for being slow: this machine does the work of all its nodes.
-SlurmdTimeout={patience}
-SlurmctldTimeout={patience}
-MessageTimeout=100
-TCPTimeout=30
-BatchStartTimeout={patience}
-UnkillableStepTimeout={patience}
-InactiveLimit=0
-KillWait=2
-OverTimeLimit=0
-JobRequeue=0
-ReturnToService=2
-SlurmdParameters=config_overrides
-MpiDefault=none
-{nodes}
-PartitionName=test Nodes=ALL Default=YES MaxTime=INFINITE State=UP
-"""
-NODE = "NodeName={name} NodeHostname={host} NodeAddr=127.0.0.1 Port={port} {size}"
-ACCOUNTING = """\
-DbdHost={host}
-DbdAddr=127.0.0.1
-DbdPort={database_port}
-SlurmUser={user}
-AuthType=auth/munge
-AuthInfo=socket={folder}/munge.socket
-LogFile={folder}/slurmdbd.log
-PidFile={folder}/slurmdbd.pid
-StorageType=accounting_storage/mysql
-StorageHost=localhost
-StorageUser={user}
-StorageLoc=accounting
-CommitDelay=0
-"""
+#: What each node says it has is for SLURM to share out, whatever this machine has.
+NODE = "NodeName={name} NodeHostname={host} NodeAddr=127.0.0.1 Port={port} CPUs=4 RealMemory=20000"
 
 
 def reason_to_skip():
     """Why there can be no cluster here, empty if there can."""
-    missing = [tool for tool in TOOLS if shutil.which(tool) is None]
-    if missing:
-        return (
-            f"SLURM is not installed ({', '.join(missing)} missing); on Debian, as "
-            "root: tests/install_debian.sh"
-        )
-    return ""
+    missing = ", ".join(tool for tool in TOOLS if shutil.which(tool) is None)
+    mend = "on Debian, as root: tests/install_debian.sh"
+    return f"SLURM is not installed ({missing} missing); {mend}" if missing else ""
 
 
 class Cluster:
@@ -121,19 +52,16 @@ class Cluster:
     folder : path
         Empty; all that the cluster writes goes there.
     n_nodes : int
-    cores, memory_mb : int
-        What each node says it has; work of SLURM, not of this machine.
     """
 
-    def __init__(self, folder, n_nodes=3, cores=4, memory_mb=20_000):
+    def __init__(self, folder, n_nodes=3):
         self.folder = Path(folder)
         self.nodes = [f"node{k}" for k in range(1, n_nodes + 1)]
         self._daemons = {}
         host = socket.gethostname().partition(".")[0]
         controller_port, database_port, *node_ports = _free_ports(2 + n_nodes)
-        size = f"CPUs={cores} RealMemory={memory_mb}"
         nodes = [
-            NODE.format(name=name, host=host, port=port, size=size)
+            NODE.format(name=name, host=host, port=port)
             for name, port in zip(self.nodes, node_ports, strict=True)
         ]
         self._user = getpass.getuser()
@@ -147,8 +75,9 @@ class Cluster:
             "nodes": "\n".join(nodes),
         }
         (self.folder / "tmp").mkdir()
-        self._write("slurm.conf", CONFIGURATION.format(**settings))
-        self._write("slurmdbd.conf", ACCOUNTING.format(**settings))
+        for name in ("slurm.conf", "slurmdbd.conf"):
+            text = (Path(__file__).parent / name).read_text()
+            self._write(name, text.format(**settings))
         self._write("plugstack.conf", "")
         self._write_commands()
         self.environment = {
@@ -178,8 +107,7 @@ class Cluster:
         path.write_text(text)
         path.chmod(0o600)  # as SLURM demands of the file of its database
 
-    def start(self):
-        """Start every daemon and wait until each node is idle."""
+    def __enter__(self):
         try:
             self._start_munge()
             self._start_database()
@@ -192,20 +120,18 @@ class Cluster:
                 self.start_node(node)
             self._wait_for_nodes()
         except BaseException:
-            self.stop()
+            self.__exit__()
             raise
+        return self
 
     def _start_munge(self):
         folder = self.folder
         (folder / "munge.key").write_bytes(secrets.token_bytes(128))
         (folder / "munge.key").chmod(0o400)
+        files = [f"--{kind}-file={folder}/munge.{kind}" for kind in ("key", "pid", "log", "seed")]
         self._start_daemon(
             *("munge", "munged", "--foreground", "--force"),
-            f"--socket={folder}/munge.socket",
-            f"--key-file={folder}/munge.key",
-            f"--pid-file={folder}/munge.pid",
-            f"--log-file={folder}/munge.log",
-            f"--seed-file={folder}/munge.seed",
+            *(f"--socket={folder}/munge.socket", *files),
         )
         self._wait((folder / "munge.socket").is_socket, "MUNGE does not start")
 
@@ -302,14 +228,10 @@ class Cluster:
         """Name of the node on which a job runs."""
         return self.says("squeue", "-h", f"--jobs={job}", "--format=%N").strip()
 
-    def is_idle(self):
-        """Whether every job has ended."""
-        return not self.says("squeue", "-h").strip()
-
     def cancel_all(self):
         """Cancel every job and wait until all have ended."""
         self.says("scancel", "--full", f"--user={self._user}")
-        self._wait(self.is_idle, "jobs do not end")
+        self._wait(lambda: not self.says("squeue", "-h").strip(), "jobs do not end")
 
     def recover(self):
         """Without jobs and with all nodes again, whatever a test has done."""
@@ -319,7 +241,7 @@ class Cluster:
         self.cancel_all()
         self._wait_for_nodes()
 
-    def stop(self):
+    def __exit__(self, *_):
         """End every job, every daemon and all that they leave behind."""
         if "slurmctld" in self._daemons:
             with suppress(RuntimeError):  # a daemon has ended already
@@ -354,13 +276,6 @@ class Cluster:
         return "\n".join(
             f"== {file.name}\n{file.read_text(errors='replace')[-1500:]}" for file in files
         )
-
-    def __enter__(self):
-        self.start()
-        return self
-
-    def __exit__(self, *_):
-        self.stop()
 
 
 def _kill(processes):

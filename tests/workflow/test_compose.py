@@ -22,12 +22,6 @@ def plan(conf, *overrides):
     return load_plan(["experiment=small", *overrides], conf=conf)
 
 
-def test_command_line_beats_the_experiment(conf):
-    config = plan(conf, "protocol.repeats=7", "dataset=[sandwich]").config
-    assert config.protocol.repeats == 7
-    assert list(config.dataset) == ["sandwich"]
-
-
 def test_a_figure_is_added_on_the_command_line(conf):
     function = "adakern_bench.report.sweep.plot_sweep"
     added = [f"+figures.mine.function={function}", "+figures.mine.params.x=C"]
@@ -59,13 +53,6 @@ def test_grids_in_the_papers_terms():
     assert grid["gamma"] == pytest.approx([1 / (2 * s**2) for s in sigma])
 
 
-def test_a_method_that_hands_over_is_composed_but_not_compared(conf):
-    overrides = ["++method.plain.classifier.tune_with=svm-cv"]
-    found = plan(conf, *overrides)
-    assert found.methods == ["plain"]
-    assert set(found.config.method) == {"plain", "svm-cv"}
-
-
 SETTING, SWEEP = "method.plain.classifier", "adakern_bench.report.sweep"
 
 
@@ -75,10 +62,8 @@ SETTING, SWEEP = "method.plain.classifier", "adakern_bench.report.sweep"
         # Unknown names, each with the nearest valid one.
         (["dataset=[clown]"], ["'clown'", "conf/dataset/clown.yaml", "'clowns'"]),
         (["method=[svm-cw]"], ["'svm-cw'", "Did you mean 'svm-cv'?"]),
-        (["protocol=holdut"], ["'holdut'", "'holdout'"]),
         (["experiment=smal"], ["'smal'", "'small'"]),
         (["protocol.repeat=3"], ["'repeat'", "Did you mean 'repeats'?"]),
-        (["+protocol.typo=1"], ["'typo'", "protocol.typo", "repeats"]),
         (["++dataset.clowns.tusk=x"], ["'tusk'", "'task'"]),
         (["+settings.clown.plain.C=1"], ["settings.clown", "'clowns'"]),
         (["+settings.clowns.plan.C=1"], ["settings.clowns.plan", "'plain'"]),
@@ -86,34 +71,25 @@ SETTING, SWEEP = "method.plain.classifier", "adakern_bench.report.sweep"
         (["published=dank_uci"], ["published", "'dank_uci'"]),
         ([f"++{SETTING}.tune_with=svm"], ["'svm'", "'svm-cv'"]),
         ([f"++{SETTING}.estimator.gama=1"], ["plain", "'gama'", "'gamma'"]),
-        ([f"++{SETTING}.grid.gama=[1]"], ["plain", "'gama'", "'gamma'"]),
+        (["method.plan.C=1"], ["not selected. Did you mean 'plain'"]),
+        (["method.plain.gama=1"], ["'gama'", "Did you mean 'gamma'"]),
         ([f"{SETTING}.estimator._target_=sklearn.svm.SVX"], ["sklearn.svm.SVX"]),
         (["protocol.repeats"], ["'protocol.repeats'", "key=value"]),
         (["=3"], ["'=3'", "key=value"]),
-        (["a b=3"], ["a b=3"]),
         (["results=null"], ["results"]),
-        (["+figures.mine.functon=x"], ["figures.mine.functon", "'function'"]),
-        (["+figures.mine.function=plane.draw"], ["figures.mine", "no function"]),
         ([f"figures.mine.function={SWEEP}.plot_swep"], ["figures.mine", "'plot_sweep'"]),
+        # Halves of what is resolved.
+        (["title='cost ${'"], [r"write \${"]),
+        ([f"{SETTING}.estimator.C=???"], ["issing mandatory value", f"{SETTING}.estimator.C"]),
         # Wrong types.
-        (["+figures.mine=3"], ["figures.mine", "View"]),
         (["protocol.repeats=many"], ["protocol.repeats", "'many'", "Integer"]),
-        (["protocol.stratify=maybe"], ["protocol.stratify", "'maybe'"]),
         # Out of range, NaN.
         (["protocol.repeats=0"], ["protocol.repeats=0", "at least 1"]),
         (["protocol.test_size=nan"], ["protocol.test_size=nan", "out of range"]),
-        (["protocol.test_size=1"], ["protocol.test_size=1.0"]),
-        (["protocol.seed=-1"], ["protocol.seed=-1"]),
         (["protocol.scale=units"], ["protocol.scale='units'", "'unit'"]),
-        (["jobs.time_limit=0"], ["jobs.time_limit=0"]),
-        (["data.timeout=nan"], ["data.timeout=nan"]),
-        (["dataset.clowns.n=-4"], ["clowns.n", "-4"]),
-        (["++dataset.clowns.clip=[99,1]"], ["clowns.clip"]),
         ([f"{SETTING}.estimator.C=-1"], ["plain", "'C'", "-1"]),
-        ([f"{SETTING}.estimator.C=nan"], ["plain", "'C'", "nan"]),
         ([f"++{SETTING}.grid.gamma=[1,-2]"], ["plain", "'gamma'", "-2"]),
         ([f"++{SETTING}.grid.gamma=[1,nan]"], ["plain", "'gamma'", "nan"]),
-        (["+settings.clowns.plain.C=-3"], ["plain", "'C'", "-3"]),
         (["+sweep.plain.C=[1,-5]"], ["plain@C=-5", "'C'"]),
         # Grids without points.
         ([f"++{SETTING}.grid.C=[]"], ["plain", "'C'", "no points"]),
@@ -124,11 +100,7 @@ SETTING, SWEEP = "method.plain.classifier", "adakern_bench.report.sweep"
         # Nothing that fits.
         (["dataset=[step-1d]"], ["nothing to do", "step-1d", "plain"]),
         (["metric=rmse"], ["metric=rmse ranks no classification", "balanced_accuracy", "auc"]),
-        (
-            ["protocol=published"],
-            ["dataset.clowns: protocol.published_split=require", "n published splits"],
-        ),
-        (["++dataset.heart.n=5"], ["dataset.heart.n=5", "dataset=["]),
+        (["protocol=published"], ["dataset.clowns: protocol.published_split=require"]),
     ],
     ids=lambda value: value[-1] if isinstance(value, list) else None,
 )
@@ -158,11 +130,11 @@ def test_parameters_of_an_estimator_inside_another(conf):
     recipe = "method.nested.classifier"
     plan(conf, "method=[nested]", f"{recipe}.grid.estimator__C=[1,2]")
     for override, message in {
-        "estimator.estimator.C=-1": r"nested.*'C' parameter of SVC.*-1",
-        "grid.estimator__C=[1,-2]": r"nested.*'C' parameter of SVC.*-2",
-        "grid.estimator__D=[1]": r"nested.*Invalid parameter 'D' for estimator SVC",
+        "estimator.estimator.C=-1": "'C' parameter of SVC.*-1",
+        "grid.estimator__C=[1,-2]": "'C' parameter of SVC.*-2",
+        "grid.estimator__D=[1]": "Invalid parameter 'D' for estimator SVC",
     }.items():
-        with pytest.raises(ConfigError, match=message):
+        with pytest.raises(ConfigError, match=f"nested.*{message}"):
             plan(conf, "method=[nested]", f"{recipe}.{override}")
 
 
@@ -173,15 +145,11 @@ def test_a_parameter_of_a_method_is_fixed_for_both_tasks(conf):
     assert method.classifier.estimator["eta"] == method.regressor.estimator["eta"] == 0.5
     recipe = found.recipe("clowns", "svm-cv")
     assert recipe["estimator"]["C"] == 3 and set(recipe["grid"]) == {"gamma"}
-    with pytest.raises(ConfigError, match=r"not selected\. Did you mean 'dank'"):
-        plan(conf, *both, "method.dunk.eta=0.5")
-    with pytest.raises(ConfigError, match=r"'etta'\. Did you mean 'eta'"):
-        plan(conf, *both, "method.dank.etta=0.5")
 
 
-@pytest.mark.parametrize("override", ["sweep={plain: {C: [1, 2]}}", "+sweep.plain.C=[1,2]"])
-def test_a_sweep_as_an_override(conf, override):
-    assert plan(conf, override).cells == [("clowns", "plain@C=1"), ("clowns", "plain@C=2")]
+def test_a_sweep_as_an_override(conf):
+    found = plan(conf, "sweep={plain: {C: [1, 2]}}")
+    assert found.cells == [("clowns", "plain@C=1"), ("clowns", "plain@C=2")]
 
 
 def test_a_method_that_is_left_out_takes_its_sweep_along(conf):
@@ -196,12 +164,9 @@ def test_a_method_that_is_left_out_takes_its_sweep_along(conf):
 
 
 def test_a_change_to_a_data_set_that_is_not_selected(conf):
-    path = conf / "experiment" / "changes.yaml"
-    path.write_text(
+    (conf / "experiment" / "changes.yaml").write_text(
         "# @package _global_\n"
-        "defaults:\n"
-        "  - override /dataset: [clowns]\n"
-        "  - override /method: [plain]\n"
+        "defaults: [{override /dataset: [clowns]}, {override /method: [plain]}]\n"
         "name: changes\n"
         "dataset: {clowns: {loader: {n: 60}}}\n"
     )
@@ -213,10 +178,14 @@ def test_a_change_to_a_data_set_that_is_not_selected(conf):
 @pytest.mark.parametrize(
     ("folder", "text", "parts"),
     [
-        ("method", "classifer: {}", ["classifer", "'classifier'"]),
+        (
+            "method",
+            "classifier: {estimator: {_target_: sklearn.svm.SVR}}",
+            ["SVR is a regressor; put it under"],
+        ),
         ("method", "classifier: {estimator: {C: 1}}", ["new", "_target_"]),
         ("method", "description: later", ["nothing to do", "methods: new"]),
-        ("dataset", "task: clasification", ["new", "'clasification'"]),
+        ("dataset", "title: cost ${", ["new.yaml", r"write \${"]),
         ("dataset", "taks: classification", ["taks", "'task'"]),
         ("dataset", "title: !!python/name:os.system", ["dataset/new.yaml", "no YAML", "line 2"]),
         ("method", "classifier: {", ["method/new.yaml is no YAML", "line 3"]),

@@ -1,38 +1,32 @@
 """What goes wrong while the real workflow runs, and what the user then gets."""
 
-import json
+import copy
 import os
 import re
 import resource
-import shutil
 import signal
-import socket
 import sqlite3
 import stat
 import subprocess
 import sys
 import time
 from contextlib import closing, contextmanager, suppress
-from itertools import count
+from functools import partial
 from types import SimpleNamespace
 
 import psutil
 import pytest
 
 from adakern_bench.cli import compare as comparing
-from adakern_bench.cli.compare import adopt
-from adakern_bench.data import DatasetError, load_table, read_entry
 from adakern_bench.data.infer import inferred_yaml
-from adakern_bench.records.read import read_records
 from adakern_bench.report import publish as publishing
 from adakern_bench.tracking.track import log_records
-from mlflow_server import serve
+from mlflow_server import free_port, serve
 from project import REPOSITORY, Run
-from record_factory import make_record, write_records
+from record_factory import make_record
 
 MISBEHAVING = """\
 import os, signal, time
-import numpy as np
 from sklearn.svm import SVC
 
 class Misbehaving(SVC):
@@ -49,16 +43,11 @@ class Misbehaving(SVC):
         if self.how == "exit":
             os._exit(3)
         if self.how == "allocate":
-            np.ones(1 << 50)
+            bytearray(1 << 50)
         if self.how == "sleep":
             open("asleep", "w").close()
             time.sleep(600)
         return super().fit(X, y)
-"""
-METHOD = """\
-# @package method.bad
-classifier:
-  estimator: {_target_: methods.misbehaving.Misbehaving}
 """
 
 
@@ -66,7 +55,8 @@ classifier:
 def bad(project):
     """A project with the method ``bad``, which does as its parameter ``how`` says."""
     project.write("methods/misbehaving.py", MISBEHAVING)
-    project.write("conf/method/bad.yaml", METHOD)
+    recipe = "classifier: {estimator: {_target_: methods.misbehaving.Misbehaving}}"
+    project.write("conf/method/bad.yaml", f"# @package method.bad\n{recipe}\n")
     return project
 
 
@@ -74,32 +64,16 @@ def how(ending):
     return f"method=[plain,bad] ++method.bad.classifier.estimator.how={ending}"
 
 
-def write_table(project, rows, **facts):
-    """A data set ``mine`` from a file in the cache."""
-    project.write("data/raw/mine/mine.csv", "".join(f"{a},{b}\n" for a, b in rows))
-    stated = "".join(f"{key}: {value}\n" for key, value in facts.items())
-    project.write(
-        "conf/dataset/mine.yaml",
-        "# @package dataset.mine\ntask: classification\n"
-        f"files: [{{path: mine/mine.csv}}]\n{stated}",
-    )
-
-
-TWO_CLASSES = [(i / 20, i % 2) for i in range(20)]
-
-
 # Data ------------------------------------------------------------------------------
 
 
 def test_no_mirror_and_no_network(project):
-    with socket.socket() as unused:
-        unused.bind(("127.0.0.1", 0))
-        closed = unused.getsockname()[1]
-    write_table(project, TWO_CLASSES, n=4)
-    (project.root / "data/raw/mine/mine.csv").unlink()
-    entry = project.root / "conf/dataset/mine.yaml"
-    url = f"http://127.0.0.1:{closed}/mine.csv"
-    entry.write_text(entry.read_text().replace(".csv}", f".csv, urls: ['{url}']}}"))
+    url = f"http://127.0.0.1:{free_port()}/mine.csv"
+    project.write(
+        "conf/dataset/mine.yaml",
+        "# @package dataset.mine\ntask: classification\nn: 4\n"
+        f"files: [{{path: mine/mine.csv, urls: ['{url}']}}]\n",
+    )
     missing = project.root / "empty-mirror"
     overrides = "dataset=[clowns,mine] data.retries=0"
 
@@ -118,85 +92,28 @@ def test_no_mirror_and_no_network(project):
     assert run.jobs == {"table": 1, "split": 1, "solve": 1}
 
 
-def test_corrupt_files_in_the_cache(project):
-    write_table(project, TWO_CLASSES)
-    raw = project.root / "data/raw/mine/mine.csv"
-    raw.with_name("mine.csv.record.json").write_text('{"sha256": "0", "url": "x"}')
-    run = project.solve(overrides="dataset=[mine]")
-    assert run.returncode == 1
-    assert "mine.csv is corrupt" in run.output
-    assert "is unavailable" in run.output
-
-    write_table(project, TWO_CLASSES)
-    assert project.solve(overrides="dataset=[mine]").returncode == 0
-    table = project.root / "data/tables/mine.npz"
-    table.write_bytes(table.read_bytes()[:-40])
-    run = project.solve(overrides="dataset=[mine]")
-    assert run.returncode == 1
-    assert "data/tables/mine.npz is not a whole table" in run.output
-    assert "remove it" in run.output
-    table.unlink()
-    assert project.solve(overrides="dataset=[mine]").returncode == 0
-
-
-def test_table_that_is_not_its_entrys_and_split_with_one_class(project):
-    write_table(project, TWO_CLASSES, n=21)
-    run = project.solve(overrides="dataset=[mine]")
-    assert run.returncode == 1
-    assert "n is 20, the entry says 21" in run.output
-    assert not project.records("mine")
-
-    write_table(project, [(i / 20, int(i == 0)) for i in range(20)])
-    run = project.solve(overrides="dataset=[mine] protocol.stratify=false")
-    assert run.returncode == 1
-    assert "data set mine" in run.output and "one class only" in run.output
-    assert "protocol.stratify" in run.output
-    assert not project.records("mine")
-
-
 # Solves ----------------------------------------------------------------------------
 
 
 def test_lost_solves_are_rows_with_their_reason(bad):
-    endings = ["fine", "raise", "kill", "exit", "allocate", "sleep"]
-    run = bad.run(
-        "results/small/summary.csv",
-        overrides=(
-            f"method=[plain,bad] ++sweep.bad.how=[{','.join(endings)}] "
-            "protocol.repeats=1 jobs.time_limit=6"
-        ),
+    reasons = {
+        "fine": "",
+        "raise": "RuntimeError: the matrix is singular",
+        "kill": "SIGKILL",
+        "exit": "exit code 3",
+        "allocate": "MemoryError",
+        "sleep": "6 s",
+    }
+    run = bad.solve(
+        overrides=f"method=[plain,bad] ++sweep.bad.how=[{','.join(reasons)}] "
+        "protocol.repeats=1 jobs.time_limit=6"
     )
     assert run.returncode == 0, run.output
-    found = {
-        ending: (record["status"], record["reason"] or "")
-        for ending in endings
-        for record in bad.records(method=f"bad@how={ending}")
-    }
-    statuses = dict.fromkeys(endings, "failed") | {"fine": "ok", "sleep": "timeout"}
-    assert {ending: status for ending, (status, _) in found.items()} == statuses
-    assert found["raise"][1] == "RuntimeError: the matrix is singular"
-    assert "SIGKILL" in found["kill"][1]
-    assert "exit code 3" in found["exit"][1]
-    assert "MemoryError" in found["allocate"][1]
-    assert "6 s" in found["sleep"][1]
-
-    import pandas as pd
-
-    frame = pd.read_parquet(bad.root / "results/small/records.parquet")
-    assert dict(zip(frame["method"], frame["status"], strict=True)) == {"plain": "ok"} | {
-        f"bad@how={ending}": found[ending][0] for ending in endings
-    }
-
-
-def test_a_search_that_is_killed_is_a_row_with_its_reason(bad):
-    # A combination that the check of single values cannot foresee.
-    bad.write("conf/method/bad.yaml", METHOD + "  grid: {how: [fine, kill], C: [1.0, 2.0]}\n")
-    run = bad.solve(overrides="method=[plain,bad] protocol.repeats=1")
-    assert run.returncode == 0, run.output
-    (record,) = bad.records(method="bad")
-    assert record["status"] == "failed"
-    assert record["reason"].startswith("search: ") and "SIGKILL" in record["reason"]
-    assert [r["status"] for r in bad.records(method="plain")] == ["ok"]
+    statuses = dict.fromkeys(reasons, "failed") | {"fine": "ok", "sleep": "timeout"}
+    for ending, reason in reasons.items():
+        (record,) = bad.records(method=f"bad@how={ending}")
+        assert record["status"] == statuses[ending]
+        assert reason in (record["reason"] or "")
 
 
 # Processes -------------------------------------------------------------------------
@@ -218,6 +135,20 @@ def sleeping(project):
         yield run
 
 
+def all_end(processes):
+    _, alive = psutil.wait_procs(processes, timeout=60)
+    return processes and not alive
+
+
+def goes_on(project):
+    """The jobs of the call that does what was left, after which nothing is half done."""
+    run = project.solve(overrides=how("fine"))
+    assert run.returncode == 0, run.output
+    assert not project.left_over()
+    assert [r["status"] for r in project.records(method="bad")] == ["ok", "ok"]
+    return run.jobs
+
+
 def test_two_runs_at_once_and_a_job_that_is_killed(bad):
     with sleeping(bad) as run:
         second = bad.solve(overrides=how("sleep"))
@@ -232,15 +163,10 @@ def test_two_runs_at_once_and_a_job_that_is_killed(bad):
         run.process.wait(timeout=120)
     assert run.returncode == 1
     assert "results/small/records/clowns/bad/0-1.json" in run.output
-    psutil.wait_procs(children, timeout=30)
-    assert children and not any(child.is_running() for child in children)
+    assert all_end(children)
     assert not bad.records(method="bad")
     assert len(bad.records(method="plain")) == 2
-
-    run = bad.solve(overrides=how("fine"))
-    assert run.returncode == 0, run.output
-    assert run.jobs == {"solve": 1}
-    assert not bad.left_over()
+    assert goes_on(bad) == {"solve": 1}
 
 
 def test_snakemake_killed_and_started_again(bad):
@@ -250,16 +176,11 @@ def test_snakemake_killed_and_started_again(bad):
         below = psutil.Process(run.process.pid).children(recursive=True)
         run.process.kill()
         run.process.wait()
-        _, alive = psutil.wait_procs(below, timeout=60)  # no job outlives it
-        assert below and not alive
+        assert all_end(below)
 
     assert not bad.records(method="bad")
-    run = bad.solve(overrides=how("fine"))
-    assert run.returncode == 0, run.output
-    assert run.jobs == {"solve": 1}
+    assert goes_on(bad) == {"solve": 1}
     assert (finished.stat().st_mtime_ns, finished.read_bytes()) == before
-    assert [r["status"] for r in bad.records(method="bad")] == ["ok", "ok"]
-    assert not bad.left_over()
 
 
 def test_two_interrupts_in_a_row(bad):
@@ -273,11 +194,8 @@ def test_two_interrupts_in_a_row(bad):
             time.sleep(0.5)
         run.process.wait(120)
     assert run.returncode and "Traceback" not in run.output, run.output
-    _, alive = psutil.wait_procs(below, timeout=60)
-    assert below and not alive
-    run = bad.solve(overrides=how("fine"))
-    assert run.returncode == 0, run.output
-    assert not bad.left_over()
+    assert all_end(below)
+    goes_on(bad)
 
 
 SLOW_DATA = """\
@@ -301,18 +219,13 @@ def test_two_experiments_that_need_the_same_table(bad):
         "# @package dataset.slow\ntask: classification\n"
         "loader: {_target_: methods.slow_data.load_slowly}\n",
     )
-    small = (bad.root / "conf/experiment/small.yaml").read_text()
-    bad.write("conf/experiment/other.yaml", small.replace("name: small", "name: other"))
-    selection = f"dataset=[slow] {how('sleep')}"
-    other = [
-        part.replace("small", "other").replace("how=sleep", "how=fine")
-        for part in bad.command("--until", "solve", overrides=selection)
-    ]
-    with bad.start("--until", "solve", overrides=selection) as run:
+    other = copy.copy(bad)
+    other.name = "other"
+    with bad.start("--until", "solve", overrides=f"dataset=[slow] {how('sleep')}") as run:
         run.wait_for((bad.root / "loaded").exists)
-        with Run(other, bad.root, bad.environment) as beside:
-            waits = "Waiting for data/tables, which process"
-            beside.wait_for(lambda: waits in beside.output)
+        beside = other.start("--until", "solve", overrides=f"dataset=[slow] {how('fine')}")
+        with beside:
+            beside.wait_for(lambda: "Waiting for data/tables, which process" in beside.output)
             (bad.root / "go-on").touch()
             # It waits for the table alone, not for the fit that sleeps.
             assert beside.process.wait(500) == 0, beside.output
@@ -327,34 +240,19 @@ def test_two_experiments_that_need_the_same_table(bad):
 
 @contextmanager
 def mounted(folder, options):
-    """A file system of memory at ``folder``; False where none may be mounted."""
+    """A file system of memory at ``folder``."""
     folder.mkdir(parents=True)
     mount = ["mount", "-t", "tmpfs", "-o", options, "tmpfs", str(folder)]
     if subprocess.run(mount, capture_output=True).returncode:
-        yield False
-        return
+        pytest.skip("mounting a small disk needs root")
     try:
-        yield True
+        yield
     finally:
         subprocess.run(["umount", str(folder)], check=True)
 
 
-@contextmanager
-def full_disk(folder):
-    """A disk without free space at ``folder``; False where none may be mounted."""
-    with mounted(folder, "size=1m") as done:
-        filler = folder / "filler"
-        if done:
-            with suppress(OSError), filler.open("wb", buffering=0) as file:
-                while file.write(bytes(4096)):
-                    pass
-        yield done
-
-
 def test_results_that_cannot_be_written(project):
-    with mounted(project.root / "results", "ro,size=1m") as done:
-        if not done:
-            pytest.skip("mounting a small disk needs root")
+    with mounted(project.root / "results", "ro,size=1m"):
         run = project.solve()
     assert run.returncode == 1
     assert "Read-only file system" in run.output and "results/small" in run.output
@@ -362,18 +260,21 @@ def test_results_that_cannot_be_written(project):
 
 
 def test_full_disk(project):
-    with full_disk(project.root / "results") as done:
-        if not done:
-            pytest.skip("mounting a small disk needs root")
+    results = project.root / "results"
+    filler = results / "filler"
+    with mounted(results, "size=1m"):
+        with suppress(OSError), filler.open("wb", buffering=0) as file:
+            while file.write(bytes(4096)):
+                pass
         run = project.solve()
         assert run.returncode == 1
         assert "No space left on device" in run.output
         assert "results/small/splits/clowns.npz" in run.output
         assert "Free some space" in run.output
-        assert not list((project.root / "results").rglob("*.npz"))
+        assert not list(results.rglob("*.npz"))
         assert not project.left_over()
 
-        (project.root / "results/filler").unlink()
+        filler.unlink()
         run = project.solve()
         assert run.returncode == 0, run.output
         assert run.jobs == {"split": 1, "solve": 1}
@@ -403,10 +304,7 @@ def test_a_tracker_that_another_program_holds(tracker):
 
 def test_a_tracker_on_a_full_disk(tracker):
     uri, _ = tracker
-
-    def log():
-        log_records([make_record()], experiment="demo", tracking_uri=uri)
-
+    log = partial(log_records, [make_record()], experiment="demo", tracking_uri=uri)
     # The disk of a process that may write 4 KiB to a file.
     child = os.fork()
     if child == 0:
@@ -416,105 +314,76 @@ def test_a_tracker_on_a_full_disk(tracker):
             log()
         except OSError as error:
             os._exit(0 if "The results are safe in their files" in str(error) else 2)
-        except Exception as error:
-            print(type(error), str(error)[:300], flush=True)
         finally:
             os._exit(1)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
     log()
-    assert log_records([make_record()], experiment="demo", tracking_uri=uri) == (0, 2, 0)
+    assert log() == (0, 2, 0)
 
 
 def test_a_publication_that_is_killed(tmp_path, monkeypatch):
     """Before the last step the old folder is whole, after the next call the new one."""
     for name in ("_not_done", "_several_commits", "provenance"):
         monkeypatch.setattr(publishing, name, lambda *_: ())
-    monkeypatch.setattr(publishing, "KEPT", ("report.html", "summary.csv", "ranks.csv"))
-    places = {"results": tmp_path / "results", "figures": list, "tables": list}
-    plan = SimpleNamespace(cells=[], **places)
-    plan.results.mkdir()
+    monkeypatch.setattr(publishing, "KEPT", ("config.yaml", "summary.csv"))
+    plan = SimpleNamespace(cells=[], results=tmp_path, figures=list, tables=list)
     for name in publishing.KEPT:
-        (plan.results / name).write_text("new")
+        (tmp_path / name).write_text("new")
     target = tmp_path / "docs" / "small"
     target.mkdir(parents=True)
-    (target / "report.html").write_text("old")
+    (target / "config.yaml").write_text("old")
 
-    def killed_in_step(number):
+    def killed_before(step):
+        """Whether a process that publishes was killed before a call of this name."""
         child = os.fork()
         if child == 0:
-            steps = count()
-
-            def then(function):
-                def step(*given):
-                    if next(steps) == number:
-                        os.kill(os.getpid(), signal.SIGKILL)
-                    return function(*given)
-
-                return step
-
-            publishing._keep = then(publishing._keep)
-            publishing.write_json = then(publishing.write_json)
             with suppress(BaseException):
+                setattr(publishing, step, lambda *_: os.kill(os.getpid(), signal.SIGKILL))
                 publishing.publish(plan, target)
             os._exit(0)
         return os.waitpid(child, 0)[1] == signal.SIGKILL
 
-    kept = {*publishing.KEPT, "provenance.json"}
-    for number in range(len(kept)):
-        assert killed_in_step(number)
-        assert [path.name for path in target.iterdir()] == ["report.html"]
+    for step in ("_keep", "write_json"):
+        assert killed_before(step)
+        assert [path.name for path in target.iterdir()] == ["config.yaml"]
+        assert (target / "config.yaml").read_text() == "old"
     publishing.publish(plan, target)
-    assert {path.name for path in target.iterdir()} == kept
-    assert (target / "report.html").read_text() == "new"
+    assert {path.name for path in target.iterdir()} == {*publishing.KEPT, "provenance.json"}
+    assert (target / "config.yaml").read_text() == "new"
     assert list(target.parent.iterdir()) == [target]
 
 
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"method": "krr-cv"}, "which belongs elsewhere"),
-        ({"repeat": 17}, "which belongs elsewhere"),
-        ({"experiment": "another"}, "several experiments"),
-        ({"data_fingerprint": "of another table"}, "is of another table of heart"),
-    ],
-)
-def test_a_record_replaced_by_another_valid_one(tmp_path, changes, message):
-    methods = ("svm-cv", "dank")
-    paths = write_records(tmp_path, [make_record(method=name) for name in methods])
-    assert len(read_records(paths)) == 2
-    paths[1].write_text(json.dumps([make_record(method="svm-cv") | changes]))
-    with pytest.raises(ValueError, match=message):
-        read_records(paths)
-
-
 def test_a_file_that_vanishes_between_inference_and_reading(tmp_path, monkeypatch):
+    (tmp_path / "conf" / "dataset").mkdir(parents=True)
     file = tmp_path / "mine.csv"
     file.write_text("a,y\n" + "".join(f"{k * k / 7:.3f},{k % 2}\n" for k in range(30)))
-    (tmp_path / "conf" / "dataset").mkdir(parents=True)
-    adopt(file, "y", tmp_path)
-    entry = read_entry(tmp_path / "conf/dataset/my-mine.yaml")
-    shutil.rmtree(tmp_path / "data")
-    with pytest.raises(DatasetError, match=r"my-mine/mine\.csv is unavailable"):
-        load_table("my-mine", entry, cache_dir=tmp_path / "data" / "raw")
 
-    def infer(path, *given, **named):
-        inferred = inferred_yaml(path, *given, **named)
+    def infer(*given, **named):
+        inferred = inferred_yaml(*given, **named)
         file.unlink()
         return inferred
 
     monkeypatch.setattr(comparing, "inferred_yaml", infer)
     with pytest.raises(FileNotFoundError, match=r"mine\.csv"):
-        adopt(file, "y", tmp_path, again=True)
+        comparing.adopt(file, "y", tmp_path)
 
 
-def test_a_clock_that_jumps_back(project):
-    """A table of tomorrow is not a changed one: nothing is made again."""
+def test_a_table_of_tomorrow_and_half_a_table(project):
+    """After a clock jumped back nothing is made again; what is spoilt is named."""
     assert project.solve().returncode == 0
     table = project.root / "data/tables/clowns.npz"
     tomorrow = time.time() + 86400
     os.utime(table, (tomorrow, tomorrow))
     run = project.solve()
     assert run.returncode == 0 and not run.jobs, run.output
+
+    table.write_bytes(table.read_bytes()[:-40])
+    run = project.solve()
+    assert run.returncode == 1
+    assert "data/tables/clowns.npz is not a whole table" in run.output
+    assert "remove it" in run.output
+    table.unlink()
+    assert project.solve().returncode == 0
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="becoming somebody else needs root")

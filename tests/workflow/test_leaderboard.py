@@ -12,38 +12,26 @@ METHODS = {"svm-2014": 0.8, "forest-2014": 0.7, "good": 0.9}
 def records(task="classification", metric="accuracy", failed=()):
     rng = np.random.default_rng(0)
     rows = [
-        {
-            "task": task,
-            "dataset": f"set{k}",
-            "method": method,
-            "repeat": repeat,
-            "status": "failed" if (k, method, repeat) in failed else "ok",
-            f"test_{metric}": level + rng.uniform(-0.02, 0.02),
-            "fit_seconds": 1.0,
-            "search_seconds": 2.0 if method == "good" else None,
-        }
+        (f"set{k}", method, repeat, level + rng.uniform(-0.02, 0.02))
         for k in range(6)
         for method, level in METHODS.items()
         for repeat in range(3)
     ]
-    return pd.DataFrame(rows)
+    frame = pd.DataFrame(rows, columns=["dataset", "method", "repeat", f"test_{metric}"])
+    frame["status"] = ["failed" if row[:3] in failed else "ok" for row in rows]
+    frame["search_seconds"] = frame["method"].map({"good": 2.0})
+    return frame.assign(task=task, fit_seconds=1.0)
 
 
 def published():
     rows = [
-        {
-            "dataset": f"set{k}",
-            "method": method,
-            "setting": "",
-            "split": "test",
-            "metric": "accuracy",
-            "mean": level,
-        }
+        (f"set{k}", method, level)
         for k in range(6)
         for method, level in {"svm_C": 0.79, "best": 0.99, "seldom": 0.9}.items()
-        if not (method == "seldom" and k)
+        if method != "seldom" or k == 0
     ]
-    return pd.DataFrame(rows)
+    frame = pd.DataFrame(rows, columns=["dataset", "method", "mean"])
+    return frame.assign(setting="", split="test", metric="accuracy")
 
 
 def test_order_ranks_and_sources():
@@ -61,7 +49,7 @@ def test_order_ranks_and_sources():
 
 
 def test_a_failed_cell_is_told_and_has_the_worst_rank():
-    board = leaderboard(records(failed={(0, "good", 1)})).set_index("method")
+    board = leaderboard(records(failed={("set0", "good", 1)})).set_index("method")
     assert board["n_failed"]["good"] == 1
     assert board["mean_rank"]["good"] == pytest.approx((5 * 1 + 3) / 6)
 
@@ -79,7 +67,9 @@ def test_both_tasks_and_the_figure():
 
 
 def test_one_leaderboard_over_several_experiments(tmp_path):
-    first = records("regression", "rmse", failed={(0, "good", 1)}).assign(n_train=70, n_test=30)
+    first = records("regression", "rmse", failed={("set0", "good", 1)}).assign(
+        n_train=70, n_test=30
+    )
     large = first["dataset"] == "set5"
     first.loc[large, "n_train"] = 9000
     second = first.assign(dataset="other-" + first["dataset"])

@@ -4,14 +4,13 @@ import pandas as pd
 import pytest
 from scipy.stats import ttest_rel
 from sklearn.datasets import make_moons
+from sklearn.model_selection import train_test_split
 
 import nystrom_consistency as script
 from adakern.nystrom import SelectedKernelRidgeClassifier
-from adakern_bench.data import Table
-from adakern_bench.records.prepare import prepare
 from adakern_bench.records.read import to_frame
 from adakern_bench.records.solve import fitted_facts
-from adakern_bench.records.split import make_splits
+from record_factory import make_record
 
 GAMMAS = [0.25, 1.0, 4.0]
 SAMPLINGS = ["exact", "optimal", "uniform", "adaptive-criterion", "greedy-criterion"]
@@ -20,38 +19,21 @@ SAMPLINGS = ["exact", "optimal", "uniform", "adaptive-criterion", "greedy-criter
 @pytest.fixture(scope="module")
 def records():
     X, y = make_moons(120, noise=0.25, random_state=0)
-    moons = Table(X, y, "moons", "classification", ["a", "b"])
-    splits = make_splits(
-        moons,
-        kind="holdout",
-        repeats=5,
-        test_size=0.2,
-        n_splits=2,
-        stratify=True,
-        seed=0,
-        published=False,
-    )
     found = []
-    for repeat, rows in enumerate(splits):
-        data = prepare(moons, *rows, scale="symmetric")
+    for repeat in range(5):
+        train, test, y_train, y_test = train_test_split(X, y, test_size=0.2, random_state=repeat)
         for sampling in SAMPLINGS:
             model = SelectedKernelRidgeClassifier(
                 param_grid={"gamma": GAMMAS}, sampling=sampling, n_columns=0.1, random_state=repeat
-            ).fit(data.X_train, data.y_train)
-            found.append(
-                {
-                    "dataset": "moons",
-                    "task": "classification",
-                    "method": f"nystrom-selection@sampling={sampling}",
-                    "sweep": {"sampling": sampling},
-                    "repeat": repeat,
-                    "status": "ok",
-                    "metrics": {"test": {"accuracy": model.score(data.X_test, data.y_test)}},
-                    "n_train": len(rows[0]),
-                    "n_test": len(rows[1]),
-                    "extra": fitted_facts(model)["extra"],
-                }
-            )
+            ).fit(train, y_train)
+            facts = {
+                "sweep": {"sampling": sampling},
+                "metrics": {"test": {"accuracy": model.score(test, y_test)}},
+                "extra": fitted_facts(model)["extra"],
+                "n_train": len(train),
+                "n_test": len(test),
+            }
+            found.append(make_record("moons", f"nystrom@sampling={sampling}", repeat, **facts))
     return to_frame(found)
 
 
