@@ -236,16 +236,6 @@ def test_a_ridge_below_the_rounding_of_distances_is_raised():
     np.testing.assert_allclose(member.predict(X), X[:, :1], atol=1e-4)
 
 
-def test_all_rows_as_centres_are_the_full_solution():
-    X, Y, weights = problem(n=60)
-    full = KernelRidgeMember("laplacian", max_support=60, random_state=0)
-    full.fit(X, Y, weights)
-    nystrom = KernelRidgeMember("laplacian", max_support=60, random_state=0)
-    nystrom.is_nystrom = lambda n: True
-    nystrom.fit(X, Y, weights)
-    np.testing.assert_allclose(nystrom.predict(X), full.predict(X), rtol=1e-5)
-
-
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_one_pass_is_least_squares_without_each_fold(kernel):
     X, Y, weights = problem(n=60)
