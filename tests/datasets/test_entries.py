@@ -8,9 +8,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-
-pytest.importorskip("omegaconf")
-
 from sklearn.datasets import dump_svmlight_file
 
 from adakern.datasets import make_covtype_like
@@ -93,18 +90,6 @@ def test_generated_set_follows_the_seed_and_its_size(tmp_path):
     assert first.provenance["seed"] == 1
 
 
-SPLITS = {"monks1": 432, "monks2": 432, "monks3": 432}
-SPLITS |= {"spect": 187, "splice": 2175, "svmguide1": 4000, "ijcnn1": 91701}
-
-
-@needs_mirror
-@pytest.mark.parametrize("name", SPLITS)
-def test_published_split(table, name):
-    made = table(name)
-    n = len(made.X)
-    assert made.test_rows.tolist() == list(range(n - SPLITS[name], n))
-
-
 @needs_mirror
 @pytest.mark.parametrize("problem", [1, 2, 3])
 def test_rules_of_the_monks_agree_with_the_published_tables(table, problem):
@@ -114,24 +99,6 @@ def test_rules_of_the_monks_agree_with_the_published_tables(table, problem):
     # Only the training part of the third problem is noisy: 5 % of 122 rows.
     assert len(wrong) == (6 if problem == 3 else 0)
     assert not np.isin(wrong, made.test_rows).any()
-
-
-@needs_mirror
-def test_parkinsons_has_42_patients(table):
-    made = table("parkinsons")
-    assert len(np.unique(made.groups)) == 42
-    assert made.groups.shape == made.y.shape
-    assert "motor_UPDRS" not in made.feature_names
-
-
-@needs_mirror
-def test_blank_cells_of_kc_house_are_filled(table):
-    made = table("kc_house")
-    living, above, below = (
-        made.X[:, made.feature_names.index(f"sqft_{part}")]
-        for part in ("living", "above", "basement")
-    )
-    np.testing.assert_array_equal(above, living - below)
 
 
 def covtype(path):
@@ -180,10 +147,14 @@ def test_entry_survives_json(tmp_path, name):
 
 def test_check_entry_names_every_problem():
     wrong = {"task": "regresion", "format": "cvs", "missing": "drop", "loader": {"n": 3}}
-    wrong |= {"n": 0, "d": -1, "clip": [99.9, math.nan]}
+    wrong |= {"n": 0, "d": -1, "n_splits": 3, "clip": [99.9, math.nan]}
     entry = DatasetEntry(files=[{"path": "../up.csv", "urls": ["file:///etc/x"]}], **wrong)
-    problems = "\n".join(check_entry("toy", entry))
+    problems = check_entry("toy", entry)
+    entry.splits, entry.missing = entry.files[0], "drop-rows"
+    problems = "\n".join(problems + check_entry("toy", entry))
     for part in (
+        "go together",
+        "none may be dropped",
         "toy.task: got 'regresion'; allowed: classification, regression. Did you mean",
         "toy.format: got 'cvs'",
         "Did you mean 'csv'?",
