@@ -5,13 +5,11 @@ import warnings
 
 import numpy as np
 import pytest
-from joblib import Parallel, delayed
 from sklearn.datasets import load_diabetes, load_iris, make_friedman1
 from sklearn.model_selection import train_test_split
 from threadpoolctl import ThreadpoolController
 
 from adakern.adaptive import MEMBERS, AdaptiveKernelClassifier, AdaptiveKernelRegressor
-from adakern.adaptive.fitting import in_time
 from adakern.adaptive.plan import default_members
 from adakern.adaptive.screening import LEARNERS
 
@@ -52,11 +50,10 @@ def test_each_member_alone_learns(estimator, name):
 
 def test_a_table_of_words_gaps_and_copies():
     frame, y = mixed_table()
-    model = fast(AdaptiveKernelRegressor).fit(frame, y)
-    assert model.oof_score_ > 0.5
     array = frame.to_numpy(dtype=object)
-    again = fast(AdaptiveKernelRegressor).fit(array, y)
-    np.testing.assert_array_equal(again.predict(array), model.predict(frame))
+    model, of_array = (fast(AdaptiveKernelRegressor).fit(rows, y) for rows in (frame, array))
+    np.testing.assert_array_equal(of_array.predict(array), model.predict(frame))
+    assert model.oof_score_ > 0.5
     importances = dict(zip(frame.columns, model.feature_importances_, strict=True))
     assert importances["one"] == pytest.approx(0, abs=1e-9)
     assert importances["late"] == pytest.approx(0, abs=1e-9)
@@ -64,8 +61,7 @@ def test_a_table_of_words_gaps_and_copies():
     labels = np.where(y > np.median(y), "high", "low")
     classifier = fast(AdaptiveKernelClassifier).fit(frame, labels)
     assert classifier.oof_score_ > 0.7
-    new = frame.iloc[:5].copy()
-    new["colour"] = ["violet", None, "red", 3, "blue"]
+    new = frame.iloc[:5].assign(colour=["violet", None, "red", 3, "blue"])
     assert np.isfinite(classifier.predict_proba(new)).all()
 
 
@@ -173,16 +169,6 @@ def test_a_second_is_enough_for_more_than_the_mean(estimator, least):
     assert estimator(time_limit=1, random_state=0).fit(X, y).oof_score_ > least
 
 
-def test_the_first_fold_tells_whether_the_others_end_in_time():
-    done = []
-    tasks = [delayed(done.append)(k) for k in range(5)]
-    parallel = Parallel()
-    assert in_time(tasks, parallel, deadline=0.0) is None and done == [0]
-    done.clear()
-    assert len(in_time(tasks, parallel, deadline=1e12)) == 5 == len(done)
-    assert len(in_time(tasks, parallel, deadline=np.inf)) == 5
-
-
 def large_table(estimator):
     X, y = make_friedman1(LEARNERS + 2000, n_features=6, random_state=0)
     y = y if estimator is AdaptiveKernelRegressor else (y > 14).astype(int)
@@ -281,14 +267,10 @@ def test_a_column_that_changes_its_type(estimator):
     """Words instead of numbers are gaps, with a warning; so are numbers for words."""
     frame, y = mixed_table()
     model = fast(estimator).fit(frame, y > 1 if estimator is BOTH[1] else y)
-    words, missing = frame.iloc[:3].astype({"size": object}), frame.iloc[:3].copy()
-    words["size"], missing["size"] = ["large", "small", "large"], np.nan
+    missing = model.predict(frame.assign(size=np.nan, colour=None))
     with pytest.warns(UserWarning, match="held numbers in training"):
-        predicted = model.predict(words)
-    np.testing.assert_array_equal(predicted, model.predict(missing))
-    numbers, missing = frame.iloc[:3].copy(), frame.iloc[:3].copy()
-    numbers["colour"], missing["colour"] = [1.5, 2.5, 3.5], None
-    np.testing.assert_array_equal(model.predict(numbers), model.predict(missing))
+        predicted = model.predict(frame.assign(size="large", colour=1.5))
+    np.testing.assert_array_equal(predicted, missing)
 
 
 def test_many_rows_stand_on_centres_and_say_so():
