@@ -15,9 +15,7 @@ from adakern._utils.threads import (
     one_scipy_thread,
     one_thread,
 )
-from adakern.baselines import BayesianMKLRegressor, DeepMKL, FalkonRegressor
 from adakern.dank import DANKClassifier, exact, working_set
-from adakern.lab import LABRBFRegressor
 
 
 def threads():
@@ -94,23 +92,6 @@ def test_maps_that_overlap_leave_the_threads_as_they_were():
 def test_errors_in_threads_are_raised_and_leave_the_threads_as_they_were():
     with pytest.raises(ZeroDivisionError):
         map_in_threads(lambda item: 1 / item, [1, 0, 2])
-
-
-@pytest.mark.parametrize(
-    "estimator",
-    [
-        BayesianMKLRegressor(max_iter=2),
-        DANKClassifier(strategy="decomposed"),
-        DeepMKL(max_iter=2),
-        FalkonRegressor(),
-        LABRBFRegressor(max_support=5, max_iter=1),
-    ],
-    ids=str,
-)
-@pytest.mark.filterwarnings("ignore:.*max_iter")
-def test_fit_leaves_the_threads_as_they_were(estimator):
-    X = np.random.default_rng(0).normal(size=(40, 2))
-    estimator.fit(X, np.sign(X[:, 0]))
 
 
 @pytest.mark.parametrize(

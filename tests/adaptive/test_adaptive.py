@@ -161,14 +161,6 @@ def test_class_weights_are_sample_weights():
     np.testing.assert_array_equal(by_class.predict_proba(X), by_row.predict_proba(X))
 
 
-@pytest.mark.filterwarnings("ignore:time_limit=1 s")
-@pytest.mark.parametrize(("estimator", "least"), [(BOTH[0], 0.6), (BOTH[1], 0.75)])
-def test_a_second_is_enough_for_more_than_the_mean(estimator, least):
-    X, y = make_friedman1(5000, noise=1, random_state=0)
-    y = y if estimator is AdaptiveKernelRegressor else y > 14
-    assert estimator(time_limit=1, random_state=0).fit(X, y).oof_score_ > least
-
-
 def large_table(estimator):
     X, y = make_friedman1(LEARNERS + 2000, n_features=6, random_state=0)
     y = y if estimator is AdaptiveKernelRegressor else (y > 14).astype(int)

@@ -182,16 +182,6 @@ def test_nothing_enters_the_cache_when_one_of_two_files_fails(server, served, tm
     assert files_below(tmp_path / "cache") == []
 
 
-def test_unreachable_file_says_what_was_tried_and_the_way_out(entry, tmp_path):
-    entry.files[0].urls = ["http://127.0.0.1:9/toy.csv"]  # nobody listens there
-    with pytest.raises(DatasetError) as caught:
-        load(entry, tmp_path / "cache", mirror=tmp_path / "nowhere", retries=0)
-    parts = ["data set toy", "toy/toy.csv", str(tmp_path / "cache"), *entry.files[0].urls]
-    parts += [str(tmp_path / "nowhere"), fetch.MIRROR_VARIABLE, "data.mirror"]
-    for part in parts:
-        assert part in str(caught.value)
-
-
 @pytest.mark.parametrize(
     ("damaged", "content"),
     [

@@ -114,16 +114,6 @@ def test_saved_table_comes_back(tmp_path, changes):
     assert [p.name for p in (tmp_path / "deep").iterdir()] == ["toy.npz"]
 
 
-def test_half_a_file_is_refused(tmp_path):
-    path = tmp_path / "toy.npz"
-    make_table().save(path)
-    path.write_bytes(path.read_bytes()[:-200])
-    with pytest.raises(DatasetError, match=r"toy\.npz is not a whole table"):
-        Table.load(path)
-    with pytest.raises(FileNotFoundError):
-        Table.load(tmp_path / "none.npz")
-
-
 @pytest.mark.parametrize(
     ("stated", "named"),
     [
