@@ -20,8 +20,6 @@ from adakern_bench.data import (
 )
 from adakern_bench.data.describe import unchecked
 
-pytest.importorskip("pooch")
-
 rng = np.random.default_rng(0)
 ROWS = rng.normal(size=(40, 3)).round(4)
 LABELS = np.where(ROWS[:, 0] > 0, "up", "down")
