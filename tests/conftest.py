@@ -23,6 +23,12 @@ collect_ignore_glob += [] if find_spec("pandas") else tables
 SLOW_CHECKS = re.compile(r"\[AdaptiveKernel\w+\(\)-check_\w+(_train|_not_an_array)\b")
 
 
+@pytest.fixture(params=["numpy", "array_api_strict", "torch"])
+def xp(request):
+    """Each library of arrays that is here."""
+    return pytest.importorskip(request.param)
+
+
 def pytest_collection_modifyitems(items):
     """The longest of scikit-learn's checks are slow."""
     for item in items:

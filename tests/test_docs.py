@@ -1,30 +1,24 @@
 """The documentation builds without a warning, and what links to it finds its pages."""
 
-import inspect
 import os
 import re
 import shutil
 import subprocess
 import sys
+from email.message import Message
 from pathlib import Path
 
 import pytest
-from sklearn.base import clone
 from sklearn.svm import SVC
 
-import adakern
-from adakern import baselines
+from adakern import DANKClassifier
 from adakern._utils import base
+from adakern.model_selection import KernelSearchCV
+from discovery import all_estimators
 
 #: The build takes a minute on a quiet machine.
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(1800)]
 DOCS = Path(__file__).parents[1] / "docs"
-ESTIMATORS = {
-    name: f"{package.__name__}.{name}"
-    for package in (adakern, baselines)
-    for name in package.__all__
-    if hasattr(getattr(package, name), "fit")
-}
 
 
 @pytest.fixture(scope="module")
@@ -96,33 +90,20 @@ def test_names_of_estimators_and_formulas_are_links(pages):
 
 def test_a_notebooks_picture_of_an_estimator_leads_to_its_page(pages, monkeypatch):
     monkeypatch.setattr(base, "BUILT", pages)
-    for name, path in ESTIMATORS.items():
-        package = baselines if "baselines" in path else adakern
-        cls = getattr(package, name)
-        required = [
-            parameter
-            for parameter in inspect.signature(cls).parameters.values()
-            if parameter.default is parameter.empty
-        ]
-        estimator = cls(*[SVC()] * len(required))
+    there = {page.as_uri() for page in (pages / "api").glob("*.html")}
+    for estimator in [KernelSearchCV(SVC(), {}), *(cls() for cls in all_estimators())]:
         link = estimator._get_doc_link()
-        assert link == (pages / "api" / f"{path}.html").as_uri()
-        assert (pages / "api" / f"{path}.html").exists(), path
+        assert link in there
+        assert link.endswith(f".{type(estimator).__name__}.html")
         assert f'href="{link}"' in estimator._repr_html_()
 
 
 def test_without_pages_there_is_no_link(tmp_path, monkeypatch):
     monkeypatch.setattr(base, "BUILT", tmp_path)
     monkeypatch.setattr(base, "metadata", lambda _: stated)
-    stated = Stated([])
-    model = clone(adakern.DANKClassifier())
+    stated = Message()
+    model = DANKClassifier()
     assert model._get_doc_link() == "" and "DANKClassifier" in model._repr_html_()
-    stated = Stated(["Source, https://example.org/x", "Documentation, https://e.org/d/"])
+    stated["Project-URL"] = "Source, https://example.org/x"
+    stated["Project-URL"] = "Documentation, https://e.org/d/"
     assert base.documentation() == "https://e.org/d"
-
-
-class Stated(list):
-    """What a package states of its addresses."""
-
-    def get_all(self, _):
-        return self

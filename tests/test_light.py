@@ -1,21 +1,16 @@
 """The wheel is the library: it needs what pyproject.toml declares, and nothing else."""
 
-import ast
 import re
 import shutil
 import subprocess
 import sys
 import tomllib
 import venv
-from importlib.metadata import packages_distributions
 from pathlib import Path
 
 import pytest
 
-import adakern
-
-PACKAGE = Path(adakern.__file__).parent
-ROOT = PACKAGE.parents[1]
+ROOT = Path(__file__).parents[1]
 
 #: Run by a Python that has the wheel and its dependencies alone.
 PROGRAM = """
@@ -77,25 +72,6 @@ def project(folder="."):
 def declared():
     """Names of the library's own dependencies."""
     return names(project()["dependencies"])
-
-
-def test_every_import_of_the_library_is_a_declared_dependency():
-    distributions, undeclared = packages_distributions(), {}
-    for file in PACKAGE.rglob("*.py"):
-        for statement in ast.parse(file.read_text()).body:
-            if isinstance(statement, ast.ImportFrom):
-                modules = [statement.module]
-            else:
-                modules = [a.name for a in getattr(statement, "names", [])]
-            for name in {module.partition(".")[0] for module in modules}:
-                owners = names(distributions.get(name, [name]))
-                if (
-                    name != "adakern"
-                    and name not in sys.stdlib_module_names
-                    and not declared() & owners
-                ):
-                    undeclared[str(file.relative_to(PACKAGE))] = name
-    assert not undeclared
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,6 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from adakern.linalg import (
-    add_to_diagonal,
     factorised,
     is_positive_semidefinite,
     leading_eigenpairs,
@@ -40,18 +39,14 @@ def test_projection_is_feasible_and_idempotent(v, C):
     np.testing.assert_allclose(project_onto_feasible(a, y, C), a, atol=rounding)
 
 
-@pytest.mark.parametrize("library", ["numpy", "array_api_strict", "torch"])
-def test_rows_and_columns_of_many_blocks(library):
-    xp = pytest.importorskip(library)
+def test_rows_and_columns_of_many_blocks(xp):
     A = np.random.default_rng(0).normal(size=(500, 500))
     rows = np.random.default_rng(1).permutation(500)[:300]
     block = principal_submatrix(xp.asarray(A), xp.asarray(rows))
     np.testing.assert_array_equal(np.asarray(block), A[np.ix_(rows, rows)])
 
 
-@pytest.mark.parametrize("library", ["numpy", "array_api_strict", "torch"])
-def test_factorised_solves_for_every_right_hand_side(library):
-    xp = pytest.importorskip(library)
+def test_factorised_solves_for_every_right_hand_side(xp):
     rng = np.random.default_rng(0)
     A = rng.normal(size=(8, 8))
     A = A @ A.T
@@ -60,7 +55,7 @@ def test_factorised_solves_for_every_right_hand_side(library):
         np.testing.assert_allclose(
             np.asarray(solve(xp.asarray(b))), np.linalg.solve(A, b), rtol=1e-8
         )
-    if library == "array_api_strict":
+    if xp.__name__ == "array_api_strict":
         return
     # Lifted where rounding made it indefinite, refused where it is.
     A = np.ones((6, 6)) - 1e-15 * np.eye(6)
@@ -71,15 +66,6 @@ def test_factorised_solves_for_every_right_hand_side(library):
     for entry in (np.nan, np.inf):
         with pytest.raises(ValueError, match="not finite"):
             factorised(xp.asarray([[1.0, entry], [entry, 1.0]]))
-
-
-@pytest.mark.parametrize("library", ["numpy", "array_api_strict", "torch"])
-def test_add_to_diagonal(library):
-    xp = pytest.importorskip(library)
-    A, values = np.arange(9.0).reshape(3, 3), np.array([1.0, 2.0, 3.0])
-    np.testing.assert_array_equal(
-        np.asarray(add_to_diagonal(xp.asarray(A.copy()), xp.asarray(values))), A + np.diag(values)
-    )
 
 
 def gram_with_ones(n, seed):

@@ -175,11 +175,3 @@ def test_the_time_of_a_gram_matrix_counts():
         search.fit(X, y)
     told = search.cv_results_["mean_fit_time"].sum() * 3
     assert told >= 3 * waits
-
-
-def test_threads_change_nothing():
-    X, y = scaled(load_wine)
-    one, two = (KernelSearchCV(SVC(), GRID, n_jobs=n).fit(X, y) for n in (1, 2))
-    np.testing.assert_array_equal(
-        one.cv_results_["mean_test_score"], two.cv_results_["mean_test_score"]
-    )

@@ -15,9 +15,7 @@ from adakern._utils.threads import (
     one_scipy_thread,
     one_thread,
 )
-from adakern.baselines import BayesianMKLRegressor, DeepMKL, FalkonRegressor
-from adakern.dank import DANKClassifier, DANKRegressor, exact, working_set
-from adakern.lab import AsymmetricKernelRidge, LABRBFRegressor
+from adakern.dank import DANKClassifier, exact, working_set
 
 
 def threads():
@@ -33,11 +31,12 @@ def threads():
 
 @pytest.fixture(autouse=True)
 def two_threads():
-    """Two threads for every library, whatever the machine has."""
+    """Two threads for every library, whatever the machine has, and again at the end."""
     with ThreadpoolController().limit(limits=2):
         if threads() != {"numpy": 2, "scipy": 2}:
             pytest.skip(f"not two libraries that take two threads: {threads()}")
         yield
+        assert threads() == {"numpy": 2, "scipy": 2}
 
 
 @pytest.mark.parametrize(
@@ -58,7 +57,6 @@ def test_contexts_limit_what_they_name(context, size, inside):
         if inside == (1, 1):
             workers = set(map_in_threads(lambda item: get_ident(), [1, 2, 3]))
             assert workers == {get_ident()}
-    assert threads() == {"numpy": 2, "scipy": 2}
 
 
 def test_items_are_shared_out_among_the_threads_of_linear_algebra():
@@ -73,7 +71,6 @@ def test_items_are_shared_out_among_the_threads_of_linear_algebra():
     assert items == tuple(range(6))
     assert all(found == {"numpy": 1, "scipy": 1} for found in inside)
     assert len(set(workers)) == 2
-    assert threads() == {"numpy": 2, "scipy": 2}
 
 
 def test_maps_that_overlap_leave_the_threads_as_they_were():
@@ -90,44 +87,16 @@ def test_maps_that_overlap_leave_the_threads_as_they_were():
         assert set(map_in_threads(lambda item: get_ident(), [1, 2])) == {get_ident()}
         ended.set()
         assert get_ident() not in first.result()
-    assert threads() == {"numpy": 2, "scipy": 2}
 
 
 def test_errors_in_threads_are_raised_and_leave_the_threads_as_they_were():
     with pytest.raises(ZeroDivisionError):
         map_in_threads(lambda item: 1 / item, [1, 0, 2])
-    assert threads() == {"numpy": 2, "scipy": 2}
-
-
-@pytest.mark.parametrize(
-    "estimator",
-    [
-        AsymmetricKernelRidge(),
-        BayesianMKLRegressor(max_iter=2),
-        DANKClassifier(),
-        DANKClassifier(strategy="decomposed"),
-        DANKRegressor(),
-        DeepMKL(max_iter=2),
-        FalkonRegressor(),
-        LABRBFRegressor(max_support=5, max_iter=1),
-    ],
-    ids=str,
-)
-@pytest.mark.filterwarnings("ignore:.*max_iter")
-def test_fit_leaves_the_threads_as_they_were(estimator):
-    X = np.random.default_rng(0).normal(size=(40, 2))
-    estimator.fit(X, np.sign(X[:, 0]))
-    assert threads() == {"numpy": 2, "scipy": 2}
 
 
 @pytest.mark.parametrize(
     ("strategy", "module", "name"),
-    [
-        ("exact", exact, "make_extension"),
-        ("exact", exact, "make_objective"),
-        ("whole", working_set, "maximise_quartic"),
-        ("whole", working_set, "kernel_products"),
-    ],
+    [("exact", exact, "make_objective"), ("whole", working_set, "maximise_quartic")],
 )
 def test_small_fits_hold_linear_algebra_to_one_thread(monkeypatch, strategy, module, name):
     """In all that goes back and forth between NumPy and SciPy."""

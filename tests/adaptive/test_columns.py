@@ -101,13 +101,6 @@ def test_units_do_not_matter():
     np.testing.assert_allclose(view(X), view(X * [1e6, 1e-6] + [5, -5]), rtol=1e-6)
 
 
-@pytest.mark.parametrize("size", [1e-300, 1e300, 1e308])
-def test_extreme_numbers_are_no_infinities(size):
-    X = size * np.random.default_rng(0).uniform(-1, 1, (50, 2))
-    assert np.isfinite(view(X)).all()
-    assert np.std(view(X)) == pytest.approx(1, rel=0.2)
-
-
 def test_constant_empty_and_repeated_columns_are_left_out():
     x = np.random.default_rng(0).standard_normal(30)
     X = np.column_stack([x, np.ones(30), x, np.full(30, np.nan)])

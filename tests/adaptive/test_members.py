@@ -42,14 +42,6 @@ def test_a_margin_finds_a_boundary_without_noise():
     assert margin.score(X_new, y_new) >= max(0.96, ridge.score(X_new, y_new))
 
 
-def test_a_margin_alone_finds_its_scales():
-    (X, y), (X_new, _) = table_of_rules()
-    names = np.array(["one", "two", "three"])[y + (X[:, 0] == 0)]
-    model = AdaptiveKernelClassifier(members=["svm"], random_state=0)
-    assert model.fit(X[:200], names[:200]).predict_proba(X_new).shape == (512, 3)
-    assert model.score(X[200:], names[200:]) > 0.8
-
-
 def test_scores_of_two_classes_differ_by_twice_the_decision_value():
     class Model:
         classes_ = np.array([0, 2])

@@ -1,6 +1,5 @@
 """Every file of conf/dataset against the schema, the mirror and the manifest."""
 
-import bz2
 import json
 import math
 from dataclasses import asdict
@@ -9,11 +8,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-pytest.importorskip("omegaconf")
-
-from sklearn.datasets import dump_svmlight_file
-
-from adakern.datasets import make_covtype_like
 from adakern.datasets.synthetic import monks_rule
 from adakern_bench.data import (
     DatasetEntry,
@@ -23,7 +17,6 @@ from adakern_bench.data import (
     load_table,
     read_entry,
 )
-from adakern_bench.data.describe import unchecked
 from mirror import MIRROR, needs_mirror
 
 ROOT = Path(__file__).parents[2]
@@ -93,18 +86,6 @@ def test_generated_set_follows_the_seed_and_its_size(tmp_path):
     assert first.provenance["seed"] == 1
 
 
-SPLITS = {"monks1": 432, "monks2": 432, "monks3": 432}
-SPLITS |= {"spect": 187, "splice": 2175, "svmguide1": 4000, "ijcnn1": 91701}
-
-
-@needs_mirror
-@pytest.mark.parametrize("name", SPLITS)
-def test_published_split(table, name):
-    made = table(name)
-    n = len(made.X)
-    assert made.test_rows.tolist() == list(range(n - SPLITS[name], n))
-
-
 @needs_mirror
 @pytest.mark.parametrize("problem", [1, 2, 3])
 def test_rules_of_the_monks_agree_with_the_published_tables(table, problem):
@@ -116,57 +97,14 @@ def test_rules_of_the_monks_agree_with_the_published_tables(table, problem):
     assert not np.isin(wrong, made.test_rows).any()
 
 
-@needs_mirror
-def test_parkinsons_has_42_patients(table):
-    made = table("parkinsons")
-    assert len(np.unique(made.groups)) == 42
-    assert made.groups.shape == made.y.shape
-    assert "motor_UPDRS" not in made.feature_names
-
-
-@needs_mirror
-def test_blank_cells_of_kc_house_are_filled(table):
-    made = table("kc_house")
-    living, above, below = (
-        made.X[:, made.feature_names.index(f"sqft_{part}")]
-        for part in ("living", "above", "basement")
-    )
-    np.testing.assert_array_equal(above, living - below)
-
-
-def covtype(path):
-    X, y = make_covtype_like(n=60)
-    with bz2.open(path, "wb") as file:
-        dump_svmlight_file(X, np.where(y > 0, 2, 1), file, zero_based=False)
-    return X, np.where(y > 0, 2, 1)
-
-
-def tomshardware(path):
-    rows = np.random.default_rng(0).integers(0, 5000, size=(25, 97))
-    np.savetxt(path, rows, fmt="%d", delimiter=",")
-    return rows[:, :96], rows[:, 96]
-
-
-def features(path):
+def test_images_that_somebody_brings_along_are_rows(tmp_path):
     images = np.random.default_rng(0).normal(size=(20, 4, 3)).astype(np.float32)
-    np.savez_compressed(path, X=images, y=np.arange(20) % 5)
-    return images.reshape(20, 12).astype(float), np.arange(20) % 5
-
-
-@pytest.mark.parametrize("write", [covtype, tomshardware, features])
-def test_a_set_that_is_not_mirrored_is_read_from_a_small_file(tmp_path, write):
-    stated = ENTRIES[write.__name__]
-    path = tmp_path / stated.files[0].path
+    path = tmp_path / ENTRIES["features"].files[0].path
     path.parent.mkdir()
-    X, y = write(path)
-    entry = unchecked(stated)
-    entry.d = X.shape[1]
-    made = load_table(write.__name__, entry, cache_dir=tmp_path)
-    np.testing.assert_allclose(made.X, X)
-    np.testing.assert_array_equal(made.y, y)
-    if stated.n:
-        with pytest.raises(DatasetError, match=f"is {len(y)}, the entry says {stated.n}"):
-            load_table(write.__name__, stated, cache_dir=tmp_path)
+    np.savez_compressed(path, X=images, y=np.arange(20) % 5)
+    made = load_table("features", ENTRIES["features"], cache_dir=tmp_path)
+    np.testing.assert_array_equal(made.X, images.reshape(20, 12))
+    np.testing.assert_array_equal(made.y, np.arange(20) % 5)
 
 
 @needs_mirror
@@ -180,10 +118,14 @@ def test_entry_survives_json(tmp_path, name):
 
 def test_check_entry_names_every_problem():
     wrong = {"task": "regresion", "format": "cvs", "missing": "drop", "loader": {"n": 3}}
-    wrong |= {"n": 0, "d": -1, "clip": [99.9, math.nan]}
+    wrong |= {"n": 0, "d": -1, "n_splits": 3, "clip": [99.9, math.nan]}
     entry = DatasetEntry(files=[{"path": "../up.csv", "urls": ["file:///etc/x"]}], **wrong)
-    problems = "\n".join(check_entry("toy", entry))
+    problems = check_entry("toy", entry)
+    entry.splits, entry.missing = entry.files[0], "drop-rows"
+    problems = "\n".join(problems + check_entry("toy", entry))
     for part in (
+        "go together",
+        "none may be dropped",
         "toy.task: got 'regresion'; allowed: classification, regression. Did you mean",
         "toy.format: got 'cvs'",
         "Did you mean 'csv'?",
@@ -209,14 +151,9 @@ def test_wrong_key_or_type_in_a_file(tmp_path, line, message):
     assert str(path) in str(caught.value)
 
 
-@pytest.mark.parametrize(
-    "loader",
-    [
-        {"_target_": "adakern.datasets.make_nothing"},
-        {"_target_": "adakern.datasets.make_clowns", "number": 3},
-    ],
-)
-def test_loader_that_does_not_exist_or_fit(tmp_path, loader):
+@pytest.mark.parametrize("function", ["make_nothing", "make_clowns"])
+def test_loader_that_does_not_exist_or_fit(tmp_path, function):
+    loader = {"_target_": f"adakern.datasets.{function}", "number": 3}
     entry = DatasetEntry(task="classification", loader=loader)
     with pytest.raises(DatasetError, match=r"toy\.loader"):
         load_table("toy", entry, cache_dir=tmp_path)

@@ -3,7 +3,6 @@
 import hashlib
 import json
 import threading
-import time
 from concurrent.futures import ThreadPoolExecutor
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
@@ -11,10 +10,15 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from adakern_bench.data import DatasetEntry, DatasetError, SourceFile, fetch, load_table
+from adakern_bench.data import (
+    DatasetEntry,
+    DatasetError,
+    SourceFile,
+    content_fingerprint,
+    fetch,
+    load_table,
+)
 from adakern_bench.data.describe import unchecked
-
-pytest.importorskip("pooch")
 
 rng = np.random.default_rng(0)
 ROWS = rng.normal(size=(40, 3)).round(4)
@@ -78,15 +82,12 @@ def server(monkeypatch):
 
 @pytest.fixture
 def entry(tmp_path):
-    """The entry of the rows above, its content facts made from a folder of its own."""
-    folder = tmp_path / "made"
-    (folder / "toy").mkdir(parents=True)
-    (folder / "toy" / "toy.csv").write_bytes(CONTENT)
-    bare = DatasetEntry(task="classification", files=[{"path": "toy/toy.csv"}])
-    table = load_table("toy", bare, cache_dir=tmp_path / "none", mirror=folder)
-    bare.n, bare.d, bare.classes = 40, 3, table.class_counts
-    bare.fingerprint = table.fingerprint
-    return bare
+    """The entry of the rows above, and their file in a folder of its own."""
+    stored = tmp_path / "made" / "toy" / "toy.csv"
+    stored.parent.mkdir(parents=True)
+    stored.write_bytes(CONTENT)
+    facts = {"n": 40, "d": 3, "fingerprint": content_fingerprint(ROWS, LABELS)}
+    return DatasetEntry(task="classification", files=[{"path": "toy/toy.csv"}], **facts)
 
 
 @pytest.fixture
@@ -97,20 +98,17 @@ def served(entry, server):
 
 
 def load(entry, cache, **options):
-    options = {"retries": 1, "timeout": 5, "progress": False} | options
-    return load_table("toy", entry, cache_dir=cache, **options)
+    options = {"retries": 1, "timeout": 5} | options
+    return load_table("toy", entry, cache_dir=cache, progress=False, **options)
 
 
 def files_below(folder):
     return sorted(str(p.relative_to(folder)) for p in folder.rglob("*") if p.is_file())
 
 
-def test_fetched_file_enters_the_cache_with_its_record(served, server, tmp_path, capfd):
-    pytest.importorskip("tqdm")
+def test_fetched_file_enters_the_cache_with_its_record(served, tmp_path):
     cache = tmp_path / "cache"
-    table = load(served, cache, progress=True)
-    shown = capfd.readouterr()
-    assert "100%" in shown.err and shown.out == ""
+    table = load(served, cache)
     np.testing.assert_array_equal(table.X, ROWS)
     assert table.y.tolist() == LABELS.tolist()
     assert (cache / "toy" / "toy.csv").read_bytes() == CONTENT
@@ -156,29 +154,22 @@ def test_several_at_once_do_not_disturb_each_other(served, tmp_path):
     ],
 )
 def test_what_is_wrong_with_an_answer(server, entry, tmp_path, answer, retries, asked, message):
+    """It is said, nothing is kept, and a second url serves."""
     entry.files[0].urls = [f"{server.url}/{answer}/toy.csv"]
-    started = time.monotonic()
+    options = {"retries": retries, "timeout": 0.3 if answer == "slow" else 5}
     with pytest.raises(DatasetError, match=f"(?s){message}"):
-        timeout = 0.3 if answer == "slow" else 5
-        load(entry, tmp_path / "cache", retries=retries, timeout=timeout)
-    assert time.monotonic() - started < 8  # a slow server would have held it for 10 s
+        load(entry, tmp_path / "cache", **options)
     assert len(server.requests) == asked
     assert files_below(tmp_path / "cache") == []
+    entry.files[0].urls.append(f"{server.url}/good/toy.csv")
+    table = load(entry, tmp_path / "cache", **options)
+    assert table.provenance["files"][0]["from"] == entry.files[0].urls[1]
 
 
 def test_repetition_mends_a_cut_connection(server, entry, tmp_path):
     entry.files[0].urls = [f"{server.url}/recovers/toy.csv"]
-    table = load(entry, tmp_path / "cache", retries=2)
-    assert table.fingerprint == entry.fingerprint
+    load(entry, tmp_path / "cache", retries=2)
     assert len(server.requests) == 3
-
-
-@pytest.mark.parametrize("first", ["missing", "cut", "tampered", "page"])
-def test_second_url_serves_when_the_first_does_not(server, entry, tmp_path, first):
-    entry.files[0].urls = [f"{server.url}/{first}/toy.csv", f"{server.url}/good/t"]
-    table = load(entry, tmp_path / "cache", retries=0)
-    assert table.provenance["files"][0]["from"] == f"{server.url}/good/t"
-    assert (tmp_path / "cache" / "toy" / "toy.csv").read_bytes() == CONTENT
 
 
 def test_nothing_enters_the_cache_when_one_of_two_files_fails(server, served, tmp_path):
@@ -187,16 +178,6 @@ def test_nothing_enters_the_cache_when_one_of_two_files_fails(server, served, tm
     with pytest.raises(DatasetError, match=r"toy/more\.csv"):
         load(entry, tmp_path / "cache")
     assert files_below(tmp_path / "cache") == []
-
-
-def test_unreachable_file_says_what_was_tried_and_the_way_out(entry, tmp_path):
-    entry.files[0].urls = ["http://127.0.0.1:9/toy.csv"]  # nobody listens there
-    with pytest.raises(DatasetError) as caught:
-        load(entry, tmp_path / "cache", mirror=tmp_path / "nowhere", retries=0)
-    parts = ["data set toy", "toy/toy.csv", str(tmp_path / "cache"), *entry.files[0].urls]
-    parts += [str(tmp_path / "nowhere"), fetch.MIRROR_VARIABLE, "data.mirror"]
-    for part in parts:
-        assert part in str(caught.value)
 
 
 @pytest.mark.parametrize(

@@ -41,20 +41,15 @@ def made(tmp_path, content, target="outcome", **options):
     return entry, load_table("mine", entry, cache_dir=tmp_path / "raw"), found.notes
 
 
-@pytest.mark.parametrize("way", ["csv", "european", "no header", "packed", "parquet"])
-def test_the_table_is_the_one_that_was_looked_at(tmp_path, way):
+@pytest.mark.parametrize("named", [True, False])
+def test_the_table_is_the_one_that_was_looked_at(tmp_path, named):
     original = frame()
     original.loc[[3, 5], "height"] = np.nan
     original.loc[7, "city"] = None
     original.loc[9, "outcome"] = None
-    content = {
-        "csv": lambda: original.to_csv().encode(),
-        "european": lambda: original.to_csv(sep=";", decimal=",").encode("cp1252"),
-        "no header": lambda: original.to_csv(index=False, header=False).encode(),
-        "packed": lambda: gzip.compress(original.to_csv().encode()),
-        "parquet": original.to_parquet,
-    }[way]()
-    entry, table, notes = made(tmp_path, content, "-1" if way == "no header" else "outcome")
+    text = original.to_csv(index=False, header=named, sep=";", decimal=",")
+    content = gzip.compress(text.encode("cp1252"))
+    entry, table, notes = made(tmp_path, content, "outcome" if named else "-1")
     found = read_table(tmp_path / "raw" / "my.csv", entry.target)
     original = original.drop(index=9).reset_index(drop=True)
     assert table.task == "classification" and table.X.shape == (N - 1, 4) == found.X.shape
@@ -68,13 +63,8 @@ def test_the_table_is_the_one_that_was_looked_at(tmp_path, way):
     assert words.tolist() == [None if pd.isna(c) else c for c in original["city"]]
     assert (table.y == original["outcome"]).all() and np.isnan(table.X).sum() == 3
     assert "1 row without a target" in "\n".join(notes)
-    table.save(tmp_path / "table.npz")
-    again = Table.load(tmp_path / "table.npz")
-    assert again.categories == table.categories
-    np.testing.assert_array_equal(again.X, table.X)
-    assert again.fingerprint == table.fingerprint
     # Another place of the gap is another table.
-    other = Table(table.X.copy(), table.y, "x", table.task, table.feature_names)
+    other = replace(table, X=table.X.copy())
     other.X[3, 0], other.X[4, 0] = other.X[4, 0], other.X[3, 0]
     assert other.fingerprint != table.fingerprint
 

@@ -151,6 +151,10 @@ def test_the_same_table_in_many_ways(tmp_path, way):
     np.testing.assert_allclose(found.X[["height", "weight"]], original.iloc[:, :2])
 
 
+def parquet(cell):
+    return pd.DataFrame({"x": [cell] * 9, "y": np.arange(9.0)}).to_parquet()
+
+
 # Fields that are easily cut or shifted: the first line, a line by its number, the last
 # lines, and what is seen as the first two values of every feature.
 HALVES, X01 = [0.5, 1.5], {"x0": [0.5, 1.5], "x1": [0.25, 1.25]}
@@ -208,6 +212,8 @@ def test_no_field_is_cut_or_shifted(tmp_path, first, line, last, columns):
         (b'a,y\n1,2\n"3,4\n' + b"5,6\n" * 40000, {}, "quotation mark"),
         (b"\xff\xfea", {}, "no text in utf-16"),
         (b"PAR1 and no more", {}, "my.csv cannot be read"),
+        (parquet("a\0b"), {}, "NUL"),
+        (parquet([1, 2]), {}, "lists"),
         (b"\xd0\xcf\x11\xe0\xa1\xb1", {}, "an Excel file of before 2007, which is not"),
         (b"SQLite format 3\0", {}, "a database of SQLite"),
         (b"<!DOCTYPE html>\n<p>a,b</p>", {}, "a web page"),
@@ -228,13 +234,6 @@ def test_bytes_of_any_code_page_are_read(tmp_path, content):
     rows = b"".join(b'%d,"%s%d",%d.5\n' % (k, content, k % 2, k) for k in range(1, 30))
     found = read(tmp_path, b"a,x,y\n" + rows)
     assert found.X["x"].nunique() == 2 and "encoding" in "\n".join(found.notes)
-
-
-def test_a_parquet_file_with_a_nul_or_lists_is_refused(tmp_path):
-    for cell, message in (("a\0b", "NUL"), ([1, 2], "lists")):
-        table = pd.DataFrame({"x": [cell] * 9, "y": np.arange(9.0)})
-        with pytest.raises(TableError, match=message):
-            read(tmp_path, table.to_parquet())
 
 
 def panel(n_people=15, n_years=4):

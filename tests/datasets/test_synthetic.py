@@ -28,7 +28,6 @@ def arrays(result):
         lambda **seed: make_step_1d(noise=0.1, **seed),
         lambda **seed: make_sin_2x3(noise=0.1, **seed),
         lambda **seed: make_monks(3, **seed),
-        lambda **seed: make_covtype_like(n=500, **seed),
     ],
 )
 def test_seed_decides(make):
@@ -83,12 +82,6 @@ def test_cherkassky_is_the_real_part_of_a_fifth_power():
     assert X.min() >= -0.5 and X.max() <= 0.5
 
 
-def test_sin_2x3():
-    X, y = make_sin_2x3(n=50, high=1.5)
-    np.testing.assert_allclose(y, np.sin(2 * X[:, 0] ** 3))
-    assert X[0, 0] == 0 and X[-1, 0] == 1.5
-
-
 @pytest.mark.parametrize(("problem", "n_train"), [(1, 124), (2, 169), (3, 122)])
 def test_monks_shape_and_noise(problem, n_train):
     made = make_monks(problem, random_state=1)
@@ -99,11 +92,6 @@ def test_monks_shape_and_noise(problem, n_train):
     flipped = target[:n_train] != [truth[tuple(row)] for row in data[:n_train]]
     assert flipped.sum() == (6 if problem == 3 else 0)  # 5 % of 122
     assert len(np.unique(data[:n_train], axis=0)) == n_train
-
-
-def test_monks_refuses_a_fourth_problem():
-    with pytest.raises(ValueError, match="1, 2 or 3, got 4"):
-        make_monks(4)
 
 
 def test_covtype_like_shape_and_learnable():
