@@ -22,11 +22,15 @@ def fit(rule, **parameters):
     return model.set_params(**parameters).fit(X, Y)
 
 
-def dense_decision(fitted, F_new):
-    """f(x) = sum_i F'(x, x_i) k(x, x_i) d_i + b with the matrix F' written out."""
+def coefficients(fitted):
     d = np.zeros(len(X))
     d[fitted.support_] = fitted.dual_coef_[0]
-    return (F_new * rbf_kernel(X_NEW, X, gamma=0.5)) @ d + fitted.intercept_[0]
+    return d
+
+
+def dense_decision(fitted, F, rows=X_NEW):
+    """f(x) = sum_i F(x, x_i) k(x, x_i) d_i + b with the matrix F written out."""
+    return (F * rbf_kernel(rows, X, gamma=0.5)) @ coefficients(fitted) + fitted.intercept_[0]
 
 
 def learned_F(fitted):
@@ -81,10 +85,7 @@ def test_reciprocal_extension_and_none():
 @pytest.mark.parametrize("tau", [0.0, 0.01])
 def test_training_rows_get_their_own_F(rule, tau):
     fitted = fit(rule, tau=tau, tol=1e-6)
-    d = np.zeros(60)
-    d[fitted.support_] = fitted.dual_coef_[0]
-    scores = (learned_F(fitted) * rbf_kernel(X, gamma=0.5)) @ d
-    expected = scores + fitted.intercept_[0]
+    d, expected = coefficients(fitted), dense_decision(fitted, learned_F(fitted), X)
     # The optimality conditions of the model hold on these values.
     assert_allclose(fitted.decision_function(X), expected, atol=1e-8)
     inside = (np.abs(d) > 1e-6) & (np.abs(d) < 2.0 - 1e-6)
@@ -93,9 +94,7 @@ def test_training_rows_get_their_own_F(rule, tau):
 
 def test_nystrom_formula():
     fitted = fit("nystrom")
-    d = np.zeros(60)
-    d[fitted.support_] = fitted.dual_coef_[0]
-    Z = fitted.adaptive_factor_
+    d, Z = coefficients(fitted), fitted.adaptive_factor_
     near = NearestNeighbors(n_neighbors=1).fit(X).kneighbors(X_NEW)[1][:, 0]
     a = 1 + d[near, None] * rbf_kernel(X_NEW, X, gamma=0.5) * d / 4.0
     # U(x) = a U / lambda and F = U (lambda - tau/2) U'.
@@ -157,16 +156,3 @@ def test_many_classes_and_regression(rule):
     assert model.score(X, labels) > 0.9
     target = np.sin(X[:, 0])
     assert DANKRegressor(C=5.0, extension=rule).fit(X, target).score(X, target) > 0.9
-
-
-@pytest.mark.parametrize("rule", [None, "knn", "nystrom", "hyperkernel", "none"])
-@pytest.mark.parametrize("kind", [DANKClassifier, DANKRegressor])
-def test_rows_one_by_one_are_answered_as_together(kind, rule):
-    model = kind(C=2.0, gamma=0.5, eta=1.0)
-    if rule is not None:  # None is the default
-        model.set_params(extension=rule)
-    model.fit(X, Y)
-    decide = "predict" if kind is DANKRegressor else "decision_function"
-    together = getattr(model, decide)(X_NEW)
-    alone = [getattr(model, decide)(row[None, :])[0] for row in X_NEW]
-    assert_allclose(alone, together, rtol=1e-9, atol=1e-9)

@@ -10,7 +10,6 @@ from sklearn.preprocessing import minmax_scale, scale
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from adakern.dank import DANKClassifier, DANKRegressor
-from adakern.dank.decomposed import adaptive_rank
 from adakern.kernels import gram_matrix
 
 
@@ -89,22 +88,6 @@ def test_rank_is_that_of_the_formed_blocks(gamma, full):
         ranks.append(np.linalg.matrix_rank(F, hermitian=True))
     assert model.rank_ == pytest.approx(sum(ranks), abs=3)
     assert (model.rank_ > 0.95 * len(model.support_)) == full
-
-
-def test_rank_where_all_rows_are_support_vectors():
-    rng = np.random.default_rng(0)
-    X, d = rng.normal(size=(30, 3)), rng.uniform(1, 2, size=30)
-    kernel = {"kernel": "rbf", "gamma": 1.0}
-    assert adaptive_rank(X, d, 30, 1.0, kernel) == 30
-    assert adaptive_rank(X[:0], d[:0], 30, 1.0, kernel) == 1
-
-
-@pytest.mark.parametrize("Estimator", [DANKClassifier, DANKRegressor])
-@pytest.mark.parametrize("strategy", ["decomposed", "whole"])
-def test_precomputed_kernel_is_refused(Estimator, strategy):
-    model = Estimator(kernel="precomputed", strategy=strategy)
-    with pytest.raises(ValueError, match=r'kernel="precomputed" does not go with'):
-        model.fit(np.eye(4), [0, 1, 0, 1])
 
 
 @pytest.mark.parametrize("strategy", ["decomposed", "whole"])
