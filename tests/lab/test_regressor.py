@@ -1,13 +1,11 @@
 """LABRBFRegressor: algorithm 1, its options, and data that are hard on it."""
 
-import warnings
-
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.exceptions import ConvergenceWarning
 
 from adakern.lab import AsymmetricKernelRidge, LABRBFRegressor, lab_gram_matrix
-from adakern.lab.algorithm import largest_errors, spread_over_ranks
 from adakern.lab.kernel import PROFILES
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -31,16 +29,6 @@ def quick(**parameters):
     """The paper's method in few iterations."""
     defaults = {"alpha": 1e-3, "bandwidth": "global", "variant": "paper", "max_support": 30}
     return LABRBFRegressor(**(defaults | {"max_iter": 100, "random_state": 0} | parameters))
-
-
-@pytest.mark.parametrize("profile", PROFILES)
-def test_training_the_bandwidths_helps(data, profile):
-    X, y = data
-    before, after = (
-        quick(profile=profile, max_iter=n).fit(X[:200], y[:200]).score(X[200:], y[200:])
-        for n in (0, 100)
-    )
-    assert 1 - after < 0.5 * (1 - before)
 
 
 def test_small_coefficients_predict_better_from_few_collinear_rows():
@@ -100,19 +88,6 @@ def test_support_grows_by_the_largest_errors_and_never_repeats(data):
     errors[start.support_] = -1
     grown = quick(max_support=14, initial_support=10 / 14, **options).fit(X, y)
     assert set(grown.support_[10:]) == set(np.argsort(-errors)[:4])
-    assert_array_equal(largest_errors(np.array([1.0, 3, 3]), np.arange(3), 2), [1, 2])
-    chosen = spread_over_ranks(y, np.arange(10, 300), 60)
-    assert len(set(chosen)) == 60 and set(chosen) <= set(range(10, 300))
-
-
-def test_shared_bandwidths_give_an_anisotropic_symmetric_kernel(data):
-    model = quick(locality="shared").fit(*data)
-    assert_array_equal(model.bandwidths_, np.tile(model.bandwidths_[:1], (30, 1)))
-    theta = model.bandwidths_[0]
-    assert theta[0] > 2 * theta[2]  # the target does not depend on the last feature
-    S = model.support_vectors_
-    K = lab_gram_matrix(S, S, model.bandwidths_, "gaussian")
-    assert_allclose(K, K.T, atol=1e-12)
 
 
 def test_single_and_double_precision_agree(data, monkeypatch):
@@ -153,14 +128,6 @@ def test_duplicated_rows(data, profile):
 def test_a_singular_kernel_matrix_is_an_error(data):
     with pytest.raises(ValueError, match="use a larger alpha"):
         quick(alpha=0.0, bandwidth=1e-70, max_iter=0).fit(*data)
-
-
-def test_a_constant_feature_changes_nothing(data, double):
-    X, y = data
-    with_constant = np.column_stack([X, np.full(len(X), 7.0)])
-    expected = quick(max_iter=2).fit(X, y).predict(X)
-    given = quick(max_iter=2).fit(with_constant, y).predict(with_constant)
-    assert_allclose(given, expected, rtol=1e-6, atol=1e-8)
 
 
 @pytest.mark.parametrize("value", [0.0, -3.0, 1e70])
@@ -210,18 +177,5 @@ def test_early_stopping_keeps_the_best_on_the_rows_set_aside(data, monkeypatch):
 
 
 def test_a_cut_off_training_says_so(data):
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        with pytest.raises(UserWarning, match=r"max_iter=3 .* raise max_iter"):
-            quick(solver="adam", max_iter=3).fit(*data)
-
-
-def test_prediction_in_blocks(data, monkeypatch):
-    X, y = data
-    model = quick(max_iter=5).fit(X, y)
-    whole = model.predict(X)
-    monkeypatch.setattr(
-        "adakern._utils.blocks.row_blocks",
-        lambda n, *_: [slice(k, k + 37) for k in range(0, n, 37)],
-    )
-    assert_allclose(model.predict(X), whole)
+    with pytest.warns(ConvergenceWarning, match=r"max_iter=3 .* raise max_iter"):
+        quick(solver="adam", max_iter=3).fit(*data)
