@@ -49,15 +49,6 @@ def test_eigenpro_tends_to_the_interpolant(data):
     assert few.score(X, y) < model.score(X, y)
 
 
-def test_eigenpro_preconditioner_speeds_up(data):
-    X, y = data
-    scores = [
-        EigenProRegressor(n_epochs=5, n_components=q, random_state=0).fit(X, y).score(X, y)
-        for q in (1, 50)
-    ]
-    assert 1 - scores[1] < 0.5 * (1 - scores[0])
-
-
 @pytest.fixture(scope="module")
 def machines():
     """The estimators of the extra ``torch``."""

@@ -56,16 +56,6 @@ def test_greedy_weights_are_no_worse_than_the_best_member(seed, n_members):
     assert loss(blended) <= min(map(loss, members)) + 1e-12
 
 
-def test_blend_is_no_worse_than_its_members():
-    X, y = make_friedman1(300, noise=1.0, random_state=3)
-    X, X_test, y, y_test = train_test_split(X, y, random_state=0)
-    model = SimpleBlendRegressor(random_state=0).fit(X, y)
-    Z = (X_test - X.mean(axis=0)) / X.std(axis=0)
-    errors = [np.mean((member.predict(Z) - y_test) ** 2) for member in model.members_.values()]
-    assert np.mean((model.predict(X_test) - y_test) ** 2) <= 1.05 * min(errors)
-    assert sum(model.weights_.values()) == pytest.approx(1)
-
-
 def test_probabilities_of_the_blend():
     X, y = load_wine(return_X_y=True)
     names = np.array(["a", "b", "c"])[y]

@@ -138,18 +138,3 @@ def test_duplicated_rows_and_a_single_row():
     assert point.value == pytest.approx(conic_optimum(twice), rel=1e-5)
     alone = Quartic(np.ones((1, 1)), classification_dual(np.array([-1.0]), 0.5, False), 1.0)
     np.testing.assert_allclose(interior_point(alone).d, [-0.5])
-
-
-def moved(problem, convert):
-    """The problem with its arrays converted."""
-    dual = problem.dual
-    parts = (convert(part) for part in (dual.target, dual.lower, dual.upper))
-    return Quartic(convert(problem.K), Dual(*parts, dual.epsilon, False), problem.eta)
-
-
-def test_float32_reaches_the_default_tolerance():
-    problem = classification(60, 1.0, 5.0, 50.0)
-    point = interior_point(moved(problem, np.float32), tol=1e-4)
-    assert point.d.dtype == np.float32
-    assert point.gap <= 1e-4 * point.value
-    assert point.value == pytest.approx(interior_point(problem, tol=1e-9).value, rel=2e-4)

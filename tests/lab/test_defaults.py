@@ -11,7 +11,6 @@ from sklearn.model_selection import KFold, cross_val_score
 
 from adakern.lab import LABRBFRegressor, lab_gram_matrix
 from adakern.lab.refit import RIDGES
-from adakern.lab.selection import Candidate, choose
 
 FOLDS = KFold(5, shuffle=True, random_state=0)
 
@@ -104,18 +103,3 @@ def test_validation_score_and_the_warning_where_nothing_is_learned(local_data):
     rng = np.random.default_rng(4)
     model = LABRBFRegressor(random_state=0).fit(X, noise)
     assert model.score(rng.uniform(0, 3, size=(500, 2)), rng.permutation(noise)) > -0.2
-
-
-def candidate(locality, errors):
-    return Candidate(locality, np.arange(1), None, np.asarray(errors), 1.0)
-
-
-def test_the_richer_candidate_has_to_be_better_by_a_standard_error():
-    rng = np.random.default_rng(0)
-    base = rng.uniform(1, 2, size=100)
-    simple = candidate("global", base)
-    slightly = candidate("local", base - 1e-3 + rng.normal(size=100))
-    clearly = candidate("local", base - 0.5 + 0.1 * rng.normal(size=100))
-    assert choose([simple, slightly]) is simple
-    assert choose([simple, clearly, slightly]) is clearly
-    assert choose([clearly]) is clearly

@@ -98,12 +98,13 @@ def test_single_and_double_precision_agree(data, monkeypatch):
     assert_allclose(quick().fit(X, y).score(X, y), single, atol=2e-3)
 
 
-def test_tensors_give_the_model_of_the_arrays(data, double):
+@pytest.mark.parametrize("variant", ["paper", "refitted"])
+def test_tensors_give_the_model_of_the_arrays(data, double, variant):
     torch = pytest.importorskip("torch")
     X, y = data
     # One step each: rounding differs between the libraries and grows with the steps.
-    arrays = quick(max_iter=2).fit(X, y)
-    tensors = quick(max_iter=2).fit(torch.as_tensor(X), torch.as_tensor(y))
+    arrays = quick(variant=variant, max_iter=2).fit(X, y)
+    tensors = quick(variant=variant, max_iter=2).fit(torch.as_tensor(X), torch.as_tensor(y))
     prediction = tensors.predict(torch.as_tensor(X))
     assert isinstance(prediction, torch.Tensor)
     assert isinstance(tensors.bandwidths_, torch.Tensor)

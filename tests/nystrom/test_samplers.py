@@ -11,7 +11,6 @@ from scipy.stats import chisquare
 from adakern.kernels import gram_matrix
 from adakern.nystrom import sample_columns, samplers
 from adakern.nystrom.columns import KernelColumns, encode_targets, random_targets
-from adakern.nystrom.criteria import CRITERIA, LowRankKernel
 from adakern.nystrom.samplers import SAMPLERS, make_plan
 
 RIDGE = 0.005
@@ -87,9 +86,6 @@ def test_ridge_leverage_scores(data):
     rows = np.array([0, 2, 39, 17])
     scores = samplers.ridge_leverage_scores(kernel, chosen, weights, shift, rows)
     np.testing.assert_allclose(scores, dense[rows], rtol=1e-9)
-    # An unscaled subset overestimates: no row that counts is overlooked.
-    scores = samplers.ridge_leverage_scores(kernel, chosen, np.ones(4), shift, rows)
-    assert np.all(scores >= exact[rows] - 1e-12)
 
 
 def test_ridge_leverage_finds_the_rare_cluster():
@@ -160,18 +156,10 @@ def test_algorithm_2(data, rank):
 
 def test_algorithm_2_has_no_error_at_full_rank(data):
     X, labels = data
-    kernel, K = kernel_of(X)
+    K = kernel_of(X)[1]
     chosen = np.array([1, 39, 12, 25])
     y = encode_targets(labels).weights
     assert not samplers.approximation_errors(K[:, chosen], chosen, y, rank=4).any()
-    # The fall-back: uniform over the other columns, so every one can be drawn next.
-    plan = make_plan(40, 2, step=1, rank=1)
-    counts = np.zeros(40)
-    rng = np.random.default_rng(0)
-    for _ in range(2000):
-        drawn = samplers.adaptive_criterion(kernel, encode_targets(labels), plan, rng)
-        counts[drawn.indices[1]] += 1
-    assert chisquare(counts).pvalue > 1e-3
 
 
 def test_adaptive_draws_follow_the_scores(data):
@@ -274,25 +262,3 @@ def test_dependent_candidates_fill_up():
     np.testing.assert_array_equal(gains, [1, 0, 0])
     order, gains = samplers.forward_selection(np.zeros((3, 3)), np.zeros((3, 1)), 2)
     assert len(set(order)) == 2 and not gains.any()
-
-
-def test_closer_than_uniform_with_and_without_labels():
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(200, 4))
-    y = X[:, 0] * X[:, 1] > 0
-    K, Y = gram_matrix(X, gamma=0.2), np.where(y, 1.0, -1.0)[:, None]
-
-    def risk(selection, labels, targets):
-        values = []
-        for seed in range(5):
-            options = {"selection": selection, "gamma": 0.2, "random_state": seed}
-            chosen = sample_columns(X, 20, labels, **options).indices
-            factor = LowRankKernel.from_columns(K[:, chosen], chosen)
-            values.append(CRITERIA["ridge-risk"](factor, targets, RIDGE))
-        return np.array(values)
-
-    greedy, uniform = risk("greedy-criterion", y, Y), risk("uniform", y, Y)
-    assert np.all(greedy < uniform)
-    # Without labels: the mean over random labels, mu tr (K~ + mu l I)^{-1}.
-    eye = np.eye(200)
-    assert np.mean(risk("greedy-criterion", None, eye)) < np.mean(risk("uniform", None, eye))
