@@ -48,6 +48,13 @@ def test_wins_and_win_matrix_count_every_set_once(shape):
     np.testing.assert_allclose((matrix + matrix.T)[off_diagonal], n)
 
 
+def test_wrong_input_is_named():
+    with pytest.raises(ValueError, match="data sets, methods"):
+        mean_ranks([1.0, 2.0])
+    with pytest.raises(ValueError, match="alpha=0"):
+        rank_methods(np.ones((5, 3)), alpha=0)
+
+
 def test_losses_turn_the_order_round():
     scores = draw((8, 4, 1))
     np.testing.assert_array_equal(mean_ranks(scores), mean_ranks(-scores, greater_is_better=False))
@@ -161,7 +168,3 @@ def test_front_is_what_a_loop_finds(n, seed):
 def test_normalised_errors_by_hand():
     assert normalised_errors([[2.0, 2.0, 2.0]]).tolist() == [[0, 0, 0]]
     assert normalised_errors([[0.0, 1.0, 4.0], [3.0, 1.0, 2.0]]).tolist() == [[0, 1, 1], [1, 0, 1]]
-    with pytest.raises(ValueError, match="data sets, methods"):
-        mean_ranks([1.0, 2.0])
-    with pytest.raises(ValueError, match="alpha=0"):
-        rank_methods(np.ones((5, 3)), alpha=0)
