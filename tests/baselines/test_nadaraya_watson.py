@@ -43,16 +43,6 @@ def test_bandwidth_has_the_least_leave_one_out_error():
     assert model.loo_errors_[best] == pytest.approx(np.mean((y - left_out) ** 2))
 
 
-def test_learned_metric_beats_the_euclidean_one_on_gaussian_data():
-    X, y = gaussian_sample(n=600)
-
-    def error(reg):
-        model = MetricNadarayaWatson(reg=reg).fit(X[:400], y[:400])
-        return np.mean((model.predict(X[400:]) - y[400:]) ** 2)
-
-    assert error(reg=0.1) < 0.7 * error(reg=1e9)
-
-
 def test_constant_feature_and_constant_target():
     X, y = gaussian_sample(n=50, d=3)
     X[:, 1] = 7.0

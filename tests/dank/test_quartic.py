@@ -10,22 +10,17 @@ from adakern.dank.interior_point import interior_point
 from adakern.dank.quartic import Quartic
 from adakern.dank.quartic_solver import maximise_quartic
 from adakern.kernels import gram_matrix
-from adakern.svm.dual import Dual, classification_dual, regression_dual
+from adakern.svm.dual import classification_dual, regression_dual
 
 
-def classification(n, gamma, C, eta, seed=0, fit_intercept=False, **options):
+def make(task, n, gamma, C, eta, *, epsilon=0.1, seed=0, fit_intercept=False, **options):
     rng = np.random.default_rng(seed)
-    X = rng.normal(size=(n, 2))
-    y = np.where(X[:, 0] * X[:, 1] + 0.3 * rng.normal(size=n) > 0, 1.0, -1.0)
-    dual = classification_dual(y, C, fit_intercept)
-    return Quartic(gram_matrix(X, gamma=gamma), dual, eta, **options)
-
-
-def regression(n, gamma, C, eta, epsilon, seed=0, fit_intercept=False, **options):
-    rng = np.random.default_rng(seed)
-    X = rng.normal(size=(n, 2))
-    target = np.sin(2 * X[:, 0]) + 0.2 * rng.normal(size=n)
-    dual = regression_dual(target, C, epsilon, fit_intercept)
+    X, noise = rng.normal(size=(n, 2)), rng.normal(size=n)
+    if task == "classification":
+        y = np.where(X[:, 0] * X[:, 1] + 0.3 * noise > 0, 1.0, -1.0)
+        dual = classification_dual(y, C, fit_intercept)
+    else:
+        dual = regression_dual(np.sin(2 * X[:, 0]) + 0.2 * noise, C, epsilon, fit_intercept)
     return Quartic(gram_matrix(X, gamma=gamma), dual, eta, **options)
 
 
@@ -61,11 +56,8 @@ def conic_optimum(problem):
 @pytest.mark.parametrize("share", [0.1, 10, np.inf])
 def test_optimum_of_the_conic_program(gamma, C, weight, fit_intercept, share):
     options = {"weight": weight, "fit_intercept": fit_intercept}
-    for problem in (
-        classification(40, gamma, C, share * C**2, **options),
-        regression(40, gamma, C, share * C**2, epsilon=0.1, **options),
-        regression(40, gamma, C, share * C**2, epsilon=0.0, **options),
-    ):
+    for task, epsilon in (("classification", 0.0), ("regression", 0.1), ("regression", 0.0)):
+        problem = make(task, 40, gamma, C, share * C**2, epsilon=epsilon, **options)
         expected, dual = conic_optimum(problem), problem.dual
         points = [
             interior_point(problem, tol=1e-9),
@@ -91,10 +83,8 @@ def test_optimum_of_the_conic_program(gamma, C, weight, fit_intercept, share):
 def test_certificate_bounds_what_is_missing(seed, gamma, C, ratio, epsilon):
     """At any point, gap >= optimum - h; and the solver's point is in the box."""
     rng, eta = np.random.default_rng(seed), ratio * C**2
-    for problem in (
-        classification(12, gamma, C, eta, seed),
-        regression(12, gamma, C, eta, epsilon, seed),
-    ):
+    for task in ("classification", "regression"):
+        problem = make(task, 12, gamma, C, eta, epsilon=epsilon, seed=seed)
         lower, upper = problem.dual.lower, problem.dual.upper
         best = interior_point(problem, tol=1e-8)
         assert best.gap <= 1e-8 * best.value
@@ -110,7 +100,7 @@ def test_row_gaps_are_the_best_change_of_each_separable_term():
     """Against a search on a grid."""
     rng = np.random.default_rng(1)
     d, weight = rng.uniform(-1.5, 1.5, 10), rng.uniform(0, 1, 10)
-    problem = regression(10, 1.0, 1.5, 0.7, epsilon=0.2, weight=weight)
+    problem = make("regression", 10, 1.0, 1.5, 0.7, epsilon=0.2, weight=weight)
     K = problem.K
 
     def m(u):
@@ -122,19 +112,7 @@ def test_row_gaps_are_the_best_change_of_each_separable_term():
 
 
 def test_rows_that_are_no_support_vectors_are_exact_zeros():
-    d = interior_point(classification(80, 0.5, 1.0, 10.0), tol=1e-8).d
+    d = interior_point(make("classification", 80, 0.5, 1.0, 10.0), tol=1e-8).d
     assert 0 < np.count_nonzero(d) < 80
     assert (np.abs(d[d != 0]) > 1e-6).all()
     assert (np.abs(d) == 1.0).any()
-
-
-def test_duplicated_rows_and_a_single_row():
-    problem = classification(10, 1.0, 2.0, 8.0)
-    dual = problem.dual
-    both = Dual(*(np.tile(part, 2) for part in (dual.target, dual.lower, dual.upper)), 0.0, False)
-    twice = Quartic(np.tile(problem.K, (2, 2)), both, 8.0)
-    point = interior_point(twice, tol=1e-9)
-    assert point.gap <= 1e-9 * point.value
-    assert point.value == pytest.approx(conic_optimum(twice), rel=1e-5)
-    alone = Quartic(np.ones((1, 1)), classification_dual(np.array([-1.0]), 0.5, False), 1.0)
-    np.testing.assert_allclose(interior_point(alone).d, [-0.5])

@@ -94,16 +94,6 @@ def test_friedman_is_scipys_and_the_distance_demsars():
     assert distance == pytest.approx(2.569 * np.sqrt(4 * 5 / (6 * 14)), abs=1e-3)
 
 
-def test_the_distance_parts_the_methods_that_nemenyis_test_parts():
-    scikit_posthocs = pytest.importorskip("scikit_posthocs")
-    scores = draw((18, 4, 5)) + np.array([1.5, 0.5, 0, 0])
-    ranking = rank_methods(scores)
-    pvalues = scikit_posthocs.posthoc_nemenyi_friedman(scores).to_numpy()
-    gaps = np.abs(np.subtract.outer(ranking.average_ranks, ranking.average_ranks))
-    np.testing.assert_array_equal(gaps > ranking.critical_distance, pvalues < 0.05)
-    assert (pvalues < 0.05).any() and (pvalues[np.triu_indices(4, 1)] >= 0.05).any()
-
-
 @pytest.mark.parametrize("shape", [(5, 2), (4, 4), (0, 3)])
 def test_too_little_for_friedman_is_said(shape):
     ranking = rank_methods(np.random.default_rng(0).normal(size=shape))

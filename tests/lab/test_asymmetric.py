@@ -45,17 +45,6 @@ def test_stationary_point_of_the_asymmetric_problem(problem):
     assert_allclose(model.predict(T, side="right"), T @ B.T @ v)
 
 
-def test_errors_are_the_multipliers_of_theorem_3(problem):
-    A, B, X, y = problem
-    alpha = 0.3
-    model = AsymmetricKernelRidge(kernel_of(A, B), alpha=alpha).fit(X, y)
-    beta, alpha_star = alpha * model.dual_coef_, alpha * model.right_dual_coef_
-    # KKT conditions of (7): w = psi(X) beta / alpha, e = beta, and likewise v, r.
-    assert_allclose(y - model.predict(X), beta, atol=1e-12)
-    assert_allclose(y - model.predict(X, side="right"), alpha_star, atol=1e-12)
-    assert not np.allclose(beta, alpha_star)
-
-
 @pytest.mark.parametrize("kernel", ["rbf", "laplacian", "poly", "linear"])
 def test_symmetric_kernel_is_kernel_ridge(problem, kernel):
     _, _, X, y = problem

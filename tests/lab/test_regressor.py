@@ -49,18 +49,14 @@ def test_small_coefficients_predict_better_from_few_collinear_rows():
 
 
 @pytest.mark.parametrize("solver", ["annealed", "adam"])
-def test_every_solver_lowers_the_loss_and_repeats_itself(data, solver):
+def test_every_solver_lowers_the_loss(data, solver):
     options = {"solver": solver, "variant": "refitted", "initial_support": 1.0, "max_iter": 300}
-    model, again = (quick(**options).fit(*data) for _ in range(2))
+    model = quick(**options).fit(*data)
     loss = model.history_["validation_loss"]
     assert len(loss) > 1
     assert min(loss) < 0.9 * loss[0] or min(loss) < 0.01
     assert len({len(entries) for entries in model.history_.values()}) == 1
     assert np.all(np.diff(model.history_["time"]) > 0)
-    assert_array_equal(model.bandwidths_, again.bandwidths_)
-    assert_array_equal(model.predict(data[0]), again.predict(data[0]))
-    other = quick(**options | {"random_state": 1}).fit(*data)
-    assert not np.array_equal(model.support_, other.support_)
 
 
 def test_what_is_fitted_is_asymmetric_ridge_regression_on_the_support_points(data, double):
