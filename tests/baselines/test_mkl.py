@@ -48,13 +48,6 @@ def test_bank_matches_scikit_learn_kernels():
         np.testing.assert_allclose(np.diag(K), 1)
 
 
-def test_combine_is_the_weighted_sum_of_the_stack():
-    X, bank = random_rows(), KernelBank((0.1, 1.0, 10.0), (2,))
-    for weights in ([0.2, 0.0, 0.5, 0.3], [0.0, 0.0, 0.0, 1.0], [0.0] * 4):
-        expected = np.einsum("m,mij->ij", weights, bank.stack(X))
-        np.testing.assert_allclose(bank.combine(X, weights=weights), expected)
-
-
 @pytest.mark.parametrize(
     ("gammas", "degrees", "named"),
     [((), (), "both empty"), ((-1.0,), (), "gammas"), ((1.0,), (0.5,), "degrees")],

@@ -16,20 +16,15 @@ from adakern.dank.papers import (
 )
 from adakern.kernels import gram_matrix
 from adakern.svm.ascent import Ascent
-from adakern.svm.dual import classification_dual, regression_dual
+from dank.oracle import dual_of, problem
 
 C, ETA = 2.0, 200.0
 
 
-def model(kernel, task, eta, tau, seed=0):
-    rng = np.random.default_rng(seed)
-    X = 3 * rng.normal(size=(25, 4))  # k(x, x) far above one but for "rbf"
-    K = gram_matrix(X, kernel=kernel, gamma=0.5, degree=2, coef0=1.0)
-    if task == "regression":
-        dual = regression_dual(X[:, 0], 0.5, 0.1)
-    else:
-        dual = classification_dual(np.where(X[:, 0] > 0, 1.0, -1.0), 0.5)
-    return make_objective(K, dual, eta, tau, tol=1e-8)
+def model(kernel, task, eta, tau):
+    X, y = problem(25, 0, task)  # k(x, x) far above one but for "rbf"
+    K = gram_matrix(3 * X, kernel=kernel, gamma=0.5, degree=2, coef0=1.0)
+    return make_objective(K, dual_of(task, y, 0.5), eta, tau, tol=1e-8)
 
 
 @pytest.mark.parametrize("kernel", ["rbf", "linear", "poly"])
@@ -53,7 +48,7 @@ def test_gradient_changes_no_faster_than_the_theorems_say(kernel, task, tau, eta
 
 def solve(K, y, eta=ETA):
     """Exact solution of problem 17 on K: the point, F, and the saddle function there."""
-    dual = classification_dual(y, C, False)
+    dual = dual_of("classification", y, C, False)
     h = make_objective(K, dual, eta, 0.0)
     ascent = Ascent(1e-8, h(np.zeros(len(y))))
     newton(h, ascent, 100)
