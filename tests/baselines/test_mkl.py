@@ -19,10 +19,6 @@ from adakern.baselines import (
 BANK = {"gammas": [0.1, 1.0, 10.0], "degrees": [1, 3]}
 
 
-def random_rows(n=30, seed=0):
-    return np.random.default_rng(seed).uniform(size=(n, 4))
-
-
 def moons(size=40, seed=0):
     X, y = make_moons(size, noise=0.3, random_state=seed)
     return X, np.where(y == 1, 1.0, -1.0)
@@ -34,7 +30,8 @@ def waves():
 
 
 def test_bank_matches_scikit_learn_kernels():
-    X, Y = random_rows(), random_rows(n=7, seed=1)
+    rng = np.random.default_rng(0)
+    X, Y = rng.uniform(size=(30, 4)), rng.uniform(size=(7, 4))
 
     def normalised(degree):
         options = {"degree": degree, "gamma": 1, "coef0": 1}

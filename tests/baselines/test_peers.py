@@ -45,8 +45,6 @@ def test_eigenpro_tends_to_the_interpolant(data):
     T = X[:50] * 0.9
     K_test = np.exp(-gamma * np.abs(T[:, None] - X[None]).sum(axis=2))
     assert_allclose(model.predict(T), K_test @ coef + y.mean(), atol=0.02)
-    few = EigenProRegressor(gamma=gamma, n_epochs=1, random_state=0).fit(X, y)
-    assert few.score(X, y) < model.score(X, y)
 
 
 @pytest.fixture(scope="module")

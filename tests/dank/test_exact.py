@@ -111,8 +111,7 @@ def test_value_and_scores_are_the_dense_ones(task, n, kept):
 @pytest.mark.parametrize("task", ["classification", "regression"])
 def test_large_eta_gives_the_support_vector_machine(task, tau):
     X, y = problem(60, 13, task)
-    svm = (SVR if task == "regression" else SVC)(C=2.0, gamma=0.5, tol=1e-9)
-    svm.fit(X, y)
+    svm = (SVR if task == "regression" else SVC)(C=2.0, gamma=0.5, tol=1e-9).fit(X, y)
     fitted = model(task, C=2.0, eta=1e9, tau=tau).fit(X, y)
     new = np.random.default_rng(0).normal(size=(20, 3))
     decide = "predict" if task == "regression" else "decision_function"

@@ -51,8 +51,7 @@ def test_tl1_is_accepted_where_it_is_positive_semidefinite():
 
 def test_duplicate_rows_with_opposite_labels():
     doubled, labels = np.vstack([X, X]), np.concatenate([Y, -Y])
-    fitted = DANKClassifier(C=1.0, gamma=1.0, tol=1e-6, extension="none")
-    fitted.fit(doubled, labels)
+    fitted = DANKClassifier(C=1.0, gamma=1.0, tol=1e-6, extension="none").fit(doubled, labels)
     # Every label is contradicted: all dual variables sit at C, and with the support
     # vector machine's kernel the decision is the same everywhere.
     assert_allclose(np.abs(fitted.dual_coef_), 1.0)

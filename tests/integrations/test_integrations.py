@@ -10,6 +10,7 @@ from adakern.integrations.autogluon import AdaptiveKernelModel
 from adakern.integrations.tabarena import AdaptiveKernelSystem
 
 pytest.importorskip("pandas")
+TASKS = [(load_diabetes, "regression"), (load_wine, "multiclass")]
 FEW = {"members": ["linear", "laplacian"], "random_state": 0}
 
 
@@ -31,9 +32,7 @@ def table(load):
     return frame.drop(columns="target"), frame["target"]
 
 
-@pytest.mark.parametrize(
-    ("load", "problem_type"), [(load_diabetes, "regression"), (load_wine, "multiclass")]
-)
+@pytest.mark.parametrize(("load", "problem_type"), TASKS)
 def test_autogluon_weighs_members_by_its_validation_rows(load, problem_type):
     X, y = table(load)
     model, y_val = Alone(problem_type), y[100:].copy()
@@ -45,8 +44,8 @@ def test_autogluon_weighs_members_by_its_validation_rows(load, problem_type):
     assert model.model.score(X[100:], y[100:]) > 0.3
 
 
-@pytest.mark.parametrize("load", [load_diabetes, load_wine])
-def test_tabarena_gets_a_frame_of_the_rows_that_it_asks_about(load):
+@pytest.mark.parametrize(("load", "problem_type"), TASKS)
+def test_tabarena_gets_a_frame_of_the_rows_that_it_asks_about(load, problem_type):
     X, y = table(load)
     y = y if load is load_diabetes else y.map({0: "a", 1: "b", 2: "c"})
     X["patient"] = np.arange(len(X)) // 4
@@ -54,7 +53,7 @@ def test_tabarena_gets_a_frame_of_the_rows_that_it_asks_about(load):
     system._fit_system(
         X[:120],
         y[:120],
-        problem_type="regression" if load is load_diabetes else "multiclass",
+        problem_type=problem_type,
         validation_metadata=SimpleNamespace(group_on="patient"),
         num_cpus=1,
         time_limit=60,

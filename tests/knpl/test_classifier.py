@@ -7,15 +7,9 @@ from sklearn.svm import SVC
 from adakern.knpl import KNPLClassifier
 
 
-@pytest.fixture
-def moons():
-    X, y = make_moons(80, noise=0.3, random_state=0)
-    return X[:50], y[:50], X[50:]
-
-
-def test_rows_take_the_column_of_their_nearest_training_row(moons):
-    X, y, new = moons
-    X_new = np.vstack([X, new])
+def test_rows_take_the_column_of_their_nearest_training_row():
+    X_new, y = make_moons(80, noise=0.3, random_state=0)
+    X, y = X_new[:50], y[:50]
     model = KNPLClassifier(C=2.0, gamma=1.0, reg=10.0).fit(X, y)
     saddle = model.models_[0].saddle
     for x, decision in zip(X_new, model.decision_function(X_new), strict=True):

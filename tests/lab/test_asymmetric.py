@@ -69,9 +69,8 @@ def test_precomputed_equals_callable(problem):
 
 def test_errors_tell_the_way_out(problem):
     _, _, X, y = problem
-    model = AsymmetricKernelRidge("precomputed", alpha=1.0)
     with pytest.raises(ValueError, match=r"singular at alpha=1\.0"):
-        model.fit(-np.eye(len(X)), y)
+        AsymmetricKernelRidge("precomputed", alpha=1.0).fit(-np.eye(len(X)), y)
     with pytest.raises(ValueError, match="'left' or 'right'"):
         AsymmetricKernelRidge().fit(X, y).predict(X, side="middle")
     with pytest.raises(ValueError, match="square matrix"):
