@@ -28,7 +28,6 @@ def with_entries(upper, lower):
         ({"eta": 0.0}, X, "'eta' parameter"),
         ({"eta": np.nan}, X, "'eta' parameter"),
         ({"tau": -1.0}, X, "'tau' parameter"),
-        ({"tau": np.nan}, X, "'tau' parameter"),
         (GIVEN, with_entries(3.0, 3.0), r"not positive semidefinite.*is -2"),
         (GIVEN, with_entries(0.5, 0.0), "not symmetric"),
         (GIVEN, np.ones((20, 3)), "square"),

@@ -1,4 +1,4 @@
-"""AsymmetricKernelRidge against theorem 1, theorem 3 and scikit-learn."""
+"""AsymmetricKernelRidge against theorem 1 and scikit-learn."""
 
 import numpy as np
 import pytest

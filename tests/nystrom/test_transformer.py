@@ -1,4 +1,4 @@
-"""CriterionNystroem against the definition and scikit-learn's Nystroem."""
+"""CriterionNystroem against its definition."""
 
 import numpy as np
 import pytest
