@@ -29,10 +29,9 @@ def test_more_clusters_than_distinct_rows():
 def test_copies_draw_from_the_random_state_of_the_whole():
     X, y = make_blobs(60, centers=[[0, 0], [50, 0]], cluster_std=3.0, random_state=0)
     y = X[:, 1] > 0
-    fits = [
-        ClusterwiseClassifier(LogDetKernel(), n_clusters=2, random_state=seed).fit(X, y)
-        for seed in (0, 0, 1)
-    ]
-    seeds = [[copy.random_state for copy in model.estimators_] for model in fits]
+    seeds = []
+    for seed in (0, 0, 1):
+        model = ClusterwiseClassifier(LogDetKernel(), n_clusters=2, random_state=seed).fit(X, y)
+        seeds.append([copy.random_state for copy in model.estimators_])
     assert seeds[0] == seeds[1]
     assert len({*seeds[0], *seeds[2]}) == 4

@@ -11,6 +11,10 @@ from adakern.baselines import (
     LogDetKernel,
     SimpleMKLClassifier,
 )
+from adakern.dank import DANKClassifier
+from adakern.knpl import KNPLClassifier
+
+SHORT = {"C": 100.0, "gamma": 5.0, "max_iter": 1, "tol": 1e-10}
 
 
 @pytest.mark.parametrize(
@@ -21,9 +25,14 @@ from adakern.baselines import (
         (LogDetKernel(max_iter=1, tol=1e-9, slack=10, random_state=0), "multipliers changed by"),
         (SimpleMKLClassifier(C=20.0, tol=1e-6, max_iter=1), "duality gap of"),
         (FalkonRegressor(max_iter=1), "raise alpha or max_iter"),
+        (KNPLClassifier(C=10.0, reg=1e-2, max_iter=1), "saddle gap of"),
+        (KNPLClassifier(C=10.0, reg=1e-2, solver="admm"), "saddle gap of"),
+        (DANKClassifier(strategy="decomposed", n_clusters=2, **SHORT), "duality gap .* objective"),
+        (DANKClassifier(strategy="whole", **SHORT), "duality gap .* objective"),
     ],
 )
 def test_non_convergence_warns_with_what_is_left(model, message):
     X, y = make_moons(60, noise=0.25, random_state=0)
     with pytest.warns(ConvergenceWarning, match=message):
         model.fit(X, y)
+    assert not getattr(model, "converged_", False)

@@ -45,17 +45,6 @@ def test_eigenpro_tends_to_the_interpolant(data):
     T = X[:50] * 0.9
     K_test = np.exp(-gamma * np.abs(T[:, None] - X[None]).sum(axis=2))
     assert_allclose(model.predict(T), K_test @ coef + y.mean(), atol=0.02)
-    few = EigenProRegressor(gamma=gamma, n_epochs=1, random_state=0).fit(X, y)
-    assert few.score(X, y) < model.score(X, y)
-
-
-def test_eigenpro_preconditioner_speeds_up(data):
-    X, y = data
-    scores = [
-        EigenProRegressor(n_epochs=5, n_components=q, random_state=0).fit(X, y).score(X, y)
-        for q in (1, 50)
-    ]
-    assert 1 - scores[1] < 0.5 * (1 - scores[0])
 
 
 @pytest.fixture(scope="module")
@@ -94,33 +83,12 @@ def test_feature_machine_of_many_columns_takes_no_square_root(data, machines, mo
     X, y = data
     expected = machines.RFMRegressor(random_state=0).fit(X, y)
     assert expected.model_.sqrtM is not None
-    metric = expected.model_.M
-    assert metric[0, 0] > 10 * metric[2, 2]  # y does not depend on the last feature
     monkeypatch.setattr("adakern.baselines.rfm.MANY_COLUMNS", 1)
     model = machines.RFMRegressor(random_state=0).fit(X, y)
     assert model.model_.sqrtM is None
     assert_allclose(model.predict(X), expected.predict(X), atol=1e-4 * y.std())
     with pytest.warns(UserWarning, match="diagonal=True"):
         machines.RFMRegressor(kernel="l1_kermac", random_state=0).fit(X, y)
-
-
-def test_network_predicts_what_pytorch_computes(data, machines):
-    torch = pytest.importorskip("torch")
-    X, y = data
-    model = machines.ResNetRegressor(width=8, n_blocks=2, max_epochs=2, random_state=0).fit(X, y)
-    linear = list(map(torch.tensor, model.coefs_)), list(map(torch.tensor, model.intercepts_))
-    linear = list(zip(*linear, strict=True))
-    h = (X - X.mean(axis=0)) / X.std(axis=0)
-    h = torch.nn.functional.linear(torch.tensor(h), linear[0][0].T, linear[0][1])
-    for k in (1, 4):
-        z = h
-        for j in range(3):
-            W, b = linear[k + j]
-            z = torch.nn.functional.linear(z, W.T, b)
-            z = torch.relu(z) if j < 2 else z
-        h = torch.relu(h + z)
-    expected = torch.nn.functional.linear(h, linear[-1][0].T, linear[-1][1])[:, 0]
-    assert_allclose(model.predict(X), expected.numpy() * y.std() + y.mean(), rtol=1e-9)
 
 
 def test_a_missing_package_is_named(data, monkeypatch):

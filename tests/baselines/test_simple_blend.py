@@ -11,26 +11,19 @@ from sklearn.model_selection import LeaveOneOut, cross_val_predict, train_test_s
 
 from adakern.baselines import LOOKernelRidgeRegressor, SimpleBlendClassifier, SimpleBlendRegressor
 from adakern.baselines.simple_blend import greedy_weights
+from adakern.kernels import gram_matrix
 
 
 @pytest.mark.parametrize("kernel", ["rbf", "laplacian", "l2-laplacian"])
 def test_fit_is_kernel_ridge_at_the_chosen_point(kernel):
     X, y = make_friedman1(80, random_state=1)
     model = LOOKernelRidgeRegressor(kernel).fit(X, y)
-    K = np.exp(-model.gamma_ * _distances(X, kernel))
+    K = gram_matrix(X, kernel=kernel, gamma=model.gamma_)
     ridge = KernelRidge(alpha=model.alpha_, kernel="precomputed")
     ridge.fit(K, y - y.mean())
     np.testing.assert_allclose(model.predict(X), ridge.predict(K) + y.mean(), rtol=1e-6)
     slow = cross_val_predict(ridge, K, y - y.mean(), cv=LeaveOneOut()) + y.mean()
     np.testing.assert_allclose(model.loo_prediction_, slow, rtol=1e-6)
-
-
-def _distances(X, kernel):
-    difference = X[:, None] - X[None]
-    if kernel == "laplacian":
-        return np.abs(difference).sum(axis=2)
-    squares = (difference**2).sum(axis=2)
-    return squares if kernel == "rbf" else np.sqrt(squares)
 
 
 def test_choice_on_some_rows_is_fitted_on_all():
@@ -56,16 +49,6 @@ def test_greedy_weights_are_no_worse_than_the_best_member(seed, n_members):
     assert loss(blended) <= min(map(loss, members)) + 1e-12
 
 
-def test_blend_is_no_worse_than_its_members():
-    X, y = make_friedman1(300, noise=1.0, random_state=3)
-    X, X_test, y, y_test = train_test_split(X, y, random_state=0)
-    model = SimpleBlendRegressor(random_state=0).fit(X, y)
-    Z = (X_test - X.mean(axis=0)) / X.std(axis=0)
-    errors = [np.mean((member.predict(Z) - y_test) ** 2) for member in model.members_.values()]
-    assert np.mean((model.predict(X_test) - y_test) ** 2) <= 1.05 * min(errors)
-    assert sum(model.weights_.values()) == pytest.approx(1)
-
-
 def test_probabilities_of_the_blend():
     X, y = load_wine(return_X_y=True)
     names = np.array(["a", "b", "c"])[y]
@@ -81,6 +64,3 @@ def test_many_rows_reach_the_kernel_members_in_part():
     X, y = make_friedman1(200, random_state=4)
     model = SimpleBlendRegressor(max_kernel_rows=60, random_state=0).fit(X, y)
     assert len(model.members_["kernel ridge, rbf"].dual_coef_) == 60
-    X, y = load_wine(return_X_y=True)
-    model = SimpleBlendClassifier(max_kernel_rows=60, random_state=0).fit(X, y)
-    assert model.score(X, y) > 0.95

@@ -7,7 +7,6 @@ from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.neighbors import NearestNeighbors
 
 from adakern.dank import DANKClassifier, DANKRegressor, extension
-from adakern.dank.extension import reciprocal_neighbours
 from adakern.kernels import squared_distances
 
 RNG = np.random.default_rng(0)
@@ -22,11 +21,15 @@ def fit(rule, **parameters):
     return model.set_params(**parameters).fit(X, Y)
 
 
-def dense_decision(fitted, F_new):
-    """f(x) = sum_i F'(x, x_i) k(x, x_i) d_i + b with the matrix F' written out."""
+def coefficients(fitted):
     d = np.zeros(len(X))
     d[fitted.support_] = fitted.dual_coef_[0]
-    return (F_new * rbf_kernel(X_NEW, X, gamma=0.5)) @ d + fitted.intercept_[0]
+    return d
+
+
+def dense_decision(fitted, F, rows=X_NEW):
+    """f(x) = sum_i F(x, x_i) k(x, x_i) d_i + b with the matrix F written out."""
+    return (F * rbf_kernel(rows, X, gamma=0.5)) @ coefficients(fitted) + fitted.intercept_[0]
 
 
 def learned_F(fitted):
@@ -49,29 +52,20 @@ def dense_reciprocal(train, new):
     return 1.0 / (r * s)
 
 
-@pytest.mark.parametrize("n, m", [(60, 45), (10, 80), (80, 3), (2, 2)])
 @pytest.mark.parametrize("memory", [1, 1000, 2**30])
 @pytest.mark.parametrize("scale", [1.0, 8.0])
-def test_reciprocal_neighbours(monkeypatch, n, m, memory, scale):
+@pytest.mark.parametrize("m", [3, 45])
+def test_reciprocal_neighbours(monkeypatch, memory, scale, m):
     monkeypatch.setattr(extension, "RANKS_BYTES", memory)
-    rng = np.random.default_rng(n)
     # A wider test set holds outliers, whose best pair has low ranks.
-    train, new = rng.normal(size=(n, 2)), scale * rng.normal(size=(m, 2))
-
-    def distances(rows, columns=slice(None)):
-        return squared_distances(rows, train[columns])
-
-    found = reciprocal_neighbours(new, n, distances)
-    M = dense_reciprocal(train, new)
-    assert_allclose(M[found, np.arange(m)], M.max(axis=0))
-
-
-def test_reciprocal_extension_and_none():
-    fitted = fit("reciprocal")
-    M, D = dense_reciprocal(X, X_NEW), squared_distances(X, X_NEW)
+    fitted, rows = fit("reciprocal"), scale * X_NEW[:m]
+    M, D = dense_reciprocal(X, rows), squared_distances(X, rows)
     best = np.where(M.max(axis=0) == M, D, np.inf).argmin(axis=0)
-    expected = dense_decision(fitted, learned_F(fitted)[best])
-    assert_allclose(fitted.decision_function(X_NEW), expected, atol=1e-10)
+    expected = dense_decision(fitted, learned_F(fitted)[best], rows)
+    assert_allclose(fitted.decision_function(rows), expected, atol=1e-10)
+
+
+def test_no_extension():
     fitted = fit("none")
     expected = dense_decision(fitted, np.ones((45, 60)))
     assert_allclose(fitted.decision_function(X_NEW), expected, atol=1e-10)
@@ -81,10 +75,7 @@ def test_reciprocal_extension_and_none():
 @pytest.mark.parametrize("tau", [0.0, 0.01])
 def test_training_rows_get_their_own_F(rule, tau):
     fitted = fit(rule, tau=tau, tol=1e-6)
-    d = np.zeros(60)
-    d[fitted.support_] = fitted.dual_coef_[0]
-    scores = (learned_F(fitted) * rbf_kernel(X, gamma=0.5)) @ d
-    expected = scores + fitted.intercept_[0]
+    d, expected = coefficients(fitted), dense_decision(fitted, learned_F(fitted), X)
     # The optimality conditions of the model hold on these values.
     assert_allclose(fitted.decision_function(X), expected, atol=1e-8)
     inside = (np.abs(d) > 1e-6) & (np.abs(d) < 2.0 - 1e-6)
@@ -93,9 +84,7 @@ def test_training_rows_get_their_own_F(rule, tau):
 
 def test_nystrom_formula():
     fitted = fit("nystrom")
-    d = np.zeros(60)
-    d[fitted.support_] = fitted.dual_coef_[0]
-    Z = fitted.adaptive_factor_
+    d, Z = coefficients(fitted), fitted.adaptive_factor_
     near = NearestNeighbors(n_neighbors=1).fit(X).kneighbors(X_NEW)[1][:, 0]
     a = 1 + d[near, None] * rbf_kernel(X_NEW, X, gamma=0.5) * d / 4.0
     # U(x) = a U / lambda and F = U (lambda - tau/2) U'.
@@ -108,9 +97,6 @@ def test_hyperkernel_is_the_non_negative_least_squares_fit():
     fitted = fit("hyperkernel")
     rule = fitted.models_[0].extension
     F, G = learned_F(fitted), np.column_stack([np.ones(60), rbf_kernel(X, gamma=0.5)])
-    error = np.linalg.norm(rule.train_factor @ rule.train_factor.T - F)
-    for beta in (np.eye(61)[0], np.full(61, 1 / 61)):
-        assert error <= np.linalg.norm((G * beta) @ G.T - F)
     # Optimality: no anchor has a negative slope, and the used ones have none.
     residual = rule.train_factor @ rule.train_factor.T - F
     slope = np.einsum("ia,ij,ja->a", G, residual, G)
@@ -122,8 +108,7 @@ def test_hyperkernel_is_the_non_negative_least_squares_fit():
 @pytest.mark.parametrize("rule", RULES)
 def test_precomputed_kernel_agrees_with_features(rule):
     fitted = fit(rule)
-    given = fit(rule)
-    given.set_params(kernel="precomputed").fit(rbf_kernel(X, gamma=0.5), Y)
+    given = fit(rule).set_params(kernel="precomputed").fit(rbf_kernel(X, gamma=0.5), Y)
     expected = fitted.decision_function(X_NEW)
     found = given.decision_function(rbf_kernel(X_NEW, X, gamma=0.5))
     assert_allclose(found, expected, atol=1e-6)
@@ -144,29 +129,12 @@ def test_blocks_do_not_change_the_answer(monkeypatch, rule):
 
 @pytest.mark.parametrize("rule", RULES)
 def test_many_classes_and_regression(rule):
-    """Twice the same without a seed."""
     labels = np.digitize(X[:, 0], [-0.5, 0.5])
     model = DANKClassifier(C=2.0, extension=rule).fit(X, labels)
-    decisions = model.decision_function(X_NEW)
-    assert decisions.shape == (45, 3)
-    assert_array_equal(model.fit(X, labels).decision_function(X_NEW), decisions)
+    assert model.decision_function(X_NEW).shape == (45, 3)
     pairs = model.set_params(decision_function_shape="ovo").decision_function(X_NEW)
     assert_array_equal(pairs, model._pair_decisions(X_NEW))
-    assert not np.array_equal(pairs, decisions)
     assert len(model.adaptive_factor_) == len(model.eta_) == len(model.rank_) == 3
     assert model.score(X, labels) > 0.9
     target = np.sin(X[:, 0])
     assert DANKRegressor(C=5.0, extension=rule).fit(X, target).score(X, target) > 0.9
-
-
-@pytest.mark.parametrize("rule", [None, "knn", "nystrom", "hyperkernel", "none"])
-@pytest.mark.parametrize("kind", [DANKClassifier, DANKRegressor])
-def test_rows_one_by_one_are_answered_as_together(kind, rule):
-    model = kind(C=2.0, gamma=0.5, eta=1.0)
-    if rule is not None:  # None is the default
-        model.set_params(extension=rule)
-    model.fit(X, Y)
-    decide = "predict" if kind is DANKRegressor else "decision_function"
-    together = getattr(model, decide)(X_NEW)
-    alone = [getattr(model, decide)(row[None, :])[0] for row in X_NEW]
-    assert_allclose(alone, together, rtol=1e-9, atol=1e-9)

@@ -10,6 +10,7 @@ from adakern.integrations.autogluon import AdaptiveKernelModel
 from adakern.integrations.tabarena import AdaptiveKernelSystem
 
 pytest.importorskip("pandas")
+TASKS = [(load_diabetes, "regression"), (load_wine, "multiclass")]
 FEW = {"members": ["linear", "laplacian"], "random_state": 0}
 
 
@@ -31,22 +32,20 @@ def table(load):
     return frame.drop(columns="target"), frame["target"]
 
 
-@pytest.mark.parametrize("load", [load_diabetes, load_wine])
-def test_autogluon_weighs_members_by_its_validation_rows(load):
+@pytest.mark.parametrize(("load", "problem_type"), TASKS)
+def test_autogluon_weighs_members_by_its_validation_rows(load, problem_type):
     X, y = table(load)
-    model = Alone("regression" if load is load_diabetes else "multiclass")
-    y_val = y[100:].copy()
+    model, y_val = Alone(problem_type), y[100:].copy()
     if load is load_wine:
         y_val.iloc[0] = 99  # a class that training lacks
     model._fit(X[:100], y[:100], X[100:], y_val, time_limit=60, num_cpus=1, num_gpus=0)
-    n_known = len(y_val) - (load is load_wine)
-    assert len(model.model.oof_prediction_) == n_known
+    assert len(model.model.oof_prediction_) == len(y_val) - (load is load_wine)
     assert 0 < model.model.time_limit < 60
     assert model.model.score(X[100:], y[100:]) > 0.3
 
 
-@pytest.mark.parametrize("load", [load_diabetes, load_wine])
-def test_tabarena_gets_a_frame_of_the_rows_that_it_asks_about(load):
+@pytest.mark.parametrize(("load", "problem_type"), TASKS)
+def test_tabarena_gets_a_frame_of_the_rows_that_it_asks_about(load, problem_type):
     X, y = table(load)
     y = y if load is load_diabetes else y.map({0: "a", 1: "b", 2: "c"})
     X["patient"] = np.arange(len(X)) // 4
@@ -54,7 +53,7 @@ def test_tabarena_gets_a_frame_of_the_rows_that_it_asks_about(load):
     system._fit_system(
         X[:120],
         y[:120],
-        problem_type="regression" if load is load_diabetes else "multiclass",
+        problem_type=problem_type,
         validation_metadata=SimpleNamespace(group_on="patient"),
         num_cpus=1,
         time_limit=60,

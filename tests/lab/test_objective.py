@@ -8,17 +8,16 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 from adakern._utils.blocks import BLOCK_BYTES
-from adakern.kernels import gram_matrix
 from adakern.lab.kernel import PROFILES, lab_gram_matrix, profile_values
 from adakern.lab.objective import InterpolationLoss
 
 
-def make(seed=0, S=6, n=25, d=3, dtype=np.float64, shared=False):
+def make(seed=0, S=6, n=25, d=3, shared=False):
     rng = np.random.default_rng(seed)
     X_s, X = rng.normal(size=(S, d)), rng.normal(size=(n, d))
     y_s, y = np.sin(X_s.sum(axis=1)), np.sin(X.sum(axis=1))
     theta = rng.uniform(0.4, 1.2, size=(1 if shared else S, d))
-    return [a.astype(dtype) for a in (X_s, y_s, X, y, theta)]
+    return X_s, y_s, X, y, theta
 
 
 def dense_kernel(T, X, theta, profile):
@@ -53,15 +52,6 @@ def test_kernel_equals_its_definition(profile, seed, offset):
     assert_allclose(K, expected, atol=1e-6 if profile == "laplacian" else 1e-12)
 
 
-@pytest.mark.parametrize(
-    ("profile", "kernel", "power"), [("gaussian", "rbf", 2), ("laplacian", "l2-laplacian", 1)]
-)
-def test_equal_bandwidths_give_the_global_kernel(profile, kernel, power):
-    X_s, _, X, _, _ = make()
-    K = lab_gram_matrix(X, X_s, np.full((1, 3), 0.6), profile)
-    assert_allclose(K, gram_matrix(X, X_s, kernel=kernel, gamma=0.6**power), atol=1e-9)
-
-
 @pytest.mark.parametrize("penalty", [0.0, 0.1])
 @pytest.mark.parametrize("shared", [False, True])
 @pytest.mark.parametrize("profile", PROFILES)
@@ -79,24 +69,15 @@ def test_gradient_against_finite_differences(profile, shared, penalty):
 
 
 @pytest.mark.parametrize("profile", PROFILES)
-def test_float32_and_other_array_libraries_agree(profile):
+def test_other_array_libraries_agree(profile):
     arrays = make()
     reference = InterpolationLoss(*arrays[:4], alpha=1e-2, profile=profile)
     value, gradient = reference.value_and_gradient(arrays[4])
-    scale = np.abs(gradient).max()
-
-    single = [a.astype(np.float32) for a in arrays]
-    loss = InterpolationLoss(*single[:4], alpha=1e-2, profile=profile)
-    value32, gradient32 = loss.value_and_gradient(single[4])
-    assert gradient32.dtype == np.float32
-    assert_allclose(value32, value, rtol=1e-4)
-    assert_allclose(gradient32, gradient, atol=1e-3 * scale)
-
     strict = [array_api_strict.asarray(a) for a in arrays]
     loss = InterpolationLoss(*strict[:4], alpha=1e-2, profile=profile)
-    other_value, other = loss.value_and_gradient(strict[4])
-    assert_allclose(other_value, value)
-    assert_allclose(np.asarray(other), gradient, atol=1e-12 * scale)
+    found, other = loss.value_and_gradient(strict[4])
+    assert_allclose(found, value)
+    assert_allclose(np.asarray(other), gradient, atol=1e-12 * np.abs(gradient).max())
 
 
 def test_blocks_and_batches_do_not_change_the_loss(monkeypatch):

@@ -1,13 +1,11 @@
 """LABRBFRegressor: algorithm 1, its options, and data that are hard on it."""
 
-import warnings
-
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.exceptions import ConvergenceWarning
 
 from adakern.lab import AsymmetricKernelRidge, LABRBFRegressor, lab_gram_matrix
-from adakern.lab.algorithm import largest_errors, spread_over_ranks
 from adakern.lab.kernel import PROFILES
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -33,16 +31,6 @@ def quick(**parameters):
     return LABRBFRegressor(**(defaults | {"max_iter": 100, "random_state": 0} | parameters))
 
 
-@pytest.mark.parametrize("profile", PROFILES)
-def test_training_the_bandwidths_helps(data, profile):
-    X, y = data
-    before, after = (
-        quick(profile=profile, max_iter=n).fit(X[:200], y[:200]).score(X[200:], y[200:])
-        for n in (0, 100)
-    )
-    assert 1 - after < 0.5 * (1 - before)
-
-
 def test_small_coefficients_predict_better_from_few_collinear_rows():
     errors = {0.0: [], 1e-3: []}
     for seed in range(12):
@@ -61,18 +49,14 @@ def test_small_coefficients_predict_better_from_few_collinear_rows():
 
 
 @pytest.mark.parametrize("solver", ["annealed", "adam"])
-def test_every_solver_lowers_the_loss_and_repeats_itself(data, solver):
+def test_every_solver_lowers_the_loss(data, solver):
     options = {"solver": solver, "variant": "refitted", "initial_support": 1.0, "max_iter": 300}
-    model, again = (quick(**options).fit(*data) for _ in range(2))
+    model = quick(**options).fit(*data)
     loss = model.history_["validation_loss"]
     assert len(loss) > 1
     assert min(loss) < 0.9 * loss[0] or min(loss) < 0.01
     assert len({len(entries) for entries in model.history_.values()}) == 1
     assert np.all(np.diff(model.history_["time"]) > 0)
-    assert_array_equal(model.bandwidths_, again.bandwidths_)
-    assert_array_equal(model.predict(data[0]), again.predict(data[0]))
-    other = quick(**options | {"random_state": 1}).fit(*data)
-    assert not np.array_equal(model.support_, other.support_)
 
 
 def test_what_is_fitted_is_asymmetric_ridge_regression_on_the_support_points(data, double):
@@ -100,19 +84,6 @@ def test_support_grows_by_the_largest_errors_and_never_repeats(data):
     errors[start.support_] = -1
     grown = quick(max_support=14, initial_support=10 / 14, **options).fit(X, y)
     assert set(grown.support_[10:]) == set(np.argsort(-errors)[:4])
-    assert_array_equal(largest_errors(np.array([1.0, 3, 3]), np.arange(3), 2), [1, 2])
-    chosen = spread_over_ranks(y, np.arange(10, 300), 60)
-    assert len(set(chosen)) == 60 and set(chosen) <= set(range(10, 300))
-
-
-def test_shared_bandwidths_give_an_anisotropic_symmetric_kernel(data):
-    model = quick(locality="shared").fit(*data)
-    assert_array_equal(model.bandwidths_, np.tile(model.bandwidths_[:1], (30, 1)))
-    theta = model.bandwidths_[0]
-    assert theta[0] > 2 * theta[2]  # the target does not depend on the last feature
-    S = model.support_vectors_
-    K = lab_gram_matrix(S, S, model.bandwidths_, "gaussian")
-    assert_allclose(K, K.T, atol=1e-12)
 
 
 def test_single_and_double_precision_agree(data, monkeypatch):
@@ -123,12 +94,13 @@ def test_single_and_double_precision_agree(data, monkeypatch):
     assert_allclose(quick().fit(X, y).score(X, y), single, atol=2e-3)
 
 
-def test_tensors_give_the_model_of_the_arrays(data, double):
+@pytest.mark.parametrize("variant", ["paper", "refitted"])
+def test_tensors_give_the_model_of_the_arrays(data, double, variant):
     torch = pytest.importorskip("torch")
     X, y = data
     # One step each: rounding differs between the libraries and grows with the steps.
-    arrays = quick(max_iter=2).fit(X, y)
-    tensors = quick(max_iter=2).fit(torch.as_tensor(X), torch.as_tensor(y))
+    arrays = quick(variant=variant, max_iter=2).fit(X, y)
+    tensors = quick(variant=variant, max_iter=2).fit(torch.as_tensor(X), torch.as_tensor(y))
     prediction = tensors.predict(torch.as_tensor(X))
     assert isinstance(prediction, torch.Tensor)
     assert isinstance(tensors.bandwidths_, torch.Tensor)
@@ -155,14 +127,6 @@ def test_a_singular_kernel_matrix_is_an_error(data):
         quick(alpha=0.0, bandwidth=1e-70, max_iter=0).fit(*data)
 
 
-def test_a_constant_feature_changes_nothing(data, double):
-    X, y = data
-    with_constant = np.column_stack([X, np.full(len(X), 7.0)])
-    expected = quick(max_iter=2).fit(X, y).predict(X)
-    given = quick(max_iter=2).fit(with_constant, y).predict(with_constant)
-    assert_allclose(given, expected, rtol=1e-6, atol=1e-8)
-
-
 @pytest.mark.parametrize("value", [0.0, -3.0, 1e70])
 def test_a_constant_target(data, value):
     prediction = quick().fit(data[0], np.full(300, value)).predict(data[0])
@@ -181,14 +145,9 @@ def test_fewer_rows_than_support_points(data, n):
 
 
 @pytest.mark.parametrize(
-    ("shift", "scale", "profile", "atol"),
-    [
-        (0.0, 1e-12, "gaussian", 1e-3),
-        (0.0, 1e12, "gaussian", 1e-3),
-        (1e6, 1.0, "gaussian", 2e-2),
-        (1e6, 1.0, "laplacian", 2e-2),
-    ],
+    ("shift", "scale", "atol"), [(0.0, 1e-12, 1e-3), (0.0, 1e12, 1e-3), (1e6, 1.0, 2e-2)]
 )
+@pytest.mark.parametrize("profile", PROFILES)
 def test_the_units_of_the_table_do_not_matter(data, shift, scale, profile, atol):
     X, y = data
     expected = quick(profile=profile).fit(X, y).score(X, y)
@@ -210,18 +169,5 @@ def test_early_stopping_keeps_the_best_on_the_rows_set_aside(data, monkeypatch):
 
 
 def test_a_cut_off_training_says_so(data):
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        with pytest.raises(UserWarning, match=r"max_iter=3 .* raise max_iter"):
-            quick(solver="adam", max_iter=3).fit(*data)
-
-
-def test_prediction_in_blocks(data, monkeypatch):
-    X, y = data
-    model = quick(max_iter=5).fit(X, y)
-    whole = model.predict(X)
-    monkeypatch.setattr(
-        "adakern._utils.blocks.row_blocks",
-        lambda n, *_: [slice(k, k + 37) for k in range(0, n, 37)],
-    )
-    assert_allclose(model.predict(X), whole)
+    with pytest.warns(ConvergenceWarning, match=r"max_iter=3 .* raise max_iter"):
+        quick(solver="adam", max_iter=3).fit(*data)

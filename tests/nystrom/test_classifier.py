@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from sklearn.datasets import make_blobs, make_moons
+from sklearn.datasets import make_moons
 
 from adakern.kernels import gram_matrix
 from adakern.nystrom import SelectedKernelRidgeClassifier
@@ -37,13 +37,3 @@ def test_a_candidates_own_ridge_and_kernel_train_it(kernel):
     K = gram_matrix(X, kernel=kernel, gamma=1 / (2 * X.var()))
     expected = K @ np.linalg.solve(K + 0.02 * 50 * np.eye(50), 2.0 * y - 1)
     np.testing.assert_allclose(model.decision_function(X), expected, rtol=1e-6)
-
-
-def test_several_classes_are_one_against_the_rest():
-    X, y = make_blobs(60, centers=3, cluster_std=0.3, random_state=0)
-    names = np.array(["ash", "oak", "yew"])[y]
-    model = SelectedKernelRidgeClassifier(random_state=0).fit(X, names)
-    values = model.decision_function(X)
-    assert values.shape == (60, 3)
-    np.testing.assert_array_equal(model.classes_[values.argmax(1)], model.predict(X))
-    assert model.score(X, names) > 0.9
