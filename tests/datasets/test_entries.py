@@ -14,7 +14,6 @@ pytest.importorskip("omegaconf")
 from sklearn.datasets import dump_svmlight_file
 
 from adakern.datasets import make_covtype_like
-from adakern.datasets.synthetic import monks_rule
 from adakern_bench.data import (
     DatasetEntry,
     DatasetError,
@@ -103,6 +102,16 @@ def test_published_split(table, name):
     made = table(name)
     n = len(made.X)
     assert made.test_rows.tolist() == list(range(n - SPLITS[name], n))
+
+
+def monks_rule(problem, attributes):
+    """Whether each row of a1 to a6 belongs to the class of a MONK's problem, 1, 2 or 3."""
+    a1, a2, _, a4, a5, _ = np.asarray(attributes).T
+    if problem == 1:
+        return (a1 == a2) | (a5 == 1)
+    if problem == 2:
+        return (np.asarray(attributes) == 1).sum(axis=1) == 2
+    return ((a5 == 3) & (a4 == 1)) | ((a5 != 4) & (a2 != 3))
 
 
 @needs_mirror

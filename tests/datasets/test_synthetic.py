@@ -8,15 +8,10 @@ from adakern.datasets import (
     make_cherkassky_2d,
     make_clowns,
     make_covtype_like,
-    make_monks,
     make_sandwich,
     make_sin_2x3,
     make_step_1d,
 )
-
-
-def arrays(result):
-    return result if isinstance(result, tuple) else (result["data"], result["target"])
 
 
 @pytest.mark.parametrize(
@@ -27,15 +22,14 @@ def arrays(result):
         make_cherkassky_2d,
         lambda **seed: make_step_1d(noise=0.1, **seed),
         lambda **seed: make_sin_2x3(noise=0.1, **seed),
-        lambda **seed: make_monks(3, **seed),
         lambda **seed: make_covtype_like(n=500, **seed),
     ],
 )
 def test_seed_decides(make):
-    (X, y), (X_again, y_again) = (arrays(make(random_state=3)) for _ in range(2))
+    (X, y), (X_again, y_again) = (make(random_state=3) for _ in range(2))
     np.testing.assert_array_equal(X, X_again)
     np.testing.assert_array_equal(y, y_again)
-    X_other, y_other = arrays(make(random_state=4))
+    X_other, y_other = make(random_state=4)
     assert not (np.array_equal(X, X_other) and np.array_equal(y, y_other))
 
 
@@ -87,23 +81,6 @@ def test_sin_2x3():
     X, y = make_sin_2x3(n=50, high=1.5)
     np.testing.assert_allclose(y, np.sin(2 * X[:, 0] ** 3))
     assert X[0, 0] == 0 and X[-1, 0] == 1.5
-
-
-@pytest.mark.parametrize(("problem", "n_train"), [(1, 124), (2, 169), (3, 122)])
-def test_monks_shape_and_noise(problem, n_train):
-    made = make_monks(problem, random_state=1)
-    data, target = made["data"], made["target"]
-    assert data.shape == (n_train + 432, 6)
-    assert len(np.unique(data[made["test_rows"]], axis=0)) == 432
-    truth = {tuple(r): t for r, t in zip(data[n_train:], target[n_train:], strict=True)}
-    flipped = target[:n_train] != [truth[tuple(row)] for row in data[:n_train]]
-    assert flipped.sum() == (6 if problem == 3 else 0)  # 5 % of 122
-    assert len(np.unique(data[:n_train], axis=0)) == n_train
-
-
-def test_monks_refuses_a_fourth_problem():
-    with pytest.raises(ValueError, match="1, 2 or 3, got 4"):
-        make_monks(4)
 
 
 def test_covtype_like_shape_and_learnable():
