@@ -1,6 +1,5 @@
 """The documentation builds without a warning, and what links to it finds its pages."""
 
-import inspect
 import os
 import re
 import shutil
@@ -9,12 +8,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from sklearn.base import clone
-from sklearn.svm import SVC
 
 import adakern
 from adakern import baselines
-from adakern._utils import base
 
 #: The build takes a minute on a quiet machine.
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(1800)]
@@ -94,35 +90,6 @@ def test_names_of_estimators_and_formulas_are_links(pages):
             assert f'#{role}"' in page or f"#module-{role}" in page, (name, role)
 
 
-def test_a_notebooks_picture_of_an_estimator_leads_to_its_page(pages, monkeypatch):
-    monkeypatch.setattr(base, "BUILT", pages)
-    for name, path in ESTIMATORS.items():
-        package = baselines if "baselines" in path else adakern
-        cls = getattr(package, name)
-        required = [
-            parameter
-            for parameter in inspect.signature(cls).parameters.values()
-            if parameter.default is parameter.empty
-        ]
-        estimator = cls(*[SVC()] * len(required))
-        link = estimator._get_doc_link()
-        assert link == (pages / "api" / f"{path}.html").as_uri()
+def test_every_estimator_has_a_page(pages):
+    for path in ESTIMATORS.values():
         assert (pages / "api" / f"{path}.html").exists(), path
-        assert f'href="{link}"' in estimator._repr_html_()
-
-
-def test_without_pages_there_is_no_link(tmp_path, monkeypatch):
-    monkeypatch.setattr(base, "BUILT", tmp_path)
-    monkeypatch.setattr(base, "metadata", lambda _: stated)
-    stated = Stated([])
-    model = clone(adakern.DANKClassifier())
-    assert model._get_doc_link() == "" and "DANKClassifier" in model._repr_html_()
-    stated = Stated(["Source, https://example.org/x", "Documentation, https://e.org/d/"])
-    assert base.documentation() == "https://e.org/d"
-
-
-class Stated(list):
-    """What a package states of its addresses."""
-
-    def get_all(self, _):
-        return self

@@ -6,7 +6,7 @@ from functools import partial
 from numbers import Integral, Real
 
 import numpy as np
-from sklearn.base import is_classifier
+from sklearn.base import BaseEstimator, is_classifier
 from sklearn.utils import (
     check_array,
     check_consistent_length,
@@ -24,7 +24,6 @@ from sklearn.utils.validation import (
 )
 
 from adakern._utils.arrays import device_context, from_foreign
-from adakern._utils.base import Estimator
 from adakern._utils.threads import one_blas_thread
 from adakern.adaptive.columns import TableReader, as_columns, declared_categorical, in_order_of
 from adakern.adaptive.ensemble import Learned
@@ -40,7 +39,7 @@ DEFAULTS_VERSION = "4"
 PROBE_ROWS, PROBE_CELLS = 500, 50_000
 
 
-class AdaptiveKernel(Estimator, ABC):
+class AdaptiveKernel(BaseEstimator, ABC):
     """Parameters, fitting and prediction that both estimators share."""
 
     _parameter_constraints = {

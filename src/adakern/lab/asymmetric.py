@@ -5,10 +5,9 @@ from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import MultiOutputMixin, RegressorMixin
+from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from adakern._utils.base import Estimator
 from adakern._utils.constraints import NOT_NEGATIVE
 from adakern._utils.threads import one_blas_thread
 from adakern._utils.validation import require_finite, validate_data
@@ -16,7 +15,7 @@ from adakern.kernels import KernelMixin
 from adakern.lab.linear import solver
 
 
-class AsymmetricKernelRidge(KernelMixin, MultiOutputMixin, RegressorMixin, Estimator):
+class AsymmetricKernelRidge(KernelMixin, MultiOutputMixin, RegressorMixin, BaseEstimator):
     """Kernel ridge regression for kernels with K(x, t) != K(t, x).
 
     With two feature maps, K(x, t) = <phi(x), psi(t)>, the problem
