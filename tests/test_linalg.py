@@ -39,7 +39,7 @@ def test_projection_is_feasible_and_idempotent(v, C):
     np.testing.assert_allclose(project_onto_feasible(a, y, C), a, atol=rounding)
 
 
-def test_rows_and_columns_of_many_blocks(xp):
+def test_rows_and_columns_of_any_library(xp):
     A = np.random.default_rng(0).normal(size=(500, 500))
     rows = np.random.default_rng(1).permutation(500)[:300]
     block = principal_submatrix(xp.asarray(A), xp.asarray(rows))

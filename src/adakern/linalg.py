@@ -107,15 +107,9 @@ def numerical_rank(A, n_rows):
 
 
 def principal_submatrix(A, rows):
-    """The rows and columns ``rows`` of a square matrix, as an array of its own, block by block."""
-    if not is_numpy_array(A):
-        take = array_namespace(A).take
-        return take(take(A, rows, axis=0), rows, axis=1)
-    block = np.empty((len(rows), len(rows)), dtype=A.dtype)
-    for part in row_blocks(len(rows), A.itemsize * A.shape[1], CACHE_BYTES):
-        # Without mode="clip" NumPy writes to a buffer first.
-        np.take(A[rows[part]], rows, axis=1, out=block[part], mode="clip")
-    return block
+    """The rows and columns ``rows`` of a square matrix, as an array of its own."""
+    take = array_namespace(A).take
+    return take(take(A, rows, axis=0), rows, axis=1)
 
 
 def add_to_diagonal(A, values):

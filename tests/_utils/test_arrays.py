@@ -83,7 +83,7 @@ def test_conversions_keep_library_type_and_values(xp, data):
         (lambda X, y: (X * float("nan"), y), "X contains NaN or infinity"),
         (lambda X, y: (y, y), "1 dimensions"),
         (lambda X, y: (X[:0, :], y[:0]), "nothing in it"),
-        (lambda X, y: (X, y[:4]), r"y has the shape \(4,\), expected \(5,\)"),
+        (lambda X, y: (X, y[:4]), r"inconsistent numbers of samples: \[5, 4\]"),
         (lambda X, y: (X, y * float("nan")), "y contains NaN"),
     ],
 )

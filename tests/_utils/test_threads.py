@@ -12,7 +12,6 @@ from adakern._utils.threads import (
     blas_threads,
     map_in_threads,
     one_blas_thread,
-    one_scipy_thread,
     one_thread,
 )
 from adakern.dank import DANKClassifier, exact, working_set
@@ -42,8 +41,6 @@ def two_threads():
 @pytest.mark.parametrize(
     ("context", "size", "inside"),
     [
-        (one_scipy_thread, 10, (2, 1)),
-        (one_scipy_thread, SMALL_SYSTEM + 1, (2, 2)),
         (one_blas_thread, SMALL_SYSTEM, (1, 1)),
         (one_blas_thread, SMALL_SYSTEM + 1, (2, 2)),
         (one_thread, "openmp", (2, 2)),

@@ -247,13 +247,6 @@ def test_extreme_numbers(size):
     assert np.isfinite(model.predict_proba(rows)).all()
 
 
-def test_columns_of_the_same_name():
-    pd = pytest.importorskip("pandas")
-    frame = pd.DataFrame(X, columns=["a", "a", "b", "b"])
-    with pytest.warns(UserWarning, match="several columns named a, b"):
-        assert fast(AdaptiveKernelClassifier).fit(frame, y).oof_score_ > 0.9
-
-
 @pytest.mark.parametrize("estimator", BOTH)
 def test_a_column_that_changes_its_type(estimator):
     """Words instead of numbers are gaps, with a warning; so are numbers for words."""

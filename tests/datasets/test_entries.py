@@ -8,7 +8,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from adakern.datasets.synthetic import monks_rule
 from adakern_bench.data import (
     DatasetEntry,
     DatasetError,
@@ -84,6 +83,16 @@ def test_generated_set_follows_the_seed_and_its_size(tmp_path):
     assert first.X.shape == (300, 54)
     assert first.fingerprint == again.fingerprint != other.fingerprint
     assert first.provenance["seed"] == 1
+
+
+def monks_rule(problem, attributes):
+    """Whether each row of a1 to a6 belongs to the class of a MONK's problem, 1, 2 or 3."""
+    a1, a2, _, a4, a5, _ = np.asarray(attributes).T
+    if problem == 1:
+        return (a1 == a2) | (a5 == 1)
+    if problem == 2:
+        return (np.asarray(attributes) == 1).sum(axis=1) == 2
+    return ((a5 == 3) & (a4 == 1)) | ((a5 != 4) & (a2 != 3))
 
 
 @needs_mirror

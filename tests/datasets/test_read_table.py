@@ -38,7 +38,6 @@ COLUMNS = {
     "apostrophes": (["1'234.5", "6"], "numeric", [1234.5, 6], "read as 1234.5"),
     "accounts": (["(1,200)", "€ 7"], "numeric", [-1200, 7], "read as -1200"),
     "missing": (["1.5", "N/A", "-", "none", "2"], "numeric", [1.5, None], "24 in"),
-    "units": ([f"{k}.5 kg" for k in range(12)], "categorical", ["0.5 kg"], "'x' holds no plain"),
     "codes": (["1", "2", "3", "3a"], "categorical", ["1", "2", "3", "3a"], "has 4"),
     "none": (["none", "mild", "severe"], "categorical", ["none", "mild"], "has 3"),
     "None": (["None", "Grvl"], "categorical", ["None", "Grvl"], "has 2"),
@@ -52,7 +51,6 @@ COLUMNS = {
     "months first": (["01/02/1970", "01/31/1970"], "date", [1, 30], "dates: 'x'"),
     "either": (["02/01/1970", "03/01/1970"], "date", [1, 2], "the day comes first"),
     "months": (["1970-01", "1970-02"], "date", [0, 31], "dates: 'x'"),
-    "quarters of years": (["1970Q1", "1970Q2"], "date", [0, 90], "dates: 'x'"),
     "American": (["Jan 2 1970", "Feb 1 1970"], "date", [1, 31], "dates: 'x'"),
     "words": (["2 Jan 1970", "1 Feb 1970"], "date", [1, 31], "dates: 'x'"),
 }
@@ -171,7 +169,6 @@ SHAPES = [
     ("a;b;y", "€{k},5;{m},25 %;{k},5 EUR", "", {"a": HALVES, "b": X01["x1"]}),
     ("x,a,y", '"u\n{m}",{k}.5,{k}.5', "", {"x": ["u\n0", "u\n1"], "a": HALVES}),
     ("a,y", "{k}.5,{k}.5", ",\n\n,\n", {"a": HALVES}),
-    ("'a' 'y'", "{k}.5 {k}.5", "", {"a": HALVES}),
     ("a,a,y", "{k}.5,{m},{k}.25", "", {"a": HALVES, "a.1": [0, 1]}),
 ]
 
@@ -205,8 +202,8 @@ def test_no_field_is_cut_or_shifted(tmp_path, first, line, last, columns):
         (column(["u", ""]), {"group": "x"}, "'x' is missing in 20 rows"),
         (column(["u", "v"]), {"time": "x"}, "neither dates nor numbers"),
         (column(["u", "v"]), {"group": "y"}, "group or time too"),
-        (b"a,y\n1,2\n3,\x004\n5,6\n", {}, "NUL character in line 3"),
-        (column(["\u6771", "b"]).encode("iso2022_jp"), {}, "an escape character in line 2"),
+        (b"a,y\n1,2\n3,\x004\n5,6\n", {}, "in line 3, as no text does"),
+        (column(["\u6771", "b"]).encode("iso2022_jp"), {}, "in line 2, as no text does"),
         (column([f"{k}.5 kg" for k in range(40)]), {"target": "x"}, "numbers are written without"),
         (b"a,y\n1,2\n3,4,5,6\n" + b"5,6\n" * 30, {}, "Expected 2 fields in line 3, saw 4"),
         (b'a,y\n1,2\n"3,4\n' + b"5,6\n" * 40000, {}, "quotation mark"),
@@ -214,12 +211,6 @@ def test_no_field_is_cut_or_shifted(tmp_path, first, line, last, columns):
         (b"PAR1 and no more", {}, "my.csv cannot be read"),
         (parquet("a\0b"), {}, "NUL"),
         (parquet([1, 2]), {}, "lists"),
-        (b"\xd0\xcf\x11\xe0\xa1\xb1", {}, "an Excel file of before 2007, which is not"),
-        (b"SQLite format 3\0", {}, "a database of SQLite"),
-        (b"<!DOCTYPE html>\n<p>a,b</p>", {}, "a web page"),
-        (b'[\n {"a": 1, "y": 2}]', {}, "JSON"),
-        (b"$FL2@(#) SPSS", {}, "an SPSS file"),
-        (b"7z\xbc\xaf'\x1c", {}, "7-Zip"),
         (gzip.compress(b"a,y\n1,2\n" * 99, mtime=0)[:-9], {}, "cannot be unpacked"),
     ],
 )

@@ -8,15 +8,10 @@ from adakern.datasets import (
     make_cherkassky_2d,
     make_clowns,
     make_covtype_like,
-    make_monks,
     make_sandwich,
     make_sin_2x3,
     make_step_1d,
 )
-
-
-def arrays(result):
-    return result if isinstance(result, tuple) else (result["data"], result["target"])
 
 
 @pytest.mark.parametrize(
@@ -27,14 +22,13 @@ def arrays(result):
         make_cherkassky_2d,
         lambda **seed: make_step_1d(noise=0.1, **seed),
         lambda **seed: make_sin_2x3(noise=0.1, **seed),
-        lambda **seed: make_monks(3, **seed),
     ],
 )
 def test_seed_decides(make):
-    (X, y), (X_again, y_again) = (arrays(make(random_state=3)) for _ in range(2))
+    (X, y), (X_again, y_again) = (make(random_state=3) for _ in range(2))
     np.testing.assert_array_equal(X, X_again)
     np.testing.assert_array_equal(y, y_again)
-    X_other, y_other = arrays(make(random_state=4))
+    X_other, y_other = make(random_state=4)
     assert not (np.array_equal(X, X_other) and np.array_equal(y, y_other))
 
 
@@ -80,18 +74,6 @@ def test_cherkassky_is_the_real_part_of_a_fifth_power():
     z = (X[:, 0] - 0.5) + 1j * (X[:, 1] - 0.5)
     np.testing.assert_allclose(y, 42.659 * (0.1 + (z**5).real + 0.05 * z.real))
     assert X.min() >= -0.5 and X.max() <= 0.5
-
-
-@pytest.mark.parametrize(("problem", "n_train"), [(1, 124), (2, 169), (3, 122)])
-def test_monks_shape_and_noise(problem, n_train):
-    made = make_monks(problem, random_state=1)
-    data, target = made["data"], made["target"]
-    assert data.shape == (n_train + 432, 6)
-    assert len(np.unique(data[made["test_rows"]], axis=0)) == 432
-    truth = {tuple(r): t for r, t in zip(data[n_train:], target[n_train:], strict=True)}
-    flipped = target[:n_train] != [truth[tuple(row)] for row in data[:n_train]]
-    assert flipped.sum() == (6 if problem == 3 else 0)  # 5 % of 122
-    assert len(np.unique(data[:n_train], axis=0)) == n_train
 
 
 def test_covtype_like_shape_and_learnable():

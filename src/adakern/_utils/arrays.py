@@ -12,7 +12,8 @@ from contextvars import ContextVar
 import numpy as np
 from array_api_compat import array_namespace, is_array_api_obj, is_numpy_array, is_torch_array
 from array_api_compat import device as device_of
-from sklearn.utils.validation import assert_all_finite, column_or_1d
+from sklearn.utils import check_consistent_length, column_or_1d
+from sklearn.utils.validation import _check_n_features, assert_all_finite
 
 from adakern._utils.validation import validate_data
 
@@ -105,22 +106,13 @@ def _foreign_rows(estimator, X, reset):
         X = xp.astype(X, xp.float64)
     if not bool(xp.all(xp.isfinite(X))):
         raise ValueError("X contains NaN or infinity; impute or drop those rows")
-    if reset:
-        estimator.n_features_in_ = X.shape[1]
-    elif X.shape[1] != estimator.n_features_in_:
-        raise ValueError(
-            f"X has {X.shape[1]} features, but {type(estimator).__name__} is "
-            f"expecting {estimator.n_features_in_} features as input"
-        )
+    _check_n_features(estimator, X, reset=reset)
     return X
 
 
 def _target(y, n_rows, numeric):
     y = column_or_1d(as_numpy(y), warn=True)
-    if len(y) != n_rows:
-        raise ValueError(
-            f"y has the shape {y.shape}, expected {(n_rows,)}, one target for each row of X"
-        )
+    check_consistent_length(range(n_rows), y)
     y = np.asarray(y, dtype=np.float64) if numeric else y
     assert_all_finite(y, input_name="y")
     return y

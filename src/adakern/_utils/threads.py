@@ -4,7 +4,6 @@ import os
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from functools import lru_cache
-from pathlib import Path
 from threading import Lock
 
 from threadpoolctl import ThreadpoolController
@@ -22,22 +21,12 @@ def one_thread(kind=None):
 
 
 def one_blas_thread(size, largest=SMALL_SYSTEM):
-    """A context in which all linear algebra runs on one thread where steps are small and many."""
-    return nullcontext() if size > largest else one_thread("blas")
+    """A context in which all linear algebra runs on one thread where steps are small and many.
 
-
-def one_scipy_thread(size):
-    """A context in which SciPy's linear algebra runs on one thread, NumPy's as before.
-
-    Their wheels bring a BLAS each, whose waiting threads take the processor from the other: on two
-    cores fits that go back and forth took 2 to 7 times as long.
+    NumPy's wheel and SciPy's bring a BLAS each, whose waiting threads take the processor from the
+    other: on two cores fits that go back and forth took 2 to 7 times as long.
     """
-    if size > SMALL_SYSTEM:
-        return nullcontext()
-    libraries = _libraries(os.getpid())
-    blas = libraries.select(user_api="blas").lib_controllers
-    paths = [library.filepath for library in blas if _belongs_to_scipy(library.filepath)]
-    return libraries.select(filepath=paths).limit(limits=1)
+    return nullcontext() if size > largest else one_thread("blas")
 
 
 def blas_threads():
@@ -58,13 +47,6 @@ def map_in_threads(function, items):
             return list(threads.map(function, items))
     finally:
         _MAPPING.release()
-
-
-def _belongs_to_scipy(filepath):
-    # "scipy.libs" on Linux and Windows, "scipy/.dylibs" on macOS. The name of the file
-    # tells nothing: NumPy's, too, is built by SciPy's project and named after it.
-    folders = Path(filepath).parts[-3:-1]
-    return any(folder.split(".")[0] == "scipy" for folder in folders)
 
 
 @lru_cache(maxsize=1)

@@ -6,7 +6,7 @@ from functools import partial
 from numbers import Integral, Real
 
 import numpy as np
-from sklearn.base import is_classifier
+from sklearn.base import BaseEstimator, is_classifier
 from sklearn.utils import (
     check_array,
     check_consistent_length,
@@ -24,15 +24,8 @@ from sklearn.utils.validation import (
 )
 
 from adakern._utils.arrays import device_context, from_foreign
-from adakern._utils.base import Estimator
 from adakern._utils.threads import one_blas_thread
-from adakern.adaptive.columns import (
-    TableReader,
-    as_columns,
-    declared_categorical,
-    in_order_of,
-    without_double_names,
-)
+from adakern.adaptive.columns import TableReader, as_columns, declared_categorical, in_order_of
 from adakern.adaptive.ensemble import Learned
 from adakern.adaptive.fitting import Schedule, fit_members
 from adakern.adaptive.folds import make_table
@@ -46,7 +39,7 @@ DEFAULTS_VERSION = "4"
 PROBE_ROWS, PROBE_CELLS = 500, 50_000
 
 
-class AdaptiveKernel(Estimator, ABC):
+class AdaptiveKernel(BaseEstimator, ABC):
     """Parameters, fitting and prediction that both estimators share."""
 
     _parameter_constraints = {
@@ -121,7 +114,7 @@ class AdaptiveKernel(Estimator, ABC):
 
     def _validated(self, X, *y):
         """Rows X (n, d), checked; when fitting y (n,) and X's columns of a categorical type too."""
-        X, y = without_double_names(from_foreign(X)), [from_foreign(v) for v in y]
+        X, y = from_foreign(X), [from_foreign(v) for v in y]
         if not y and hasattr(self, "feature_names_in_") and hasattr(X, "columns"):
             X = in_order_of(self.feature_names_in_, X)
         rows, categorical = as_columns(X)

@@ -14,7 +14,8 @@ def as_columns(X):
     """X as an array, of objects if need be, and which columns a data frame calls categorical."""
     if not (hasattr(X, "columns") and hasattr(X, "dtypes")):
         return X, None
-    columns = [X[name] for name in X.columns]
+    # Polars has no `items`.
+    columns = X.get_columns() if hasattr(X, "get_columns") else [column for _, column in X.items()]
     kinds = [str(column.dtype) for column in columns]
     categorical = np.array([k.startswith(("cat", "Cat", "Enum")) for k in kinds])
     arrays = [np.asarray(column) for column in columns]
@@ -24,18 +25,6 @@ def as_columns(X):
     for j, column in enumerate(columns):
         table[:, j] = _objects(np.asarray(column, dtype=object))
     return table, categorical
-
-
-def without_double_names(X):
-    """X, as a plain array if it is a data frame with columns of the same name."""
-    names = list(getattr(X, "columns", ()))
-    double = sorted({str(name) for name in names if names.count(name) > 1})
-    if not double:
-        return X
-    warn_user(
-        f"X has several columns named {', '.join(double)}; columns are told apart by their position"
-    )
-    return np.asarray(X)
 
 
 def in_order_of(names, X):

@@ -11,18 +11,15 @@ from adakern._utils.arrays import device_context, to_device
 from adakern._utils.warn import warn_user
 from adakern.adaptive.kernel_members import FULL_FACTOR
 from adakern.adaptive.parts import FittedMember, Member, Table, Views, varies
-from adakern.adaptive.plan import Settings, make_member, seconds, seconds_after
+from adakern.adaptive.plan import Settings, make_member, seconds
 from adakern.adaptive.screening import LEARNERS, MAX_SUPPORT, candidates_kept, subsample
 from adakern.adaptive.views import KernelView, TreeView
 
 #: A screening may take this part of a time limit.
 SCREENING_SHARE = 0.2
 
-#: As much of a time limit is what estimates are believed for until members took longer.
-PRIOR_SHARE = 0.1
-
-#: Members of little time that are good everywhere: the first ones of a limited fit.
-SAFE = ("linear", "extra-trees", "boosting")
+#: Weights, scores and the sizes of errors, found after the members, take about this part.
+SHARE_AFTER = 0.1
 
 
 @dataclass
@@ -40,16 +37,6 @@ class Schedule:
     n_rows: int
     tell: object
 
-    @property
-    def is_limited(self):
-        """Whether there is a limit of time."""
-        return self.limit < np.inf
-
-    def in_order(self, names):
-        """The names as they are fitted, in a limited fit those that are safe first."""
-        safe = [name for name in SAFE if self.is_limited and name in names]
-        return safe + [name for name in names if name not in safe]
-
 
 @dataclass
 class _Job:
@@ -59,11 +46,6 @@ class _Job:
     settings: Settings
     views: dict
     bounds: tuple
-
-    @property
-    def is_large(self):
-        """Whether kernel members stand on some of the rows only."""
-        return len(self.table.X) > FULL_FACTOR * self.settings.max_support
 
     def seconds(self, name):
         """An estimate of the time that a member takes."""
@@ -100,21 +82,16 @@ def fit_members(table, settings, schedule, blend, rng):
     }
     job = _Job(table, settings, views, blend.bounds(table.Y))
     names, found, dropped = schedule.names, {}, []
-    prior = PRIOR_SHARE * schedule.limit if schedule.is_limited else 1.0
-    pace = _Pace(prior, prior)
     with Parallel(n_jobs=schedule.n_jobs) as parallel:
-        # Whatever happens to the others there is something better than the mean.
-        cheapest = min(names, key=job.seconds)
-        fitted = [job.fit(cheapest, {}, parallel)] if schedule.is_limited else []
-        if _screening_pays(job, schedule):
-            names, found, dropped = _screen(job, schedule, blend, parallel, pace, rng)
-        if job.is_large:
+        if large and schedule.may_screen and len(table.X) > LEARNERS:
+            names, found, dropped = _screen(job, schedule, blend, parallel, rng)
+        if large:
             warn_user(
                 f"{len(table.X)} different rows: kernel members stand on "
                 f"max_support={settings.max_support} of them (Nyström) instead of all; "
                 f"members: {', '.join(names)}"
             )
-        fitted = _in_turn(job, names, found, fitted, schedule, parallel, pace)
+        fitted = _in_turn(job, names, found, schedule, parallel)
     done = [member.name for member in fitted]
     known = {*done, *(member.name for member in dropped)}
     if skipped := [name for name in schedule.names if name not in known]:
@@ -125,50 +102,37 @@ def fit_members(table, settings, schedule, blend, rng):
     return fitted, dropped
 
 
-@dataclass
-class _Pace:
-    """Seconds that members took, and those that were estimated."""
-
-    took: float
-    estimated: float
-
-    def add(self, took, estimated):
-        self.took, self.estimated = self.took + took, self.estimated + estimated
-
-    def corrected(self, estimate):
-        return estimate * self.took / self.estimated
-
-
-def _in_turn(job, names, found, fitted, schedule, parallel, pace):
+def _in_turn(job, names, found, schedule, parallel):
     """The members fitted one after another, those left out that take too long.
 
-    The cheapest of a limited fit is ``fitted`` already.
+    In a limited fit the cheapest comes first, and is fitted however little time there is.
     """
-    after = seconds_after(*job.table.X.shape, job.table.Y.shape[1], len(names))
-    deadline = schedule.started + schedule.limit - after
-    run = partial(in_time, parallel=parallel, deadline=deadline)
-    by_name, found, order = {}, dict(found), schedule.in_order(names)
+    took = estimated = 1.0  # second; later estimates are corrected by the ratio of all so far
+    deadline = schedule.started + (1 - SHARE_AFTER) * schedule.limit
+    fitted, found, order = {}, dict(found), list(names)
+    if schedule.limit < np.inf:
+        cheapest = min(names, key=job.seconds)
+        order.sort(key=lambda name: name != cheapest)
     for i, name in enumerate(order):
-        member = next((m for m in fitted if m.name == name), None)
-        if member is None:
-            needed = pace.corrected(job.seconds(name))
-            started = time.perf_counter()
-            if started + needed > deadline:
-                continue
-            member = job.fit(name, found, run)
-            if member is None:  # after its first fold
-                pace.add(time.perf_counter() - started, job.seconds(name) / job.table.n_folds)
-                continue
-        by_name[name] = member
-        pace.add(member.seconds, job.seconds(name))
+        started, estimate = time.perf_counter(), job.seconds(name)
+        if fitted and started + estimate * took / estimated > deadline:
+            continue
+        run = partial(in_time, parallel=parallel, deadline=deadline if fitted else np.inf)
+        member = job.fit(name, found, run)
+        took += time.perf_counter() - started
+        if member is None:  # after its first fold
+            estimated += estimate / job.table.n_folds
+            continue
+        estimated += estimate
+        fitted[name] = member
         if member.fits.whole is not None:
             found[name] = member.fits.whole.found()
-        left = pace.corrected(sum(map(job.seconds, order[i + 1 :])) + after)
+        left = sum(map(job.seconds, order[i + 1 :])) * took / estimated
         left += (schedule.n_rows / len(job.table.X) - 1) * sum(
-            m.seconds for m in by_name.values() if m.predictor[0].stands_on_centres
+            m.seconds for m in fitted.values() if m.predictor[0].stands_on_centres
         )
         schedule.tell(f"{name}: {member.seconds:.1f} s, about {left:.0f} s left")
-    return [by_name[name] for name in names if name in by_name] or fitted
+    return [fitted[name] for name in names if name in fitted]
 
 
 def _of_folds(whole, table, large):
@@ -200,39 +164,19 @@ def _run_here(tasks):
     return [function(*args, **kwargs) for function, args, kwargs in tasks]
 
 
-def _screening_pays(job, schedule):
-    """Whether there are rows enough for a screening, and time for what comes after."""
-    if not (schedule.may_screen and job.is_large and len(job.table.X) > LEARNERS):
-        return False
-    took = sum(_seconds_of_screening(job, name) for name in schedule.names)
-    return took <= SCREENING_SHARE * schedule.limit
-
-
-def _seconds_of_screening(job, name):
-    d, k = job.table.X.shape[1], job.table.Y.shape[1]
-    return seconds(name, LEARNERS, d, k, MAX_SUPPORT, n_folds=1)
-
-
-def _screen(job, schedule, blend, parallel, pace, rng):
+def _screen(job, schedule, blend, parallel, rng):
     """Names of members that count on a subsample, what they found, and the others.
 
-    Where time runs out the members that are left are neither.
+    All names where that would take too much of the time.
     """
-    started, step = time.perf_counter(), len(schedule.names)
-    if schedule.is_limited:
-        step = effective_n_jobs(parallel.n_jobs)
-    part = subsample(job.table, rng)
+    started, part = time.perf_counter(), subsample(job.table, rng)
     few = job.settings._replace(max_support=min(MAX_SUPPORT, job.settings.max_support))
     views = {kind: Views(view.whole, [view.whole]) for kind, view in job.views.items()}
     small, place = replace(job, table=part, settings=few, views=views), to_device(np.empty(0))
-    order, members = schedule.in_order(schedule.names), []
-    for i in range(0, len(order), step):
-        if time.perf_counter() > started + SCREENING_SHARE * schedule.limit:
-            break
-        members += parallel(delayed(_screened)(place, small, n) for n in order[i : i + step])
+    if sum(map(small.seconds, schedule.names)) > SCREENING_SHARE * schedule.limit:
+        return schedule.names, {}, []
+    members = parallel(delayed(_screened)(place, small, name) for name in schedule.names)
     took = time.perf_counter() - started
-    pace.add(took, sum(_seconds_of_screening(job, m.name) for m in members))
-    members.sort(key=lambda member: schedule.names.index(member.name))
     values, slopes = [m.fits.predicted for m in members], [m.slope for m in members]
     loss_of, scores = blend.judge(values, slopes, part.left_out)
     trees = np.array([hasattr(m.views.whole, "ranks_") for m in members])

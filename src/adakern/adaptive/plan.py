@@ -4,7 +4,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from adakern.adaptive.ensemble import MOST_NESTED
 from adakern.adaptive.kernel_members import FULL_FACTOR, KernelRidgeMember, MarginMember
 from adakern.adaptive.leave_one_out import EVALUATIONS, Search, rows_of_search
 from adakern.adaptive.local_models import CELL_ROWS
@@ -160,14 +159,6 @@ def seconds(name, n, d, k, max_support, n_folds):
         return tuning + max_support * (2 * n * pair + product) + local
     solutions = (n_folds + 1) * n * n * (pair + 1.5e-11 * n)
     return 0.1 + tuning + solutions
-
-
-def seconds_after(n, d, k, n_members):
-    """Roughly how long weights, scores and the sizes of errors take after the members."""
-    if k == 1:
-        return 0.05 + 5e-6 * n * d**0.7
-    n_blends = 6 if n <= MOST_NESTED else 1
-    return n_blends * (0.005 * n_members + 2e-6 * n * k * (n_members + 10))
 
 
 def _seconds_of_search(name, n, d, in_fold):

@@ -4,10 +4,10 @@ from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import RegressorMixin, is_regressor
+from sklearn.base import BaseEstimator, RegressorMixin, is_regressor
 from sklearn.utils.validation import check_is_fitted
 
-from adakern._utils.base import Estimator, ScoreClassifierMixin
+from adakern._utils.base import ScoreClassifierMixin
 from adakern._utils.blocks import by_row_blocks
 from adakern._utils.validation import encode_classes, require_finite, validate_data
 from adakern.kernels import KernelMixin
@@ -16,7 +16,7 @@ from adakern.kernels import KernelMixin
 BYTES_PER_VALUE = 5 * 8
 
 
-class Baseline(Estimator):
+class Baseline(BaseEstimator):
     """An estimator that defines ``_fit(X, y)``, which sets what is fitted."""
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:

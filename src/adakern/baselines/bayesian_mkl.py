@@ -17,7 +17,7 @@ from scipy.linalg.lapack import dtrtri
 from scipy.special import digamma, gammaln, log_ndtr
 from sklearn.exceptions import ConvergenceWarning
 
-from adakern._utils.threads import one_scipy_thread
+from adakern._utils.threads import one_blas_thread
 from adakern._utils.warn import warn_user
 from adakern.baselines.kernel_bank import BankClassifier, BankMixin, BankRegressor, bank_constraints
 
@@ -41,7 +41,7 @@ class _BayesianMKL(BankMixin):
         """Go through the factors until the lower bound settles; the posterior mean."""
         field, bounds = MeanField(self.bank_.stack(X), target, upsilon), []
         for _ in range(self.max_iter):
-            with one_scipy_thread(len(X)):
+            with one_blas_thread(len(X)):
                 for update in field.updates:
                     update()
             bounds.append(field.lower_bound())

@@ -9,7 +9,7 @@ from scipy.special import expit
 from sklearn.exceptions import ConvergenceWarning
 
 from adakern._utils.constraints import AT_LEAST_ONE
-from adakern._utils.threads import one_scipy_thread
+from adakern._utils.threads import one_blas_thread
 from adakern._utils.warn import warn_user
 from adakern.baselines.base import KernelExpansion
 from adakern.baselines.kernel_bank import BankClassifier, BankMixin, bank_constraints
@@ -76,7 +76,7 @@ class DeepMKL(BankMixin, BankClassifier):
         grams = self.bank_.stack(X)
 
         def evaluate(weights):
-            with one_scipy_thread(len(y)):
+            with one_blas_thread(len(y)):
                 return SpanObjective(weights, self.bank_, grams, y, self.C)
 
         size = (self.n_layers, len(self.bank_))

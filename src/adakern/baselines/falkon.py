@@ -9,7 +9,7 @@ from sklearn.utils._param_validation import StrOptions
 
 from adakern._utils.blocks import row_blocks
 from adakern._utils.constraints import AT_LEAST_ONE, NOT_NEGATIVE, POSITIVE, constraints
-from adakern._utils.threads import one_scipy_thread
+from adakern._utils.threads import one_blas_thread
 from adakern._utils.warn import warn_user
 from adakern.baselines.base import BYTES_PER_VALUE, BaselineRegressor, KernelExpansionMixin
 from adakern.kernels import KERNELS
@@ -112,7 +112,7 @@ class FalkonRegressor(KernelExpansionMixin, BaselineRegressor):
         )
         normal, steps = LinearOperator((m, m), matvec=operator, dtype=np.float64), []
         options = {"rtol": self.tol, "maxiter": self.max_iter, "callback": steps.append}
-        with one_scipy_thread(m):
+        with one_blas_thread(n):
             v, unfinished = cg(normal, right, **options)
         self.n_iter_ = len(steps)
         if unfinished:

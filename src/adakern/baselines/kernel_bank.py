@@ -5,8 +5,8 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
-from adakern._utils.base import Estimator
 from adakern._utils.constraints import constraints
 from adakern._utils.memory import require_memory
 from adakern.baselines.base import BaselineRegressor, KernelExpansion, ModelsMixin
@@ -131,7 +131,7 @@ def bank_constraints(*shared, **own):
     return constraints(*shared, gammas=["array-like", None], degrees=["array-like"], **own)
 
 
-class BankClassifier(OneVsOneMixin, Estimator):
+class BankClassifier(OneVsOneMixin, BaseEstimator):
     """The classifiers on a bank: one model for each pair of classes."""
 
     def _fit_binary(self, X, y):

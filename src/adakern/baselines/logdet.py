@@ -3,10 +3,10 @@
 from functools import partial
 
 import numpy as np
+from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
-from adakern._utils.base import Estimator
 from adakern._utils.constraints import POSITIVE, constraints
 from adakern._utils.warn import warn_user
 from adakern.baselines.base import KernelExpansion, ModelsMixin
@@ -26,7 +26,7 @@ PERCENTILES = (5, 95)
 N_DISTANCES = 10_000
 
 
-class LogDetKernel(ModelsMixin, KernelMixin, OneVsOneMixin, Estimator):
+class LogDetKernel(ModelsMixin, KernelMixin, OneVsOneMixin, BaseEstimator):
     """SVM on a kernel ``phi(x)'W phi(y)`` learned with the LogDet divergence.
 
     Takes the kernel matrix nearest to the given one in the LogDet divergence for which 40 pairs of

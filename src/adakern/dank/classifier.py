@@ -2,14 +2,14 @@
 
 from typing import Any
 
+from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import StrOptions
 
-from adakern._utils.base import Estimator
 from adakern.dank.base import DANKMixin
 from adakern.svm.one_vs_one import OneVsOneMixin
 
 
-class DANKClassifier(DANKMixin, OneVsOneMixin, Estimator):
+class DANKClassifier(DANKMixin, OneVsOneMixin, BaseEstimator):
     """Support vector classifier with a data-adaptive nonparametric kernel.
 
     The Gram matrix K of a support vector classifier is replaced by F∘K, where the positive

@@ -4,18 +4,17 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import RegressorMixin
+from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from adakern._utils.arrays import as_numpy, output_like, validate_arrays
-from adakern._utils.base import Estimator
 from adakern._utils.constraints import NOT_NEGATIVE
 from adakern._utils.validation import require_finite
 from adakern.dank.base import DANKMixin
 from adakern.kernels import check_square
 
 
-class DANKRegressor(DANKMixin, RegressorMixin, Estimator):
+class DANKRegressor(DANKMixin, RegressorMixin, BaseEstimator):
     """Epsilon support vector regression with a data-adaptive nonparametric kernel.
 
     The Gram matrix K is replaced by F∘K, where the positive semidefinite F is learned with the

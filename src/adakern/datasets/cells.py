@@ -18,8 +18,6 @@ NO_NUMBER |= {"missing", "unknown", "#div/0!", "#value!", "#ref!", "<na>"}
 FEW_NUMBERS = 10
 
 _CURRENCY = r"(?:[$€£¥₹]|CHF|EUR|USD|GBP)?"
-#: A number with its unit, which may differ from row to row.
-_AMOUNT = rf"{_CURRENCY}\s*[-+]?\d[\d.,]*\s*[^\W\d_]{{0,6}}"
 _SPACE = "'’\u00a0\u202f "
 #: Beside those that pandas tells from a date that is written so.
 _DATE_FORMATS = ["%d.%m.%y", "%d/%m/%y", "%m/%d/%y", "%b %Y", "%B %Y"]
@@ -51,12 +49,9 @@ def read_column(column, decimal, *, is_target=False, kind=None, form=None):
     name, is_typed = column.name, pd.api.types
     if is_typed.is_datetime64_any_dtype(column.dtype):
         return _days(pd.to_datetime(column, utc=True)), "date", None, []
-    if kind != "categorical" and is_typed.is_numeric_dtype(column.dtype):
-        if column.dtype.kind in "iuf":
-            has_gaps = column.isna().any()
-            return column.astype(float) if has_gaps else column, "numeric", None, []
-        if column.dtype.kind == "c":
-            raise TableError(f"the column {name!r} holds complex numbers.")
+    if kind != "categorical" and column.dtype.kind in "iuf":
+        has_gaps = column.isna().any()
+        return column.astype(float) if has_gaps else column, "numeric", None, []
     if kind in (None, "numeric") and decimal == "." and is_typed.is_string_dtype(column):
         numbers = pd.to_numeric(column, errors="coerce")  # most columns need no more
         if numbers.any() and (numbers.notna() | (column == "")).all():
@@ -80,9 +75,6 @@ def read_column(column, decimal, *, is_target=False, kind=None, form=None):
         missing = cells == ""
         if kept := sorted(set(cells[low.isin(NO_NUMBER) & ~missing])):
             notes = [f"classes of {name!r}: {', '.join(kept)}; empty cells alone are missing"]
-    amounts = cells[~missing].drop_duplicates()
-    if len(amounts) > FEW_NUMBERS and amounts.str.fullmatch(_AMOUNT).all():
-        notes.append(f"{name!r} holds no plain numbers but cells such as {amounts.iloc[0]!r}")
     return cells.where(~missing, None), "categorical", None, notes
 
 
@@ -171,11 +163,7 @@ def _as_days(cells, form=None):
     texts = [text for text in cells.unique() if text]
     if not texts or not all(re.search(r"\d", text) for text in texts):
         return None, None
-    dates = pd.Series(texts, index=texts, dtype=object).str.replace(
-        r"^(\d{4})[ :-]?Q([1-4])$",  # quarters, by their first month
-        lambda quarter: f"{quarter[1]}-{3 * int(quarter[2]) - 2:02d}",
-        regex=True,
-    )
+    dates = pd.Series(texts, index=texts, dtype=object)
     forms = [form]
     if form is None and dates.str.match(r"\d{4}-\d{2}").all():
         forms = ["ISO8601"]

@@ -29,17 +29,6 @@ _WHO = "patient|subject|person|participant|respondent|individual|household|custo
 _IDENTIFIER = re.compile(rf"(.*[\W_])?(?i:ids?|index|key|uuid|row|nr|{_WHO})|.*[a-z](Id|ID|Nr)")
 _TIME = re.compile(r"(?i)(.*[\W_])?(year|yr|date|time|month|quarter|week|day|period)")
 _TOTAL = re.compile(r"(?i)((grand|sub)[ -]?)?(totals?|sum|summe|gesamt|insgesamt) ?:?")
-_NOT_READ = {
-    "an Excel file of before 2007": b"\xd0\xcf\x11\xe0",
-    "a database of SQLite": b"SQLite f",
-    "an HDF5 file": b"\x89HDF",
-    "a Feather file": b"ARROW1",
-    "an SPSS file": rb"\$FL2",
-    "a Stata file": b"<stata_dta>",
-    "a web page": b"<!DOCTYPE",
-    "an archive of 7-Zip": b"7z\xbc\xaf",
-    "JSON": rb"\s*(\[\s*[\[{]|\{\s*\")",
-}
 
 
 @dataclass
@@ -250,11 +239,6 @@ def _raw_columns(data, name, target=None, layout=None):
     import pandas as pd
 
     notes, data = [], unpack(data, name)
-    for kind, start in _NOT_READ.items():
-        if re.match(start, data):
-            raise TableError(
-                f"{name} is {kind}, which is not read; save it as CSV, Parquet or xlsx."
-            )
     if data.startswith(b"PAR1"):
         frame, layout = _by_pandas(pd.read_parquet, data, name), Layout(decimal=".")
         if frame.index.names != [None]:
@@ -300,14 +284,14 @@ def _text(data, name, target, layout, notes):
         notes.append(f"encoding: {encoding}")
     if found := re.search("[\0\x1b]", text):  # the latter in iso2022_jp and its like
         line = text[: found.start()].count("\n") + 1
-        what = "a NUL" if found[0] == "\0" else "an escape"
-        raise TableError(f"{name} holds {what} character in line {line}: save it anew, as UTF-8.")
+        raise TableError(
+            f"{name} holds the character {found[0]!r} in line {line}, as no text does: save it as "
+            "CSV in UTF-8, Parquet or xlsx."
+        )
     if given := re.match(r"sep=(.)\r?\n", text):  # Excel's own hint
         text = text[given.end() :]
     separator = layout.separator or (given and given[1]) or _separator(text, name, target, notes)
     first, *others = _first_rows(text, separator)
-    if all(re.fullmatch("'.+'", cell) for cell in first):
-        first = [cell[1:-1] for cell in first]
     cells = [cell for row in (first, *others) for cell in row]
     decimal = layout.decimal or decimal_mark(cells, separator)
     notes += ["decimal comma"] * (decimal == ",")

@@ -5,22 +5,16 @@ Huang, Gong, Yang and Li, JMLR 21, 2020), KNPL (the same, AAAI 2018) and LAB RBF
 flexibility via learning asymmetric locally-adaptive kernels").
 """
 
-import itertools
-
 import numpy as np
 
 __all__ = [
     "make_cherkassky_2d",
     "make_clowns",
     "make_covtype_like",
-    "make_monks",
     "make_sandwich",
     "make_sin_2x3",
     "make_step_1d",
 ]
-
-MONKS_SIZES = (3, 3, 2, 3, 4, 2)  # values of a1 to a6, counted from 1
-MONKS_TRAIN = {1: 124, 2: 169, 3: 122}
 
 
 def make_clowns(n=400, spread=1.0, random_state=0):
@@ -201,70 +195,6 @@ def make_sin_2x3(n=400, high=2.0, noise=0.0, random_state=0):
     x = np.linspace(0, high, n)
     noise = noise * np.random.default_rng(random_state).standard_normal(n)
     return x[:, None], np.sin(2 * x**3) + noise
-
-
-def make_monks(problem, flip=None, random_state=0):
-    """The MONK's problems from their rules.
-
-    All 432 combinations of six attributes are the published test set; the training rows are a
-    random draw of as many of them as in the original files (124, 169, 122). The rules of [1]_:
-
-    1. a1 = a2, or a5 = 1
-    2. exactly two attributes have their first value
-    3. (a5 = 3 and a4 = 1) or (a5 is not 4 and a2 is not 3), with 5 % of the training labels flipped
-
-    Parameters
-    ----------
-    problem : {1, 2, 3}
-    flip : float or None
-        Share of flipped training labels; None takes the rule's own.
-    random_state : int, default=0
-
-    Returns
-    -------
-    dict
-        ``data``, ``target`` (0 or 1), ``feature_names`` and ``test_rows``; training rows first.
-
-    References
-    ----------
-    .. [1] Thrun, S. et al. The MONK's problems: a performance comparison of
-       different learning algorithms. CMU-CS-91-197, 1991.
-
-    Examples
-    --------
-    >>> from adakern.datasets import make_monks
-    >>> make_monks(1)["data"].shape
-    (556, 6)
-    """
-    if problem not in MONKS_TRAIN:
-        raise ValueError(f"problem must be 1, 2 or 3, got {problem!r}.")
-    if flip is None:
-        flip = 0.05 if problem == 3 else 0.0
-    rng = np.random.default_rng(random_state)
-    rows = [range(1, size + 1) for size in MONKS_SIZES]
-    every = np.array(list(itertools.product(*rows)))
-    label = monks_rule(problem, every).astype(int)
-    n_train = MONKS_TRAIN[problem]
-    train = np.sort(rng.choice(len(every), n_train, replace=False))
-    flipped = rng.choice(n_train, round(flip * n_train), replace=False)
-    train_label = label[train]
-    train_label[flipped] = 1 - train_label[flipped]
-    return {
-        "data": np.vstack([every[train], every]).astype(float),
-        "target": np.concatenate([train_label, label]),
-        "feature_names": [f"a{i}" for i in range(1, 7)],
-        "test_rows": np.arange(n_train, n_train + len(every)),
-    }
-
-
-def monks_rule(problem, attributes):
-    """Whether each row of a1 to a6 belongs to the class of a MONK's problem, 1, 2 or 3."""
-    a1, a2, _, a4, a5, _ = np.asarray(attributes).T
-    if problem == 1:
-        return (a1 == a2) | (a5 == 1)
-    if problem == 2:
-        return (np.asarray(attributes) == 1).sum(axis=1) == 2
-    return ((a5 == 3) & (a4 == 1)) | ((a5 != 4) & (a2 != 3))
 
 
 def make_covtype_like(n=464_810, random_state=0):

@@ -120,12 +120,8 @@ def area_under_curve(y_true, values, classes):
     if values.ndim == 1:
         values = np.column_stack([-values, values])
     truth = np.asarray(y_true)[:, None] == np.asarray(classes)
-    areas = [
-        roc_auc_score(one, column)
-        for one, column in zip(truth.T, values.T, strict=True)
-        if one.any() and not one.all()
-    ]
-    return float(np.mean(areas)) if areas else None
+    both = truth.any(axis=0) & ~truth.all(axis=0)  # a class and its rest
+    return float(roc_auc_score(truth[:, both], values[:, both])) if both.any() else None
 
 
 def probability_scores(y_true, probabilities, classes):

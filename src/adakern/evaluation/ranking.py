@@ -27,6 +27,9 @@ TIE = 1e-9
 #: Repeats or data sets without which there is no test: differences are given as such.
 FEWEST = 5
 
+#: Level of significance of every statement.
+ALPHA = 0.05
+
 #: Where Elo ratings are centred.
 ELO_CENTRE = 1000.0
 
@@ -106,19 +109,17 @@ def mean_ranks(scores, *, greater_is_better=True):
     return ranks_by_dataset(scores, greater_is_better=greater_is_better).mean(axis=0)
 
 
-def rank_methods(scores, *, greater_is_better=True, alpha=0.05):
+def rank_methods(scores, *, greater_is_better=True):
     """Average ranks over data sets, Friedman's test and Nemenyi's critical distance.
 
-    Two methods differ at the level `alpha` if Friedman's test rejects and their average
-    ranks lie further apart than ``q_alpha sqrt(k (k + 1) / (6 N))``, with k methods, N
-    data sets and the studentised range statistic q divided by sqrt(2).
+    Two methods differ at the 5 % level if Friedman's test rejects and their average ranks
+    lie further apart than ``q sqrt(k (k + 1) / (6 N))``, with k methods, N data sets and
+    the 95 % quantile q of the studentised range statistic divided by sqrt(2).
 
     Parameters
     ----------
     scores, greater_is_better
         As for :func:`ranks_by_dataset`.
-    alpha : float, default=0.05
-        Significance level, in (0, 1).
 
     Returns
     -------
@@ -137,8 +138,6 @@ def rank_methods(scores, *, greater_is_better=True, alpha=0.05):
     >>> ranking.average_ranks.round(2), round(ranking.critical_distance, 2)
     (array([1.  , 2.33, 2.67]), 1.35)
     """
-    if not 0 < alpha < 1:
-        raise ValueError(f"alpha={alpha} must lie strictly between 0 and 1.")
     ranks = ranks_by_dataset(scores, greater_is_better=greater_is_better)
     n, k = ranks.shape
     failed = int((~np.isfinite(np.asarray(scores, float))).sum())
@@ -153,7 +152,7 @@ def rank_methods(scores, *, greater_is_better=True, alpha=0.05):
         statistic, pvalue = 0.0, 1.0
         if np.ptp(ranks, axis=1).any():
             statistic, pvalue = map(float, stats.friedmanchisquare(*ranks.T))
-        q = stats.studentized_range.ppf(1 - alpha, k, np.inf) / np.sqrt(2)
+        q = stats.studentized_range.ppf(1 - ALPHA, k, np.inf) / np.sqrt(2)
         distance = float(q * np.sqrt(k * (k + 1) / (6 * n)))
     average = ranks.mean(axis=0) if n else np.full(k, np.nan)
     return Ranking(average, n, statistic, pvalue, distance, "; ".join(notes))

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import stats
 
-from adakern.evaluation.ranking import FEWEST, TIE
+from adakern.evaluation.ranking import ALPHA, FEWEST, TIE
 
 __all__ = [
     "Comparison",
@@ -194,7 +194,7 @@ def holm_correction(pvalues):
     return adjusted
 
 
-def compare_methods(scores, *, n_train=None, n_test=None, greater_is_better=True, alpha=0.05):
+def compare_methods(scores, *, n_train=None, n_test=None, greater_is_better=True):
     """Compare every pair of methods over the repeats of one data set.
 
     Parameters
@@ -206,8 +206,6 @@ def compare_methods(scores, *, n_train=None, n_test=None, greater_is_better=True
         Rows in the parts, for the corrected test; without them its p-values are NaN.
     greater_is_better : bool, default=True
         Whether a greater score is the better one.
-    alpha : float, default=0.05
-        Significance level, in (0, 1).
 
     Returns
     -------
@@ -215,7 +213,7 @@ def compare_methods(scores, *, n_train=None, n_test=None, greater_is_better=True
         In the order of ``itertools.combinations``. `pvalue` is the paired t-test's,
         `corrected_pvalue` Nadeau and Bengio's; `holm_pvalue` and `corrected_holm_pvalue` adjust
         them over all pairs of this call. `significant` says that the latter (the former where no
-        sizes are given) is at most `alpha`; `winner` is then the better method, else "". Where no
+        sizes are given) is at most 0.05; `winner` is then the better method, else "". Where no
         test can be made (fewer than five common repeats, or equal differences) the p-values are NaN
         and `note` says why.
 
@@ -229,8 +227,6 @@ def compare_methods(scores, *, n_train=None, n_test=None, greater_is_better=True
     >>> pair.winner, pair.n, pair.significant
     ('dank', 5, True)
     """
-    if not 0 < alpha < 1:
-        raise ValueError(f"alpha={alpha} must lie strictly between 0 and 1.")
     scores = {name: np.asarray(column, float) for name, column in scores.items()}
     lengths = {name: len(column) for name, column in scores.items()}
     if len(scores) < 2 or len(set(lengths.values())) > 1:
@@ -247,7 +243,7 @@ def compare_methods(scores, *, n_train=None, n_test=None, greater_is_better=True
     corrected = holm_correction([test["corrected_pvalue"] for test in tests])
     comparisons = []
     for (a, b), test, p_holm, p_corrected in zip(pairs, tests, holm, corrected, strict=True):
-        significant = bool((p_holm if sizes is None else p_corrected) <= alpha)
+        significant = bool((p_holm if sizes is None else p_corrected) <= ALPHA)
         a_is_better = (test["difference"] > 0) == greater_is_better
         comparisons.append(
             Comparison(

@@ -1,10 +1,10 @@
 """KNPLClassifier: an SVM whose kernel a nonlinear pairwise layer adapts to the data."""
 
 import numpy as np
+from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import StrOptions
 
-from adakern._utils.base import Estimator
 from adakern._utils.blocks import by_row_blocks
 from adakern._utils.constraints import AT_LEAST_ONE, POSITIVE, constraints
 from adakern._utils.memory import require_memory
@@ -15,7 +15,7 @@ from adakern.linalg import is_positive_semidefinite, require_positive_semidefini
 from adakern.svm.one_vs_one import OneVsOneMixin, one_or_list
 
 
-class KNPLClassifier(KernelMixin, OneVsOneMixin, Estimator):
+class KNPLClassifier(KernelMixin, OneVsOneMixin, BaseEstimator):
     """SVM with the kernel G∘K: a fixed kernel K and a learned pairwise layer G.
 
     Solves max over dual variables a, min over positive semidefinite G with G1 = n1, of ``1'a - 1/2

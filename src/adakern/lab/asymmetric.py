@@ -5,18 +5,17 @@ from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import MultiOutputMixin, RegressorMixin
+from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from adakern._utils.base import Estimator
 from adakern._utils.constraints import NOT_NEGATIVE
-from adakern._utils.threads import one_scipy_thread
+from adakern._utils.threads import one_blas_thread
 from adakern._utils.validation import require_finite, validate_data
 from adakern.kernels import KernelMixin
 from adakern.lab.linear import solver
 
 
-class AsymmetricKernelRidge(KernelMixin, MultiOutputMixin, RegressorMixin, Estimator):
+class AsymmetricKernelRidge(KernelMixin, MultiOutputMixin, RegressorMixin, BaseEstimator):
     """Kernel ridge regression for kernels with K(x, t) != K(t, x).
 
     With two feature maps, K(x, t) = <phi(x), psi(t)>, the problem
@@ -104,7 +103,7 @@ class AsymmetricKernelRidge(KernelMixin, MultiOutputMixin, RegressorMixin, Estim
                 f"expected a square matrix, {(len(X), len(X))}"
             )
         A[np.diag_indices(len(A))] += self.alpha
-        with one_scipy_thread(len(A)):
+        with one_blas_thread(len(A)):
             solve = solver(A)
             self.dual_coef_ = solve(y)
             self.right_dual_coef_ = solve(y, transposed=True)

@@ -5,13 +5,12 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import RegressorMixin
+from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from adakern._utils.arrays import asarray_like, validate_arrays
-from adakern._utils.base import Estimator
 from adakern._utils.blocks import by_row_blocks
 from adakern._utils.constraints import AT_LEAST_ONE, NOT_NEGATIVE
 from adakern._utils.threads import one_blas_thread
@@ -28,7 +27,7 @@ from adakern.lab.training import TrainingData
 HELD_OUT, FEWEST_HELD_OUT = 0.2, 10
 
 
-class LABRBFRegressor(RegressorMixin, Estimator):
+class LABRBFRegressor(RegressorMixin, BaseEstimator):
     """Kernel regression whose support points have a trained bandwidth vector each.
 
     The kernel is K(t, x_j) = exp(-D) or exp(-sqrt(D)), with D = sum over m of (theta_jm (t_m -

@@ -5,12 +5,12 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator
 from sklearn.model_selection import ParameterGrid
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import StrOptions, validate_parameter_constraints
 from sklearn.utils.validation import check_is_fitted
 
-from adakern._utils.base import Estimator
 from adakern._utils.constraints import AT_LEAST_ONE, POSITIVE, constraints
 from adakern._utils.hints import did_you_mean
 from adakern._utils.threads import one_blas_thread
@@ -45,7 +45,7 @@ CANDIDATE_CONSTRAINTS = constraints(
 LARGEST_VALUE = 1e140
 
 
-class NystromKernelSelector(NystromFeaturesMixin, Estimator):
+class NystromKernelSelector(NystromFeaturesMixin, BaseEstimator):
     """Choose a kernel by a criterion that Nyström approximations make affordable.
 
     For each candidate kernel, columns are sampled and the criterion of ``K~ = C D_k^+ C'`` is

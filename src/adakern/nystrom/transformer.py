@@ -5,7 +5,7 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import check_array, check_consistent_length, check_random_state
 from sklearn.utils._param_validation import (
     Interval,
@@ -15,7 +15,6 @@ from sklearn.utils._param_validation import (
 )
 from sklearn.utils.validation import check_is_fitted
 
-from adakern._utils.base import Estimator
 from adakern._utils.constraints import AT_LEAST_ONE, POSITIVE, constraints
 from adakern._utils.threads import one_blas_thread
 from adakern._utils.validation import require_finite, validate_data
@@ -73,7 +72,7 @@ class NystromFeaturesMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         return require_finite(self, K @ self.normalization_.T)
 
 
-class CriterionNystroem(NystromFeaturesMixin, KernelMixin, Estimator):
+class CriterionNystroem(NystromFeaturesMixin, KernelMixin, BaseEstimator):
     """Nyström features with landmarks chosen by any of the column samplers.
 
     A drop-in for :class:`sklearn.kernel_approximation.Nystroem`, whose landmarks are uniform.
