@@ -22,7 +22,7 @@ DOCS = Path(__file__).parents[1] / "docs"
 ESTIMATORS = {
     name: f"{package.__name__}.{name}"
     for package in (adakern, baselines)
-    for name in package.__all__
+    for name in dir(package)
     if hasattr(getattr(package, name), "fit")
 }
 
