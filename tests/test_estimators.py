@@ -9,7 +9,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from adakern._utils import memory
-from adakern.baselines import KernelSVC, KernelSVR, LogDetKernel, SimpleMKLClassifier
+from adakern.baselines import BayesianMKLClassifier, KernelSVC, KernelSVR, LogDetKernel
 from adakern.kernels import gram_matrix
 from adakern.knpl import KNPLClassifier
 from discovery import all_estimators
@@ -71,7 +71,7 @@ def test_a_precomputed_kernel_gives_the_same_model(model):
     np.testing.assert_allclose(found, expected, rtol=1e-9)
 
 
-@pytest.mark.parametrize("model", [KNPLClassifier(), SimpleMKLClassifier()])
+@pytest.mark.parametrize("model", [KNPLClassifier(), BayesianMKLClassifier()])
 def test_too_little_memory_names_the_way_out(model, monkeypatch):
     X, y = make_classification(50, random_state=0)
     monkeypatch.setattr(memory, "_physical_memory", lambda: 8 * 50**2)

@@ -14,10 +14,8 @@ from adakern.baselines.logdet import LogDetKernel as LogDetKernel
 from adakern.baselines.loo_ridge import LOOKernelRidgeClassifier as LOOKernelRidgeClassifier
 from adakern.baselines.loo_ridge import LOOKernelRidgeRegressor as LOOKernelRidgeRegressor
 from adakern.baselines.mkl import EasyMKL as EasyMKL
-from adakern.baselines.mkl import SimpleMKLClassifier as SimpleMKLClassifier
 from adakern.baselines.mkl import SimpleMKLRegressor as SimpleMKLRegressor
 from adakern.baselines.mkl import UniformMKLClassifier as UniformMKLClassifier
-from adakern.baselines.mkl import UniformMKLRegressor as UniformMKLRegressor
 from adakern.baselines.nadaraya_watson import MetricNadarayaWatson as MetricNadarayaWatson
 from adakern.baselines.neural import ResNetRegressor as ResNetRegressor
 from adakern.baselines.rfm import RFMClassifier as RFMClassifier

@@ -17,9 +17,11 @@ from scipy.linalg.lapack import dtrtri
 from scipy.special import digamma, gammaln, log_ndtr
 from sklearn.exceptions import ConvergenceWarning
 
+from adakern._utils.base import Estimator
 from adakern._utils.threads import one_scipy_thread
 from adakern._utils.warn import warn_user
-from adakern.baselines.kernel_bank import BankClassifier, BankMixin, BankRegressor, bank_constraints
+from adakern.baselines.kernel_bank import BankMixin, BankRegressor, bank_constraints
+from adakern.svm.one_vs_one import OneVsOneMixin
 
 LOG_2PI = np.log(2 * np.pi)
 
@@ -60,7 +62,7 @@ class _BayesianMKL(BankMixin):
         return self._expand(np.array(e), X, field.a, float(b), **outcome)
 
 
-class BayesianMKLClassifier(_BayesianMKL, BankClassifier):
+class BayesianMKLClassifier(_BayesianMKL, OneVsOneMixin, Estimator):
     """Bayesian multiple kernel learning with a probit-like classifier.
 
     Every kernel gives an intermediate output with sample weights that all kernels share; their

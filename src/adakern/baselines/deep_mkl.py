@@ -8,13 +8,15 @@ from scipy.linalg.lapack import dpotri
 from scipy.special import expit
 from sklearn.exceptions import ConvergenceWarning
 
+from adakern._utils.base import Estimator
 from adakern._utils.constraints import AT_LEAST_ONE
 from adakern._utils.threads import one_scipy_thread
 from adakern._utils.warn import warn_user
 from adakern.baselines.base import KernelExpansion
-from adakern.baselines.kernel_bank import BankClassifier, BankMixin, bank_constraints
+from adakern.baselines.kernel_bank import BankMixin, bank_constraints
 from adakern.linalg import project_onto_simplex
 from adakern.svm.libsvm import svm_dual
+from adakern.svm.one_vs_one import OneVsOneMixin
 
 #: Steepness of the sigmoid that stands for the step at 0.
 SLOPE = 5.0
@@ -23,7 +25,7 @@ SLOPE = 5.0
 ETA = 0.1
 
 
-class DeepMKL(BankMixin, BankClassifier):
+class DeepMKL(BankMixin, OneVsOneMixin, Estimator):
     """SVM on layers of combined kernels, the weights tuned on leave-one-out error.
 
     The first layer combines the kernels of the bank on the data, every further layer the same

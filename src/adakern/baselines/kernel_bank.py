@@ -6,12 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from adakern._utils.base import Estimator
 from adakern._utils.constraints import constraints
 from adakern._utils.memory import require_memory
 from adakern.baselines.base import BaselineRegressor, KernelExpansion, ModelsMixin
 from adakern.kernels import require_gram_memory, squared_distances
-from adakern.svm.one_vs_one import OneVsOneMixin
 
 Rows = np.ndarray | None
 
@@ -129,13 +127,6 @@ class BankMixin(ModelsMixin):
 def bank_constraints(*shared, **own):
     """As :func:`constraints`, with those of the bank."""
     return constraints(*shared, gammas=["array-like", None], degrees=["array-like"], **own)
-
-
-class BankClassifier(OneVsOneMixin, Estimator):
-    """The classifiers on a bank: one model for each pair of classes."""
-
-    def _fit_binary(self, X, y):
-        return self._fit_model(X, y)
 
 
 class BankRegressor(BaselineRegressor):

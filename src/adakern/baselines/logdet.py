@@ -96,7 +96,7 @@ class LogDetKernel(ModelsMixin, KernelMixin, OneVsOneMixin, Estimator):
 
     _prepare = KernelMixin._resolve_kernel
 
-    def _fit_binary(self, X, y):
+    def _fit_model(self, X, y):
         K = np.asarray(self._gram(X), dtype=np.float64)
         kernel, rows = partial(gram_matrix, **self._kernel_params), X
         if self.kernel == "precomputed":

@@ -59,7 +59,7 @@ class DANKMixin(KernelMixin):
             )
         return X
 
-    def _fit_binary(self, X, y):
+    def _fit_model(self, X, y):
         """One model by the chosen strategy, for labels -1.0 and 1.0 or targets y."""
         exact = self.strategy == "exact"
         y = y if exact else asarray_like(y, X)

@@ -118,7 +118,7 @@ class DANKRegressor(DANKMixin, RegressorMixin, Estimator):
         if self.kernel == "precomputed":
             check_square(X)
         self._resolve_kernel(X)
-        self.models_ = [self._fit_binary(X, y)]
+        self.models_ = [self._fit_model(X, y)]
         self._publish(self.models_, [np.arange(len(y))])
         return self
 

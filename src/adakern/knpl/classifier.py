@@ -120,7 +120,7 @@ class KNPLClassifier(KernelMixin, OneVsOneMixin, Estimator):
 
     _prepare = KernelMixin._resolve_kernel
 
-    def _fit_binary(self, X, y):
+    def _fit_model(self, X, y):
         require_memory(
             4 * 8 * len(y) ** 2,
             f"the pairwise layer of {len(y)} x {len(y)} with its Gram matrix",

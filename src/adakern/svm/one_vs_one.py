@@ -19,7 +19,7 @@ from adakern.linalg import principal_submatrix
 class OneVsOneMixin(ClassifierMixin):
     """A classifier built of binary models, one for each pair of classes.
 
-    A subclass defines ``_fit_binary(X, y)`` with y in {-1.0, +1.0}; it returns an object with
+    A subclass defines ``_fit_model(X, y)`` with y in {-1.0, +1.0}; it returns an object with
     ``decision_function(X) -> (n,)`` that is positive for +1, the second class of a pair, as in SVC.
     With a precomputed kernel X is the Gram matrix of the pair's rows, and at prediction the values
     against those rows.
@@ -50,7 +50,7 @@ class OneVsOneMixin(ClassifierMixin):
             rows = np.flatnonzero((codes == first) | (codes == second))
             signs = np.where(codes[rows] == second, 1.0, -1.0)
             part = _take(X, rows, pairwise)
-            self.models_.append(self._fit_binary(part, signs))
+            self.models_.append(self._fit_model(part, signs))
             self.pair_rows_.append(rows)
         self._collect()
         return self
