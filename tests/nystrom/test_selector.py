@@ -84,16 +84,8 @@ def test_ridges_share_columns_and_factorisation(data, monkeypatch):
     uniform = SAMPLERS["uniform"]
     monkeypatch.setitem(SAMPLERS, "uniform", counting)
     grid = {"gamma": [0.1, 1.0], "ridge": [0.001, 0.01, 0.1]}
-    NystromKernelSelector(param_grid=grid, sampling="uniform", criterion="gcv").fit(*data)
+    NystromKernelSelector(param_grid=grid, sampling="uniform", criterion="loo").fit(*data)
     assert len(calls) == 2
-
-
-def test_a_criterion_of_ones_own(data):
-    def trace(kernel, Y, ridge):
-        return kernel.inverse_diagonal(ridge * len(Y)).sum()
-
-    selector = NystromKernelSelector(param_grid=GRID, criterion=trace).fit(*data)
-    assert np.all(np.isfinite(selector.criterion_))
 
 
 def test_regression_and_more_classes(data):

@@ -5,4 +5,3 @@ from adakern.nystrom.classifier import (
 )
 from adakern.nystrom.selector import NystromKernelSelector as NystromKernelSelector
 from adakern.nystrom.transformer import CriterionNystroem as CriterionNystroem
-from adakern.nystrom.transformer import sample_columns as sample_columns
