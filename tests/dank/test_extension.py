@@ -150,9 +150,6 @@ def test_many_classes_and_regression(rule):
     decisions = model.decision_function(X_NEW)
     assert decisions.shape == (45, 3)
     assert_array_equal(model.fit(X, labels).decision_function(X_NEW), decisions)
-    pairs = model.set_params(decision_function_shape="ovo").decision_function(X_NEW)
-    assert_array_equal(pairs, model._pair_decisions(X_NEW))
-    assert not np.array_equal(pairs, decisions)
     assert len(model.adaptive_factor_) == len(model.eta_) == len(model.rank_) == 3
     assert model.score(X, labels) > 0.9
     target = np.sin(X[:, 0])

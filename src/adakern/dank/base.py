@@ -32,8 +32,6 @@ class DANKMixin(KernelMixin):
     _parameter_constraints = {
         **KernelMixin._kernel_constraints,
         "C": POSITIVE,
-        "degree": AT_LEAST_ONE,
-        "coef0": NOT_NEGATIVE,
         "eta": [StrOptions({"svm"}), Interval(Real, 0, None, closed="neither")],
         "tau": NOT_NEGATIVE,
         "extension": [StrOptions({"hyperkernel", "reciprocal", "knn", "nystrom", "none"})],

@@ -27,7 +27,7 @@ class DANKRegressor(DANKMixin, RegressorMixin, Estimator):
     ----------
     C : float, default=1.0
         Bound of the dual variables, positive.
-    kernel, gamma, degree, coef0, eta, tau, extension, n_neighbors, strategy, method
+    kernel, gamma, eta, tau, extension, n_neighbors, strategy, method
         As of :class:`DANKClassifier`.
     n_clusters, fit_intercept, tol, max_iter, random_state, n_jobs
         As of :class:`DANKClassifier`.
@@ -67,8 +67,6 @@ class DANKRegressor(DANKMixin, RegressorMixin, Estimator):
         *,
         kernel: str = "rbf",
         gamma: float | str = "scale",
-        degree: int = 3,
-        coef0: float = 1.0,
         eta: float | str = "svm",
         tau: float = 0.01,
         extension: str = "hyperkernel",
@@ -86,8 +84,6 @@ class DANKRegressor(DANKMixin, RegressorMixin, Estimator):
         self.C = C
         self.kernel = kernel
         self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
         self.eta = eta
         self.tau = tau
         self.extension = extension

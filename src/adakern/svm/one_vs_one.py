@@ -84,19 +84,16 @@ class OneVsOneMixin(ClassifierMixin):
     def decision_function(self, X: ArrayLike) -> Any:
         """Signed distances: (n,) for two classes, (n, n_classes) votes for more.
 
-        The votes follow scikit-learn's SVC with ``decision_function_shape="ovr"``:
-        pairs won, ties broken by the sum of confidences.
+        The votes are those of scikit-learn's SVC: pairs won, ties broken by the sum of
+        confidences.
 
         Parameters
         ----------
         X : array-like of shape (m, d), or (m, n) where the kernel is precomputed
         """
         decisions = self._pair_decisions(X)
-        if len(self.classes_) == 2:
-            decisions = decisions[:, 0]
-        elif getattr(self, "decision_function_shape", "ovr") != "ovo":
-            decisions = self._votes(decisions)
-        return output_like(decisions, X)
+        two = len(self.classes_) == 2
+        return output_like(decisions[:, 0] if two else self._votes(decisions), X)
 
     def predict(self, X: ArrayLike) -> Any:
         """The class of each row of X, shape (n,).
