@@ -90,20 +90,6 @@ def test_feature_machine_classifies(data, machines):
     assert_allclose(values.sum(axis=1), 1, atol=0.1)
 
 
-def test_feature_machine_of_many_columns_takes_no_square_root(data, machines, monkeypatch):
-    X, y = data
-    expected = machines.RFMRegressor(random_state=0).fit(X, y)
-    assert expected.model_.sqrtM is not None
-    metric = expected.model_.M
-    assert metric[0, 0] > 10 * metric[2, 2]  # y does not depend on the last feature
-    monkeypatch.setattr("adakern.baselines.rfm.MANY_COLUMNS", 1)
-    model = machines.RFMRegressor(random_state=0).fit(X, y)
-    assert model.model_.sqrtM is None
-    assert_allclose(model.predict(X), expected.predict(X), atol=1e-4 * y.std())
-    with pytest.warns(UserWarning, match="diagonal=True"):
-        machines.RFMRegressor(kernel="l1_kermac", random_state=0).fit(X, y)
-
-
 def test_network_predicts_what_pytorch_computes(data, machines):
     torch = pytest.importorskip("torch")
     X, y = data

@@ -17,8 +17,6 @@ from adakern.kernels import (
 )
 from adakern.linalg import leave_one_out, left_out_residuals, ridge_inverse
 
-__all__ = ["LOOKernelRidgeClassifier", "LOOKernelRidgeRegressor"]
-
 #: Ridges that are tried; the kernels are 1 on the diagonal.
 ALPHAS = np.geomspace(1e-7, 10.0, 17)
 
