@@ -33,9 +33,10 @@ def _distances(X, kernel):
     return squares if kernel == "rbf" else np.sqrt(squares)
 
 
-def test_choice_on_some_rows_is_fitted_on_all():
+def test_choice_on_some_rows_is_fitted_on_all(monkeypatch):
+    monkeypatch.setattr("adakern.baselines.loo_ridge.SEARCH_ROWS", 100)
     X, y = make_friedman1(300, random_state=2)
-    model = LOOKernelRidgeRegressor("rbf", search_rows=100, random_state=0).fit(X, y)
+    model = LOOKernelRidgeRegressor("rbf", random_state=0).fit(X, y)
     assert model.loo_prediction_.shape == (300,)
     assert np.corrcoef(model.loo_prediction_, y)[0, 1] > 0.9
 

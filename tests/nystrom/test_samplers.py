@@ -270,23 +270,17 @@ def test_each_step_lowers_the_criterion_most(seed, n_targets):
     K = gram_matrix(X, gamma=0.5)
     pool = rng.choice(l, 10, replace=False)
     M = K[:, pool].T @ K[:, pool] + RIDGE * l * K[np.ix_(pool, pool)]
-    order, gains = samplers.forward_selection(M, K[:, pool].T @ Y, 6)
-    chosen, value = [], np.sum(Y**2) / l
-    for j, gain in zip(order, gains, strict=True):
+    chosen = []
+    for j in samplers.forward_selection(M, K[:, pool].T @ Y, 6):
         after = {i: criterion(K, [*chosen, i], Y) for i in pool if i not in chosen}
-        assert value - after[pool[j]] == pytest.approx(gain / l, rel=1e-6, abs=1e-9)
         assert after[pool[j]] <= min(after.values()) + 1e-9
         chosen.append(pool[j])
-        value = after[pool[j]]
 
 
 def test_dependent_candidates_fill_up():
     M = np.ones((4, 4))
-    order, gains = samplers.forward_selection(M, np.ones((4, 1)), 3)
-    assert len(set(order)) == 3
-    np.testing.assert_array_equal(gains, [1, 0, 0])
-    order, gains = samplers.forward_selection(np.zeros((3, 3)), np.zeros((3, 1)), 2)
-    assert len(set(order)) == 2 and not gains.any()
+    assert len(set(samplers.forward_selection(M, np.ones((4, 1)), 3))) == 3
+    assert len(set(samplers.forward_selection(np.zeros((3, 3)), np.zeros((3, 1)), 2))) == 2
 
 
 def test_all_candidates_and_one_column():

@@ -130,7 +130,11 @@ class KNPLClassifier(KernelMixin, OneVsOneMixin, Estimator):
         K = np.asarray(self._gram(X), dtype=np.float64)
         if self.kernel in ("precomputed", "tl1"):
             require_positive_semidefinite(K, self.kernel, "KNPLClassifier")
-        saddle = self._solve(K, y)
+        if self.solver == "admm":
+            limits = {"max_outer": self.max_outer, "max_inner": self.max_inner}
+            saddle = solve_admm(K, y, self.C, self.reg, tol=self.tol, **limits)
+        else:
+            saddle = solve_exact(K, y, self.C, self.reg, tol=self.tol, max_iter=self.max_iter)
         if not saddle.converged:
             limit = "max_outer" if self.solver == "admm" else "max_iter"
             warn_user(
@@ -140,12 +144,6 @@ class KNPLClassifier(KernelMixin, OneVsOneMixin, Estimator):
                 ConvergenceWarning,
             )
         return KNPLModel(TrainingRows(X, K, self._kernel_params), saddle)
-
-    def _solve(self, K, y):
-        if self.solver == "admm":
-            limits = {"max_outer": self.max_outer, "max_inner": self.max_inner}
-            return solve_admm(K, y, self.C, self.reg, tol=self.tol, **limits)
-        return solve_exact(K, y, self.C, self.reg, tol=self.tol, max_iter=self.max_iter)
 
     def _collect(self):
         saddles = [model.saddle for model in self.models_]
