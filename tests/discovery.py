@@ -14,7 +14,7 @@ def all_estimators():
     for module in pkgutil.iter_modules(adakern.__path__, "adakern."):
         if module.ispkg:
             rooms.append(importlib.import_module(module.name))
-    exported = {name: room for room in rooms for name in getattr(room, "__all__", ())}
+    exported = {name: room for room in rooms for name in dir(room) if name[0].isupper()}
     members = [getattr(exported[name], name) for name in sorted(exported)]
     return [member for member in members if _can_be_fitted(member)]
 

@@ -64,10 +64,10 @@ def test_weights_have_the_covariance_of_their_definition():
 
 
 def test_gamma_divergence_is_the_integral():
-    factor = GammaFactor(1.5, 2.0, count=3)
+    factor = GammaFactor(count=3)
     factor.update(4.0)
     q = gamma_distribution(factor.shape, scale=1 / factor.rate[0])
-    p = gamma_distribution(1.5, scale=2.0)
+    p = gamma_distribution(1.0)
     value, _ = quad(lambda x: q.pdf(x) * (q.logpdf(x) - p.logpdf(x)), 0, 30)
     assert factor.divergence() == pytest.approx(value, rel=1e-6)
 

@@ -75,17 +75,15 @@ def test_draw_pairs():
     assert alone.tolist() == [[0, 1], [0, 1]]
 
 
-def test_linear_kernel_is_a_mahalanobis_metric():
-    """Kernel x'Wy with W^-1 = I + sum of multiplier (xi - xj)(xi - xj)'."""
+def test_kernel_is_that_of_the_multipliers():
+    """The learned matrix K with K^-1 = K_0^-1 + sum of multiplier (ei - ej)(ei - ej)'."""
     X, y = make_moons(60, noise=0.2, random_state=0)
-    model = LogDetKernel(C=1.0, kernel="linear", random_state=0).fit(X, y)
-    model = model.models_[0]
-    Z = X[model.pairs[:, 0]] - X[model.pairs[:, 1]]
-    W = np.linalg.inv(np.eye(2) + (Z.T * model.multipliers) @ Z)
-    svc = SVC(C=1.0, kernel="precomputed", tol=1e-5).fit(X @ W @ X.T, y)
-    np.testing.assert_allclose(
-        model.decision_function(X), svc.decision_function(X @ W @ X.T), atol=1e-3
-    )
+    model = LogDetKernel(C=1.0, gamma=2.0, random_state=0).fit(X, y).models_[0]
+    K_0, (i, j) = gram_matrix(X, gamma=2.0), model.pairs.T
+    E = np.eye(60)[:, i] - np.eye(60)[:, j]
+    K = np.linalg.solve(np.eye(60) + K_0 @ (E * model.multipliers) @ E.T, K_0)
+    svc = SVC(C=1.0, kernel="precomputed", tol=1e-5).fit(K, y)
+    np.testing.assert_allclose(model.decision_function(X), svc.decision_function(K), atol=1e-3)
 
 
 def test_tiny_slack_leaves_the_svm():

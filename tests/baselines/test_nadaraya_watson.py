@@ -28,7 +28,7 @@ def by_hand(model, x, X, y):
 
 def test_prediction_is_the_weighted_mean_of_its_definition():
     X, y = gaussian_sample(n=60, d=3)
-    model = MetricNadarayaWatson(bandwidth=2.0).fit(X, y)
+    model = MetricNadarayaWatson().fit(X, y)
     for x in X[:5] + 0.1:
         expected = by_hand(model, x, X, y)
         assert model.predict(x[None, :])[0] == pytest.approx(expected)

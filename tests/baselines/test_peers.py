@@ -79,18 +79,6 @@ def test_feature_machine_classifies(data, machines):
     assert_allclose(values.sum(axis=1), 1, atol=0.1)
 
 
-def test_feature_machine_of_many_columns_takes_no_square_root(data, machines, monkeypatch):
-    X, y = data
-    expected = machines.RFMRegressor(random_state=0).fit(X, y)
-    assert expected.model_.sqrtM is not None
-    monkeypatch.setattr("adakern.baselines.rfm.MANY_COLUMNS", 1)
-    model = machines.RFMRegressor(random_state=0).fit(X, y)
-    assert model.model_.sqrtM is None
-    assert_allclose(model.predict(X), expected.predict(X), atol=1e-4 * y.std())
-    with pytest.warns(UserWarning, match="diagonal=True"):
-        machines.RFMRegressor(kernel="l1_kermac", random_state=0).fit(X, y)
-
-
 def test_a_missing_package_is_named(data, monkeypatch):
     monkeypatch.setitem(sys.modules, "torch", None)
     for estimator in (baselines.ResNetRegressor(), baselines.RFMRegressor()):

@@ -26,9 +26,10 @@ def test_fit_is_kernel_ridge_at_the_chosen_point(kernel):
     np.testing.assert_allclose(model.loo_prediction_, slow, rtol=1e-6)
 
 
-def test_choice_on_some_rows_is_fitted_on_all():
+def test_choice_on_some_rows_is_fitted_on_all(monkeypatch):
+    monkeypatch.setattr("adakern.baselines.loo_ridge.SEARCH_ROWS", 100)
     X, y = make_friedman1(300, random_state=2)
-    model = LOOKernelRidgeRegressor("rbf", search_rows=100, random_state=0).fit(X, y)
+    model = LOOKernelRidgeRegressor("rbf", random_state=0).fit(X, y)
     assert model.loo_prediction_.shape == (300,)
     assert np.corrcoef(model.loo_prediction_, y)[0, 1] > 0.9
 

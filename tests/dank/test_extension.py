@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose, assert_array_equal
+from numpy.testing import assert_allclose
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.neighbors import NearestNeighbors
 
@@ -132,8 +132,6 @@ def test_many_classes_and_regression(rule):
     labels = np.digitize(X[:, 0], [-0.5, 0.5])
     model = DANKClassifier(C=2.0, extension=rule).fit(X, labels)
     assert model.decision_function(X_NEW).shape == (45, 3)
-    pairs = model.set_params(decision_function_shape="ovo").decision_function(X_NEW)
-    assert_array_equal(pairs, model._pair_decisions(X_NEW))
     assert len(model.adaptive_factor_) == len(model.eta_) == len(model.rank_) == 3
     assert model.score(X, labels) > 0.9
     target = np.sin(X[:, 0])

@@ -78,12 +78,12 @@ def test_bounds_of_the_partition(partitioned, eta):
     (best, F, value), (part, F_bar, value_bar) = solve(K, y, eta), solve(K_bar, y, eta)
     smallest, largest = min(F.min(), F_bar.min()), max(F.max(), F_bar.max())
     bounds = partition_bounds(K, clusters, C, eta, smallest, largest)
-    assert abs(value(K) - value_bar(K)) <= bounds.objective
+    assert abs(value(K) - value_bar(K)) <= bounds["objective"]
     if eta == 2e4:  # F is one to three digits, so that B = B2 - B1 is almost zero
-        assert bounds.objective_printed < abs(value(K) - value_bar(K))
+        assert bounds["objective_printed"] < abs(value(K) - value_bar(K))
         return
-    assert ((best.u - part.u) ** 2).sum() <= bounds.coefficients_printed
-    assert np.linalg.norm(F - F_bar) <= bounds.factor_printed
+    assert ((best.u - part.u) ** 2).sum() <= bounds["coefficients"]
+    assert np.linalg.norm(F - F_bar) <= bounds["factor"]
     assert not best.u[screened_rows(part.gradient, K, C, smallest, largest)].any()
     # Not even for the most negative gradient that is possible at all.
     lowest = 1 - largest * C * np.abs(K).sum(axis=0)

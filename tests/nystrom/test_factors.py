@@ -76,20 +76,6 @@ def test_criteria_by_definition(problem):
     norm = model.dual_coef_ @ K @ model.dual_coef_
     risk = np.mean((model.predict(X) - y) ** 2) + RIDGE * norm
     assert CRITERIA["ridge-risk"](dense, Y[:, 1:], RIDGE) == pytest.approx(risk, rel=1e-10)
-    hat = K @ np.linalg.inv(K + RIDGE * l * np.eye(l))
-    gcv = np.mean((Y - hat @ Y) ** 2) / (np.trace(np.eye(l) - hat) / l) ** 2
-    assert CRITERIA["gcv"](dense, Y, RIDGE) == pytest.approx(gcv, rel=1e-9)
-    H = np.eye(l) - 1 / l
-    A, B = H @ K @ H, H @ Y @ Y.T @ H
-    cosine = np.sum(A * B) / np.linalg.norm(A) / np.linalg.norm(B)
-    assert CRITERIA["alignment"](dense, Y, RIDGE) == pytest.approx(1 - cosine)
-
-
-def test_alignment_of_a_constant_kernel():
-    K, Y = np.ones((6, 6)), np.array([[1.0], [-1], [1], [-1], [1], [1]])
-    assert CRITERIA["alignment"](DenseKernel(K), Y, RIDGE) == 1.0
-    low_rank = LowRankKernel.from_columns(K[:, :3], np.arange(3))
-    assert CRITERIA["alignment"](low_rank, Y, RIDGE) == pytest.approx(1.0)
 
 
 def test_optimal_is_the_best_approximation(problem):
@@ -106,7 +92,7 @@ def test_weights_cancel_at_full_rank_and_count_below(problem):
     W = np.diag(weights)
     plain = LowRankKernel.from_columns(C, chosen)
     full = LowRankKernel.from_columns(C, chosen, weights, rank=4)
-    np.testing.assert_allclose(full.multiply(Y), plain.multiply(Y), rtol=1e-8)
+    np.testing.assert_allclose(full.V @ full.V.T @ Y, plain.V @ plain.V.T @ Y, rtol=1e-8)
     low = LowRankKernel.from_columns(C, chosen, weights, rank=2)
     U, s, _ = np.linalg.svd(W @ C[chosen] @ W)
     inverse = (U[:, :2] / s[:2]) @ U[:, :2].T

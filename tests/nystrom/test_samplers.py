@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from scipy.stats import chisquare
 
 from adakern.kernels import gram_matrix
-from adakern.nystrom import sample_columns, samplers
-from adakern.nystrom.columns import KernelColumns, encode_targets
+from adakern.nystrom import samplers
+from adakern.nystrom.columns import KernelColumns, encode_targets, random_targets
 from adakern.nystrom.samplers import SAMPLERS, make_plan
 
 RIDGE = 0.005
@@ -21,6 +21,14 @@ def data():
     rng = np.random.default_rng(1)
     X = np.concatenate([rng.normal(size=(25, 2)), 0.2 * rng.normal(size=(15, 2)) + 3])
     return X, np.where(X[:, 0] > 1, 1, 0)
+
+
+def sample_columns(X, c, y=None, *, selection, random_state, **kernel):
+    """The sample of a selection, for random labels where there are none."""
+    rng = np.random.default_rng(random_state)
+    targets = random_targets(len(X), rng) if y is None else encode_targets(y)
+    plan = make_plan(len(X), c)
+    return SAMPLERS[selection](KernelColumns(X, **kernel), targets, plan, rng)
 
 
 def kernel_of(X, gamma=0.5):
@@ -190,19 +198,9 @@ def test_targets(y, task, values, weights):
     np.testing.assert_allclose(targets.weights, weights)
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"n_columns": 41}, "n_columns=41 is more than the 40 rows"),
-        ({"n_columns": 0}, "'n_columns' parameter"),
-        ({"n_columns": 5, "selection": "best"}, "'selection' parameter"),
-        ({"n_columns": 5, "y": [0, 1]}, "inconsistent numbers of samples"),
-        ({"n_columns": 5, "y": [1] * 40}, "one class only"),
-    ],
-)
-def test_impossible_sizes(data, options, message):
-    with pytest.raises(ValueError, match=message):
-        sample_columns(data[0], **options)
+def test_more_columns_than_rows():
+    with pytest.raises(ValueError, match="n_columns=41 is more than the 40 rows"):
+        make_plan(40, 41)
 
 
 @pytest.mark.filterwarnings("error")
@@ -231,7 +229,7 @@ def test_each_step_lowers_the_criterion_most(seed, n_targets):
     X, Y = rng.normal(size=(25, 3)), rng.normal(size=(25, n_targets))
     plan = make_plan(25, 6)._replace(oversampling=5)  # every row is a candidate
     kernel, K = kernel_of(X)
-    chosen, _ = samplers.greedy_criterion(kernel, encode_targets(Y), plan, rng)
+    chosen = samplers.greedy_criterion(kernel, encode_targets(Y), plan, rng).indices
     for k in range(6):
         others = set(range(25)) - set(chosen[:k])
         least = min(criterion(K, [*chosen[:k], i], Y) for i in others)
@@ -240,8 +238,5 @@ def test_each_step_lowers_the_criterion_most(seed, n_targets):
 
 def test_dependent_candidates_fill_up():
     M = np.ones((4, 4))
-    order, gains = samplers.forward_selection(M, np.ones((4, 1)), 3)
-    assert len(set(order)) == 3
-    np.testing.assert_array_equal(gains, [1, 0, 0])
-    order, gains = samplers.forward_selection(np.zeros((3, 3)), np.zeros((3, 1)), 2)
-    assert len(set(order)) == 2 and not gains.any()
+    assert len(set(samplers.forward_selection(M, np.ones((4, 1)), 3))) == 3
+    assert len(set(samplers.forward_selection(np.zeros((3, 3)), np.zeros((3, 1)), 2))) == 2

@@ -63,14 +63,6 @@ def test_criteria_of_several_kernels_and_ridges(data, name):
     assert len(selector.candidates_) == 7
 
 
-def test_a_criterion_of_ones_own(data):
-    def trace(kernel, Y, ridge):
-        return kernel.inverse_diagonal(ridge * len(Y)).sum()
-
-    selector = NystromKernelSelector(param_grid=GRID, criterion=trace).fit(*data)
-    assert np.all(np.isfinite(selector.criterion_))
-
-
 def test_regression_and_more_classes(data):
     X, _ = data
     y = np.sin(3 * X[:, 0]) + 0.01

@@ -41,12 +41,13 @@ def compute(data, seed, *, clusters=(2, 5, 10, 50, 100, 200), C=32.0, gamma=2.0)
         }
         moved = np.linalg.norm(whole["F"] - part["F"])
         loss = abs(_h(K, whole, dual, eta) - _h(K, part, dual, eta))
-        for quantity, measured, bound in (
-            ("objective", loss, predicted.objective),
-            ("coefficients", ((alpha - other) ** 2).sum(), predicted.coefficients_printed),
-            ("factor", moved, predicted.factor_printed),
+        for quantity, measured in (
+            ("objective", loss),
+            ("coefficients", ((alpha - other) ** 2).sum()),
+            ("factor", moved),
         ):
-            records.append(facts | {"quantity": quantity, "measured": measured, "bound": bound})
+            measures = {"measured": measured, "bound": predicted[quantity]}
+            records.append(facts | {"quantity": quantity} | measures)
     return pd.DataFrame(records)
 
 

@@ -86,14 +86,18 @@ class BaselineClassifier(ScoreClassifierMixin, Baseline):
         return np.eye(len(self.classes_))[codes]
 
 
+def expand(X, kernel, vectors, coef, intercept):
+    """``kernel(X, vectors) coef + intercept``, block by block."""
+    size = BYTES_PER_VALUE * len(vectors)
+    return by_row_blocks(lambda rows: kernel(rows, vectors) @ coef, X, size) + intercept
+
+
 class KernelExpansionMixin(KernelMixin):
     """Values from ``support_vectors_``, ``dual_coef_`` and ``intercept_``."""
 
     def _values(self, X):
-        size = BYTES_PER_VALUE * len(self.support_vectors_)
-        return self.intercept_ + by_row_blocks(
-            lambda rows: self._gram(rows, self.support_vectors_) @ self.dual_coef_, X, size
-        )
+        parts = self.support_vectors_, self.dual_coef_, self.intercept_
+        return expand(X, self._gram, *parts)
 
 
 class KernelExpansion:
@@ -106,10 +110,7 @@ class KernelExpansion:
 
     def decision_function(self, X):
         """Values of f at new rows, shape (m,)."""
-        return by_row_blocks(self._values, X, BYTES_PER_VALUE * len(self.support))
-
-    def _values(self, X):
-        return self.kernel(X, self.support_vectors) @ self.dual_coef + self.intercept
+        return expand(X, self.kernel, self.support_vectors, self.dual_coef, self.intercept)
 
 
 class ModelsMixin:

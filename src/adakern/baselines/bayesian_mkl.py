@@ -15,11 +15,13 @@ import numpy as np
 from scipy.linalg import cho_solve, cholesky
 from scipy.linalg.lapack import dtrtri
 from scipy.special import digamma, gammaln, log_ndtr
+from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 
 from adakern._utils.threads import one_blas_thread
 from adakern._utils.warn import warn_user
-from adakern.baselines.kernel_bank import BankClassifier, BankMixin, BankRegressor, bank_constraints
+from adakern.baselines.kernel_bank import BankMixin, BankRegressor, bank_constraints
+from adakern.svm.one_vs_one import OneVsOneMixin
 
 LOG_2PI = np.log(2 * np.pi)
 
@@ -60,7 +62,7 @@ class _BayesianMKL(BankMixin):
         return self._expand(np.array(e), X, field.a, float(b), **outcome)
 
 
-class BayesianMKLClassifier(_BayesianMKL, BankClassifier):
+class BayesianMKLClassifier(_BayesianMKL, OneVsOneMixin, BaseEstimator):
     """Bayesian multiple kernel learning with a probit-like classifier.
 
     Every kernel gives an intermediate output with sample weights that all kernels share; their
@@ -123,13 +125,12 @@ class BayesianMKLRegressor(_BayesianMKL, BankRegressor):
 
 
 class GammaFactor:
-    """Factor of ``size`` precisions of ``count`` variables each, with prior Gamma(shape, scale)."""
+    """Factor of ``size`` precisions of ``count`` variables each, with prior Gamma(1, 1)."""
 
-    def __init__(self, shape=1.0, scale=1.0, *, count=1, size=1):
-        self.prior_shape, self.prior_rate = shape, 1 / scale
-        self.shape = shape + count / 2
+    def __init__(self, *, count=1, size=1):
+        self.shape = 1 + count / 2
         # Start with the prior's mean.
-        self.rate = np.full(size, self.shape / (shape * scale))
+        self.rate = np.full(size, self.shape)
 
     @property
     def mean(self):
@@ -141,13 +142,13 @@ class GammaFactor:
 
     def update(self, squares):
         """``squares``: expected sum of squares of the variables of each precision."""
-        self.rate = self.prior_rate + np.atleast_1d(squares) / 2
+        self.rate = 1 + np.atleast_1d(squares) / 2
 
     def divergence(self):
         """Kullback-Leibler divergence from the prior."""
-        shape, prior, ratio = self.shape, self.prior_shape, self.prior_rate / self.rate
-        by_shape = (shape - prior) * digamma(shape) - gammaln(shape) + gammaln(prior)
-        return np.sum(by_shape - prior * np.log(ratio) + shape * (ratio - 1))
+        shape, ratio = self.shape, 1 / self.rate
+        by_shape = (shape - 1) * digamma(shape) - gammaln(shape)
+        return np.sum(by_shape - np.log(ratio) + shape * (ratio - 1))
 
 
 class FixedPrecision:

@@ -6,15 +6,19 @@ import numpy as np
 from scipy.linalg import cholesky
 from scipy.linalg.lapack import dpotri
 from scipy.special import expit
+from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 
-from adakern._utils.constraints import AT_LEAST_ONE
 from adakern._utils.threads import one_blas_thread
 from adakern._utils.warn import warn_user
 from adakern.baselines.base import KernelExpansion
-from adakern.baselines.kernel_bank import BankClassifier, BankMixin, bank_constraints
+from adakern.baselines.kernel_bank import BankMixin, bank_constraints
 from adakern.linalg import project_onto_simplex
 from adakern.svm.libsvm import svm_dual
+from adakern.svm.one_vs_one import OneVsOneMixin
+
+#: The paper's.
+N_LAYERS = 3
 
 #: Steepness of the sigmoid that stands for the step at 0.
 SLOPE = 5.0
@@ -23,8 +27,8 @@ SLOPE = 5.0
 ETA = 0.1
 
 
-class DeepMKL(BankMixin, BankClassifier):
-    """SVM on layers of combined kernels, the weights tuned on leave-one-out error.
+class DeepMKL(BankMixin, OneVsOneMixin, BaseEstimator):
+    """SVM on three layers of combined kernels, the weights tuned on leave-one-out error.
 
     The first layer combines the kernels of the bank on the data, every further layer the same
     kernels in the feature space of the layer before. The weights of all layers descend along the
@@ -35,7 +39,6 @@ class DeepMKL(BankMixin, BankClassifier):
     ----------
     C : float, default=1.0
         Trade-off of the L2 SVM, positive.
-    n_layers : int, default=3
     gammas : array-like of float, default=(1.0,)
         Gaussian kernels of every layer; None are those of the widths 2^-5, ..., 2^5.
     degrees : array-like of int, default=(1, 2)
@@ -49,7 +52,7 @@ class DeepMKL(BankMixin, BankClassifier):
     ----------
     classes_, bank_, models_, support_
         As of :class:`UniformMKLClassifier`.
-    kernel_weights_ : ndarray of shape (n_layers, n_kernels)
+    kernel_weights_ : ndarray of shape (3, n_kernels)
         With a first axis for the pairs of classes where there are more than two.
     objective_ : float
         Span bound on the number of leave-one-out errors, summed over the pairs.
@@ -62,11 +65,10 @@ class DeepMKL(BankMixin, BankClassifier):
     multiple parameters for support vector machines, Machine Learning 46 (2002), 131-159.
     """
 
-    _parameter_constraints = bank_constraints("C", "max_iter", "tol", n_layers=AT_LEAST_ONE)
+    _parameter_constraints = bank_constraints("C", "max_iter", "tol")
 
-    def __init__(self, C=1.0, *, n_layers=3, gammas=(1.0,), degrees=(1, 2), max_iter=30, tol=1e-3):
+    def __init__(self, C=1.0, *, gammas=(1.0,), degrees=(1, 2), max_iter=30, tol=1e-3):
         self.C = C
-        self.n_layers = n_layers
         self.gammas = gammas
         self.degrees = degrees
         self.max_iter = max_iter
@@ -79,7 +81,7 @@ class DeepMKL(BankMixin, BankClassifier):
             with one_blas_thread(len(y)):
                 return SpanObjective(weights, self.bank_, grams, y, self.C)
 
-        size = (self.n_layers, len(self.bank_))
+        size = (N_LAYERS, len(self.bank_))
         best, step = evaluate(np.full(size, 1 / size[1])), 0.5
         values, decrease = [best.value], np.inf
         while decrease > self.tol * best.value and len(values) <= self.max_iter:

@@ -12,6 +12,8 @@ from adakern.kernels import kernel_diagonal
 
 #: Rows that the eigenvectors are computed on.
 N_SUBSAMPLE = 2000
+#: Eigenvectors in the preconditioner, at most half of these rows.
+N_COMPONENTS = 100
 
 
 class EigenProRegressor(KernelExpansionMixin, BaselineRegressor):
@@ -29,8 +31,6 @@ class EigenProRegressor(KernelExpansionMixin, BaselineRegressor):
         See :func:`adakern.kernels.gram_matrix`.
     n_epochs : int, default=20
         Passes over the data.
-    n_components : int, default=100
-        Eigenvectors in the preconditioner, at most half of the 2,000 rows that give them.
     random_state : int, RandomState instance or None, default=None
         Draws the subsample and the batches.
 
@@ -53,19 +53,13 @@ class EigenProRegressor(KernelExpansionMixin, BaselineRegressor):
     """
 
     _parameter_constraints = constraints(
-        *("gamma", "random_state"),
-        kernel=[StrOptions({"rbf", "laplacian"})],
-        n_epochs=AT_LEAST_ONE,
-        n_components=AT_LEAST_ONE,
+        *("gamma", "random_state"), kernel=[StrOptions({"rbf", "laplacian"})], n_epochs=AT_LEAST_ONE
     )
 
-    def __init__(
-        self, kernel="laplacian", gamma="scale", n_epochs=20, n_components=100, random_state=None
-    ):
+    def __init__(self, kernel="laplacian", gamma="scale", n_epochs=20, random_state=None):
         self.kernel = kernel
         self.gamma = gamma
         self.n_epochs = n_epochs
-        self.n_components = n_components
         self.random_state = random_state
 
     def _fit(self, X, y):
@@ -100,7 +94,7 @@ class EigenProRegressor(KernelExpansionMixin, BaselineRegressor):
         largest k_P(x, x).
         """
         s = len(X)
-        q = min(self.n_components, max(1, s // 2))
+        q = min(N_COMPONENTS, max(1, s // 2))
         K = self._gram(X)
         eigenvalues, V = eigh(K, subset_by_index=[s - q, s - 1])
         # Components lost to rounding (equal rows) are left alone.

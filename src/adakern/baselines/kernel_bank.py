@@ -2,16 +2,13 @@
 
 from collections.abc import Iterator
 from functools import partial
-from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator
 
 from adakern._utils.constraints import constraints
 from adakern._utils.memory import require_memory
 from adakern.baselines.base import BaselineRegressor, KernelExpansion, ModelsMixin
 from adakern.kernels import require_gram_memory, squared_distances
-from adakern.svm.one_vs_one import OneVsOneMixin
 
 Rows = np.ndarray | None
 
@@ -46,7 +43,7 @@ class KernelBank:
     def __len__(self):
         return len(self.gammas) + len(self.degrees)
 
-    def grams(self, X: np.ndarray, Y: Rows = None, chosen: Any = None) -> Iterator[np.ndarray]:
+    def grams(self, X: np.ndarray, Y: Rows = None) -> Iterator[np.ndarray]:
         """Yield the Gram matrices of X against Y one by one, Gaussian kernels first.
 
         Parameters
@@ -54,20 +51,15 @@ class KernelBank:
         X : array-like of shape (n, d)
         Y : array of shape (m, d), default=None
             The other rows; X itself when None.
-        chosen : ndarray of bool of shape (n_kernels,), default=None
-            Which kernels; all when None.
         """
-        chosen = np.ones(len(self), dtype=bool) if chosen is None else chosen
-        gammas = np.compress(chosen[: len(self.gammas)], self.gammas)
-        degrees = np.compress(chosen[len(self.gammas) :], self.degrees)
-        if len(gammas):
+        if self.gammas:
             D = squared_distances(X, Y)
-            for gamma in gammas:
+            for gamma in self.gammas:
                 yield np.exp(-gamma * D)
             del D
-        if len(degrees):
+        if self.degrees:
             cosines = _cosines(X, Y)
-            for degree in degrees:
+            for degree in self.degrees:
                 yield cosines**degree
 
     def stack(self, X: np.ndarray, Y: Rows = None) -> np.ndarray:
@@ -98,12 +90,10 @@ class KernelBank:
             As of :meth:`grams`.
         weights : ndarray of shape (n_kernels,)
         """
-        weights = np.asarray(weights)
-        chosen = weights != 0
         shape = (len(X), len(X if Y is None else Y))
         require_gram_memory(*shape)
         K = np.zeros(shape)
-        for weight, gram in zip(weights[chosen], self.grams(X, Y, chosen), strict=True):
+        for weight, gram in zip(weights, self.grams(X, Y), strict=True):
             K += weight * gram
         return K
 
@@ -129,13 +119,6 @@ class BankMixin(ModelsMixin):
 def bank_constraints(*shared, **own):
     """As :func:`constraints`, with those of the bank."""
     return constraints(*shared, gammas=["array-like", None], degrees=["array-like"], **own)
-
-
-class BankClassifier(OneVsOneMixin, BaseEstimator):
-    """The classifiers on a bank: one model for each pair of classes."""
-
-    def _fit_binary(self, X, y):
-        return self._fit_model(X, y)
 
 
 class BankRegressor(BaselineRegressor):

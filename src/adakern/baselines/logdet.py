@@ -10,8 +10,7 @@ from sklearn.utils import check_random_state
 from adakern._utils.constraints import POSITIVE, constraints
 from adakern._utils.warn import warn_user
 from adakern.baselines.base import KernelExpansion, ModelsMixin
-from adakern.kernels import KernelMixin, gram_matrix
-from adakern.linalg import require_positive_semidefinite
+from adakern.kernels import gram_matrix, resolve_gamma
 from adakern.svm.libsvm import svm_dual
 from adakern.svm.one_vs_one import OneVsOneMixin
 
@@ -26,23 +25,19 @@ PERCENTILES = (5, 95)
 N_DISTANCES = 10_000
 
 
-class LogDetKernel(ModelsMixin, KernelMixin, OneVsOneMixin, BaseEstimator):
+class LogDetKernel(ModelsMixin, OneVsOneMixin, BaseEstimator):
     """SVM on a kernel ``phi(x)'W phi(y)`` learned with the LogDet divergence.
 
-    Takes the kernel matrix nearest to the given one in the LogDet divergence for which 40 pairs of
-    rows of one class are nearer than 95 % of all and 40 of two classes are farther, with slack.
-    With ``kernel="linear"`` this is Mahalanobis metric learning (ITML). For new rows it is ``k(x,
-    y) - k(x, .) S k(., y)`` for a matrix S on the constrained pairs.
+    Takes the kernel matrix nearest to the Gaussian one in the LogDet divergence for which 40 pairs
+    of rows of one class are nearer than 95 % of all and 40 of two classes are farther, with slack.
+    For new rows it is ``k(x, y) - k(x, .) S k(., y)`` for a matrix S on the constrained pairs.
 
     Parameters
     ----------
     C : float, default=1.0
         Trade-off of the SVM, positive.
-    kernel : {"rbf", "laplacian", "l2-laplacian", "tl1", "poly", "linear", \
-            "precomputed"}, default="rbf"
-        The kernel to start from; see :func:`adakern.kernels.gram_matrix`.
     gamma : {"scale", "auto"} or float, default="scale"
-        Parameter of the kernel.
+        Of the Gaussian kernel to start from; see :func:`adakern.kernels.gram_matrix`.
     slack : float, default=1.0
         Weight of the constraints against the given kernel (the paper's gamma), positive.
     max_iter : int, default=1000
@@ -72,36 +67,25 @@ class LogDetKernel(ModelsMixin, KernelMixin, OneVsOneMixin, BaseEstimator):
     """
 
     _parameter_constraints = constraints(
-        *("C", "max_iter", "tol", "random_state"), **KernelMixin._kernel_constraints, slack=POSITIVE
+        *("C", "gamma", "max_iter", "tol", "random_state"), slack=POSITIVE
     )
 
     def __init__(
-        self,
-        C=1.0,
-        *,
-        kernel="rbf",
-        gamma="scale",
-        slack=1.0,
-        max_iter=1000,
-        tol=1e-3,
-        random_state=None,
+        self, C=1.0, *, gamma="scale", slack=1.0, max_iter=1000, tol=1e-3, random_state=None
     ):
         self.C = C
-        self.kernel = kernel
         self.gamma = gamma
         self.slack = slack
         self.max_iter = max_iter
         self.tol = tol
         self.random_state = random_state
 
-    _prepare = KernelMixin._resolve_kernel
+    def _prepare(self, X):
+        self.gamma_ = resolve_gamma(self.gamma, X)
 
-    def _fit_binary(self, X, y):
-        K = np.asarray(self._gram(X), dtype=np.float64)
-        kernel, rows = partial(gram_matrix, **self._kernel_params), X
-        if self.kernel == "precomputed":
-            require_positive_semidefinite(K, self.kernel, "LogDetKernel")
-            kernel, rows = columns, np.arange(len(X))
+    def _fit_model(self, X, y):
+        kernel = partial(gram_matrix, gamma=self.gamma_)
+        K = np.asarray(kernel(X), dtype=np.float64)
         rng = check_random_state(self.random_state)
         pairs = draw_pairs(y, N_PAIRS, rng)
         i, j = pairs.T
@@ -128,7 +112,7 @@ class LogDetKernel(ModelsMixin, KernelMixin, OneVsOneMixin, BaseEstimator):
         np.subtract.at(coef, i, shift)
         np.add.at(coef, j, shift)
         found = {"pairs": pairs, "multipliers": multipliers, "n_iter": n_iter}
-        return KernelExpansion(kernel, rows, coef, b, **found)
+        return KernelExpansion(kernel, X, coef, b, **found)
 
     def _targets(self, K, similar, rng):
         """What the constrained squared distances shall be, from random rows' own."""
@@ -138,11 +122,6 @@ class LogDetKernel(ModelsMixin, KernelMixin, OneVsOneMixin, BaseEstimator):
         near, far = np.percentile(distances, PERCENTILES)
         smallest = 1e-6 * max(far, np.finfo(float).tiny)
         return np.where(similar, max(near, smallest), max(far, smallest))
-
-
-def columns(K, rows):
-    """The kernel values of a precomputed kernel against these training rows."""
-    return K[:, rows]
 
 
 def draw_pairs(y, n_pairs, rng):

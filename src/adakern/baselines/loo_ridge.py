@@ -1,11 +1,9 @@
 """Kernel ridge regression that chooses scale and ridge by the leave-one-out error."""
 
-from numbers import Integral
-
 import numpy as np
 from sklearn.base import is_regressor
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import StrOptions
 
 from adakern._utils.constraints import constraints
 from adakern.baselines.base import BaselineClassifier, BaselineRegressor, KernelExpansionMixin
@@ -17,10 +15,11 @@ from adakern.kernels import (
 )
 from adakern.linalg import leave_one_out, left_out_residuals, ridge_inverse
 
-__all__ = ["LOOKernelRidgeClassifier", "LOOKernelRidgeRegressor"]
-
 #: Ridges that are tried; the kernels are 1 on the diagonal.
 ALPHAS = np.geomspace(1e-7, 10.0, 17)
+
+#: Of more training rows so many, drawn at random, choose.
+SEARCH_ROWS = 1500
 
 #: Powers of two, over the median distance, that gamma is looked for among.
 POWERS = range(-8, 7)
@@ -29,15 +28,10 @@ POWERS = range(-8, 7)
 class _LOOKernelRidge(KernelExpansionMixin):
     """What the regressor and the classifier share."""
 
-    _parameter_constraints = constraints(
-        "random_state",
-        kernel=[StrOptions(set(DECAYING_KERNELS))],
-        search_rows=[Interval(Integral, 10, None, closed="left")],
-    )
+    _parameter_constraints = constraints("random_state", kernel=[StrOptions(set(DECAYING_KERNELS))])
 
-    def __init__(self, kernel="laplacian", *, search_rows=1500, random_state=None):
+    def __init__(self, kernel="laplacian", *, random_state=None):
         self.kernel = kernel
-        self.search_rows = search_rows
         self.random_state = random_state
 
     def _fit(self, X, y):
@@ -47,11 +41,11 @@ class _LOOKernelRidge(KernelExpansionMixin):
         centre = T.mean(axis=0)
         T = T - centre
         rows = np.arange(n)
-        if n > self.search_rows:
-            rows = np.sort(rng.choice(n, self.search_rows, replace=False))
+        if n > SEARCH_ROWS:
+            rows = np.sort(rng.choice(n, SEARCH_ROWS, replace=False))
         D = kernel_distances(X[rows], kernel=self.kernel)
         self.gamma_, self.alpha_ = _choose(D, T[rows])
-        if n > self.search_rows:
+        if n > SEARCH_ROWS:
             D = kernel_distances(X, kernel=self.kernel)
         R = ridge_inverse(exponential_decay(D, self.gamma_), self.alpha_)
         dual = R @ T
@@ -92,10 +86,8 @@ class LOOKernelRidgeRegressor(_LOOKernelRidge, BaselineRegressor):
     kernel : {"rbf", "laplacian", "l2-laplacian"}, default="laplacian"
         ``exp(-gamma |x-y|_2^2)``, ``exp(-gamma |x-y|_1)``, ``exp(-gamma |x-y|_2)``;
         features should be standardised.
-    search_rows : int, default=1500
-        Of more training rows so many, drawn at random, choose gamma and alpha.
     random_state : int, RandomState instance or None, default=None
-        Of the rows that choose.
+        Of more than 1,500 training rows so many are drawn to choose gamma and alpha.
 
     Attributes
     ----------
@@ -114,7 +106,7 @@ class LOOKernelRidgeClassifier(_LOOKernelRidge, BaselineClassifier):
 
     Parameters
     ----------
-    kernel, search_rows, random_state
+    kernel, random_state
         As of :class:`LOOKernelRidgeRegressor`.
 
     Attributes

@@ -1,42 +1,20 @@
-"""SVMs on a bank of kernels: equal weights, SimpleMKL and EasyMKL."""
+"""Support vector machines on a bank of kernels: equal weights, SimpleMKL and EasyMKL."""
 
 from numbers import Real
 
 import numpy as np
-from sklearn.base import is_classifier
+from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval
 
 from adakern._utils.warn import warn_user
-from adakern.baselines.kernel_bank import BankClassifier, BankMixin, BankRegressor, bank_constraints
+from adakern.baselines.kernel_bank import BankMixin, BankRegressor, bank_constraints
 from adakern.linalg import project_onto_simplex
 from adakern.svm.libsvm import svm_dual, svr_dual
+from adakern.svm.one_vs_one import OneVsOneMixin
 
 
-class _UniformMKL(BankMixin):
-    """SVM, or epsilon support vector regression, on a combination of the kernels."""
-
-    _parameter_constraints = bank_constraints("C", "tol")
-
-    def __init__(self, C=1.0, *, gammas=None, degrees=(), tol=1e-3):
-        self.C = C
-        self.gammas = gammas
-        self.degrees = degrees
-        self.tol = tol
-
-    def _solve(self, K, y, tol=1e-4):
-        """Dual variables and intercept on the Gram matrix K."""
-        if is_classifier(self):
-            return svm_dual(K, y, self.C, tol)
-        return svr_dual(K, y, self.C, self.epsilon, tol)
-
-    def _fit_model(self, X, y):
-        weights = np.full(len(self.bank_), 1 / len(self.bank_))
-        d, b = self._solve(self.bank_.combine(X, weights=weights), y, self.tol)
-        return self._expand(weights, X, d, b)
-
-
-class UniformMKLClassifier(_UniformMKL, BankClassifier):
+class UniformMKLClassifier(BankMixin, OneVsOneMixin, BaseEstimator):
     """SVM on the mean of several kernels: multiple kernel learning with equal weights.
 
     The baseline that learned kernel weights have to beat (Gonen and Alpaydin, Multiple
@@ -66,45 +44,69 @@ class UniformMKLClassifier(_UniformMKL, BankClassifier):
         SVMs solved.
     """
 
+    _parameter_constraints = bank_constraints("C", "tol")
 
-class UniformMKLRegressor(_UniformMKL, BankRegressor):
-    """Epsilon support vector regression on the mean of several kernels.
+    def __init__(self, C=1.0, *, gammas=None, degrees=(), tol=1e-3):
+        self.C = C
+        self.gammas = gammas
+        self.degrees = degrees
+        self.tol = tol
+
+    def _fit_model(self, X, y):
+        weights = np.full(len(self.bank_), 1 / len(self.bank_))
+        d, b = svm_dual(self.bank_.combine(X, weights=weights), y, self.C, self.tol)
+        return self._expand(weights, X, d, b)
+
+
+class SimpleMKLRegressor(BankMixin, BankRegressor):
+    """Epsilon support vector regression on a learned convex combination of kernels.
+
+    Minimises ``J(w) = max_d y'd - epsilon |d|_1 - 1/2 d' (sum_m w_m K_m) d`` over the simplex, by
+    the projected gradient with Barzilai-Borwein steps in place of the paper's reduced gradient.
 
     Parameters
     ----------
-    C, gammas, degrees, tol
+    C, gammas, degrees
         As of :class:`UniformMKLClassifier`.
     epsilon : float, default=0.1
         Half the width of the tube, in units of y; not negative.
+    max_iter : int, default=100
+        Most gradient steps; a ConvergenceWarning says where they leave a larger gap.
+    tol : float, default=1e-2
+        Duality gap, relative to the objective, at which the steps end.
 
     Attributes
     ----------
-    bank_, kernel_weights_, models_, support_, n_iter_
-        As of :class:`UniformMKLClassifier`, with a single model.
+    bank_, kernel_weights_, models_, support_
+        As of :class:`UniformMKLClassifier`, with a single model; the weights are not negative and
+        sum to 1.
+    objective_, duality_gap_ : float
+        J and the gap reached.
+    n_iter_ : int
+        Gradient steps.
+
+    References
+    ----------
+    Rakotomamonjy, Bach, Canu and Grandvalet, SimpleMKL, JMLR 9 (2008), 2491-2521.
     """
 
-    _parameter_constraints = bank_constraints("C", "epsilon", "tol")
+    _parameter_constraints = bank_constraints("C", "epsilon", "max_iter", "tol")
 
-    def __init__(self, C=1.0, *, epsilon=0.1, gammas=None, degrees=(), tol=1e-3):
-        super().__init__(C, gammas=gammas, degrees=degrees, tol=tol)
+    def __init__(self, C=1.0, *, epsilon=0.1, gammas=None, degrees=(), max_iter=100, tol=1e-2):
+        self.C = C
         self.epsilon = epsilon
-
-
-class _SimpleMKL(_UniformMKL):
-    _parameter_constraints = bank_constraints("C", "max_iter", "tol")
-
-    def __init__(self, C=1.0, *, gammas=None, degrees=(), max_iter=100, tol=1e-2):
-        super().__init__(C, gammas=gammas, degrees=degrees, tol=tol)
+        self.gammas = gammas
+        self.degrees = degrees
         self.max_iter = max_iter
+        self.tol = tol
 
     def _fit_model(self, X, y):
         """Minimise J over the simplex by projected gradient steps, to a relative gap."""
         grams = self.bank_.stack(X)
-        epsilon = 0.0 if is_classifier(self) else self.epsilon
 
         def evaluate(weights):
-            d, b = self._solve(np.tensordot(weights, grams, axes=1), y)
-            return WeightedModel(weights, grams, d, b, y @ d - epsilon * np.abs(d).sum())
+            d, b = svr_dual(np.tensordot(weights, grams, axes=1), y, self.C, self.epsilon)
+            return WeightedModel(weights, grams, d, b, y @ d - self.epsilon * np.abs(d).sum())
 
         current = evaluate(np.full(len(grams), 1 / len(grams)))
         step, path = 1 / np.abs(current.gradient).max(initial=1e-300), [current]
@@ -131,59 +133,6 @@ class _SimpleMKL(_UniformMKL):
         return self._expand(current.weights, X, d, b, n_iter=max(n_iter, 1), **outcome)
 
 
-class SimpleMKLClassifier(_SimpleMKL, BankClassifier):
-    """SVM on a convex combination of kernels, the weights learned with the model.
-
-    Minimises ``J(w) = max_a 1'a - 1/2 a'Y (sum_m w_m K_m) Y a`` over the simplex, by the projected
-    gradient with Barzilai-Borwein steps in place of the paper's reduced gradient.
-
-    Parameters
-    ----------
-    C, gammas, degrees
-        As of :class:`UniformMKLClassifier`.
-    max_iter : int, default=100
-        Most gradient steps; a ConvergenceWarning says where they leave a larger gap.
-    tol : float, default=1e-2
-        Duality gap, relative to the objective, at which the steps end.
-
-    Attributes
-    ----------
-    classes_, bank_, kernel_weights_, models_, support_
-        As of :class:`UniformMKLClassifier`; the weights are not negative and sum to 1.
-    objective_, duality_gap_ : float
-        J and the gap reached, summed over the pairs of classes.
-    n_iter_ : int
-        Gradient steps, over all pairs.
-
-    References
-    ----------
-    Rakotomamonjy, Bach, Canu and Grandvalet, SimpleMKL, JMLR 9 (2008), 2491-2521.
-    """
-
-
-class SimpleMKLRegressor(_SimpleMKL, BankRegressor):
-    """Epsilon support vector regression on a learned convex combination of kernels.
-
-    Parameters
-    ----------
-    C, gammas, degrees, max_iter, tol
-        As of :class:`SimpleMKLClassifier`.
-    epsilon : float, default=0.1
-        Half the width of the tube, in units of y; not negative.
-
-    Attributes
-    ----------
-    bank_, kernel_weights_, objective_, duality_gap_, models_, support_, n_iter_
-        As of :class:`SimpleMKLClassifier`, with a single model.
-    """
-
-    _parameter_constraints = bank_constraints("C", "epsilon", "max_iter", "tol")
-
-    def __init__(self, C=1.0, *, epsilon=0.1, gammas=None, degrees=(), max_iter=100, tol=1e-2):
-        super().__init__(C, gammas=gammas, degrees=degrees, max_iter=max_iter, tol=tol)
-        self.epsilon = epsilon
-
-
 class WeightedModel:
     """The model trained for one weight vector w, and J(w) with its gradient."""
 
@@ -208,7 +157,7 @@ def _descend(current, step, evaluate):
     return None
 
 
-class EasyMKL(BankMixin, BankClassifier):
+class EasyMKL(BankMixin, OneVsOneMixin, BaseEstimator):
     """Multiple kernel learning by maximising the margin between convex hulls.
 
     EasyMKL takes the pair of points of the classes' hulls that minimises ``(1 - reg) g'Y (sum_m

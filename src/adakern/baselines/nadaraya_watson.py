@@ -3,7 +3,6 @@
 import numpy as np
 from sklearn.covariance import ledoit_wolf
 from sklearn.preprocessing import normalize
-from sklearn.utils._param_validation import StrOptions
 
 from adakern._utils.blocks import by_row_blocks, row_blocks
 from adakern._utils.constraints import POSITIVE
@@ -30,12 +29,11 @@ class MetricNadarayaWatson(BaselineRegressor):
     ----------
     reg : float, default=0.1
         Weight of the identity in A, positive; large values approach the Euclidean metric.
-    bandwidth : "loo" or float, default="loo"
-        h of ``exp(-D^2 / (2 h^2))``; "loo" has the least leave-one-out error of a geometric grid.
 
     Attributes
     ----------
     bandwidth_ : float
+        h of ``exp(-D^2 / (2 h^2))``, of least leave-one-out error on a geometric grid.
     loo_errors_ : dict
         Mean squared leave-one-out error of every bandwidth tried.
     mean_, slope_ : ndarray of shape (d,)
@@ -49,11 +47,10 @@ class MetricNadarayaWatson(BaselineRegressor):
     regression, NIPS 2017.
     """
 
-    _parameter_constraints = {"reg": POSITIVE, "bandwidth": [StrOptions({"loo"}), *POSITIVE]}
+    _parameter_constraints = {"reg": POSITIVE}
 
-    def __init__(self, *, reg=0.1, bandwidth="loo"):
+    def __init__(self, *, reg=0.1):
         self.reg = reg
-        self.bandwidth = bandwidth
 
     def _fit(self, X, y):
         self.X_, self.y_ = X, y.astype(np.float64)
@@ -63,10 +60,7 @@ class MetricNadarayaWatson(BaselineRegressor):
         floor = 1e-12 * max(covariance.diagonal().max(), np.finfo(float).tiny)
         self.precision_ = np.linalg.pinv(covariance + floor * np.eye(X.shape[1]))
         self.slope_ = self.precision_ @ ((X - self.mean_).T @ (y - y.mean())) / len(y)
-        if self.bandwidth == "loo":
-            self._choose_bandwidth()
-        else:
-            self.bandwidth_, self.loo_errors_ = float(self.bandwidth), {}
+        self._choose_bandwidth()
 
     def _values(self, X):
         return by_row_blocks(self._weighted_means, X, 4 * 8 * len(self.X_))
@@ -105,7 +99,7 @@ class MetricNadarayaWatson(BaselineRegressor):
         """Least leave-one-out error; halving h^2 squares all kernel values."""
         n, y = len(self.X_), self.y_
         if n < 2:
-            raise ValueError(f"n_samples={n} rows leave none out; give bandwidth a number")
+            raise ValueError(f"n_samples={n} rows leave none for the others")
         sample = self._distances(self.X_[:500])
         np.fill_diagonal(sample, np.nan)
         largest = (np.nanmedian(sample) or 1.0) * 2.0**LARGEST_POWER

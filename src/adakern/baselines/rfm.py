@@ -10,17 +10,12 @@ from sklearn.utils._param_validation import StrOptions
 
 from adakern._utils.arrays import as_numpy
 from adakern._utils.constraints import POSITIVE, constraints
-from adakern._utils.warn import warn_user
 from adakern.baselines.base import BaselineClassifier, StandardisedRegressor
 from adakern.baselines.optional import require
 from adakern.kernels import require_gram_memory
 
 #: Share of the rows that chooses the iterate.
 VALIDATION_FRACTION = 0.2
-#: Features beyond which the square root of a full metric takes longer than all else.
-MANY_COLUMNS = 500
-#: The package's kernels of the same name that need no square root of the metric.
-WITHOUT_ROOT = {"l2": "l2_high_dim"}
 
 
 class _FeatureMachine:
@@ -51,22 +46,13 @@ class _FeatureMachine:
         torch, xrfm = require("torch", name), require("xrfm", name)
         rng = check_random_state(self.random_state)
         self._scaler = StandardScaler().fit(X)
-        order, (n, d) = rng.permutation(len(X)), X.shape
+        order, n = rng.permutation(len(X)), len(X)
         size = max(1, int(VALIDATION_FRACTION * n))
         # With a single row it has to serve twice.
         train, validation = order[size:] if n > 1 else order, order[:size]
         require_gram_memory(len(train), len(train))
-        kernel = self.kernel
-        if not self.diagonal and d > MANY_COLUMNS:
-            kernel = WITHOUT_ROOT.get(kernel, kernel)
-            if kernel == self.kernel:
-                warn_user(
-                    f"each of the {self.max_iter} updates takes the singular values of a "
-                    f"{d} x {d} matrix, minutes beyond 2,000; diagonal=True learns a weight "
-                    'for each feature instead, in no time, and kernel="l2" needs none'
-                )
         self.model_ = xrfm.RFM(
-            kernel=kernel,
+            kernel=self.kernel,
             bandwidth=self.bandwidth,
             iters=self.max_iter,
             diag=self.diagonal,
@@ -98,14 +84,14 @@ class RFMRegressor(_FeatureMachine, StandardisedRegressor):
     Parameters
     ----------
     kernel : {"l2", "l1_kermac", "lpq_kermac"}, default="l2"
-        The package's names; "l2" is the Laplacian kernel ``exp(-|x - z|_M / bandwidth)``. The full
-        metric of others takes minutes beyond 500 features (UserWarning).
+        The package's names; "l2" is the Laplacian kernel ``exp(-|x - z|_M / bandwidth)``.
     bandwidth : float, default=10.0
         In the unit of the standardised features.
     alpha : float, default=1e-3
         Ridge, positive.
     diagonal : bool, default=False
-        Learn feature weights only, not the full matrix.
+        Learn feature weights only, not the full matrix, whose updates take minutes where there are
+        thousands of features.
     max_iter : int, default=5
         Updates of the metric.
     random_state : int, RandomState instance or None, default=None

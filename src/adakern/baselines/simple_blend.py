@@ -23,8 +23,6 @@ from adakern._utils.validation import encode_classes
 from adakern.baselines.base import Baseline, BaselineRegressor
 from adakern.baselines.loo_ridge import LOOKernelRidgeClassifier, LOOKernelRidgeRegressor
 
-__all__ = ["SimpleBlendClassifier", "SimpleBlendRegressor", "greedy_weights"]
-
 KERNELS = ("laplacian", "l2-laplacian", "rbf")
 FORESTS = {"min_samples_leaf": 2, "bootstrap": True, "oob_score": True}
 STEPS = 25

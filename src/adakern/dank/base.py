@@ -7,16 +7,16 @@ and work by :mod:`working_set <adakern.dank.working_set>`. :mod:`papers <adakern
 serves experiments; the other modules are algorithms, each named after itself.
 """
 
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Any
 
 import numpy as np
 from sklearn.base import is_regressor
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import StrOptions
 
 from adakern._utils.arrays import as_numpy, asarray_like
-from adakern._utils.constraints import AT_LEAST_ONE, NOT_NEGATIVE, POSITIVE
+from adakern._utils.constraints import AT_LEAST_ONE, NOT_NEGATIVE, POSITIVE, constraints
 from adakern._utils.warn import warn_user
 from adakern.dank.decomposed import SparseModel, solve_clusters, solve_whole
 from adakern.dank.exact import METHODS, fit_exact
@@ -29,24 +29,19 @@ from adakern.svm.one_vs_one import one_or_list
 class DANKMixin(KernelMixin):
     """Strategies and fitted attributes of the two DANK estimators."""
 
-    _parameter_constraints = {
+    _parameter_constraints = constraints(
+        *("C", "tol", "max_iter", "random_state"),
         **KernelMixin._kernel_constraints,
-        "C": POSITIVE,
-        "degree": AT_LEAST_ONE,
-        "coef0": NOT_NEGATIVE,
-        "eta": [StrOptions({"svm"}), Interval(Real, 0, None, closed="neither")],
-        "tau": NOT_NEGATIVE,
-        "extension": [StrOptions({"hyperkernel", "reciprocal", "knn", "nystrom", "none"})],
-        "n_neighbors": AT_LEAST_ONE,
-        "strategy": [StrOptions({"exact", "decomposed", "whole"})],
-        "method": [StrOptions(set(METHODS))],
-        "n_clusters": [*AT_LEAST_ONE, None],
-        "fit_intercept": ["boolean"],
-        "tol": POSITIVE,
-        "max_iter": AT_LEAST_ONE,
-        "random_state": ["random_state"],
-        "n_jobs": [Integral, None],
-    }
+        eta=[StrOptions({"svm"}), *POSITIVE],
+        tau=NOT_NEGATIVE,
+        extension=[StrOptions({"hyperkernel", "reciprocal", "knn", "nystrom", "none"})],
+        n_neighbors=AT_LEAST_ONE,
+        strategy=[StrOptions({"exact", "decomposed", "whole"})],
+        method=[StrOptions(set(METHODS))],
+        n_clusters=[*AT_LEAST_ONE, None],
+        fit_intercept=["boolean"],
+        n_jobs=[Integral, None],
+    )
 
     def _own_arrays(self, X):
         """X as it is where the strategy computes in any array library, else NumPy's."""
@@ -59,7 +54,7 @@ class DANKMixin(KernelMixin):
             )
         return X
 
-    def _fit_binary(self, X, y):
+    def _fit_model(self, X, y):
         """One model by the chosen strategy, for labels -1.0 and 1.0 or targets y."""
         exact = self.strategy == "exact"
         y = y if exact else asarray_like(y, X)

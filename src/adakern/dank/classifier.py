@@ -3,7 +3,6 @@
 from typing import Any
 
 from sklearn.base import BaseEstimator
-from sklearn.utils._param_validation import StrOptions
 
 from adakern.dank.base import DANKMixin
 from adakern.svm.one_vs_one import OneVsOneMixin
@@ -27,10 +26,6 @@ class DANKClassifier(DANKMixin, OneVsOneMixin, BaseEstimator):
         "tl1" is on some data only: fit checks it.
     gamma : {"scale", "auto"} or float, default="scale"
         Kernel coefficient, as in scikit-learn's SVC.
-    degree : int, default=3
-        Of the kernel "poly".
-    coef0 : float, default=1.0
-        Of the kernel "poly"; not negative.
     eta : "svm" or float, default="svm"
         Weight that holds F near the matrix of ones, positive. "svm" is the papers' rule, the
         squared norm of the SVM's coefficients; small values (below C^2) let F adapt more.
@@ -65,8 +60,6 @@ class DANKClassifier(DANKMixin, OneVsOneMixin, BaseEstimator):
         Of the clusters and of the hyper-kernel's anchors, whose seed is fixed when None.
     n_jobs : int, default=None
         Clusters solved at a time, by joblib (in threads by default), with the same result.
-    decision_function_shape : {"ovr", "ovo"}, default="ovr"
-        Columns of ``decision_function`` for three classes or more: a class or a pair each.
 
     Attributes
     ----------
@@ -121,19 +114,12 @@ class DANKClassifier(DANKMixin, OneVsOneMixin, BaseEstimator):
     True
     """
 
-    _parameter_constraints = {
-        **DANKMixin._parameter_constraints,
-        "decision_function_shape": [StrOptions({"ovr", "ovo"})],
-    }
-
     def __init__(
         self,
         C: float = 1.0,
         *,
         kernel: str = "rbf",
         gamma: float | str = "scale",
-        degree: int = 3,
-        coef0: float = 1.0,
         eta: float | str = "svm",
         tau: float = 0.01,
         extension: str = "hyperkernel",
@@ -146,13 +132,10 @@ class DANKClassifier(DANKMixin, OneVsOneMixin, BaseEstimator):
         max_iter: int = 2000,
         random_state: Any = None,
         n_jobs: int | None = None,
-        decision_function_shape: str = "ovr",
     ) -> None:
         self.C = C
         self.kernel = kernel
         self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
         self.eta = eta
         self.tau = tau
         self.extension = extension
@@ -165,10 +148,8 @@ class DANKClassifier(DANKMixin, OneVsOneMixin, BaseEstimator):
         self.max_iter = max_iter
         self.random_state = random_state
         self.n_jobs = n_jobs
-        self.decision_function_shape = decision_function_shape
 
-    def _prepare(self, X):
-        self._resolve_kernel(X)
+    _prepare = DANKMixin._resolve_kernel
 
     def _collect(self):
         self._publish(self.models_, self.pair_rows_)

@@ -10,8 +10,6 @@ the nuclear norm (JMLR, problem 18), whose block-diagonal counterpart (problem 2
 B1 and B2 of the entries of both matrices F, and B = B2 - B1.
 """
 
-from dataclasses import dataclass
-
 import numpy as np
 
 
@@ -63,24 +61,6 @@ def _iterate(h, ascent, following, max_iter, min_step):
             break
 
 
-@dataclass(frozen=True)
-class PartitionBounds:
-    """What the bounds say for one partition."""
-
-    #: Q(pi) of JMLR, Theorem 6, the sum of |K_ij| over pairs of different clusters.
-    between: float
-    #: Bound of ``|H(alpha*, F*) - H(alphabar, Fbar)|`` that holds: B2 C^2 Q / 2.
-    objective: float
-    #: The bound as JMLR, Theorem 6 prints it, B C^2 Q / 2. Its proof bounds ``(alpha_i alpha_j -
-    #: abar_i abar_j) F_ij`` by B C^2 where only B2 C^2 holds, and data break it.
-    objective_printed: float
-    #: Preprint, Theorem 7: of ``||alpha* - alphabar||_2^2``. Its proof takes the
-    #: Frobenius norm of a matrix for a lower bound of its quadratic form.
-    coefficients_printed: float
-    #: Preprint, Theorem 7: of ``||F* - Fbar||_F``, which rests on the former.
-    factor_printed: float
-
-
 def between_clusters(K, clusters):
     """Q(pi): the sum of |K_ij| over all pairs of different clusters."""
     clusters = np.asarray(clusters)
@@ -88,7 +68,14 @@ def between_clusters(K, clusters):
 
 
 def partition_bounds(K, clusters, C, eta, smallest, largest):
-    """The bounds of JMLR, Theorem 6 and of the preprint's Theorem 7."""
+    """What the theorems say that a partition changes, by name.
+
+    "objective" is a bound of ``|H(alpha*, F*) - H(alphabar, Fbar)|`` that holds. JMLR, Theorem 6
+    prints a smaller one, "objective_printed": its proof bounds ``(alpha_i alpha_j - abar_i abar_j)
+    F_ij`` by B C^2 where only B2 C^2 holds, and data break it. "coefficients" bounds ``||alpha* -
+    alphabar||_2^2`` and "factor" ``||F* - Fbar||_F`` (preprint, Theorem 7): their proof takes the
+    Frobenius norm of a matrix for a lower bound of its quadratic form.
+    """
     if not 0 < smallest <= largest:
         raise ValueError(
             f"the bounds hold for entries of F in a positive range, got smallest="
@@ -98,13 +85,12 @@ def partition_bounds(K, clusters, C, eta, smallest, largest):
     Q = between_clusters(K, clusters)
     norm = float(np.linalg.norm(K))
     coefficients = (largest * Q / norm + 2 * width) / smallest
-    return PartitionBounds(
-        between=Q,
-        objective=largest * C**2 * Q / 2,
-        objective_printed=width * C**2 * Q / 2,
-        coefficients_printed=coefficients * C**2,
-        factor_printed=(norm * np.sqrt(n * coefficients) / 2 + Q / 4) * C**2 / eta,
-    )
+    return {
+        "objective": largest * C**2 * Q / 2,
+        "objective_printed": width * C**2 * Q / 2,
+        "coefficients": coefficients * C**2,
+        "factor": (norm * np.sqrt(n * coefficients) / 2 + Q / 4) * C**2 / eta,
+    }
 
 
 def screened_rows(gradient, K, C, smallest, largest):

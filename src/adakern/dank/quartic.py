@@ -39,14 +39,6 @@ from adakern.svm.dual import Dual
 BISECTIONS = 64
 
 
-def bisected(is_below, low, high):
-    """The number between these two from which on ``is_below`` is false."""
-    for _ in range(BISECTIONS):
-        middle = (low + high) / 2
-        low, high = (middle, high) if is_below(middle) else (low, middle)
-    return high
-
-
 def squared_product(K, q):
     """``(K∘K) q`` without a second matrix, shape (n,)."""
     return by_row_blocks(lambda rows: (rows * rows) @ q, K, 8 * q.shape[0], TILE_BYTES)
@@ -133,8 +125,11 @@ class QuarticPoint:
         def is_below(b):
             return float(xp.sum(_best_rows(residual - b, curvature, dual))) > total
 
-        low, high = float(xp.min(residual)), float(xp.max(residual))
-        return bisected(is_below, low - dual.epsilon, high + dual.epsilon)
+        low, high = float(xp.min(residual)) - dual.epsilon, float(xp.max(residual)) + dual.epsilon
+        for _ in range(BISECTIONS):
+            middle = (low + high) / 2
+            low, high = (middle, high) if is_below(middle) else (low, middle)
+        return high
 
     @property
     def _rows(self):

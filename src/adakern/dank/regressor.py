@@ -26,7 +26,7 @@ class DANKRegressor(DANKMixin, RegressorMixin, BaseEstimator):
     ----------
     C : float, default=1.0
         Bound of the dual variables, positive.
-    kernel, gamma, degree, coef0, eta, tau, extension, n_neighbors, strategy, method
+    kernel, gamma, eta, tau, extension, n_neighbors, strategy, method
         As of :class:`DANKClassifier`.
     n_clusters, fit_intercept, tol, max_iter, random_state, n_jobs
         As of :class:`DANKClassifier`.
@@ -66,8 +66,6 @@ class DANKRegressor(DANKMixin, RegressorMixin, BaseEstimator):
         *,
         kernel: str = "rbf",
         gamma: float | str = "scale",
-        degree: int = 3,
-        coef0: float = 1.0,
         eta: float | str = "svm",
         tau: float = 0.01,
         extension: str = "hyperkernel",
@@ -85,8 +83,6 @@ class DANKRegressor(DANKMixin, RegressorMixin, BaseEstimator):
         self.C = C
         self.kernel = kernel
         self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
         self.eta = eta
         self.tau = tau
         self.extension = extension
@@ -117,7 +113,7 @@ class DANKRegressor(DANKMixin, RegressorMixin, BaseEstimator):
         if self.kernel == "precomputed":
             check_square(X)
         self._resolve_kernel(X)
-        self.models_ = [self._fit_binary(X, y)]
+        self.models_ = [self._fit_model(X, y)]
         self._publish(self.models_, [np.arange(len(y))])
         return self
 

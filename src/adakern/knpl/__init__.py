@@ -1,5 +1,3 @@
 """Kernels with a nonlinear pairwise layer (KNPL)."""
 
-from adakern.knpl.classifier import KNPLClassifier
-
-__all__ = ["KNPLClassifier"]
+from adakern.knpl.classifier import KNPLClassifier as KNPLClassifier

@@ -11,7 +11,7 @@ from adakern._utils.memory import require_memory
 from adakern._utils.warn import warn_user
 from adakern.kernels import KernelMixin, TrainingRows
 from adakern.knpl.solver import solve_admm, solve_exact
-from adakern.linalg import is_positive_semidefinite, require_positive_semidefinite
+from adakern.linalg import require_positive_semidefinite
 from adakern.svm.one_vs_one import OneVsOneMixin, one_or_list
 
 
@@ -29,6 +29,7 @@ class KNPLClassifier(KernelMixin, OneVsOneMixin, BaseEstimator):
     kernel : {"rbf", "laplacian", "l2-laplacian", "tl1", "poly", "linear", \
             "precomputed"}, default="rbf"
         See :func:`adakern.kernels.gram_matrix`; "precomputed" rows have distances of its features.
+        It must be positive semidefinite, which "tl1" is on some data only: fit checks it.
     gamma : {"scale", "auto"} or float, default="scale"
         Parameter of the kernel.
     reg : float, default=1.0
@@ -120,16 +121,20 @@ class KNPLClassifier(KernelMixin, OneVsOneMixin, BaseEstimator):
 
     _prepare = KernelMixin._resolve_kernel
 
-    def _fit_binary(self, X, y):
+    def _fit_model(self, X, y):
         require_memory(
             4 * 8 * len(y) ** 2,
             f"the pairwise layer of {len(y)} x {len(y)} with its Gram matrix",
             "use fewer rows, or wrap KNPLClassifier in ClusterwiseClassifier",
         )
         K = np.asarray(self._gram(X), dtype=np.float64)
-        if self.kernel == "precomputed":
+        if self.kernel in ("precomputed", "tl1"):
             require_positive_semidefinite(K, self.kernel, "KNPLClassifier")
-        saddle = self._solve(K, y)
+        if self.solver == "admm":
+            limits = {"max_outer": self.max_outer, "max_inner": self.max_inner}
+            saddle = solve_admm(K, y, self.C, self.reg, tol=self.tol, **limits)
+        else:
+            saddle = solve_exact(K, y, self.C, self.reg, tol=self.tol, max_iter=self.max_iter)
         if not saddle.converged:
             limit = "max_outer" if self.solver == "admm" else "max_iter"
             warn_user(
@@ -139,14 +144,6 @@ class KNPLClassifier(KernelMixin, OneVsOneMixin, BaseEstimator):
                 ConvergenceWarning,
             )
         return KNPLModel(TrainingRows(X, K, self._kernel_params), saddle)
-
-    def _solve(self, K, y):
-        if self.solver == "admm":
-            limits = {"max_outer": self.max_outer, "max_inner": self.max_inner}
-            return solve_admm(K, y, self.C, self.reg, tol=self.tol, **limits)
-        psd = self.kernel != "tl1" or is_positive_semidefinite(K)
-        limits = {"psd": psd, "max_iter": self.max_iter}
-        return solve_exact(K, y, self.C, self.reg, tol=self.tol, **limits)
 
     def _collect(self):
         saddles = [model.saddle for model in self.models_]

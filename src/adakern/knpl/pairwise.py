@@ -5,7 +5,8 @@ For dual variables a and ``d = y a``, the inner problem of KNPL, equation 4,
     min over G in B, G psd, of  -1/2 d'(G∘K)d + reg |G|_F^2,     B = {G = G', G1 = n1},
 
 is the projection of ``Gamma = diag(d) K diag(d) / (4 reg)`` onto the intersection of B
-with the semidefinite cone (KNPL, equation 13).
+with the semidefinite cone (KNPL, equation 13). For a positive semidefinite K the projection onto B
+alone lies in the cone: it is the closed form.
 """
 
 import numpy as np
@@ -18,13 +19,11 @@ def gamma_matrix(d, K, reg):
 
 def project_onto_affine(G):
     """Nearest symmetric matrix whose rows sum to n: ``11' + P G P`` with ``P = I - 11'/n``."""
-    return 1 + _centre(G)
-
-
-def exact_layer(Gamma, *, psd):
-    """The projection of KNPL, equation 13 in closed form: ``G = 11' + (P Gamma P)_+``."""
-    centred = _centre(Gamma)
-    return 1 + (centred if psd else _positive_part(centred))
+    means = G.mean(axis=0)
+    centred = G - means
+    centred -= means[:, None]
+    centred += means.mean()
+    return 1 + centred
 
 
 def admm(Gamma, *, max_iter=15, tol=1e-4, penalty=1.0, growth=1.1):
@@ -41,14 +40,6 @@ def admm(Gamma, *, max_iter=15, tol=1e-4, penalty=1.0, growth=1.1):
         if residuals[-1] <= tol:
             break
     return G, residuals
-
-
-def _centre(S):
-    means = S.mean(axis=0)
-    centred = S - means
-    centred -= means[:, None]
-    centred += means.mean()
-    return centred
 
 
 def _positive_part(S):

@@ -2,7 +2,7 @@
 
 With the closed form of the layer (:mod:`adakern.knpl.pairwise`) the outer problem is
 
-    h(a) = 1'a - 1/2 d'Kd - reg |(P Gamma P)_+|_F^2 + reg n^2,    d = y∘a,
+    h(a) = 1'a - 1/2 d'Kd - reg |P Gamma P|_F^2 + reg n^2,    d = y∘a,
 
 a smooth concave function with the gradient ``1 - y∘((G∘K) d)`` (KNPL, equation 7).
 """
@@ -10,7 +10,7 @@ a smooth concave function with the gradient ``1 - y∘((G∘K) d)`` (KNPL, equat
 import numpy as np
 
 from adakern._utils.threads import one_blas_thread
-from adakern.knpl.pairwise import admm, exact_layer, gamma_matrix
+from adakern.knpl.pairwise import admm, gamma_matrix, project_onto_affine
 from adakern.svm.ascent import Ascent, accelerated
 from adakern.svm.dual import DualEvaluation, classification_dual
 from adakern.svm.libsvm import svm_dual
@@ -31,8 +31,8 @@ class Saddle:
 class SaddleFunction:
     """h and its gradient, as :mod:`adakern.svm.ascent` asks for them.
 
-    For a positive semidefinite K neither G nor Gamma is formed: with ``f = Kd``, the
-    row means ``Gamma 1 / n = d∘f / (4 reg n)`` and their mean::
+    Neither G nor Gamma is formed: with ``f = Kd``, the row means
+    ``Gamma 1 / n = d∘f / (4 reg n)`` and their mean::
 
         |P Gamma P|^2 = |Gamma|^2 - 2 n |means|^2 + n^2 mean^2,
         |Gamma|^2 = q'(K∘K)q / (16 reg^2),    q = d∘d,
@@ -40,14 +40,13 @@ class SaddleFunction:
     so a value and a gradient cost three products of a matrix and a vector.
     """
 
-    def __init__(self, K, dual, reg, *, psd):
+    def __init__(self, K, dual, reg):
         self.K, self.dual, self.reg = K, dual, reg
-        self.psd = psd
-        self._K_squared = K * K if psd else None
+        self._K_squared = K * K
 
     def layer(self, d):
         """The minimiser G for fixed d."""
-        return exact_layer(gamma_matrix(d, self.K, self.reg), psd=self.psd)
+        return project_onto_affine(gamma_matrix(d, self.K, self.reg))
 
     def __call__(self, u, near=None):
         return self._point(u, self.K @ self.dual.coefficients(u))
@@ -59,18 +58,6 @@ class SaddleFunction:
 
     def _point(self, u, f):
         d = self.dual.coefficients(u)
-        squared_norm, learned = self._matrix_free(d, f) if self.psd else self._dense(d)
-        # d'(G∘K)d = d'Kd + 4 reg <Gamma, G - 11'> and <Gamma, G - 11'> = |G - 11'|^2.
-        regulariser = self.reg * squared_norm
-        return DualEvaluation(self.dual, u, learned, regulariser, f=f)
-
-    def _dense(self, d):
-        """``|G - 11'|^2`` and ``(G∘K) d`` with the matrices."""
-        G = self.layer(d)
-        return np.sum((G - 1) ** 2), (G * self.K) @ d
-
-    def _matrix_free(self, d, f):
-        """The same for a positive semidefinite K, from products with vectors."""
         n, scale = len(d), 4 * self.reg
         product = self._K_squared @ (d * d)
         means = d * f / (scale * n)
@@ -80,13 +67,14 @@ class SaddleFunction:
         # G = 11' + Gamma - means 1' - 1 means' + mean 11'
         learned = (1 + mean) * f + d * product / scale
         learned -= means * f + self.K @ (means * d)
-        return squared_norm, learned
+        # d'(G∘K)d = d'Kd + 4 reg <Gamma, G - 11'> and <Gamma, G - 11'> = |G - 11'|^2.
+        return DualEvaluation(self.dual, u, learned, self.reg * squared_norm, f=f)
 
 
-def solve_exact(K, y, C, reg, *, psd, max_iter, tol):
+def solve_exact(K, y, C, reg, *, max_iter, tol):
     """Maximise h by accelerated projected ascent, to a certified gap."""
     dual = classification_dual(y, C)
-    function = SaddleFunction(K, dual, reg, psd=psd)
+    function = SaddleFunction(K, dual, reg)
     with one_blas_thread(len(K)):
         start = dual.project(dual.adjoint(svm_dual(K, y, C)[0]))
         ascent = Ascent(tol, function(start))

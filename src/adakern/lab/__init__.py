@@ -1,7 +1,5 @@
 """LAB RBF: asymmetric kernel ridge regression, locally adaptive bandwidths."""
 
-from adakern.lab.asymmetric import AsymmetricKernelRidge
-from adakern.lab.kernel import lab_gram_matrix
-from adakern.lab.regressor import LABRBFRegressor
-
-__all__ = ["AsymmetricKernelRidge", "LABRBFRegressor", "lab_gram_matrix"]
+from adakern.lab.asymmetric import AsymmetricKernelRidge as AsymmetricKernelRidge
+from adakern.lab.kernel import lab_gram_matrix as lab_gram_matrix
+from adakern.lab.regressor import LABRBFRegressor as LABRBFRegressor

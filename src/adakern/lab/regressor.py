@@ -12,10 +12,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from adakern._utils.arrays import asarray_like, validate_arrays
 from adakern._utils.blocks import by_row_blocks
-from adakern._utils.constraints import AT_LEAST_ONE, NOT_NEGATIVE
+from adakern._utils.constraints import AT_LEAST_ONE, NOT_NEGATIVE, POSITIVE
 from adakern._utils.threads import one_blas_thread
 from adakern._utils.validation import require_finite
-from adakern._utils.warn import warn_user
 from adakern.lab.adam import SCHEDULES
 from adakern.lab.algorithm import BandwidthTraining
 from adakern.lab.kernel import PROFILES, lab_gram_matrix
@@ -95,8 +94,6 @@ class LABRBFRegressor(RegressorMixin, BaseEstimator):
         Ridge of the coefficients.
     locality_ : {"global", "shared", "local"}
         Of the bandwidths.
-    validation_score_ : float
-        R2 on the rows held out (nan without), with a UserWarning where it is not positive.
     n_iter_ : int
     converged_ : bool
         Whether the last round ended before ``max_iter``.
@@ -128,9 +125,9 @@ class LABRBFRegressor(RegressorMixin, BaseEstimator):
 
     _parameter_constraints = {
         "profile": [StrOptions(set(PROFILES))],
-        "alpha": [StrOptions({"auto"}), Interval(Real, 0, None, closed="left")],
+        "alpha": [StrOptions({"auto"}), *NOT_NEGATIVE],
         "max_support": AT_LEAST_ONE,
-        "bandwidth": [StrOptions({"shared", "global"}), Interval(Real, 0, None, closed="neither")],
+        "bandwidth": [StrOptions({"shared", "global"}), *POSITIVE],
         "variant": [StrOptions({"refitted", "paper"})],
         "coef_penalty": NOT_NEGATIVE,
         "locality": [StrOptions({"auto", *LOCALITIES})],
@@ -188,19 +185,9 @@ class LABRBFRegressor(RegressorMixin, BaseEstimator):
         schedule = SCHEDULES[self.solver]
         if self.max_iter is not None:
             schedule = schedule._replace(max_iter=self.max_iter)
-        training = BandwidthTraining(
-            data,
-            rows,
-            held_out,
-            rng,
-            alpha=self.alpha,
-            max_support=self.max_support,
-            bandwidth=self.bandwidth,
-            locality=self.locality,
-            initial_support=self.initial_support,
-            growth=self.growth,
-            schedule=schedule,
-        )
+        names = ("alpha", "max_support", "bandwidth", "locality", "initial_support", "growth")
+        options = {name: getattr(self, name) for name in names}
+        training = BandwidthTraining(data, rows, held_out, rng, schedule=schedule, **options)
         with one_blas_thread(self.max_support):
             chosen = self._choose(training)
             self._finish(data, chosen, training.alpha)
@@ -249,23 +236,9 @@ class LABRBFRegressor(RegressorMixin, BaseEstimator):
                 break
         asked = [c for c in candidates if locality in ("auto", c.locality)]
         candidates = asked or candidates[:1]
-        self.validation_score_ = float("nan")
         if not len(held_out):
             return candidates[-1]
-        chosen = choose([judge(training.data, c, training.rows, held_out) for c in candidates])
-        self._tell_validation_score(chosen.error, training.data.target[held_out])
-        return chosen
-
-    def _tell_validation_score(self, error, target):
-        """Keep R2 on the rows held out, and warn where the mean is as good."""
-        spread = float(np.mean((target - target.mean()) ** 2))
-        self.validation_score_ = 1 - error / spread if spread > 0 else float("nan")
-        if self.validation_score_ <= 0:
-            warn_user(
-                f"LABRBFRegressor predicts the {len(target)} rows held out no better "
-                f"than their mean (R2 = {self.validation_score_:.3g}): there may be "
-                "nothing to learn; else try another profile, or more rows"
-            )
+        return choose([judge(training.data, c, training.rows, held_out) for c in candidates])
 
     def _finish(self, data, chosen, alpha):
         """The coefficients in the type of X, and everything in the unit of y."""

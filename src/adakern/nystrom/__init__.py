@@ -1,12 +1,7 @@
 """Nyström approximation: column samplers, kernel selection, features."""
 
-from adakern.nystrom.classifier import SelectedKernelRidgeClassifier
-from adakern.nystrom.selector import NystromKernelSelector
-from adakern.nystrom.transformer import CriterionNystroem, sample_columns
-
-__all__ = [
-    "CriterionNystroem",
-    "NystromKernelSelector",
-    "SelectedKernelRidgeClassifier",
-    "sample_columns",
-]
+from adakern.nystrom.classifier import (
+    SelectedKernelRidgeClassifier as SelectedKernelRidgeClassifier,
+)
+from adakern.nystrom.selector import NystromKernelSelector as NystromKernelSelector
+from adakern.nystrom.transformer import CriterionNystroem as CriterionNystroem

@@ -1,8 +1,8 @@
 """Kernel selection criteria, and the (approximate) kernel matrices that they judge.
 
-A criterion is a function ``(kernel, Y, ridge)`` to be minimised, of a kernel matrix as
-below (or anything with the same four methods), targets Y of shape (l, q) and the ridge
-mu; several target columns are averaged. In the formulas ``A = K + mu l I``.
+A criterion is a function ``(kernel, Y, ridge)`` to be minimised, of a kernel matrix as below,
+targets Y of shape (l, q) and the ridge mu; several target columns are averaged. In the formulas
+``A = K + mu l I``.
 """
 
 import numpy as np
@@ -44,15 +44,6 @@ class LowRankKernel:
         squares = (self.V @ self._Q) ** 2
         return (1 - squares @ (1 / (self._eigenvalues + shift))) / shift
 
-    def multiply(self, Y):
-        """``K Y`` for Y of shape (l, q)."""
-        return self.V @ (self.V.T @ Y)
-
-    def centred_norm(self):
-        """Frobenius norm of ``H K H``, H the centring matrix."""
-        centred = self.V - self.V.mean(axis=0)
-        return np.linalg.norm(centred.T @ centred)
-
 
 class DenseKernel:
     """K itself, the reference with the methods of :class:`LowRankKernel`, in O(l^3)."""
@@ -67,13 +58,6 @@ class DenseKernel:
     def inverse_diagonal(self, shift):
         return np.diagonal(self.solve(np.eye(len(self.K)), shift))
 
-    def multiply(self, Y):
-        return self.K @ Y
-
-    def centred_norm(self):
-        centred = self.K - self.K.mean(axis=0)
-        return np.linalg.norm(centred - centred.mean(axis=1, keepdims=True))
-
 
 def ridge_risk(kernel, Y, ridge):
     """``mu y' A^{-1} y``: the regularised empirical risk at its minimum (Ding et al., eq. 1)."""
@@ -87,26 +71,5 @@ def leave_one_out(kernel, Y, ridge):
     return np.mean(left_out_residuals(dual, diagonal) ** 2)
 
 
-def generalised_cross_validation(kernel, Y, ridge):
-    """Golub, Heath and Wahba's GCV: ``l |A^{-1} y|^2 / (tr A^{-1})^2``."""
-    shift = ridge * len(Y)
-    residual = np.sum(kernel.solve(Y, shift) ** 2) / Y.shape[1]
-    return len(Y) * residual / kernel.inverse_diagonal(shift).sum() ** 2
-
-
-def alignment(kernel, Y, ridge):
-    """One minus the centred alignment ``<HKH, YY'> / (|HKH|_F |HYY'H|_F)`` (Cortes et al. 2012)."""
-    centred = Y - Y.mean(axis=0)
-    scale = kernel.centred_norm() * np.linalg.norm(centred.T @ centred)
-    if scale <= np.finfo(float).eps * len(Y):
-        return 1.0
-    return 1 - np.sum(centred * kernel.multiply(centred)) / scale
-
-
 #: The criteria by the names that estimators take.
-CRITERIA = {
-    "ridge-risk": ridge_risk,
-    "loo": leave_one_out,
-    "gcv": generalised_cross_validation,
-    "alignment": alignment,
-}
+CRITERIA = {"ridge-risk": ridge_risk, "loo": leave_one_out}

@@ -279,7 +279,7 @@ def greedy_criterion(kernel, targets, plan, rng):
         K = kernel.columns(candidates, rows)
         M += K.T @ K
         b += K.T @ targets.values[rows]
-    order, _ = forward_selection(M, b, plan.n_columns)
+    order = forward_selection(M, b, plan.n_columns)
     return _unweighted(candidates[order])
 
 
@@ -291,7 +291,7 @@ def forward_selection(M, b, size):
     """
     p = len(M)
     L = np.empty((size, p))  # rows are columns of the factor: contiguous products
-    order, gains = np.empty(size, dtype=int), np.zeros(size)
+    order = np.empty(size, dtype=int)
     diagonal, residual = np.diagonal(M).copy(), b.copy()
     floor = max(p * EPS * diagonal.max(), np.finfo(float).tiny)
     open_ = np.ones(p, dtype=bool)
@@ -302,10 +302,10 @@ def forward_selection(M, b, size):
             order[k:] = np.flatnonzero(open_)[: size - k]
             break
         row = (M[j] - L[:k, j] @ L[:k]) / np.sqrt(diagonal[j])
-        order[k], gains[k], open_[j], L[k] = j, gain[j], False, row
+        order[k], open_[j], L[k] = j, False, row
         residual -= np.outer(row, residual[j] / np.sqrt(diagonal[j]))
         diagonal -= row**2
-    return order, gains
+    return order
 
 
 #: The column samplers by the names that estimators take.

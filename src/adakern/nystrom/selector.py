@@ -63,15 +63,12 @@ class NystromKernelSelector(NystromFeaturesMixin, BaseEstimator):
         Candidates, as in :class:`sklearn.model_selection.ParameterGrid`, with the keys
         "kernel", "gamma" ("scale" where a candidate names none), "degree", "coef0" and
         "ridge". None: gamma from 2^-10 to 2^2 in powers of 2.
-    criterion : {"ridge-risk", "loo", "gcv", "alignment"} or callable, \
-            default="ridge-risk"
-        What is minimised: the regularised risk ``mu y'(K + mu l I)^{-1} y``, the mean
-        squared leave-one-out error, generalised cross-validation, one minus the centred
-        alignment of kernel and target, or a function ``(kernel, Y, ridge) -> float``
-        of an object with the methods of ``adakern.nystrom.criteria.LowRankKernel``.
+    criterion : {"ridge-risk", "loo"}, default="ridge-risk"
+        What is minimised: the regularised risk ``mu y'(K + mu l I)^{-1} y``, or the mean
+        squared leave-one-out error.
     ridge : float, default=0.005
         mu, positive: the columns are chosen for it, and it is the regularisation of candidates that
-        do not name one. Candidates are only comparable across ``ridge`` by "loo" and "gcv".
+        do not name one. Candidates are only comparable across ``ridge`` by "loo".
     n_columns : int or float, default=0.2
         Columns c: a number up to l, or a fraction of l in (0, 1].
     step : int or float, default=0.1
@@ -129,7 +126,7 @@ class NystromKernelSelector(NystromFeaturesMixin, BaseEstimator):
         **NYSTROM_CONSTRAINTS,
         "kernel": [StrOptions(NYSTROM_KERNELS)],
         "param_grid": [dict, list, None],
-        "criterion": [StrOptions(set(CRITERIA)), callable],
+        "criterion": [StrOptions(set(CRITERIA))],
         "n_columns": COUNT_OR_FRACTION,
         "step": COUNT_OR_FRACTION,
         "rank": [*AT_LEAST_ONE, None],
@@ -180,7 +177,7 @@ class NystromKernelSelector(NystromFeaturesMixin, BaseEstimator):
         targets = encode_targets(y, self.task)
         plan = make_plan(len(X), self.n_columns, self.step, self.rank, self.ridge)
         size = len(X) if self.sampling in REFERENCES else plan.n_columns
-        criterion = CRITERIA.get(self.criterion, self.criterion)
+        criterion = CRITERIA[self.criterion]
         seed = check_random_state(self.random_state).randint(2**31)
         self.candidates_ = _candidates(self.param_grid)
         self.criterion_ = np.full(len(self.candidates_), np.inf)

@@ -6,13 +6,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils import check_array, check_consistent_length, check_random_state
-from sklearn.utils._param_validation import (
-    Interval,
-    RealNotInt,
-    StrOptions,
-    validate_parameter_constraints,
-)
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from adakern._utils.constraints import AT_LEAST_ONE, POSITIVE, constraints
@@ -22,7 +17,7 @@ from adakern._utils.warn import warn_user
 from adakern.kernels import KERNELS, KernelMixin, check_square, gram_matrix
 from adakern.linalg import ranked_eigh
 from adakern.nystrom.columns import KernelColumns, encode_targets, random_targets
-from adakern.nystrom.samplers import CRITERION_DRIVEN, SAMPLERS, Sample, make_plan
+from adakern.nystrom.samplers import CRITERION_DRIVEN, SAMPLERS, make_plan
 
 #: Kernels that are positive semidefinite, as a Nyström approximation needs.
 NYSTROM_KERNELS = {*KERNELS} - {"tl1"}
@@ -181,15 +176,9 @@ class CriterionNystroem(NystromFeaturesMixin, KernelMixin, BaseEstimator):
                 f"all {len(X)} are used"
             )
             n_components = len(X)
-        sample = self._sample(X, n_components, y)
-        self._set_features(X, self._kernel_params, sample)
-        return self
-
-    def _sample(self, X, n_columns, y):
-        """The columns that the selection chooses."""
         self._resolve_kernel(X)
         columns = KernelColumns(X, **self._kernel_params)
-        plan = make_plan(len(X), n_columns, ridge=self.ridge)
+        plan = make_plan(len(X), n_components, ridge=self.ridge)
         rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
         if self.selection not in CRITERION_DRIVEN:
             targets = None
@@ -198,47 +187,6 @@ class CriterionNystroem(NystromFeaturesMixin, KernelMixin, BaseEstimator):
         else:
             targets = encode_targets(y, self.task)
         with one_blas_thread(plan.n_columns):
-            return SAMPLERS[self.selection](columns, targets, plan, rng)
-
-
-def sample_columns(
-    X: ArrayLike, n_columns: float, y: ArrayLike | None = None, *, gamma: Any = 1.0, **options: Any
-) -> Sample:
-    """Choose columns of a kernel matrix for its Nyström approximation.
-
-    Parameters
-    ----------
-    X : array-like of shape (l, d)
-        Data; the Gram matrix (l, l) when ``kernel="precomputed"``.
-    n_columns : int or float
-        Columns to draw: a number up to l, or a fraction of l in (0, 1].
-    y : array-like of shape (l,) or (l, q), default=None
-        Labels; several columns are numbers. The two criterion-driven samplers work without: for
-        equal labels ("adaptive-criterion") or the mean over random ones ("greedy-criterion").
-    gamma : {"scale", "auto"} or float, default=1.0
-    **options
-        ``selection``, ``kernel`` and the other parameters of :class:`CriterionNystroem`.
-
-    Returns
-    -------
-    indices : ndarray of int of shape (c,)
-        Distinct.
-    weights : ndarray of shape (c,)
-        Importance weights; ones for samplers that are not importance samplers.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from adakern.nystrom import sample_columns
-    >>> X = np.repeat(np.eye(3), 5, axis=0)  # three distinct rows
-    >>> indices, _ = sample_columns(X, 3, selection="rpcholesky", random_state=0)
-    >>> sorted(indices // 5)
-    [np.int64(0), np.int64(1), np.int64(2)]
-    """
-    allowed, given = {"n_columns": COUNT_OR_FRACTION}, {"n_columns": n_columns}
-    validate_parameter_constraints(allowed, given, "sample_columns")
-    model = CriterionNystroem(gamma=gamma, **options)
-    model._validate_params()
-    X = check_array(X, dtype=np.float64)
-    check_consistent_length(X, y)
-    return model._sample(X, n_columns, y)
+            sample = SAMPLERS[self.selection](columns, targets, plan, rng)
+        self._set_features(X, self._kernel_params, sample)
+        return self

@@ -19,7 +19,7 @@ from adakern.linalg import principal_submatrix
 class OneVsOneMixin(ClassifierMixin):
     """A classifier built of binary models, one for each pair of classes.
 
-    A subclass defines ``_fit_binary(X, y)`` with y in {-1.0, +1.0}; it returns an object with
+    A subclass defines ``_fit_model(X, y)`` with y in {-1.0, +1.0}; it returns an object with
     ``decision_function(X) -> (n,)`` that is positive for +1, the second class of a pair, as in SVC.
     With a precomputed kernel X is the Gram matrix of the pair's rows, and at prediction the values
     against those rows.
@@ -50,7 +50,7 @@ class OneVsOneMixin(ClassifierMixin):
             rows = np.flatnonzero((codes == first) | (codes == second))
             signs = np.where(codes[rows] == second, 1.0, -1.0)
             part = _take(X, rows, pairwise)
-            self.models_.append(self._fit_binary(part, signs))
+            self.models_.append(self._fit_model(part, signs))
             self.pair_rows_.append(rows)
         self._collect()
         return self
@@ -84,19 +84,16 @@ class OneVsOneMixin(ClassifierMixin):
     def decision_function(self, X: ArrayLike) -> Any:
         """Signed distances: (n,) for two classes, (n, n_classes) votes for more.
 
-        The votes follow scikit-learn's SVC with ``decision_function_shape="ovr"``:
-        pairs won, ties broken by the sum of confidences.
+        The votes are those of scikit-learn's SVC: pairs won, ties broken by the sum of
+        confidences.
 
         Parameters
         ----------
         X : array-like of shape (m, d), or (m, n) where the kernel is precomputed
         """
         decisions = self._pair_decisions(X)
-        if len(self.classes_) == 2:
-            decisions = decisions[:, 0]
-        elif getattr(self, "decision_function_shape", "ovr") != "ovo":
-            decisions = self._votes(decisions)
-        return output_like(decisions, X)
+        two = len(self.classes_) == 2
+        return output_like(decisions[:, 0] if two else self._votes(decisions), X)
 
     def predict(self, X: ArrayLike) -> Any:
         """The class of each row of X, shape (n,).
