@@ -207,7 +207,7 @@ ROWS = {"train_rows": [100, 2000], "test_rows": 500}
         ({}, {"folds": 3}, "by 3-fold cross-validation on the training part alone", LEAKS),
         ({}, {"folds": 1}, "by one 20 % validation part on the training part", "cross-validation"),
         ({"tuning": "published"}, {"folds": 3, "holdout_rows": 1000}, LEAKS, "cross-validation"),
-        ({"tuning": "both"}, {"folds": 3}, "alone, and on the published tuning split", "at random,"),
+        ({"tuning": "both"}, {"folds": 3}, "alone, and on the published tuning", "its published"),
     ],
 )
 def test_protocol_in_words(protocol, search, said, unsaid):
