@@ -23,17 +23,10 @@ IDENTITY = {"experiment": "small", "dataset": "clowns", "method": "svm", "task":
 
 
 def params(**more):
-    defaults = {
-        "identity": IDENTITY,
-        "estimator": {"_target_": "sklearn.svm.SVC", "gamma": 2.0},
-        "fixed": ["gamma"],
-        "preparation": {"scale": "unit"},
-        "seed": 10,
-        "threads": 1,
-        "code": "abc",
-        "described": {"protocol": {"kind": "holdout"}, "search": None},
-    }
-    return defaults | more
+    svm = {"_target_": "sklearn.svm.SVC", "gamma": 2.0}
+    fit = {"identity": IDENTITY, "estimator": svm, "fixed": ["gamma"], "seed": 10, "threads": 1}
+    told = {"code": "abc", "described": {"protocol": {"kind": "holdout"}, "search": None}}
+    return fit | told | {"preparation": {"scale": "unit"}} | more
 
 
 @pytest.fixture
