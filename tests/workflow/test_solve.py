@@ -104,6 +104,14 @@ def test_best_parameters_of_the_same_repeat_are_used_and_fixed_ones_beat_them(jo
         assert (record["params"]["C"], record["params"]["gamma"]) == (repeat, 2.0)
 
 
+def test_a_lost_search_is_a_lost_solve(job):
+    job.inputs["search"] = [job.models.with_name("search.json")]
+    lost = {"status": "timeout", "reason": "too long", "best_params": None}
+    write_json(job.inputs["search"][0], [lost | {"repeat": repeat} for repeat in (3, 4)])
+    for record in job():
+        assert (record["status"], record["reason"]) == ("timeout", "search: too long")
+
+
 def test_failures_are_records_with_every_field(job):
     whole, _ = job()
     failed, _ = job(estimator={"_target_": "sklearn.svm.SVC", "C": -1})
