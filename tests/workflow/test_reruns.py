@@ -70,6 +70,7 @@ OVERRIDES = (
 )
 ALL_ON_CLOWNS = sorted(METHODS)
 EVERY_METHOD = sorted([*METHODS, "line"])
+SYNTHETIC = "src/adakern/datasets/synthetic.py"
 
 
 @pytest.fixture(scope="module")
@@ -204,11 +205,8 @@ def test_a_special_computation_its_figure_and_its_table(project):
     ("file", "after", "tables", "searches", "solves"),
     [
         # (c) Only what the code makes or reads, and all that follows.
-        ("src/adakern/datasets/synthetic.py", "def make_sandwich(", [], [], []),
-        (
-            *("src/adakern/datasets/synthetic.py", "def make_clowns("),
-            *(["clowns"], ["pairwise"], ALL_ON_CLOWNS),
-        ),
+        (SYNTHETIC, "def make_sandwich(", [], [], []),
+        (SYNTHETIC, "def make_clowns(", ["clowns"], ["pairwise"], ALL_ON_CLOWNS),
         ("workflow/adakern_bench/data/parsers.py", "def parse_csv(", ["mine"], [], ["line"]),
         # (d) `plain` takes over what the search of `pairwise` found.
         ("src/adakern/knpl/solver.py", "", [], ["pairwise"], ["pairwise", "plain"]),

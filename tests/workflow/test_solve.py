@@ -96,20 +96,19 @@ def test_a_model_that_cannot_be_kept_is_a_warning(job):
     assert second["warnings"] == [] and (job.models / "4" / "MLmodel").exists()
 
 
-def test_best_parameters_of_the_same_repeat_are_used_and_fixed_ones_beat_them(job):
-    job.inputs["search"] = [job.models.with_name("search.json")]
-    found = [{"repeat": r, "best_params": {"C": float(r), "gamma": 9.0}} for r in (4, 3)]
-    write_json(job.inputs["search"][0], [{"status": "ok", "reason": None} | one for one in found])
+def test_best_parameters_of_the_same_repeat_are_used_and_fixed_ones_beat_them(job, tmp_path):
+    job.inputs["search"] = [tmp_path / "search.json"]
+    best = [{"repeat": r, "best_params": {"C": float(r), "gamma": 9.0}} for r in (4, 3)]
+    write_json(tmp_path / "search.json", [{"status": "ok", "reason": None} | one for one in best])
     for repeat, record in zip((3, 4), job(), strict=True):
         assert (record["params"]["C"], record["params"]["gamma"]) == (repeat, 2.0)
 
 
-def test_a_lost_search_is_a_lost_solve(job):
-    job.inputs["search"] = [job.models.with_name("search.json")]
+def test_a_lost_search_is_a_lost_solve(job, tmp_path):
+    job.inputs["search"] = [tmp_path / "search.json"]
     lost = {"status": "timeout", "reason": "too long", "best_params": None}
-    write_json(job.inputs["search"][0], [lost | {"repeat": repeat} for repeat in (3, 4)])
-    for record in job():
-        assert (record["status"], record["reason"]) == ("timeout", "search: too long")
+    write_json(tmp_path / "search.json", [lost | {"repeat": repeat} for repeat in (3, 4)])
+    assert {(r["status"], r["reason"]) for r in job()} == {("timeout", "search: too long")}
 
 
 def test_failures_are_records_with_every_field(job):
