@@ -71,16 +71,9 @@ def test_a_link_to_a_folded_panel_opens_it(tab):
     tab.wait_for_function("document.getElementById('method-method-d').open")
 
 
-def test_it_prints(tab, tmp_path):
-    tab.pdf(path=tmp_path / "report.pdf", prefer_css_page_size=True)
-    assert (tmp_path / "report.pdf").read_bytes().startswith(b"%PDF")
+def test_on_paper_without_links_and_dark_where_that_is_preferred(tab):
     tab.emulate_media(media="print")
     assert not tab.locator("nav").is_visible()
-
-
-def test_dark_mode(browser, page_file):
-    tab = browser.new_page(color_scheme="dark")
-    tab.goto(page_file.as_uri())
+    tab.emulate_media(media="screen", color_scheme="dark")
     background = tab.evaluate("getComputedStyle(document.body).backgroundColor")
-    tab.close()
     assert max(map(int, background.strip("rgb()").split(","))) < 64

@@ -18,14 +18,10 @@ def table(task="regression"):
     return Table(X, RNG.normal(3, 9, size=90), "made", task, ["a", "b", "c"])
 
 
-@pytest.mark.parametrize(
-    ("scale", "scaler"),
-    [
-        ("unit", MinMaxScaler()),
-        ("symmetric", MinMaxScaler((-1, 1))),
-        ("standard", StandardScaler()),
-    ],
-)
+SCALERS = {"unit": MinMaxScaler(), "symmetric": MinMaxScaler((-1, 1)), "standard": StandardScaler()}
+
+
+@pytest.mark.parametrize(("scale", "scaler"), SCALERS.items())
 @pytest.mark.parametrize(("fit", "rows"), [("train", TRAIN), ("all", slice(None))])
 def test_scaling_is_that_of_scikit_learn(scale, scaler, fit, rows):
     data = table()

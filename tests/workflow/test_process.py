@@ -13,14 +13,6 @@ from adakern_bench.records import process
 from adakern_bench.records.process import OVER, Outcome, isolated, run_each
 
 
-def succeed(a, b):
-    return {"sum": a + b}
-
-
-def fail():
-    raise ZeroDivisionError("nothing to divide by")
-
-
 def kill(number):
     os.kill(os.getpid(), number)
 
@@ -32,76 +24,40 @@ def kill_the_first(folder):
     return "done"
 
 
-def leave():
-    os._exit(7)
-
-
 def sleep():
     time.sleep(600)
 
 
 def use_memory():
-    return float(np.ones(25_000_000).sum())  # 200 MB
-
-
-def exhaust_memory():
-    return np.ones(1 << 50)
-
-
-def large():
-    return np.arange(1_000_000)
+    return np.ones(25_000_000)[:1_000_000]  # 200 MB, of which 8 MB are the value
 
 
 def unpicklable():
     return lambda: None
 
 
-def test_value_and_memory():
-    outcome = isolated(succeed, 2, 3, time_limit=60)
-    assert (outcome.status, outcome.value, outcome.reason) == ("ok", {"sum": 5}, None)
-    assert 0 <= outcome.peak_memory_bytes < 100e6
-    assert outcome.seconds > 0 and outcome.started_at < time.time()
-
-
-def test_peak_memory_is_that_of_the_child():
+def test_the_peak_memory_is_that_of_the_child_and_the_value_larger_than_a_pipe():
     outcome = isolated(use_memory, time_limit=60)
-    assert outcome.value == 25_000_000
+    assert (outcome.status, outcome.reason) == ("ok", None)
+    assert outcome.value.sum() == 1_000_000
     assert 150e6 < outcome.peak_memory_bytes < 300e6
-
-
-def test_a_value_larger_than_a_pipe_holds():
-    assert isolated(large, time_limit=60).value.sum() == 499999500000
+    assert outcome.seconds > 0 and outcome.started_at < time.time()
 
 
 @pytest.mark.parametrize(
     ("function", "arguments", "reason"),
-    [
-        (fail, (), "ZeroDivisionError: nothing to divide by"),
-        (kill, (signal.SIGKILL,), "killed by SIGKILL (out of memory?)"),
-        (kill, (signal.SIGSEGV,), "killed by SIGSEGV"),
-        (leave, (), "exit code 7"),
-        (exhaust_memory, (), "MemoryError"),
-        (unpicklable, (), ""),
-    ],
+    [(kill, [signal.SIGSEGV], "killed by SIGSEGV"), (unpicklable, [], "exit code 1")],
 )
 def test_failures_have_their_reason(function, arguments, reason):
+    """tests/workflow/test_faults.py has more of them, in the real workflow."""
     outcome = isolated(function, *arguments, time_limit=60)
-    assert outcome.status == "failed"
+    assert (outcome.status, outcome.value) == ("failed", None)
     assert reason in outcome.reason
-    assert outcome.value is None
 
 
 def test_a_process_that_somebody_kills_is_started_again(tmp_path):
     outcome = isolated(kill_the_first, tmp_path, time_limit=60)
     assert (outcome.status, outcome.value) == ("ok", "done")
-
-
-def test_time_limit():
-    start = time.monotonic()
-    outcome = isolated(sleep, time_limit=0.5)
-    assert outcome.status == "timeout"
-    assert "0.5 s" in outcome.reason
-    assert time.monotonic() - start < 60  # not the 600 that it wanted
 
 
 def test_no_fit_is_at_work_after_the_end(tmp_path):

@@ -20,29 +20,22 @@ def yaml_blocks():
     return found | {("experiment", name): text for text, name in experiments}
 
 
-@pytest.fixture
-def example(request, capsys):
-    """What a Python example prints, and what README says that it prints."""
-    code = re.findall(r"```python\n(.*?)```", README.read_text(), re.S)[request.param]
-    exec(compile(code, "README.md", "exec"), {})
-    said = [line[2:] for line in code.splitlines() if line.startswith("# ")]
-    return capsys.readouterr().out.splitlines(), said
-
-
-@pytest.mark.parametrize("example", [0], indirect=True)
-def test_the_flagship_prints_what_readme_says(example):
-    printed, said = example
+def test_the_python_examples_print_what_readme_says(capsys):
+    flagship, bandwidths, *_ = re.findall(r"```python\n(.*?)```", README.read_text(), re.S)
+    exec(compile(flagship, "README.md", "exec"), {})
+    printed, said = capsys.readouterr().out.splitlines(), comments(flagship)
     assert printed[0].split() == ["member", "weight", "score", "seconds"]
-    (said, printed) = (float(lines[-1].split("%")[0]) for lines in (said, printed))
-    assert printed == pytest.approx(said, abs=3)  # trees differ between versions
-
-
-@pytest.mark.parametrize("example", [1], indirect=True)
-def test_the_bandwidths_print_what_readme_says(example):
-    printed, said = example
-    assert printed == said
+    shares = [float(lines[-1].split("%")[0]) for lines in (printed, said)]
+    assert shares[0] == pytest.approx(shares[1], abs=3)  # trees differ between versions
+    exec(compile(bandwidths, "README.md", "exec"), {})
+    said = comments(bandwidths)
+    assert capsys.readouterr().out.splitlines() == said
     scikit_learn, adakern = (float(line.split()[-1]) for line in said)
     assert 1 - adakern < (1 - scikit_learn) / 10
+
+
+def comments(code):
+    return [line[2:] for line in code.splitlines() if line.startswith("# ")]
 
 
 def test_what_readme_shows_is_there():
@@ -55,27 +48,20 @@ def newcomer(project):
     """The workflow with the examples added, and the data file they name."""
     for (group, name), text in yaml_blocks().items():
         project.write(f"conf/{group}/{name}.yaml", text)
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(60, 3))
-    rows = np.column_stack([X, X[:, 0] > 0])
+    X = np.random.default_rng(0).normal(size=(60, 3))
     file = project.write("data/raw/mine/mine.csv", "")
-    np.savetxt(file, rows, delimiter=",", fmt="%.5g")
+    np.savetxt(file, np.column_stack([X, X[:, 0] > 0]), delimiter=",", fmt="%.5g")
     return project
 
 
 def test_a_data_set_a_method_and_a_sweep_join_the_comparison(newcomer):
-    assert set(yaml_blocks()) == {
-        ("dataset", "mine"),
-        ("method", "nearest"),
-        ("experiment", "neighbours"),
-    }
+    named = {"dataset": "mine", "method": "nearest", "experiment": "neighbours"}
+    assert set(yaml_blocks()) == set(named.items())
     run = newcomer.run(
-        "--until",
-        *("figure", "summary_table"),
+        *("--until", "figure", "summary_table"),
         config=["experiment=neighbours"],
         overrides="name=neighbours protocol.repeats=2 search.step=5 search.folds=2 "
         "sweep.nearest.n_neighbors=[1,9]",
-        timeout=540,
     )
     assert run.returncode == 0, run.output
     results = newcomer.root / "results" / "neighbours"

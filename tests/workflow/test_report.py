@@ -1,7 +1,7 @@
 """The report: self-contained, and saying what the tables say."""
 
 import re
-from html.parser import HTMLParser
+from itertools import product
 from pathlib import Path
 
 import pandas as pd
@@ -13,14 +13,7 @@ from matplotlib.figure import Figure
 from adakern.evaluation import compare_over_sets
 from adakern_bench.config.schema import Protocol
 from adakern_bench.report.compare import compare
-from adakern_bench.report.figures import (
-    inline_svg,
-    method_styles,
-    plot_fronts,
-    plot_repeats,
-    save_svg,
-    to_svg,
-)
+from adakern_bench.report.figures import method_styles, plot_fronts, plot_repeats, save_svg, to_svg
 from adakern_bench.report.headline import headline
 from adakern_bench.report.leaderboard import by_dataset
 from adakern_bench.report.page import protocol_in_words, report
@@ -31,57 +24,25 @@ PUBLISHED = Path(__file__).parents[2] / "data/published/dank_uci_classification.
 CONFIG = {
     "name": "demo",
     "title": "A <b>title</b>",
-    "description": "What it is.",
-    "published": "dank_uci_classification",
-    "protocol": {
-        "kind": "holdout",
-        "repeats": 6,
-        "test_size": 0.4,
-        "stratify": True,
-        "scale": "unit",
-        "scale_fit": "all",
-        "clip": True,
-    },
-    "search": {"folds": 5, "step": 2},
-    "dataset": {
-        "heart": {
-            "licence": "CC BY 4.0",
-            "citation": "Janosi et al.",
-            "homepage": "https://archive.ics.uci.edu",
-            "clip": [0.1, 99.9],
-        }
-    },
+    "protocol": {"test_size": 0.4, "scale": "unit", "scale_fit": "all", "clip": True},
+    "search": {"folds": 5},
+    "dataset": {"heart": {"licence": "CC BY 4.0", "clip": [0.1, 99.9]}},
     "method": {"svm-cv": {"description": "The SVM.", "reference": "Cortes 1995"}},
 }
-PROVENANCE = {
-    "heart": {
-        "source": "mirror",
-        "files": [{"path": "heart/heart", "from": "/private/place", "sha256": "f00d"}],
-    }
-}
-
-
-class Nesting(HTMLParser):
-    """Every element is closed, in the reverse order of their opening."""
-
-    def __init__(self, text):
-        super().__init__()
-        self.open = []
-        self.feed(text)
-        assert not self.open, f"never closed: {self.open}"
-
-    def handle_starttag(self, tag, _):
-        if tag not in {"meta", "link", "br", "img", "hr", "input"}:
-            self.open.append(tag)
-
-    def handle_endtag(self, tag):
-        assert self.open.pop() == tag
+FILE = {"path": "heart/heart", "from": "/private/place", "sha256": "f00d"}
+PROVENANCE = {"heart": {"source": "mirror", "files": [FILE]}}
 
 
 def table_rows(table):
-    return [
-        [" ".join(cell.get_text().split()) for cell in row(["th", "td"])] for row in table("tr")
-    ]
+    rows = [row(["th", "td"]) for row in table("tr")]
+    return [[" ".join(cell.get_text().split()) for cell in row] for row in rows]
+
+
+def page_of(out, records, **more):
+    """The text of the report on some records."""
+    compare(write_records(out, records), out)
+    report(out, {"name": "demo", "protocol": {}}, **more)
+    return (out / "report.html").read_text()
 
 
 @pytest.fixture(scope="module")
@@ -99,9 +60,8 @@ def reported(tmp_path_factory):
     return out, text, BeautifulSoup(text, "html.parser")
 
 
-def test_the_page_is_well_formed_and_needs_nothing_else(reported):
+def test_the_page_needs_nothing_else(reported):
     _, text, page = reported
-    Nesting(text)
     ids = [tag["id"] for tag in page(id=True)]
     assert len(ids) == len(set(ids))
     assert not page(["script", "link", "img"], src=True) and "@import" not in text
@@ -115,35 +75,20 @@ def test_the_page_is_well_formed_and_needs_nothing_else(reported):
 
 def test_a_page_of_many_data_sets_stays_light(tmp_path):
     methods = [f"method-{i}" for i in range(11)]
-    records = [
-        make_record(f"set-{i}", method, repeat)
-        for i in range(21)
-        for method in methods
-        for repeat in range(2)
-    ]
-    compare(write_records(tmp_path, records), tmp_path)
-    report(tmp_path, CONFIG)
-    text = (tmp_path / "report.html").read_text()
-    assert len(text) < 1_000_000
-    assert not BeautifulSoup(text, "html.parser")("svg")
-    assert "drawn for up to 20" in text
+    sets = [f"set-{i}" for i in range(21)]
+    records = [make_record(name, method, k) for name in sets for method in methods for k in (0, 1)]
+    text = page_of(tmp_path, records)
+    page = BeautifulSoup(text, "html.parser")
+    assert len(text) < 1_000_000 and not page("svg") and "drawn for up to 20" in text
     # The leader against each of the ten others, over the 21 sets.
-    (over,) = [t for t in BeautifulSoup(text, "html.parser")("table") if "P(equal)" in t.text]
-    rows = table_rows(over)[1:]
+    (rows,) = [table_rows(table)[1:] for table in page("table") if "P(equal)" in table.text]
     assert len(rows) == 10 and all(sum(map(int, row[2:5])) == 21 for row in rows)
-    leader = pd.read_csv(tmp_path / "ranks.csv")["method"][0]
+    leader, second, *_ = pd.read_csv(tmp_path / "ranks.csv")["method"]
     scores = by_dataset(pd.read_parquet(tmp_path / "records.parquet"))
     found = compare_over_sets(scores[leader], scores[rows[0][0]])
     shown = [found.better, found.worse, found.pvalue, found.p_equal]
     assert [rows[0][k] for k in (2, 3, 5, 8)] == [f"{value:.3g}" for value in shown]
-    second = list(pd.read_csv(tmp_path / "ranks.csv")["method"])[1]
     assert f"Over 21 data sets {leader} is better than {second} on " in text
-    assert "(1155) are in <code>ttest.csv</code>" in text
-    # A row a data set, a column a method.
-    tables = map(table_rows, BeautifulSoup(text, "html.parser")("table"))
-    by_set = next(rows for rows in tables if rows[0][0] == "Data set" and len(rows[0]) == 12)
-    assert len(by_set) == 22 and by_set[0][1] == leader
-    assert (tmp_path / "ttest.csv").read_text().count("accuracy") >= 1155
 
 
 def test_the_main_table_shows_the_summary_in_the_order_of_the_mean_rank(reported):
@@ -166,7 +111,7 @@ def test_the_main_table_shows_the_summary_in_the_order_of_the_mean_rank(reported
     assert rows[-1][1] == "–"  # knpl, which is not ranked
 
 
-def test_the_best_is_set_apart_on_the_test_part_alone(reported):
+def test_the_best_is_set_apart(reported):
     out, _, page = reported
     tables = read_tables(out)
     best = page.find(id="regression").table("td", class_="best")
@@ -175,7 +120,6 @@ def test_the_best_is_set_apart_on_the_test_part_alone(reported):
     assert sorted(cell.get_text().split()[0] for cell in best) == sorted(
         display("rmse", value) for value in expected
     )
-    assert not comparison(tables, "classification", split="train")["best"].any()
 
 
 def test_it_says_what_happened(reported):
@@ -188,15 +132,9 @@ def test_it_says_what_happened(reported):
         "40 % of the rows",
         "clipped at percentiles for heart (0.1 and 99.9)",
         "CC BY 4.0",
-        "Janosi et al.",
-        "source: mirror",
-        "1.9.1",
-        "scale_fit: all",
         "Cortes 1995",
         "tolerance was reached (their results count): svm-cv on heart (1)",
-        "No Friedman test: it needs three methods and 5 data sets",
         "not ranked: knpl",
-        "A study",
     ):
         assert said in words, said
     assert "/private/place" not in words
@@ -205,11 +143,7 @@ def test_it_says_what_happened(reported):
 def test_published_numbers_stand_beside_measured(reported):
     out, _, page = reported
     beside = pd.read_csv(out / "published.csv")
-    row = beside[
-        (beside["dataset"] == "heart")
-        & (beside["method"] == "svm-cv")
-        & (beside["split"] == "test")
-    ].iloc[0]
+    row = beside.query("dataset == 'heart' and method == 'svm-cv' and split == 'test'").iloc[0]
     rows = table_rows(page.find(id="published").table)
     cells = next(r for r in rows if r[:2] == ["heart", "svm-cv"])
     assert cells[2].startswith(display("accuracy", row["mean_published"]))
@@ -230,79 +164,48 @@ def test_an_experiment_without_solves_has_its_figures_and_tables(tmp_path):
     table = pd.DataFrame({"method": ["dank"], "elo": [1234.5678], "n": [3]})
     table.to_csv(tmp_path / "leaderboard.csv", index=False)
     shown = {"figures": [tmp_path / "decay.svg"], "summaries": [tmp_path / "leaderboard.csv"]}
-    config = {"name": "only-special", "protocol": {}, "dataset": {}, "method": {}}
-    report(tmp_path, config, **shown)
-    text = (tmp_path / "report.html").read_text()
-    page = BeautifulSoup(text, "html.parser")
+    report(tmp_path, {"name": "only-special", "protocol": {}}, **shown)
+    page = BeautifulSoup((tmp_path / "report.html").read_text(), "html.parser")
     assert len(page("svg")) == 1 and "Decay" in page.get_text()
     assert not page.nav(href=["#protocol", "#failures"])
-    assert "<h2>Leaderboard</h2>" in text
-    # Text on the left, numbers on the right.
-    assert '<td class="left">dank</td><td>1235</td><td>3</td>' in text
+    assert table_rows(page.table)[1] == ["dank", "1235", "3"]
 
 
 @pytest.mark.parametrize("n_ok", [0, 1])
 def test_a_report_with_almost_nothing(tmp_path, n_ok):
     records = [make_record(repeat=k) for k in range(n_ok)]
-    records += [failed("heart", "dank", k) for k in range(2)]
-    compare(write_records(tmp_path, records), tmp_path)
-    report(tmp_path, {"name": "demo", "protocol": {}})
-    text = (tmp_path / "report.html").read_text()
-    assert "> heart" in text or ">heart" in text
+    text = page_of(tmp_path, records + [failed("heart", "dank", k) for k in range(2)])
+    assert ">heart" in text
     assert "Mean rank" not in text, "of one set there is none"
 
 
 LEAKS = "the test labels leak into the choice"
+DRAWN = {"kind": "holdout", "repeats": 3, "test_size": 0.2, "stratify": True}
+ROWS = {"train_rows": [100, 2000], "test_rows": 500}
 
 
 @pytest.mark.parametrize(
     ("protocol", "search", "said", "unsaid"),
     [
-        ({"kind": "kfold", "n_splits": 7, "repeats": 2}, {}, "7-fold cross-validation", ""),
-        ({"kind": "group-holdout", "test_size": 0.2, "repeats": 3}, {}, "20 % of the groups", ""),
         ({"kind": "time", "repeats": 4}, {}, "Forward in time: 4 blocks of rows", "holdout"),
-        (
-            {"kind": "holdout", "repeats": 3, "test_size": 0.2, "stratify": True},
-            {},
-            "3 times, 20 % of the rows at random are the test part, with the class",
-            "published",
-        ),
+        (DRAWN, {}, "3 times, 20 % of the rows at random are the test part, with", "published"),
         ({"published_split": "require"}, {}, "uses its published splits.", "at random"),
-        ({"published_split": "prefer"}, {}, "with published splits uses those instead", ""),
-        ({"published_split": "require", "max_splits": 2}, {}, "the first 2 are run", ""),
-        ({"train_rows": [100, 2000]}, {}, "100, 2,000 rows are drawn", ""),
-        ({"test_rows": 500}, {}, "At most 500 test rows", ""),
-        ({"scale": "symmetric", "scale_fit": "train"}, {}, "[-1, 1], fitted on the training", ""),
+        (ROWS, {}, "100, 2,000 rows are drawn", "published"),
         ({"scale": "none"}, {}, "without scaling", "leak"),
-        ({"scale_target": "standard"}, {}, "targets are standardised", ""),
         ({}, {"folds": 3}, "by 3-fold cross-validation on the training part alone", LEAKS),
         ({}, {"folds": 1}, "by one 20 % validation part on the training part", "cross-validation"),
-        ({}, {"folds": 3, "step": 2}, "one in 2 points of each numeric axis", ""),
-        (
-            {},
-            {"folds": 3, "holdout_rows": 1000},
-            "3-fold cross-validation (one 20 % validation part above 1,000 rows)",
-            "",
-        ),
         ({"tuning": "published"}, {"folds": 3, "holdout_rows": 1000}, LEAKS, "cross-validation"),
-        ({"tuning": "both"}, {"folds": 3}, "twice: by 3-fold cross-validation on the", ""),
-        ({"tuning": "both"}, {"folds": 3}, "alone, and on the published tuning split", ""),
+        ({"tuning": "both"}, {"folds": 3}, "alone, and on the published tuning", "its published"),
     ],
 )
 def test_protocol_in_words(protocol, search, said, unsaid):
     words = " ".join(protocol_in_words({"protocol": protocol, "search": search}))
-    assert said in words
-    assert not unsaid or unsaid not in words
+    assert said in words and unsaid not in words
 
 
-@pytest.mark.parametrize(("tasks", "kept", "scaled"), [("c", 1, 0), ("r", 0, 1), ("cr", 1, 1)])
-def test_a_protocol_speaks_of_the_tasks_there_are(tasks, kept, scaled):
-    named = {"c": "classification", "r": "regression"}
-    protocol = {"kind": "holdout", "stratify": True, "scale_target": "standard"}
-    sets = {task: {"task": named[task]} for task in tasks}
-    words = " ".join(protocol_in_words({"protocol": protocol, "dataset": sets}))
-    assert ("class proportions" in words) == kept
-    assert ("Regression targets" in words) == scaled
+def test_a_protocol_of_regressions_has_no_classes():
+    config = {"protocol": DRAWN, "dataset": {"yacht": {"task": "regression"}}}
+    assert "class proportions" not in " ".join(protocol_in_words(config))
 
 
 def test_no_description_says_how_often_a_run_repeats():
@@ -319,25 +222,24 @@ def test_every_kind_of_protocol_has_words(kind):
     assert first.endswith(".") and "Features" not in first
 
 
-def fronts(records, metric="rmse"):
-    """Time against a score, as on the page."""
-    records = records.rename(columns={f"test_{metric}": "score", "fit_seconds": "seconds"})
+def fronts(records):
+    """Time against the error, as on the page."""
+    records = records.rename(columns={"test_rmse": "score", "fit_seconds": "seconds"})
     points = records.groupby(["dataset", "method"])[["seconds", "score"]].mean()
-    return plot_fronts(points, "s", metric, method_styles(records["method"]), False)
+    return plot_fronts(points, "s", "rmse", method_styles(records["method"]), False)
 
 
 def test_figures_are_reproducible_and_show_their_data(reported):
-    solves = pd.read_parquet(reported[0] / "records.parquet")
-    solves = solves[solves["task"] == "regression"]
+    solves = pd.read_parquet(reported[0] / "records.parquet").query("task == 'regression'")
     methods = ["svm-cv", "krr-cv", "dank"]
     styles = method_styles(methods)
-    for draw in (
-        lambda: plot_repeats(solves, "regression", styles, methods),
-        lambda: fronts(solves),
-    ):
-        first = to_svg(draw())
-        assert first == to_svg(draw())
-        assert set(methods) <= set(re.findall(r"[a-z]+-?c?v?", first))
+
+    def drawn():
+        yield to_svg(plot_repeats(solves, "regression", styles, methods))
+        yield to_svg(fronts(solves))
+
+    for first, again in zip(drawn(), drawn(), strict=True):
+        assert first == again and all(method in first for method in methods)
 
 
 def errors_of(values, repeats=1):
@@ -381,24 +283,17 @@ def told(records, tmp_path):
 
 
 def test_the_headline_tells_who_wins_and_by_how_much(tmp_path):
-    def record(dataset, method, repeat, accuracy):
-        made = make_record(dataset, method, repeat, search_seconds=1.0, fit_seconds=0.5)
-        made["metrics"]["test"]["accuracy"] = accuracy + 0.001 * (repeat % 3)
-        return made
-
-    records = [
-        record(d, m, k, a + (0.0005 * k if m == "dank" else 0))
-        for d in ("heart", "sonar", "wine")
-        for m, a in (("dank", 0.9), ("svm-cv", 0.85), ("knpl", 0.8))
-        for k in range(6)
-    ]
+    methods = {"dank": 0.9, "svm-cv": 0.85, "knpl": 0.8}
+    records = []
+    for dataset, method, k in product(("heart", "sonar", "wine"), methods, range(6)):
+        record = make_record(dataset, method, k, search_seconds=1.0, fit_seconds=0.5)
+        gain = 0.0005 * k if method == "dank" else 0
+        record["metrics"]["test"]["accuracy"] = methods[method] + 0.001 * (k % 3) + gain
+        records.append(record)
     records[-1] = failed("wine", "knpl", 5)
     first, second, third, fourth = told(records, tmp_path)
     assert "dank has the best mean rank, 1.00 over 3 data sets (best on 3)" in first
-    assert first.endswith(
-        "ahead of svm-cv with 2.00; its mean accuracy over the sets is 5.1 points "
-        "higher than svm-cv's."
-    )
+    assert "ahead of svm-cv with 2.00" in first and "5.1 points higher than svm-cv's" in first
     assert "6 tested comparisons" in second
     assert "6 are significant in its favour" in second and "Holm" in second
     assert third == "1 of 54 runs failed: knpl (1)."
@@ -422,10 +317,8 @@ def test_time_in_runs_that_were_cut_short_is_time(tmp_path):
         make_record(repeat=0, fit_seconds=1.0, run_seconds=4.0),
         failed("heart", "svm-cv", 1, "after 60 s", "timeout", run_seconds=61.0),
     ]
-    assert told(records, tmp_path)[-1] == (
-        "It took 1 min 5 s of job time: 1.0 s in fits, 1 min 4 s in start-up, "
-        "predictions and runs cut short."
-    )
+    cost = told(records, tmp_path)[-1]
+    assert cost.startswith("It took 1 min 5 s of job time: 1.0 s in fits, 1 min 4 s in start-up")
 
 
 @pytest.mark.parametrize("metric", ["auc", "calibration_error", "interval_coverage"])
@@ -437,13 +330,9 @@ def test_a_deviation_is_scaled_before_it_is_rounded(metric):
 
 def test_balanced_accuracy_comes_first_where_a_class_is_rare(tmp_path):
     records = [make_record("heart", m, k) for m in ("a", "b") for k in (0, 1)]
-    compare(write_records(tmp_path, records), tmp_path)
-    heads = []
-    for rare in ((), {"heart"}):
-        report(tmp_path, {"name": "demo", "protocol": {}}, rare=rare)
-        text = (tmp_path / "report.html").read_text()
-        heads.append(re.findall(r'<p class="caption">(.*?) on|(Bal[a-z ]*)', text)[0])
-    assert heads[0][0] == "Accuracy (%)" and heads[1][1] == "Balanced accuracy "
+    for rare, first in (((), "Accuracy"), ({"heart"}, "Balanced accuracy")):
+        page = BeautifulSoup(page_of(tmp_path, records, rare=rare), "html.parser")
+        assert page.find(class_="caption").text.startswith(first)
 
 
 def test_a_lone_method_is_not_the_best(tmp_path):
@@ -454,17 +343,4 @@ def test_a_lone_method_is_not_the_best(tmp_path):
 
 def test_what_the_searches_chose_is_shown(tmp_path):
     records = [make_record("heart", "svm-cv", k, best_params={"C": 4.0}) for k in (0, 1)]
-    compare(write_records(tmp_path, records), tmp_path)
-    report(tmp_path, {"name": "demo", "protocol": {}})
-    assert "C = 4" in (tmp_path / "report.html").read_text()
-
-
-def test_inline_svg_follows_the_page():
-    svg = (
-        '<?xml version="1.0"?><svg width="1"><path id="p" style="stroke: #000000"/>'
-        '<use href="#p" clip-path="url(#c)"/></svg>'
-    )
-    found = inline_svg(svg, "x", 'a "label"')
-    assert found.startswith('<svg role="img" aria-label="a &quot;label&quot;"')
-    assert 'id="x-p"' in found and 'href="#x-p"' in found and "url(#x-c)" in found
-    assert "#000000" not in found and "stroke: currentColor" in found
+    assert "C = 4" in page_of(tmp_path, records)

@@ -1,7 +1,5 @@
 """The search is scikit-learn's grid search, with hand-over and relative axes."""
 
-from functools import partial
-
 import numpy as np
 import pytest
 from sklearn.model_selection import GridSearchCV, StratifiedKFold
@@ -27,25 +25,9 @@ def table(task="classification"):
 
 
 def params(**more):
-    defaults = {
-        "estimator": SVM,
-        "grid": {},
-        "random": None,
-        "tuning": "nested",
-        "fixed": [],
-        "folds": 3,
-        "step": 1,
-        "max_rows": None,
-        "holdout_rows": None,
-        "train_rows": None,
-        "threads": 1,
-        "seed": 4,
-        "preparation": {},
-    }
-    return defaults | more
-
-
-run = partial(run_fits, "search")
+    none = dict.fromkeys(["random", "max_rows", "holdout_rows", "train_rows"])
+    defaults = {"estimator": SVM, "tuning": "nested", "fixed": [], "folds": 3, "step": 1}
+    return none | defaults | {"threads": 1, "seed": 4, "preparation": {}} | more
 
 
 @pytest.fixture
@@ -53,16 +35,38 @@ def prepared():
     return prepare(table(), np.arange(0, 50), np.arange(50, 80))
 
 
-def test_same_as_grid_search_cv(prepared):
-    grid = {"C": [0.1, 1, 10], "gamma": [0.1, 1.0]}
-    best, rows = search_grid(prepared, "classification", params(grid=grid), {}, seed=4)
-    cv = StratifiedKFold(3, shuffle=True, random_state=4)
-    oracle = GridSearchCV(SVC(random_state=4), grid, cv=cv).fit(prepared.X_train, prepared.y_train)
+GRID = {"C": [0.1, 1, 10], "gamma": [0.1, 1.0]}
+
+
+def check_against_scikit_learn(found, oracle, rtol):
+    """Best parameters and every point are those of a grid search there."""
+    best, rows = found
     assert best == oracle.best_params_
-    np.testing.assert_array_equal(
-        [row["mean_score"] for row in rows], oracle.cv_results_["mean_test_score"]
-    )
-    assert [{k: row[k] for k in grid} for row in rows] == oracle.cv_results_["params"]
+    assert [{k: row[k] for k in GRID} for row in rows] == oracle.cv_results_["params"]
+    expected = oracle.cv_results_["mean_test_score"]
+    np.testing.assert_allclose([row["mean_score"] for row in rows], expected, rtol=rtol)
+
+
+@pytest.mark.parametrize("most", [None, 30, 50])
+def test_same_as_grid_search_cv(prepared, most):
+    """On some of the rows: a stratified part of them; on all where there are not more."""
+    found = search_grid(prepared, "classification", params(grid=GRID, max_rows=most), {}, seed=4)
+    X, y = prepared.X_train, prepared.y_train
+    if most == 30:
+        X, y = resample(X, y, replace=False, n_samples=30, stratify=y, random_state=4)
+        assert np.unique(y, return_counts=True)[1].tolist() == [6, 24]
+    cv = StratifiedKFold(3, shuffle=True, random_state=4)
+    oracle = GridSearchCV(SVC(random_state=4), GRID, cv=cv).fit(X, y)
+    check_against_scikit_learn(found, oracle, rtol=0)
+
+
+def test_regression_is_scored_by_squared_error():
+    data = prepare(table("regression"), np.arange(0, 50), np.arange(50, 80))
+    settings = params(estimator={"_target_": "sklearn.svm.SVR"}, grid=GRID)
+    found = search_grid(data, "regression", settings, {}, seed=2)
+    cv = folds("regression", 3, 2)
+    oracle = GridSearchCV(SVR(), GRID, scoring="neg_mean_squared_error", cv=cv)
+    check_against_scikit_learn(found, oracle.fit(data.X_train, data.y_train), rtol=1e-6)
 
 
 def test_the_test_part_is_not_looked_at(prepared):
@@ -70,23 +74,6 @@ def test_the_test_part_is_not_looked_at(prepared):
     before = search_grid(prepared, "classification", settings, {}, seed=0)
     prepared.X_test[:], prepared.y_test[:] = np.nan, -9
     assert search_grid(prepared, "classification", settings, {}, seed=0) == before
-
-
-def test_a_search_on_some_rows_is_a_search_on_a_stratified_part(prepared):
-    grid = {"C": [0.1, 1, 10], "gamma": [0.1, 1.0]}
-    settings = params(grid=grid, max_rows=30)
-    _, rows = search_grid(prepared, "classification", settings, {}, seed=4)
-    X, y = prepared.X_train, prepared.y_train
-    X, y = resample(X, y, replace=False, n_samples=30, stratify=y, random_state=4)
-    assert np.unique(y, return_counts=True)[1].tolist() == [6, 24]
-    cv = StratifiedKFold(3, shuffle=True, random_state=4)
-    oracle = GridSearchCV(SVC(random_state=4), grid, cv=cv).fit(X, y)
-    np.testing.assert_array_equal(
-        [row["mean_score"] for row in rows], oracle.cv_results_["mean_test_score"]
-    )
-    plenty = params(grid=grid, max_rows=50)
-    of_all_rows = search_grid(prepared, "classification", params(grid=grid), {}, 4)
-    assert search_grid(prepared, "classification", plenty, {}, 4) == of_all_rows
 
 
 @pytest.mark.parametrize("most", [None, 30])
@@ -111,9 +98,8 @@ def test_handed_over_parameters_are_kept_and_fixed_ones_beat_them(prepared):
 
 def test_relative_axis_takes_its_unit_from_the_hand_over(prepared):
     axis = {"relative_to": "C", "power": 2, "values": ["scale", 0.01, 0.1]}
-    _, rows = search_grid(
-        prepared, "classification", params(grid={"gamma": axis}), {"C": 3.0}, seed=0
-    )
+    settings = params(grid={"gamma": axis})
+    _, rows = search_grid(prepared, "classification", settings, {"C": 3.0}, seed=0)
     assert [row["gamma"] for row in rows] == ["scale", 0.09, pytest.approx(0.9)]
 
 
@@ -141,66 +127,38 @@ def test_one_fold_is_one_validation_part(task):
 
 def job(tmp_path, **more):
     """Inputs and outputs of a search of two repeats."""
-    data = table()
-    data.save(tmp_path / "table.npz")
-    rows = np.arange(80)
-    np.savez(
-        tmp_path / "split.npz",
-        **{f"train_{k}": rows[k::2] for k in (0, 1)},
-        **{f"test_{k}": rows[1 - k :: 2] for k in (0, 1)},
-    )
+    table().save(tmp_path / "table.npz")
+    even, odd = np.arange(0, 80, 2), np.arange(1, 80, 2)
+    np.savez(tmp_path / "split.npz", train_0=even, test_0=odd, train_1=odd, test_1=even)
     inputs = {"table": tmp_path / "table.npz", "split": tmp_path / "split.npz"}
     inputs |= {"handed_over": []} | more
     outputs = {"search": tmp_path / "0-1.json"}
     return inputs, outputs
 
 
-def test_files_of_a_batch(tmp_path):
+@pytest.mark.parametrize(("holdout_rows", "n_folds"), [(79, 1), (80, 3)])
+def test_files_of_a_batch(tmp_path, holdout_rows, n_folds):
+    """More than `holdout_rows` are searched on one validation part; the table has 80."""
     inputs, outputs = job(tmp_path)
-    run(inputs, outputs, params(grid={"C": [0.5, 5.0]}))
+    settings = params(grid={"C": [0.5, 5.0]}, holdout_rows=holdout_rows)
+    run_fits("search", inputs, outputs, settings)
     found = read_json(outputs["search"])
-    assert [entry["repeat"] for entry in found] == [0, 1]
-    assert all(entry["status"] == "ok" for entry in found)
+    assert [(entry["repeat"], entry["status"]) for entry in found] == [(0, "ok"), (1, "ok")]
     for entry in found:
         assert [point["C"] for point in entry["points"]] == [0.5, 5]
         best = max(entry["points"], key=lambda point: point["mean_score"])
         assert entry["best_params"] == {"C": best["C"]}
-
-
-@pytest.mark.parametrize(("holdout_rows", "n_folds"), [(79, 1), (80, 3)])
-def test_large_data_sets_may_search_on_one_validation_part(tmp_path, holdout_rows, n_folds):
-    """Larger than `holdout_rows` is one of 80 rows from 79 on."""
-    inputs, outputs = job(tmp_path)
-    settings = params(grid={"C": [0.5, 5.0]}, holdout_rows=holdout_rows)
-    run(inputs, outputs, settings)
-    spread = [p["std_score"] for found in read_json(outputs["search"]) for p in found["points"]]
+    spread = [point["std_score"] for entry in found for point in entry["points"]]
     assert (max(spread) > 0) == (n_folds > 1)
 
 
 def test_repeats_fail_one_by_one(tmp_path):
     """A repeat whose hand-over failed is passed on; all points failing is a failure."""
-    write_json(
-        tmp_path / "tuner.json",
-        [
-            {"repeat": 0, "status": "timeout", "reason": "exceeded", "best_params": None},
-            {"repeat": 1, "status": "ok", "reason": None, "best_params": {"C": -1.0}},
-        ],
-    )
+    lost = {"repeat": 0, "status": "timeout", "reason": "exceeded", "best_params": None}
+    bad = {"repeat": 1, "status": "ok", "reason": None, "best_params": {"C": -1.0}}
+    write_json(tmp_path / "tuner.json", [lost, bad])
     inputs, outputs = job(tmp_path, handed_over=[tmp_path / "tuner.json"])
-    run(inputs, outputs, params(grid={"gamma": [0.5, 5.0]}))
+    run_fits("search", inputs, outputs, params(grid={"gamma": [0.5, 5.0]}))
     first, second = read_json(outputs["search"])
     assert (first["status"], first["reason"]) == ("timeout", "exceeded")
     assert second["status"] == "failed" and "'C' parameter" in second["reason"]
-
-
-def test_regression_is_scored_by_squared_error():
-    data = prepare(table("regression"), np.arange(0, 50), np.arange(50, 80))
-    settings = params(estimator={"_target_": "sklearn.svm.SVR"}, grid={"C": [1, 10]})
-    best, rows = search_grid(data, "regression", settings, {}, seed=2)
-    oracle = GridSearchCV(
-        SVR(), {"C": [1, 10]}, scoring="neg_mean_squared_error", cv=folds("regression", 3, 2)
-    ).fit(data.X_train, data.y_train)
-    assert best == oracle.best_params_
-    assert [r["mean_score"] for r in rows] == pytest.approx(
-        list(oracle.cv_results_["mean_test_score"]), rel=1e-6
-    )

@@ -1,7 +1,6 @@
 """A record says what the fit did, and equals a computation by hand."""
 
 import json
-from functools import partial
 from importlib.metadata import version
 
 import mlflow.sklearn
@@ -24,44 +23,33 @@ IDENTITY = {"experiment": "small", "dataset": "clowns", "method": "svm", "task":
 
 
 def params(**more):
-    defaults = {
-        "identity": IDENTITY,
-        "estimator": {"_target_": "sklearn.svm.SVC", "gamma": 2.0},
-        "fixed": ["gamma"],
-        "preparation": {"scale": "unit"},
-        "seed": 10,
-        "threads": 1,
-        "code": "abc",
-        "described": {"protocol": {"kind": "holdout"}, "search": None},
-    }
-    return defaults | more
-
-
-run = partial(run_fits, "solve")
+    svm = {"_target_": "sklearn.svm.SVC", "gamma": 2.0}
+    fit = {"identity": IDENTITY, "estimator": svm, "fixed": ["gamma"], "seed": 10, "threads": 1}
+    told = {"code": "abc", "described": {"protocol": {"kind": "holdout"}, "search": None}}
+    return fit | told | {"preparation": {"scale": "unit"}} | more
 
 
 @pytest.fixture
 def job(tmp_path):
+    """``job(...)`` solves the repeats 3 and 4 and returns their records."""
     X, y = make_clowns(n=80, random_state=1)[:2]
     table = Table(np.asarray(X), np.asarray(y), "clowns", "classification", ["a", "b"])
     table.save(tmp_path / "table.npz")
-    rows = np.arange(80)
-    np.savez(
-        tmp_path / "split.npz",
-        train_3=rows[::2],
-        test_3=rows[1::2],
-        train_4=rows[1::2],
-        test_4=rows[::2],
-    )
-    inputs = {"table": tmp_path / "table.npz", "split": tmp_path / "split.npz"}
-    inputs["search"] = []
-    return table, inputs, {"record": tmp_path / "3-4.json"}
+    even, odd = np.arange(0, 80, 2), np.arange(1, 80, 2)
+    np.savez(tmp_path / "split.npz", train_3=even, test_3=odd, train_4=odd, test_4=even)
+
+    def job(**more):
+        run_fits("solve", job.inputs, job.outputs, params(**more))
+        return read_json(job.outputs["record"])
+
+    job.table, job.models = table, tmp_path / "models"
+    job.inputs = {"table": tmp_path / "table.npz", "split": tmp_path / "split.npz", "search": []}
+    job.outputs = {"record": tmp_path / "3-4.json"}
+    return job
 
 
 def test_record_equals_a_computation_by_hand(job):
-    table, inputs, outputs = job
-    run(inputs, outputs, params())
-    records = read_json(outputs["record"])
+    table, records = job.table, job()
     assert [r["repeat"] for r in records] == [3, 4]
     assert [r["seed"] for r in records] == [13, 14]
     for record, first in zip(records, (0, 1), strict=True):
@@ -83,68 +71,49 @@ def test_record_equals_a_computation_by_hand(job):
 
 
 @pytest.mark.parametrize(
-    "estimator",
-    [
-        {"_target_": "sklearn.svm.SVC", "gamma": 2.0},
-        {"_target_": "adakern.DANKClassifier", "gamma": 2.0},
-        {"_target_": "adakern.KNPLClassifier", "gamma": 2.0},
-    ],
+    "name", ["sklearn.svm.SVC", "adakern.DANKClassifier", "adakern.KNPLClassifier"]
 )
-def test_a_model_that_is_kept_predicts_as_it_did(job, estimator):
-    table, inputs, outputs = job
-    outputs["models"] = outputs["record"].with_name("models")
-    run(inputs, outputs, params(estimator=estimator))
-    folder = outputs["models"] / "3"
+def test_a_model_that_is_kept_predicts_as_it_did(job, name):
+    table, job.outputs["models"] = job.table, job.models
+    record, _ = job(estimator={"_target_": name, "gamma": 2.0})
+    folder = job.models / "3"
     assert "model.skops" in (folder / "MLmodel").read_text()
-    model = mlflow.sklearn.load_model(folder)
     rows = table.as_written(np.arange(1, len(table.X), 2))
-    on_test = model.predict(rows)
-    expected = read_json(outputs["record"])[0]["metrics"]["test"]["accuracy"]
-    assert accuracy_score(table.y[1::2], on_test) == expected
+    on_test = mlflow.sklearn.load_model(folder).predict(rows)
+    assert accuracy_score(table.y[1::2], on_test) == record["metrics"]["test"]["accuracy"]
     served = mlflow.pyfunc.load_model(str(folder))
     assert served.predict(rows.assign(more="x")).tolist() == on_test.tolist()
     assert served.metadata.get_input_schema().input_names() == table.feature_names
 
 
 def test_a_model_that_cannot_be_kept_is_a_warning(job):
-    _, inputs, outputs = job
-    outputs["models"] = outputs["record"].with_name("models")
-    (outputs["models"] / "3" / "in the way").mkdir(parents=True)
-    run(inputs, outputs, params())
-    first, second = read_json(outputs["record"])
+    job.outputs["models"] = job.models
+    (job.models / "3" / "in the way").mkdir(parents=True)
+    first, second = job()
     assert first["status"] == "ok" and first["metrics"]["test"]["accuracy"] > 0
     assert any("the model was not kept" in w for w in first["warnings"])
-    assert not (outputs["models"] / "3").exists()
-    assert second["warnings"] == [] and (outputs["models"] / "4" / "MLmodel").exists()
+    assert not (job.models / "3").exists()
+    assert second["warnings"] == [] and (job.models / "4" / "MLmodel").exists()
 
 
-def searched(job, *found):
-    """Records of the repeats 3 and 4 after these searches."""
-    _, inputs, outputs = job
-    inputs["search"] = [outputs["record"].with_name("search.json")]
-    write_json(inputs["search"][0], [{"status": "ok", "reason": None} | one for one in found])
-    run(inputs, outputs, params())
-    return read_json(outputs["record"])
-
-
-def test_best_parameters_of_the_same_repeat_are_used_and_fixed_ones_beat_them(job):
+def test_best_parameters_of_the_same_repeat_are_used_and_fixed_ones_beat_them(job, tmp_path):
+    job.inputs["search"] = [tmp_path / "search.json"]
     best = [{"repeat": r, "best_params": {"C": float(r), "gamma": 9.0}} for r in (4, 3)]
-    for repeat, record in zip((3, 4), searched(job, *best), strict=True):
+    write_json(tmp_path / "search.json", [{"status": "ok", "reason": None} | one for one in best])
+    for repeat, record in zip((3, 4), job(), strict=True):
         assert (record["params"]["C"], record["params"]["gamma"]) == (repeat, 2.0)
 
 
-def test_a_lost_search_is_a_lost_solve(job):
+def test_a_lost_search_is_a_lost_solve(job, tmp_path):
+    job.inputs["search"] = [tmp_path / "search.json"]
     lost = {"status": "timeout", "reason": "too long", "best_params": None}
-    for record in searched(job, lost | {"repeat": 3}, lost | {"repeat": 4}):
-        assert (record["status"], record["reason"]) == ("timeout", "search: too long")
+    write_json(tmp_path / "search.json", [lost | {"repeat": repeat} for repeat in (3, 4)])
+    assert {(r["status"], r["reason"]) for r in job()} == {("timeout", "search: too long")}
 
 
 def test_failures_are_records_with_every_field(job):
-    _, inputs, outputs = job
-    run(inputs, outputs, params())
-    whole = read_json(outputs["record"])[0]
-    run(inputs, outputs, params(estimator={"_target_": "sklearn.svm.SVC", "C": -1}))
-    failed = read_json(outputs["record"])[0]
+    whole, _ = job()
+    failed, _ = job(estimator={"_target_": "sklearn.svm.SVC", "C": -1})
     assert set(failed) == set(whole)
     assert failed["status"] == "failed"
     assert "'C' parameter of SVC" in failed["reason"]
@@ -152,42 +121,30 @@ def test_failures_are_records_with_every_field(job):
 
 
 def test_non_convergence_is_in_the_record(job):
-    _, inputs, outputs = job
-    estimator = {"_target_": "sklearn.svm.SVC", "max_iter": 2}
-    run(inputs, outputs, params(estimator=estimator))
-    record = read_json(outputs["record"])[0]
+    record, _ = job(estimator={"_target_": "sklearn.svm.SVC", "max_iter": 2})
     assert record["converged"] is False
     assert any("ConvergenceWarning" in warning for warning in record["warnings"])
 
 
 def test_a_record_names_the_defaults_of_the_flagship(job):
-    _, inputs, outputs = job
     estimator = {"_target_": "adakern.AdaptiveKernelClassifier", "preset": "fast"}
-    run(inputs, outputs, params(estimator=estimator))
-    versions = {record["extra"]["defaults_version"] for record in read_json(outputs["record"])}
+    versions = {record["extra"]["defaults_version"] for record in job(estimator=estimator)}
     assert versions == {DEFAULTS_VERSION}
 
 
-def test_regression_metrics_are_in_the_targets_units(job, tmp_path):
-    table, inputs, outputs = job
-    y = 1000 + 50 * table.X[:, 0]
-    Table(table.X, y, "line", "regression", ["a", "b"]).save(inputs["table"])
-    run(
-        inputs,
-        outputs,
-        params(
-            identity=IDENTITY | {"task": "regression"},
-            estimator={"_target_": "sklearn.svm.SVR", "C": 10.0},
-            preparation={"scale": "unit", "scale_target": "standard"},
-        ),
+def test_regression_metrics_are_in_the_targets_units(job):
+    X, y = job.table.X, 1000 + 50 * job.table.X[:, 0]
+    Table(X, y, "line", "regression", ["a", "b"]).save(job.inputs["table"])
+    record, _ = job(
+        identity=IDENTITY | {"task": "regression"},
+        estimator={"_target_": "sklearn.svm.SVR", "C": 10.0},
+        preparation={"scale": "unit", "scale_target": "standard"},
     )
-    record = read_json(outputs["record"])[0]
-    train, test = slice(0, None, 2), slice(1, None, 2)
-    scaler = MinMaxScaler().fit(table.X[train])
-    mean, std = y[train].mean(), y[train].std()
-    model = SVR(C=10.0).fit(scaler.transform(table.X[train]), (y[train] - mean) / std)
-    predicted = model.predict(scaler.transform(table.X[test])) * std + mean
-    expected = mean_squared_error(y[test], predicted) / y[test].var()
+    scaler = MinMaxScaler().fit(X[::2])
+    mean, std = y[::2].mean(), y[::2].std()
+    model = SVR(C=10.0).fit(scaler.transform(X[::2]), (y[::2] - mean) / std)
+    predicted = model.predict(scaler.transform(X[1::2])) * std + mean
+    expected = mean_squared_error(y[1::2], predicted) / y[1::2].var()
     assert record["metrics"]["test"]["relative_mse"] == pytest.approx(expected)
 
 
@@ -209,15 +166,9 @@ def test_fitted_facts():
             record_={"profile": "laplacian", "width": np.float32(2)},
         )
     )
-    assert facts == {
-        "rank": 5,
-        "n_support": 3,
-        "n_iter": 9,
-        "objective": 3.5,
-        "duality_gap": 1e-5,
-        "extra": {"profile": "laplacian", "width": 2.0},
-    }
-    json.dumps(facts)
+    extra = {"profile": "laplacian", "width": 2.0}
+    numbers = {"rank": 5, "n_support": 3, "n_iter": 9, "objective": 3.5, "duality_gap": 1e-5}
+    assert json.loads(json.dumps(facts)) == numbers | {"extra": extra}
 
     # LightGBM keeps the name of its loss in ``objective_``.
     facts = fitted_facts(Told(objective_="binary", n_iter_=20))

@@ -26,16 +26,10 @@ def test_a_suite_is_its_sets():
     assert all(plan.entry(name).n <= 110 for name in plan.datasets)
     assert plan.n_repeats("uci121-trains") == 4
     assert settings.split(plan, "uci121-trains")["published"]
-
-
-def test_mixed_with_others():
-    plan = load_plan(["suite=uci121", "suite.only=[iris]", "dataset=[heart]", "method=[svm-cv]"])
-    assert plan.datasets == ["heart", "uci121-iris"]
-
-
-def test_fewer_splits():
-    chosen = [*BASE, "suite.only=[iris]", "method=[svm-cv]", "protocol.max_splits=2"]
-    assert load_plan(chosen).n_repeats("uci121-iris") == 2
+    mixed = ["suite=uci121", "suite.only=[iris]", "dataset=[heart]", "method=[svm-cv]"]
+    assert load_plan(mixed).datasets == ["heart", "uci121-iris"]
+    fewer = [*BASE, "suite.only=[iris]", "method=[svm-cv]", "protocol.max_splits=2"]
+    assert load_plan(fewer).n_repeats("uci121-iris") == 2
 
 
 @pytest.mark.filterwarnings("ignore:method .* is left out")
@@ -49,16 +43,10 @@ def test_fewer_splits():
             ["suite=uci121", "dataset=[]", "method=[svm-rbf]", "jobs.memory_mb=1000"],
             "svm-rbf on uci121-chess-krvk .28056 rows. needs about",
         ),
-        (
-            [*("suite=uci_regression", "dataset=[]", "method=[krr-cv]"), "protocol.tuning=both"],
-            "tuning=both needs tuning split",
-        ),
+        (["dataset=[heart]", "protocol.tuning=both"], "tuning=both needs tuning split"),
         (["experiment=srbench", "protocol=holdout"], "srbench_blackbox.* of other splits"),
         (["experiment=srbench", "published=uci121_classifiers"], "results of none of the selected"),
-        (
-            ["experiment=srbench", "suite.entry.split_seeds=[1,2]"],
-            "2 seeds are too few for n_splits: 10",
-        ),
+        (["experiment=srbench", "suite.entry.split_seeds=[1,2]"], "2 seeds are too few"),
         (["dataset=[heart]", "protocol=time"], r"dataset\.heart: protocol.kind=time needs time"),
         (["dataset=[heart]", "protocol=group-holdout"], r"dataset\.heart: .* needs groups"),
     ],
@@ -68,9 +56,8 @@ def test_named_before_anything_runs(overrides, message):
         load_plan(overrides)
 
 
-@pytest.fixture
-def seeded(tmp_path):
-    """An entry as a suite with seeds states it, and its file in a mirror."""
+def test_seeds_draw_the_splits_of_train_test_split_and_another_file_is_refused(tmp_path):
+    """The entry as a suite with seeds states it, its file in a mirror."""
     rows = "".join(f"{k}\t{k % 7}\n" for k in range(41))
     content = gzip.compress(f"x\ttarget\n{rows}".encode())
     (tmp_path / "made").mkdir()
@@ -81,33 +68,19 @@ def seeded(tmp_path):
     (tmp_path / "s.csv").write_text(
         f"set,n,d,n_splits,sha256\na,41,1,2,{hashlib.sha256(content).hexdigest()}\n"
     )
-    suite = Suite("s", sets="s.csv", entry=template)
-    return expand_suite(suite, tmp_path)["s-a"], tmp_path
+    entry = expand_suite(Suite("s", sets="s.csv", entry=template), tmp_path)["s-a"]
+    table = load_table("s-a", entry, cache_dir=tmp_path / "cache", mirror=tmp_path, progress=False)
 
-
-def load(entry, folder):
-    return load_table("s-a", entry, cache_dir=folder / "cache", mirror=folder, progress=False)
-
-
-def test_seeds_draw_the_splits_of_train_test_split(seeded):
-    table = load(*seeded)
     assert len(table.published_splits) == 2
     ignored = {"repeats": 1, "test_size": 0.5, "n_splits": 5, "stratify": True, "seed": 0}
     splits = make_splits(table, kind="holdout", published=True, max_train_rows=20, **ignored)
     for seed, (train, test) in zip((23654, 15795), splits, strict=True):
-        theirs = train_test_split(
-            table.X, table.y, train_size=0.75, test_size=0.25, random_state=seed
-        )
+        theirs = train_test_split(table.X, train_size=0.75, test_size=0.25, random_state=seed)
         assert sorted(table.X[test].ravel()) == sorted(theirs[1].ravel())
         assert len(train) == 20 and set(table.X[train].ravel()) <= set(theirs[0].ravel())
-
-
-def test_a_file_that_differs_from_its_sha256_is_refused(seeded):
-    entry, folder = seeded
-    path = folder / "made/a.tsv.gz"
-    path.write_bytes(gzip.compress(gzip.decompress(path.read_bytes()).replace(b"40\t5", b"40\t")))
+    (tmp_path / "made/a.tsv.gz").write_bytes(gzip.compress(b"x\ttarget\n1\t2\n"))
     with pytest.raises(DatasetError, match=r"a.tsv.gz: its SHA-256 is \w+, the entry says"):
-        load(entry, folder)
+        load_table("s-a", entry, cache_dir=tmp_path / "new", mirror=tmp_path, progress=False)
 
 
 @pytest.mark.filterwarnings("ignore:method .* is left out")
@@ -119,20 +92,9 @@ def test_a_suite_is_compared_with_its_hashes_before_anything_runs(tmp_path):
         check_tables(load_plan([*overrides, f"data.cache={tmp_path}", "--allow-outside"]))
 
 
-def test_a_method_whose_package_is_absent_is_left_out_with_a_word(monkeypatch):
-    monkeypatch.delenv("ADAKERN_AUTOGLUON", raising=False)
-    with pytest.warns(UserWarning, match="autogluon is left out: .ADAKERN_AUTOGLUON is not"):
-        plan = load_plan(["dataset=[heart]", "method=[svm-cv,autogluon]"])
-    assert plan.methods == ["svm-cv"]
-
-
 def test_distributions_draw_between_their_ends():
-    grid = {
-        "a": {"uniform": [2, 3]},
-        "b": {"log_uniform": [0.1, 10]},
-        "c": {"integers": [1, 3]},
-        "d": {"log_integers": [1, 100]},
-    }
+    grid = {"a": {"uniform": [2, 3]}, "b": {"log_uniform": [0.1, 10]}}
+    grid |= {"c": {"integers": [1, 3]}, "d": {"log_integers": [1, 100]}}
     axes = expand_grid(grid, {})
     rng = np.random.RandomState(0)
     draws = {k: [axis.rvs(random_state=rng) for _ in range(400)] for k, axis in axes.items()}
@@ -146,14 +108,8 @@ def test_distributions_draw_between_their_ends():
 def test_published_tuning_fits_on_one_half_and_tests_on_the_other():
     rng = np.random.default_rng(0)
     half = np.arange(20) % 2 == 0
-    table = Table(
-        rng.normal(size=(20, 2)),
-        np.arange(20) // 10,
-        "made",
-        "classification",
-        ["a", "b"],
-        tuning_rows=half,
-    )
+    X, y = rng.normal(size=(20, 2)), np.arange(20) // 10
+    table = Table(X, y, "made", "classification", ["a", "b"], tuning_rows=half)
     prepared, ((fit, validation),) = _published_tuning(table, {"scale": "none"})
     np.testing.assert_array_equal(prepared.X_train[fit], table.X[~half])
     np.testing.assert_array_equal(prepared.X_train[validation], table.X[half])

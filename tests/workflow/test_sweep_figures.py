@@ -1,5 +1,7 @@
 """The built-in figure and tables of a sweep, on records made by hand."""
 
+from itertools import product
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -9,40 +11,22 @@ from adakern_bench.report.sweep import plot_sweep, sweep_table
 
 def records(points, datasets=("heart",), **columns):
     """Two repeats of each point: ``(method, swept, accuracy)``."""
-    rows = [
-        {
-            "task": "classification",
-            "status": "ok",
-            "dataset": dataset,
-            "base_dataset": dataset,
-            "method": method,
-            "base_method": method.partition("@")[0],
-            "repeat": repeat,
-            "test_accuracy": accuracy + 0.1 * repeat,
-            "rank": 3.0,
-            **{f"sweep_{axis}": value for axis, value in swept.items()},
-        }
-        for dataset in datasets
-        for method, swept, accuracy in points
-        for repeat in range(2)
-    ]
-    return pd.DataFrame(rows).assign(**columns)
+    rows = []
+    for dataset, (method, swept, accuracy), repeat in product(datasets, points, range(2)):
+        row = {"dataset": dataset, "base_dataset": dataset, "method": method, "repeat": repeat}
+        row |= {"base_method": method.partition("@")[0], "test_accuracy": accuracy + 0.1 * repeat}
+        rows.append(row | {f"sweep_{axis}": value for axis, value in swept.items()})
+    told = {"task": "classification", "status": "ok", "rank": 3.0}
+    return pd.DataFrame(rows).assign(**told | columns)
 
 
-ETA = records(
-    [
-        ("svm-cv", {}, 0.7),
-        ("dank@eta=svm", {"eta": "svm"}, 0.6),
-        ("dank@eta=0.1", {"eta": "0.1"}, 0.4),
-        ("dank@eta=10", {"eta": "10"}, 0.5),
-    ]
-)
+SWEPT = {"svm": 0.6, "0.1": 0.4, "10": 0.5}
+ETA = records([("svm-cv", {}, 0.7), *((f"dank@eta={v}", {"eta": v}, s) for v, s in SWEPT.items())])
 
 
 def lines(axis):
-    return {
-        line.get_label(): (list(line.get_xdata()), list(line.get_ydata())) for line in axis.lines
-    }
+    """Label -> (x, y)."""
+    return {line.get_label(): [*map(list, line.get_data())] for line in axis.lines}
 
 
 def test_numbers_are_a_line_and_what_has_none_is_a_level():
@@ -54,8 +38,7 @@ def test_numbers_are_a_line_and_what_has_none_is_a_level():
     assert drawn["dank, svm"][1] == pytest.approx([65, 65])
     assert drawn["svm-cv"][1] == pytest.approx([75, 75])
     assert upper.get_xscale() == "log" and upper.get_yscale() == "linear"
-    assert lower.get_yscale() == "log"
-    assert upper.get_title() == "heart"
+    assert lower.get_yscale() == "log" and upper.get_title() == "heart"
 
 
 def test_whole_numbers_that_every_solve_has_are_a_line():
@@ -86,22 +69,14 @@ def test_one_method_on_several_sets_shares_a_panel(taus, scale):
 
 
 def test_axes_of_one_meaning_and_sizes_of_the_training_part():
-    points = [
-        ("lab@max_support=20", {"max_support": 20}, 0.5),
-        ("falkon@n_centers=20", {"n_centers": 20}, 0.4),
-    ]
+    points = [("lab@max_support=20", {"max_support": 20}, 0.5)]
+    points += [("falkon@n_centers=20", {"n_centers": 20}, 0.4)]
     figure = plot_sweep(records(points), x=["max_support", "n_centers"])
     assert set(lines(figure.axes[0])) == {"lab", "falkon"}
-    sizes = pd.concat(
-        [
-            records([("svm", {"train_rows": n}, 0.5)]).assign(dataset=f"heart@train_rows={n}")
-            for n in (50, 100)
-        ]
-    )
-    (axis,) = plot_sweep(sizes, x="train_rows").axes
-    assert axis.get_title() in ("heart", "svm")
-    (drawn,) = lines(axis).values()
-    assert drawn[0] == [50, 100]
+    sizes = records([("svm", {"train_rows": n}, 0.5) for n in (50, 100)])
+    sizes["dataset"] += "@train_rows=" + sizes["sweep_train_rows"].astype(str)
+    ((x, _),) = lines(plot_sweep(sizes, x="train_rows").axes[0]).values()
+    assert x == [50, 100]
 
 
 def test_table_has_mean_and_deviation_at_each_point_in_the_order_of_numbers():

@@ -1,8 +1,6 @@
 """Sweeps over a parameter of a method and over the rows that it trains on."""
 
 import pytest
-from sklearn.pipeline import Pipeline
-from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 from adakern_bench.config import settings
@@ -44,12 +42,8 @@ def test_the_protocol_sweeps_data_sets():
 
 
 def test_both_ways_of_tuning_share_rows_and_differ_in_the_search():
-    found = load_plan(
-        [
-            *("suite=uci121", "dataset=[]", "suite.only=[iris]", "method=[svm-cv]"),
-            *("protocol=published", "protocol.tuning=both"),
-        ]
-    )
+    iris = ["suite=uci121", "dataset=[]", "suite.only=[iris]", "method=[svm-cv]"]
+    found = load_plan([*iris, "protocol=published", "protocol.tuning=both"])
     nested, published = found.datasets
     assert settings.split(found, nested) == settings.split(found, published)
     searched = [settings.search(found, name, "svm-cv") for name in (nested, published)]
@@ -81,44 +75,31 @@ def test_settings_of_one_size_add_to_those_of_the_data_set():
     for rows, clusters in ((1000, 1), (3000, 3), (49990, 50)):
         recipe = found.recipe(f"ijcnn1@train_rows={rows}", "dank-decomposed")
         estimator = recipe["estimator"]
-        assert (estimator["C"], estimator["gamma"]) == (32, 2)
-        assert estimator["n_clusters"] == clusters
+        found_here = [estimator[name] for name in ("C", "gamma", "n_clusters")]
+        assert found_here == [32, 2, clusters]
 
 
 def test_a_parameter_in_units_of_another_follows_what_a_search_found():
-    recipe = {
-        "_target_": "adakern.DANKClassifier",
-        "eta": {"relative_to": "C", "power": 2, "value": 0.1},
-    }
-    assert make_estimator(recipe, {"C": 4.0}).eta == pytest.approx(1.6)
-    recipe["eta"]["value"] = "svm"
-    assert make_estimator(recipe, {"C": 4.0}).eta == "svm"
+    for value, expected in ((0.1, pytest.approx(1.6)), ("svm", "svm")):
+        eta = {"relative_to": "C", "power": 2, "value": value}
+        recipe = {"_target_": "adakern.DANKClassifier", "eta": eta}
+        assert make_estimator(recipe, {"C": 4.0}).eta == expected
 
 
 def test_a_nested_parameter_can_be_swept():
-    recipe = {
-        "_target_": "sklearn.pipeline.Pipeline",
-        "steps": [["scale", StandardScaler()], ["svm", SVC()]],
-        "svm__C": 7.0,
-    }
-    model = make_estimator(recipe)
-    assert isinstance(model, Pipeline) and model["svm"].C == 7.0
+    bagging = {"_target_": "sklearn.ensemble.BaggingClassifier", "estimator": SVC()}
+    assert make_estimator(bagging | {"estimator__C": 7.0}).estimator.C == 7.0
 
 
 @pytest.mark.parametrize(
     ("overrides", "words"),
     [
         (["+sweep.svm-cv.C=3"], "the axis 'C' is"),
-        (["+sweep.svm-cv.C=[]"], "the axis 'C' is"),
         (["+sweep.svm-cv.kernel={rbf: 3}"], "points by their names with the parameters"),
         (["+sweep.svm-cv.K=[1]"], "has no parameter 'K'"),
-        (["+sweep.svm-cv.C=[-1]"], "'C' parameter of SVC must be a float in the range"),
         (["protocol.train_rows=[1]"], "protocol.train_rows=1 is out of range"),
         (["protocol.test_rows=0"], "protocol.test_rows=0 is out of range"),
-        (
-            ["+sweep.svm-cv.gamma={relative_to: C, values: [1]}"],
-            "gamma is relative to C, which this method searches itself",
-        ),
+        (["+sweep.svm-cv.gamma={relative_to: C, values: [1]}"], "gamma is relative to C, which"),
         (["+special.dank_boundary={}"], "shows one split, and clowns has 3"),
         (["+special.dank_boundry={}"], "Did you mean 'dank_boundary'?"),
     ],

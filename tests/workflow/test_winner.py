@@ -8,12 +8,8 @@ from adakern_bench.data import Table
 from adakern_bench.records.split import save_splits
 from adakern_bench.report.winner import MOST_COLUMNS, explain, explain_files
 
-SETTINGS = {
-    "preparation": {"scale": "standard", "scale_target": "standard"},
-    "seed": 0,
-    "threads": 1,
-    "fixed": [],
-}
+STANDARD = {"scale": "standard", "scale_target": "standard"}
+SETTINGS = {"preparation": STANDARD, "seed": 0, "threads": 1, "fixed": []}
 FOREST = "sklearn.ensemble.RandomForest"
 
 
