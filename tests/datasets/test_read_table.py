@@ -211,6 +211,12 @@ def test_no_field_is_cut_or_shifted(tmp_path, first, line, last, columns):
         (b"PAR1 and no more", {}, "my.csv cannot be read"),
         (parquet("a\0b"), {}, "NUL"),
         (parquet([1, 2]), {}, "lists"),
+        (b"\xd0\xcf\x11\xe0\xa1\xb1", {}, "an Excel file of before 2007, which is not"),
+        (b"SQLite format 3\0", {}, "a database of SQLite"),
+        (b"<!DOCTYPE html>\n<p>a,b</p>", {}, "a web page"),
+        (b'[\n {"a": 1, "y": 2}]', {}, "JSON"),
+        (b"$FL2@(#) SPSS", {}, "an SPSS file"),
+        (b"7z\xbc\xaf'\x1c", {}, "7-Zip"),
         (gzip.compress(b"a,y\n1,2\n" * 99, mtime=0)[:-9], {}, "cannot be unpacked"),
     ],
 )

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 from adakern._utils.blocks import BLOCK_BYTES
+from adakern.kernels import gram_matrix
 from adakern.lab.kernel import PROFILES, lab_gram_matrix, profile_values
 from adakern.lab.objective import InterpolationLoss
 
@@ -50,6 +51,15 @@ def test_kernel_equals_its_definition(profile, seed, offset):
     expected = dense_kernel(X, X_s, theta, profile)
     K = lab_gram_matrix(X + offset, X_s + offset, theta, profile)
     assert_allclose(K, expected, atol=1e-6 if profile == "laplacian" else 1e-12)
+
+
+@pytest.mark.parametrize(
+    ("profile", "kernel", "power"), [("gaussian", "rbf", 2), ("laplacian", "l2-laplacian", 1)]
+)
+def test_equal_bandwidths_give_the_global_kernel(profile, kernel, power):
+    X_s, _, X, _, _ = make()
+    K = lab_gram_matrix(X, X_s, np.full((1, 3), 0.6), profile)
+    assert_allclose(K, gram_matrix(X, X_s, kernel=kernel, gamma=0.6**power), atol=1e-9)
 
 
 @pytest.mark.parametrize("penalty", [0.0, 0.1])
