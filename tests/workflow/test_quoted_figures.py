@@ -217,9 +217,8 @@ def test_the_ablations_after_holm():
 @pytest.mark.parametrize("folder", sorted(RESULTS.glob("*/")), ids=lambda p: p.name)
 def test_every_mark_of_every_folder_follows_the_rule(folder):
     """793 pairs of landmarks were once significant, on two equal differences each."""
-    if not (folder / "ranks.csv").exists():
+    if not (folder / "ranks.csv").exists() or (tests := read_tables(folder)["ttest"]).empty:
         return
-    tests = read_tables(folder)["ttest"]
     assert tests.loc[tests["n"] < 5, "corrected_pvalue"].isna().all()
     for _, pairs in tests.groupby(["task", "dataset"]):
         adjusted = holm_correction(pairs["corrected_pvalue"])
