@@ -5,6 +5,7 @@ import json
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import numpy as np
@@ -12,7 +13,7 @@ import pandas as pd
 import pytest
 
 from adakern_bench.data import DatasetEntry, DatasetError, SourceFile, fetch, load_table
-from adakern_bench.data.describe import unchecked
+from adakern_bench.data.entry import UNSTATED
 
 pytest.importorskip("pooch")
 
@@ -182,7 +183,7 @@ def test_second_url_serves_when_the_first_does_not(server, entry, tmp_path, firs
 
 
 def test_nothing_enters_the_cache_when_one_of_two_files_fails(server, served, tmp_path):
-    entry = unchecked(served)
+    entry = replace(served, **UNSTATED)
     entry.files.append(SourceFile(path="toy/more.csv", urls=[f"{server.url}/missing/m"]))
     with pytest.raises(DatasetError, match=r"toy/more\.csv"):
         load(entry, tmp_path / "cache")

@@ -1,27 +1,23 @@
 """Suites: many entries from one file, and their published splits."""
 
 import gzip
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 pytest.importorskip("omegaconf")
 
+from adakern_bench.config.compose import load_config
 from adakern_bench.data import DatasetEntry, DatasetError, check_entry, load_table
-from adakern_bench.data.registry import read_suite
 from adakern_bench.data.splits import read_splits
-from adakern_bench.data.suite import expand_suite
 from mirror import MIRROR, needs_mirror
 
-ROOT = Path(__file__).parents[2]
-SUITES = ROOT / "conf" / "suite"
 NAMES = ["uci121", "uci_regression"]
 SMALL = {"uci121": ["trains", "iris", "lenses"], "uci_regression": ["yacht", "energy"]}
 
 
-def entries(name):
-    return expand_suite(read_suite(SUITES / f"{name}.yaml"), SUITES)
+def entries(name, *overrides):
+    return load_config([f"suite={name}", "dataset=[]", *overrides])[0].dataset
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -36,13 +32,10 @@ def test_every_set_has_an_entry_in_order(name):
 
 
 def test_selection_by_rows_and_names():
-    suite = read_suite(SUITES / "uci121.yaml")
-    suite.min_rows, suite.max_rows = 1000, 1100
-    found = expand_suite(suite, SUITES)
+    found = entries("uci121", "suite.min_rows=1000", "suite.max_rows=1100")
     assert found and all(1000 <= entry.n <= 1100 for entry in found.values())
-    suite = read_suite(SUITES / "uci121.yaml")
-    suite.only = ["wine", "iris"]
-    assert set(expand_suite(suite, SUITES)) == {"uci121-wine", "uci121-iris"}
+    chosen = entries("uci121", "suite.only=[wine,iris]")
+    assert set(chosen) == {"uci121-wine", "uci121-iris"}
 
 
 @needs_mirror

@@ -21,11 +21,12 @@ import pytest
 
 from adakern_bench.cli import compare as comparing
 from adakern_bench.cli.compare import adopt
-from adakern_bench.data import DatasetError, load_table, read_entry
+from adakern_bench.data import DatasetError, load_table
 from adakern_bench.data.infer import inferred_yaml
 from adakern_bench.records.read import read_records
 from adakern_bench.report import publish as publishing
 from adakern_bench.tracking.track import log_records
+from mirror import read_entry
 from mlflow_server import serve
 from project import REPOSITORY, Run
 from record_factory import make_record, write_records

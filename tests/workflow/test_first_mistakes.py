@@ -12,9 +12,9 @@ import pytest
 import yaml
 
 from adakern.baselines.optional import require
+from adakern_bench.cli.main import main
 from adakern_bench.config.compose import CONF, ConfigError
 from adakern_bench.config.plan import load_plan
-from adakern_bench.data.describe import main as describe
 from adakern_bench.tracking.track import main as track
 
 REPOSITORY = Path(__file__).parents[2]
@@ -46,7 +46,7 @@ def test_a_regressor_in_the_place_of_a_classifier(conf):
 
 def test_a_misspelt_data_set_to_describe():
     with pytest.raises(SystemExit, match=r"Did you mean 'sk-iris'\?"):
-        describe([str(CONF / "dataset" / "sk-iriss.yaml")])
+        main(["describe", "sk-iriss"])
 
 
 def test_tracking_a_folder_without_records(tmp_path, capsys):
