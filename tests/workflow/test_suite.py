@@ -86,7 +86,7 @@ def seeded(tmp_path):
 
 
 def load(entry, folder):
-    return load_table("s-a", entry, cache_dir=folder / "cache", mirror=folder, progress=False)
+    return load_table("s-a", entry, cache_dir=folder / "cache", mirror=folder)
 
 
 def test_seeds_draw_the_splits_of_train_test_split(seeded):
