@@ -77,24 +77,12 @@ def _splitter(table, kind, repeats, test_size, n_splits, stratify, seed):
     if kind == "time":
         return TimeSeriesSplit(n_splits=repeats)
     stratified = stratify and table.task == "classification"
-    if stratified:
-        _check_class_sizes(table, n_splits if kind == "kfold" else 2)
     if kind == "kfold":
         splitter = RepeatedStratifiedKFold if stratified else RepeatedKFold
         return splitter(n_splits=n_splits, n_repeats=repeats, random_state=seed)
     shuffled = StratifiedShuffleSplit if stratified else ShuffleSplit
     splitter = GroupShuffleSplit if kind == "group-holdout" else shuffled
     return splitter(n_splits=repeats, test_size=test_size, random_state=seed)
-
-
-def _check_class_sizes(table, smallest):
-    classes, counts = np.unique(table.y, return_counts=True)
-    if counts.min() < smallest:
-        raise ValueError(
-            f"data set {table.name}: class {classes[counts.argmin()]} has "
-            f"{counts.min()} row(s), and a stratified split needs {smallest}. Set "
-            "protocol.stratify=false or merge the class in the data set's entry"
-        )
 
 
 def folds(task, n_splits, seed):
