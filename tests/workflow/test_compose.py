@@ -34,7 +34,7 @@ def test_a_figure_is_added_on_the_command_line(conf):
     found = plan(conf, *added).config
     assert found.figures["mine"] == View(function, {"x": "C"})
     assert found.name == "small"  # it compares nothing else
-    with pytest.raises(ConfigError, match="a blank after a colon"):
+    with pytest.raises(ConfigError, match="viable alternative at input .{function"):
         plan_from_snakemake({"overrides": {"+figures.mine={function": "x}"}})
 
 
@@ -88,8 +88,8 @@ SETTING, SWEEP = "method.plain.classifier", "adakern_bench.report.sweep"
         ([f"++{SETTING}.estimator.gama=1"], ["plain", "'gama'", "'gamma'"]),
         ([f"++{SETTING}.grid.gama=[1]"], ["plain", "'gama'", "'gamma'"]),
         ([f"{SETTING}.estimator._target_=sklearn.svm.SVX"], ["sklearn.svm.SVX"]),
-        (["protocol.repeats"], ["'protocol.repeats'", "key=value"]),
-        (["=3"], ["'=3'", "key=value"]),
+        (["protocol.repeats"], ["protocol.repeats'", "missing EQUAL"]),
+        (["=3"], ["=3'"]),
         (["a b=3"], ["a b=3"]),
         (["results=null"], ["results"]),
         (["+figures.mine.functon=x"], ["figures.mine.functon", "'function'"]),

@@ -324,12 +324,6 @@ def test_an_experiment_with_a_hostile_loader_ends(project):
     assert not list(project.root.rglob("bomb"))
 
 
-@pytest.mark.parametrize("overrides", ["title='half", 'title="'])
-def test_quotation_marks_come_in_pairs(overrides):
-    with pytest.raises(ConfigError, match="come in pairs"):
-        plan_from_snakemake({"experiment": "quickstart", "overrides": overrides})
-
-
 def test_no_text_commands_a_terminal():
     text = "\x1b]0;owned\x07 \x9b31m \u202egnp.exe\r\n\tfine"
     assert not set(printable(text)) & {"\x1b", "\x07", "\x9b", "\u202e", "\r"}

@@ -67,11 +67,7 @@ def load_config(overrides=(), conf=CONF):
 
 def _checked(override):
     """An override as Hydra takes it; types come later, so that no key needs a `+`."""
-    key, equals, value = override.partition("=")
-    if not key or not (equals or key.startswith("~")):
-        raise ConfigError(
-            f"the override {override!r} is not of the form key=value, such as protocol.repeats=3"
-        )
+    key, _, value = override.partition("=")
     if value.count("[") > value.count("]"):
         raise ConfigError(
             f"the override {override!r} opens a list and does not close it; a list has "
@@ -81,7 +77,7 @@ def _checked(override):
         raise ConfigError(f"the override {override!r} is of Hydra itself, which has no settings")
     if key in GROUPS and re.fullmatch(r"[\d.]+", value):
         raise ConfigError(f"the override {override!r} selects a number; it takes names of files")
-    return override if key in GROUPS or key[0] in "+~" else f"++{override}"
+    return override if key in GROUPS or key.startswith(("+", "~")) else f"++{override}"
 
 
 def _compose(overrides, conf):
