@@ -7,6 +7,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 pytest.importorskip("omegaconf")
@@ -142,8 +143,10 @@ def tomshardware(path):
 
 def features(path):
     images = np.random.default_rng(0).normal(size=(20, 4, 3)).astype(np.float32)
-    np.savez_compressed(path, X=images, y=np.arange(20) % 5)
-    return images.reshape(20, 12).astype(float), np.arange(20) % 5
+    images = images.reshape(20, 12).astype(float)
+    frame = pd.DataFrame(images, columns=[f"x{k}" for k in range(12)])
+    frame.assign(y=np.arange(20) % 5).to_parquet(path)
+    return images, np.arange(20) % 5
 
 
 @pytest.mark.parametrize("write", [covtype, tomshardware, features])
@@ -177,19 +180,18 @@ def test_check_entry_names_every_problem():
     entry = DatasetEntry(files=[{"path": "../up.csv", "urls": ["file:///etc/x"]}], **wrong)
     problems = "\n".join(check_entry("toy", entry))
     for part in (
-        "toy.task: got 'regresion'; allowed: classification, regression. Did you mean",
-        "toy.format: got 'cvs'",
-        "Did you mean 'csv'?",
-        "toy.missing: got 'drop'",
+        "toy.task='regresion' is unknown. Did you mean 'regression'? Known: classification, reg",
+        "toy.format='cvs' is unknown. Did you mean 'csv'?",
+        "toy.missing='drop' is unknown",
         "toy.clip: got [99.9, nan]",
-        "toy.n: got 0",
-        "toy.d: got -1",
+        "toy.n=0 is out of range: it must be at least 1",
+        "toy.d=-1",
         "toy.files[0].path: got '../up.csv'",
         "toy.files[0].urls: got 'file:///etc/x'",
         "toy.files: an entry has either files or a loader",
     ):
         assert part in problems
-    with pytest.raises(DatasetError, match=r"toy\.task"):
+    with pytest.raises(DatasetError, match=r"toy\.task="):
         load_table("toy", entry, cache_dir="unused")
 
 
