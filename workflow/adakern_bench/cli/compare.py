@@ -14,7 +14,7 @@ from pathlib import Path
 
 from adakern._utils.files import read_json
 from adakern.datasets import TableError
-from adakern_bench.cli.choose import JOB, choose, slowness, start_up
+from adakern_bench.cli.choose import JOB, choose, slowness
 from adakern_bench.config.compose import ConfigError
 from adakern_bench.data.entry import ENDINGS
 from adakern_bench.data.infer import inferred_yaml
@@ -71,8 +71,8 @@ def run_compare(arguments, given):
     options["drop"] = [name for name in arguments.drop.split(",") if name]
     overrides = adopt(file, arguments.target, ROOT, **options)
     given += [f"metric={arguments.metric}"] * bool(arguments.metric)
-    job = start_up() if arguments.minutes else JOB
-    overrides += _chosen(overrides, given, arguments, job)
+    slower = slowness()
+    overrides += _chosen(overrides, given, arguments, slower)
     if arguments.dry_run:
         return run(overrides, arguments.cores, dry_run=True)
     plan = load_plan(overrides)
@@ -80,7 +80,7 @@ def run_compare(arguments, given):
     if arguments.minutes:
         # What comes after the fits takes the start of some jobs.
         seconds = 60 * arguments.minutes
-        os.environ["ADAKERN_ENDS"] = str(started + seconds - min(4 * job, seconds / 3))
+        os.environ["ADAKERN_ENDS"] = str(started + seconds - min(4 * slower * JOB, seconds / 3))
         if status := _first_repeats(plan, overrides, arguments.cores or os.cpu_count()):
             return status
     if status := run(overrides, arguments.cores):
@@ -96,7 +96,7 @@ def run_compare(arguments, given):
     return status
 
 
-def _chosen(overrides, given, arguments, job):
+def _chosen(overrides, given, arguments, slower):
     """The methods and limits that the size of the table and --minutes allow."""
     groups = {re.split("[=.]", override)[0].lstrip("+") for override in given}
     name = overrides[1].removeprefix("name=")
@@ -105,7 +105,7 @@ def _chosen(overrides, given, arguments, job):
     if "method" in groups or "size" not in made:
         return ["jobs.batch_rows=0", *given] if arguments.minutes else given
     cores = arguments.cores or os.cpu_count()
-    limits = {"minutes": arguments.minutes, "cores": cores, "slower": slowness(), "job": job}
+    limits = {"minutes": arguments.minutes, "cores": cores, "slower": slower}
     n, d = made["size"]
     chosen, said = choose(name, n, d, task, **limits)
     print("\n".join(f"  {sentence}" for sentence in said), flush=True)
@@ -157,9 +157,8 @@ def adopt(file, target, root, *, name=None, again=False, **options):
     """Add a file to the data sets, and say what was found in it.
 
     The entry becomes ``conf/dataset/my-<name>.yaml`` below ``root``, and the file is
-    copied below ``data/raw``; both are ignored by git. An entry that nobody edited is
-    made anew when the file or the options (``task``, ``drop``, ``group``, ``time``) are
-    others than before. Returns the overrides that compare methods on it.
+    copied below ``data/raw``; both are ignored by git. An entry that somebody edited is
+    kept, any other is made anew. Returns the overrides that compare methods on it.
     """
     file = Path(file).expanduser()
     if not file.is_file():
@@ -172,9 +171,8 @@ def adopt(file, target, root, *, name=None, again=False, **options):
         copied += ".data"
     raw = f"{name}/{copied}"
     asked = {"target": str(target)} | {k: v for k, v in options.items() if v}
-    sha256 = hashlib.sha256(file.read_bytes()).hexdigest()
-    if path.exists() and not again and _is_kept(path, asked, sha256, file):
-        print(f"Going by {path.relative_to(root)}, made earlier (--again: look anew)")
+    if path.exists() and not again and _is_edited(path, asked):
+        print(f"Going by {path.relative_to(root)}, which was edited (--again: look anew)")
     else:
         if options.get("group") == "none":
             options["group"] = False
@@ -182,7 +180,7 @@ def adopt(file, target, root, *, name=None, again=False, **options):
             text, found = inferred_yaml(name, file, raw, target, **options)
         except TableError as error:
             raise ConfigError(str(error)) from None
-        made = {"asked": asked, "sha256": sha256, "entry": _digest(text), "size": found.X.shape}
+        made = {"asked": asked, "entry": _digest(text), "size": found.X.shape}
         first, rest = text.split("\n", 1)
         text = f"{first}\n{_MADE_FROM}{json.dumps(made)}\n{rest}"
         path.write_text(text, encoding="utf-8")
@@ -222,17 +220,16 @@ def _made(path):
     return json.loads(line[1]) if line else {}
 
 
-def _is_kept(path, asked, sha256, file):
-    """Whether an entry still is what a call asks for; says why where it is not."""
+def _is_edited(path, asked):
+    """Whether somebody edited an entry, which then is kept; not for a call with other options."""
     made, text = _made(path), path.read_text(encoding="utf-8")
     if not made:
         raise ConfigError(
             f"{path.name} was not made by this version of `adakern compare`: give "
             "another --name, or --again to look at the file anew"
         )
-    line = f"{_MADE_FROM}{json.dumps(made)}\n"
+    edited = _digest(text.replace(f"{_MADE_FROM}{json.dumps(made)}\n", "")) != made["entry"]
     before = made["asked"]
-    edited = _digest(text.replace(line, "")) != made["entry"]
     others = [
         f"--{key} {_shown(asked.get(key))} (it was {_shown(before.get(key))})"
         for key in sorted(asked.keys() | before.keys())
@@ -244,17 +241,7 @@ def _is_kept(path, asked, sha256, file):
             f"{path.name} {why}, and this call has {' and '.join(others)}: edit that too, "
             "give another --name, or --again to look at the file anew"
         )
-    if sha256 != made["sha256"]:
-        others.append(f"{file.name} is not the file that it was")
-        if edited:
-            print(f"{others[-1]}; {path.name}, which was edited, stays")
-            stays = json.dumps(made | {"sha256": sha256})
-            text = text.replace(line, f"{_MADE_FROM}{stays}\n")
-            # It is the table that says how many rows there are now.
-            path.write_text(re.sub(r"(?m)^n: \d+\n", "", text), encoding="utf-8")
-    if others and not edited:
-        print(f"Looking anew, since {' and '.join(others)}")
-    return edited or not others
+    return edited
 
 
 def _digest(text):

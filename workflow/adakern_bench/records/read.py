@@ -53,6 +53,12 @@ def read_records(paths):
             records.append(_checked(record))
     if not records:
         raise ValueError("There are no records: solve something first.")
+    experiments = sorted({record["experiment"] for record in records})
+    if len(experiments) > 1:
+        raise ValueError(
+            f"The records are of several experiments, {', '.join(experiments)}; compare one "
+            "at a time."
+        )
     return sorted(records, key=lambda record: [record[name] for name in _KEY])
 
 
