@@ -34,7 +34,7 @@ def test_a_figure_is_added_on_the_command_line(conf):
     found = plan(conf, *added).config
     assert found.figures["mine"] == View(function, {"x": "C"})
     assert found.name == "small"  # it compares nothing else
-    with pytest.raises(ConfigError, match="viable alternative at input .{function"):
+    with pytest.raises(ConfigError, match=r"viable alternative at input .\{function"):
         plan_from_snakemake({"overrides": {"+figures.mine={function": "x}"}})
 
 
