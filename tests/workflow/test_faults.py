@@ -185,9 +185,7 @@ def test_snakemake_killed_and_started_again(bad):
 
 def test_two_interrupts_in_a_row(bad):
     """They end in words, no process outlives them, and the next call goes on."""
-    # One job at a time: the other might still be importing, which ends in Python's own words.
-    words = ("adakern_bench.cli.main", "run", "small", "--cores", "1", "name=small")
-    words += tuple(how("sleep").split())
+    words = ("adakern_bench.cli.main", "run", "small", "name=small", *how("sleep").split())
     with Run([sys.executable, "-m", *words], bad.root, bad.environment) as run:
         run.wait_for((bad.root / "asleep").exists)
         below = psutil.Process(run.process.pid).children(recursive=True)
@@ -198,6 +196,13 @@ def test_two_interrupts_in_a_row(bad):
     assert run.returncode and "Traceback" not in run.output, run.output
     assert all_end(below)
     goes_on(bad)
+
+
+def test_a_job_that_is_interrupted_while_it_imports_says_nothing(tmp_path):
+    script = tmp_path / "job.py"
+    script.write_text("import adakern_bench\nraise KeyboardInterrupt\n")
+    run = subprocess.run([sys.executable, str(script)], capture_output=True, text=True)
+    assert run.returncode == -signal.SIGINT and run.stderr == ""
 
 
 SLOW_DATA = """\

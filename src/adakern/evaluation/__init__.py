@@ -1,6 +1,6 @@
 """Metrics, paired tests and ranks: is one method better than another?"""
 
-# Each module's `__all__` says which of its names are public.
+# A star is no guess here (hence F403): each module's `__all__` says which names are public.
 from adakern.evaluation import metrics, quantities, ranking, significance
 from adakern.evaluation.metrics import *  # noqa: F403
 from adakern.evaluation.quantities import *  # noqa: F403

@@ -430,7 +430,11 @@ def _write(client, experiment_id, run, tags):
     run_id = made.info.run_id
     client.log_batch(
         run_id,
-        metrics=[Metric(_allowed(name), value, end, 0) for name, value in run.metrics.items()],
+        metrics=[
+            Metric(_allowed(name), value, end, 0)
+            for name, value in run.metrics.items()
+            if math.isfinite(value)
+        ],
         params=[Param(_allowed(name), value) for name, value in run.params.items()],
     )
     for record in run.records[:1]:
