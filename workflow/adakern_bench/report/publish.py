@@ -116,10 +116,12 @@ def _not_done(plan):
 
 
 def _failed(records):
-    if n := int((records["status"] != "ok").sum()):
+    failed = records[records["status"] != "ok"].groupby(["dataset", "method"])
+    for (dataset, method), runs in failed:
         yield (
-            f"{count(n, 'failed run')}, which report.html lists; mend that, leave it out, or "
-            "publish it so with --with-failures"
+            f"{dataset} / {method}: {count(len(runs), 'failed run')} "
+            f"({runs['reason'].iloc[0]}); mend that, leave it out, or publish it so "
+            "with --with-failures"
         )
 
 
