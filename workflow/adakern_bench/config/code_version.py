@@ -9,9 +9,10 @@ versions of the packages that they import. Nothing is imported to find this out.
 import ast
 import hashlib
 import sys
+from collections import defaultdict
 from functools import cache
 from importlib.metadata import requires, version
-from importlib.util import find_spec
+from importlib.util import find_spec, resolve_name
 from pathlib import Path
 
 from packaging.requirements import Requirement
@@ -31,7 +32,7 @@ def code_version(*names, files=()):
     for name in names:
         if isinstance(name, Path):
             script = _Module(name.stem, name)
-            walk.enter(script, script.definitions)
+            walk.enter(script, script.names)
             continue
         walk.follow(name)
         if name.split(".")[0] in walk.packages:
@@ -45,7 +46,7 @@ def code_version(*names, files=()):
 def functions_of(module):
     """Names of the functions that a module of our own defines; not of those it imports."""
     found = _module(module)
-    defined = found.definitions.items() if found else ()
+    defined = found.statements.items() if found else ()
     return [name for name, (first, *_) in defined if isinstance(first, ast.FunctionDef)]
 
 
@@ -66,69 +67,67 @@ class _Walk:
         for end in range(len(parts), 0, -1):
             module = _module(".".join(parts[:end]))
             # `from package import name` may mean a module or what __init__ defines.
-            if module and (end == len(parts) or parts[end] in module.definitions):
-                self.enter(module, parts[end : end + 1] or module.definitions)
+            if module and (end == len(parts) or parts[end] in module.names):
+                self.enter(module, parts[end : end + 1] or module.names)
                 return
 
     def enter(self, module, names):
         """Add definitions of a module, and what it does beside when it is imported."""
-        for name in [None, *names]:
+        for name in {None, *names}:
             if (module.name, name) not in self.seen:
                 self.seen.add((module.name, name))
-                for statement in module.definitions[name] if name else module.effects:
-                    source, used, imported = module.facts(statement)
+                for dotted in module.imports.get(name, ()):
+                    self.follow(dotted)
+                for statement in module.statements.get(name, ()):
+                    source, used, imported = _facts(module, statement)
                     self.sources.add(source)
-                    self.enter(module, used & module.definitions.keys())
-                    for dotted in sorted(imported):
+                    self.enter(module, used & module.names)
+                    for dotted in imported:
                         self.follow(dotted)
 
 
 class _Module:
-    """The top level of one source file: what defines each name, and its effects."""
+    """The top level of one source file: what defines each name, or what it is imported from."""
 
     def __init__(self, name, path):
-        self.name, self.is_package = name, path.name == "__init__.py"
-        self.definitions: dict[str, list[ast.stmt]] = {}
-        self.effects: list[ast.stmt] = []
-        self.facts = cache(self._facts)
-        for statement in _statements(ast.parse(path.read_bytes())):
-            names = _bound_names(statement)
-            if "*" in names:  # each name of the other module, by an import of its own
-                other = self._absolute(statement)
-                for bound in getattr(_module(other), "definitions", ()):
-                    one = ast.ImportFrom(other, [ast.alias(bound)], 0)
-                    self.definitions.setdefault(bound, []).append(one)
-            elif not names:
-                self.effects.append(statement)
-            for bound in names - {"*", "__all__"}:
-                self.definitions.setdefault(bound, []).append(statement)
+        self.name = name
+        self.package = name if path.name == "__init__.py" else name.rpartition(".")[0]
+        self.imports, self.statements = defaultdict(list), defaultdict(list)
+        for statement in _top_level(ast.parse(path.read_bytes())):
+            if isinstance(statement, ast.Import | ast.ImportFrom):
+                for bound, dotted in self.imported(statement):
+                    self.imports[bound].append(dotted)
+                continue
+            for bound in _bound_names(statement) or {None}:
+                self.statements[bound].append(statement)
+        self.names = {*self.imports, *self.statements} - {None, "__all__"}
 
-    def _facts(self, statement):
-        """(source, names used, dotted names imported) of one statement."""
-        imports = isinstance(statement, ast.Import | ast.ImportFrom)
-        used, imported = set(), set()
-        if _Bare().visit(statement) is None:  # a bare string
-            return "", used, imported
-        for node in ast.walk(statement):
-            if isinstance(node, ast.Name):
-                used.add(node.id)
-            elif isinstance(node, ast.Import):
-                imported |= {alias.name for alias in node.names}
-            elif isinstance(node, ast.ImportFrom):
-                base = self._absolute(node)
-                imported |= {f"{base}.{alias.name}" for alias in node.names}
-            elif isinstance(node, ast.Call):
-                called = getattr(node.func, "attr", getattr(node.func, "id", ""))
-                if called in IMPORTERS and isinstance(node.args[0], ast.Constant):
-                    imported.add(str(node.args[0].value))
-        return "" if imports else ast.unparse(statement), used, imported
+    def imported(self, node):
+        """(name, what it stands for) of an import statement."""
+        if isinstance(node, ast.Import):
+            return [(alias.asname or alias.name.split(".")[0], alias.name) for alias in node.names]
+        base = resolve_name("." * node.level + (node.module or ""), self.package)
+        if node.names[0].name == "*":
+            return [(name, f"{base}.{name}") for name in getattr(_module(base), "names", ())]
+        return [(alias.asname or alias.name, f"{base}.{alias.name}") for alias in node.names]
 
-    def _absolute(self, node):
-        if not node.level:
-            return node.module
-        parts = self.name.split(".")
-        parts = parts[: len(parts) - node.level + self.is_package]
-        return ".".join([*parts, node.module] if node.module else parts)
+
+@cache
+def _facts(module, statement):
+    """(source, names used, dotted names imported) of one statement."""
+    used, imported = set(), set()
+    if _Bare().visit(statement) is None:  # a bare string
+        return "", used, imported
+    for node in ast.walk(statement):
+        if isinstance(node, ast.Name):
+            used.add(node.id)
+        elif isinstance(node, ast.Import | ast.ImportFrom):
+            imported |= {dotted for _, dotted in module.imported(node)}
+        elif isinstance(node, ast.Call):
+            called = getattr(node.func, "attr", getattr(node.func, "id", ""))
+            if called in IMPORTERS and isinstance(node.args[0], ast.Constant):
+                imported.add(str(node.args[0].value))
+    return ast.unparse(statement), used, imported
 
 
 class _Bare(ast.NodeTransformer):
@@ -139,17 +138,12 @@ class _Bare(ast.NodeTransformer):
         return None if text else node
 
 
-def _statements(tree):
-    """The top level, with ``import a, b`` as two and TYPE_CHECKING's imports, no ``__main__``."""
+def _top_level(tree):
+    """The statements of a module, those for TYPE_CHECKING too, without ``__main__``."""
     for statement in tree.body:
         asked = ast.unparse(statement.test) if isinstance(statement, ast.If) else ""
         if "TYPE_CHECKING" in asked:
-            yield from _statements(statement)
-        elif isinstance(statement, ast.Import):
-            yield from (ast.Import([alias]) for alias in statement.names)
-        elif isinstance(statement, ast.ImportFrom):
-            module, level = statement.module, statement.level
-            yield from (ast.ImportFrom(module, [alias], level) for alias in statement.names)
+            yield from statement.body
         elif "__name__" not in asked:
             yield statement
 
@@ -158,15 +152,8 @@ def _bound_names(statement):
     """Names that a top-level statement binds."""
     if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
         return {statement.name}
-    names = set()
-    for node in ast.walk(statement):
-        if isinstance(node, ast.alias):
-            names.add(node.asname or node.name.partition(".")[0])
-        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-            names.add(node.id)
-        elif isinstance(node, ast.FunctionDef | ast.ClassDef):
-            names.add(node.name)
-    return names
+    nodes = ast.walk(statement)
+    return {n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
 
 
 @cache
@@ -174,12 +161,10 @@ def _module(name):
     """The parsed module of a dotted name, or None if there is none of our own."""
     top, *rest = name.split(".")
     path = _source(top)
-    if path is None:
-        return None
-    if rest:
+    if path and rest:
         path = path.parent.joinpath(*rest)
         path = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
-    return _Module(name, path) if path.is_file() else None
+    return _Module(name, path) if path and path.is_file() else None
 
 
 @cache
