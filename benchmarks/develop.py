@@ -19,22 +19,19 @@ from pathlib import Path
 import numpy as np
 
 from adakern import AdaptiveKernelClassifier, AdaptiveKernelRegressor
-from adakern_bench.data import load_table, read_entry
-from adakern_bench.data.registry import read_suite
-from adakern_bench.data.suite import expand_suite
+from adakern_bench.config.compose import load_config
+from adakern_bench.data import load_table
 
 ROOT = Path(__file__).resolve().parents[1]
 OTHERS = """sk-diabetes sk-wine sk-breast-cancer bodyfat pyrim triazines mpg housing mg
 airfoil space_ga parkinsons tecator electrical monks1 monks2 monks3 heart sonar"""
 
 
-def entries(folder):
+def entries():
     """Name and entry of each development set."""
-    for suite in ("uci_regression", "uci121"):
-        sets = read_suite(folder / "suite" / f"{suite}.yaml")
-        yield from expand_suite(sets, folder / "suite").items()
-    for name in OTHERS.split():
-        yield name, read_entry(folder / "dataset" / f"{name}.yaml")
+    others = f"dataset=[{','.join(OTHERS.split())}]"
+    for selected in (["suite=uci_regression", "dataset=[]"], ["suite=uci121", others]):
+        yield from load_config(selected)[0].dataset.items()
 
 
 def score(table, n_rows, options):
@@ -71,7 +68,7 @@ def main():
     warnings.simplefilter("ignore")
     before = json.loads(args.against.read_text()) if args.against else {}
     options = dict(option.split("=", 1) for option in args.option)
-    for name, entry in entries(ROOT / "conf"):
+    for name, entry in entries():
         if any(part in name for part in args.sets):
             table = load_table(name, entry, cache_dir=ROOT / "data" / "raw")
             after[name] = score(table, args.rows, options)

@@ -3,9 +3,17 @@
 from pathlib import Path
 
 import pytest
+from omegaconf import OmegaConf
 
-__all__ = ["MIRROR", "needs_mirror"]
+from adakern_bench.data import DatasetEntry
+
+__all__ = ["MIRROR", "needs_mirror", "read_entry"]
 
 MIRROR = Path(__file__).resolve().parents[2] / "shared" / "data"
 
 needs_mirror = pytest.mark.skipif(not MIRROR.is_dir(), reason="no data mirror at ../shared/data")
+
+
+def read_entry(path):
+    """The entry in one file of conf/dataset."""
+    return DatasetEntry(**OmegaConf.to_container(OmegaConf.load(path), resolve=True))

@@ -4,6 +4,7 @@ import hashlib
 import json
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import numpy as np
@@ -18,7 +19,7 @@ from adakern_bench.data import (
     fetch,
     load_table,
 )
-from adakern_bench.data.describe import unchecked
+from adakern_bench.data.entry import UNSTATED
 
 rng = np.random.default_rng(0)
 ROWS = rng.normal(size=(40, 3)).round(4)
@@ -173,7 +174,7 @@ def test_repetition_mends_a_cut_connection(server, entry, tmp_path):
 
 
 def test_nothing_enters_the_cache_when_one_of_two_files_fails(server, served, tmp_path):
-    entry = unchecked(served)
+    entry = replace(served, **UNSTATED)
     entry.files.append(SourceFile(path="toy/more.csv", urls=[f"{server.url}/missing/m"]))
     with pytest.raises(DatasetError, match=r"toy/more\.csv"):
         load(entry, tmp_path / "cache")

@@ -8,9 +8,10 @@ import pandas as pd
 import pytest
 
 from adakern.datasets import read_table
-from adakern_bench.data import DatasetEntry, DatasetError, Table, load_table, read_entry
+from adakern_bench.data import DatasetEntry, DatasetError, Table, load_table
 from adakern_bench.data.infer import inferred_yaml
 from adakern_bench.records.prepare import prepare
+from mirror import read_entry
 
 RNG = np.random.default_rng(0)
 N = 60
@@ -31,7 +32,7 @@ def frame():
 
 
 def made(tmp_path, content, target="outcome", **options):
-    """The entry as written and read back with what resolves values, and the table."""
+    """The entry as written and read back, and the table."""
     (tmp_path / "raw").mkdir(exist_ok=True)
     file = tmp_path / "raw" / "my.csv"
     file.write_bytes(content if isinstance(content, bytes) else content.encode())

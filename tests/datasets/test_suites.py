@@ -2,27 +2,22 @@
 
 import gzip
 import shutil
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from adakern_bench.config.compose import load_config
 from adakern_bench.data import DatasetEntry, DatasetError, check_entry, load_table
-from adakern_bench.data.registry import read_suite
 from adakern_bench.data.splits import read_splits
-from adakern_bench.data.suite import expand_suite
 from mirror import MIRROR, needs_mirror
 
-ROOT = Path(__file__).parents[2]
-SUITES = ROOT / "conf" / "suite"
 NAMES = ["uci121", "uci_regression"]
 SMALL = {"uci121": ["trains", "iris", "lenses"], "uci_regression": ["yacht", "energy"]}
 
 
-def entries(name, **selection):
-    suite = replace(read_suite(SUITES / f"{name}.yaml"), **selection)
-    return expand_suite(suite, SUITES)
+def entries(name, *overrides):
+    return load_config([f"suite={name}", "dataset=[]", *overrides])[0].dataset
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -37,9 +32,11 @@ def test_every_set_has_an_entry_in_order(name):
 
 
 def test_selection_by_rows_and_names():
-    found = entries("uci121", min_rows=1000, max_rows=1100)
+def test_selection_by_rows_and_names():
+    found = entries("uci121", "suite.min_rows=1000", "suite.max_rows=1100")
     assert found and all(1000 <= entry.n <= 1100 for entry in found.values())
-    assert set(entries("uci121", only=["wine", "iris"])) == {"uci121-wine", "uci121-iris"}
+    chosen = entries("uci121", "suite.only=[wine,iris]")
+    assert set(chosen) == {"uci121-wine", "uci121-iris"}
 
 
 @needs_mirror

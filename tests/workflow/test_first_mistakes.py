@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from adakern.baselines.optional import require
+from adakern_bench.cli.main import main
 from adakern_bench.config.compose import CONF
 from adakern_bench.config.plan import load_plan
-from adakern_bench.data.describe import main as describe
 from adakern_bench.tracking.track import main as track
 from record_factory import make_record, write_records
 
@@ -28,7 +28,7 @@ def test_a_method_goes_by_the_name_of_its_file(tmp_path):
 
 def test_a_misspelt_data_set_to_describe():
     with pytest.raises(SystemExit, match=r"Did you mean 'sk-iris'\?"):
-        describe([str(CONF / "dataset" / "sk-iriss.yaml")])
+        main(["describe", "sk-iriss"])
 
 
 def test_tracking_a_folder_without_records(tmp_path, capsys):

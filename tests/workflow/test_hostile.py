@@ -13,10 +13,9 @@ import pytest
 import yaml
 
 from adakern_bench.cli.compare import adopt
-from adakern_bench.config.compose import ConfigError
+from adakern_bench.config.compose import ConfigError, load_config
 from adakern_bench.config.plan import load_plan, plan_from_snakemake
 from adakern_bench.data import DatasetEntry, DatasetError, load_table
-from adakern_bench.data.registry import read_entry
 from adakern_bench.paths import CONF
 from adakern_bench.tracking.track import lock
 
@@ -224,10 +223,10 @@ def secret_url(conf):
 
 def describe_secret(conf):
     entry = {"task": "regression", "files": [{"path": "a.csv"}]}
-    path = conf / "dataset/evil.yaml"
-    write(path, "# @package dataset.evil", entry | {"title": "${oc.env:SECRET}"})
-    with pytest.raises(DatasetError, match="may read ADAKERN_"):
-        read_entry(path)
+    secret = {"title": "${oc.env:SECRET}"}
+    write(conf / "dataset/evil.yaml", "# @package dataset.evil", entry | secret)
+    with pytest.raises(ConfigError, match="may read ADAKERN_"):
+        load_config(["dataset=[evil]"], conf)
 
 
 def secret_in_a_table(conf):

@@ -4,13 +4,15 @@ import argparse
 import os
 import re
 import sys
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 
 from adakern.cli import add_commands
 from adakern_bench.cli.compare import add_arguments, comparison_of, run_compare
 from adakern_bench.config.compose import ConfigError
-from adakern_bench.data import DatasetError
+from adakern_bench.data import DatasetError, load_table
+from adakern_bench.data.entry import UNSTATED
 from adakern_bench.paths import ROOT
 from adakern_bench.records.dotted import ALLOW_OUTSIDE
 
@@ -18,7 +20,6 @@ __all__ = ["main"]
 
 #: Commands with a command line of their own.
 _PASSED_ON = {
-    "describe": ("adakern_bench.data.describe", "print what a data set's entry may state"),
     "track": ("adakern_bench.tracking.track", "make MLflow say what the files say"),
     "publish": ("adakern_bench.report.publish", "keep a run in docs/results"),
 }
@@ -66,6 +67,9 @@ def _parser():
     run = commands.add_parser("run", help="run an experiment of conf/experiment")
     show = commands.add_parser("show", help="print a finished comparison again")
     board = commands.add_parser("leaderboard", help="rank methods over data sets")
+    describe = commands.add_parser("describe", help="print what a data set's entry may state")
+    describe.set_defaults(handle=_describe)
+    describe.add_argument("name", help="of the data set")
     handles = {compare: run_compare, run: _run, show: _show, board: _leaderboard}
     for command, handle in handles.items():
         command.set_defaults(handle=handle)
@@ -94,6 +98,23 @@ def _run(arguments, overrides):
     from adakern_bench.cli.run import run
 
     return run(_selected(arguments, overrides), arguments.cores, dry_run=arguments.dry_run)
+
+
+def _describe(arguments, overrides):
+    """Print what an entry may state of its table, ready to be pasted into its file."""
+    import yaml
+
+    from adakern_bench.config.compose import load_config
+
+    name = arguments.name
+    config, _ = load_config([f"dataset=[{name}]", *overrides])
+    entry = replace(config.dataset[name], **UNSTATED)
+    table = load_table(name, entry, cache_dir=f"{config.data.cache}/raw", mirror=config.data.mirror)
+    content = {key: value for key, value in table.content().items() if value}
+    if table.provenance["source"] == "generated":
+        del content["fingerprint"]
+    print(yaml.safe_dump(content, sort_keys=False), end="")
+    return 0
 
 
 def _show(arguments, overrides):

@@ -3,7 +3,6 @@
 from adakern_bench.data.entry import DatasetEntry, DatasetError, SourceFile, check_entry
 from adakern_bench.data.fetch import load_table
 from adakern_bench.data.fingerprint import content_fingerprint
-from adakern_bench.data.registry import read_entry
 from adakern_bench.data.suite import Suite
 from adakern_bench.data.table import Table
 
@@ -16,5 +15,4 @@ __all__ = [
     "check_entry",
     "content_fingerprint",
     "load_table",
-    "read_entry",
 ]

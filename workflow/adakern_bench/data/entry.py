@@ -7,7 +7,10 @@ from typing import Any
 
 from adakern._utils.hints import did_you_mean
 
-__all__ = ["DatasetEntry", "DatasetError", "SourceFile", "check_content", "check_entry"]
+__all__ = [
+    *("DatasetEntry", "DatasetError", "SourceFile", "UNSTATED"),
+    *("check_content", "check_entry"),
+]
 
 FORMATS = ("csv", "table", "whitespace", "arff", "libsvm", "npz")
 CHOICES = {
@@ -24,6 +27,10 @@ ENDINGS = (
     *(".parquet", ".xlsx", ".libsvm", ".svm", ".binary", ".numer", ".t", ".tr"),
     *(".val", ".train", ".test", ".gz", ".bz2", ".xz", ".zip", ".tar", ".tgz"),
 )
+
+
+#: Of an entry that says nothing about the content of its table.
+UNSTATED = {"n": None, "d": None, "n_test": None, "classes": {}, "fingerprint": None}
 
 
 class DatasetError(Exception):
