@@ -32,7 +32,6 @@ def test_every_set_has_an_entry_in_order(name):
 
 
 def test_selection_by_rows_and_names():
-def test_selection_by_rows_and_names():
     found = entries("uci121", "suite.min_rows=1000", "suite.max_rows=1100")
     assert found and all(1000 <= entry.n <= 1100 for entry in found.values())
     chosen = entries("uci121", "suite.only=[wine,iris]")

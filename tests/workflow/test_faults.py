@@ -75,7 +75,7 @@ def test_no_mirror_and_no_network(project):
         f"files: [{{path: mine/mine.csv, urls: ['{url}']}}]\n",
     )
     missing = project.root / "empty-mirror"
-    overrides = "dataset=[clowns,mine] data.retries=0"
+    overrides = "dataset=[clowns,mine]"
 
     run = project.solve(overrides=f"{overrides} data.mirror={missing}")
 

@@ -249,7 +249,7 @@ def test_titles_sizes_limits_and_fetching_are_no_results(project):
     added = "title: Mine\nnote: Rows of mine\nhomepage: https://example.org\nn: 40\nd: 2\n"
     edit(project, "conf/dataset/mine.yaml", ("task:", f"{added}task:"))
     overrides = (
-        "jobs.time_limit=77 data.timeout=99 data.retries=9 data.mirror=/elsewhere "
+        "jobs.time_limit=77 data.mirror=/elsewhere "
         "tracking.uri=sqlite:///other.db title=Other jobs.batch_rows=10"
     )
     assert set(dry_run(project, overrides).jobs) == {"configuration", "report", "all"}

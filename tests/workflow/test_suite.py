@@ -69,7 +69,7 @@ def test_seeds_draw_the_splits_of_train_test_split_and_another_file_is_refused(t
         f"set,n,d,n_splits,sha256\na,41,1,2,{hashlib.sha256(content).hexdigest()}\n"
     )
     entry = expand_suite(Suite("s", sets="s.csv", entry=template), tmp_path)["s-a"]
-    table = load_table("s-a", entry, cache_dir=tmp_path / "cache", mirror=tmp_path, progress=False)
+    table = load_table("s-a", entry, cache_dir=tmp_path / "cache", mirror=tmp_path)
 
     assert len(table.published_splits) == 2
     ignored = {"repeats": 1, "test_size": 0.5, "n_splits": 5, "stratify": True, "seed": 0}
@@ -80,7 +80,7 @@ def test_seeds_draw_the_splits_of_train_test_split_and_another_file_is_refused(t
         assert len(train) == 20 and set(table.X[train].ravel()) <= set(theirs[0].ravel())
     (tmp_path / "made/a.tsv.gz").write_bytes(gzip.compress(b"x\ttarget\n1\t2\n"))
     with pytest.raises(DatasetError, match=r"a.tsv.gz: its SHA-256 is \w+, the entry says"):
-        load_table("s-a", entry, cache_dir=tmp_path / "new", mirror=tmp_path, progress=False)
+        load_table("s-a", entry, cache_dir=tmp_path / "new", mirror=tmp_path)
 
 
 @pytest.mark.filterwarnings("ignore:method .* is left out")

@@ -14,8 +14,6 @@ with job(snakemake):
         DatasetEntry(**source["entry"]),
         cache_dir=target.parents[1] / "raw",
         mirror=source["mirror"],
-        timeout=source["timeout"],
-        retries=source["retries"],
     )
     table.provenance["made_by"] = source["made_by"]
     table.save(target)

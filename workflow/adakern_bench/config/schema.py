@@ -129,9 +129,6 @@ class Data:
     cache: str = "data"
     #: Folder laid out as one folder a data set; ADAKERN_DATA_MIRROR when null.
     mirror: str | None = None
-    #: Of one network read, in seconds.
-    timeout: float = _number(30.0, least=1e-3)
-    retries: int = _number(3, least=0)
 
 
 @dataclass

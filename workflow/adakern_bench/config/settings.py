@@ -61,8 +61,6 @@ def source(plan, dataset):
         "made_by": hashlib.sha256(made_by.encode()).hexdigest()[:12],
         "entry": asdict(plan.entry(dataset)),
         "mirror": data.mirror or os.environ.get("ADAKERN_DATA_MIRROR"),
-        "timeout": data.timeout,
-        "retries": data.retries,
     }
 
 

@@ -3,7 +3,6 @@
 import hashlib
 import io
 import json
-import logging
 import os
 import time
 from dataclasses import dataclass, field
@@ -22,8 +21,8 @@ from adakern_bench.data.splits import read_splits, row_lists, seeded_splits
 __all__ = ["MIRROR_VARIABLE", "is_fetched", "load_table"]
 
 MIRROR_VARIABLE = "ADAKERN_DATA_MIRROR"
-
-logger = logging.getLogger(__name__)
+#: Seconds of one network read, and repetitions of a download that fails.
+TIMEOUT, RETRIES = 30.0, 3
 
 
 @dataclass
@@ -40,9 +39,7 @@ class Obtained:
         return hashlib.sha256(self.data).hexdigest()
 
 
-def load_table(
-    name, entry, *, cache_dir, mirror=None, seed=0, timeout=30.0, retries=3, progress=True
-):
+def load_table(name, entry, *, cache_dir, mirror=None, seed=0):
     """The checked table of a data set, its files from the cache, the mirror or the network.
 
     A fetched file enters the cache only after the whole table agreed with its entry.
@@ -60,7 +57,7 @@ def load_table(
             seed=None if embedded else entry.loader.get("random_state", seed),
         )
     mirror = mirror or os.environ.get(MIRROR_VARIABLE)
-    places = _Places(Path(cache_dir), mirror and Path(mirror), timeout, retries, progress)
+    places = _Places(Path(cache_dir), mirror and Path(mirror))
     while True:
         obtained = [places.obtain(name, file) for file in entry.sources]
         try:
@@ -118,9 +115,6 @@ class _Places:
 
     cache_dir: Path
     mirror: Path | None
-    timeout: float
-    retries: int
-    progress: bool
     failures: dict = field(default_factory=dict)  # url or path -> why
 
     def obtain(self, name, file):
@@ -133,26 +127,22 @@ class _Places:
         for url in file.urls:
             if url not in self.failures:
                 try:
-                    return Obtained(file, self._download(url, hosts), "url", url)
+                    return Obtained(file, _download(url, hosts), "url", url)
                 except _Refused as error:
-                    self._strike(url, str(error))
+                    self.failures[url] = str(error)
         raise DatasetError(self._unavailable(name, file))
 
     def refuse(self, obtained, error):
         """Strike the urls of a table that did not pass; raise if none was fetched."""
         fetched = [got.place for got in obtained if got.source == "url"]
         for url in fetched:
-            self._strike(url, f"its content did not pass: {error}")
+            self.failures[url] = f"its content did not pass: {error}"
         if not fetched:
             places = ", ".join(got.place for got in obtained)
             raise DatasetError(
                 f"{str(error).rstrip('.')}. Read from {places}: remove or replace "
                 "what is wrong there, or correct the entry."
             ) from error
-
-    def _strike(self, url, why):
-        self.failures[url] = why
-        logger.warning("%s: %s", url, why)
 
     def keep(self, obtained):
         """Write the fetched files into the cache, each with a record of its bytes."""
@@ -191,26 +181,6 @@ class _Places:
             spoilt.unlink(missing_ok=True)
         return None
 
-    def _download(self, url, hosts):
-        """The bytes of a url, after at most so many repetitions."""
-        import pooch
-        from requests.exceptions import RequestException
-
-        download = pooch.HTTPDownloader(
-            progressbar=self.progress,
-            timeout=self.timeout,
-            hooks={"response": partial(_check_answer, hosts)},
-        )
-        for attempt in range(self.retries + 1):
-            time.sleep(attempt)
-            content = io.BytesIO()
-            try:
-                download(url, content, None)
-                return content.getvalue()
-            except RequestException as error:
-                why = _in_words(error, self.timeout)
-        raise _Refused(why)
-
     def _unavailable(self, name, file):
         folders = filter(None, (self.cache_dir, self.mirror))
         places = [folder / file.path for folder in folders]
@@ -229,6 +199,24 @@ class _Refused(Exception):
     """Why a url does not serve."""
 
 
+def _download(url, hosts):
+    """The bytes of a url, after at most so many repetitions."""
+    import pooch
+    from requests.exceptions import RequestException
+
+    hooks = {"response": partial(_check_answer, hosts)}
+    download = pooch.HTTPDownloader(progressbar=True, timeout=TIMEOUT, hooks=hooks)
+    for attempt in range(RETRIES + 1):
+        time.sleep(attempt)
+        content = io.BytesIO()
+        try:
+            download(url, content, None)
+            return content.getvalue()
+        except RequestException as error:
+            why = str(error)
+    raise _Refused(why)
+
+
 def _host(url):
     return (urlsplit(url).hostname or "").removeprefix("www.")
 
@@ -241,13 +229,3 @@ def _check_answer(hosts, response, **_):
         place = urljoin(response.url, response.headers["location"])
         if _host(place) not in hosts:
             raise _Refused(f"it redirects to {place}, at a host that the entry does not name")
-
-
-def _in_words(error, timeout):
-    """What an error of the network means, where its text shows one of these marks."""
-    meanings = {
-        "IncompleteRead": "the connection was cut before the file was whole",
-        "NameResolutionError": "the host name is not known: is there a network?",
-        "timed out": f"no answer within {timeout:g} s",
-    }
-    return next((said for mark, said in meanings.items() if mark in str(error)), str(error))
