@@ -1,7 +1,6 @@
 """The records of solves: read from their files, made into one table."""
 
 import json
-from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -47,25 +46,18 @@ def find_records(results):
 
 def read_records(paths):
     """All records of the files, sorted; one "ok" without a finite main score is a failure."""
-    records, origin, data = [], {}, {}
+    records, data = [], {}
     for path in map(Path, paths):
         for record in read_file(path):
-            key = tuple(record[name] for name in _KEY)
-            if key in origin:
-                raise ValueError(
-                    f"{path} and {origin[key]} both hold a record of {key}; delete the "
-                    "older file and run again."
-                )
-            origin[key] = path
             _check_place(path, record, data)
             records.append(_checked(record))
     if not records:
         raise ValueError("There are no records: solve something first.")
-    experiments = Counter(record["experiment"] for record in records)
+    experiments = sorted({record["experiment"] for record in records})
     if len(experiments) > 1:
         raise ValueError(
-            f"The records are of several experiments, {dict(experiments)}; compare one "
-            "experiment at a time."
+            f"The records are of several experiments, {', '.join(experiments)}; compare one "
+            "at a time."
         )
     return sorted(records, key=lambda record: [record[name] for name in _KEY])
 
