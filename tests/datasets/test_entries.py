@@ -6,6 +6,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from adakern_bench.data import DatasetEntry, DatasetError, check_entry, load_table
@@ -103,7 +104,8 @@ def test_images_that_somebody_brings_along_are_rows(tmp_path):
     images = np.random.default_rng(0).normal(size=(20, 4, 3)).astype(np.float32)
     path = tmp_path / ENTRIES["features"].files[0].path
     path.parent.mkdir()
-    np.savez_compressed(path, X=images, y=np.arange(20) % 5)
+    frame = pd.DataFrame(images.reshape(20, 12)).add_prefix("x")
+    frame.assign(y=np.arange(20) % 5).to_parquet(path)
     made = load_table("features", ENTRIES["features"], cache_dir=tmp_path)
     np.testing.assert_array_equal(made.X, images.reshape(20, 12))
     np.testing.assert_array_equal(made.y, np.arange(20) % 5)
@@ -128,19 +130,18 @@ def test_check_entry_names_every_problem():
     for part in (
         "go together",
         "none may be dropped",
-        "toy.task: got 'regresion'; allowed: classification, regression. Did you mean",
-        "toy.format: got 'cvs'",
-        "Did you mean 'csv'?",
-        "toy.missing: got 'drop'",
+        "toy.task='regresion' is unknown. Did you mean 'regression'? Known: classification, reg",
+        "toy.format='cvs' is unknown. Did you mean 'csv'?",
+        "toy.missing='drop' is unknown",
         "toy.clip: got [99.9, nan]",
-        "toy.n: got 0",
-        "toy.d: got -1",
+        "toy.n=0 is out of range: it must be at least 1",
+        "toy.d=-1",
         "toy.files[0].path: got '../up.csv'",
         "toy.files[0].urls: got 'file:///etc/x'",
         "toy.files: an entry has either files or a loader",
     ):
         assert part in problems
-    with pytest.raises(DatasetError, match=r"toy\.task"):
+    with pytest.raises(DatasetError, match=r"toy\.task="):
         load_table("toy", entry, cache_dir="unused")
 
 

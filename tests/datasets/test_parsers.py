@@ -38,12 +38,6 @@ def as_libsvm():
     return out.getvalue()
 
 
-def as_npz(**arrays):
-    out = io.BytesIO()
-    np.savez(out, **arrays)
-    return out.getvalue()
-
-
 BLANKS = {"format": "whitespace"}
 FORMATS = {
     "csv": (as_csv(), {}),
@@ -55,7 +49,6 @@ FORMATS = {
     "windows": (as_csv().replace(b"\n", b"\r\n"), {"format": "csv"}),
     "arff": (as_arff(), {}),
     "libsvm": (as_libsvm(), {"target": "label"}),
-    "npz": (as_npz(X=X, y=Y), {"target": "y"}),
 }
 
 
@@ -96,7 +89,7 @@ def load(tmp_path, content, name="toy.csv", member=None, **facts):
 @pytest.mark.parametrize("kind", FORMATS)
 def test_every_format_gives_the_same_table(tmp_path, kind):
     content, facts = FORMATS[kind]
-    ending = kind if kind in ("csv", "arff", "libsvm", "npz") else "dat"
+    ending = kind if kind in ("csv", "arff", "libsvm") else "dat"
     table = load(tmp_path, content, f"toy.{ending}", **facts)
     np.testing.assert_array_equal(table.X, X)
     np.testing.assert_array_equal(table.y, Y)
@@ -136,21 +129,18 @@ def test_large_class_labels_stay_apart(tmp_path):
 
 def test_a_bomb_is_not_unpacked(tmp_path):
     blank = b"1,2\n" * 40_000_000  # 160 MB of nothing, a few hundred kB packed
-    stored = io.BytesIO()
-    np.savez_compressed(stored, X=np.zeros((20_000_000, 1)), y=np.zeros(1))
     bombs = {
         "toy.csv.gz": gzip.compress(blank, 1),
         "toy.csv.xz": lzma.compress(blank, preset=0),
         "toy.csv.zip": zipped(blank, level=1),
         "toy.csv.tar.xz": tarred(blank, "w:xz", preset=0),
         "toy.csv.gz.gz": gzip.compress(gzip.compress(blank[:80_000_000], 1)),
-        "toy.npz": stored.getvalue(),
     }
     for name, content in bombs.items():
         assert len(content) < 1e6, name
         with pytest.raises(DatasetError, match="unpacks to more than"):
             member = "toy.csv" if "tar" in name else None
-            load(tmp_path, content, name, member, format="npz" if "npz" in name else "csv")
+            load(tmp_path, content, name, member, format="csv")
 
 
 MISSING = {
@@ -225,19 +215,3 @@ def test_truncated_packing_is_an_error(tmp_path, ending):
     content = PACKINGS[ending](as_csv())
     with pytest.raises(DatasetError, match=r"toy\.csv cannot be unpacked"):
         load(tmp_path, content[: len(content) // 2])
-
-
-@pytest.mark.parametrize(
-    ("arrays", "message"),
-    [
-        ({"features": X, "y": Y}, "holds the arrays features, y, not X"),
-        ({"X": X, "y": np.array([{}] * 30)}, "allow_pickle"),
-        ({"X": np.empty((30, 0)), "y": Y}, "no features"),
-        ({"X": X, "y": 1j + Y}, "(?i)complex"),
-        ({"X": 1j + X, "y": Y}, "(?i)complex"),
-    ],
-)
-@pytest.mark.parametrize("task", ["classification", "regression"])
-def test_npz_files_that_are_refused(tmp_path, arrays, message, task):
-    with pytest.raises(DatasetError, match=message):
-        load(tmp_path, as_npz(**arrays), "toy.npz", target="y", task=task)

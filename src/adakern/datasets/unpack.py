@@ -9,7 +9,7 @@ import zipfile
 import zlib
 from pathlib import PurePosixPath
 
-__all__ = ["TableError", "check_zip", "unpack"]
+__all__ = ["TableError", "unpack"]
 
 _PACKED = ((b"\x1f\x8b", gzip.open), (b"BZh", bz2.open), (b"\xfd7zXZ\0", lzma.open))
 #: A table may shrink to a hundredth, small ones further; what unpacks to more is taken
@@ -54,12 +54,6 @@ def unpack(data, name, member=None, most=None):
     ) as error:
         raise TableError(f"{name} cannot be unpacked: {error}.") from error
     return data
-
-
-def check_zip(data, name):
-    """Refuse a zip archive whose members together are larger than any table is."""
-    with zipfile.ZipFile(io.BytesIO(data)) as archive:
-        _check_size(sum(m.file_size for m in archive.infolist()), _most_bytes(data), name)
 
 
 def _member(sizes, most, name, member):

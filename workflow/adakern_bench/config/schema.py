@@ -1,21 +1,12 @@
 """The configuration of a run: every setting, its type, its default and what it means."""
 
-import math
 from dataclasses import dataclass, field
 from typing import Any
 
 from adakern_bench.data import DatasetEntry, Suite
+from adakern_bench.data.entry import number, one_of
 
 __all__ = ["Config", "Data", "Jobs", "Method", "Protocol", "Recipe", "Search", "Tracking", "View"]
-
-
-def _one_of(*choices):
-    """A word of these, the first by default."""
-    return field(default=choices[0], metadata={"choices": choices})
-
-
-def _number(default, least, most=math.inf):
-    return field(default=default, metadata={"range": (least, most)})
 
 
 @dataclass
@@ -60,53 +51,53 @@ class Protocol:
 
     #: "holdout", "kfold", "group-holdout" (whole groups in the test part) or "time"
     #: (each repeat trains on all rows before its test block).
-    kind: str = _one_of("holdout", "kfold", "group-holdout", "time")
-    repeats: int = _number(10, least=1)
+    kind: str = one_of("holdout", "kfold", "group-holdout", "time")
+    repeats: int = number(10, least=1)
     #: Share of the rows (of the groups, for "group-holdout") in the test part.
-    test_size: float = _number(0.5, least=1e-6, most=1 - 1e-6)
+    test_size: float = number(0.5, least=1e-6, most=1 - 1e-6)
     #: Sizes of the training part, each drawn from the whole of it, a larger one holding
     #: the smaller: every data set is solved with each, as ``ijcnn1@train_rows=100``.
-    train_rows: list[int] = field(default_factory=list, metadata={"range": (2, math.inf)})
+    train_rows: list[int] = field(default_factory=list, metadata={"range": (2, float("inf"))})
     #: Training rows at most, drawn without replacement; all where null.
-    max_train_rows: int | None = _number(None, least=2)
+    max_train_rows: int | None = number(None, least=2)
     #: Test rows at most, drawn likewise; all where null.
-    test_rows: int | None = _number(None, least=1)
+    test_rows: int | None = number(None, least=1)
     #: Folds of "kfold"; each is one solve.
-    n_splits: int = _number(5, least=2)
+    n_splits: int = number(5, least=2)
     #: Keep the class proportions in both parts.
     stratify: bool = True
     #: "never", "prefer" (where the data set has one) or "require".
-    published_split: str = _one_of("never", "prefer", "require")
+    published_split: str = one_of("never", "prefer", "require")
     #: Of several published splits the first so many; all where null.
-    max_splits: int | None = _number(None, least=1)
+    max_splits: int | None = number(None, least=1)
     #: "nested" (on the training part of each split), "published" (once, on the data
     #: set's own tuning split, which may hold test rows), or "both": every data set is
     #: solved with each, as ``uci121-iris@tuning=nested``.
-    tuning: str = _one_of("nested", "published", "both")
+    tuning: str = one_of("nested", "published", "both")
     #: "unit" ([0, 1]), "symmetric" ([-1, 1]), "standard" or "none".
-    scale: str = _one_of("unit", "symmetric", "standard", "none")
+    scale: str = one_of("unit", "symmetric", "standard", "none")
     #: "train" (no leak) or "all" (the papers' habit; the report says so).
-    scale_fit: str = _one_of("train", "all")
+    scale_fit: str = one_of("train", "all")
     #: "none", or "standard": regression targets are standardised for the fit, on the
     #: training part; metrics are in the target's own units.
-    scale_target: str = _one_of("none", "standard")
+    scale_target: str = one_of("none", "standard")
     #: Clip features at the percentiles that the data set's entry gives.
     clip: bool = True
-    seed: int = _number(0, least=0, most=2**32 - 1)
+    seed: int = number(0, least=0, most=2**32 - 1)
 
 
 @dataclass
 class Search:
     """Cross-validation on the training part."""
 
-    folds: int = _number(5, least=1)
+    folds: int = number(5, least=1)
     #: Data sets of more rows than this search on one 20 % validation part; null: none.
-    holdout_rows: int | None = _number(None, least=1)
+    holdout_rows: int | None = number(None, least=1)
     #: Every how many points of a grid axis are kept; 2 halves each axis of more than
     #: three numbers. One that holds a word ("svm") is left as it is.
-    step: int = _number(1, least=1)
+    step: int = number(1, least=1)
     #: Training rows that a search looks at, drawn at random; all where null.
-    max_rows: int | None = _number(None, least=50)
+    max_rows: int | None = number(None, least=50)
 
 
 @dataclass
@@ -114,12 +105,12 @@ class Jobs:
     """How the work is cut into jobs."""
 
     #: Data sets up to this many rows solve all repeats in one job, others one a job.
-    batch_rows: int = _number(2000, least=0)
-    threads: int = _number(1, least=1)
+    batch_rows: int = number(2000, least=0)
+    threads: int = number(1, least=1)
     #: Of one solve or search, in seconds; beyond it the record says "timeout".
-    time_limit: int = _number(3600, least=1)
+    time_limit: int = number(3600, least=1)
     #: Memory that a job asks for on a cluster, in MB.
-    memory_mb: int = _number(2000, least=1)
+    memory_mb: int = number(2000, least=1)
 
 
 @dataclass

@@ -3,17 +3,16 @@
 import csv
 import hashlib
 import json
-import math
 import re
 from contextlib import suppress
-from dataclasses import asdict, fields
+from dataclasses import asdict
 from pathlib import Path
 
 from adakern._utils.files import read_json, write_json
 from adakern_bench.config.code_version import code_version, functions_of
 from adakern_bench.config.compose import ConfigError, available, nearest
 from adakern_bench.config.sweeps import base_name
-from adakern_bench.data import check_entry
+from adakern_bench.data.entry import check_entry, setting_problems
 from adakern_bench.paths import PUBLISHED, SPECIAL, results_of
 from adakern_bench.records.dotted import ALLOW_OUTSIDE, is_inside, is_own, outside_paths, targets
 
@@ -108,18 +107,7 @@ def _paths(config):
 def _ranges(config):
     """Each setting against what the schema allows it to be."""
     for section in ("protocol", "search", "jobs", "data"):
-        of_section = getattr(config, section)
-        for field in fields(of_section):
-            setting, value = f"{section}.{field.name}", getattr(of_section, field.name)
-            choices = field.metadata.get("choices")
-            if choices and value not in choices:
-                yield f"{setting}={value!r} is unknown. {nearest(value, choices)}"
-            low, high = field.metadata.get("range", (-math.inf, math.inf))
-            for number in value if isinstance(value, list) else [value]:
-                # Written so that NaN, which compares false with everything, is caught.
-                if "range" in field.metadata and number is not None and not low <= number <= high:
-                    limit = f"at least {low}" if high == math.inf else f"{low} to {high}"
-                    yield f"{setting}={number} is out of range: it must be {limit}"
+        yield from setting_problems(section, getattr(config, section))
     if config.tracking.register and not config.tracking.models:
         yield "tracking.register needs models to register: tracking.models=true keeps them"
 

@@ -160,8 +160,6 @@ LARGEST_WHOLE = 2**53
 
 def _labels(y, entry, name):
     """Class labels as whole numbers where they are some, as words elsewhere."""
-    if y.dtype.kind == "c":
-        raise DatasetError(f"{name}: a class label is no complex number.")
     if y.dtype.kind == "f" and (large := np.abs(y) >= LARGEST_WHOLE).any():
         raise DatasetError(
             f"{name}: the class label {y[large][0]:g} is too large "

@@ -1,7 +1,8 @@
 """The description of a data set: what one file of ``conf/dataset/`` holds."""
 
+import math
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
@@ -9,21 +10,14 @@ from adakern._utils.hints import did_you_mean
 
 __all__ = [
     *("DatasetEntry", "DatasetError", "SourceFile", "UNSTATED"),
-    *("check_content", "check_entry"),
+    *("check_content", "check_entry", "number", "one_of", "setting_problems"),
 ]
 
-FORMATS = ("csv", "table", "whitespace", "arff", "libsvm", "npz")
-CHOICES = {
-    "task": ("classification", "regression"),
-    "missing": ("error", "drop-rows"),
-    "format": (*FORMATS, None),
-    "split_format": ("row-lists", "test-marks"),
-    "decimal": (".", ",", None),
-}
+FORMATS = ("csv", "table", "whitespace", "arff", "libsvm")
 
 #: Endings of a file's name, none of which Python, a shell or a loader of pickles runs.
 ENDINGS = (
-    *("", ".csv", ".tsv", ".txt", ".dat", ".data", ".all-data", ".arff", ".npz"),
+    *("", ".csv", ".tsv", ".txt", ".dat", ".data", ".all-data", ".arff"),
     *(".parquet", ".xlsx", ".libsvm", ".svm", ".binary", ".numer", ".t", ".tr"),
     *(".val", ".train", ".test", ".gz", ".bz2", ".xz", ".zip", ".tar", ".tgz"),
 )
@@ -35,6 +29,39 @@ UNSTATED = {"n": None, "d": None, "n_test": None, "classes": {}, "fingerprint": 
 
 class DatasetError(Exception):
     """What went wrong between a data set's name and its table."""
+
+
+def one_of(*choices, default=None):
+    """A setting that is a word of these, the first unless another is the default."""
+    default = choices[0] if default is None else default
+    return field(default=default, metadata={"choices": choices})
+
+
+def optional(*choices):
+    """A setting that is a word of these, or null."""
+    return field(default=None, metadata={"choices": (*choices, None)})
+
+
+def number(default, least, most=math.inf):
+    """A setting that is a number, or several, in this range."""
+    return field(default=default, metadata={"range": (least, most)})
+
+
+def setting_problems(where, settings):
+    """What is wrong with the words and numbers of a part of the configuration."""
+    for of_setting in fields(settings):
+        name, value = f"{where}.{of_setting.name}", getattr(settings, of_setting.name)
+        choices = of_setting.metadata.get("choices")
+        if choices and value not in choices:
+            known = [choice for choice in choices if choice]
+            hint = did_you_mean(value, known)
+            yield f"{name}={value!r} is unknown.{hint} Known: {', '.join(known)}."
+        low, high = of_setting.metadata.get("range", (-math.inf, math.inf))
+        for one in value if isinstance(value, list) else [value]:
+            # Written so that NaN, which compares false with everything, is caught.
+            if "range" in of_setting.metadata and one is not None and not low <= one <= high:
+                limit = f"at least {low}" if high == math.inf else f"{low} to {high}"
+                yield f"{name}={one} is out of range: it must be {limit}"
 
 
 @dataclass
@@ -68,28 +95,28 @@ class DatasetEntry:
     """
 
     #: classification or regression.
-    task: str = ""
+    task: str = one_of("classification", "regression", default="")
     #: The files whose rows, one below the other, make the table.
     files: list[SourceFile] = field(default_factory=list)
     #: Instead of files, a function that returns the data: ``_target_`` is its dotted name, the
     #: other keys are its arguments, ``random_state`` is the seed. It returns ``(X, y)``, or a
     #: mapping with ``data``, ``target`` and optionally ``feature_names`` and ``test_rows``.
     loader: dict[str, Any] = field(default_factory=dict)
-    #: csv, table, whitespace, arff, libsvm or npz; None takes it from the ending of the file name.
+    #: csv, table, whitespace, arff or libsvm; None takes it from the ending of the file name.
     #: A "table" is one as people have it (separated values, Parquet, xlsx) and is read by
     #: `adakern.datasets.read_table`: its categories become columns of 0 and 1 and its missing
     #: values are filled when the training part is known, and rows without a target are left out.
-    format: str | None = None
+    format: str | None = optional(*FORMATS)
     #: Of a csv file "," unless given; of a table seen from the file.
     separator: str | None = None
     #: "." or ","; likewise.
-    decimal: str | None = None
+    decimal: str | None = optional(".", ",")
     #: Of a csv file UTF-8 unless given; of a table seen from the file.
     encoding: str | None = None
     #: Whether the first line names the columns; None looks whether it consists of words
     #: above a line with numbers.
     header: bool | None = None
-    #: The column to predict. For npz files the name of the array.
+    #: The column to predict.
     target: Any = -1
     #: Columns that are no features (identifiers, other targets).
     drop: list[Any] = field(default_factory=list)
@@ -108,27 +135,27 @@ class DatasetEntry:
     time: Any = None
     #: A file of several published splits; `n_splits` says how many.
     splits: SourceFile | None = None
-    n_splits: int | None = None
+    n_splits: int | None = number(None, least=1)
     #: Instead of that file, the seeds of the splits: `train_test_split` draws a quarter
     #: of the rows as the test part with each of the first `n_splits`.
     split_seeds: list[int] = field(default_factory=list)
     #: "row-lists", two lines of row numbers from 0 for each split (training rows, test
     #: rows), or "test-marks", one comma-separated line a row and one column a split, 1
     #: where the row is in the test part.
-    split_format: str = "row-lists"
+    split_format: str = one_of("row-lists", "test-marks")
     #: A published split, as "row-lists", that hyper-parameters were tuned on. It may
     #: hold test rows of the splits: the published protocol, not a clean one.
     tuning_split: SourceFile | None = None
     #: What happens to rows with a missing value: "error" refuses the table, "drop-rows"
     #: leaves them out.
-    missing: str = "error"
+    missing: str = one_of("error", "drop-rows")
     #: Percentiles to which the preparation of the data should clip every feature, for
     #: tables with stray rows. The table itself holds the values as distributed.
     clip: list[float] | None = None
     #: Rows (test rows included), features, rows of the published test set.
-    n: int | None = None
-    d: int | None = None
-    n_test: int | None = None
+    n: int | None = number(None, least=1)
+    d: int | None = number(None, least=1)
+    n_test: int | None = number(None, least=1)
     #: Rows of each class label.
     classes: dict[Any, int] = field(default_factory=dict)
     #: Content fingerprint, printed by ``adakern describe``.
@@ -182,19 +209,15 @@ def check_entry(name, entry):
     >>> entry = DatasetEntry(task="clasification", files=[{"path": "a.csv"}], n=-3)
     >>> for problem in check_entry("mine", entry):
     ...     print(problem)
-    mine.task: got 'clasification'; allowed: classification, regression. Did you \
-mean 'classification'?
-    mine.n: got -3; must be a whole number of at least 1.
+    mine.task='clasification' is unknown. Did you mean 'classification'? \
+Known: classification, regression.
+    mine.n=-3 is out of range: it must be at least 1
     """
-    return [f"{name}.{key}: {problem}" for key, problem in _problems(entry)]
+    problems = [f"{name}.{key}: {problem}" for key, problem in _problems(entry)]
+    return [*setting_problems(name, entry), *problems]
 
 
 def _problems(entry):
-    for key, names in CHOICES.items():
-        value, named = getattr(entry, key), [name for name in names if name]
-        if value not in names:
-            hint = did_you_mean(value, named)
-            yield key, f"got {value!r}; allowed: {', '.join(named)}.{hint}"
     if bool(entry.splits or entry.split_seeds) != bool(entry.n_splits):
         yield "n_splits", "a file of splits, or their seeds, and their number go together."
     if entry.split_seeds and len(entry.split_seeds) < (entry.n_splits or 0):
@@ -208,10 +231,6 @@ def _problems(entry):
         yield "files", "an entry has either files or a loader, not both or none."
     if entry.format == "table" and len(entry.files) > 1:
         yield ("files", "a table is one file: what its columns are is seen from all rows.")
-    for key in ("n", "d", "n_test", "n_splits"):
-        value = getattr(entry, key)
-        if value is not None and value < 1:
-            yield key, f"got {value}; must be a whole number of at least 1."
     clip = entry.clip
     if clip is not None and not (len(clip) == 2 and 0 <= clip[0] < clip[1] <= 100):
         yield ("clip", f"got {clip}; two percentiles 0 <= low < high <= 100 needed.")

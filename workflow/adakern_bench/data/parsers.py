@@ -7,7 +7,7 @@ import numpy as np
 
 from adakern._utils.memory import require_memory
 from adakern.datasets.read_table import Layout, typed_columns
-from adakern.datasets.unpack import TableError, check_zip, unpack
+from adakern.datasets.unpack import TableError, unpack
 from adakern_bench.data.entry import FORMATS, DatasetError
 
 __all__ = ["format_of", "parse"]
@@ -18,7 +18,6 @@ ENDINGS = {
     ".arff": "arff",
     ".libsvm": "libsvm",
     ".svm": "libsvm",
-    ".npz": "npz",
     ".parquet": "table",
     ".xlsx": "table",
 }
@@ -29,11 +28,7 @@ def parse(data, entry, file):
     """All columns of one file, whose bytes may be packed; or an error with the way out."""
     kind = format_of(entry, file)
     try:
-        if kind == "npz":  # a zip archive of its own
-            check_zip(data, file.path)
-        else:
-            data = unpack(data, file.path, file.member)
-        return PARSERS[kind](data, entry, file.path)
+        return PARSERS[kind](unpack(data, file.path, file.member), entry, file.path)
     except TableError:
         raise
     except Exception as error:
@@ -121,28 +116,10 @@ def parse_libsvm(data, entry, name):
     return frame
 
 
-def parse_npz(data, entry, name):
-    """NumPy arrays ``X`` (n, d) and the target; further vectors become columns."""
-    import pandas as pd
-
-    target = entry.target if isinstance(entry.target, str) else "y"
-    with np.load(io.BytesIO(data), allow_pickle=False) as stored:
-        arrays = dict(stored.items())
-    if absent := {"X", target} - set(arrays):
-        raise TableError(
-            f"the file holds the arrays {', '.join(arrays)}, not {' and '.join(sorted(absent))}"
-        )
-    X = np.atleast_1d(arrays.pop("X"))
-    frame = pd.DataFrame(X.reshape(len(X), int(np.prod(X.shape[1:])))).rename(columns="x{}".format)
-    vectors = {k: v for k, v in arrays.items() if v.shape == (len(X),) and k != target}
-    return frame.assign(**vectors, **{target: arrays[target]})
-
-
 PARSERS = {
     "csv": parse_csv,
     "table": parse_table,
     "whitespace": parse_whitespace,
     "arff": parse_arff,
     "libsvm": parse_libsvm,
-    "npz": parse_npz,
 }
