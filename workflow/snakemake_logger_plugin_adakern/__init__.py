@@ -29,7 +29,7 @@ class LogHandler(LogHandlerBase):
         if hasattr(record, "planned"):  # by the Snakefile
             self.line.plan(record.planned)
         elif event == LogEvent.JOB_INFO:
-            self.line.begin(record.jobid, record.rule_msg, record.output)
+            self.line.begin(record.jobid, record.rule_msg)
         elif event == LogEvent.JOB_FINISHED:
             self.line.finish(record.job_id)
         elif event == LogEvent.JOB_ERROR:
