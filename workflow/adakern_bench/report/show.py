@@ -47,7 +47,7 @@ def show(plan):
     if plan.cells:
         print_table(plan.results)
     print(f"\nReport: {(plan.results / 'report.html').resolve().as_uri()}")
-    mark = plan.results / "track" / "summary" / "all.json"
+    mark = plan.results / "track.json"
     if plan.config.tracking.enabled and mark.exists():
         uri = os.environ.get("MLFLOW_TRACKING_URI") or plan.config.tracking.uri
         page = runs_page(uri, read_json(mark).get("experiment_id"))
