@@ -3,12 +3,11 @@
 One process at a time writes (a file lock), a run is found again by the tag of its fit,
 and a tag that hashes the whole record tells whether it is up to date; so logging twice,
 from two processes or after a crash adds nothing twice. By hand, from the files and at
-will: ``python -m adakern_bench.tracking.track results``.
+will: ``adakern track results``.
 
 MLflow is imported when something is logged, not before.
 """
 
-import argparse
 import contextlib
 import fcntl
 import hashlib
@@ -41,7 +40,7 @@ from adakern_bench.report.leaderboard import by_dataset
 from adakern_bench.report.wording import count
 
 __all__ = [
-    *("DEFAULT_URI", "VIEW", "Logged", "experiment_id", "lock", "log_records", "main"),
+    *("DEFAULT_URI", "VIEW", "Logged", "experiment_id", "lock", "log_records"),
     *("opened", "register", "track"),
 ]
 
@@ -464,27 +463,3 @@ def _log_data(client, run_id, record):
     )
     tag = InputTag("mlflow.data.context", "training and test")
     client.log_inputs(run_id, [DatasetInput(dataset, [tag])])
-
-
-def main(argv=None):
-    """Command line: rebuild the tracker from result files."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.epilog = f"The variable MLFLOW_TRACKING_URI says where; without it {DEFAULT_URI}."
-    where = "folder of one experiment, or of several"
-    parser.add_argument("results", type=Path, help=where)
-    results = parser.parse_args(argv).results
-    found = [results, *sorted(results.glob("*/"))]
-    folders = [folder for folder in found if (folder / "records").is_dir()]
-    if not folders:
-        parser.error(f"{results} holds no records/ of an experiment")
-    for folder in folders:
-        try:
-            n = track(folder)
-        except ValueError as error:
-            parser.error(str(error))
-        written = f"{count(n.written, 'run')} written, {n.unchanged} up to date"
-        print(f"{folder.name}: {written}, {n.removed} removed")
-
-
-if __name__ == "__main__":
-    main()
