@@ -8,8 +8,6 @@ import psutil
 
 from adakern_bench.report.wording import count, duration
 
-__all__ = ["JOB", "choose", "slowness"]
-
 
 class Cost(NamedTuple):
     """What a method takes: measured on one core, with 1,000 training rows of 10 columns."""

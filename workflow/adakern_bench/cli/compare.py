@@ -21,8 +21,6 @@ from adakern_bench.data.infer import inferred_yaml
 from adakern_bench.paths import ROOT, solved_batches
 from adakern_bench.report.wording import count, duration
 
-__all__ = ["add_arguments", "adopt", "comparison_of", "run_compare"]
-
 _MADE_FROM = "# From: "
 
 

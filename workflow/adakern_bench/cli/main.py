@@ -16,8 +16,6 @@ from adakern_bench.paths import ROOT
 from adakern_bench.records.dotted import ALLOW_OUTSIDE
 from adakern_bench.report.wording import count
 
-__all__ = ["main"]
-
 
 def main(argv=None):
     """The console command; returns the exit status."""

@@ -9,8 +9,6 @@ import threading
 
 from tqdm import tqdm
 
-__all__ = ["Line"]
-
 FORMAT = "{percentage:3.0f} % · {elapsed} · about {remaining} left{postfix}"
 
 

@@ -13,8 +13,6 @@ from adakern_bench.config.variant import as_variant
 from adakern_bench.paths import CONF, results_of
 from adakern_bench.records.dotted import ALLOW_OUTSIDE
 
-__all__ = ["Plan", "load_plan", "plan_from_snakemake"]
-
 TASK_RECIPE = {"classification": "classifier", "regression": "regressor"}
 
 

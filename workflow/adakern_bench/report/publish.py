@@ -29,8 +29,6 @@ from adakern_bench.records.machine import commit, machine, package_versions
 from adakern_bench.report.origin import in_one, make_command
 from adakern_bench.report.wording import count
 
-__all__ = ["log_run", "publish"]
-
 KEPT = ["records.parquet", "config.yaml"]
 KEPT += ["summary.csv", "ttest.csv", "ranks.csv", "published.csv"]
 

@@ -17,8 +17,6 @@ from adakern_bench.report.tables import MARK, comparison, heading, read_tables
 from adakern_bench.report.wording import count, duration, printable
 from adakern_bench.tracking.track import VIEW
 
-__all__ = ["print_table", "runs_page", "show"]
-
 _MOST_ROWS = 15
 #: MLflow opens an experiment on its traces, and a table without scores, unless the address
 #: says otherwise.

@@ -39,11 +39,6 @@ from adakern_bench.report.figures import method_styles, plot_repeats, to_svg
 from adakern_bench.report.leaderboard import by_dataset
 from adakern_bench.report.wording import count
 
-__all__ = [
-    *("DEFAULT_URI", "VIEW", "Logged", "experiment_id", "lock", "log_records"),
-    *("opened", "register", "track"),
-]
-
 DEFAULT_URI = "sqlite:///mlflow.db"
 
 #: Tags that say which fit a run is of, and what was written of it.
