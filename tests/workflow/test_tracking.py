@@ -247,12 +247,6 @@ def test_rebuild_makes_mlflow_say_what_the_files_say(uri, tmp_path, capsys, monk
         main(["track", str(tmp_path / "nothing")])
 
 
-def test_the_environment_names_the_server(tmp_path, uri, monkeypatch):
-    monkeypatch.setenv("MLFLOW_TRACKING_URI", uri)
-    log_records(RECORDS, experiment="demo")
-    assert len(runs_of(uri)) == 4
-
-
 def test_a_server_that_does_not_answer_is_named_at_once():
     address = f"http://127.0.0.1:{free_port()}"
     with pytest.raises(OSError, match=rf"{address}.*safe in their files"):
