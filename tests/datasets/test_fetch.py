@@ -3,7 +3,6 @@
 import hashlib
 import json
 import threading
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
@@ -133,13 +132,6 @@ def test_order_is_cache_then_mirror_then_url(served, server, tmp_path, monkeypat
     assert len(server.requests) == 1
     # A file without a record was put there by hand.
     assert load(served, mirror).provenance["source"] == "cache"
-
-
-def test_several_at_once_do_not_disturb_each_other(served, tmp_path):
-    with ThreadPoolExecutor(4) as pool:
-        tables = list(pool.map(lambda _: load(served, tmp_path / "cache"), range(8)))
-    assert {table.fingerprint for table in tables} == {served.fingerprint}
-    assert files_below(tmp_path / "cache") == ["toy/toy.csv", "toy/toy.csv.record.json"]
 
 
 @pytest.mark.parametrize(

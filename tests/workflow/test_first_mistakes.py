@@ -8,11 +8,13 @@ import subprocess
 from pathlib import Path
 
 import pytest
+import yaml
 
 from adakern.baselines.optional import require
 from adakern_bench.cli.main import main
 from adakern_bench.config.compose import CONF
 from adakern_bench.config.plan import load_plan
+from adakern_bench.data.entry import check_content
 from record_factory import make_record, write_records
 
 REPOSITORY = Path(__file__).parents[2]
@@ -25,7 +27,12 @@ def test_a_method_goes_by_the_name_of_its_file(tmp_path):
     assert load_plan(["method=[mine]", "dataset=[sk-wine]"], conf).cells == [("sk-wine", "mine")]
 
 
-def test_a_misspelt_data_set_to_describe():
+def test_what_describe_prints_is_what_an_entry_may_state(capsys):
+    main(["describe", "sk-wine"])
+    found = yaml.safe_load(capsys.readouterr().out)
+    entry = load_plan(["dataset=[sk-wine]", "method=[knn]"]).entry("sk-wine")
+    assert found.keys() == {"n", "d", "classes", "fingerprint"}
+    check_content(entry, found)
     with pytest.raises(SystemExit, match=r"Did you mean 'sk-iris'\?"):
         main(["describe", "sk-iriss"])
 

@@ -20,15 +20,9 @@ from adakern_bench.report.wording import count
 def main(argv=None):
     """The console command; returns the exit status."""
     argv = list(sys.argv[1:] if argv is None else argv)
-    # The Snakefile, conf/ and data/published belong together and lie in the repository.
-    if not (ROOT / "Snakefile").exists():
-        sys.exit(
-            "adakern's workflow needs the repository (Snakefile and conf/), and this "
-            f"installation has none at {ROOT}: clone it and run `make env` there."
-        )
     parser = _parser()
     parser.set_defaults(started_in=Path.cwd())
-    os.chdir(ROOT)
+    os.chdir(ROOT)  # of the Snakefile, conf/ and data/published
     # Settings may stand anywhere; argparse wants positional arguments together.
     setting = re.compile(rf"[+~]{{0,2}}[A-Za-z_][^/(]*=|{ALLOW_OUTSIDE}$")
     overrides = [word for word in argv if setting.match(word)]
