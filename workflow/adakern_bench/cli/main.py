@@ -25,7 +25,7 @@ def main(argv=None):
     os.chdir(ROOT)  # of the Snakefile, conf/ and data/published
     # Settings may stand anywhere; argparse wants positional arguments together.
     setting = re.compile(rf"[+~]{{0,2}}[A-Za-z_][^/(]*=|{ALLOW_OUTSIDE}$")
-    overrides = [word for word in argv if setting.match(word)]
+    overrides = [word for word in argv if setting.match(word) and argv[0] != "track"]
     arguments = parser.parse_args([word for word in argv if word not in overrides])
     if not hasattr(arguments, "handle"):
         parser.print_help()
