@@ -102,7 +102,7 @@ size:  ## what the project weighs, against its budget
 	@$(PYTHON) benchmarks/size.py
 
 publish: .venv/workflow.done  ## keep what a full run measured: make publish EXPERIMENT=dank_uci
-	$(BIN)/adakern publish experiment=$(EXPERIMENT) $(OVERRIDES)
+	$(BIN)/adakern publish $(EXPERIMENT) $(OVERRIDES)
 
 clean:  ## remove the environment and caches; results, MLflow's and raw data stay
 	rm -rf .venv .venv-oldest .venv-audit data/tables data/logs .snakemake build docs/_build docs/gallery docs/api docs/published

@@ -61,7 +61,6 @@ include: "workflow/rules/common.smk"
 
 wildcard_constraints:
     dataset=r"[^/]+",
-    datasets=r"\d+-\d+",
     method=r"[^/]+",
     batch=r"\d+-\d+",
     special=one_of(PLAN.config.special),
@@ -106,7 +105,7 @@ rule all:
     default_target: True
     input:
         f"{RESULTS}/report.html",
-        tracked_files() if PLAN.config.tracking.enabled else [],
+        [rules.track.output.mark] * PLAN.config.tracking.enabled,
     message:
         "all done"
 

@@ -8,8 +8,6 @@ from tempfile import TemporaryDirectory
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 
-__all__ = ["AutoGluonClassifier", "AutoGluonRegressor", "CatBoostClassifier", "CatBoostRegressor"]
-
 
 class _CatBoost(BaseEstimator):
     """CatBoost with the defaults of its package, quiet, with scikit-learn's parameters."""

@@ -141,7 +141,7 @@ def outcome(project):
     tables = project.root / "data" / "tables"
     found = {"tracker": _tracked(project.root / "mlflow.db")}
     for path in [*results.rglob("*"), *tables.glob("*.npz")]:
-        if path.suffix == ".json" and "track" not in path.parts:
+        if path.suffix == ".json" and path.name != "track.json":
             content = _unmeasured(json.loads(path.read_text()))
         elif path.suffix == ".npz":
             with np.load(path) as stored:

@@ -9,8 +9,6 @@ import time
 import urllib.request
 from contextlib import contextmanager
 
-__all__ = ["free_port", "serve", "start_logging"]
-
 LOG = """
 import json, sys
 from adakern_bench.tracking.track import log_records

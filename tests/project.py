@@ -11,8 +11,6 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
-__all__ = ["TUNED", "Project", "Run", "without_measured"]
-
 REPOSITORY = Path(__file__).resolve().parents[1]
 PARTS = (
     *("Snakefile", "pyproject.toml", "workflow", "methods", "conf", "profiles"),

@@ -7,8 +7,6 @@ from types import SimpleNamespace
 
 from adakern_bench.paths import SCRIPTS
 
-__all__ = ["run_fits", "run_script"]
-
 
 class Files(dict):
     """Names and files, by attribute too."""

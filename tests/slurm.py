@@ -19,8 +19,6 @@ from pathlib import Path
 
 import psutil
 
-__all__ = ["Cluster", "reason_to_skip"]
-
 COMMANDS = (
     *("slurmctld", "slurmd", "slurmdbd"),
     *("sbatch", "srun", "scancel", "sacct", "sacctmgr", "scontrol", "sinfo", "squeue", "sdiag"),

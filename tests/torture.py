@@ -22,8 +22,6 @@ from sklearn.base import is_classifier
 from sklearn.datasets import make_classification
 from threadpoolctl import threadpool_limits
 
-__all__ = ["Verdict", "cases", "judge"]
-
 #: Seconds of the processor that a fit of a few dozen rows may take.
 PATIENCE = 60
 

@@ -2,7 +2,7 @@
 
 import json
 import math
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
@@ -151,16 +151,3 @@ def test_loader_that_does_not_exist_or_fit(tmp_path, function):
     entry = DatasetEntry(task="classification", loader=loader)
     with pytest.raises(DatasetError, match=r"toy\.loader"):
         load_table("toy", entry, cache_dir=tmp_path)
-
-
-def test_five_lines_make_a_data_set_and_its_content_the_rest(tmp_path):
-    (tmp_path / "mine.csv").write_text("a,b,kind\n1,2,x\n3,4,y\n5,6,x\n")
-    path = tmp_path / "mine.yaml"
-    path.write_text(
-        "# @package dataset.mine\ntask: classification\ntarget: kind\nfiles:\n  - path: mine.csv\n"
-    )
-    entry = read_entry(path)
-    content = load_table("mine", entry, cache_dir=tmp_path).content()
-    assert (content["n"], content["d"], content["classes"]) == (3, 2, {"x": 2, "y": 1})
-    stated = replace(entry, **content | {"n_test": None})
-    assert load_table("mine", stated, cache_dir=tmp_path).feature_names == ["a", "b"]

@@ -30,13 +30,6 @@ def test_every_set_has_an_entry_in_order(name):
         assert entry.n_published_splits in (4, 5, 20)
 
 
-def test_selection_by_rows_and_names():
-    found = entries("uci121", "suite.min_rows=1000", "suite.max_rows=1100")
-    assert found and all(1000 <= entry.n <= 1100 for entry in found.values())
-    chosen = entries("uci121", "suite.only=[wine,iris]")
-    assert set(chosen) == {"uci121-wine", "uci121-iris"}
-
-
 @needs_mirror
 @pytest.mark.parametrize("name", NAMES)
 def test_tables_are_what_the_suite_states(name, tmp_path):

@@ -317,9 +317,3 @@ def test_the_printed_table_fits_and_says_what_it_leaves_out(tmp_path):
     assert left_out.startswith("(5 more methods and ")
     ranks = [float(line.split()[1]) for line in lines if line.startswith("method-")]
     assert ranks == sorted(ranks) and len(ranks) == 15
-
-
-def test_the_failures_are_told(compared):
-    text = printed(compared[0])
-    assert "2 of 108 runs failed" in text
-    assert "sonar / dank: 1 x timeout: after 60 s" in text

@@ -96,7 +96,6 @@ SETTING, SWEEP = "method.plain.classifier", "adakern_bench.report.sweep"
         ([f"++{SETTING}.grid.C=2"], ["plain", "'C'", "list"]),
         ([f"++{SETTING}.grid.C={{log_uniform:[1,9]}}"], ["plain", "'C'", "random: 30"]),
         ([f"++{SETTING}.grid.C='${{powers:2,5,-5}}'"], ["'C'", "no points"]),
-        (["+sweep.plain.C=[]"], ["sweep", "'C'", "list of values"]),
         # Nothing that fits.
         (["dataset=[step-1d]"], ["nothing to do", "step-1d", "plain"]),
         (["metric=rmse"], ["metric=rmse ranks no classification", "balanced_accuracy", "auc"]),

@@ -8,12 +8,13 @@ import subprocess
 from pathlib import Path
 
 import pytest
+import yaml
 
 from adakern.baselines.optional import require
 from adakern_bench.cli.main import main
 from adakern_bench.config.compose import CONF
 from adakern_bench.config.plan import load_plan
-from adakern_bench.tracking.track import main as track
+from adakern_bench.data.entry import check_content
 from record_factory import make_record, write_records
 
 REPOSITORY = Path(__file__).parents[2]
@@ -26,28 +27,24 @@ def test_a_method_goes_by_the_name_of_its_file(tmp_path):
     assert load_plan(["method=[mine]", "dataset=[sk-wine]"], conf).cells == [("sk-wine", "mine")]
 
 
-def test_a_misspelt_data_set_to_describe():
+def test_what_describe_prints_is_what_an_entry_may_state(capsys):
+    main(["describe", "sk-wine"])
+    found = yaml.safe_load(capsys.readouterr().out)
+    entry = load_plan(["dataset=[sk-wine]", "method=[knn]"]).entry("sk-wine")
+    assert found.keys() == {"n", "d", "classes", "fingerprint"}
+    check_content(entry, found)
     with pytest.raises(SystemExit, match=r"Did you mean 'sk-iris'\?"):
         main(["describe", "sk-iriss"])
 
 
-def test_tracking_a_folder_without_records(tmp_path, capsys):
-    with pytest.raises(SystemExit):
-        track([str(tmp_path)])
-    assert f"{tmp_path} holds no records/" in capsys.readouterr().err
-
-
-def test_a_folder_of_an_older_version_is_refused_in_one_sentence(tmp_path, capsys):
+def test_a_folder_of_an_older_version_is_refused_in_one_sentence(tmp_path):
     """Before records told their preparation, protocol, search and machine."""
     old = make_record()
     for name in ("machine", "preparation", "protocol", "search"):
         del old[name]
     write_records(tmp_path, [old])
-    with pytest.raises(SystemExit):
-        track([str(tmp_path)])
-    told = capsys.readouterr().err
-    assert "one of an older version: it lacks machine, preparation" in told
-    assert "Remove its folder and run again" in told
+    with pytest.raises(SystemExit, match=r"older version: it lacks machine, .* Remove its folder"):
+        main(["track", str(tmp_path)])
     assert [path.name for path in tmp_path.iterdir()] == ["records"]
 
 

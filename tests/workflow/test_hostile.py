@@ -326,8 +326,8 @@ def test_control_characters_of_an_error_reach_no_terminal(project):
 
 
 def show(project, *overrides):
-    module = ["-m", "adakern_bench.report.show"]
-    return project.call(module, "experiment=small", "name=small", *overrides)
+    module = ["-m", "adakern_bench.cli.main"]
+    return project.call(module, "show", "small", "name=small", *overrides)
 
 
 def test_the_trackers_lock_is_each_users_own(tmp_path, monkeypatch):

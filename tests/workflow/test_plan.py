@@ -80,10 +80,3 @@ def test_a_size_that_is_stated_later_keeps_finished_jobs(tmp_path):
     record.parent.mkdir(parents=True)
     record.write_text("[]")
     assert [first_batch(n) for n in (None, 100, 5000)] == ["0-1"] * 3
-
-
-def test_eight_data_sets_are_tracked_by_one_job():
-    names = [f"monks{k}" for k in (1, 2, 3)]
-    names += ["clowns", "heart", "sonar", "spect", "haberman", "ionosphere"]
-    found = plan(f"dataset=[{','.join(names)}]", "method=[svm-cv]")
-    assert found.tracked_together() == {"1-8": names[:8], "9-9": names[8:]}

@@ -47,7 +47,7 @@ def commit(project):
 
 
 def publish(project, *arguments):
-    words = ["adakern_bench.report.publish", "experiment=small", "name=small", *arguments]
+    words = ["adakern_bench.cli.main", "publish", "small", "name=small", *arguments]
     run = Run([sys.executable, "-m", *words], project.root, project.environment)
     run.process.wait(200)
     return run

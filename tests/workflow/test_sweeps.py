@@ -98,7 +98,6 @@ def test_a_nested_parameter_can_be_swept():
         (["+sweep.svm-cv.kernel={rbf: 3}"], "points by their names with the parameters"),
         (["+sweep.svm-cv.K=[1]"], "has no parameter 'K'"),
         (["protocol.train_rows=[1]"], "protocol.train_rows=1 is out of range"),
-        (["protocol.test_rows=0"], "protocol.test_rows=0 is out of range"),
         (["+sweep.svm-cv.gamma={relative_to: C, values: [1]}"], "gamma is relative to C, which"),
         (["+special.dank_boundary={}"], "shows one split, and clowns has 3"),
         (["+special.dank_boundry={}"], "Did you mean 'dank_boundary'?"),

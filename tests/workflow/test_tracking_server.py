@@ -3,18 +3,9 @@
 import json
 import os
 import urllib.request
-from functools import partial
 
-import mlflow.sklearn
-import numpy as np
 import pytest
-from sklearn.datasets import load_wine
-from sklearn.svm import SVC
 
-from adakern_bench.data import Table
-from adakern_bench.paths import kept_models
-from adakern_bench.records.models import save_model
-from adakern_bench.records.prepare import prepare
 from adakern_bench.report.show import runs_page
 from adakern_bench.tracking.track import experiment_id, log_records
 from mlflow_server import serve, start_logging
@@ -81,24 +72,6 @@ def test_mlflow_ui_shows_the_runs_over_rest(ui):
     processes = [start_logging(path, address) for _ in range(2)]
     assert [process.wait(120) for process in processes] == [0, 0]
     assert len(rest_runs(address)) == len(more)
-
-
-def test_the_server_gives_the_model(ui, tmp_path, monkeypatch):
-    uri, address = ui
-    X, y = load_wine(return_X_y=True)
-    model, everything = SVC(gamma=0.01).fit(X, y), np.arange(len(y))
-    table = Table(X, y, "wine", "classification", [f"x{i}" for i in range(X.shape[1])])
-    data = prepare(table, everything, everything, scale="none")
-    folder = tmp_path / "models" / "wine" / "dank" / "0-2" / "1"
-    save_model(model, data, table, everything[:5], folder)
-    record, models = make_record("wine", "dank", 1), partial(kept_models, tmp_path)
-    log_records([record], experiment="rest", tracking_uri=uri, models=models)
-    run_id = rest_runs(address, "rest")[0]["info"]["run_id"]
-    listed = rest(address, f"artifacts/list?run_id={run_id}&path=model")["files"]
-    assert {"model/MLmodel", "model/model.skops"} <= {file["path"] for file in listed}
-    monkeypatch.setenv("MLFLOW_TRACKING_URI", address)
-    fetched = mlflow.sklearn.load_model(f"runs:/{run_id}/model")
-    np.testing.assert_array_equal(fetched.predict(table.as_written(everything)), model.predict(X))
 
 
 def test_the_pages_open_on_the_runs(ui, browser):

@@ -13,8 +13,6 @@ import time
 from pathlib import Path
 from urllib.parse import quote
 
-__all__ = ["RunningAlready", "claim", "release_when_made"]
-
 FOLDER = Path(".snakemake/running")
 #: Seconds that a table has been there before others may count on it: Snakemake still
 #: writes down how it was made.

@@ -6,11 +6,6 @@ What a rule reads and writes stands in the rule; here is what other code looks f
 import sys
 from pathlib import Path
 
-__all__ = [
-    *("CONF", "PUBLISHED", "ROOT", "SCRIPTS", "SPECIAL"),
-    *("kept_models", "repeats_of", "results_of", "solved_batches"),
-]
-
 #: The repository: the Snakefile, ``conf/`` and ``methods/`` belong together.
 ROOT = Path(__file__).resolve().parents[2]
 CONF = ROOT / "conf"

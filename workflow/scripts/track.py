@@ -1,15 +1,17 @@
-"""The records of some data sets, sent to MLflow as soon as they are complete."""
+"""Records, tables, figures and report of an experiment, sent to MLflow."""
 
 from pathlib import Path
 
 from adakern._utils.files import write_json
 from adakern_bench.records.job import job
-from adakern_bench.tracking.track import track
+from adakern_bench.tracking.track import experiment_id, register, track
 
 uri = snakemake.params.settings["tracking_uri"]
 
 with job(snakemake):
-    results = Path(snakemake.input.config).parent
-    records = [Path(path) for path in snakemake.input.records]
-    logged = track(results, records, tracking_uri=uri)
-    write_json(snakemake.output.mark, {"tracking_uri": uri} | logged._asdict())
+    results = Path(snakemake.input.report).parent
+    logged = track(results, tracking_uri=uri)
+    mark = {"tracking_uri": uri, "experiment_id": experiment_id(results.name, uri)}
+    if name := snakemake.params.settings["register"]:
+        register(results, name, uri)
+    write_json(snakemake.output.mark, mark | logged._asdict())

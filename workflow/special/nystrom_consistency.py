@@ -12,8 +12,6 @@ import pandas as pd
 from adakern_bench.report.compare import compare_pairs
 from adakern_bench.report.sweep import plot_lines
 
-__all__ = ["paired_tests", "plot", "summary"]
-
 #: What is no sampler of columns.
 WITHOUT_COLUMNS = ("exact", "optimal")
 #: What is tested against the others.

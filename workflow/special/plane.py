@@ -5,8 +5,6 @@ import pandas as pd
 
 from adakern_bench.report.figures import grid
 
-__all__ = ["over_plane", "plot_boundaries", "table_of_accuracies"]
-
 
 def over_plane(models, matrix, data, n_grid):
     """Decision values on the rows and on a grid of the unit square, and a matrix.

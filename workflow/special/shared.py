@@ -5,8 +5,6 @@ import warnings
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV
 
-__all__ = ["fit_quietly", "tuned"]
-
 #: sigma and C in 2^-5, ..., 2^5, every other point, as for the experiments' SVM.
 POWERS = range(-5, 6, 2)
 GRID = {"C": [2.0**power for power in POWERS], "gamma": [1 / (2 * 4.0**power) for power in POWERS]}

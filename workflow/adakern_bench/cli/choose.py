@@ -1,7 +1,5 @@
 """What a comparison takes, estimated before it starts, and what of it fits."""
 
-import subprocess
-import sys
 import time
 from typing import NamedTuple
 
@@ -9,8 +7,6 @@ import numpy as np
 import psutil
 
 from adakern_bench.report.wording import count, duration
-
-__all__ = ["choose", "slowness", "start_up"]
 
 
 class Cost(NamedTuple):
@@ -45,8 +41,7 @@ COSTS = {
 REFERENCE_SECONDS = 0.1
 #: What a comparison of any length keeps.
 ALWAYS = ("dummy", "linear", "boosting-default", "adaptive")
-#: Seconds: the limit of a run (conf/experiment/compare.yaml), and the start of a job where
-#: nobody measures it.
+#: Seconds: the limit of a run (conf/experiment/compare.yaml), the start of a job there.
 LONGEST, JOB = 600, 2.0
 #: Repeats of a comparison, those that it should have in the time given, jobs after them.
 REPEATS, FEWEST, REST_JOBS, TEST_SIZE = 5, 2, 6, 0.33
@@ -62,17 +57,11 @@ def slowness():
     return max(1.0, (time.perf_counter() - start) / REFERENCE_SECONDS)
 
 
-def start_up():
-    """Seconds that a job takes to start, on this machine now."""
-    start = time.perf_counter()
-    subprocess.run([sys.executable, "-c", "import adakern_bench.records.solve"], check=False)
-    return max(JOB, time.perf_counter() - start)
-
-
-def choose(dataset, n, d, task, *, minutes=None, cores=1, memory=None, slower=1.0, job=JOB):
+def choose(dataset, n, d, task, *, minutes=None, cores=1, memory=None, slower=1.0):
     """(overrides, sentences) of a comparison on n rows of d features."""
     memory = (memory or psutil.virtual_memory().available) / cores
-    rows, rest, said = n * (1 - TEST_SIZE), REST_JOBS * job, []
+    rows, job, said = n * (1 - TEST_SIZE), JOB * slower, []
+    rest = REST_JOBS * job
 
     def seconds(cost):
         fit = cost.seconds * (rows / 1000) ** cost.power

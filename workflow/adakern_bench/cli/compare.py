@@ -14,14 +14,12 @@ from pathlib import Path
 
 from adakern._utils.files import read_json
 from adakern.datasets import TableError
-from adakern_bench.cli.choose import JOB, choose, slowness, start_up
+from adakern_bench.cli.choose import JOB, choose, slowness
 from adakern_bench.config.compose import ConfigError
 from adakern_bench.data.entry import ENDINGS
 from adakern_bench.data.infer import inferred_yaml
 from adakern_bench.paths import ROOT, solved_batches
 from adakern_bench.report.wording import count, duration
-
-__all__ = ["add_arguments", "adopt", "comparison_of", "run_compare"]
 
 _MADE_FROM = "# From: "
 
@@ -71,8 +69,8 @@ def run_compare(arguments, given):
     options["drop"] = [name for name in arguments.drop.split(",") if name]
     overrides = adopt(file, arguments.target, ROOT, **options)
     given += [f"metric={arguments.metric}"] * bool(arguments.metric)
-    job = start_up() if arguments.minutes else JOB
-    overrides += _chosen(overrides, given, arguments, job)
+    slower = slowness()
+    overrides += _chosen(overrides, given, arguments, slower)
     if arguments.dry_run:
         return run(overrides, arguments.cores, dry_run=True)
     plan = load_plan(overrides)
@@ -80,7 +78,7 @@ def run_compare(arguments, given):
     if arguments.minutes:
         # What comes after the fits takes the start of some jobs.
         seconds = 60 * arguments.minutes
-        os.environ["ADAKERN_ENDS"] = str(started + seconds - min(4 * job, seconds / 3))
+        os.environ["ADAKERN_ENDS"] = str(started + seconds - min(4 * JOB * slower, seconds / 3))
         if status := _first_repeats(plan, overrides, arguments.cores or os.cpu_count()):
             return status
     if status := run(overrides, arguments.cores):
@@ -96,7 +94,7 @@ def run_compare(arguments, given):
     return status
 
 
-def _chosen(overrides, given, arguments, job):
+def _chosen(overrides, given, arguments, slower):
     """The methods and limits that the size of the table and --minutes allow."""
     groups = {re.split("[=.]", override)[0].lstrip("+") for override in given}
     name = overrides[1].removeprefix("name=")
@@ -105,7 +103,7 @@ def _chosen(overrides, given, arguments, job):
     if "method" in groups or "size" not in made:
         return ["jobs.batch_rows=0", *given] if arguments.minutes else given
     cores = arguments.cores or os.cpu_count()
-    limits = {"minutes": arguments.minutes, "cores": cores, "slower": slowness(), "job": job}
+    limits = {"minutes": arguments.minutes, "cores": cores, "slower": slower}
     n, d = made["size"]
     chosen, said = choose(name, n, d, task, **limits)
     print("\n".join(f"  {sentence}" for sentence in said), flush=True)

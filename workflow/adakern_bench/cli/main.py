@@ -5,7 +5,6 @@ import os
 import re
 import sys
 from dataclasses import replace
-from importlib import import_module
 from pathlib import Path
 
 from adakern.cli import add_commands
@@ -15,36 +14,18 @@ from adakern_bench.data import DatasetError, load_table
 from adakern_bench.data.entry import UNSTATED
 from adakern_bench.paths import ROOT
 from adakern_bench.records.dotted import ALLOW_OUTSIDE
-
-__all__ = ["main"]
-
-#: Commands with a command line of their own.
-_PASSED_ON = {
-    "track": ("adakern_bench.tracking.track", "make MLflow say what the files say"),
-    "publish": ("adakern_bench.report.publish", "keep a run in docs/results"),
-}
+from adakern_bench.report.wording import count
 
 
 def main(argv=None):
     """The console command; returns the exit status."""
     argv = list(sys.argv[1:] if argv is None else argv)
-    # The Snakefile, conf/ and data/published belong together and lie in the repository.
-    if not (ROOT / "Snakefile").exists():
-        sys.exit(
-            "adakern's workflow needs the repository (Snakefile and conf/), and this "
-            f"installation has none at {ROOT}: clone it and run `make env` there."
-        )
-    started_in = Path.cwd()
-    if argv[:1] != ["track"]:  # which is given a folder of results, wherever that is
-        os.chdir(ROOT)
-    if argv and argv[0] in _PASSED_ON:
-        sys.argv = [f"adakern {argv[0]}", *argv[1:]]
-        return import_module(_PASSED_ON[argv[0]][0]).main()
     parser = _parser()
-    parser.set_defaults(started_in=started_in)
+    parser.set_defaults(started_in=Path.cwd())
+    os.chdir(ROOT)  # of the Snakefile, conf/ and data/published
     # Settings may stand anywhere; argparse wants positional arguments together.
     setting = re.compile(rf"[+~]{{0,2}}[A-Za-z_][^/(]*=|{ALLOW_OUTSIDE}$")
-    overrides = [word for word in argv if setting.match(word)]
+    overrides = [word for word in argv if setting.match(word) and argv[0] != "track"]
     arguments = parser.parse_args([word for word in argv if word not in overrides])
     if not hasattr(arguments, "handle"):
         parser.print_help()
@@ -70,7 +51,13 @@ def _parser():
     describe = commands.add_parser("describe", help="print what a data set's entry may state")
     describe.set_defaults(handle=_describe)
     describe.add_argument("name", help="of the data set")
+    track = commands.add_parser("track", help="make MLflow say what the files say")
+    track.set_defaults(handle=_track)
+    track.add_argument("results", help="folder of one experiment, or of several")
+    publish = commands.add_parser("publish", help="keep a run in docs/results")
+    publish.add_argument("--with-failures", action="store_true", help="with its failed runs")
     handles = {compare: run_compare, run: _run, show: _show, board: _leaderboard}
+    handles[publish] = _publish
     for command, handle in handles.items():
         command.set_defaults(handle=handle)
         if command is not compare:
@@ -84,14 +71,27 @@ def _parser():
         command.add_argument(
             "--dry-run", action="store_true", help="print Snakemake's command only"
         )
-    for name, (_, text) in _PASSED_ON.items():
-        commands.add_parser(name, help=text, add_help=False)
     return parser
 
 
 def _selected(arguments, overrides):
+    if any(override.startswith("experiment=") for override in overrides):
+        return overrides
     chosen = comparison_of(arguments.experiment, ROOT)
     return [*(chosen or [f"experiment={arguments.experiment}"]), *overrides]
+
+
+def _finished(arguments, overrides, file):
+    """The plan of an experiment whose results hold a file."""
+    from adakern_bench.config.plan import load_plan
+
+    plan = load_plan(_selected(arguments, overrides))
+    if not (plan.results / file).exists():
+        sys.exit(
+            f"There are no results in {plan.results} yet. Run the experiment first: "
+            f"adakern run {plan.config.experiment}"
+        )
+    return plan
 
 
 def _run(arguments, overrides):
@@ -118,28 +118,50 @@ def _describe(arguments, overrides):
 
 
 def _show(arguments, overrides):
-    from adakern_bench.report.show import main
+    from adakern_bench.report.show import show
 
-    main(_selected(arguments, overrides))
+    show(_finished(arguments, overrides, "report.html"))
     return 0
 
 
 def _leaderboard(arguments, overrides):
     import pandas as pd
 
-    from adakern_bench.config.plan import load_plan
     from adakern_bench.report.leaderboard import leaderboard
 
-    plan = load_plan(_selected(arguments, overrides))
-    records = plan.results / "records.parquet"
-    if not records.exists():
-        sys.exit(
-            f"There are no results in {plan.results} yet. Run the experiment first: "
-            f"adakern run {plan.config.experiment}"
-        )
-    for task, solves in pd.read_parquet(records).groupby("task"):
+    plan = _finished(arguments, overrides, "records.parquet")
+    for task, solves in pd.read_parquet(plan.results / "records.parquet").groupby("task"):
         print(f"\n{task.capitalize()}")
         print(leaderboard(solves).to_string(index=False, float_format="%.3g"))
+    return 0
+
+
+def _track(arguments, overrides):
+    from adakern_bench.tracking.track import track
+
+    results = arguments.started_in / arguments.results
+    found = [results, *sorted(results.glob("*/"))]
+    folders = [folder for folder in found if (folder / "records").is_dir()]
+    if not folders:
+        sys.exit(f"{results} holds no records/ of an experiment")
+    for folder in folders:
+        try:
+            n = track(folder)
+        except ValueError as error:  # files that are no records
+            sys.exit(str(error))
+        written = f"{count(n.written, 'run')} written, {n.unchanged} up to date"
+        print(f"{folder.name}: {written}, {n.removed} removed")
+    return 0
+
+
+def _publish(arguments, overrides):
+    from adakern_bench.config.plan import load_plan
+    from adakern_bench.report.publish import publish
+
+    plan = load_plan(_selected(arguments, overrides))
+    target = Path("docs/results") / plan.config.name
+    publish(plan, target, arguments.with_failures)
+    print(target)
     return 0
 
 

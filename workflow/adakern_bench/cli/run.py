@@ -7,8 +7,6 @@ import shlex
 from adakern_bench.records.dotted import ALLOW_OUTSIDE
 from adakern_bench.report.origin import in_one
 
-__all__ = ["run"]
-
 
 def snakemake_config(overrides):
     """What Snakemake is told: the experiment and the other overrides, as one text.

@@ -19,8 +19,6 @@ from packaging.requirements import Requirement
 
 from adakern_bench.records.dotted import distribution_of
 
-__all__ = ["code_version", "functions_of"]
-
 #: Functions whose first argument is the name of a module to import.
 IMPORTERS = {"import_module", "require"}
 

@@ -18,8 +18,6 @@ from adakern_bench.data.suite import expand_suite, suite_sets
 from adakern_bench.paths import CONF
 from adakern_bench.records.dotted import use_own_resolvers
 
-__all__ = ["ConfigError", "available", "load_config", "nearest"]
-
 GROUPS = ("suite", "dataset", "method", "protocol", "experiment", "tracking")
 
 #: ``method.dank.eta=0.5`` fixes a parameter, for both tasks.

@@ -13,12 +13,7 @@ from adakern_bench.config.variant import as_variant
 from adakern_bench.paths import CONF, results_of
 from adakern_bench.records.dotted import ALLOW_OUTSIDE
 
-__all__ = ["Plan", "load_plan", "plan_from_snakemake"]
-
 TASK_RECIPE = {"classification": "classifier", "regression": "regressor"}
-
-#: Data sets whose records one job logs.
-TRACKED_TOGETHER = 8
 
 
 def load_plan(overrides=(), conf=CONF, typed=None):
@@ -162,19 +157,6 @@ class Plan:
         """The method whose search fixes parameters before this one's, if any."""
         tuner = self.recipe(dataset, method)["tune_with"]
         return tuner and self.search_method(dataset, tuner)
-
-    def solved_datasets(self):
-        """Data sets that some method solves, in the order of the configuration."""
-        return list(dict.fromkeys(dataset for dataset, _ in self.cells))
-
-    def tracked_together(self):
-        """Solved data sets by the job that logs them, several a job since MLflow starts slowly."""
-        datasets = self.solved_datasets()
-        groups = {}
-        for start in range(0, len(datasets), TRACKED_TOGETHER):
-            group = datasets[start : start + TRACKED_TOGETHER]
-            groups[f"{start + 1}-{start + len(group)}"] = group
-        return groups
 
     def n_repeats(self, dataset):
         """Number of solves of one method on a data set."""

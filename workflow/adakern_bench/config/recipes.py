@@ -15,8 +15,6 @@ from adakern_bench.records.estimators import (
     make_estimator,
 )
 
-__all__ = ["recipe_problems"]
-
 
 def recipe_problems(recipe, task):
     """What is wrong with a recipe, a sentence each."""

@@ -6,8 +6,6 @@ from typing import Any
 from adakern_bench.data import DatasetEntry, Suite
 from adakern_bench.data.entry import number, one_of
 
-__all__ = ["Config", "Data", "Jobs", "Method", "Protocol", "Recipe", "Search", "Tracking", "View"]
-
 
 @dataclass
 class Recipe:

@@ -203,5 +203,5 @@ def report(plan):
 def track(plan):
     """What the rule ``track`` is given."""
     uri = os.environ.get("MLFLOW_TRACKING_URI") or plan.config.tracking.uri
-    code = code_version(SCRIPTS / "track.py", SCRIPTS / "track_summary.py")
+    code = code_version(SCRIPTS / "track.py")
     return {"tracking_uri": uri, "register": plan.config.tracking.register, "code": code}

@@ -10,8 +10,6 @@ from adakern_bench.data.entry import DatasetError, check_content
 from adakern_bench.data.fetch import is_fetched
 from adakern_bench.data.table import opened
 
-__all__ = ["check_tables", "placed_by_hand"]
-
 
 def placed_by_hand(entry, folder):
     """Files of a data set that people put into the cache: they may change."""

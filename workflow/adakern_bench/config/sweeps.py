@@ -16,8 +16,6 @@ from itertools import product
 
 from adakern_bench.config.compose import ConfigError
 
-__all__ = ["Variant", "base_name", "expand_axis", "expand_datasets", "expand_sweep"]
-
 
 @dataclass(frozen=True)
 class Variant:

@@ -16,8 +16,6 @@ from adakern_bench.data.entry import check_entry, setting_problems
 from adakern_bench.paths import PUBLISHED, SPECIAL, results_of
 from adakern_bench.records.dotted import ALLOW_OUTSIDE, is_inside, is_own, outside_paths, targets
 
-__all__ = ["validate"]
-
 #: Modules of the report whose functions are figures and tables.
 VIEWS = ("contrast", "leaderboard", "sweep")
 

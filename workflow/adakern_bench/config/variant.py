@@ -8,8 +8,6 @@ import hashlib
 import re
 from dataclasses import replace
 
-__all__ = ["as_variant"]
-
 #: Settings that do not decide which numbers come out.
 NOT_COMPARED = {
     *("name", "title", "description", "figures", "tables", "published"),

@@ -11,8 +11,6 @@ from adakern_bench.data.parsers import format_of
 from adakern_bench.data.table import Table
 from adakern_bench.records.dotted import loader_function, outside_paths
 
-__all__ = ["table_from_frames", "table_from_loader"]
-
 
 def table_from_frames(name, entry, frames):
     """The table of an entry from the parsed frames of its files, in their order."""

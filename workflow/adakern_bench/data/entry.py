@@ -8,11 +8,6 @@ from typing import Any
 
 from adakern._utils.hints import did_you_mean
 
-__all__ = [
-    *("DatasetEntry", "DatasetError", "SourceFile", "UNSTATED"),
-    *("check_content", "check_entry", "number", "one_of", "setting_problems"),
-]
-
 FORMATS = ("csv", "table", "whitespace", "arff", "libsvm")
 
 #: Endings of a file's name, none of which Python, a shell or a loader of pickles runs.

@@ -18,8 +18,6 @@ from adakern_bench.data.entry import DatasetError, SourceFile, check_content, ch
 from adakern_bench.data.parsers import parse
 from adakern_bench.data.splits import read_splits, row_lists, seeded_splits
 
-__all__ = ["MIRROR_VARIABLE", "is_fetched", "load_table"]
-
 MIRROR_VARIABLE = "ADAKERN_DATA_MIRROR"
 #: Seconds of one network read, and repetitions of a download that fails.
 TIMEOUT, RETRIES = 30.0, 3

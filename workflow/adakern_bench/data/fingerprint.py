@@ -4,8 +4,6 @@ import hashlib
 
 import numpy as np
 
-__all__ = ["content_fingerprint"]
-
 BLOCK_ROWS = 20_000
 # Powers of ten that a value may have; smaller values count as zero.
 SMALLEST, LARGEST = -250, 308

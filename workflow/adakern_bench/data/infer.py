@@ -5,8 +5,6 @@ from pathlib import Path
 
 from adakern.datasets import read_table
 
-__all__ = ["inferred_yaml"]
-
 
 def inferred_yaml(name, file, path, target, **options):
     """(text of ``conf/dataset/<name>.yaml``, the table) of a file."""

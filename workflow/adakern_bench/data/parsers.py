@@ -10,8 +10,6 @@ from adakern.datasets.read_table import Layout, typed_columns
 from adakern.datasets.unpack import TableError, unpack
 from adakern_bench.data.entry import FORMATS, DatasetError
 
-__all__ = ["format_of", "parse"]
-
 MISSING_WORDS = ["?", "NA", "NaN", "nan", ""]
 ENDINGS = {
     ".csv": "csv",

@@ -7,8 +7,6 @@ import numpy as np
 from adakern.datasets.unpack import unpack
 from adakern_bench.data.entry import DatasetError
 
-__all__ = ["read_splits", "row_lists", "seeded_splits"]
-
 
 def read_splits(data, entry, n):
     """The test rows of every published split of a data set."""

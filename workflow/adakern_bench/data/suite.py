@@ -7,8 +7,6 @@ from pathlib import Path
 
 from adakern_bench.data.entry import DatasetEntry
 
-__all__ = ["Suite", "expand_suite", "suite_sets"]
-
 
 @dataclass
 class Suite:

@@ -11,8 +11,6 @@ from adakern._utils.files import atomic_path
 from adakern_bench.data.entry import DatasetError
 from adakern_bench.data.fingerprint import content_fingerprint
 
-__all__ = ["Table", "opened"]
-
 
 @dataclass
 class Table:

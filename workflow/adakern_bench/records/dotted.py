@@ -13,11 +13,6 @@ from packaging.utils import canonicalize_name
 from adakern._utils.dotted import resolve
 from adakern_bench.paths import ROOT
 
-__all__ = [
-    *("ALLOW_OUTSIDE", "distribution_of", "estimator_class", "instantiate", "is_inside"),
-    *("is_own", "loader_function", "outside_paths", "targets", "use_own_resolvers"),
-]
-
 #: Typed beside the overrides, it lets results and data lie outside the project.
 ALLOW_OUTSIDE = "--allow-outside"
 

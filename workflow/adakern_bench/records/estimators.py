@@ -5,8 +5,6 @@ from scipy import stats
 
 from adakern_bench.records.dotted import instantiate
 
-__all__ = ["DISTRIBUTIONS", "expand_grid", "is_distribution", "is_relative", "make_estimator"]
-
 
 class LogIntegers:
     """Whole numbers from low to high, equally likely on a logarithmic scale."""

@@ -12,8 +12,6 @@ from adakern.evaluation.quantities import rank_by
 from adakern_bench import paths  # noqa: F401 - finds the modules that YAML files name
 from adakern_bench.report.wording import printable
 
-__all__ = ["job"]
-
 
 @contextmanager
 def job(snakemake):

@@ -8,8 +8,6 @@ from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-__all__ = ["commit", "git", "machine", "package_versions"]
-
 #: What numbers depend on.
 CODE = ("Snakefile", "workflow", "src", "conf", "methods", "requirements")
 PACKAGES = (

@@ -14,8 +14,6 @@ from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 from adakern.model_file import TableModel, as_columns
 
-__all__ = ["save_model"]
-
 #: What a kept model needs.
 PACKAGES = ("adakern", "numpy", "scipy", "scikit-learn", "skops", "pandas")
 

@@ -8,8 +8,6 @@ from sklearn.preprocessing import FunctionTransformer, MinMaxScaler, StandardSca
 
 from adakern.datasets.encoding import make_encoder
 
-__all__ = ["Prepared", "prepare"]
-
 SCALERS = {
     "unit": MinMaxScaler,
     "symmetric": lambda: MinMaxScaler(feature_range=(-1, 1)),

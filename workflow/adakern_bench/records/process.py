@@ -22,8 +22,6 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-__all__ = ["OVER", "Outcome", "isolated", "run_each"]
-
 #: A scheduler's second chance is the last: with more memory and more time.
 MOST_LOST = 2
 KILLED = "the process was killed by "

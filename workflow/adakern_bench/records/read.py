@@ -10,8 +10,6 @@ from adakern._utils.files import read_json
 from adakern.evaluation import MAIN_METRIC
 from adakern_bench.paths import repeats_of
 
-__all__ = ["find_records", "read_file", "read_records", "to_frame"]
-
 # Nested parts of a record and the prefix of their columns.
 _PREFIXES = {
     "params": "param_",

@@ -14,8 +14,6 @@ from adakern_bench.records.estimators import expand_grid, make_estimator
 from adakern_bench.records.prepare import Prepared, prepare
 from adakern_bench.records.split import folds, load_split
 
-__all__ = ["NOT_SEARCHED", "by_repeat", "search_grid", "search_repeat"]
-
 #: Of a method without a grid.
 NOT_SEARCHED = {"status": "ok", "best_params": {}}
 

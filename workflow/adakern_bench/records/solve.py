@@ -27,8 +27,6 @@ from adakern_bench.records.machine import commit, machine, package_versions
 from adakern_bench.records.prepare import prepare
 from adakern_bench.records.split import load_split
 
-__all__ = ["fitted_facts", "record_of", "solve_one"]
-
 #: Of the intervals that regressors are asked for.
 COVERAGE = 0.9
 #: Of the quantiles that they are asked for.

@@ -14,8 +14,6 @@ from sklearn.model_selection import (
 
 from adakern._utils.files import atomic_path
 
-__all__ = ["folds", "load_split", "make_splits", "save_splits"]
-
 
 def make_splits(
     table,

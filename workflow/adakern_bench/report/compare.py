@@ -20,8 +20,6 @@ from adakern_bench.records.read import read_records, to_frame
 from adakern_bench.report.leaderboard import by_dataset
 from adakern_bench.report.published import beside_measured, load_published
 
-__all__ = ["compare", "compare_pairs", "rank", "summarise"]
-
 
 def compare(records, out, published=None):
     """Write the tables of one experiment to the folder `out`.

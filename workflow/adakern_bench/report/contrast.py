@@ -22,8 +22,6 @@ from adakern.evaluation import (
 from adakern_bench.report.leaderboard import by_dataset, cell_means
 from adakern_bench.report.wording import natural
 
-__all__ = ["against_all", "check_swept", "contrast", "over_sets"]
-
 
 def contrast(records, parameter, reference):
     """Scores with each value of a swept parameter beside those with one of them.

@@ -20,12 +20,6 @@ from adakern.evaluation import GREATER_IS_BETTER, MAIN_METRIC, pareto_front
 from adakern_bench.report.tables import heading, scaled
 from adakern_bench.report.wording import in_natural_order, natural
 
-__all__ = [
-    *("COLOURS", "MARKERS", "MOST_PANELS", "STYLE", "add_legend", "grid"),
-    *("inline_svg", "method_styles", "panels", "plot_fronts"),
-    *("plot_repeats", "save_svg", "scale_for", "to_svg"),
-]
-
 #: Okabe and Ito's colours, told apart by colour-blind readers too, and a grey; all are
 #: readable on white and on near-black.
 COLOURS = [

@@ -8,8 +8,6 @@ from adakern_bench.report.contrast import against_all
 from adakern_bench.report.tables import RULE, comparison
 from adakern_bench.report.wording import count, duration
 
-__all__ = ["headline"]
-
 
 def headline(tables, records):
     """Sentences: who leads, by how much, what is significant, what failed, the cost."""

@@ -20,11 +20,6 @@ from adakern.evaluation import (
 )
 from adakern_bench.report.figures import method_styles, plot_fronts
 
-__all__ = [
-    *("by_dataset", "cell_means", "cost_seconds", "leaderboard", "plot_time_against_rank"),
-    "together",
-]
-
 #: Behind the names of published methods.
 PUBLISHED = " (published)"
 

@@ -6,8 +6,6 @@ from datetime import UTC, datetime
 
 from adakern_bench.records.machine import commit, machine
 
-__all__ = ["in_one", "make_command", "origin"]
-
 
 def origin(config):
     """Date, machine, commit and command, in words for a report."""

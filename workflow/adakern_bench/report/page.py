@@ -37,8 +37,6 @@ from adakern_bench.report.tables import (
 from adakern_bench.report.use import model_lines
 from adakern_bench.report.wording import caption, count, duration, natural, printable
 
-__all__ = ["protocol_in_words", "report"]
-
 # What else a reader may ask of the same runs: (part, metric), in this order.
 _DETAILS = {
     task: [

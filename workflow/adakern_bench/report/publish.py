@@ -1,6 +1,6 @@
 """Keep what a full run measured in ``docs/results/<experiment>/``.
 
-    python -m adakern_bench.report.publish experiment=dank_uci
+    adakern publish dank_uci
 
 Copies the records, tables and figures of a finished run and writes where they come from
 and the command that makes them again; large tables are compressed, and pages are
@@ -19,29 +19,21 @@ import subprocess
 import sys
 import time
 from datetime import UTC, datetime
-from pathlib import Path
 
 import pandas as pd
 
 from adakern._utils.files import write_json
 from adakern_bench.config.compose import ConfigError
-from adakern_bench.config.plan import load_plan
 from adakern_bench.records.dotted import ALLOW_OUTSIDE
 from adakern_bench.records.machine import commit, machine, package_versions
 from adakern_bench.report.origin import in_one, make_command
 from adakern_bench.report.wording import count
-
-__all__ = ["PublishError", "log_run", "main", "publish"]
 
 KEPT = ["records.parquet", "config.yaml"]
 KEPT += ["summary.csv", "ttest.csv", "ranks.csv", "published.csv"]
 
 #: Bytes of a table from which on it is kept compressed.
 LARGE = 2**17
-
-
-class PublishError(RuntimeError):
-    """A run that is not fit to be published; the message says what is missing."""
 
 
 def publish(plan, target, with_failures=False):
@@ -54,7 +46,7 @@ def publish(plan, target, with_failures=False):
     missing = missing or list(_several_commits(plan, records))
     if missing:
         listed = "\n".join(f"  - {line}" for line in missing)
-        raise PublishError(f"{plan.results} cannot be published:\n{listed}")
+        raise ConfigError(f"{plan.results} cannot be published:\n{listed}")
     # Beside it, so that who is stopped on the way leaves the old folder whole.
     new, old = (target.with_name(f".{target.name}-{age}") for age in ("new", "old"))
     for folder in (new, old):
@@ -171,20 +163,3 @@ def provenance(plan, records):
             "failed_runs": int((records["status"] != "ok").sum()),
         }
     return facts
-
-
-def main(argv=None):
-    """Command line."""
-    overrides = list(sys.argv[1:] if argv is None else argv)
-    with_failures = "--with-failures" in overrides
-    try:
-        plan = load_plan([word for word in overrides if word != "--with-failures"])
-        target = Path("docs/results") / plan.config.name
-        publish(plan, target, with_failures)
-    except (ConfigError, PublishError) as error:
-        sys.exit(str(error))
-    print(target)
-
-
-if __name__ == "__main__":
-    main()

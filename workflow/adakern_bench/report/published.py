@@ -4,8 +4,6 @@ from inspect import signature
 
 import pandas as pd
 
-__all__ = ["COLUMNS", "beside_measured", "condensed", "load_published"]
-
 COLUMNS = ["dataset", "method", "setting", "split", "metric", "mean", "std"]
 
 #: Of a table of more methods only those that were measured stand beside the measured

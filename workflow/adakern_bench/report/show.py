@@ -11,16 +11,11 @@ import pandas as pd
 
 from adakern._utils.files import read_json
 from adakern.evaluation import MAIN_METRIC
-from adakern_bench.config.compose import ConfigError
-from adakern_bench.config.plan import load_plan
-from adakern_bench.paths import CONF
 from adakern_bench.report.headline import headline
 from adakern_bench.report.leaderboard import cost_seconds
 from adakern_bench.report.tables import MARK, comparison, heading, read_tables
 from adakern_bench.report.wording import count, duration, printable
 from adakern_bench.tracking.track import VIEW
-
-__all__ = ["main", "print_table", "runs_page", "show"]
 
 _MOST_ROWS = 15
 #: MLflow opens an experiment on its traces, and a table without scores, unless the address
@@ -28,26 +23,12 @@ _MOST_ROWS = 15
 _RUNS = f"#/experiments/{{}}/runs?workflowType=machine_learning&viewStateShareKey={VIEW}"
 
 
-def main(argv=None, conf=CONF):
-    """Command line: ``adakern show quickstart``, or with overrides alone."""
-    try:
-        plan = load_plan(sys.argv[1:] if argv is None else argv, conf)
-    except ConfigError as error:
-        sys.exit(str(error))
-    if not (plan.results / "report.html").exists():
-        sys.exit(
-            f"There are no results in {plan.results} yet. Run the experiment first: "
-            f"adakern run {plan.config.experiment}"
-        )
-    show(plan)
-
-
 def show(plan):
     """Print the comparison of a plan's results, and the ways to see more of them."""
     if plan.cells:
         print_table(plan.results)
     print(f"\nReport: {(plan.results / 'report.html').resolve().as_uri()}")
-    mark = plan.results / "track" / "summary" / "all.json"
+    mark = plan.results / "track.json"
     if plan.config.tracking.enabled and mark.exists():
         uri = os.environ.get("MLFLOW_TRACKING_URI") or plan.config.tracking.uri
         page = runs_page(uri, read_json(mark).get("experiment_id"))
@@ -122,7 +103,3 @@ def _rows(cells, ranks, seconds, width):
     more = [count(n, f"more {what}") for what, n in left_out.items() if n]
     if more:
         yield f"({' and '.join(more)} in the report)"
-
-
-if __name__ == "__main__":
-    main()

@@ -17,8 +17,6 @@ from adakern_bench.report.figures import COLOURS, add_legend, grid, panels, scal
 from adakern_bench.report.tables import heading, scaled
 from adakern_bench.report.wording import in_natural_order
 
-__all__ = ["plot_lines", "plot_sweep", "sweep_table"]
-
 #: Of the lines of a figure, one after the other.
 _STYLES = [{"color": c, "ls": dashes} for dashes, c in product("-:", COLOURS)]
 _SCORES = {metric for metrics in METRICS.values() for metric in metrics}

@@ -8,11 +8,6 @@ from adakern.evaluation.quantities import Quantity, rank_by
 from adakern.evaluation.ranking import TIE
 from adakern_bench.report.wording import in_natural_order
 
-__all__ = [
-    *("MARK", "RULE", "comparison", "display", "display_table", "heading"),
-    *("read_tables", "scaled"),
-]
-
 #: Of what is significantly worse than the best of its column, and what that means.
 MARK = "●"
 RULE = (

@@ -15,8 +15,6 @@ from adakern_bench.config.plan import TASK_RECIPE
 from adakern_bench.records.estimators import make_estimator
 from adakern_bench.records.read import read_records
 
-__all__ = ["method_named", "model_lines", "out_of_time"]
-
 
 def out_of_time(out):
     """Whether most runs ran out of time, and what to say of those that did."""

@@ -24,8 +24,6 @@ from adakern_bench.records.split import load_split
 from adakern_bench.report.figures import COLOURS, STYLE, save_svg
 from adakern_bench.report.tables import heading, scaled
 
-__all__ = ["explain", "explain_files"]
-
 #: Test rows that are looked at, and values of a column in its dependence.
 MOST_ROWS, MOST_VALUES = 1000, 20
 #: Classes whose calibration is drawn.

@@ -2,8 +2,6 @@
 
 import re
 
-__all__ = ["caption", "count", "duration", "in_natural_order", "natural", "printable"]
-
 #: Characters that command a terminal or turn the direction of writing.
 COMMANDS = {*range(32), *range(0x7F, 0xA0), *range(0x202A, 0x202F), *range(0x2066, 0x206A)} - {
     9,

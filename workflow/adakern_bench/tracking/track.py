@@ -3,12 +3,11 @@
 One process at a time writes (a file lock), a run is found again by the tag of its fit,
 and a tag that hashes the whole record tells whether it is up to date; so logging twice,
 from two processes or after a crash adds nothing twice. By hand, from the files and at
-will: ``python -m adakern_bench.tracking.track results``.
+will: ``adakern track results``.
 
 MLflow is imported when something is logged, not before.
 """
 
-import argparse
 import contextlib
 import fcntl
 import hashlib
@@ -39,11 +38,6 @@ from adakern_bench.records.read import find_records, read_file, to_frame
 from adakern_bench.report.figures import method_styles, plot_repeats, to_svg
 from adakern_bench.report.leaderboard import by_dataset
 from adakern_bench.report.wording import count
-
-__all__ = [
-    *("DEFAULT_URI", "VIEW", "Logged", "experiment_id", "lock", "log_records", "main"),
-    *("opened", "register", "track"),
-]
 
 DEFAULT_URI = "sqlite:///mlflow.db"
 
@@ -106,22 +100,18 @@ def sha256(content):
 # From files to runs.
 
 
-def track(results, files=None, *, tracking_uri=None):
-    """Log the records of some files of one folder; what is up to date is left alone.
+def track(results, *, tracking_uri=None):
+    """Make MLflow say what a folder of results says, no more and no less.
 
-    Without files, make MLflow say what the folder says, no more and no less: every
-    record below it, the tables, figures and report as one summary run, and no run of a
-    fit that has no record any more.
+    That is every record below it, the tables, figures and report as one summary run, and
+    no run of a fit that has no record any more; what is up to date is left alone.
     """
-    results, summary = Path(results), None
-    if files is None:
-        found = (path for pattern in SUMMARY for path in sorted(results.glob(pattern)))
-        summary = {path.relative_to(results).as_posix(): path for path in found}
+    results = Path(results)
+    found = (path for pattern in SUMMARY for path in sorted(results.glob(pattern)))
     path = results / "config.yaml"
     config = path.read_text(encoding="utf-8") if path.exists() else None
     rank_by((yaml.safe_load(config or "{}") or {}).get("metric"))
-    paths = find_records(results) if files is None else files
-    records = [record for path in paths for record in read_file(path)]
+    records = [record for path in find_records(results) for record in read_file(path)]
     return log_records(
         records,
         # One of special computations alone goes by the name of its folder.
@@ -129,8 +119,8 @@ def track(results, files=None, *, tracking_uri=None):
         tracking_uri=tracking_uri,
         config=config,
         models=partial(kept_models, results),
-        summary=summary,
-        prune=files is None,
+        summary={path.relative_to(results).as_posix(): path for path in found},
+        prune=True,
     )
 
 
@@ -385,12 +375,9 @@ def _log_runs(runs, experiment, tracking_uri, prune):
     With `prune`, runs that are not among them go too, but for a summary.
     """
     wanted = {run.key: run.digest for run in runs}
-    datasets = {run.tags.get("dataset", "") for run in runs}
-    single = len(datasets) == 1 and "" not in datasets and not prune
-    of_one = f"tags.dataset = '{min(datasets)}'" if single else ""
     with opened(experiment, tracking_uri) as (client, number):
         whole, gone, ids = {}, [], {}
-        for made in client.search_runs([number], of_one, max_results=_MOST_RUNS):
+        for made in client.search_runs([number], max_results=_MOST_RUNS):
             key, tags = made.data.tags.get(KEY), made.data.tags
             if key in wanted:
                 is_whole = made.info.status != "RUNNING" and tags[DIGEST] == wanted[key]
@@ -471,27 +458,3 @@ def _log_data(client, run_id, record):
     )
     tag = InputTag("mlflow.data.context", "training and test")
     client.log_inputs(run_id, [DatasetInput(dataset, [tag])])
-
-
-def main(argv=None):
-    """Command line: rebuild the tracker from result files."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.epilog = f"The variable MLFLOW_TRACKING_URI says where; without it {DEFAULT_URI}."
-    where = "folder of one experiment, or of several"
-    parser.add_argument("results", type=Path, help=where)
-    results = parser.parse_args(argv).results
-    found = [results, *sorted(results.glob("*/"))]
-    folders = [folder for folder in found if (folder / "records").is_dir()]
-    if not folders:
-        parser.error(f"{results} holds no records/ of an experiment")
-    for folder in folders:
-        try:
-            n = track(folder)
-        except ValueError as error:
-            parser.error(str(error))
-        written = f"{count(n.written, 'run')} written, {n.unchanged} up to date"
-        print(f"{folder.name}: {written}, {n.removed} removed")
-
-
-if __name__ == "__main__":
-    main()
