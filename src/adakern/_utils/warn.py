@@ -13,3 +13,12 @@ def warn_user(message, category=UserWarning):
     while frame and frame.f_globals.get("__name__", "").partition(".")[0] in INNER:
         frame, level = frame.f_back, level + 1
     warnings.warn(message, category, stacklevel=level)
+
+
+def warn_unconverged(estimator, left, limit="max_iter"):
+    """Warn that an iteration was cut off by this parameter, with what is left."""
+    from sklearn.exceptions import ConvergenceWarning  # what only plans does without scikit-learn
+
+    name, value = type(estimator).__name__, getattr(estimator, limit)
+    message = f"{name} stopped, with {limit}={value}, at {left}; raise {limit} or tol"
+    warn_user(message, ConvergenceWarning)

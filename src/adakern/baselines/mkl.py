@@ -4,10 +4,9 @@ from numbers import Real
 
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval
 
-from adakern._utils.warn import warn_user
+from adakern._utils.warn import warn_unconverged
 from adakern.baselines.kernel_bank import BankMixin, BankRegressor, bank_constraints
 from adakern.linalg import project_onto_simplex
 from adakern.svm.libsvm import svm_dual, svr_dual
@@ -121,12 +120,8 @@ class SimpleMKLRegressor(BankMixin, BankRegressor):
             path.append(current)
         n_iter = len(path) - 1
         if current.gap > self.tol * abs(current.objective):
-            warn_user(
-                f"SimpleMKL stopped after {n_iter} steps with a duality gap of "
-                f"{current.gap:.2e} at an objective of {current.objective:.6g}; raise "
-                f"max_iter={self.max_iter} or tol={self.tol}",
-                ConvergenceWarning,
-            )
+            left = f"a duality gap of {current.gap:.2e} at the objective {current.objective:.6g}"
+            warn_unconverged(self, left)
         history = {name: [getattr(m, name) for m in path] for name in ("objective", "gap")}
         outcome = {"objective": current.objective, "duality_gap": current.gap, "history": history}
         d, b = current.d, current.intercept

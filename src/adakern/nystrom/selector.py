@@ -74,7 +74,7 @@ class NystromKernelSelector(NystromFeaturesMixin, BaseEstimator):
     step : int or float, default=0.1
         Columns per round of adaptive sampling: a number, or a fraction of c.
     rank : int, default=None
-        Rank of the approximation, at most c; None for all (adaptive samplers: half of those drawn).
+        Rank of the approximation, c at most; None for all (adaptive samplers: half of those drawn).
     sampling : str, default="adaptive-criterion"
         "adaptive-criterion" is the paper's Algorithm 2, "greedy-criterion" chooses
         columns by their exact effect on the ridge risk; further "uniform",
