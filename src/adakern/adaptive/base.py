@@ -232,8 +232,7 @@ class AdaptiveKernel(BaseEstimator, ABC):
         settings = Settings(blend.classify, reader.is_categorical, self.max_support, seeds)
         limit = np.inf if self.time_limit is None else self.time_limit
         may_screen = isinstance(self.members, str)
-        n_all = len(rows) if all_rows is None else len(all_rows.y)
-        schedule = Schedule(names, may_screen, started, limit, self.n_jobs, n_all, self._tell)
+        schedule = Schedule(names, may_screen, started, limit, self.n_jobs, self._tell)
         with device_context(X), one_blas_thread(len(table.X)):
             members, dropped = fit_members(table, settings, schedule, blend, rng)
         judged = table.left_out
