@@ -199,10 +199,10 @@ def resolve_gamma(gamma, X):
 
 
 def check_square(K):
-    """Refuse a precomputed Gram matrix of training rows that is not square."""
+    """Refuse a given Gram matrix of training rows that is not square."""
     if K.shape[0] != K.shape[1]:
         raise ValueError(
-            f"a precomputed kernel must be a square matrix for fit, got shape {tuple(K.shape)}"
+            f"a kernel of training rows must be a square matrix, got shape {tuple(K.shape)}"
         )
 
 

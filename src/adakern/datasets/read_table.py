@@ -16,8 +16,6 @@ from adakern._utils.hints import did_you_mean
 from adakern.datasets.cells import decimal_mark, read_column
 from adakern.datasets.unpack import TableError, unpack
 
-__all__ = [*("Layout", "TableFile", "find_column"), *("read_rows", "read_table", "typed_columns")]
-
 _SEPARATORS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar", " ": "blank"}
 #: Whole numbers with at most so many values are taken for classes.
 _MOST_CLASSES = 10

@@ -34,12 +34,7 @@ class Plan(NamedTuple):
 
 
 def make_plan(n_rows, n_columns, step=0.1, rank=None, ridge=0.005):
-    """Resolve fractions and check sizes; see :class:`CriterionNystroem`."""
-    if isinstance(n_columns, Integral) and n_columns > n_rows:
-        raise ValueError(
-            f"n_columns={n_columns} is more than the {n_rows} rows of the data; use at most "
-            f"{n_rows}, or a fraction in (0, 1]"
-        )
+    """Resolve fractions, and numbers greater than what there is; see :class:`CriterionNystroem`."""
     c = _count(n_columns, n_rows)
     require_memory(
         2 * 8 * n_rows * c,
