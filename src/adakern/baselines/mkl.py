@@ -27,8 +27,6 @@ class UniformMKLClassifier(BankMixin, OneVsOneMixin, BaseEstimator):
         Gaussian kernels of the bank; None for the widths 2^-5, ..., 2^5, for features in [0, 1].
     degrees : array-like of int, default=()
         Normalised polynomial kernels of the bank.
-    tol : float, default=1e-3
-        Tolerance of the SVM solver on the optimality conditions.
 
     Attributes
     ----------
@@ -43,17 +41,16 @@ class UniformMKLClassifier(BankMixin, OneVsOneMixin, BaseEstimator):
         SVMs solved.
     """
 
-    _parameter_constraints = bank_constraints("C", "tol")
+    _parameter_constraints = bank_constraints("C")
 
-    def __init__(self, C=1.0, *, gammas=None, degrees=(), tol=1e-3):
+    def __init__(self, C=1.0, *, gammas=None, degrees=()):
         self.C = C
         self.gammas = gammas
         self.degrees = degrees
-        self.tol = tol
 
     def _fit_model(self, X, y):
         weights = np.full(len(self.bank_), 1 / len(self.bank_))
-        d, b = svm_dual(self.bank_.combine(X, weights=weights), y, self.C, self.tol)
+        d, b = svm_dual(self.bank_.combine(X, weights=weights), y, self.C, tol=1e-3)
         return self._expand(weights, X, d, b)
 
 
