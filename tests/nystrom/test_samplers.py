@@ -26,7 +26,7 @@ def data():
 def sample_columns(X, c, y=None, *, selection, random_state, **kernel):
     """The sample of a selection, for random labels where there are none."""
     rng = np.random.default_rng(random_state)
-    targets = random_targets(len(X), rng) if y is None else encode_targets(y)
+    targets = random_targets(len(X), rng) if y is None else encode_targets(None, y)
     plan = make_plan(len(X), c)
     return SAMPLERS[selection](KernelColumns(X, **kernel), targets, plan, rng)
 
@@ -155,7 +155,7 @@ def errors_by_definition(K, chosen, y, k):
 def test_algorithm_2(data, rank):
     X, labels = data
     _, K = kernel_of(X)
-    y = encode_targets(labels).weights
+    y = encode_targets(None, labels).weights
     chosen = np.array([1, 39, 12, 25, 30, 7, 19])
     scores = samplers.approximation_errors(K[:, chosen], chosen, y, rank)
     expected = errors_by_definition(K, chosen, y, rank or 3)
@@ -166,7 +166,7 @@ def test_algorithm_2(data, rank):
 def test_adaptive_draws_follow_the_scores(data):
     X, labels = data
     kernel, K = kernel_of(X)
-    targets = encode_targets(labels)
+    targets = encode_targets(None, labels)
     plan = make_plan(40, 3, step=2)
     # Given the first two columns, the third follows Algorithm 2. Every first pair
     # equally often in expectation: sum of their distributions.
@@ -193,7 +193,7 @@ def test_adaptive_draws_follow_the_scores(data):
     ],
 )
 def test_targets(y, task, values, weights):
-    targets = encode_targets(np.array(y), task)
+    targets = encode_targets(None, np.array(y), task)
     np.testing.assert_array_equal(targets.values, values)
     np.testing.assert_allclose(targets.weights, weights)
 
@@ -224,7 +224,7 @@ def test_each_step_lowers_the_criterion_most(seed, n_targets):
     X, Y = rng.normal(size=(25, 3)), rng.normal(size=(25, n_targets))
     plan = make_plan(25, 6)._replace(oversampling=5)  # every row is a candidate
     kernel, K = kernel_of(X)
-    chosen = samplers.greedy_criterion(kernel, encode_targets(Y), plan, rng).indices
+    chosen = samplers.greedy_criterion(kernel, encode_targets(None, Y), plan, rng).indices
     for k in range(6):
         others = set(range(25)) - set(chosen[:k])
         least = min(criterion(K, [*chosen[:k], i], Y) for i in others)

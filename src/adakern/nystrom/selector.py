@@ -174,7 +174,7 @@ class NystromKernelSelector(NystromFeaturesMixin, BaseEstimator):
         """
         self._validate_params()
         X, y = validate_data(self, X, y, dtype=np.float64)
-        targets = encode_targets(y, self.task)
+        targets = encode_targets(self, y, self.task)
         plan = make_plan(len(X), self.n_columns, self.step, self.rank, self.ridge)
         size = len(X) if self.sampling in REFERENCES else plan.n_columns
         criterion = CRITERIA[self.criterion]

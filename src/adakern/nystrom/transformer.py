@@ -185,7 +185,7 @@ class CriterionNystroem(NystromFeaturesMixin, KernelMixin, BaseEstimator):
         elif y is None:
             targets = random_targets(len(X), rng)
         else:
-            targets = encode_targets(y, self.task)
+            targets = encode_targets(self, y, self.task)
         with one_blas_thread(plan.n_columns):
             sample = SAMPLERS[self.selection](columns, targets, plan, rng)
         self._set_features(X, self._kernel_params, sample)
