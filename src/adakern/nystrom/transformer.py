@@ -14,7 +14,7 @@ from adakern._utils.constraints import AT_LEAST_ONE, POSITIVE, constraints
 from adakern._utils.threads import one_blas_thread
 from adakern._utils.validation import require_finite, validate_data
 from adakern._utils.warn import warn_user
-from adakern.kernels import KERNELS, KernelMixin, check_square, gram_matrix
+from adakern.kernels import KERNELS, KernelMixin, gram_matrix
 from adakern.linalg import ranked_eigh
 from adakern.nystrom.columns import KernelColumns, encode_targets, random_targets
 from adakern.nystrom.samplers import CRITERION_DRIVEN, SAMPLERS, make_plan
@@ -167,8 +167,6 @@ class CriterionNystroem(NystromFeaturesMixin, KernelMixin, BaseEstimator):
             X, y = validate_data(self, X, dtype=np.float64), None
         else:
             X, y = validate_data(self, X, y, dtype=np.float64, multi_output=True)
-        if self.kernel == "precomputed":
-            check_square(X)
         n_components = self.n_components
         if isinstance(n_components, Integral) and n_components > len(X):
             warn_user(

@@ -12,7 +12,6 @@ from sklearn.utils.validation import check_is_fitted
 from adakern._utils.arrays import as_index, as_numpy, output_like, validate_arrays
 from adakern._utils.base import ScoreClassifierMixin
 from adakern._utils.validation import encode_classes, require_finite
-from adakern.kernels import check_square
 from adakern.linalg import principal_submatrix
 
 
@@ -42,8 +41,6 @@ class OneVsOneMixin(ScoreClassifierMixin):
         X = self._own_arrays(X)
         self.classes_, codes = encode_classes(self, y)
         pairwise = self.__sklearn_tags__().input_tags.pairwise
-        if pairwise:
-            check_square(X)
         self._prepare(X)
         self.models_, self.pair_rows_ = [], []
         for first, second in combinations(range(len(self.classes_)), 2):
