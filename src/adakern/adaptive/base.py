@@ -100,13 +100,11 @@ class AdaptiveKernel(BaseEstimator, ABC):
         classify = is_classifier(self)
         if isinstance(self.members, str):
             return list(default_members(n, d, classify, self.preset))
-        unknown = [name for name in self.members if name not in MEMBERS]
-        if unknown or not len(self.members):
+        allowed = [name for name in MEMBERS if classify or name != "svm"]
+        if not len(self.members) or any(name not in allowed for name in self.members):
             raise ValueError(
-                f"members={self.members!r}: use 'auto' or some of {', '.join(MEMBERS)}"
+                f"members={self.members!r}: use 'auto' or some of {', '.join(allowed)}"
             )
-        if "svm" in self.members and not classify:
-            raise ValueError(f"members={self.members!r}: 'svm' is for classification")
         return list(dict.fromkeys(self.members))
 
     def __sklearn_is_fitted__(self):

@@ -167,16 +167,14 @@ class CriterionNystroem(NystromFeaturesMixin, KernelMixin, BaseEstimator):
             X, y = validate_data(self, X, dtype=np.float64), None
         else:
             X, y = validate_data(self, X, y, dtype=np.float64, multi_output=True)
-        n_components = self.n_components
-        if isinstance(n_components, Integral) and n_components > len(X):
+        if isinstance(self.n_components, Integral) and self.n_components > len(X):
             warn_user(
-                f"n_components={n_components} is more than the {len(X)} training rows; "
-                f"all {len(X)} are used"
+                f"n_components={self.n_components} is more than the {len(X)} training rows; "
+                "all are used"
             )
-            n_components = len(X)
         self._resolve_kernel(X)
         columns = KernelColumns(X, **self._kernel_params)
-        plan = make_plan(len(X), n_components, ridge=self.ridge)
+        plan = make_plan(len(X), self.n_components, ridge=self.ridge)
         rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
         if self.selection not in CRITERION_DRIVEN:
             targets = None
