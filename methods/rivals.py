@@ -6,7 +6,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, is_regressor
 
 
 class _CatBoost(BaseEstimator):
@@ -56,7 +56,7 @@ given = np.load(f"{folder}/{what}.npz", allow_pickle=False)
 frame = pd.DataFrame(given["X"], columns=[f"x{k}" for k in range(given["X"].shape[1])])
 if what == "fit":
     problem, seconds, presets = sys.argv[3:]
-    kind = "regression" if problem == "regressor" else None
+    kind = None if problem == "None" else problem
     TabularPredictor("y", problem_type=kind, path=f"{folder}/model", verbosity=1).fit(
         frame.assign(y=given["y"]), time_limit=float(seconds), presets=presets, num_cpus=1,
         ag_args_ensemble={"fold_fitting_strategy": "sequential_local"})
@@ -80,7 +80,8 @@ class _AutoGluon(BaseEstimator):
     def fit(self, X, y):
         self.folder_ = TemporaryDirectory(prefix="autogluon-")
         self.classes_ = np.unique(y)
-        self._run("fit", self._estimator_type, self.time_limit, self.presets, X=X, y=y)
+        problem = "regression" if is_regressor(self) else None
+        self._run("fit", problem, self.time_limit, self.presets, X=X, y=y)
         return self
 
     def predict(self, X):
@@ -97,13 +98,9 @@ class _AutoGluon(BaseEstimator):
 class AutoGluonRegressor(RegressorMixin, _AutoGluon):
     """See `_AutoGluon`."""
 
-    _estimator_type = "regressor"
-
 
 class AutoGluonClassifier(ClassifierMixin, _AutoGluon):
     """See `_AutoGluon`."""
-
-    _estimator_type = "classifier"
 
     def predict_proba(self, X):
         return self._run("predict_proba", X=X)

@@ -198,14 +198,6 @@ def resolve_gamma(gamma, X):
     return 1.0 / (X.shape[1] * variance) if variance > 0 else 1.0
 
 
-def check_square(K):
-    """Refuse a precomputed Gram matrix of training rows that is not square."""
-    if K.shape[0] != K.shape[1]:
-        raise ValueError(
-            f"a precomputed kernel must be a square matrix for fit, got shape {tuple(K.shape)}"
-        )
-
-
 class TrainingRows:
     """What new rows are compared with: training rows X, or columns of a given kernel."""
 

@@ -147,7 +147,7 @@ def test_silent_on_a_plain_table_and_pickled_small_and_the_same():
 def test_progress_and_members_are_printed(capsys):
     model = fast(AdaptiveKernelClassifier, verbose=1).fit(X, y)
     told = capsys.readouterr().out
-    assert "extra-trees: " in told and "s left" in told
+    assert "extra-trees: " in told and "s for the others" in told
     assert "out-of-fold score" in told and repr(model.members_) in told
     lines = repr(model.members_).splitlines()
     assert lines[0].split() == ["member", "weight", "score", "seconds"]

@@ -294,7 +294,7 @@ INFINITE = np.array([["word", 1.0], ["other", np.inf]] * 10, dtype=object)
         (regressor, {}, {"groups": GAPS}, "Input groups contains NaN"),
         (regressor, {}, {"X_val": CODED}, "y_val"),
         (classifier, {}, {"X_val": CODED, "y_val": ROWS, "groups": ROWS}, "groups or X_val"),
-        (regressor, {"members": ["svm"]}, {}, "'svm' is for classification"),
+        (regressor, {"members": ["svm"]}, {}, "'svm'.*or some of linear"),
         (regressor, {"members": ["rfb"]}, {}, "'rfb'.*or some of linear"),
         (regressor, {"categorical_features": ["code"]}, {}, "holds 'code'.* 0 to 1"),
     ],

@@ -61,7 +61,8 @@ def test_probabilities_of_the_blend():
     assert model.score(X_test, y_test) > 0.95
 
 
-def test_many_rows_reach_the_kernel_members_in_part():
+def test_many_rows_reach_the_kernel_members_in_part(monkeypatch):
+    monkeypatch.setattr("adakern.baselines.simple_blend.MAX_KERNEL_ROWS", 60)
     X, y = make_friedman1(200, random_state=4)
-    model = SimpleBlendRegressor(max_kernel_rows=60, random_state=0).fit(X, y)
+    model = SimpleBlendRegressor(random_state=0).fit(X, y)
     assert len(model.members_["kernel ridge, rbf"].dual_coef_) == 60

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from sklearn.svm import SVC
 
-from adakern.dank.decomposed import SparseModel, for_each_cluster, solve_clusters
+from adakern.dank.decomposed import SparseModel, solve_clusters
 from adakern.dank.interior_point import interior_point
 from adakern.dank.objective import SVM_TOL
 from adakern.dank.partition import clusters_for
@@ -146,18 +146,6 @@ def test_workers_do_not_change_the_result(backend):
     with joblib.parallel_config(backend):
         spread = solve(X, y, n_clusters=5, n_jobs=2)
     np.testing.assert_array_equal(spread.dual_coef, alone.dual_coef)
-
-
-def fail_on_second(rows):
-    if rows[0, 0] == 1:
-        raise ValueError("too hot")
-    return rows
-
-
-def test_error_in_a_cluster_names_it():
-    tasks = [(np.full((4 + c, 1), c),) for c in range(3)]
-    with pytest.raises(RuntimeError, match=r"cluster 1 \(5 rows\): too hot"):
-        for_each_cluster(fail_on_second, tasks)
 
 
 def test_balanced_rows_start_from_zero():

@@ -93,11 +93,3 @@ def test_bounds_of_the_partition(partitioned, eta):
 def test_bounds_need_a_positive_range():
     with pytest.raises(ValueError, match=r"smallest=-0\.1"):
         partition_bounds(np.eye(2), [0, 1], 1.0, 1.0, -0.1, 1.0)
-
-
-def test_between_clusters_is_the_sum_over_pairs_of_different_ones():
-    rng = np.random.default_rng(0)
-    X, labels = rng.normal(size=(80, 2)), np.arange(80) % 3
-    K = gram_matrix(X, gamma=2.0)
-    direct = sum(K[i, j] for i in range(80) for j in range(80) if labels[i] != labels[j])
-    assert between_clusters(K, labels) == pytest.approx(direct)

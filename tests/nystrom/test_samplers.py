@@ -26,7 +26,7 @@ def data():
 def sample_columns(X, c, y=None, *, selection, random_state, **kernel):
     """The sample of a selection, for random labels where there are none."""
     rng = np.random.default_rng(random_state)
-    targets = random_targets(len(X), rng) if y is None else encode_targets(y)
+    targets = random_targets(len(X), rng) if y is None else encode_targets(None, y)
     plan = make_plan(len(X), c)
     return SAMPLERS[selection](KernelColumns(X, **kernel), targets, plan, rng)
 
@@ -36,7 +36,7 @@ def kernel_of(X, gamma=0.5):
 
 
 @pytest.mark.parametrize("selection", SAMPLERS)
-@pytest.mark.parametrize("c", [0.001, 2, 9, 40])
+@pytest.mark.parametrize("c", [0.001, 2, 9, 99])
 def test_indices_are_distinct_and_reproducible(data, selection, c):
     X, y = data
     options = {"selection": selection, "random_state": 3}
@@ -46,7 +46,7 @@ def test_indices_are_distinct_and_reproducible(data, selection, c):
     for other in (second, precomputed):
         np.testing.assert_array_equal(first.indices, other.indices)
         np.testing.assert_allclose(first.weights, other.weights)
-    assert len(np.unique(first.indices)) == max(c, 1) == len(first.weights)
+    assert len(np.unique(first.indices)) == min(max(c, 1), 40) == len(first.weights)
     assert first.indices.min() >= 0 and first.indices.max() < len(X)
     assert np.all(np.isfinite(first.weights)) and np.all(first.weights > 0)
 
@@ -155,7 +155,7 @@ def errors_by_definition(K, chosen, y, k):
 def test_algorithm_2(data, rank):
     X, labels = data
     _, K = kernel_of(X)
-    y = encode_targets(labels).weights
+    y = encode_targets(None, labels).weights
     chosen = np.array([1, 39, 12, 25, 30, 7, 19])
     scores = samplers.approximation_errors(K[:, chosen], chosen, y, rank)
     expected = errors_by_definition(K, chosen, y, rank or 3)
@@ -166,7 +166,7 @@ def test_algorithm_2(data, rank):
 def test_adaptive_draws_follow_the_scores(data):
     X, labels = data
     kernel, K = kernel_of(X)
-    targets = encode_targets(labels)
+    targets = encode_targets(None, labels)
     plan = make_plan(40, 3, step=2)
     # Given the first two columns, the third follows Algorithm 2. Every first pair
     # equally often in expectation: sum of their distributions.
@@ -193,14 +193,9 @@ def test_adaptive_draws_follow_the_scores(data):
     ],
 )
 def test_targets(y, task, values, weights):
-    targets = encode_targets(np.array(y), task)
+    targets = encode_targets(None, np.array(y), task)
     np.testing.assert_array_equal(targets.values, values)
     np.testing.assert_allclose(targets.weights, weights)
-
-
-def test_more_columns_than_rows():
-    with pytest.raises(ValueError, match="n_columns=41 is more than the 40 rows"):
-        make_plan(40, 41)
 
 
 @pytest.mark.filterwarnings("error")
@@ -229,7 +224,7 @@ def test_each_step_lowers_the_criterion_most(seed, n_targets):
     X, Y = rng.normal(size=(25, 3)), rng.normal(size=(25, n_targets))
     plan = make_plan(25, 6)._replace(oversampling=5)  # every row is a candidate
     kernel, K = kernel_of(X)
-    chosen = samplers.greedy_criterion(kernel, encode_targets(Y), plan, rng).indices
+    chosen = samplers.greedy_criterion(kernel, encode_targets(None, Y), plan, rng).indices
     for k in range(6):
         others = set(range(25)) - set(chosen[:k])
         least = min(criterion(K, [*chosen[:k], i], Y) for i in others)

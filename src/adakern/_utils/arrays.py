@@ -15,7 +15,7 @@ from array_api_compat import device as device_of
 from sklearn.utils import check_consistent_length, column_or_1d
 from sklearn.utils.validation import _check_n_features, assert_all_finite
 
-from adakern._utils.validation import validate_data
+from adakern._utils.validation import check_gram_matrix, validate_data
 
 #: An empty array where the work is done; None for NumPy.
 _DEVICE: ContextVar = ContextVar("device", default=None)
@@ -107,6 +107,8 @@ def _foreign_rows(estimator, X, reset):
     if not bool(xp.all(xp.isfinite(X))):
         raise ValueError("X contains NaN or infinity; impute or drop those rows")
     _check_n_features(estimator, X, reset=reset)
+    if reset:
+        check_gram_matrix(estimator, X)
     return X
 
 

@@ -28,7 +28,7 @@ def validate_data(estimator, /, X="no_validation", y="no_validation", **options)
     _check_scale("X", X, fitting)
     if fitting:
         _check_parameters(estimator)
-        _check_symmetry(estimator, X)
+        check_gram_matrix(estimator, X)
         if y is not None and not is_classifier(estimator):
             _check_scale("y", y, fitting)
     return checked
@@ -69,10 +69,19 @@ def _check_parameters(estimator):
             )
 
 
-def _check_symmetry(estimator, X):
-    tags = get_tags(estimator)
-    if not tags.input_tags.pairwise or X.shape[0] != X.shape[1]:
+def check_square(K):
+    """Refuse a Gram matrix of training rows that is not square."""
+    if K.shape[0] != K.shape[1]:
+        raise ValueError(
+            f"a kernel of training rows must be a square matrix, got shape {tuple(K.shape)}"
+        )
+
+
+def check_gram_matrix(estimator, X):
+    """Refuse training rows that should be a Gram matrix, square and symmetric, and are not."""
+    if not get_tags(estimator).input_tags.pairwise:
         return
+    check_square(X)
     if getattr(estimator, "_takes_asymmetric_kernels", False):
         return
     xp = array_namespace(X)

@@ -100,13 +100,11 @@ class AdaptiveKernel(BaseEstimator, ABC):
         classify = is_classifier(self)
         if isinstance(self.members, str):
             return list(default_members(n, d, classify, self.preset))
-        unknown = [name for name in self.members if name not in MEMBERS]
-        if unknown or not len(self.members):
+        allowed = [name for name in MEMBERS if classify or name != "svm"]
+        if not len(self.members) or any(name not in allowed for name in self.members):
             raise ValueError(
-                f"members={self.members!r}: use 'auto' or some of {', '.join(MEMBERS)}"
+                f"members={self.members!r}: use 'auto' or some of {', '.join(allowed)}"
             )
-        if "svm" in self.members and not classify:
-            raise ValueError(f"members={self.members!r}: 'svm' is for classification")
         return list(dict.fromkeys(self.members))
 
     def __sklearn_is_fitted__(self):
@@ -232,8 +230,7 @@ class AdaptiveKernel(BaseEstimator, ABC):
         settings = Settings(blend.classify, reader.is_categorical, self.max_support, seeds)
         limit = np.inf if self.time_limit is None else self.time_limit
         may_screen = isinstance(self.members, str)
-        n_all = len(rows) if all_rows is None else len(all_rows.y)
-        schedule = Schedule(names, may_screen, started, limit, self.n_jobs, n_all, self._tell)
+        schedule = Schedule(names, may_screen, started, limit, self.n_jobs, self._tell)
         with device_context(X), one_blas_thread(len(table.X)):
             members, dropped = fit_members(table, settings, schedule, blend, rng)
         judged = table.left_out

@@ -174,7 +174,7 @@ class AdaptiveKernelClassifier(ClassifierMixin, AdaptiveKernel):
     n_jobs : int or None, default=None
         Folds fitted at the same time; -1 for all processors.
     verbose : int, default=0
-        Above 0, a line for each member with the time left, and the table of them.
+        Above 0, a line for each member, with the time of those to come, and the table of them.
     random_state : int, RandomState instance or None, default=None
         Draws folds, forests and subsamples.
 

@@ -24,17 +24,13 @@ SHARE_AFTER = 0.1
 
 @dataclass
 class Schedule:
-    """Members to fit, and what they may take; ``tell`` prints a line of progress.
-
-    ``n_rows`` are those of the whole table, over which sums are taken afterwards.
-    """
+    """Members to fit, and what they may take; ``tell`` prints a line of progress."""
 
     names: list
     may_screen: bool
     started: float
     limit: float
     n_jobs: int
-    n_rows: int
     tell: object
 
 
@@ -128,10 +124,7 @@ def _in_turn(job, names, found, schedule, parallel):
         if member.fits.whole is not None:
             found[name] = member.fits.whole.found()
         left = sum(map(job.seconds, order[i + 1 :])) * took / estimated
-        left += (schedule.n_rows / len(job.table.X) - 1) * sum(
-            m.seconds for m in fitted.values() if m.predictor[0].stands_on_centres
-        )
-        schedule.tell(f"{name}: {member.seconds:.1f} s, about {left:.0f} s left")
+        schedule.tell(f"{name}: {member.seconds:.1f} s, about {left:.0f} s for the others")
     return [fitted[name] for name in names if name in fitted]
 
 

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from adakern.adaptive.kernel_members import FULL_FACTOR, KernelRidgeMember, MarginMember
-from adakern.adaptive.leave_one_out import EVALUATIONS, Search, rows_of_search
+from adakern.adaptive.leave_one_out import EVALUATIONS, Search
 from adakern.adaptive.local_models import CELL_ROWS
 from adakern.adaptive.other_members import FEW_ROWS as SMALL_ROWS
 from adakern.adaptive.other_members import BoostingMember, ForestMember, LinearMember
@@ -150,8 +150,8 @@ def seconds(name, n, d, k, max_support, n_folds):
         return n_folds * (0.05 + min(k, 15) * (least + 6e-6 * n * d**0.7))
     if name == "svm":
         return n_folds * (0.02 + 4e-7 * n**2 * max(1, k / 2))
-    tuning = _seconds_of_search(name, n, d, in_fold=False)
-    tuning += n_folds * _seconds_of_search(name, n, d, in_fold=True)
+    m, steps = min(n, MOST_ROWS), 2 * EVALUATIONS if name.endswith("-ard") else EVALUATIONS
+    tuning = steps * (5e-11 * m**3 + 6e-9 * m * m * (1 + d / 20))
     pair = 1e-9 * (5 + d)
     if n > FULL_FACTOR * max_support:
         product = 3e-11 * max_support * (n + n_folds * max_support)
@@ -159,14 +159,3 @@ def seconds(name, n, d, k, max_support, n_folds):
         return tuning + max_support * (2 * n * pair + product) + local
     solutions = (n_folds + 1) * n * n * (pair + 1.5e-11 * n)
     return 0.1 + tuning + solutions
-
-
-def _seconds_of_search(name, n, d, in_fold):
-    search = search_of(name, n, d, in_fold)
-    if not search.max_iter:
-        return 0.0
-    total, steps = 0.0, search.max_iter
-    for m in rows_of_search(n, d if name == "laplacian-ard" else 1, search):
-        total += steps * (5e-11 * m**3 + 6e-9 * m * m * (1 + d / 20))
-        steps = EVALUATIONS
-    return total

@@ -16,10 +16,9 @@ from scipy.linalg import cho_solve, cholesky
 from scipy.linalg.lapack import dtrtri
 from scipy.special import digamma, gammaln, log_ndtr
 from sklearn.base import BaseEstimator
-from sklearn.exceptions import ConvergenceWarning
 
 from adakern._utils.threads import one_blas_thread
-from adakern._utils.warn import warn_user
+from adakern._utils.warn import warn_unconverged
 from adakern.baselines.kernel_bank import BankMixin, BankRegressor, bank_constraints
 from adakern.svm.one_vs_one import OneVsOneMixin
 
@@ -51,11 +50,8 @@ class _BayesianMKL(BankMixin):
             if change <= self.tol * abs(bounds[-1]):
                 break
         else:
-            warn_user(
-                f"the lower bound still changed by {change:.2e}, to {bounds[-1]:.6g}, in "
-                f"round max_iter={self.max_iter}; raise max_iter or tol={self.tol}",
-                ConvergenceWarning,
-            )
+            left = f"a lower bound of {bounds[-1]:.6g} that still changed by {change:.2e}"
+            warn_unconverged(self, left)
         # The score is e'g(x) + b with g_m(x) = a'k_m(x).
         (b, *e), history = field.be, {"lower_bound": bounds}
         outcome = {"n_iter": len(bounds), "objective": bounds[-1], "history": history}

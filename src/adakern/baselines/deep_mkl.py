@@ -7,10 +7,9 @@ from scipy.linalg import cholesky
 from scipy.linalg.lapack import dpotri
 from scipy.special import expit
 from sklearn.base import BaseEstimator
-from sklearn.exceptions import ConvergenceWarning
 
 from adakern._utils.threads import one_blas_thread
-from adakern._utils.warn import warn_user
+from adakern._utils.warn import warn_unconverged
 from adakern.baselines.base import KernelExpansion
 from adakern.baselines.kernel_bank import BankMixin, bank_constraints
 from adakern.linalg import project_onto_simplex
@@ -89,11 +88,8 @@ class DeepMKL(BankMixin, OneVsOneMixin, BaseEstimator):
             decrease = values[-1] - best.value
             values.append(best.value)
         if decrease > self.tol * best.value:
-            warn_user(
-                f"the span bound still fell by {decrease:.2e}, to {best.value:.6g}, in "
-                f"step max_iter={self.max_iter}; raise max_iter or tol={self.tol}",
-                ConvergenceWarning,
-            )
+            left = f"a span bound of {best.value:.6g} that still fell by {decrease:.2e}"
+            warn_unconverged(self, left)
         kernel = partial(deep_gram_matrix, self.bank_, best.weights)
         outcome = {"weights": best.weights, "n_iter": len(values) - 1, "objective": best.value}
         return KernelExpansion(kernel, X, best.d, best.intercept, **outcome)

@@ -3,14 +3,13 @@
 import numpy as np
 from scipy.linalg import cholesky, solve_triangular
 from scipy.sparse.linalg import LinearOperator, cg
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import StrOptions
 
 from adakern._utils.blocks import row_blocks
 from adakern._utils.constraints import AT_LEAST_ONE, NOT_NEGATIVE, POSITIVE, constraints
 from adakern._utils.threads import one_blas_thread
-from adakern._utils.warn import warn_user
+from adakern._utils.warn import warn_unconverged
 from adakern.baselines.base import BYTES_PER_VALUE, BaselineRegressor, KernelExpansionMixin
 from adakern.kernels import KERNELS
 
@@ -117,12 +116,7 @@ class FalkonRegressor(KernelExpansionMixin, BaselineRegressor):
         self.n_iter_ = len(steps)
         if unfinished:
             gap = np.linalg.norm(right - operator(v)) / np.linalg.norm(right)
-            warn_user(
-                f"FalkonRegressor: residual at {gap:.1e} of its start, above "
-                f"tol={self.tol:.1e}, after max_iter={self.max_iter} iterations; "
-                "raise alpha or max_iter",
-                ConvergenceWarning,
-            )
+            warn_unconverged(self, f"a residual of {gap:.1e} of its start (a larger alpha helps)")
         self.dual_coef_ = precondition(v)
 
     def _normal_product(self, X, weights):

@@ -16,13 +16,12 @@ class _KernelModel(KernelMixin):
     #: Read by :class:`adakern.model_selection.KernelSearchCV`.
     _takes_shared_gram_matrix = True
 
-    _parameter_constraints = constraints("C", "tol", **KernelMixin._kernel_constraints)
+    _parameter_constraints = constraints("C", **KernelMixin._kernel_constraints)
 
-    def __init__(self, C=1.0, *, kernel="rbf", gamma="scale", tol=1e-3):
+    def __init__(self, C=1.0, *, kernel="rbf", gamma="scale"):
         self.C = C
         self.kernel = kernel
         self.gamma = gamma
-        self.tol = tol
 
     def _fit(self, X, y):
         self._resolve_kernel(X)
@@ -50,8 +49,6 @@ class KernelSVC(_KernelModel, BaselineClassifier):
         See :func:`adakern.kernels.gram_matrix`.
     gamma : {"scale", "auto"} or float, default="scale"
         Positive; "scale" is 1 / (d var(X)), "auto" 1 / d.
-    tol : float, default=1e-3
-        Largest violation of the optimality conditions.
 
     Attributes
     ----------
@@ -63,7 +60,7 @@ class KernelSVC(_KernelModel, BaselineClassifier):
     """
 
     def _model(self):
-        return SVC(kernel="precomputed", C=self.C, tol=self.tol)
+        return SVC(kernel="precomputed", C=self.C)
 
     def predict(self, X: ArrayLike) -> np.ndarray:
         """The class of each row of X, as ``SVC.predict`` gives it, shape (m,).
@@ -87,7 +84,7 @@ class KernelSVR(_KernelModel, BaselineRegressor):
         Positive.
     epsilon : float, default=0.1
         Half the width of the tube, in units of y.
-    kernel, gamma, tol
+    kernel, gamma
         As of :class:`KernelSVC`.
 
     Attributes
@@ -98,11 +95,11 @@ class KernelSVR(_KernelModel, BaselineRegressor):
 
     _parameter_constraints = _KernelModel._parameter_constraints | constraints("epsilon")
 
-    def __init__(self, C=1.0, *, epsilon=0.1, kernel="rbf", gamma="scale", tol=1e-3):
-        super().__init__(C, kernel=kernel, gamma=gamma, tol=tol)
+    def __init__(self, C=1.0, *, epsilon=0.1, kernel="rbf", gamma="scale"):
+        super().__init__(C, kernel=kernel, gamma=gamma)
         self.epsilon = epsilon
 
     def _model(self):
-        return SVR(kernel="precomputed", C=self.C, epsilon=self.epsilon, tol=self.tol)
+        return SVR(kernel="precomputed", C=self.C, epsilon=self.epsilon)
 
     _values = _KernelModel._predicted

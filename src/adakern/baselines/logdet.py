@@ -4,11 +4,10 @@ from functools import partial
 
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
 from adakern._utils.constraints import POSITIVE, constraints
-from adakern._utils.warn import warn_user
+from adakern._utils.warn import warn_unconverged
 from adakern.baselines.base import KernelExpansion, ModelsMixin
 from adakern.kernels import gram_matrix, resolve_gamma
 from adakern.svm.libsvm import svm_dual
@@ -98,12 +97,8 @@ class LogDetKernel(ModelsMixin, OneVsOneMixin, BaseEstimator):
             EKE, targets, similar, self.slack, self.max_iter, self.tol
         )
         if change > self.tol:
-            warn_user(
-                f"LogDetKernel stopped after max_iter={self.max_iter} rounds in the "
-                f"last of which the multipliers changed by {change:.2e} of their size; "
-                f"raise max_iter, tol={self.tol} or lower slack={self.slack}",
-                ConvergenceWarning,
-            )
+            left = f"multipliers that still changed by {change:.2e} (a smaller slack helps)"
+            warn_unconverged(self, left)
         S = correction(EKE, multipliers)
         d, b = svm_dual(K - KE @ S @ KE.T, y, self.C)
         # k_learned(x, .) d = k(x, .) d - (k(x, i) - k(x, j)) S E'K d: an expansion in

@@ -4,10 +4,9 @@ from numbers import Real
 
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval
 
-from adakern._utils.warn import warn_user
+from adakern._utils.warn import warn_unconverged
 from adakern.baselines.kernel_bank import BankMixin, BankRegressor, bank_constraints
 from adakern.linalg import project_onto_simplex
 from adakern.svm.libsvm import svm_dual, svr_dual
@@ -28,8 +27,6 @@ class UniformMKLClassifier(BankMixin, OneVsOneMixin, BaseEstimator):
         Gaussian kernels of the bank; None for the widths 2^-5, ..., 2^5, for features in [0, 1].
     degrees : array-like of int, default=()
         Normalised polynomial kernels of the bank.
-    tol : float, default=1e-3
-        Tolerance of the SVM solver on the optimality conditions.
 
     Attributes
     ----------
@@ -44,17 +41,16 @@ class UniformMKLClassifier(BankMixin, OneVsOneMixin, BaseEstimator):
         SVMs solved.
     """
 
-    _parameter_constraints = bank_constraints("C", "tol")
+    _parameter_constraints = bank_constraints("C")
 
-    def __init__(self, C=1.0, *, gammas=None, degrees=(), tol=1e-3):
+    def __init__(self, C=1.0, *, gammas=None, degrees=()):
         self.C = C
         self.gammas = gammas
         self.degrees = degrees
-        self.tol = tol
 
     def _fit_model(self, X, y):
         weights = np.full(len(self.bank_), 1 / len(self.bank_))
-        d, b = svm_dual(self.bank_.combine(X, weights=weights), y, self.C, self.tol)
+        d, b = svm_dual(self.bank_.combine(X, weights=weights), y, self.C, tol=1e-3)
         return self._expand(weights, X, d, b)
 
 
@@ -121,12 +117,8 @@ class SimpleMKLRegressor(BankMixin, BankRegressor):
             path.append(current)
         n_iter = len(path) - 1
         if current.gap > self.tol * abs(current.objective):
-            warn_user(
-                f"SimpleMKL stopped after {n_iter} steps with a duality gap of "
-                f"{current.gap:.2e} at an objective of {current.objective:.6g}; raise "
-                f"max_iter={self.max_iter} or tol={self.tol}",
-                ConvergenceWarning,
-            )
+            left = f"a duality gap of {current.gap:.2e} at the objective {current.objective:.6g}"
+            warn_unconverged(self, left)
         history = {name: [getattr(m, name) for m in path] for name in ("objective", "gap")}
         outcome = {"objective": current.objective, "duality_gap": current.gap, "history": history}
         d, b = current.d, current.intercept

@@ -11,7 +11,6 @@ from sklearn.utils._param_validation import StrOptions
 from adakern._utils.arrays import as_numpy
 from adakern._utils.constraints import POSITIVE, constraints
 from adakern.baselines.base import BaselineClassifier, StandardisedRegressor
-from adakern.baselines.optional import require
 from adakern.kernels import require_gram_memory
 
 #: Share of the rows that chooses the iterate.
@@ -42,8 +41,10 @@ class _FeatureMachine:
         self.random_state = random_state
 
     def _fit(self, X, y):
-        Y, name = self._targets(y), type(self).__name__
-        torch, xrfm = require("torch", name), require("xrfm", name)
+        import torch
+        import xrfm
+
+        Y = self._targets(y)
         rng = check_random_state(self.random_state)
         self._scaler = StandardScaler().fit(X)
         order, n = rng.permutation(len(X)), len(X)
@@ -69,7 +70,8 @@ class _FeatureMachine:
 
     def _outputs(self, X):
         """Predictions of the regressions, shape (n, k)."""
-        torch = require("torch", type(self).__name__)
+        import torch
+
         outputs = self.model_.predict(torch.tensor(self._scaler.transform(X)))
         return as_numpy(outputs).astype(np.float64)
 

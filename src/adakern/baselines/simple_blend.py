@@ -16,7 +16,6 @@ from sklearn.ensemble import (
 from sklearn.metrics import mean_squared_error
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval
 
 from adakern._utils.constraints import AT_LEAST_ONE, constraints
 from adakern._utils.validation import encode_classes
@@ -26,6 +25,9 @@ from adakern.baselines.loo_ridge import LOOKernelRidgeClassifier, LOOKernelRidge
 KERNELS = ("laplacian", "l2-laplacian", "rbf")
 FORESTS = {"min_samples_leaf": 2, "bootstrap": True, "oob_score": True}
 STEPS = 25
+
+#: Of more training rows the kernel members see so many, drawn at random.
+MAX_KERNEL_ROWS = 10_000
 
 #: Probabilities below it count as it, so that one row does not decide the weights.
 SMALLEST_PROBABILITY = 1e-6
@@ -60,15 +62,11 @@ class _SimpleBlend:
     """What the regressor and the classifier share."""
 
     _parameter_constraints = constraints(
-        "random_state",
-        n_estimators=AT_LEAST_ONE,
-        max_kernel_rows=[Interval(Integral, 10, None, closed="left")],
-        n_jobs=[Integral, None],
+        "random_state", n_estimators=AT_LEAST_ONE, n_jobs=[Integral, None]
     )
 
-    def __init__(self, *, n_estimators=300, max_kernel_rows=10_000, n_jobs=None, random_state=None):
+    def __init__(self, *, n_estimators=300, n_jobs=None, random_state=None):
         self.n_estimators = n_estimators
-        self.max_kernel_rows = max_kernel_rows
         self.n_jobs = n_jobs
         self.random_state = random_state
 
@@ -78,8 +76,8 @@ class _SimpleBlend:
         self._scaler = StandardScaler().fit(X)
         seeds = iter(rng.randint(2**31, size=len(KERNELS) + len(self._forests)))
         rows = np.arange(n)
-        if n > self.max_kernel_rows:
-            rows = np.sort(rng.choice(n, self.max_kernel_rows, replace=False))
+        if n > MAX_KERNEL_ROWS:
+            rows = np.sort(rng.choice(n, MAX_KERNEL_ROWS, replace=False))
         Z = self._scaler.transform(X)
         self.members_, left_out = {}, []
         for kernel in KERNELS:
@@ -114,8 +112,6 @@ class SimpleBlendRegressor(_SimpleBlend, BaselineRegressor):
     ----------
     n_estimators : int, default=300
         Trees of each forest.
-    max_kernel_rows : int, default=10000
-        Of more training rows the kernel members see so many, drawn at random.
     n_jobs : int or None, default=None
         Threads of the forests.
     random_state : int, RandomState instance or None, default=None
@@ -178,7 +174,7 @@ class SimpleBlendClassifier(_SimpleBlend, ClassifierMixin, Baseline):
 
     Parameters
     ----------
-    n_estimators, max_kernel_rows, n_jobs, random_state
+    n_estimators, n_jobs, random_state
         As of :class:`SimpleBlendRegressor`.
 
     Attributes

@@ -12,12 +12,11 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import is_regressor
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import StrOptions
 
 from adakern._utils.arrays import as_numpy, asarray_like
 from adakern._utils.constraints import AT_LEAST_ONE, NOT_NEGATIVE, POSITIVE, constraints
-from adakern._utils.warn import warn_user
+from adakern._utils.warn import warn_unconverged
 from adakern.dank.decomposed import SparseModel, solve_clusters, solve_whole
 from adakern.dank.exact import METHODS, fit_exact
 from adakern.dank.partition import clusters_for
@@ -74,13 +73,8 @@ class DANKMixin(KernelMixin):
             solution = solve(X, dual, self._kernel_params, n_jobs=self.n_jobs, **options)
             model = SparseModel(X, self._kernel_params, solution)
         if not model.converged:
-            warn_user(
-                f"DANK with strategy={self.strategy!r} stopped after {model.n_iter} "
-                f"iterations with the duality gap {model.duality_gap:.3g} at the "
-                f"objective {model.objective:.6g}, above the relative duality gap "
-                f"tol={self.tol:g}; increase max_iter or tol",
-                ConvergenceWarning,
-            )
+            gap, objective = model.duality_gap, model.objective
+            warn_unconverged(self, f"a duality gap of {gap:.3g} at the objective {objective:.6g}")
         return model
 
     def _publish(self, models, rows):

@@ -99,7 +99,7 @@ def _balanced(d):
 def for_each_cluster(function, tasks, n_jobs=None):
     """``[function(*task) for task in tasks]`` through joblib, the largest cluster first."""
     order = sorted(range(len(tasks)), key=lambda c: -tasks[c][0].shape[0])
-    calls = (delayed(_of_cluster)(function, c, tasks[c]) for c in order)
+    calls = (delayed(_of_cluster)(function, tasks[c]) for c in order)
     # One thread of BLAS in each worker: with more of them sums would be taken in another
     # order, and rounded differently.
     with one_thread("blas"):
@@ -107,12 +107,9 @@ def for_each_cluster(function, tasks, n_jobs=None):
     return [results[place] for place in np.argsort(order)]
 
 
-def _of_cluster(function, cluster, task):
-    try:
-        with one_thread("blas"):
-            return function(*task)
-    except Exception as error:
-        raise RuntimeError(f"cluster {cluster} ({task[0].shape[0]} rows): {error}") from error
+def _of_cluster(function, task):
+    with one_thread("blas"):
+        return function(*task)
 
 
 class SparseModel:

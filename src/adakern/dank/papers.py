@@ -1,8 +1,8 @@
 """What the papers print: methods, constants and bounds. For experiments only.
 
 Step lengths 1/L from the theorems are far too short to reach the optimum in the papers' 2,000
-iterations (``benchmarks/dank_exact.py`` counts them); "newton" and "accelerated" are for use. The
-projections are exact, where the papers alternate between a box and a plane.
+iterations; "newton" and "accelerated" are for use. The projections are exact, where the papers
+alternate between a box and a plane.
 
 The bounds on what a partition of the data costs are for the problem without intercept and without
 the nuclear norm (JMLR, problem 18), whose block-diagonal counterpart (problem 20) has the kernel
@@ -11,6 +11,9 @@ B1 and B2 of the entries of both matrices F, and B = B2 - B1.
 """
 
 import numpy as np
+
+#: Length of a step at which the papers' methods end.
+LEAST_STEP = 1e-4
 
 
 def lipschitz_constant(K, dual, eta):
@@ -27,7 +30,7 @@ def lipschitz_constant(K, dual, eta):
     return kappa * (n + 3 * norm)
 
 
-def nesterov(h, ascent, max_iter, *, min_step=1e-4):
+def nesterov(h, ascent, max_iter):
     """Nesterov's method: JMLR, Algorithm 1 (classification) and 2 (regression)."""
     L, project = lipschitz_constant(h.K, h.dual, h.eta), h.dual.project
     origin, weighted_gradients = ascent.point.u, np.zeros_like(ascent.point.u)
@@ -39,10 +42,10 @@ def nesterov(h, ascent, max_iter, *, min_step=1e-4):
         beta = project(origin + weighted_gradients / (2 * L))  # line 7
         return (t + 1) / (t + 3) * theta + 2 / (t + 3) * beta  # line 8
 
-    _iterate(h, ascent, following, max_iter, min_step)
+    _iterate(h, ascent, following, max_iter)
 
 
-def projected_gradient(h, ascent, max_iter, *, min_step=1e-4):
+def projected_gradient(h, ascent, max_iter):
     """Projected gradient ascent (JMLR, equation 17) with the bound of lambda_max(F) of Lemma 1."""
     n, kappa = len(h.K), np.abs(h.K).max()
     largest = np.linalg.eigvalsh(h.K)[-1]
@@ -51,13 +54,13 @@ def projected_gradient(h, ascent, max_iter, *, min_step=1e-4):
     def following(point, t):
         return h.dual.project(point.u + point.gradient / (kappa * bound))
 
-    _iterate(h, ascent, following, max_iter, min_step)
+    _iterate(h, ascent, following, max_iter)
 
 
-def _iterate(h, ascent, following, max_iter, min_step):
+def _iterate(h, ascent, following, max_iter):
     for t in range(max_iter):
         ascent.add(h(following(ascent.point, t), near=ascent.point))
-        if ascent.history["step"][-1] <= min_step or ascent.converged:
+        if ascent.history["step"][-1] <= LEAST_STEP or ascent.converged:
             break
 
 

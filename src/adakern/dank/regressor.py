@@ -11,7 +11,6 @@ from adakern._utils.arrays import as_numpy, output_like, validate_arrays
 from adakern._utils.constraints import NOT_NEGATIVE
 from adakern._utils.validation import require_finite
 from adakern.dank.base import DANKMixin
-from adakern.kernels import check_square
 
 
 class DANKRegressor(DANKMixin, RegressorMixin, BaseEstimator):
@@ -110,8 +109,6 @@ class DANKRegressor(DANKMixin, RegressorMixin, BaseEstimator):
         self._validate_params()
         X, y = validate_arrays(self, X, y, y_numeric=True)
         X = self._own_arrays(X)
-        if self.kernel == "precomputed":
-            check_square(X)
         self._resolve_kernel(X)
         self.models_ = [self._fit_model(X, y)]
         self._publish(self.models_, [np.arange(len(y))])

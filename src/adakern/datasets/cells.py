@@ -7,8 +7,6 @@ import numpy as np
 
 from adakern.datasets.unpack import TableError
 
-__all__ = ["decimal_mark", "read_column"]
-
 #: Marks of a missing value in every column but the target, where they may be classes.
 MISSING = {"", "na", "n/a", "#n/a", "nan", "null", "?"}
 #: Marks that are a missing value beside numbers; beside categories they are one.

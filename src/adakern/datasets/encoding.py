@@ -4,8 +4,6 @@ from sklearn.compose import make_column_transformer
 from sklearn.impute import SimpleImputer
 from sklearn.preprocessing import OneHotEncoder
 
-__all__ = ["make_encoder", "takes_raw_columns"]
-
 #: Categories of a column that get an indicator of their own; rarer ones share one.
 MOST_INDICATORS = 30
 

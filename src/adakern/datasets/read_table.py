@@ -16,8 +16,6 @@ from adakern._utils.hints import did_you_mean
 from adakern.datasets.cells import decimal_mark, read_column
 from adakern.datasets.unpack import TableError, unpack
 
-__all__ = [*("Layout", "TableFile", "find_column"), *("read_rows", "read_table", "typed_columns")]
-
 _SEPARATORS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar", " ": "blank"}
 #: Whole numbers with at most so many values are taken for classes.
 _MOST_CLASSES = 10
@@ -29,17 +27,6 @@ _WHO = "patient|subject|person|participant|respondent|individual|household|custo
 _IDENTIFIER = re.compile(rf"(.*[\W_])?(?i:ids?|index|key|uuid|row|nr|{_WHO})|.*[a-z](Id|ID|Nr)")
 _TIME = re.compile(r"(?i)(.*[\W_])?(year|yr|date|time|month|quarter|week|day|period)")
 _TOTAL = re.compile(r"(?i)((grand|sub)[ -]?)?(totals?|sum|summe|gesamt|insgesamt) ?:?")
-_NOT_READ = {
-    "an Excel file of before 2007": b"\xd0\xcf\x11\xe0",
-    "a database of SQLite": b"SQLite f",
-    "an HDF5 file": b"\x89HDF",
-    "a Feather file": b"ARROW1",
-    "an SPSS file": rb"\$FL2",
-    "a Stata file": b"<stata_dta>",
-    "a web page": b"<!DOCTYPE",
-    "an archive of 7-Zip": b"7z\xbc\xaf",
-    "JSON": rb"\s*(\[\s*[\[{]|\{\s*\")",
-}
 
 
 @dataclass
@@ -250,11 +237,6 @@ def _raw_columns(data, name, target=None, layout=None):
     import pandas as pd
 
     notes, data = [], unpack(data, name)
-    for kind, start in _NOT_READ.items():
-        if re.match(start, data):
-            raise TableError(
-                f"{name} is {kind}, which is not read; save it as CSV, Parquet or xlsx."
-            )
     if data.startswith(b"PAR1"):
         frame, layout = _by_pandas(pd.read_parquet, data, name), Layout(decimal=".")
         if frame.index.names != [None]:

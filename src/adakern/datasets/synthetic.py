@@ -7,15 +7,6 @@ flexibility via learning asymmetric locally-adaptive kernels").
 
 import numpy as np
 
-__all__ = [
-    "make_cherkassky_2d",
-    "make_clowns",
-    "make_covtype_like",
-    "make_sandwich",
-    "make_sin_2x3",
-    "make_step_1d",
-]
-
 
 def make_clowns(n=400, spread=1.0, random_state=0):
     """A noisy parabola (class 1) around a Gaussian blob (class -1).

@@ -9,8 +9,6 @@ import zipfile
 import zlib
 from pathlib import PurePosixPath
 
-__all__ = ["TableError", "unpack"]
-
 _PACKED = ((b"\x1f\x8b", gzip.open), (b"BZh", bz2.open), (b"\xfd7zXZ\0", lzma.open))
 #: A table may shrink to a hundredth, small ones further; what unpacks to more is taken
 #: for an attack, or for a mistake that would cost the machine its memory.
@@ -23,7 +21,7 @@ class TableError(ValueError):
 
 def unpack(data, name, member=None, most=None):
     """The content of a packed file (no more than `most`), or of one member of an archive."""
-    file, most = io.BytesIO(data), most or _most_bytes(data)
+    file, most = io.BytesIO(data), most or _FREE_BYTES + _MOST_TIMES_LARGER * len(data)
     try:
         for start, reader in _PACKED:
             if data.startswith(start):
@@ -72,10 +70,6 @@ def _member(sizes, most, name, member):
         )
     _check_size(sizes[found[0]], most, name)
     return found[0]
-
-
-def _most_bytes(packed):
-    return _FREE_BYTES + _MOST_TIMES_LARGER * len(packed)
 
 
 def _check_size(n_bytes, most, name):

@@ -2,13 +2,12 @@
 
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import StrOptions
 
 from adakern._utils.blocks import by_row_blocks
 from adakern._utils.constraints import AT_LEAST_ONE, POSITIVE, constraints
 from adakern._utils.memory import require_memory
-from adakern._utils.warn import warn_user
+from adakern._utils.warn import warn_unconverged
 from adakern.kernels import KernelMixin, TrainingRows
 from adakern.knpl.solver import solve_admm, solve_exact
 from adakern.linalg import require_positive_semidefinite
@@ -137,12 +136,8 @@ class KNPLClassifier(KernelMixin, OneVsOneMixin, BaseEstimator):
             saddle = solve_exact(K, y, self.C, self.reg, tol=self.tol, max_iter=self.max_iter)
         if not saddle.converged:
             limit = "max_outer" if self.solver == "admm" else "max_iter"
-            warn_user(
-                f"KNPL stopped after {limit}={getattr(self, limit)} with a saddle gap "
-                f"of {saddle.gap:.2e} at an objective of {saddle.objective:.6g}; raise "
-                f"{limit} or tol, or raise reg for a smoother problem",
-                ConvergenceWarning,
-            )
+            left = f"a saddle gap of {saddle.gap:.2e} at the objective {saddle.objective:.6g}"
+            warn_unconverged(self, f"{left} (a larger reg helps)", limit)
         return KNPLModel(TrainingRows(X, K, self._kernel_params), saddle)
 
     def _collect(self):

@@ -5,10 +5,8 @@ from dataclasses import dataclass, field
 from itertools import islice
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 
 from adakern._utils.arrays import as_numpy
-from adakern._utils.warn import warn_user
 from adakern.lab.adam import Schedule, adam
 from adakern.lab.selection import Candidate
 from adakern.lab.training import TrainingData
@@ -176,16 +174,6 @@ class BandwidthTraining:
         self.converged = waited >= PATIENCE or annealed
         self.last_loss = value
         return best
-
-    def warn_unless_converged(self):
-        """A ConvergenceWarning if the last round was cut off by its limit."""
-        if not self.converged:
-            warn_user(
-                f"LABRBFRegressor stopped at max_iter={self.schedule.max_iter} with a "
-                f"mean squared error of {self.last_loss:.3g} var(y), still falling; "
-                "raise max_iter",
-                ConvergenceWarning,
-            )
 
 
 def distinct(X, rows):

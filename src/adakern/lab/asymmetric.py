@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from adakern._utils.constraints import NOT_NEGATIVE
 from adakern._utils.threads import one_blas_thread
-from adakern._utils.validation import require_finite, validate_data
+from adakern._utils.validation import check_square, require_finite, validate_data
 from adakern.kernels import KernelMixin
 from adakern.lab.linear import solver
 
@@ -97,11 +97,7 @@ class AsymmetricKernelRidge(KernelMixin, MultiOutputMixin, RegressorMixin, BaseE
         )
         self._resolve_kernel(X)
         A = np.array(self._kernel_matrix(X, X))
-        if A.shape != (len(X), len(X)):
-            raise ValueError(
-                f"the kernel gave a matrix of shape {A.shape} for {len(X)} rows; "
-                f"expected a square matrix, {(len(X), len(X))}"
-            )
+        check_square(A)
         A[np.diag_indices(len(A))] += self.alpha
         with one_blas_thread(len(A)):
             solve = solver(A)

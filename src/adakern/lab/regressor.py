@@ -15,6 +15,7 @@ from adakern._utils.blocks import by_row_blocks
 from adakern._utils.constraints import AT_LEAST_ONE, NOT_NEGATIVE, POSITIVE
 from adakern._utils.threads import one_blas_thread
 from adakern._utils.validation import require_finite
+from adakern._utils.warn import warn_unconverged
 from adakern.lab.adam import SCHEDULES
 from adakern.lab.algorithm import BandwidthTraining
 from adakern.lab.kernel import PROFILES, lab_gram_matrix
@@ -191,7 +192,9 @@ class LABRBFRegressor(RegressorMixin, BaseEstimator):
         with one_blas_thread(self.max_support):
             chosen = self._choose(training)
             self._finish(data, chosen, training.alpha)
-        training.warn_unless_converged()
+        if not training.converged:
+            left = f"a mean squared error of {training.last_loss:.3g} var(y), still falling"
+            warn_unconverged(self, left, value=schedule.max_iter)
         self.n_iter_, self.converged_ = training.n_iter, training.converged
         self.history_ = training.history
         return self

@@ -66,7 +66,7 @@ class SelectedKernelRidgeClassifier(ScoreClassifierMixin, NystromKernelSelector)
         super().fit(X, y)
         X, y = validate_data(self, X, y, dtype=np.float64)
         self.classes_, codes = encode_classes(self, y)
-        targets = encode_targets(codes, "classification").values
+        targets = encode_targets(self, codes, "classification").values
         alpha = self.best_params_.get("ridge", self.ridge) * len(y)
         K = gram_matrix(X, **self._kernel)
         self.X_fit_, (self.dual_coef_, self.alpha_) = X, ridge_solution(K, targets, alpha)

@@ -6,6 +6,7 @@ import numpy as np
 from sklearn.preprocessing import LabelBinarizer
 from sklearn.utils.multiclass import type_of_target
 
+from adakern._utils.validation import encode_classes
 from adakern.kernels import gram_matrix, kernel_diagonal
 
 #: Random sign vectors that stand in for labels where there are none.
@@ -50,8 +51,8 @@ class Targets(NamedTuple):
     weights: np.ndarray
 
 
-def encode_targets(y, task="auto"):
-    """Turn labels into :class:`Targets`."""
+def encode_targets(estimator, y, task="auto"):
+    """Turn the labels for an estimator into :class:`Targets`."""
     y = np.asarray(y)
     if y.ndim == 2 and y.shape[1] == 1:
         y = y[:, 0]
@@ -61,15 +62,9 @@ def encode_targets(y, task="auto"):
     if task == "regression":
         values = y.astype(np.float64).reshape(len(y), -1)
         return Targets(values, np.linalg.norm(values, axis=1))
-    classes, codes, counts = np.unique(y, return_inverse=True, return_counts=True)
-    if len(classes) < 2:
-        raise ValueError(
-            f"y has one class only ({classes[0]}); kernel selection for "
-            'classification needs at least 2 classes (task="regression" takes y as '
-            "numbers)"
-        )
+    _, codes = encode_classes(estimator, y)
     signs = LabelBinarizer(neg_label=-1).fit_transform(codes).astype(np.float64)
-    return Targets(signs, 1.0 / counts[codes])
+    return Targets(signs, 1.0 / np.bincount(codes)[codes])
 
 
 def random_targets(n_rows, rng):

@@ -34,24 +34,14 @@ class Plan(NamedTuple):
 
 
 def make_plan(n_rows, n_columns, step=0.1, rank=None, ridge=0.005):
-    """Resolve fractions and check sizes; see :class:`CriterionNystroem`."""
-    if isinstance(n_columns, Integral) and n_columns > n_rows:
-        raise ValueError(
-            f"n_columns={n_columns} is more than the {n_rows} rows of the data; use at most "
-            f"{n_rows}, or a fraction in (0, 1]"
-        )
+    """Resolve fractions, and numbers greater than what there is; see :class:`CriterionNystroem`."""
     c = _count(n_columns, n_rows)
-    if rank is not None and rank > c:
-        raise ValueError(
-            f"rank={rank} is above the {c} columns drawn (n_columns={n_columns}); a "
-            "Nyström approximation has at most that rank. Use rank=None for all of it"
-        )
     require_memory(
         2 * 8 * n_rows * c,
         f"a kernel's {c} columns of {n_rows} rows, and what is made of them,",
         "take fewer columns",
     )
-    return Plan(c, _count(step, c), rank, ridge)
+    return Plan(c, _count(step, c), rank and min(rank, c), ridge)
 
 
 def _count(value, total):

@@ -14,7 +14,7 @@ from adakern._utils.constraints import AT_LEAST_ONE, POSITIVE, constraints
 from adakern._utils.threads import one_blas_thread
 from adakern._utils.validation import require_finite, validate_data
 from adakern._utils.warn import warn_user
-from adakern.kernels import KERNELS, KernelMixin, check_square, gram_matrix
+from adakern.kernels import KERNELS, KernelMixin, gram_matrix
 from adakern.linalg import ranked_eigh
 from adakern.nystrom.columns import KernelColumns, encode_targets, random_targets
 from adakern.nystrom.samplers import CRITERION_DRIVEN, SAMPLERS, make_plan
@@ -167,25 +167,21 @@ class CriterionNystroem(NystromFeaturesMixin, KernelMixin, BaseEstimator):
             X, y = validate_data(self, X, dtype=np.float64), None
         else:
             X, y = validate_data(self, X, y, dtype=np.float64, multi_output=True)
-        if self.kernel == "precomputed":
-            check_square(X)
-        n_components = self.n_components
-        if isinstance(n_components, Integral) and n_components > len(X):
+        if isinstance(self.n_components, Integral) and self.n_components > len(X):
             warn_user(
-                f"n_components={n_components} is more than the {len(X)} training rows; "
-                f"all {len(X)} are used"
+                f"n_components={self.n_components} is more than the {len(X)} training rows; "
+                "all are used"
             )
-            n_components = len(X)
         self._resolve_kernel(X)
         columns = KernelColumns(X, **self._kernel_params)
-        plan = make_plan(len(X), n_components, ridge=self.ridge)
+        plan = make_plan(len(X), self.n_components, ridge=self.ridge)
         rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
         if self.selection not in CRITERION_DRIVEN:
             targets = None
         elif y is None:
             targets = random_targets(len(X), rng)
         else:
-            targets = encode_targets(y, self.task)
+            targets = encode_targets(self, y, self.task)
         with one_blas_thread(plan.n_columns):
             sample = SAMPLERS[self.selection](columns, targets, plan, rng)
         self._set_features(X, self._kernel_params, sample)

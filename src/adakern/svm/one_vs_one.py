@@ -6,17 +6,16 @@ from typing import Any, Self
 import numpy as np
 from array_api_compat import array_namespace
 from numpy.typing import ArrayLike
-from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import _ovr_decision_function
 from sklearn.utils.validation import check_is_fitted
 
 from adakern._utils.arrays import as_index, as_numpy, output_like, validate_arrays
+from adakern._utils.base import ScoreClassifierMixin
 from adakern._utils.validation import encode_classes, require_finite
-from adakern.kernels import check_square
 from adakern.linalg import principal_submatrix
 
 
-class OneVsOneMixin(ClassifierMixin):
+class OneVsOneMixin(ScoreClassifierMixin):
     """A classifier built of binary models, one for each pair of classes.
 
     A subclass defines ``_fit_model(X, y)`` with y in {-1.0, +1.0}; it returns an object with
@@ -42,8 +41,6 @@ class OneVsOneMixin(ClassifierMixin):
         X = self._own_arrays(X)
         self.classes_, codes = encode_classes(self, y)
         pairwise = self.__sklearn_tags__().input_tags.pairwise
-        if pairwise:
-            check_square(X)
         self._prepare(X)
         self.models_, self.pair_rows_ = [], []
         for first, second in combinations(range(len(self.classes_)), 2):
@@ -92,24 +89,11 @@ class OneVsOneMixin(ClassifierMixin):
         X : array-like of shape (m, d), or (m, n) where the kernel is precomputed
         """
         decisions = self._pair_decisions(X)
-        two = len(self.classes_) == 2
-        return output_like(decisions[:, 0] if two else self._votes(decisions), X)
-
-    def predict(self, X: ArrayLike) -> Any:
-        """The class of each row of X, shape (n,).
-
-        Parameters
-        ----------
-        X : array-like of shape (m, d), or (m, n) where the kernel is precomputed
-        """
-        decisions = self._pair_decisions(X)
-        two = len(self.classes_) == 2
-        winners = decisions[:, 0] > 0 if two else self._votes(decisions).argmax(axis=1)
-        return output_like(self.classes_[winners.astype(int)], X)
-
-    def _votes(self, decisions):
+        if len(self.classes_) == 2:
+            return output_like(decisions[:, 0], X)
         # As SVC: a pair is won by its second class where its decision is positive.
-        return _ovr_decision_function(decisions > 0, decisions, len(self.classes_))
+        votes = _ovr_decision_function(decisions > 0, decisions, len(self.classes_))
+        return output_like(votes, X)
 
 
 def one_or_list(models, name):
