@@ -23,18 +23,7 @@ def test_code_is_neither_blank_nor_comment_nor_docstring():
     assert size().code_lines(text) == 4
 
 
-#: Figures that are over their budget still; one that keeps it turns its test red.
-OVER = ["product, lines of code", "everything, lines of code"]
-over = pytest.mark.xfail(reason="more than the budget still", strict=True, raises=AssertionError)
-
-
-@pytest.mark.parametrize(
-    "name",
-    [
-        *(pytest.param(n, marks=over) for n in OVER),
-        *("product, lines", "files in conf", "docs/results, MB"),
-    ],
-)
+@pytest.mark.parametrize("name", size().BUDGET)
 @pytest.mark.skipif(not (ROOT / ".git").exists(), reason="counts what git knows")
 @pytest.mark.skipif(shutil.which("git") is None, reason="there is no git")
 def test_the_budget_is_kept(name):

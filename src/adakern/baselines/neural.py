@@ -9,6 +9,7 @@ from sklearn.utils._param_validation import Interval
 
 from adakern._utils.constraints import AT_LEAST_ONE, constraints
 from adakern.baselines.base import StandardisedRegressor
+from adakern.baselines.optional import require
 
 BATCH_SIZE, PATIENCE, VALIDATION_FRACTION = 64, 20, 0.1
 
@@ -63,8 +64,7 @@ class ResNetRegressor(StandardisedRegressor):
         self.random_state = random_state
 
     def _fit(self, X, y):
-        import torch
-
+        torch = require("torch", type(self).__name__)
         rng = check_random_state(self.random_state)
         self._scaler = StandardScaler().fit(X)
         inputs = torch.tensor(self._scaler.transform(X)).float()
@@ -76,15 +76,13 @@ class ResNetRegressor(StandardisedRegressor):
             [torch.tensor(a).float().requires_grad_() for a in _initial_layer(n_in, n_out, rng)]
             for n_in, n_out in [(X.shape[1], self.width), *hidden, (self.width, 1)]
         ]
-        self._train(layers, inputs, targets, order[size:], order[:size], rng)
+        self._train(torch, layers, inputs, targets, order[size:], order[:size], rng)
 
     def _outputs(self, X):
         layers = zip(self.coefs_, self.intercepts_, strict=True)
         return _forward(layers, self._scaler.transform(X))
 
-    def _train(self, layers, inputs, targets, train, validation, rng):
-        import torch
-
+    def _train(self, torch, layers, inputs, targets, train, validation, rng):
         parameters = [parameter for layer in layers for parameter in layer]
         optimizer = torch.optim.Adam(parameters, lr=self.learning_rate)
 

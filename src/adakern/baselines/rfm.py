@@ -11,6 +11,7 @@ from sklearn.utils._param_validation import StrOptions
 from adakern._utils.arrays import as_numpy
 from adakern._utils.constraints import POSITIVE, constraints
 from adakern.baselines.base import BaselineClassifier, StandardisedRegressor
+from adakern.baselines.optional import require
 from adakern.kernels import require_gram_memory
 
 #: Share of the rows that chooses the iterate.
@@ -41,10 +42,8 @@ class _FeatureMachine:
         self.random_state = random_state
 
     def _fit(self, X, y):
-        import torch
-        import xrfm
-
-        Y = self._targets(y)
+        Y, name = self._targets(y), type(self).__name__
+        torch, xrfm = require("torch", name), require("xrfm", name)
         rng = check_random_state(self.random_state)
         self._scaler = StandardScaler().fit(X)
         order, n = rng.permutation(len(X)), len(X)
@@ -70,8 +69,7 @@ class _FeatureMachine:
 
     def _outputs(self, X):
         """Predictions of the regressions, shape (n, k)."""
-        import torch
-
+        torch = require("torch", type(self).__name__)
         outputs = self.model_.predict(torch.tensor(self._scaler.transform(X)))
         return as_numpy(outputs).astype(np.float64)
 
