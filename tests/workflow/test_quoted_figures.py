@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 
 from adakern.evaluation import compare_over_sets, holm_correction, mean_ranks
+from adakern_bench.report.contrast import against_all
 from adakern_bench.report.published import load_published
 from adakern_bench.report.tables import read_tables
 
@@ -126,7 +127,25 @@ def test_ranks_wins_and_p_values_of_srbench_from_its_records(start, table, p_ble
         assert "mean R2 {:.3f} and {:.3f}".format(*means) in text
 
 
+def test_ranks_wins_and_p_values_of_uci_regression_from_its_records():
+    records = pd.read_parquet(RESULTS / "uci_regression/records.parquet")
+    assert (records["status"] == "ok").all() and records["commit"].nunique() == 1
+    srbench = pd.read_parquet(RESULTS / "srbench/records.parquet", columns=["commit"])
+    assert set(records["commit"]) == set(srbench["commit"]) and len(records) == 425
+    found = against_all(records, "adaptive").set_index("method")
+    blend, trees = found.loc["simple-blend"], found.drop("simple-blend")
+    text, readme = paragraph("Nine regression"), (ROOT / "README.md").read_text(encoding="utf-8")
+    wins = f"better than the blend on {blend['better']:.0f} and worse on {blend['worse']:.0f}"
+    assert f"{wins} (p = {blend['holm']:.3f})" in text and f"(p = {blend['holm']:.3f})" in readme
+    assert (trees["better"] == 9).all() and f"(p = {trees['holm'].max():.3f}; both" in text
+    won = read_tables(RESULTS / "uci_regression")["ttest"].query("winner == 'adaptive'")
+    assert len(won) == 20 and (won["method_b"] == "simple-blend").sum() == 4
+    for name, seconds in records.groupby("method")["fit_seconds"].mean().items():
+        assert f"{seconds:.0f}" in text, name
+
+
 LEADERBOARDS = {
+    "uci_regression": "Nine regression",
     "uci_regression_small": "Five small regression",
     "uci_regression_tuned": "The same five",
     "uci_regression_larger": "four larger regression",
