@@ -114,6 +114,10 @@ def test_seed_and_threads_fill_what_the_recipe_leaves_open():
     open_ended = make_estimator(SVM, {"C": 3.0}, seed=5)
     assert (open_ended.random_state, open_ended.C) == (5, 3.0)
     assert make_estimator(SVM | {"random_state": 1}, seed=5).random_state == 1
+    bagging = {"_target_": "sklearn.ensemble.BaggingClassifier", "estimator": SVM}
+    assert make_estimator(bagging, seed=5).estimator.random_state == 5
+    fixed = bagging | {"estimator": SVM | {"random_state": 1}}
+    assert make_estimator(fixed, seed=5).estimator.random_state == 1
     forest = {"_target_": "sklearn.ensemble.RandomForestClassifier"}
     assert make_estimator(forest, threads=2).n_jobs == 2
 

@@ -39,7 +39,8 @@ def make_estimator(recipe, params=None, *, seed=None, threads=1):
     known = estimator.get_params()
     open_params = {"random_state": seed, "n_jobs": threads}
     defaults = {k: v for k, v in open_params.items() if k in known and k not in recipe}
-    estimator.set_params(**defaults, **(params or {}))
+    unseeded = (k for k, v in known.items() if k.endswith("__random_state") and v is None)
+    estimator.set_params(**dict.fromkeys(unseeded, seed) | defaults | (params or {}))
     known = estimator.get_params()
     absolute = {k: _in_units(v["value"], v, known) for k, v in relative.items()}
     return estimator.set_params(**absolute)
