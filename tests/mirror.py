@@ -3,9 +3,8 @@
 from pathlib import Path
 
 import pytest
-from omegaconf import OmegaConf
 
-from adakern_bench.data import DatasetEntry
+__all__ = ["MIRROR", "needs_mirror", "read_entry"]
 
 MIRROR = Path(__file__).resolve().parents[2] / "shared" / "data"
 
@@ -14,4 +13,8 @@ needs_mirror = pytest.mark.skipif(not MIRROR.is_dir(), reason="no data mirror at
 
 def read_entry(path):
     """The entry in one file of conf/dataset."""
+    from omegaconf import OmegaConf
+
+    from adakern_bench.data import DatasetEntry
+
     return DatasetEntry(**OmegaConf.to_container(OmegaConf.load(path), resolve=True))
