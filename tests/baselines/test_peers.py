@@ -1,5 +1,7 @@
 """The methods of the LAB RBF tables, against what they are defined to compute."""
 
+import sys
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -75,3 +77,10 @@ def test_feature_machine_classifies(data, machines):
     assert_array_equal(model.classes_[values.argmax(axis=1)], model.predict(X[150:]))
     # The indicators sum to one, and so do regressions on them where rows are dense.
     assert_allclose(values.sum(axis=1), 1, atol=0.1)
+
+
+def test_a_missing_package_is_named(data, monkeypatch):
+    monkeypatch.setitem(sys.modules, "torch", None)
+    for estimator in (baselines.ResNetRegressor(), baselines.RFMRegressor()):
+        with pytest.raises(ImportError, match=r"pip install '.\[torch\]'"):
+            estimator.fit(*data)

@@ -207,3 +207,9 @@ def test_wrong_file_in_the_mirror_is_named_and_kept(entry, tmp_path, content, me
         load(entry, tmp_path / "cache", mirror=tmp_path / "made")
     assert str(stored) in str(caught.value)
     assert stored.exists()
+
+
+def test_cache_folder_that_cannot_be_written(served, tmp_path):
+    (tmp_path / "cache").write_text("a file where a folder is wanted")
+    with pytest.raises(DatasetError, match=r"cache cannot take .*Free some space"):
+        load(served, tmp_path / "cache")

@@ -212,7 +212,8 @@ def test_no_field_is_cut_or_shifted(tmp_path, first, line, last, columns):
         (parquet("a\0b"), {}, "NUL"),
         (parquet([1, 2]), {}, "lists"),
         (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1\0\0", {}, "save it as CSV in UTF-8, Parquet or xlsx"),
-        (b'[\n {"a": 1, "y": 2}]', {}, "no column 'y'"),
+        (b'[\n {"a": 1, "y": 2}]', {}, "JSON"),
+        (b"<!DOCTYPE html>\n<p>a,b</p>", {}, "a web page"),
         (gzip.compress(b"a,y\n1,2\n" * 99, mtime=0)[:-9], {}, "cannot be unpacked"),
     ],
 )

@@ -121,6 +121,7 @@ def test_a_candidate_that_overflows_is_left_out(data, sampling):
         ({"param_grid": {"degree": [2.5]}}, "'degree' parameter of param_grid"),
         ({"param_grid": []}, "param_grid is empty"),
         ({"n_columns": 0}, "n_columns"),
+        ({"n_columns": 10, "rank": 11}, "rank=11 is above the 10 columns"),
         ({"sampling": "greedy"}, "sampling"),
     ],
 )

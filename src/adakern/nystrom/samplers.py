@@ -34,14 +34,18 @@ class Plan(NamedTuple):
 
 
 def make_plan(n_rows, n_columns, step=0.1, rank=None, ridge=0.005):
-    """Resolve fractions, and numbers greater than what there is; see :class:`CriterionNystroem`."""
+    """Resolve fractions and check sizes; see :class:`CriterionNystroem`."""
+    if isinstance(n_columns, Integral) and n_columns > n_rows:
+        raise ValueError(f"n_columns={n_columns} is more than the {n_rows} rows; take fewer")
     c = _count(n_columns, n_rows)
+    if rank is not None and rank > c:
+        raise ValueError(f"rank={rank} is above the {c} columns drawn; rank=None is all of them")
     require_memory(
         2 * 8 * n_rows * c,
         f"a kernel's {c} columns of {n_rows} rows, and what is made of them,",
         "take fewer columns",
     )
-    return Plan(c, _count(step, c), rank and min(rank, c), ridge)
+    return Plan(c, _count(step, c), rank, ridge)
 
 
 def _count(value, total):

@@ -70,11 +70,11 @@ class NystromKernelSelector(NystromFeaturesMixin, BaseEstimator):
         mu, positive: the columns are chosen for it, and it is the regularisation of candidates that
         do not name one. Candidates are only comparable across ``ridge`` by "loo".
     n_columns : int or float, default=0.2
-        Columns c: a number (all l if that is less), or a fraction of l in (0, 1].
+        Columns c: a number up to l, or a fraction of l in (0, 1].
     step : int or float, default=0.1
         Columns per round of adaptive sampling: a number, or a fraction of c.
     rank : int, default=None
-        Rank of the approximation, c at most; None for all (adaptive samplers: half of those drawn).
+        Rank of the approximation, at most c; None for all (adaptive samplers: half of those drawn).
     sampling : str, default="adaptive-criterion"
         "adaptive-criterion" is the paper's Algorithm 2, "greedy-criterion" chooses
         columns by their exact effect on the ridge risk; further "uniform",

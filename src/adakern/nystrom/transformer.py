@@ -174,7 +174,7 @@ class CriterionNystroem(NystromFeaturesMixin, KernelMixin, BaseEstimator):
             )
         self._resolve_kernel(X)
         columns = KernelColumns(X, **self._kernel_params)
-        plan = make_plan(len(X), self.n_components, ridge=self.ridge)
+        plan = make_plan(len(X), min(self.n_components, len(X)), ridge=self.ridge)
         rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
         if self.selection not in CRITERION_DRIVEN:
             targets = None
