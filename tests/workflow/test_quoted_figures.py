@@ -9,6 +9,7 @@ import pytest
 
 from adakern.evaluation import compare_over_sets, holm_correction, mean_ranks
 from adakern_bench.report.contrast import against_all
+from adakern_bench.report.leaderboard import together
 from adakern_bench.report.published import load_published
 from adakern_bench.report.tables import read_tables
 
@@ -142,6 +143,14 @@ def test_ranks_wins_and_p_values_of_uci_regression_from_its_records():
     assert len(won) == 20 and (won["method_b"] == "simple-blend").sum() == 4
     for name, seconds in records.groupby("method")["fit_seconds"].mean().items():
         assert f"{seconds:.0f}" in text, name
+
+
+def test_one_leaderboard_of_both_regression_suites():
+    text = (RESULTS / "README.md").read_text(encoding="utf-8")
+    for row in together([RESULTS / "srbench", RESULTS / "uci_regression"], 2000).itertuples():
+        rank = f"| {row.method} | {row.mean_rank:.2f} | {row.normalised_error:.2f} | {row.wins:.0f}"
+        elo = f"{row.elo:.0f} ({row.elo_low:.0f} to {row.elo_high:.0f})"
+        assert f"{rank} | {elo} | {row.seconds / row.n_datasets:.1f} |" in text
 
 
 LEADERBOARDS = {
