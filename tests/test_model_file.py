@@ -4,8 +4,10 @@ import json
 import os
 import re
 import shutil
+import sys
 import zipfile
 from io import StringIO
+from subprocess import PIPE, Popen
 
 import numpy as np
 import pandas as pd
@@ -201,6 +203,16 @@ def test_unknown_categories_are_told_and_predicted(ridge, run, rows, folder):
     said = run(f"predict {ridge} west.csv")
     assert "ward: the model does not know the category of 6 of 6" in said.err
     assert predictions(said)["cost"].notna().all()
+
+
+def test_a_reader_who_has_seen_enough_is_no_error(ridge):  # as in `| head -1`
+    code = (
+        "from adakern.cli import main; raise SystemExit(main(['predict', 'my.skops', 'new.csv']))"
+    )
+    with Popen([sys.executable, "-c", code], stdout=PIPE, stderr=PIPE) as process:
+        process.stdout.close()
+        assert process.stderr.read() == b""
+    assert process.returncode == 1
 
 
 def test_a_file_is_checked_before_it_is_loaded(ridge, tmp_path):

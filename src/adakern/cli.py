@@ -1,6 +1,7 @@
 """The console command ``adakern``: fit, predict, and what the workflow adds to them."""
 
 import argparse
+import os
 import re
 import sys
 import time
@@ -38,6 +39,9 @@ def main(argv=None):
         extra = 'pandas and skops come with pip install "adakern[table]", '
         extra += "adakern_bench (--method of one word) with `make env` in the repository"
         sys.exit(f"adakern {argv[0]}: there is no package {error.name}; {extra}")
+    except BrokenPipeError:  # `| head` has seen enough; nothing is left to flush to it
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
     except (ValueError, OSError) as error:
         sys.exit(f"adakern {argv[0]}: {error}")
 
@@ -45,16 +49,10 @@ def main(argv=None):
 def add_commands(commands):
     """Add ``fit`` and ``predict`` to argparse's subparsers; returns all commands."""
     fit = commands.add_parser("fit", help="learn a model from all rows of a table")
+    add_table_arguments(fit)
     option = fit.add_argument
-    option("file", type=Path, help="a table: .csv, .tsv, .txt, .parquet, .xlsx, packed or not")
-    option("--target", required=True, help="the column to predict")
     option("--output", type=Path, help="the model; by default my.skops for my.csv")
-    option("--minutes", type=_positive, help="about how long the fit may take")
     option("--preset", choices=("best", "fast"), default="best")
-    option("--task", choices=("classification", "regression"))
-    option("--drop", default="", help="columns to leave out, separated by commas")
-    option("--group", help="column of what rows share, such as patient; or none")
-    option("--time", help="column of dates: judged by predicting the latest rows")
     option("--method", metavar="CLASS", help="another, such as 'sklearn.svm.SVC(C=10)'")
     fit.set_defaults(handle=_fit)
     predict = commands.add_parser("predict", help="predict the rows of another table")
@@ -66,6 +64,21 @@ def add_commands(commands):
     option("--trust", nargs="+", default=(), help="types of other packages to load")
     predict.set_defaults(handle=_predict)
     return commands.choices
+
+
+def add_table_arguments(command):
+    """The table, its target and how to read both, for ``fit`` and ``compare``."""
+    option = command.add_argument
+    option("file", type=Path, help="a table: .csv, .tsv, .txt, .parquet, .xlsx, packed or not")
+    option("--target", required=True, help="the column to predict")
+    task = "what to predict, where the column alone does not tell"
+    option("--task", choices=("classification", "regression"), help=task)
+    option("--drop", default="", help="columns to leave out, separated by commas")
+    group = "column of what rows share, such as patient; a repeated identifier by default, or none"
+    option("--group", metavar="COLUMN", help=group)
+    time = "column of dates: tested on later rows than it learns from"
+    option("--time", metavar="COLUMN", help=time)
+    option("--minutes", type=_positive, help="about how long it may take")
 
 
 def _positive(text):

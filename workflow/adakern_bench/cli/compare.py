@@ -13,6 +13,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from adakern._utils.files import read_json
+from adakern.cli import add_table_arguments
 from adakern.datasets import TableError
 from adakern_bench.cli.choose import JOB, choose, slowness
 from adakern_bench.config.compose import ConfigError
@@ -25,34 +26,12 @@ _MADE_FROM = "# From: "
 
 
 def add_arguments(parser):
-    """The command line of ``adakern compare``, but for what other commands have too."""
-    parser.add_argument(
-        "file", help="a table: .csv, .tsv, .txt, .parquet or .xlsx, packed (.gz, .zip) or not"
-    )
-    parser.add_argument("--target", required=True, help="the column to predict")
-    parser.add_argument(
-        "--task",
-        choices=("classification", "regression"),
-        help="what to predict, where the column alone does not tell",
-    )
+    """The command line of ``adakern compare``, but for settings."""
+    add_table_arguments(parser)
     parser.add_argument("--name", help="of the data set; the file's name by default")
-    parser.add_argument("--drop", default="", help="columns to leave out, separated by commas")
-    parser.add_argument(
-        "--group",
-        metavar="COLUMN",
-        help="whose rows stay on one side of each split, such as patient; a repeated "
-        "identifier by default, none: no column",
-    )
-    parser.add_argument(
-        "--time",
-        metavar="COLUMN",
-        help="when a row was observed: each test is on later rows than the training",
-    )
     parser.add_argument("--metric", help="to rank by, such as balanced_accuracy, auc, mae, r2")
-    parser.add_argument("--minutes", type=float, help="about how long it may take")
-    parser.add_argument(
-        "--again", action="store_true", help="infer the entry again, drop its edits"
-    )
+    again = "infer the entry again, drop its edits"
+    parser.add_argument("--again", action="store_true", help=again)
 
 
 def run_compare(arguments, given):
@@ -61,10 +40,8 @@ def run_compare(arguments, given):
     from adakern_bench.config.plan import load_plan
     from adakern_bench.report.use import model_lines, out_of_time
 
-    if arguments.minutes is not None and not 0 < arguments.minutes < float("inf"):
-        raise ConfigError(f"--minutes {arguments.minutes:g}: give a time above 0")
     started = time.time()
-    file = (arguments.started_in / Path(arguments.file).expanduser()).resolve()
+    file = (arguments.started_in / arguments.file.expanduser()).resolve()
     options = {key: getattr(arguments, key) for key in ("task", "name", "group", "time", "again")}
     options["drop"] = [name for name in arguments.drop.split(",") if name]
     overrides = adopt(file, arguments.target, ROOT, **options)
