@@ -1,7 +1,7 @@
 """The report: self-contained, and saying what the tables say."""
 
 import re
-from itertools import product
+from itertools import pairwise, product
 from pathlib import Path
 
 import pandas as pd
@@ -16,7 +16,7 @@ from adakern_bench.report.compare import compare
 from adakern_bench.report.figures import method_styles, plot_fronts, plot_repeats, save_svg, to_svg
 from adakern_bench.report.headline import headline
 from adakern_bench.report.leaderboard import by_dataset
-from adakern_bench.report.page import protocol_in_words, report
+from adakern_bench.report.page import _task_figures, protocol_in_words, report
 from adakern_bench.report.tables import comparison, display, read_tables
 from record_factory import demo_records, failed, make_record, write_records
 
@@ -266,6 +266,25 @@ def test_errors_that_span_decades_have_a_logarithmic_axis(largest, scale):
     assert axis.get_xscale() == scale
     (axis,) = fronts(frame).axes
     assert axis.get_yscale() == scale
+
+
+@pytest.mark.parametrize("slowest", [0.3, 5.5, 5e4])
+def test_labels_of_time_do_not_overlap(slowest):
+    frame, _ = errors_of({"a": 0.1, "b": 0.2})
+    figure = fronts(frame.assign(fit_seconds=[0.137, slowest]))
+    figure.draw_without_rendering()
+    (axis,) = figure.axes
+    labels = [label for label in axis.get_xticklabels(which="both") if label.get_text()]
+    boxes = sorted(tuple(label.get_window_extent().intervalx) for label in labels)
+    assert len(boxes) > 1 and all(a[1] < b[0] for a, b in pairwise(boxes))
+
+
+def test_a_constant_is_left_out_of_figures():
+    frame, styles = errors_of({"svr": 0.5, "dummy": 9.0})
+    frame = frame.assign(seconds=1.0)
+    for figure in _task_figures("regression", frame, frame, styles):
+        assert ">svr<" in figure["svg"] and ">dummy<" not in figure["svg"]
+        assert "dummy" in figure["caption"]
 
 
 def test_no_two_methods_look_the_same():

@@ -14,6 +14,7 @@ import matplotlib
 import numpy as np
 from cycler import cycler
 from matplotlib.figure import Figure
+from matplotlib.ticker import LogLocator
 
 from adakern._utils.files import atomic_path
 from adakern.evaluation import GREATER_IS_BETTER, MAIN_METRIC, pareto_front
@@ -181,6 +182,10 @@ def plot_fronts(points, xlabel, ylabel, styles, greater_is_better):
         for name, point in here.sort_index(key=in_natural_order).iterrows():
             axis.plot(*point, styles[name].marker, color=styles[name].colour, label=name)
         axis.set(xscale="log", yscale=_scale_of_scores(here["score"], greater_is_better))
+        few = here["seconds"].max() < 30 * here["seconds"].min()
+        axis.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5) if few else (1,)))
+        axis.xaxis.set_major_formatter("{x:g}")
+        axis.xaxis.set_minor_formatter("")  # labels between would overlap
     figure.supxlabel(xlabel, fontsize=9)
     figure.supylabel(ylabel, fontsize=9)
     add_legend(figure, 5)
