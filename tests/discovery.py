@@ -27,9 +27,8 @@ def _can_be_fitted(member):
     """
     if not (inspect.isclass(member) and hasattr(member, "fit")):
         return False
-    for parameter in inspect.signature(member).parameters.values():
-        is_named = parameter.kind is not parameter.VAR_KEYWORD
-        if parameter.default is parameter.empty and is_named:
-            return False
+    parameters = inspect.signature(member).parameters.values()
+    if any(p.default is p.empty and p.kind is not p.VAR_KEYWORD for p in parameters):
+        return False
     packages = getattr(member, "_required_packages", ())
     return all(importlib.util.find_spec(package) for package in packages)

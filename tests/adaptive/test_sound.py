@@ -57,6 +57,14 @@ def test_a_function_of_a_few_levels(k):
     assert model.oof_score_ > 0.9
 
 
+def test_a_class_of_two_rows_among_thousands():
+    """A training part of nursery has one; boosting could not hold rows of it out."""
+    X = np.random.default_rng(0).standard_normal((2600, 2))
+    y = np.where(np.arange(2600) < 2, 2, X[:, 0] > 0)
+    model = classifier(members=["linear", "boosting"]).fit(X, y)
+    assert model.oof_score_ > 0.98 and np.isfinite(model.predict_proba(X)).all()
+
+
 def test_classes_weigh_where_rows_are_equal():
     X = np.repeat([[0.0], [1.0]], 100, axis=0)
     y = np.r_[np.repeat([0, 1], [80, 20]), np.repeat([0, 1], [95, 5])]

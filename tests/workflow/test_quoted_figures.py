@@ -147,7 +147,9 @@ def test_ranks_wins_and_p_values_of_uci_regression_from_its_records():
 
 def test_one_leaderboard_of_both_regression_suites():
     text = (RESULTS / "README.md").read_text(encoding="utf-8")
-    for row in together([RESULTS / "srbench", RESULTS / "uci_regression"], 2000).itertuples():
+    board = together([RESULTS / "srbench", RESULTS / "uci_regression"], 2000)
+    assert (board["n_datasets"] == 103).all() and len(board) == 5 and "the 103 sets" in text
+    for row in board.itertuples():
         rank = f"| {row.method} | {row.mean_rank:.2f} | {row.normalised_error:.2f} | {row.wins:.0f}"
         elo = f"{row.elo:.0f} ({row.elo_low:.0f} to {row.elo_high:.0f})"
         assert f"{rank} | {elo} | {row.seconds / row.n_datasets:.1f} |" in text
@@ -158,8 +160,6 @@ LEADERBOARDS = {
     "uci_regression_small": "Five small regression",
     "uci_regression_tuned": "The same five",
     "uci_regression_larger": "four larger regression",
-    "uci121_small": "41 small classification",
-    "uci121_tuned": "41 small ones, every",
     "uci121_protocols": "As in 2014",
 }
 

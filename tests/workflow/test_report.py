@@ -273,16 +273,14 @@ def test_labels_of_time_do_not_overlap(slowest):
     frame, _ = errors_of({"a": 0.1, "b": 0.2})
     figure = fronts(frame.assign(fit_seconds=[0.137, slowest]))
     figure.draw_without_rendering()
-    (axis,) = figure.axes
-    labels = [label for label in axis.get_xticklabels(which="both") if label.get_text()]
-    boxes = sorted(tuple(label.get_window_extent().intervalx) for label in labels)
+    labels = figure.axes[0].get_xticklabels(which="both")
+    boxes = sorted(tuple(t.get_window_extent().intervalx) for t in labels if t.get_text())
     assert len(boxes) > 1 and all(a[1] < b[0] for a, b in pairwise(boxes))
 
 
 def test_a_constant_is_left_out_of_figures():
     frame, styles = errors_of({"svr": 0.5, "dummy": 9.0})
-    frame = frame.assign(seconds=1.0)
-    for figure in _task_figures("regression", frame, frame, styles):
+    for figure in _task_figures("regression", frame.assign(seconds=1.0), frame, styles):
         assert ">svr<" in figure["svg"] and ">dummy<" not in figure["svg"]
         assert "dummy" in figure["caption"]
 

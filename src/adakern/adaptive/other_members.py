@@ -156,7 +156,7 @@ class BoostingMember(BaseMember):
 
     def fit(self, X, Y, weights):
         few_codes = np.array([len(np.unique(column)) < MAX_CATEGORIES for column in X.T])
-        small, target = len(X) < FEW_ROWS, Y[:, 0]
+        small, early_stopping, target = len(X) < FEW_ROWS, False, Y[:, 0]
         options = {name: few if small else many for name, (few, many) in BOOSTING.items()}
         options["max_features"] = _share(options["max_features"], X)
         if self.classify:
@@ -167,12 +167,17 @@ class BoostingMember(BaseMember):
             faster = max(1.0, options["max_iter"] / most)
             options["max_iter"] = min(options["max_iter"], most)
             options["learning_rate"] = min(0.3, faster * options["learning_rate"])
+            # A tenth is held out with rows of each class: a class of one row is left out.
+            several = np.bincount(target) > 1
+            early_stopping = not small and 1 < several.sum() <= len(X) / 20
+            if early_stopping:
+                X, target, weights = (part[several[target]] for part in (X, target, weights))
         options["min_samples_leaf"] = min(options["min_samples_leaf"], max(1, len(X) // 10))
         make = HistGradientBoostingClassifier if self.classify else HistGradientBoostingRegressor
         rng = check_random_state(self.random_state)
         self.model_ = make(
             **options,
-            early_stopping=self.classify and not small,
+            early_stopping=early_stopping,
             n_iter_no_change=15,
             categorical_features=self.is_categorical & few_codes,
             random_state=rng.randint(2**31 - 1),
