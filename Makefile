@@ -74,7 +74,7 @@ torture: .venv/test.done  ## every estimator at extremes, at most 30 minutes
 kills: .venv/test.done  ## 30 kills at random times, each mended and compared
 	PYTHONPATH=tests $(BIN)/python tests/kills.py --kills 30 --table docs/torture.md
 
-pictures: .venv/test.done  ## of the report and MLflow after `make run`, for the documentation
+pictures: .venv/test.done  ## of the report, MLflow and the pages, after `make run docs`
 	PYTHONPATH=tests $(BIN)/python tests/pictures.py
 
 lint: .venv/test.done  ## check style and types: ruff, snakefmt, mypy

@@ -1,9 +1,9 @@
-"""Pictures of a finished run for docs/pictures.md, taken in headless Chromium.
+"""Pictures of a finished run and of the documentation, taken in headless Chromium.
 
-    make run pictures
+    make run docs pictures
 
-Writes docs/images: the report at 1400 and 800 pixels, in dark mode and on paper, and
-MLflow's page of runs and its comparison of those on one data set.
+Writes docs/images: the report at 1400 and 800 pixels, in dark mode and on paper, MLflow's
+page of runs and its comparison of those on one data set, the first page and the guide.
 ``tests/install_debian.sh`` brings Chromium.
 """
 
@@ -19,31 +19,32 @@ from adakern_bench.report.show import runs_page
 from mlflow_server import serve
 
 STORE = "sqlite:///mlflow.db"
-#: Width, height and Chromium's settings of each picture of the report.
-REPORT = {
-    "1400": (1400, 1900, {}),
-    "800": (800, 1700, {}),
-    "dark": (1400, 1140, {"color_scheme": "dark"}),
-    "paper": (720, 1900, {"media": "print"}),
+REPORT, DOCS = "results/quickstart/report.html", "docs/_build/html"
+#: Page, width, height and Chromium's settings of each picture.
+PAGES = {
+    "report_1400": (REPORT, 1400, 1900, {}),
+    "report_800": (REPORT, 800, 1700, {}),
+    "report_dark": (REPORT, 1400, 1140, {"color_scheme": "dark"}),
+    "report_paper": (REPORT, 720, 1900, {"media": "print"}),
+    "index": (f"{DOCS}/index.html", 1400, 900, {}),
+    "guide": (f"{DOCS}/guide.html", 1400, 1500, {}),
 }
 
 
 def main():
     """Take them all."""
-    report = Path("results/quickstart/report.html")
-    if not report.exists():
-        sys.exit(f"There is no {report} to take a picture of: make run first.")
-    chromium = shutil.which("chromium") or shutil.which("google-chrome")
-    if chromium is None:
-        sys.exit("There is no Chromium; on Debian, as root: tests/install_debian.sh")
+    if lacking := [page for page, *_ in PAGES.values() if not Path(page).exists()]:
+        sys.exit(f"There is no {lacking[0]} to take a picture of: make run docs first.")
+    found = shutil.which("chromium") or shutil.which("google-chrome")
+    chromium = found or sys.exit("There is no Chromium; as root: tests/install_debian.sh")
 
     with sync_playwright() as p:
         browser = p.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
-        for name, (width, height, media) in REPORT.items():
+        for name, (file, width, height, media) in PAGES.items():
             page = browser.new_page(viewport={"width": width, "height": height})
             page.emulate_media(**media)
-            page.goto(report.resolve().as_uri())
-            page.screenshot(path=f"docs/images/report_{name}.png")
+            page.goto(Path(file).resolve().as_uri())
+            page.screenshot(path=f"docs/images/{name}.png")
         with serve(STORE, Path.cwd()) as address:
             page = browser.new_page(viewport={"width": 1400, "height": 1000})
             page.set_default_timeout(180_000)
@@ -64,11 +65,8 @@ def comparison(client, address, experiment):
     """The page that comes when an experiment's runs on one data set are ticked."""
     runs = client.search_runs([experiment], order_by=["attributes.run_name"])
     # The runs of a data set and method are called by both; repeats lie below them.
-    parents = [
-        run.info
-        for run in runs
-        if "mlflow.parentRunId" not in run.data.tags and " / " in run.info.run_name
-    ]
+    parents = [run.info for run in runs if "mlflow.parentRunId" not in run.data.tags]
+    parents = [info for info in parents if " / " in info.run_name]
     dataset = parents[0].run_name.partition(" / ")[0]
     ticked = [run.run_id for run in parents if run.run_name.startswith(f"{dataset} /")]
     query = f"runs={json.dumps(ticked)}&experiments={json.dumps([experiment])}"
