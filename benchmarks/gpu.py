@@ -50,13 +50,8 @@ def run(library, dtype, device, X, y, T, t):
     took = []
 
     def timed(function, *args, **options):
-        def until_done():
-            result = function(*args, **options)
-            wait(device)
-            return result
-
         wait(device)
-        result, time = seconds(until_done)
+        (result, _), time = seconds(lambda: (function(*args, **options), wait(device)))
         took.append(time)
         return result
 
@@ -75,26 +70,20 @@ def beside(times, reference):
     )
 
 
-def run_flagship(library, device, X, y, T, t):
-    """Seconds of the flagship's fit and of its prediction; the accuracy."""
-    X, T = arrays(library, "float64", device, X, T)
-    kernels = ["laplacian-ard", "l2-laplacian-ard", "rbf-ard"]
-    model = AdaptiveKernelClassifier(members=kernels, random_state=0)
-    fitting = seconds(model.fit, X, y)[1]
-    # Predictions come back to the processor: nothing to wait for.
-    predicted, predicting = seconds(model.predict, T)
-    return [fitting, predicting], float((as_numpy(predicted) == t).mean())
-
-
-def compare_flagship(device, data):
-    """Print the flagship's seconds in NumPy and in PyTorch, and the ratio."""
+def compare_flagship(device, X, y, T, t):
+    """Print the flagship's seconds in NumPy and in PyTorch, the ratio and the accuracy."""
     print(f"{'flagship':20} {'fit':>16} {'predict':>16} {'acc %':>6}")
-    reference = None
+    kernels, reference = ["laplacian-ard", "l2-laplacian-ard", "rbf-ard"], None
     for library, place in (("numpy", "cpu"), ("torch", device)):
-        times, accuracy = run_flagship(library, place, *data)
+        model = AdaptiveKernelClassifier(members=kernels, random_state=0)
+        rows, new = arrays(library, "float64", place, X, T)
+        times = [seconds(model.fit, rows, y)[1]]
+        # Predictions come back to the processor: nothing to wait for.
+        predicted, predicting = seconds(model.predict, new)
+        times.append(predicting)
         reference = reference or times
-        columns = beside(times, reference)
-        print(f"{f'{library} {place}':20} {columns} {100 * accuracy:6.2f}")
+        accuracy = 100 * (as_numpy(predicted) == t).mean()
+        print(f"{f'{library} {place}':20} {beside(times, reference)} {accuracy:6.2f}")
 
 
 def main():
@@ -129,7 +118,7 @@ def main():
         note = "" if converged else "  whole did not converge"
         print(f"{name:20} {columns} {100 * accuracy:6.2f}{note}")
     few = n // 6 if arguments.quick else n
-    compare_flagship(device, [part[:few] for part in data])
+    compare_flagship(device, *(part[:few] for part in data))
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@ solve a job too. Solves take milliseconds here: what is measured is what a job c
 beside its work.
 """
 
+import re
 import sys
 import tempfile
 import time
@@ -91,14 +92,8 @@ def measure(jobs, group=1, arrays=False):
 
 def count_requests(cluster):
     """Remote calls that the controller has answered since it started."""
-    told = cluster.says("sdiag").partition("by message type")[2]
-    lines = told.strip().splitlines()
-    counts = [
-        line.split("count:")[1].split()[0]
-        for line in lines[: lines.index("") if "" in lines else None]
-        if "count:" in line
-    ]
-    return sum(map(int, counts))
+    told = cluster.says("sdiag").partition("by message type")[2].strip().partition("\n\n")[0]
+    return sum(map(int, re.findall(r"count:\s*(\d+)", told)))
 
 
 def processor_seconds(cluster):
@@ -109,10 +104,8 @@ def processor_seconds(cluster):
         if "." in job:  # a step, which its job holds
             continue
         days, _, clock = text.rpartition("-")
-        seconds = 86_400 * int(days or 0)
-        for power, part in enumerate(reversed(clock.split(":"))):
-            seconds += 60**power * float(part)
-        total += seconds
+        parts = enumerate(reversed(clock.split(":")))
+        total += 86_400 * int(days or 0) + sum(60**power * float(part) for power, part in parts)
     return total
 
 

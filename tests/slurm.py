@@ -198,13 +198,8 @@ class Cluster:
 
     def says(self, *command):
         """What a command prints that is to succeed."""
-        done = subprocess.run(
-            command,
-            env=os.environ | self.environment,
-            capture_output=True,
-            text=True,
-            timeout=PATIENCE,
-        )
+        env = os.environ | self.environment
+        done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=PATIENCE)
         if done.returncode:
             raise RuntimeError(f"{' '.join(command)}: {done.stdout}{done.stderr}\n{self.log()}")
         return done.stdout

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from adakern_bench.report.leaderboard import leaderboard, plot_time_against_rank
+from adakern_bench.report.leaderboard import leaderboard, plot_time_against_rank, together
 
 METHODS = {"svm-2014": 0.8, "forest-2014": 0.7, "good": 0.9}
 
@@ -54,10 +54,31 @@ def test_a_failed_cell_is_told_and_has_the_worst_rank():
     assert board["mean_rank"]["good"] == pytest.approx((5 * 1 + 3) / 6)
 
 
+def test_regression_goes_by_the_root_of_the_squared_error():
+    board = leaderboard(records("regression", "rmse"))
+    assert board["method"].tolist() == ["forest-2014", "svm-2014", "good"]
+    assert board["normalised_error"].tolist() == [0, 1, 1]
+
+
 def test_both_tasks_and_the_figure():
     both = pd.concat([records(), records("regression", "rmse")])
     assert leaderboard(both)["task"].nunique() == 2
     assert len(plot_time_against_rank(both).axes) == 2
+
+
+def test_one_leaderboard_over_several_experiments(tmp_path):
+    first = records("regression", "rmse", failed={("set0", "good", 1)})
+    first["n_test"], first["n_train"] = 30, first["dataset"].map({"set5": 9000}).fillna(70)
+    second = first[first["method"] != "svm-2014"]
+    second = second.assign(dataset="other-" + second["dataset"])
+    for name, frame in {"first": first, "second": second}.items():
+        (tmp_path / name).mkdir()
+        frame.to_parquet(tmp_path / name / "records.parquet")
+    board = together(tmp_path.iterdir(), max_rows=1000).set_index("method")
+    assert set(board.index) == {"forest-2014", "good"} and (board["n_datasets"] == 10).all()
+    assert board["n_failed"].to_dict() == {"forest-2014": 0, "good": 2}
+    assert board["wins"]["forest-2014"] == 10, "less error than good on every set"
+    assert board["elo_low"]["forest-2014"] > board["elo_high"]["good"]
 
 
 def test_a_leaderboard_of_some_data_sets():

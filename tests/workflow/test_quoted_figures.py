@@ -160,6 +160,8 @@ LEADERBOARDS = {
     "uci_regression_small": "Five small regression",
     "uci_regression_tuned": "The same five",
     "uci_regression_larger": "four larger regression",
+    "uci121_small": "41 small classification",
+    "uci121_tuned": "41 small ones, every",
     "uci121_protocols": "As in 2014",
 }
 

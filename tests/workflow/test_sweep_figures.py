@@ -60,6 +60,14 @@ def test_failed_solves_are_left_out():
     assert table.loc[("dank", "10"), "n"] == 1
 
 
+@pytest.mark.parametrize(("taus", "scale"), [((0, 0.5), "linear"), ((0, 0.001, 1), "symlog")])
+def test_one_method_on_several_sets_shares_a_panel(taus, scale):
+    points = [(f"dank@tau={tau}", {"tau": tau}, 0.5) for tau in taus]
+    (axis,) = plot_sweep(records(points, ("heart", "sonar")), x="tau").axes
+    assert set(lines(axis)) == {"heart", "sonar"} and axis.get_title() == "dank"
+    assert axis.get_xscale() == scale, "zero and a wide range share an axis"
+
+
 def test_axes_of_one_meaning_and_sizes_of_the_training_part():
     points = [("lab@max_support=20", {"max_support": 20}, 0.5)]
     points += [("falkon@n_centers=20", {"n_centers": 20}, 0.4)]
