@@ -39,9 +39,6 @@ def main(argv=None):
         extra = 'pandas and skops come with pip install "adakern[table]", '
         extra += "adakern_bench (--method of one word) with `make env` in the repository"
         sys.exit(f"adakern {argv[0]}: there is no package {error.name}; {extra}")
-    except BrokenPipeError:  # `| head` has seen enough; nothing is left to flush to it
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 1
     except (ValueError, OSError) as error:
         sys.exit(f"adakern {argv[0]}: {error}")
 
@@ -118,11 +115,11 @@ def _fit(arguments):
     groups = {"model__groups": table.groups} if grouped else {}
     pipeline.fit(table.X, table.y, **groups)
     score = _score(table, *_held_out(pipeline, table))
-    _print_result(pipeline[-1], table.kinds, score)
     output = arguments.output or Path(f"{arguments.file.name.partition('.')[0][:100]}.skops")
     facts = {"estimator": type(estimator).__name__, "date": time.strftime("%Y-%m-%d")}
     card = make_card(table, score=score, **facts)
     save_model(pipeline, output, card)
+    _print_result(pipeline[-1], table.kinds, score)
     size, took = output.stat().st_size / 1e6, time.perf_counter() - started
     print(f"\nWritten to {output} ({size:.1f} MB) after {took:.0f} s. For new rows:")
     print(f"  adakern predict {output} new.csv > predicted.csv")
@@ -227,5 +224,10 @@ def _predict(arguments):
         out[[f"{name}_low", f"{name}_high"]] = bounds
     if arguments.proba:
         out[[f"{name}={label}" for label in model.classes_]] = model.predict_proba(rows)
-    out.to_csv(sys.stdout, index=False)
+    try:
+        out.to_csv(sys.stdout, index=False)
+        sys.stdout.flush()
+    except BrokenPipeError:  # `| head` has seen enough; nothing may be flushed to it at the end
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
     return 0

@@ -81,16 +81,9 @@ class KernelRidgeMember(BaseMember):
         """Find intercept, scales and ridge; returns Y centred and weights of mean 1."""
         self.intercept_ = np.average(Y, axis=0, weights=weights)
         Y, weights = Y - self.intercept_, weights / weights.mean()
-        (self.scales_, self.alpha_), self.start_ = tune_scales(
-            X,
-            Y,
-            weights,
-            self.kernel,
-            rng,
-            start=self.start,
-            per_feature=self.per_feature,
-            search=self.search,
-        )
+        how = {"start": self.start, "per_feature": self.per_feature, "search": self.search}
+        found, self.start_ = tune_scales(X, Y, weights, self.kernel, rng, **how)
+        self.scales_, self.alpha_ = found
         return Y, weights
 
     @property
