@@ -6,7 +6,8 @@ from pathlib import PurePosixPath
 import numpy as np
 
 from adakern._utils.memory import require_memory
-from adakern.datasets.read_table import Layout, typed_columns
+from adakern.datasets.file_cells import Layout
+from adakern.datasets.read_table import typed_columns
 from adakern.datasets.unpack import TableError, unpack
 from adakern_bench.data.entry import FORMATS, DatasetError
 

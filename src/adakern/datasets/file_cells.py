@@ -1,0 +1,204 @@
+"""The bytes of a file as named columns of cells: separated values, Parquet, Excel."""
+
+import csv
+import io
+import re
+from collections import Counter
+from contextlib import suppress
+from dataclasses import dataclass
+from itertools import islice
+
+from adakern.datasets.cells import decimal_mark
+from adakern.datasets.unpack import TableError, unpack
+
+_SEPARATORS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar", " ": "blank"}
+_TOTAL = re.compile(r"(?i)((grand|sub)[ -]?)?(totals?|sum|summe|gesamt|insgesamt) ?:?")
+
+
+@dataclass
+class Layout:
+    """How a text file is written; what is None is found out."""
+
+    separator: str | None = None
+    decimal: str | None = None
+    encoding: str | None = None
+    header: bool | None = None
+
+
+def cells_of_file(data, name, target=None, layout=None):
+    """The columns as the file has them, cells of text files as text: (frame, layout, sentences)."""
+    import pandas as pd
+
+    notes, data = [], unpack(data, name)
+    if re.match(rb"(?i)\s*(\[\s*[\[{]|\{\s*\"|<!doctype|<html)", data):
+        raise TableError(f"{name} is JSON or a web page: save it as CSV, Parquet or xlsx.")
+    if data.startswith(b"PAR1"):
+        frame, layout = _by_pandas(pd.read_parquet, data, name), Layout(decimal=".")
+        if frame.index.names != [None]:
+            frame = frame.reset_index()
+        header = frame.columns
+    elif data.startswith(b"PK\x03\x04"):
+        sheets = _by_pandas(pd.read_excel, data, name, sheet_name=None, header=None, dtype=object)
+        sheet, frame = next(iter(sheets.items()))
+        if len(sheets) > 1:
+            notes.append(f"{sheet!r} is read, the first of {len(sheets)} sheets")
+        frame, layout = frame.dropna(how="all"), Layout(decimal=".")
+        header, frame = frame.iloc[:1].fillna("").to_numpy().ravel(), frame.iloc[1:]
+    else:
+        frame, header, layout = _text(data, name, target, layout or Layout(), notes)
+    if not len(frame):
+        raise TableError(f"{name} holds no rows.")
+    frame = frame.reset_index(drop=True)
+    frame.columns = _names(header, target, notes)
+    return frame, layout, notes
+
+
+def _by_pandas(reader, data, name, **settings):
+    try:
+        return reader(io.BytesIO(data), **settings)
+    except ImportError as error:
+        raise TableError(f"{name}: {error} Or save it as CSV.") from None
+    except Exception as error:
+        raise TableError(f"{name} cannot be read: {str(error).strip()}.") from error
+
+
+def _text(data, name, target, layout, notes):
+    """(cells, header, layout) of separated values."""
+    import pandas as pd
+
+    encoding = layout.encoding or _encoding(data)
+    try:
+        text = data.decode(encoding)
+    except (LookupError, UnicodeError) as error:
+        raise TableError(f"{name} is no text in {encoding}: {error}.") from None
+    if encoding in ("cp1252", "latin-1"):
+        notes.append(f"encoding: {encoding}, a guess: if letters are wrong, save it as UTF-8")
+    elif encoding != "utf-8-sig":
+        notes.append(f"encoding: {encoding}")
+    if found := re.search("[\0\x1b]", text):  # the latter in iso2022_jp and its like
+        line = text[: found.start()].count("\n") + 1
+        raise TableError(
+            f"{name} holds the character {found[0]!r} in line {line}, as no text does: save it as "
+            "CSV in UTF-8, Parquet or xlsx."
+        )
+    if given := re.match(r"sep=(.)\r?\n", text):  # Excel's own hint
+        text = text[given.end() :]
+    separator = layout.separator or (given and given[1]) or _separator(text, name, target, notes)
+    first, *others = _first_rows(text, separator)
+    cells = [cell for row in (first, *others) for cell in row]
+    decimal = layout.decimal or decimal_mark(cells, separator)
+    notes += ["decimal comma"] * (decimal == ",")
+    header = layout.header
+    if header is None:
+        header = target in first or not any(_is_number(cell, decimal) for cell in first)
+        notes += ["no header: the columns are x0, x1, ..."] * (not header)
+    usual = Counter(map(len, others)).most_common(1)[0][0]
+    width = len(first) if header else usual
+    is_longer = int(header and usual == width + 1)  # the rows, by a field without a name
+    settings = {"header": None, "dtype": str, "keep_default_na": False, "index_col": False}
+    settings |= {"sep": separator, "skipinitialspace": True, "names": range(width + is_longer)}
+    frame = _by_pandas(pd.read_csv, text.encode(errors="replace"), name, **settings)
+    if n_short := int(frame.iloc[is_longer:, -1].isna().sum()):
+        notes.append(f"{n_short} lines have fewer than {width} fields: others are missing")
+    frame = frame.fillna("")
+    frame = frame[(frame != "").any(axis=1)]
+    names = first if header else [f"x{i}" for i in range(width)]
+    frame = frame.iloc[int(header) :]
+    if is_longer and (frame[width].str.strip() == "").all():
+        frame = frame.drop(columns=width)
+        notes.append("the separator that ends the rows is left out")
+    elif is_longer:
+        names = ["", *names]
+        notes.append("the first field of each row has no name: it names the row")
+    return _without_totals(frame, notes), names, Layout(separator, decimal, encoding, header)
+
+
+def _encoding(data):
+    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return "utf-32" if data.startswith(b"\xff\xfe\0\0") else "utf-16"
+    for name in ("utf-8-sig", "cp1252"):
+        with suppress(UnicodeDecodeError):
+            data.decode(name)
+            return name
+    return "latin-1"
+
+
+def _first_rows(text, separator):
+    """Cells of the first thousand lines that are not empty."""
+    lines = csv.reader(io.StringIO(text, newline=""), delimiter=separator, skipinitialspace=True)
+    rows = ([cell.strip() for cell in row] for row in lines)
+    return list(islice((row for row in rows if any(row)), 1000))
+
+
+def _separator(text, name, target, notes):
+    """The separator that yields the target and gives all lines as many fields."""
+    n_lines = sum(1 for line in islice(io.StringIO(text), 1000) if line.strip())
+    if n_lines < 2:
+        raise TableError(f"{name} holds {n_lines} lines; a table needs more.")
+    if text.splitlines()[0].strip('" ') == target:
+        return ","  # new rows of a single column
+    scores = {}
+    for separator in _SEPARATORS:
+        try:
+            first, *others = _first_rows(text, separator)
+        except (csv.Error, ValueError):
+            continue
+        usual, n_usual = Counter(map(len, others or [first])).most_common(1)[0]
+        share = n_usual / max(1, len(others))
+        if usual < 2 or share < 0.9:
+            continue
+        cells = [cell for row in (first, *others) for cell in row]
+        marks = set(_SEPARATORS) - {separator, " "}
+        whole = [
+            _is_number(cell, ".") or _is_number(cell, ",") or not marks & set(cell)
+            for cell in cells
+        ]
+        scores[separator] = (
+            target in first,
+            len(first) in (usual, usual - 1),
+            separator != " ",
+            share == 1,
+            sum(whole) / len(cells),
+            usual,
+        )
+    if not scores:
+        raise TableError(
+            f"{name} is no table separated by a comma, semicolon, tab or bar: no "
+            "separator gives all lines the same number of fields, two or more."
+            + " Is a quotation mark not closed?"
+            * (text.count('"') % 2)
+        )
+    best = max(scores, key=scores.__getitem__)
+    notes += [f"separator: {_SEPARATORS[best]}"] * (best != ",")
+    return best
+
+
+def _is_number(cell, decimal):
+    with suppress(ValueError):
+        float(cell.replace(decimal, "."))
+        return True
+    return False
+
+
+def _names(header, target, notes):
+    """Names of columns, every one once."""
+    names = []
+    for i, cell in enumerate(header):
+        name = str(cell).strip() or f"Unnamed: {i}"
+        if name in names and name == target:
+            raise TableError(f"two columns are called {target!r}, the target.")
+        if name in names:
+            notes.append(f"another column is called {name!r} too, here '{name}.{i}'")
+            name = f"{name}.{i}"
+        names.append(name)
+    return names
+
+
+def _without_totals(frame, notes):
+    """The frame without a last row such as "Total", a cell that no other row has."""
+    last = frame.iloc[-1] if len(frame) > 2 else {}
+    for column, cell in last.items():
+        if _TOTAL.fullmatch(cell.strip()) and (frame[column] == cell).sum() == 1:
+            notes.append(f"left out: the last row, {cell!r}")
+            return frame.iloc[:-1]
+    return frame
