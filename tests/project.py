@@ -126,13 +126,9 @@ class Project:
 
     def call(self, code, *arguments):
         """Run Python's ``-m module`` or ``-c code`` in the project, to the end."""
-        return subprocess.run(
-            [sys.executable, *code, *arguments],
-            cwd=self.root,
-            env=self.environment,
-            capture_output=True,
-            text=True,
-        )
+        command = [sys.executable, *code, *arguments]
+        options = {"env": self.environment, "capture_output": True, "text": True}
+        return subprocess.run(command, cwd=self.root, **options)
 
     def write(self, path, text):
         """Write a file of the project; returns its path."""

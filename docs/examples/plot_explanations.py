@@ -37,14 +37,8 @@ plot_adaptive(model)
 # Partial dependence, with scikit-learn: the mean prediction if all rows had the same value
 # in one column.
 figure, axes = plt.subplots(1, 3, figsize=(9, 3), layout="constrained")
-PartialDependenceDisplay.from_estimator(
-    model,
-    flats,
-    ["area", "floor", "district"],
-    categorical_features=["district"],
-    grid_resolution=20,
-    ax=axes,
-)
+columns = {"features": ["area", "floor", "district"], "categorical_features": ["district"]}
+PartialDependenceDisplay.from_estimator(model, flats, **columns, grid_resolution=20, ax=axes)
 
 # %%
 # SHAP values say what each column adds to one prediction. They come from the package
