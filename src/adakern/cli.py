@@ -71,14 +71,15 @@ def add_table_arguments(command):
     task = "what to predict, where the column alone does not tell"
     option("--task", choices=("classification", "regression"), help=task)
     option("--drop", default="", help="columns to leave out, separated by commas")
-    group = "column of what rows share, such as patient; a repeated identifier by default, or none"
-    option("--group", metavar="COLUMN", help=group)
-    time = "column of dates: tested on later rows than it learns from"
-    option("--time", metavar="COLUMN", help=time)
-    option("--minutes", type=_positive, help="about how long it may take")
+    shared = "column of what rows share, such as patient; a repeated identifier by default, or none"
+    option("--group", metavar="COLUMN", help=shared)
+    later = "column of dates: tested on later rows than it learns from"
+    option("--time", metavar="COLUMN", help=later)
+    option("--minutes", type=minutes, help="about how long it may take")
 
 
-def _positive(text):
+def minutes(text):
+    """A time above 0, as argparse reads it."""
     if not 0 < float(text) < float("inf"):
         raise argparse.ArgumentTypeError(f"{text} is no time above 0")
     return float(text)
