@@ -141,6 +141,7 @@ def test_a_method_is_written_as_in_python(run):
         ("fit my.csv --target cost --method os.system('true')", "no class of estimators"),
         ("fit my.csv --target cost --method sklearn.svm.SVR(2)", "positional"),
         ("fit none.csv --target cost", "none.csv"),
+        ("fit my.csv --target cost --output .", "is a folder; name a file in it"),
         ("predict none.skops new.csv", "no file none.skops"),
         ("predict my.csv new.csv", "no model that `adakern fit` wrote"),
         ("predict my.skops new.csv --proba", "Ridge has no predict_proba"),

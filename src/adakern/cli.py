@@ -96,6 +96,9 @@ def _fit(arguments):
     from adakern.model_file import make_card, save_model, table_pipeline
 
     started = time.perf_counter()
+    output = arguments.output or Path(f"{arguments.file.name.partition('.')[0][:100]}.skops")
+    if output.is_dir():
+        raise ValueError(f"--output {output} is a folder; name a file in it")
     table = read_table(
         arguments.file,
         arguments.target,
@@ -112,11 +115,9 @@ def _fit(arguments):
         # With --time a first model is fitted to be judged.
         pipeline.set_params(model__time_limit=left / 2 if arguments.time else left)
     print(f"\nFitting {type(estimator).__name__}", flush=True)
-    grouped = is_flagship and table.groups is not None
-    groups = {"model__groups": table.groups} if grouped else {}
+    groups = {"model__groups": table.groups} if is_flagship and table.groups is not None else {}
     pipeline.fit(table.X, table.y, **groups)
     score = _score(table, *_held_out(pipeline, table))
-    output = arguments.output or Path(f"{arguments.file.name.partition('.')[0][:100]}.skops")
     facts = {"estimator": type(estimator).__name__, "date": time.strftime("%Y-%m-%d")}
     card = make_card(table, score=score, **facts)
     save_model(pipeline, output, card)
