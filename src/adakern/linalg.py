@@ -6,7 +6,7 @@ import numpy as np
 from array_api_compat import array_namespace, is_numpy_array, is_torch_array
 from scipy.linalg import eigh
 from scipy.linalg.blas import dsymv
-from scipy.linalg.lapack import dpotrf, dpotri, dpotrs, dpstrf, spotrf, spotrs
+from scipy.linalg.lapack import dpotrf, dpotri, dpotrs, dpstrf, spotrf, spotri, spotrs
 
 from adakern._utils.blocks import CACHE_BYTES, row_blocks
 
@@ -14,8 +14,8 @@ from adakern._utils.blocks import CACHE_BYTES, row_blocks
 #: single vectors: that reads half the matrix, which no longer lies in the cache.
 FEW_COLUMNS, MANY_ROWS = 5, 2000
 
-#: LAPACK's factorisation and solution for a type of numbers.
-CHOLESKY = {"d": (dpotrf, dpotrs), "f": (spotrf, spotrs)}
+#: LAPACK's factorisation, solution and inverse for a type of numbers.
+CHOLESKY = {"d": (dpotrf, dpotrs, dpotri), "f": (spotrf, spotrs, spotri)}
 
 #: Rows up to which the dense eigendecomposition is as fast as the iteration.
 DENSE_ROWS = 200
@@ -148,7 +148,7 @@ def _cholesky_solver(A):
     xp = array_namespace(A)
     if is_numpy_array(A):
         # SciPy's checks around LAPACK's routines take longer than those on small A.
-        potrf, potrs = CHOLESKY[A.dtype.char]
+        potrf, potrs, _ = CHOLESKY[A.dtype.char]
         # The transpose of a symmetric matrix is the order that LAPACK wants.
         factor, failed = potrf(A.T, lower=True, clean=False)
 
@@ -287,9 +287,10 @@ def invert_definite(A):
             raise np.linalg.LinAlgError(str(error)) from None
     diagonal = A.diagonal().copy()
     # The transpose of a symmetric matrix is in the order of memory that LAPACK wants.
-    _, failed = dpotrf(A.T, lower=1, clean=0, overwrite_a=1)
+    factorise, _, invert = CHOLESKY[A.dtype.char]
+    _, failed = factorise(A.T, lower=1, clean=0, overwrite_a=1)
     if not failed:
-        _, failed = dpotri(A.T, lower=1, overwrite_c=1)
+        _, failed = invert(A.T, lower=1, overwrite_c=1)
     if failed:
         _copy_upper_triangle(A.T)
         np.fill_diagonal(A, diagonal)

@@ -184,6 +184,23 @@ def test_on_many_rows_members_are_screened(estimator, capsys):
     assert model.score(new, true) > everyone.score(new, true) - 0.01
 
 
+@pytest.mark.parametrize("estimator", BOTH)
+def test_on_few_rows_kernels_are_judged_in_closed_form(estimator):
+    """Not those of groups, of which others know."""
+    X, y = make_friedman1(600, n_features=5, random_state=0)
+    y = y if estimator is AdaptiveKernelRegressor else (y > 14).astype(int)
+    learned = estimator(random_state=0).learn(X[:300], y[:300])
+    dropped = {member.name for member in learned.dropped}
+    names = set(default_members(300, 5, estimator is AdaptiveKernelClassifier))
+    assert dropped
+    assert dropped <= {name for name in names if "rbf" in name or "laplacian" in name}
+    assert {member.name for member in learned.members} == names - dropped
+    models = [estimator(members=m, random_state=0) for m in ("auto", sorted(names))]
+    scores = [model.fit(X[:300], y[:300]).score(X[300:], y[300:]) for model in models]
+    assert scores[0] > scores[1] - 0.02
+    assert not estimator(random_state=0).learn(X, y, groups=np.arange(600) // 2).dropped
+
+
 @pytest.mark.filterwarnings("ignore:9000 different rows")
 def test_members_that_the_user_named_are_not_screened_nor_without_time(capsys):
     X, _, y, _ = large_table(AdaptiveKernelRegressor)

@@ -6,11 +6,15 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.datasets import load_breast_cancer
+from sklearn.preprocessing import scale
 
 from adakern._utils.arrays import device_context
-from adakern.adaptive.kernel_members import KernelRidgeMember
+from adakern.adaptive.kernel_members import FEWEST_CENTRES, KernelRidgeMember
 from adakern.adaptive.leave_one_out import (
+    LEAST_GAIN,
     PAIRS_BYTES,
+    SINGLE_RIDGE,
     LeaveOneOutError,
     Search,
     rows_of_search,
@@ -81,6 +85,19 @@ def test_a_matrix_that_rounding_made_indefinite_gets_a_larger_ridge():
     np.testing.assert_allclose(residuals, R @ Y / np.diag(R)[:, None], rtol=1e-6)
     with pytest.raises(ValueError, match="not finite"):
         ridge_solution(np.full((2, 2), np.nan), np.ones((2, 1)), 1.0)
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("size", [0.05, 0.2])
+def test_single_precision_tells_the_log_error_to_the_least_gain(kernel, size):
+    X, y = load_breast_cancer(return_X_y=True)
+    problem = scale(X), scale(y)[:, None], np.ones(len(X)), kernel
+    scales, alpha = np.full(30, size), SINGLE_RIDGE * len(X)
+    exact, *slopes = LeaveOneOutError(*problem)(scales, alpha)
+    single, *found = LeaveOneOutError(*problem, single_from=alpha)(scales, alpha)
+    assert 0 < abs(np.log(single / exact)) < LEAST_GAIN
+    for slope, expected in zip(found, slopes, strict=True):
+        np.testing.assert_allclose(slope, expected, atol=2 * LEAST_GAIN * exact)
 
 
 @settings(max_examples=20)
@@ -202,6 +219,19 @@ def test_a_ridge_below_the_rounding_of_distances_is_raised():
     member.fit(X, X[:, :1], np.ones(400))
     assert 1e-8 < member.alpha_ < 1e-5
     np.testing.assert_allclose(member.predict(X), X[:, :1], atol=1e-4)
+
+
+def test_a_smooth_function_of_many_rows_needs_few_centres():
+    rng = np.random.default_rng(0)
+    X, Y = rng.standard_normal((2, 1900, 1))
+    for kernel, start, n_centres in (
+        ("rbf", (np.ones(1), 0.1), FEWEST_CENTRES),
+        ("laplacian", (np.full(1, 1e4), 1e-4), 600),
+    ):
+        member = KernelRidgeMember(
+            kernel, max_support=600, start=start, search=KEPT, random_state=0
+        )
+        assert len(member.fit(X, Y, np.ones(1900)).support_) == n_centres
 
 
 @pytest.mark.parametrize("kernel", KERNELS)

@@ -38,7 +38,7 @@ def test_coefficients_are_those_of_all_rows(small_blocks):
     (member,) = model.ensemble_.members
     whole, unit = member.fits.whole, model.ensemble_.blend.unit
     whole.local_ = None
-    Z, centres = member.views.whole.transform(X) * whole.scales_, whole.support_
+    Z, centres = member.view.transform(X) * whole.scales_, whole.support_
     K, G = gram_matrix(Z, centres, kernel="laplacian"), gram_matrix(centres, kernel="laplacian")
     w = weight / weight.mean()
     right = K.T @ (w * (y / unit - whole.intercept_))

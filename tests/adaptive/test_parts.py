@@ -1,5 +1,7 @@
 """Folds, weights, calibration and intervals, each against its definition."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -7,10 +9,19 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 
 from adakern.adaptive.calibration import Calibration, log_loss
+from adakern.adaptive.fitting import _Job
 from adakern.adaptive.folds import FULL_CELL, assign_folds, make_table
 from adakern.adaptive.intervals import conformal_quantile
 from adakern.adaptive.other_members import ROWS_PER_TREE, ForestMember
-from adakern.adaptive.screening import JUDGES, LEARNERS, RISE, candidates_kept, subsample
+from adakern.adaptive.regressor import WeightedMean
+from adakern.adaptive.screening import (
+    JUDGES,
+    LEARNERS,
+    RISE,
+    candidates_kept,
+    subsample,
+    trees_on_trial,
+)
 from adakern.adaptive.weights import (
     capped_rows,
     mixture_weights,
@@ -241,13 +252,25 @@ def test_candidates_kept_do_nearly_as_well_as_all(m, seed):
         return np.mean((blend @ some) ** 2)
 
     most = (1 + RISE) * loss_of(np.arange(m))
-    no_trees = np.zeros(m, dtype=bool)
-    kept = np.flatnonzero(candidates_kept(loss_of, no_trees, 16 * LEARNERS))
+    may_go = rng.integers(0, 4, m) > 0
+    kept = candidates_kept(loss_of, may_go)
+    assert kept[~may_go].all()
+    kept = np.flatnonzero(kept)
     assert loss_of(kept) <= most
     if len(kept) > 1:
-        assert all(loss_of(kept[kept != i]) > most for i in kept)
+        assert all(loss_of(kept[kept != i]) > most for i in kept if may_go[i])
     trees = rng.integers(0, 2, m).astype(bool)
-    with_trees = candidates_kept(loss_of, trees, 16 * LEARNERS)
     reach = 2 * loss_of(np.arange(m))  # 16 times the rows, to the power of a quarter
     may = trees & np.array([loss_of([i]) <= reach for i in range(m)])
-    np.testing.assert_array_equal(with_trees, np.isin(np.arange(m), kept) | may)
+    np.testing.assert_array_equal(trees_on_trial(loss_of, trees, 16 * LEARNERS), may)
+
+
+def test_a_member_on_trial_has_to_improve_the_first_fold():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((300, 2))
+    table, _ = make_table(X, X.sum(axis=1)[:, None], np.ones(300), 3, np.random.RandomState(0))
+    fitted = [SimpleNamespace(fits=SimpleNamespace(predicted=table.X[:, :1]), slope=1.0)]
+    job = _Job(table, None, {}, WeightedMean())
+    first = table.X[table.fold == 0]
+    for values, better in ((first.sum(axis=1), True), (rng.standard_normal(len(first)), False)):
+        assert job.improves(fitted, (None, values[:, None])) == better

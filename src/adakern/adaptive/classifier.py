@@ -148,19 +148,20 @@ class AdaptiveKernelClassifier(ClassifierMixin, AdaptiveKernel):
     n_folds : int, default=5
         At least 2; as many as there are different rows if those are fewer.
     max_support : int, default=3000
-        Centres of the kernel members where rows exceed three times as many (the Nyström
-        form); a warning then says so. Rows times centres are never stored. Models of
-        cells of a thousand near rows are added where they help. Scales, centres and the
-        encoding of columns are learned once on such tables, not in every fold.
+        Most centres of the kernel members where rows exceed three times as many (the
+        Nyström form; a warning then says so): five for each effective degree of freedom.
+        Rows times centres are never stored. Models of cells of a thousand near rows are
+        added where they help. Scales and centres are then those of all rows in every fold.
     max_rows : int, default=200_000
         Rows that everything is learned from but the coefficients of kernel members on
         centres: of more rows, drawn at random. The others' turn comes block by block, so
         that X need not be in memory.
     members : "auto" or list of str, default="auto"
-        Names from ``adakern.adaptive.MEMBERS``; "auto" takes all. On more rows than
-        three times ``max_support``, and than 8,000, they are screened on 8,000 of them:
-        those are kept without which the loss would be more than 0.2 % greater, and
-        trees that so many more rows may bring up to the others.
+        Names from ``adakern.adaptive.MEMBERS``; "auto" takes those without which
+        the loss would be more than 0.2 % greater: on 300 to 2,000 rows by what kernel
+        members predict, in closed form, for rows left out, on more rows than three times
+        ``max_support``, and than 8,000, by a screening on 8,000 of them. Trees that so many
+        more rows may bring up to the others are tried in one fold.
     preset : {"best", "fast"}, default="best"
         "fast" has the members that matter most, in a fraction of the time.
     categorical_features : array-like of str, int or bool, default=None

@@ -1,6 +1,7 @@
-"""The members fitted one after another, in time, and screened on large tables."""
+"""The members fitted one after another, in time, and screened beforehand."""
 
 import time
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -10,9 +11,17 @@ from joblib import Parallel, delayed, effective_n_jobs
 from adakern._utils.arrays import device_context, to_device
 from adakern._utils.warn import warn_user
 from adakern.adaptive.kernel_members import FULL_FACTOR
-from adakern.adaptive.parts import FittedMember, Member, Table, Views, varies
+from adakern.adaptive.parts import Fits, FittedMember, Member, Table, varies
 from adakern.adaptive.plan import Settings, make_member, seconds
-from adakern.adaptive.screening import LEARNERS, MAX_SUPPORT, candidates_kept, subsample
+from adakern.adaptive.screening import (
+    FEW_ROWS,
+    LEARNERS,
+    MAX_SUPPORT,
+    RISE,
+    candidates_kept,
+    subsample,
+    trees_on_trial,
+)
 from adakern.adaptive.views import KernelView, TreeView
 
 #: A screening may take this part of a time limit.
@@ -41,26 +50,62 @@ class _Job:
     table: Table
     settings: Settings
     views: dict
-    bounds: tuple
+    blend: object
+
+    @property
+    def bounds(self):
+        """What members predict stays between these."""
+        return self.blend.bounds(self.table.Y)
 
     def seconds(self, name):
         """An estimate of the time that a member takes."""
         (n, d), k = self.table.X.shape, self.table.Y.shape[1]
         return seconds(name, n, d, k, self.settings.max_support, self.table.n_folds)
 
-    def fit(self, name, found, run, screening=False):
-        """One member fitted in all folds; None if ``run`` finds that to take long."""
-        started, n = time.perf_counter(), len(self.table.X)
-        d = len(self.views["kernel"].whole.columns_)
-        member = make_member(name, self.settings, n, d, found, screening=screening)
-        views = self.views[member.view]
-        fits = member.fit_folds(views, self.table, run)
-        if fits is None:
+    def fit(self, name, found, run, before=None, *, screening=False):
+        """One member fitted in all folds; None if ``run`` finds that not worth the time.
+
+        ``before`` is what :meth:`fit_whole` made of it.
+        """
+        started, member = time.perf_counter(), self._make(name, found, screening)
+        whole = None
+        if before is not None:
+            started, whole = started - before.seconds, before.fits.whole
+        fits = member.fit_folds(self._seen(member), run, whole)
+        return None if fits is None else self._fitted(name, member, fits, started)
+
+    def fit_whole(self, name, found):
+        """One fitted to all rows alone; None if it leaves out no row in closed form."""
+        started, member = time.perf_counter(), self._make(name, found)
+        if not member.closed_form:
             return None
+        table = self._seen(member)
+        whole = member.fit_whole(table)
+        with suppress(np.linalg.LinAlgError):
+            values = whole.predict_left_out(table.X, table.Y, table.weights)[table.fold >= 0]
+            return self._fitted(name, member, Fits([], values, values, whole), started)
+
+    def _seen(self, member):
+        return replace(self.table, X=self.views[member.view].transform(self.table.X))
+
+    def _make(self, name, found, screening=False):
+        n, d = len(self.table.X), len(self.views["kernel"].kept_)
+        return make_member(name, self.settings, n, d, found, screening=screening)
+
+    def _fitted(self, name, member, fits, started):
         fits.predicted = np.clip(fits.predicted, *self.bounds)
         fits.left_out = np.clip(fits.left_out, *self.bounds)
         took = time.perf_counter() - started
-        return FittedMember(name, views, fits, self.bounds, member.slope, took)
+        return FittedMember(name, self.views[member.view], fits, self.bounds, member.slope, took)
+
+    def improves(self, fitted, first):
+        """Whether what a model of trees predicts for the first fold makes the blend better."""
+        rows = self.table.left_out
+        place = rows.fold == 0
+        every = [*(m.fits.predicted[place] for m in fitted), np.clip(first[1], *self.bounds)]
+        slopes = [*(m.slope for m in fitted), 1.0]
+        loss_of, _ = self.blend.judge(every, slopes, rows.take(place))
+        return loss_of(range(len(every))) < (1 - RISE) * loss_of(range(len(fitted)))
 
 
 def fit_members(table, settings, schedule, blend, rng):
@@ -72,117 +117,152 @@ def fit_members(table, settings, schedule, blend, rng):
     if not (has_folds and varies(table.X) and varies(table.Y)):
         return [], []
     large = len(table.X) > FULL_FACTOR * settings.max_support
+    # Folds share what is learned without targets; rows given to judge are no fold.
+    known = table.X if table.n_folds > 1 else table.X[table.fold != 0]
     views = {
-        kind: _of_folds(make(settings.is_categorical).fit(table.X), table, large)
+        kind: make(settings.is_categorical).fit(known)
         for kind, make in (("kernel", KernelView), ("tree", TreeView))
     }
-    job = _Job(table, settings, views, blend.bounds(table.Y))
-    names, found, dropped = schedule.names, {}, []
-    with Parallel(n_jobs=schedule.n_jobs) as parallel:
+    turns = _Turns(_Job(table, settings, views, blend), schedule)
+    with Parallel(n_jobs=schedule.n_jobs) as turns.parallel:
         if large and schedule.may_screen and len(table.X) > LEARNERS:
-            names, found, dropped = _screen(job, schedule, blend, parallel, rng)
+            turns.screen(rng)
         if large:
             warn_user(
-                f"{len(table.X)} different rows: kernel members stand on "
+                f"{len(table.X)} different rows: kernel members stand on at most "
                 f"max_support={settings.max_support} of them (Nyström) instead of all; "
-                f"members: {', '.join(names)}"
+                f"members: {', '.join(turns.names)}"
             )
-        fitted = _in_turn(job, names, found, schedule, parallel)
+        fitted = turns.fit()
     done = [member.name for member in fitted]
-    known = {*done, *(member.name for member in dropped)}
+    known = {*done, *(member.name for member in turns.dropped)}
     if skipped := [name for name in schedule.names if name not in known]:
         warn_user(
             f"time_limit={schedule.limit} s was too short for the members "
             f"{', '.join(skipped)}; used: {', '.join(done)}"
         )
-    return fitted, dropped
+    return fitted, turns.dropped
 
 
-def _in_turn(job, names, found, schedule, parallel):
-    """The members fitted one after another, those left out that take too long.
+class _Turns:
+    """Members fitted one after another, those left out that take too long or do not count.
 
-    In a limited fit the cheapest comes first, and is fitted however little time there is.
+    ``on_trial`` are those that a screening would have ``dropped`` if more rows could not
+    bring them up to the others, ``found`` is what searches for scales found.
     """
-    took = estimated = 1.0  # second; later estimates are corrected by the ratio of all so far
-    deadline = schedule.started + (1 - SHARE_AFTER) * schedule.limit
-    fitted, found, order = {}, dict(found), list(names)
-    if schedule.limit < np.inf:
-        cheapest = min(names, key=job.seconds)
-        order.sort(key=lambda name: name != cheapest)
-    for i, name in enumerate(order):
-        started, estimate = time.perf_counter(), job.seconds(name)
-        if fitted and started + estimate * took / estimated > deadline:
-            continue
-        run = partial(in_time, parallel=parallel, deadline=deadline if fitted else np.inf)
-        member = job.fit(name, found, run)
-        took += time.perf_counter() - started
+
+    def __init__(self, job, schedule):
+        self.job, self.schedule, self.names = job, schedule, schedule.names
+        self.fitted, self.found, self.on_trial, self.dropped = {}, {}, {}, []
+        # Seconds, of all so far: their ratio corrects later estimates.
+        self.took = self.estimated = 1.0
+        self.deadline = schedule.started + (1 - SHARE_AFTER) * schedule.limit
+
+    def fit(self):
+        """The members fitted.
+
+        In a limited fit the cheapest comes first, and is fitted however little time there
+        is. Those on trial come last. Of few rows kernel members are fitted to all of them
+        first, and in folds only if they count by what they predict, in closed form, for
+        rows left out.
+        """
+        table, order = self.job.table, list(self.names)
+        if self.schedule.limit < np.inf:
+            cheapest = min(order, key=self.job.seconds)
+            order.sort(key=lambda name: name != cheapest)
+        order.sort(key=self.on_trial.__contains__)
+        few = FEW_ROWS[0] <= len(table.X) <= FEW_ROWS[1] and table.n_folds > 1
+        few = few and self.schedule.may_screen and table.alone.all()
+        for i, name in enumerate(order):
+            self._take(name, order[i + 1 :], whole_only=few)
+        members = list(self.fitted.values())
+        wholes = np.array([not member.fits.models for member in members])
+        if wholes.any():
+            kept, judged, _ = _judged(members, self.job.blend, table.left_out, wholes)
+            self.dropped += [judged[i] for i in np.flatnonzero(~kept)]
+            self.fitted = {members[i].name: members[i] for i in np.flatnonzero(kept)}
+            order = [members[i].name for i in np.flatnonzero(kept & wholes)]
+            for i, name in enumerate(order):
+                self._take(name, order[i + 1 :])
+        return [self.fitted[name] for name in self.names if name in self.fitted]
+
+    def _take(self, name, later, whole_only=False):
+        """Fit the member if there is time, in folds or to all rows; then come the others."""
+        job, started, estimate = self.job, time.perf_counter(), self.job.seconds(name)
+        before = self.fitted.pop(name, None)
+        others, tried = list(self.fitted.values()), self.fitted and name in self.on_trial
+        if others and started + self._corrected(estimate) > self.deadline:
+            return
+        member = job.fit_whole(name, self.found) if whole_only else None
+        if member is None:
+            deadline = self.deadline if others else np.inf
+            goes_on = partial(job.improves, others) if tried else None
+            run = partial(in_time, parallel=self.parallel, deadline=deadline, goes_on=goes_on)
+            member = job.fit(name, self.found, run, before)
+        self.took += time.perf_counter() - started
         if member is None:  # after its first fold
-            estimated += estimate / job.table.n_folds
-            continue
-        estimated += estimate
-        fitted[name] = member
+            self.estimated += estimate / job.table.n_folds
+            self.dropped += [self.on_trial[name]] if tried else []
+            return
+        self.estimated += estimate
+        self.fitted[name] = member
         if member.fits.whole is not None:
-            found[name] = member.fits.whole.found()
-        left = sum(map(job.seconds, order[i + 1 :])) * took / estimated
-        schedule.tell(f"{name}: {member.seconds:.1f} s, about {left:.0f} s for the others")
-    return [fitted[name] for name in names if name in fitted]
+            self.found[name] = member.fits.whole.found()
+        left = self._corrected(sum(map(job.seconds, later)))
+        self.schedule.tell(f"{name}: {member.seconds:.1f} s, about {left:.0f} s for the others")
+
+    def _corrected(self, estimate):
+        return estimate * self.took / self.estimated
+
+    def screen(self, rng):
+        """Drop members that do not count on a subsample, if that takes little of the time."""
+        job, started, part = self.job, time.perf_counter(), subsample(self.job.table, rng)
+        few = job.settings._replace(max_support=min(MAX_SUPPORT, job.settings.max_support))
+        small, place = replace(job, table=part, settings=few), to_device(np.empty(0))
+        if sum(map(small.seconds, self.names)) > SCREENING_SHARE * self.schedule.limit:
+            return
+        members = self.parallel(delayed(_screened)(place, small, name) for name in self.names)
+        everyone = np.ones(len(members), dtype=bool)
+        kept, judged, loss_of = _judged(members, job.blend, part.left_out, everyone)
+        trees = ~kept & [isinstance(m.view, TreeView) for m in members]
+        tried = trees_on_trial(loss_of, trees, len(job.table.X))
+        found = {m.name: m.fits.models[0].found() for m in members}
+        self.found = {name: scales for name, scales in found.items() if scales is not None}
+        self.dropped = [judged[i] for i in np.flatnonzero(~kept & ~tried)]
+        self.on_trial = {judged[i].name: judged[i] for i in np.flatnonzero(tried)}
+        self.names = [members[i].name for i in np.flatnonzero(kept | tried)]
+        took = time.perf_counter() - started
+        self.schedule.tell(f"screening: {took:.1f} s; {', '.join(self.names)} are kept")
 
 
-def _of_folds(whole, table, large):
-    """A view for each fold, which must not know its rows."""
-    if large and table.n_folds > 1:  # kernel members share scales and centres anyway
-        return Views(whole, [whole] * table.n_folds)
-    make, categorical = type(whole), whole.is_categorical
-    folds = range(table.n_folds)
-    return Views(whole, [make(categorical).fit(table.X[table.fold != k]) for k in folds])
+def _judged(members, blend, rows, may_go):
+    """Which are kept, all as :class:`Member` of weight 0, and the loss of some of them."""
+    values, slopes = [m.fits.left_out for m in members], [m.slope for m in members]
+    loss_of, scores = blend.judge(values, slopes, rows)
+    pairs = zip(members, scores, strict=True)
+    judged = [Member(m.name, 0.0, float(score), m.seconds) for m, score in pairs]
+    return candidates_kept(loss_of, may_go), judged, loss_of
 
 
-def in_time(tasks, parallel, deadline):
+def in_time(tasks, parallel, deadline, goes_on=None):
     """What the tasks return; None if the first shows that the rest takes too long.
 
-    Without a deadline (infinity) the first does not go ahead of the others.
+    Or if after what it returned nothing ``goes_on``. Without either the first does not go
+    ahead of the others.
     """
-    if deadline == np.inf:
+    if deadline == np.inf and goes_on is None:
         return parallel(tasks)
     started = time.perf_counter()
     (first,) = _run_here(tasks[:1])
     ended = time.perf_counter()
     rounds = np.ceil((len(tasks) - 1) / effective_n_jobs(parallel.n_jobs))
-    if ended + rounds * (ended - started) > deadline:
+    if ended + rounds * (ended - started) > deadline or (goes_on and not goes_on(first)):
         return None
     return [first, *parallel(tasks[1:])]
 
 
 def _run_here(tasks):
     return [function(*args, **kwargs) for function, args, kwargs in tasks]
-
-
-def _screen(job, schedule, blend, parallel, rng):
-    """Names of members that count on a subsample, what they found, and the others.
-
-    All names where that would take too much of the time.
-    """
-    started, part = time.perf_counter(), subsample(job.table, rng)
-    few = job.settings._replace(max_support=min(MAX_SUPPORT, job.settings.max_support))
-    views = {kind: Views(view.whole, [view.whole]) for kind, view in job.views.items()}
-    small, place = replace(job, table=part, settings=few, views=views), to_device(np.empty(0))
-    if sum(map(small.seconds, schedule.names)) > SCREENING_SHARE * schedule.limit:
-        return schedule.names, {}, []
-    members = parallel(delayed(_screened)(place, small, name) for name in schedule.names)
-    took = time.perf_counter() - started
-    values, slopes = [m.fits.predicted for m in members], [m.slope for m in members]
-    loss_of, scores = blend.judge(values, slopes, part.left_out)
-    trees = np.array([hasattr(m.views.whole, "ranks_") for m in members])
-    kept = candidates_kept(loss_of, trees, len(job.table.X))
-    dropped = [
-        Member(m.name, 0.0, float(score), took / len(members))
-        for m, score, stays in zip(members, scores, kept, strict=True)
-        if not stays
-    ]
-    members = [m for m, stays in zip(members, kept, strict=True) if stays]
-    found = {m.name: m.fits.models[0].found() for m in members}
-    schedule.tell(f"screening: {took:.1f} s; {', '.join(found)} are kept")
-    return list(found), {k: v for k, v in found.items() if v is not None}, dropped
 
 
 def _screened(place, job, name):

@@ -23,6 +23,10 @@ from adakern.linalg import leave_one_out, ridge_solution
 #: Up to so many times the centres all rows are centres: it takes no longer.
 FULL_FACTOR = 3
 
+#: Centres for each effective degree of freedom, and at least; rows whose spectrum tells
+#: how many degrees there are.
+CENTRES_PER_DEGREE, FEWEST_CENTRES, ROWS_OF_SPECTRUM = 5, 500, 1000
+
 #: Rows of a block of predictions; blocks are shared out among threads.
 PREDICTED_ROWS = 2000
 
@@ -56,7 +60,7 @@ class KernelRidgeMember(BaseMember):
     max_support: int = 3000
     random_state: object = None
 
-    refit = True
+    refit = closed_form = True
     slope = 5.0  # of a regression on indicators, with values in [0, 1]
 
     #: What is added to the Nyström form.
@@ -95,23 +99,22 @@ class KernelRidgeMember(BaseMember):
         """Scales and ridge."""
         return self.scales_, self.alpha_
 
-    def in_fold(self, whole, views, k):
+    def in_fold(self, whole):
         """Itself for a fold: its search starts where that on all rows ended, or began."""
         search, member = self.fold_search, copy(self)
         if search is None or not hasattr(whole, "start_"):
             return member
-        scales, alpha = whole.found() if search.start == self.name else whole.start_
-        member.start = views.whole.carry(scales, views.folds[k]), alpha
+        member.start = whole.found() if search.start == self.name else whole.start_
         member.search = search
         return member
 
-    def fit_folds(self, views, table, run):
+    def fit_folds(self, table, run, whole=None):
         """All folds in one pass where there are too many rows to be centres."""
         if table.n_folds == 1 or not self.is_nystrom(len(table.X)):
-            return super().fit_folds(views, table, run)
-        X = views.whole.transform(table.X)
-        *models, whole = copy(self).fit_nystrom_folds(X, table.Y, table.weights, table.fold)
-        values = [m.predict(X[table.fold == k]) for k, m in enumerate(models)]
+            return super().fit_folds(table, run, whole)
+        rows = table.X, table.Y, table.weights, table.fold
+        *models, whole = copy(self).fit_nystrom_folds(*rows)
+        values = [m.predict(table.X[table.fold == k]) for k, m in enumerate(models)]
         predicted = gather(values, table)
         return Fits(models, predicted, predicted, whole)
 
@@ -128,7 +131,9 @@ class KernelRidgeMember(BaseMember):
         rng = check_random_state(self.random_state)
         Y, weights = self._tune(X, Y, weights, rng)
         Z = X * self.scales_
-        self.support_ = Z[np.sort(rng.permutation(len(Z))[: self.max_support])]
+        order = rng.permutation(len(Z))
+        n_centres = self._enough_centres(Z[order[:ROWS_OF_SPECTRUM]], len(Z))
+        self.support_ = Z[np.sort(order[:n_centres])]
         sums = [
             self._normal_equations(Z[fold_of == k], Y[fold_of == k], weights[fold_of == k])
             for k in range(fold.max() + 1)
@@ -140,6 +145,16 @@ class KernelRidgeMember(BaseMember):
         self._add_local_models(folds, Z, Y, weights, fold_of)
         return [*folds, self]
 
+    def _enough_centres(self, Z, n):
+        """So many times the effective degrees of freedom that n rows have, from some of them.
+
+        Rudi, Camoriano, Rosasco. Less is more: Nyström computational regularization. NeurIPS
+        2015.
+        """
+        values = np.maximum(np.linalg.eigvalsh(as_numpy(self._gram(Z))), 0) * (n / len(Z))
+        freedom = np.sum(values / (values + self.alpha_))
+        return int(min(self.max_support, max(FEWEST_CENTRES, CENTRES_PER_DEGREE * freedom)))
+
     def _solved(self, normal, right):
         member = copy(self)
         member.dual_coef_ = as_numpy(ridge_solution(normal, right)[0])
@@ -148,7 +163,7 @@ class KernelRidgeMember(BaseMember):
     @property
     def stands_on_centres(self):
         """Whether sums over more rows would do for its coefficients."""
-        return len(self.support_) == self.max_support
+        return self.local_ is not None
 
     def normal_equations(self, X, Y, weights):
         """Sums over rows for :meth:`with_sums`; weights have the mean 1 over all rows."""
@@ -246,13 +261,12 @@ class MarginMember(BaseMember):
         self.starts = starts
         self.random_state = random_state
 
-    def fit_folds(self, views, table, run):
-        """Choose among the candidates by all folds; then each fold has its own view."""
+    def fit_folds(self, table, run, whole=None):
+        """Choose among the candidates by all folds."""
         chosen = copy(self)
-        X = views.whole.transform(table.X)
-        with one_blas_thread(len(X)):
-            chosen.kernel, chosen.scales, chosen.C = self._choose(X, table)
-        return super(MarginMember, chosen).fit_folds(views, table, run)
+        with one_blas_thread(len(table.X)):
+            chosen.kernel, chosen.scales, chosen.C = self._choose(table.X, table)
+        return super(MarginMember, chosen).fit_folds(table, run)
 
     def _choose(self, X, table):
         judged, codes = table.fold >= 0, table.Y.argmax(axis=1)
@@ -276,12 +290,6 @@ class MarginMember(BaseMember):
                 if (loss := log_loss(calibrated, *part[1:])) < least:
                     least, best = loss, (kernel, scales, C)
         return best
-
-    def in_fold(self, whole, views, k):
-        """Itself with the scales of the columns that the fold has."""
-        member = copy(self)
-        member.scales = views.whole.carry(self.scales, views.folds[k])
-        return member
 
     def fit(self, X, Y, weights):
         """Learn the machines of all pairs of classes."""

@@ -18,7 +18,6 @@ from sklearn.utils.validation import _check_sample_weight, _num_samples, assert_
 from adakern._utils.arrays import device_context, from_foreign
 from adakern._utils.blocks import row_blocks
 from adakern._utils.warn import warn_user
-from adakern.adaptive.parts import Views
 
 #: Rows of each class in the sample at least, if there are any more.
 FEWEST_OF_CLASS = 10
@@ -98,7 +97,7 @@ class AllRows:
 
         ``read`` makes numbers of a block of X, ``encode`` of its targets.
         """
-        pairs = enumerate(m.predictor for m in members)
+        pairs = enumerate((m.model, m.view) for m in members)
         found = {i: pair for i, pair in pairs if pair[0].stands_on_centres}
         n, n_sample, members = len(self.y), len(self.sample), list(members)
         if not found or n == n_sample:
@@ -112,10 +111,9 @@ class AllRows:
             return members
         work = partial(_sums, read=read, encode=encode, models=list(found.values()))
         with device_context(self.X):
-            for (i, (model, view)), sums in zip(found.items(), self._summed(work), strict=True):
-                views = Views(view, members[i].views.folds)
+            for (i, (model, _)), sums in zip(found.items(), self._summed(work), strict=True):
                 fits = replace(members[i].fits, whole=model.with_sums(*sums))
-                members[i] = replace(members[i], views=views, fits=fits)
+                members[i] = replace(members[i], fits=fits)
         return members
 
     def _summed(self, work):

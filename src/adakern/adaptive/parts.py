@@ -78,14 +78,6 @@ class Table:
 
 
 @dataclass
-class Views:
-    """How rows are seen for a model of all of them, and of all but those of a fold."""
-
-    whole: object
-    folds: list
-
-
-@dataclass
 class Fits:
     """A member fitted without each fold, and what it predicts for the rows left out.
 
@@ -105,32 +97,29 @@ class FittedMember:
     """The fits of one member with what they need to predict; values stay in bounds."""
 
     name: str
-    views: Views
+    view: object
     fits: Fits
     bounds: tuple
     slope: float
     seconds: float
 
     @property
-    def predictor(self):
-        """The model that predicts, or that of the first fold, and how it sees rows."""
-        if self.fits.whole is not None:
-            return self.fits.whole, self.views.whole
-        return self.fits.models[0], self.views.folds[0]
+    def model(self):
+        """What predicts, or one of those whose mean does."""
+        return self.fits.models[0] if self.fits.whole is None else self.fits.whole
 
     def predict(self, X):
         """Values (n, k) for read rows: refitted to all rows, or the mean over folds."""
-        if self.fits.whole is not None:
-            return self._values(self.fits.whole, self.views.whole, X)
-        folds = range(len(self.fits.models))
-        return np.mean([self.predict_without(k, X) for k in folds], axis=0)
+        models = self.fits.models if self.fits.whole is None else [self.fits.whole]
+        return self._mean(models, X)
 
     def predict_without(self, k, X):
         """Values (n, k) of the model that did not learn from fold k."""
-        return self._values(self.fits.models[k], self.views.folds[k], X)
+        return self._mean(self.fits.models[k : k + 1], X)
 
-    def _values(self, model, view, X):
-        return np.clip(model.predict(view.transform(X)), *self.bounds)
+    def _mean(self, models, X):
+        Z = self.view.transform(X)
+        return np.mean([np.clip(model.predict(Z), *self.bounds) for model in models], axis=0)
 
 
 class BaseMember:
@@ -146,6 +135,9 @@ class BaseMember:
     #: Whether it predicts refitted to all rows instead of by the mean over folds.
     refit = False
 
+    #: Whether ``predict_left_out`` says what it predicts for rows that it did not know.
+    closed_form = False
+
     #: Where the slope of its calibration starts; 1 for logarithms of probabilities.
     slope = 1.0
 
@@ -155,26 +147,28 @@ class BaseMember:
     def found(self):
         """What its search found, from where others may start; None if nothing."""
 
-    def in_fold(self, whole, views, k):
-        """Itself, unfitted, for the rows outside of fold k; ``whole`` is of all."""
+    def in_fold(self, whole):
+        """Itself, unfitted, for the rows outside of a fold; ``whole`` is of all."""
         return copy(self)
 
     def predict_left_out(self, X, Y, weights):
         """Values (n, k) as if all rows but each were known; None: no closed form."""
 
-    def fit_folds(self, views, table, run):
-        """Its :class:`Fits`, or None if ``run`` does not run all tasks in time."""
-        whole = None
-        if self.refit and table.n_folds > 1:
-            X = views.whole.transform(table.X)
-            whole = fit_or_mean(copy(self), X, table.Y, table.weights)
+    def fit_whole(self, table):
+        """Itself fitted to all rows if that predicts, else None."""
+        if not self.refit or table.n_folds == 1:
+            return None
+        return fit_or_mean(copy(self), table.X, table.Y, table.weights)
+
+    def fit_folds(self, table, run, whole=None):
+        """Its :class:`Fits`, or None if ``run`` does not run all tasks.
+
+        ``whole`` is what :meth:`fit_whole` returned, if it was called already.
+        """
+        whole = self.fit_whole(table) if whole is None else whole
         place = to_device(np.empty(0))
-        results = run(
-            [
-                delayed(_fit_fold)(self.in_fold(whole, views, k), views.folds[k], table, k, place)
-                for k in range(table.n_folds)
-            ]
-        )
+        folds = range(table.n_folds)
+        results = run([delayed(_fit_fold)(self.in_fold(whole), table, k, place) for k in folds])
         if results is None:
             return None
         models, *values = zip(*results, strict=True)
@@ -214,7 +208,7 @@ def fit_or_mean(member, X, Y, weights):
     return member.fit(X, Y, weights)
 
 
-def _fit_fold(member, view, table, k, place):
+def _fit_fold(member, table, k, place):
     """The member without the rows of fold k, and two predictions for them.
 
     The second is as if it knew all other rows: members that are refitted would count
@@ -222,7 +216,7 @@ def _fit_fold(member, view, table, k, place):
     process knows by ``place`` alone where kernels are computed.
     """
     left_out = table.fold == k
-    train, X = ~left_out, view.transform(table.X)
+    train, X = ~left_out, table.X
     with device_context(place):
         member = fit_or_mean(member, X[train], table.Y[train], table.weights[train])
         predicted = values = member.predict(X[left_out])

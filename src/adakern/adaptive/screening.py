@@ -1,10 +1,15 @@
-"""Which members are fitted to all rows of a large table: a screening on a subsample.
+"""Which members are worth to be fitted to all rows in every fold.
 
-To fit every member to all rows, in every fold, takes most of the time and is of no use
-for those that the blend then leaves out. Some thousands of rows tell which these are.
+To fit all of them takes most of the time and is of no use for those that the blend then
+leaves out. A part of the rows tells which these are, or of few rows the closed form of
+what is predicted for each without it.
 """
 
 import numpy as np
+
+#: From so many to so many rows the closed form judges: on fewer it is misled, and all
+#: members take a second.
+FEW_ROWS = 300, 2000
 
 #: Rows that members learn from in a screening, and rows that they are judged on.
 LEARNERS, JUDGES = 8000, 4000
@@ -33,23 +38,30 @@ def subsample(table, rng):
     return part
 
 
-def candidates_kept(loss_of, trees, n_rows):
+def candidates_kept(loss_of, may_go):
     """Which members are kept, boolean: as few as do nearly as well as all.
 
-    They are dropped one after another, always the one that is missed least, while the
-    loss is at most 0.2 % above that of all. ``loss_of`` a list of members' numbers is
-    the loss of their blend on the rows that judge. Trees gain more from rows than
-    kernels that stand on a few thousand centres; those (``trees``) come back that
-    ``n_rows`` rows could bring alone to where the blend is now.
+    Those that ``may_go`` are dropped one after another, always the one that is missed
+    least, while the loss is at most 0.2 % above that of all. ``loss_of`` a list of
+    members' numbers is the loss of their blend on the rows that judge.
     """
-    kept = list(range(len(trees)))
+    everyone, may_go = range(len(may_go)), set(np.flatnonzero(may_go))
+    kept = list(everyone)
     least = loss_of(kept)
-    while len(kept) > 1:
-        without = {i: loss_of([j for j in kept if j != i]) for i in kept}
+    while may_go and len(kept) > 1:
+        without = {i: loss_of([j for j in kept if j != i]) for i in may_go}
         missed_least = min(without, key=without.get)
         if without[missed_least] > (1 + RISE) * least:
             break
         kept.remove(missed_least)
-    reach = least * (n_rows / LEARNERS) ** TREES_GAIN
-    alone = np.array([loss_of([i]) for i in range(len(trees))])
-    return np.isin(np.arange(len(trees)), kept) | (trees & (alone <= reach))
+        may_go.remove(missed_least)
+    return np.isin(everyone, kept)
+
+
+def trees_on_trial(loss_of, trees, n_rows):
+    """Which of the ``trees`` may reach alone, with ``n_rows``, where the blend is now.
+
+    Trees gain more from rows than kernels that stand on a few thousand centres.
+    """
+    reach = loss_of(range(len(trees))) * (n_rows / LEARNERS) ** TREES_GAIN
+    return trees & np.array([loss_of([i]) <= reach for i in range(len(trees))])

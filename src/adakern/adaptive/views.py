@@ -41,24 +41,7 @@ class KernelView:
         self.levels_ = [np.sort(_by_frequency(column)[:MAX_INDICATORS]) for column in codes]
         self.kept_ = slice(None)
         self.kept_ = _distinct_columns(self.transform(X))
-        self.columns_ = [self._all_columns()[i] for i in self.kept_]
         return self
-
-    def _all_columns(self):
-        """What the columns are, before some are left out: (feature, level or kind)."""
-        numbers = np.flatnonzero(~self.is_categorical)
-        categorical = np.flatnonzero(self.is_categorical)
-        columns = [(j, "number") for j in numbers]
-        columns += [(j, "missing") for j in numbers[self.has_missing_]]
-        for j, levels in zip(categorical, self.levels_, strict=True):
-            columns += [(j, level) for level in [*levels, "other"]]
-        return columns
-
-    def carry(self, scales, other):
-        """Scales of this view's columns, for those of another; a mean for new ones."""
-        known = dict(zip(self.columns_, scales, strict=True))
-        typical = np.exp(np.mean(np.log(scales)))
-        return np.array([known.get(column, typical) for column in other.columns_])
 
     def transform(self, X):
         """Rows X (n, d) as float64 of shape (n, n_columns)."""
@@ -109,17 +92,13 @@ def _distinct_columns(Z):
 
 
 class TreeView:
-    """A read table as trees want it: categories coded by falling frequency.
-
-    Missing values stay, but not in columns that hold nothing else where it is fitted.
-    """
+    """A read table as trees want it: categories coded by falling frequency."""
 
     def __init__(self, is_categorical):
         self.is_categorical = is_categorical
 
     def fit(self, X):
         """Learn the frequencies of the categories in the rows X (n, d)."""
-        self.empty_ = np.isnan(X).all(axis=0)
         self.ranks_ = {}
         for j in np.flatnonzero(self.is_categorical):
             self.ranks_[j] = {code: rank for rank, code in enumerate(_by_frequency(X[:, j]))}
@@ -130,5 +109,4 @@ class TreeView:
         Z = np.clip(X, -LARGEST, LARGEST)
         for j, ranks in self.ranks_.items():
             Z[:, j] = [ranks.get(code, np.nan) for code in X[:, j]]
-        Z[:, self.empty_] = 0.0
         return Z
