@@ -119,8 +119,7 @@ def _fit(arguments):
     pipeline.fit(table.X, table.y, **groups)
     score = _score(table, *_held_out(pipeline, table))
     facts = {"estimator": type(estimator).__name__, "date": time.strftime("%Y-%m-%d")}
-    card = make_card(table, score=score, **facts)
-    save_model(pipeline, output, card)
+    save_model(pipeline, output, make_card(table, score=score, **facts))
     _print_result(pipeline[-1], table.kinds, score)
     size, took = output.stat().st_size / 1e6, time.perf_counter() - started
     print(f"\nWritten to {output} ({size:.1f} MB) after {took:.0f} s. For new rows:")

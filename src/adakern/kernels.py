@@ -35,9 +35,7 @@ def squared_distances(X, Y=None):
 
 
 def _clamp_at_zero(D, xp):
-    if is_numpy_array(D):
-        return np.maximum(D, 0, out=D)
-    return xp.where(D > 0, D, xp.zeros_like(D))
+    return np.maximum(D, 0, out=D) if is_numpy_array(D) else xp.where(D > 0, D, xp.zeros_like(D))
 
 
 def _euclidean_distances(X, Y):
@@ -130,9 +128,7 @@ def kernel_distances(X, Y=None, *, kernel="rbf"):
 def exponential_decay(D, gamma):
     """``exp(-gamma D)``, in the memory of D where the array library can."""
     D *= -gamma
-    if is_numpy_array(D):
-        return np.exp(D, out=D)
-    return array_namespace(D).exp(D)
+    return np.exp(D, out=D) if is_numpy_array(D) else array_namespace(D).exp(D)
 
 
 def kernel_product(X, Y, V, **kernel):
@@ -157,8 +153,7 @@ def _by_tiles(X, Y, products, factors, kernel):
     if 0 in (X.shape[0], Y.shape[0]):
         like = {"dtype": X.dtype, "device": getattr(X, "device", None)}
         return [xp.zeros((X.shape[0], *V.shape[1:]), **like) for V in factors]
-    bytes_per_row = Y.shape[0] * xp.finfo(X.dtype).bits // 8
-    blocks = row_blocks(X.shape[0], bytes_per_row, TILE_BYTES)
+    blocks = row_blocks(X.shape[0], Y.shape[0] * xp.finfo(X.dtype).bits // 8, TILE_BYTES)
     parts = [products(gram_matrix(X[rows, :], Y, **kernel)) for rows in blocks]
     return [xp.concat(part) for part in zip(*parts, strict=True)]
 
@@ -255,6 +250,4 @@ class KernelMixin:
 
     def _gram(self, X, Y=None):
         """Gram matrix of X against Y; X itself when the kernel is precomputed."""
-        if self.kernel == "precomputed":
-            return X
-        return gram_matrix(X, Y, **self._kernel_params)
+        return X if self.kernel == "precomputed" else gram_matrix(X, Y, **self._kernel_params)

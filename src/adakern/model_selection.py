@@ -125,8 +125,7 @@ class KernelSearchCV(GridSearchCV):
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        target = get_tags(self.estimator).target_tags
-        tags.target_tags.multi_output = target.multi_output
+        tags.target_tags.multi_output = get_tags(self.estimator).target_tags.multi_output
         return tags
 
     def _can_share(self, X, candidates):

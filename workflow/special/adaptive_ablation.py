@@ -9,12 +9,8 @@ from sklearn.metrics import accuracy_score, root_mean_squared_error
 from adakern import AdaptiveKernelClassifier, AdaptiveKernelRegressor
 from adakern.adaptive import MEMBERS
 from adakern.adaptive.equal_rows import EqualRows
-from adakern.evaluation import (
-    GREATER_IS_BETTER,
-    compare_over_sets,
-    holm_correction,
-    probability_scores,
-)
+from adakern.evaluation import GREATER_IS_BETTER, probability_scores
+from adakern.evaluation.significance import compare_over_sets, holm_correction
 from adakern_bench.report.figures import grid
 
 #: The flagship as it is; the other variants lack something.
@@ -115,8 +111,7 @@ def table(frame):
             rows.append((metric, without, *counts))
     names = ["metric", "without", "n_datasets", "whole", "rest", "better", "worse", "p_value"]
     rows = pd.DataFrame(rows, columns=names)
-    adjusted = rows.groupby("metric")["p_value"].transform(holm_correction)
-    return rows.assign(holm_p_value=adjusted)
+    return rows.assign(holm_p_value=rows.groupby("metric")["p_value"].transform(holm_correction))
 
 
 def plot(frame):

@@ -56,8 +56,7 @@ def plot_boundaries(frame, keys, styles, matrix_title):
             plane.tricontour(square["x"], square["y"], square[model], **line)
         shown = [f"{key} = {name}" for key, name in zip(keys, names, strict=True)]
         plane.set_title(f"{', '.join(shown)} ({lines})")
-        entries = part[part["kind"] == "matrix"]
-        matrix = entries.pivot(index="x", columns="y", values="entry")
+        matrix = part[part["kind"] == "matrix"].pivot(index="x", columns="y", values="entry")
         figure.colorbar(heat.imshow(matrix, cmap="viridis"), ax=heat)
         heat.grid(visible=False)
         heat.set_title(f"{matrix_title}, training rows by class")

@@ -47,9 +47,7 @@ def plain(value):
         return {str(key): plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple | set):
         return [plain(item) for item in value]
-    if value is None or isinstance(value, bool | int | float | str):
-        return value
-    return str(value)
+    return value if value is None or isinstance(value, bool | int | float | str) else str(value)
 
 
 def read_json(path):

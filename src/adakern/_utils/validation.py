@@ -46,8 +46,7 @@ def _check_scale(name, values, fitting):
     if not largest <= limit:
         raise ValueError(
             f"{name} holds {largest:.3g}; at most {limit:g} can be computed with in "
-            f"{values.dtype}. Scale it, with sklearn.preprocessing.StandardScaler for "
-            "instance"
+            f"{values.dtype}. Scale it, with sklearn.preprocessing.StandardScaler for instance"
         )
     spread = float(xp.max(xp.maximum(highest - values[0, ...], values[0, ...] - lowest)))
     if fitting and 0 < spread < SMALLEST:
@@ -63,9 +62,8 @@ def _check_parameters(estimator):
         number = isinstance(value, int | float | np.number)
         if number and value and not SMALLEST <= abs(value) <= LARGEST:
             raise ValueError(
-                f"{name}={value:.3g} of {type(estimator).__name__} cannot be computed "
-                f"with; sizes from {SMALLEST:g} to {LARGEST:g} can, and 0 where it is "
-                "allowed"
+                f"{name}={value:.3g} of {type(estimator).__name__} cannot be computed with; sizes "
+                f"from {SMALLEST:g} to {LARGEST:g} can, and 0 where it is allowed"
             )
 
 

@@ -241,24 +241,21 @@ class MeanField:
         self.a_variances = np.einsum("ij,ij->j", inverse, inverse)
         self.a_logdet = -2 * np.log(factor.diagonal()).sum()
         # tr(KK Sigma) from (diag(lambda) + upsilon KK) Sigma = I.
-        n = len(self.a)
-        self.a_trace = (n - self.sample.mean @ self.a_variances) / upsilon
+        self.a_trace = (len(self.a) - self.sample.mean @ self.a_variances) / upsilon
         self.scores = (self.K.T @ self.a).reshape(self.G.shape)
 
     def update_outputs(self):
         """q(G): the columns g_i are independent with one covariance."""
         noise, upsilon = self.target.noise.mean[0], self.upsilon.mean[0]
         e, moments = self.be[1:], self.be_moments
-        precision = upsilon * np.eye(len(e)) + noise * moments[1:, 1:]
-        self.G_covariance = np.linalg.inv(precision)
+        self.G_covariance = np.linalg.inv(upsilon * np.eye(len(e)) + noise * moments[1:, 1:])
         pull = np.outer(e, self.target.mean) - moments[1:, :1]
         self.G = self.G_covariance @ (upsilon * self.scores + noise * pull)
 
     def update_combination(self):
         """q(b, e)."""
         noise = self.target.noise.mean[0]
-        precision = np.diag(self.output.mean) + noise * self.G_moments
-        self.be_covariance = np.linalg.inv(precision)
+        self.be_covariance = np.linalg.inv(np.diag(self.output.mean) + noise * self.G_moments)
         self.be = noise * self.be_covariance @ (self._extended @ self.target.mean)
 
     def update_target(self):

@@ -136,8 +136,7 @@ class SpanObjective:
 
     def __init__(self, weights, bank, grams, y, C):
         self.weights, self.bank, self.grams = weights, bank, grams
-        first = np.tensordot(weights[0], grams, axes=1)
-        layers = deepen(bank, weights, first)
+        layers = deepen(bank, weights, np.tensordot(weights[0], grams, axes=1))
         self.d, self.intercept = l2_svm_dual(layers[-1], y, C)
         support = np.flatnonzero(self.d)
         self._block = np.ix_(support, support)

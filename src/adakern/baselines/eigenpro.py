@@ -95,8 +95,7 @@ class EigenProRegressor(KernelExpansionMixin, BaselineRegressor):
         """
         s = len(X)
         q = min(N_COMPONENTS, max(1, s // 2))
-        K = self._gram(X)
-        eigenvalues, V = eigh(K, subset_by_index=[s - q, s - 1])
+        eigenvalues, V = eigh(self._gram(X), subset_by_index=[s - q, s - 1])
         # Components lost to rounding (equal rows) are left alone.
         kept = eigenvalues > 1e-10 * eigenvalues[-1]
         eigenvalues, V = eigenvalues[kept], V[:, kept]

@@ -75,8 +75,7 @@ class MetricNadarayaWatson(BaselineRegressor):
     def _directions(self, X):
         """Unit vectors along grad p and grad y at every row, zero where they vanish."""
         density = normalize(-(X - self.mean_) @ self.precision_)
-        target = normalize(self.slope_[None, :])
-        return density, np.repeat(target, len(X), axis=0)
+        return density, np.repeat(normalize(self.slope_[None, :]), len(X), axis=0)
 
     def _distances(self, X):
         """Squared distances to the training rows, in each row's own metric."""

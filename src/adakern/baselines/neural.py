@@ -91,8 +91,7 @@ class ResNetRegressor(StandardisedRegressor):
 
         best, best_loss, self.n_iter_, stale = None, np.inf, 0, 0
         while self.n_iter_ < self.max_epochs and stale < PATIENCE:
-            n_batches = -(-len(train) // BATCH_SIZE)
-            for rows in np.array_split(rng.permutation(train), n_batches):
+            for rows in np.array_split(rng.permutation(train), -(-len(train) // BATCH_SIZE)):
                 optimizer.zero_grad()
                 loss(rows).backward()
                 optimizer.step()

@@ -6,13 +6,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.optimize import minimize_scalar
 from scipy.special import softmax
+from sklearn import ensemble
 from sklearn.base import ClassifierMixin
-from sklearn.ensemble import (
-    ExtraTreesClassifier,
-    ExtraTreesRegressor,
-    RandomForestClassifier,
-    RandomForestRegressor,
-)
 from sklearn.metrics import mean_squared_error
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils import check_random_state
@@ -133,7 +128,7 @@ class SimpleBlendRegressor(_SimpleBlend, BaselineRegressor):
     """
 
     _ridge = LOOKernelRidgeRegressor
-    _forests = RandomForestRegressor, ExtraTreesRegressor
+    _forests = ensemble.RandomForestRegressor, ensemble.ExtraTreesRegressor
     _leave_one_out, _out_of_bag = "loo_prediction_", "oob_prediction_"
     _loss = staticmethod(mean_squared_error)
 
@@ -186,7 +181,7 @@ class SimpleBlendClassifier(_SimpleBlend, ClassifierMixin, Baseline):
     """
 
     _ridge = _RidgeOnCodes
-    _forests = RandomForestClassifier, ExtraTreesClassifier
+    _forests = ensemble.RandomForestClassifier, ensemble.ExtraTreesClassifier
     _leave_one_out, _out_of_bag = "loo_probabilities_", "oob_decision_function_"
     _loss = staticmethod(_log_loss)
 

@@ -63,9 +63,7 @@ def primal_dual_active_set(problem, start, *, gap_goal):
 def _sides(d, slope, dual):
     """The signs of d around this point (at zero that of the slope); all 0 without a tube."""
     xp = array_namespace(d)
-    if not dual.epsilon:
-        return xp.zeros_like(d)
-    return xp.where(d != 0, xp.sign(d), xp.sign(slope))
+    return xp.where(d != 0, xp.sign(d), xp.sign(slope)) if dual.epsilon else xp.zeros_like(d)
 
 
 def _bounds_on(side, dual):

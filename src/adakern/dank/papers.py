@@ -25,9 +25,7 @@ def lipschitz_constant(K, dual, eta):
     """
     n, kappa = len(K), np.abs(K).max()
     norm = n * dual.C**2 * np.linalg.norm(K) / (4 * eta)
-    if dual.is_regression:
-        return 2 * 2 * kappa * (n + 9 * norm)
-    return kappa * (n + 3 * norm)
+    return 2 * 2 * kappa * (n + 9 * norm) if dual.is_regression else kappa * (n + 3 * norm)
 
 
 def nesterov(h, ascent, max_iter):
@@ -103,5 +101,4 @@ def screened_rows(gradient, K, C, smallest, largest):
     gradient is at least ``1 - B2 C ||Kbar_i||_1``. (The number that the papers report, 442.3, is
     positive.)
     """
-    columns = np.abs(K).sum(axis=0) + np.abs(K).max()
-    return gradient <= -(2 * largest - smallest) * C * columns
+    return gradient <= -(2 * largest - smallest) * C * (np.abs(K).sum(axis=0) + np.abs(K).max())

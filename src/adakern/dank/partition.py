@@ -55,11 +55,9 @@ def partition(X, n_clusters, random_state=None):
     n = X.shape[0]
     xp = array_namespace(X)
     rng = check_random_state(random_state)
-    n_sample = min(n, SAMPLE_PER_CLUSTER * n_clusters)
-    sample = np.sort(rng.choice(n, n_sample, replace=False))
+    sample = np.sort(rng.choice(n, min(n, SAMPLE_PER_CLUSTER * n_clusters), replace=False))
     points = np.unique(as_numpy(xp.take(X, as_index(sample, X), axis=0)), axis=0)
-    k = min(n_clusters, len(points))
-    means = KMeans(k, n_init=1, random_state=rng).fit(points)
+    means = KMeans(min(n_clusters, len(points)), n_init=1, random_state=rng).fit(points)
     centres = asarray_like(means.cluster_centers_, X)
     filled, labels = np.unique(as_numpy(nearest_rows(X, centres)), return_inverse=True)
     return Partition(xp.take(centres, as_index(filled, X), axis=0), labels)

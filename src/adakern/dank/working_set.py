@@ -132,8 +132,7 @@ class _Gram:
         """The rows and columns ``rows``."""
         if self.K is not None:
             return principal_submatrix(self.K, rows)
-        rows_of_X = array_namespace(self.X).take(self.X, rows, axis=0)
-        return gram_matrix(rows_of_X, **self.kernel)
+        return gram_matrix(array_namespace(self.X).take(self.X, rows, axis=0), **self.kernel)
 
 
 def _working_set(point, gaps, live, max_working):

@@ -326,8 +326,7 @@ def bayesian_signed_rank(a, b, rope=0.01, *, prior=0.5, n_samples=5000, random_s
         ((weights @ outcome) * weights).sum(axis=1) for outcome in (pairs < -rope, pairs > rope)
     )
     shares = np.stack([smaller, 1 - smaller - greater, greater])
-    votes = np.bincount(shares.argmax(axis=0), minlength=3) / n_samples
-    return tuple(map(float, votes))
+    return tuple(map(float, np.bincount(shares.argmax(axis=0), minlength=3) / n_samples))
 
 
 def compare_over_sets(a, b, *, greater_is_better=True, rope=0.01):

@@ -99,8 +99,7 @@ class BandwidthTraining:
             new = largest_errors(errors, free, min(growth, budget - len(support)))
             support = np.concatenate([support, new])
             if not shared:
-                added = self._repeated(start, len(new))
-                theta = self.data.xp.concat([theta, added], axis=0)
+                theta = self.data.xp.concat([theta, self._repeated(start, len(new))], axis=0)
 
     def _repeated(self, theta, size):
         return theta + self.data.full((size, theta.shape[1]), 0.0)

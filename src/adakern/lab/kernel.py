@@ -46,8 +46,7 @@ def lab_gram_matrix(T: Any, X: Any, bandwidths: Any, profile: str = "gaussian") 
 
 def unit_bandwidth(spreads):
     """The one bandwidth at which two rows of data have the distance 1, roughly."""
-    xp = array_namespace(spreads)
-    distance = (2 * float(xp.sum(spreads * spreads))) ** 0.5
+    distance = (2 * float(array_namespace(spreads).sum(spreads * spreads))) ** 0.5
     return 1 / distance if distance > 0 else 1.0
 
 

@@ -26,8 +26,7 @@ class RidgePath:
             sums = sums + xp.sum(K, axis=0)
             products = products + K.T @ K
             by_target = by_target + K.T @ (y[rows] - self.y_mean)
-        n = y.shape[0]
-        self.means = sums / n
+        self.means = sums / y.shape[0]
         centred = products - sums[:, None] * self.means[None, :]
         values, self.vectors = xp.linalg.eigh(centred)
         self.values = xp.where(values > 0, values, xp.zeros_like(values))

@@ -178,8 +178,7 @@ class LABRBFRegressor(RegressorMixin, BaseEstimator):
         """
         self._validate_params()
         X, y = validate_arrays(self, X, y, y_numeric=True)
-        seed = check_random_state(self.random_state).randint(2**31)
-        rng = np.random.default_rng(seed)
+        rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
         options = {"profile": self.profile, "coef_penalty": self.coef_penalty}
         data = TrainingData(X, y, standardize=self.variant != "paper", **options)
         rows, held_out = self._hold_out(len(y), rng)
@@ -190,8 +189,7 @@ class LABRBFRegressor(RegressorMixin, BaseEstimator):
         options = {name: getattr(self, name) for name in names}
         training = BandwidthTraining(data, rows, held_out, rng, schedule=schedule, **options)
         with one_blas_thread(self.max_support):
-            chosen = self._choose(training)
-            self._finish(data, chosen, training.alpha)
+            self._finish(data, self._choose(training), training.alpha)
         if not training.converged:
             left = f"a mean squared error of {training.last_loss:.3g} var(y), still falling"
             warn_unconverged(self, left, value=schedule.max_iter)

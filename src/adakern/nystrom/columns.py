@@ -69,5 +69,4 @@ def encode_targets(estimator, y, task="auto"):
 
 def random_targets(n_rows, rng):
     """Targets without labels: random signs, of mean criterion ``mu tr (K + mu l I)^-1``."""
-    signs = rng.choice([-1.0, 1.0], size=(n_rows, N_PROBES))
-    return Targets(signs, np.ones(n_rows))
+    return Targets(rng.choice([-1.0, 1.0], size=(n_rows, N_PROBES)), np.ones(n_rows))

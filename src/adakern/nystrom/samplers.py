@@ -114,8 +114,7 @@ def ridge_leverage(kernel, targets, plan, rng):
     while size < l:
         size = min(2 * size, l)
         rows = order[:size]
-        shift = plan.ridge * l
-        scores = ridge_leverage_scores(kernel, indices, weights, shift, rows)
+        scores = ridge_leverage_scores(kernel, indices, weights, plan.ridge * l, rows)
         drawn = draw(rng, scores, min(c, size))
         # Rescaling by the probability of being kept, which is 1 at most.
         kept = np.minimum(1, c * scores[drawn] / scores.sum())
@@ -152,11 +151,9 @@ def rpcholesky(kernel, targets, plan, rng):
         if diagonal.max() <= floor:  # K is reproduced: any columns will do
             diagonal[:] = 0
             diagonal[chosen] = -1
-            rest = draw(rng, diagonal, plan.n_columns - k)
-            chosen = np.concatenate([chosen, rest])
+            chosen = np.concatenate([chosen, draw(rng, diagonal, plan.n_columns - k)])
             break
-        p = diagonal / diagonal.sum()
-        proposals = rng.choice(kernel.n_rows, size=plan.step, p=p)
+        proposals = rng.choice(kernel.n_rows, size=plan.step, p=diagonal / diagonal.sum())
         proposed = diagonal[proposals]
         residual = kernel.columns(proposals, proposals)
         residual = residual - F[:k, proposals].T @ F[:k, proposals]
@@ -273,8 +270,7 @@ def greedy_criterion(kernel, targets, plan, rng):
         K = kernel.columns(candidates, rows)
         M += K.T @ K
         b += K.T @ targets.values[rows]
-    order = forward_selection(M, b, plan.n_columns)
-    return _unweighted(candidates[order])
+    return _unweighted(candidates[forward_selection(M, b, plan.n_columns)])
 
 
 def forward_selection(M, b, size):

@@ -225,10 +225,8 @@ class NystromKernelSelector(NystromFeaturesMixin, BaseEstimator):
         if self.sampling == "exact":
             return DenseKernel(kernel.full()), None
         if self.sampling == "optimal":
-            rank = plan.rank or plan.n_columns
-            return LowRankKernel.from_eigenpairs(kernel.full(), rank), None
-        rng = np.random.default_rng(seed)
-        sample = SAMPLERS[self.sampling](kernel, targets, plan, rng)
+            return LowRankKernel.from_eigenpairs(kernel.full(), plan.rank or plan.n_columns), None
+        sample = SAMPLERS[self.sampling](kernel, targets, plan, np.random.default_rng(seed))
         C = kernel.columns(sample.indices)
         return LowRankKernel.from_columns(C, *sample, rank=plan.rank), sample
 

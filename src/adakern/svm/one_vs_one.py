@@ -46,8 +46,7 @@ class OneVsOneMixin(ScoreClassifierMixin):
         for first, second in combinations(range(len(self.classes_)), 2):
             rows = np.flatnonzero((codes == first) | (codes == second))
             signs = np.where(codes[rows] == second, 1.0, -1.0)
-            part = _take(X, rows, pairwise)
-            self.models_.append(self._fit_model(part, signs))
+            self.models_.append(self._fit_model(_take(X, rows, pairwise), signs))
             self.pair_rows_.append(rows)
         self._collect()
         return self
@@ -92,8 +91,7 @@ class OneVsOneMixin(ScoreClassifierMixin):
         if len(self.classes_) == 2:
             return output_like(decisions[:, 0], X)
         # As SVC: a pair is won by its second class where its decision is positive.
-        votes = _ovr_decision_function(decisions > 0, decisions, len(self.classes_))
-        return output_like(votes, X)
+        return output_like(_ovr_decision_function(decisions > 0, decisions, len(self.classes_)), X)
 
 
 def one_or_list(models, name):

@@ -192,8 +192,7 @@ def _entry(path):
 
 def _made(path):
     """How an entry came to be, {} where it was written by hand."""
-    text = path.read_text(encoding="utf-8")
-    line = re.search(f"^{_MADE_FROM}(.*)$", text, re.MULTILINE)
+    line = re.search(f"^{_MADE_FROM}(.*)$", path.read_text(encoding="utf-8"), re.MULTILINE)
     return json.loads(line[1]) if line else {}
 
 

@@ -143,8 +143,7 @@ def _typed(of_type, node):
 def _missing_tuners(config):
     """Methods that others are tuned with and that the configuration does not hold."""
     recipes = [r for m in config.method.values() for r in (m.classifier, m.regressor)]
-    tuners = {r.tune_with for r in recipes if r is not None} - {"self"}
-    return sorted(tuners - set(config.method))
+    return sorted({r.tune_with for r in recipes if r is not None} - {"self"} - set(config.method))
 
 
 def _suite_entries(suite, folder):

@@ -143,8 +143,7 @@ class Plan:
 
     def swept(self, dataset, method):
         """Axis -> value of the sweeps that a cell is a point of."""
-        variant = self.variants.get(method, Variant())
-        return self.dataset_variants[dataset].swept | variant.swept
+        return self.dataset_variants[dataset].swept | self.variants.get(method, Variant()).swept
 
     def search_method(self, dataset, method):
         """The method whose search holds the best parameters of this one, if any."""

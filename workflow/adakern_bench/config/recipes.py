@@ -63,9 +63,8 @@ def _values(recipe, estimator):
     for name, value in recipe["estimator"].items():
         if is_relative(value) and value["relative_to"] in recipe["grid"]:
             yield (
-                f"{name} is relative to {value['relative_to']}, which this method "
-                "searches itself; fix it, or take it over from another method with "
-                "tune_with"
+                f"{name} is relative to {value['relative_to']}, which this method searches itself; "
+                "fix it, or take it over from another method with tune_with"
             )
     for candidate in [{}] + [{k: v} for k, values in grid.items() for v in values]:
         try:

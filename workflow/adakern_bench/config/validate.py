@@ -130,16 +130,14 @@ def _selection(plan):
     config = plan.config
     if not plan.cells and not (config.special and plan.datasets):
         yield (
-            "nothing to do: no selected method treats the task of a selected data set "
-            f"(data sets: {', '.join(plan.datasets) or 'none'}; methods: "
-            f"{', '.join(plan.methods) or 'none'})"
+            "nothing to do: no selected method treats the task of a selected data set (data sets: "
+            f"{', '.join(plan.datasets) or 'none'}; methods: {', '.join(plan.methods) or 'none'})"
         )
     for dataset in plan.datasets:
         if config.special and plan.n_repeats(dataset) > 1:
             yield (
                 f"{', '.join(config.special)} shows one split, and {dataset} has "
-                f"{plan.n_repeats(dataset)}; set protocol.repeats=1 (and "
-                "protocol.kind=holdout)"
+                f"{plan.n_repeats(dataset)}; set protocol.repeats=1 (and protocol.kind=holdout)"
             )
     for dataset, method in plan.cells:
         n = plan.entry(dataset).n or 0
@@ -147,10 +145,9 @@ def _selection(plan):
         needed = 8e-6 * config.method[base_name(method)].n_gram_matrices * n**2
         if needed > config.jobs.memory_mb:
             yield (
-                f"{method} on {dataset} ({n} rows) needs about {needed:.0f} MB for its "
-                f"matrices of {n} x {n}, and a job has {config.jobs.memory_mb} MB "
-                "(jobs.memory_mb). Raise that, leave the method out, or take smaller "
-                "sets (suite.max_rows)"
+                f"{method} on {dataset} ({n} rows) needs about {needed:.0f} MB for its matrices of "
+                f"{n} x {n}, and a job has {config.jobs.memory_mb} MB (jobs.memory_mb). Raise "
+                "that, leave the method out, or take smaller sets (suite.max_rows)"
             )
 
 

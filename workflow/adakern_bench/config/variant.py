@@ -49,6 +49,4 @@ def _slug(changes):
     """Changes as a folder's name; where that loses something, with their hash."""
     text = re.sub(r"[\[\]'\" ]", "", "~".join(changes))
     slug = re.sub(r"[^\w.,=+~-]", "_", text)[:LONGEST]
-    if slug == text:
-        return slug
-    return f"{slug}-{hashlib.sha256(text.encode()).hexdigest()[:6]}"
+    return slug if slug == text else f"{slug}-{hashlib.sha256(text.encode()).hexdigest()[:6]}"

@@ -90,10 +90,9 @@ def table_from_loader(name, entry, seed):
         function = loader_function(target)
     except (ImportError, AttributeError, ValueError) as error:
         raise DatasetError(
-            f"{name}.loader: {target!r} cannot be used ({error}). Generators and "
-            "embedded sets of sklearn.datasets and adakern.datasets can, and functions "
-            "load_..., make_... of the project's folder methods/ (_target_: "
-            "methods.mine.load_mine)."
+            f"{name}.loader: {target!r} cannot be used ({error}). Generators and embedded sets of "
+            "sklearn.datasets and adakern.datasets can, and functions load_..., make_... of the "
+            "project's folder methods/ (_target_: methods.mine.load_mine)."
         ) from error
     for parameter, value in outside_paths(arguments):
         raise DatasetError(f"{name}.loader: {parameter}={value!r} leaves the project.")
@@ -116,9 +115,8 @@ def _times(values, name):
     times, kind, *_ = read_column(values, ".", kind=None)
     if kind == "categorical" or times.isna().any():
         raise DatasetError(
-            f"{name}.time: {values.name!r} holds {values.iloc[0]!r}, and "
-            f"{int(times.isna().sum())} of {len(values)} rows have none; dates or "
-            "numbers are needed in every row."
+            f"{name}.time: {values.name!r} holds {values.iloc[0]!r}, and {int(times.isna().sum())} "
+            f"of {len(values)} rows have none; dates or numbers are needed in every row."
         )
     return times
 
@@ -145,9 +143,8 @@ def _target_values(values, entry, name):
     many = values.dtype.kind == "f" and values.nunique() > max(2, len(values) // 2)
     if many and not (values == np.rint(values)).all():
         raise DatasetError(
-            f"{name}: the target takes {values.nunique()} different values in "
-            f"{len(values)} rows, such as {values.iloc[0]:g}; did you mean task: "
-            "regression?"
+            f"{name}: the target takes {values.nunique()} different values in {len(values)} rows, "
+            f"such as {values.iloc[0]:g}; did you mean task: regression?"
         )
     return _labels(values.to_numpy(), entry, name)
 
@@ -160,9 +157,8 @@ def _labels(y, entry, name):
     """Class labels as whole numbers where they are some, as words elsewhere."""
     if y.dtype.kind == "f" and (large := np.abs(y) >= LARGEST_WHOLE).any():
         raise DatasetError(
-            f"{name}: the class label {y[large][0]:g} is too large "
-            "for a number that tells it from its neighbours (2^53); is the target the "
-            "right column? Write such labels as words."
+            f"{name}: the class label {y[large][0]:g} is too large for a number that tells it from "
+            "its neighbours (2^53); is the target the right column? Write such labels as words."
         )
     whole = y.dtype.kind in "fiub" and np.array_equal(y, np.rint(y))
     if whole and (y <= np.iinfo(np.int64).max).all():

@@ -180,8 +180,7 @@ class _Places:
         return None
 
     def _unavailable(self, name, file):
-        folders = filter(None, (self.cache_dir, self.mirror))
-        places = [folder / file.path for folder in folders]
+        places = [folder / file.path for folder in filter(None, (self.cache_dir, self.mirror))]
         tried = [f"{place} {self.failures.get(place, 'is not there')}" for place in places]
         tried += [f"{url}: {self.failures[url]}" for url in file.urls]
         return (

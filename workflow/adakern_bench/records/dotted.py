@@ -53,10 +53,9 @@ def estimator_class(dotted):
         why = "it is private, or a test: name a public class"
     elif not is_own(module) and canonicalize_name(distribution_of(top) or top) not in _declared():
         why = (
-            f"{top!r} is neither a package that pyproject.toml or "
-            f"workflow/pyproject.toml declares nor a module of the project's folder "
-            f"{OWN_METHODS}/ (a class of one's own: {OWN_METHODS}/mine.py, _target_: "
-            f"{OWN_METHODS}.mine.Mine)"
+            f"{top!r} is neither a package that pyproject.toml or workflow/pyproject.toml declares "
+            f"nor a module of the project's folder {OWN_METHODS}/ (a class of one's own: "
+            f"{OWN_METHODS}/mine.py, _target_: {OWN_METHODS}.mine.Mine)"
         )
     else:
         try:
@@ -189,6 +188,4 @@ def targets(node):
     if isinstance(node, dict):
         here = [node["_target_"]] if "_target_" in node else []
         return here + [target for value in node.values() for target in targets(value)]
-    if isinstance(node, list):
-        return [target for item in node for target in targets(item)]
-    return []
+    return [target for item in node for target in targets(item)] if isinstance(node, list) else []

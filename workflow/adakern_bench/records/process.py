@@ -138,8 +138,7 @@ def _run(function, args, time_limit):
     """(Outcome, how a child ended that did not say so itself)."""
     # A fork shares what is already imported, which saves the second that a new
     # interpreter takes to import scikit-learn; only Linux forks reliably.
-    method = "fork" if sys.platform == "linux" else "spawn"
-    context: Any = multiprocessing.get_context(method)
+    context: Any = multiprocessing.get_context("fork" if sys.platform == "linux" else "spawn")
     receiver, sender = context.Pipe(duplex=False)
     child = context.Process(target=_call, args=(sender, function, args))
     child.start()
@@ -151,8 +150,7 @@ def _run(function, args, time_limit):
         return receiver.recv(), None
     except EOFError:
         child.join()
-        reason = _exit_reason(child.exitcode)
-        return Outcome("failed", reason=reason), child.exitcode
+        return Outcome("failed", reason=_exit_reason(child.exitcode)), child.exitcode
     finally:
         if child.is_alive():
             child.kill()

@@ -111,8 +111,7 @@ def to_frame(records):
     """
     frame = pd.DataFrame([_flat(record) for record in records])
     fixed = [name for name in frame.columns if "_" not in name or name in records[0]]
-    nested = sorted(set(frame.columns) - set(fixed))
-    frame = frame[[*fixed, *nested]]
+    frame = frame[[*fixed, *sorted(set(frame.columns) - set(fixed))]]
     return frame.apply(_uniform)
 
 

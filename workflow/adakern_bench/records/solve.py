@@ -12,15 +12,8 @@ from sklearn.pipeline import Pipeline
 from threadpoolctl import threadpool_limits
 
 from adakern._utils.files import plain
-from adakern.evaluation import (
-    OPTIONAL_METRICS,
-    RECORDED,
-    area_under_curve,
-    interval_scores,
-    probability_scores,
-    quantile_crps,
-    score,
-)
+from adakern.evaluation import OPTIONAL_METRICS, RECORDED, quantile_crps, score
+from adakern.evaluation.metrics import area_under_curve, interval_scores, probability_scores
 from adakern_bench.data import Table
 from adakern_bench.records.estimators import make_estimator
 from adakern_bench.records.machine import commit, machine, package_versions
@@ -144,8 +137,7 @@ def _beyond_predictions(estimator, data):
     if hasattr(estimator, "predict_proba"):
         found = probability_scores(y, estimator.predict_proba(X), estimator.classes_)
     elif hasattr(estimator, "decision_function"):
-        values = estimator.decision_function(X)
-        found = {"auc": area_under_curve(y, values, estimator.classes_)}
+        found = {"auc": area_under_curve(y, estimator.decision_function(X), estimator.classes_)}
     elif hasattr(estimator, "predict_interval"):
         low, high = np.asarray(estimator.predict_interval(X, COVERAGE)).T
         found = interval_scores(y, data.restore(low), data.restore(high), COVERAGE)

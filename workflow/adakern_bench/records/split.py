@@ -1,16 +1,7 @@
 """Which rows of a data set train and which test, for every repeat."""
 
 import numpy as np
-from sklearn.model_selection import (
-    GroupShuffleSplit,
-    KFold,
-    RepeatedKFold,
-    RepeatedStratifiedKFold,
-    ShuffleSplit,
-    StratifiedKFold,
-    StratifiedShuffleSplit,
-    TimeSeriesSplit,
-)
+from sklearn import model_selection as splitters
 
 from adakern._utils.files import atomic_path
 
@@ -36,8 +27,7 @@ def make_splits(
     else:
         splitter = _splitter(table, kind, repeats, test_size, n_splits, stratify, seed)
         target = table.y if table.task == "classification" else None
-        groups = table.groups if kind == "group-holdout" else None
-        splits = splitter.split(table.X, target, groups)
+        splits = splitter.split(table.X, target, table.groups if kind == "group-holdout" else None)
     splits = [
         _drawn(table, kind, train, test, train_rows, test_rows, [seed, repeat], max_train_rows)
         for repeat, (train, test) in enumerate(splits)
@@ -73,15 +63,15 @@ def _published(table):
 
 def _splitter(table, kind, repeats, test_size, n_splits, stratify, seed):
     if kind == "time":
-        return TimeSeriesSplit(n_splits=repeats)
+        return splitters.TimeSeriesSplit(n_splits=repeats)
     stratified = stratify and table.task == "classification"
     if stratified:
         _check_class_sizes(table, n_splits if kind == "kfold" else 2)
     if kind == "kfold":
-        splitter = RepeatedStratifiedKFold if stratified else RepeatedKFold
+        splitter = splitters.RepeatedStratifiedKFold if stratified else splitters.RepeatedKFold
         return splitter(n_splits=n_splits, n_repeats=repeats, random_state=seed)
-    shuffled = StratifiedShuffleSplit if stratified else ShuffleSplit
-    splitter = GroupShuffleSplit if kind == "group-holdout" else shuffled
+    shuffled = splitters.StratifiedShuffleSplit if stratified else splitters.ShuffleSplit
+    splitter = splitters.GroupShuffleSplit if kind == "group-holdout" else shuffled
     return splitter(n_splits=repeats, test_size=test_size, random_state=seed)
 
 
@@ -98,9 +88,11 @@ def _check_class_sizes(table, smallest):
 def folds(task, n_splits, seed):
     """The cross-validation that the search uses inside a training part."""
     if n_splits == 1:
-        splitter = StratifiedShuffleSplit if task == "classification" else ShuffleSplit
+        splitter = (
+            splitters.StratifiedShuffleSplit if task == "classification" else splitters.ShuffleSplit
+        )
         return splitter(n_splits=1, test_size=0.2, random_state=seed)
-    splitter = StratifiedKFold if task == "classification" else KFold
+    splitter = splitters.StratifiedKFold if task == "classification" else splitters.KFold
     return splitter(n_splits=n_splits, shuffle=True, random_state=seed)
 
 

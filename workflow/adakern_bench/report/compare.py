@@ -5,16 +5,9 @@ from pathlib import Path
 import pandas as pd
 
 from adakern._utils.files import atomic_path
-from adakern.evaluation import (
-    GREATER_IS_BETTER,
-    MAIN_METRIC,
-    METRICS,
-    OPTIONAL_METRICS,
-    RECORDED,
-    compare_methods,
-    rank_methods,
-    wins,
-)
+from adakern.evaluation import GREATER_IS_BETTER, MAIN_METRIC, METRICS, OPTIONAL_METRICS, RECORDED
+from adakern.evaluation.ranking import rank_methods, wins
+from adakern.evaluation.significance import compare_methods
 from adakern_bench.records.process import OVER
 from adakern_bench.records.read import read_records, to_frame
 from adakern_bench.report.leaderboard import by_dataset

@@ -11,14 +11,8 @@ contrast: ``{parameter: tuning, reference: nested}``.
 
 import pandas as pd
 
-from adakern.evaluation import (
-    FEWEST,
-    GREATER_IS_BETTER,
-    MAIN_METRIC,
-    SetComparison,
-    compare_over_sets,
-    holm_correction,
-)
+from adakern.evaluation import FEWEST, GREATER_IS_BETTER, MAIN_METRIC
+from adakern.evaluation.significance import SetComparison, compare_over_sets, holm_correction
 from adakern_bench.report.leaderboard import by_dataset, cell_means
 from adakern_bench.report.wording import natural
 
@@ -53,8 +47,7 @@ def _contrast(runs, parameter, reference, values):
     """The rows of one task."""
     (task,) = runs["task"].unique()
     axis, metric, rows = f"sweep_{parameter}", MAIN_METRIC[task], []
-    others = [name for name in runs if name[:6] == "sweep_" and name != axis]
-    point = ["base_method", *others]
+    point = ["base_method", *(name for name in runs if name[:6] == "sweep_" and name != axis)]
     scores = cell_means(runs, [*point, "base_dataset", axis], metric).unstack(axis)
     for where, found in scores.groupby(level=point, sort=False, dropna=False):
         head = {"task": task} | dict(zip(point, where, strict=True))

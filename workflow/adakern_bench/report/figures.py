@@ -162,8 +162,7 @@ def _draw_repeats(axis, row, values, style):
 
 
 def _scale_of_scores(values, greater_is_better):
-    is_error = not greater_is_better and (values > 0).all()
-    return scale_for(values) if is_error else "linear"
+    return scale_for(values) if not greater_is_better and (values > 0).all() else "linear"
 
 
 def plot_fronts(points, xlabel, ylabel, styles, greater_is_better):

@@ -43,9 +43,8 @@ def _conclusion(task, cells, ranks):
     if tied:
         return f"{name}: {tied} for the best mean rank, {over}."
     return (
-        f"{name}: {first.method} has the best mean rank, {over} (best on "
-        f"{first.wins:g}), ahead of {second.method} with "
-        f"{second.average_rank:.2f}{lead}."
+        f"{name}: {first.method} has the best mean rank, {over} (best on {first.wins:g}), ahead of "
+        f"{second.method} with {second.average_rank:.2f}{lead}."
     )
 
 

@@ -9,15 +9,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from adakern.evaluation import (
-    GREATER_IS_BETTER,
-    MAIN_METRIC,
-    bootstrap_elo,
-    mean_ranks,
-    normalised_errors,
-    pareto_front,
-    wins,
-)
+from adakern.evaluation import GREATER_IS_BETTER, MAIN_METRIC, mean_ranks, pareto_front, wins
+from adakern.evaluation.ranking import bootstrap_elo, normalised_errors
 from adakern_bench.report.figures import method_styles, plot_fronts
 
 #: Behind the names of published methods.

@@ -67,8 +67,7 @@ def _keep(made, kept):
     kept.parent.mkdir(parents=True, exist_ok=True)
     if made.suffix == ".csv" and made.stat().st_size > LARGE:
         # No time stamp: the same table gives the same file.
-        content = gzip.compress(made.read_bytes(), mtime=0)
-        kept.with_name(f"{kept.name}.gz").write_bytes(content)
+        kept.with_name(f"{kept.name}.gz").write_bytes(gzip.compress(made.read_bytes(), mtime=0))
     else:
         shutil.copyfile(made, kept)
 
@@ -111,9 +110,8 @@ def _failed(records):
     failed = records[records["status"] != "ok"].groupby(["dataset", "method"])
     for (dataset, method), runs in failed:
         yield (
-            f"{dataset} / {method}: {count(len(runs), 'failed run')} "
-            f"({runs['reason'].iloc[0]}); mend that, leave it out, or publish it so "
-            "with --with-failures"
+            f"{dataset} / {method}: {count(len(runs), 'failed run')} ({runs['reason'].iloc[0]}); "
+            "mend that, leave it out, or publish it so with --with-failures"
         )
 
 

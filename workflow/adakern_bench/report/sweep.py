@@ -89,8 +89,7 @@ def sweep_table(records, y=None):
     """
     quantities = _quantities(records, y)
     keys = ["base_dataset", "base_method", *(n for n in records if n.startswith("sweep_"))]
-    finished = records[records["status"] == "ok"]
-    groups = finished.groupby(keys, sort=False, dropna=False)
+    groups = records[records["status"] == "ok"].groupby(keys, sort=False, dropna=False)
     table = groups.size().rename("n").to_frame()
     for quantity, column in quantities.items():
         table[f"{quantity}_mean"] = groups[column].mean().astype(float)

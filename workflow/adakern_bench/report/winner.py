@@ -122,8 +122,7 @@ def _draw_errors(errors, calibration, model, data):
         calibration.hist(data.y_test - predicted, bins=20, color=COLOURS[0])
     if hasattr(model, "predict_proba"):
         probabilities = dict(zip(model.classes_, model.predict_proba(data.X_test).T, strict=True))
-        frequent = pd.Series(data.y_test).value_counts().index[:MOST_CLASSES]
-        for label in frequent:
+        for label in pd.Series(data.y_test).value_counts().index[:MOST_CLASSES]:
             CalibrationDisplay.from_predictions(
                 *(data.y_test == label, probabilities[label]),
                 **{"n_bins": 10, "name": str(label), "ax": calibration},

@@ -433,8 +433,7 @@ def _write(client, experiment_id, run, tags):
         else:
             client.log_text(run_id, source() if callable(source) else source, name)
     failed = run.records and all(record["status"] != "ok" for record in run.records)
-    status = "FAILED" if failed else "FINISHED"
-    client.set_terminated(run_id, status=status, end_time=end)
+    client.set_terminated(run_id, status="FAILED" if failed else "FINISHED", end_time=end)
     return run_id
 
 
