@@ -77,10 +77,10 @@ class _Job:
     def fit_whole(self, name, found):
         """One fitted to all rows alone; None if it leaves out no row in closed form."""
         started, member = time.perf_counter(), self._make(name, found)
-        if not member.closed_form:
-            return None
         table = self._seen(member)
-        whole = member.fit_whole(table)
+        whole = member.fit_whole(table) if member.closed_form else None
+        if whole is None or not whole.closed_form:  # or nothing to learn from
+            return None
         with suppress(np.linalg.LinAlgError):
             values = whole.predict_left_out(table.X, table.Y, table.weights)[table.fold >= 0]
             return self._fitted(name, member, Fits([], values, values, whole), started)
