@@ -186,7 +186,7 @@ def test_on_many_rows_members_are_screened(estimator, capsys):
 
 @pytest.mark.parametrize("estimator", BOTH)
 def test_on_few_rows_kernels_are_judged_in_closed_form(estimator):
-    """Not those of groups, of which others know."""
+    """Not those of groups, of which others know, nor where time may end before their folds."""
     X, y = make_friedman1(600, n_features=5, random_state=0)
     y = y if estimator is AdaptiveKernelRegressor else (y > 14).astype(int)
     learned = estimator(random_state=0).learn(X[:300], y[:300])
@@ -199,6 +199,7 @@ def test_on_few_rows_kernels_are_judged_in_closed_form(estimator):
     scores = [model.fit(X[:300], y[:300]).score(X[300:], y[300:]) for model in models]
     assert scores[0] > scores[1] - 0.02
     assert not estimator(random_state=0).learn(X, y, groups=np.arange(600) // 2).dropped
+    assert not estimator(random_state=0, time_limit=600).learn(X[:300], y[:300]).dropped
 
 
 @pytest.mark.filterwarnings("ignore:9000 different rows")

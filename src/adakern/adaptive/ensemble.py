@@ -67,8 +67,8 @@ class Learned:
 
     ``position`` is the place of each row among those of the table that are in a fold,
     -1 for weight zero (rows of X_val where these are given); ``blend`` is not yet
-    fitted; ``dropped`` are the members that a screening dropped. Members that were fitted to a
-    sample are given to ``refit`` if they count.
+    fitted; ``dropped`` are the members that were not worth their folds. Members that were
+    fitted to a sample are given to ``refit`` if they count.
     """
 
     reader: object

@@ -162,17 +162,19 @@ class _Turns:
         """The members fitted.
 
         In a limited fit the cheapest comes first, and is fitted however little time there
-        is. Those on trial come last. Of few rows kernel members are fitted to all of them
+        is. Those on trial come last. Of few rows, without a limit, which could end before
+        the folds of the only kernel that is kept, kernel members are fitted to all of them
         first, and in folds only if they count by what they predict, in closed form, for
         rows left out.
         """
         table, order = self.job.table, list(self.names)
-        if self.schedule.limit < np.inf:
+        limited = self.schedule.limit < np.inf
+        if limited:
             cheapest = min(order, key=self.job.seconds)
             order.sort(key=lambda name: name != cheapest)
         order.sort(key=self.on_trial.__contains__)
         few = FEW_ROWS[0] <= len(table.X) <= FEW_ROWS[1] and table.n_folds > 1
-        few = few and self.schedule.may_screen and table.alone.all()
+        few = few and self.schedule.may_screen and not limited and table.alone.all()
         for i, name in enumerate(order):
             self._take(name, order[i + 1 :], whole_only=few)
         members = list(self.fitted.values())

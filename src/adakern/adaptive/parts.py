@@ -25,7 +25,7 @@ class Member:
     score : float
         R² or accuracy of its out-of-fold predictions.
     seconds : float
-        What its folds took together.
+        What its folds took together, or what came before it was dropped.
     """
 
     name: str

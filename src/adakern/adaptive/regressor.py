@@ -121,10 +121,10 @@ class AdaptiveKernelRegressor(RegressorMixin, AdaptiveKernel):
         that X need not be in memory.
     members : "auto" or list of str, default="auto"
         Names from ``adakern.adaptive.MEMBERS``; "auto" takes those without which
-        the loss would be more than 0.2 % greater: on 300 to 2,000 rows by what kernel
-        members predict, in closed form, for rows left out, on more rows than three times
-        ``max_support``, and than 8,000, by a screening on 8,000 of them. Trees that so many
-        more rows may bring up to the others are tried in one fold.
+        the loss would be more than 0.2 % greater: on 300 to 2,000 rows (without
+        ``time_limit``) by what kernel members predict, in closed form, for rows left out,
+        on more rows than three times ``max_support``, and than 8,000, by a screening on
+        8,000 of them. Trees that so many more rows may bring up are tried in one fold.
     preset : {"best", "fast"}, default="best"
         "fast" has the members that matter most, in a fraction of the time.
     categorical_features : array-like of str, int or bool, default=None
@@ -143,9 +143,8 @@ class AdaptiveKernelRegressor(RegressorMixin, AdaptiveKernel):
     Attributes
     ----------
     members_ : list of Member
-        Name, weight, out-of-fold R² and seconds of each; prints as a table. Those
-        that a screening dropped come last, with their score there and an even share of
-        its time.
+        Name, weight, out-of-fold R² and seconds of each; prints as a table. Those that
+        were dropped come last, with their score and seconds until then.
     weights_ : dict
         Weight of each member by name.
     oof_prediction_ : ndarray of shape (n,)

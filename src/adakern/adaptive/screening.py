@@ -1,4 +1,4 @@
-"""Which members are worth to be fitted to all rows in every fold.
+"""Which members are worth fitting to all rows in every fold.
 
 To fit all of them takes most of the time and is of no use for those that the blend then
 leaves out. A part of the rows tells which these are, or of few rows the closed form of
