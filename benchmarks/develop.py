@@ -3,6 +3,7 @@
     python benchmarks/develop.py --save before.json        # all development sets
     python benchmarks/develop.py --against before.json     # after a change
     python benchmarks/develop.py --sets yacht iris --option preset=fast
+    python benchmarks/develop.py --method catboost --save catboost.json
 
 Of each set's training part (that of its first published split, where there is one)
 ``--rows`` rows are learned from and up to 500 others predicted, twice. The loss is the
@@ -17,10 +18,12 @@ import warnings
 from pathlib import Path
 
 import numpy as np
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
-from adakern import AdaptiveKernelClassifier, AdaptiveKernelRegressor
 from adakern_bench.config.compose import load_config
 from adakern_bench.data import load_table
+from adakern_bench.records.estimators import make_estimator
 
 ROOT = Path(__file__).resolve().parents[1]
 OTHERS = """sk-diabetes sk-wine sk-breast-cancer bodyfat pyrim triazines mpg housing mg
@@ -34,25 +37,25 @@ def entries():
         yield from load_config(selected)[0].dataset.items()
 
 
-def score(table, n_rows, options):
+def score(table, n_rows, method, options):
     """Mean loss and processor seconds over two draws of rows of the training part."""
     rows, found, classify = np.arange(len(table.y)), [], table.task == "classification"
     if table.published_splits is not None:
         rows = np.flatnonzero(~np.asarray(table.published_splits[0]))
+    y = table.y if classify else (table.y - np.mean(table.y[rows])) / np.std(table.y[rows])
+    recipe = method.classifier if classify else method.regressor
     for seed in range(2):
         drawn = np.random.default_rng(seed).permutation(rows)
         train, held_out = np.split(drawn, [min(n_rows, 2 * len(rows) // 3)])
-        make = AdaptiveKernelClassifier if classify else AdaptiveKernelRegressor
+        model = make_pipeline(StandardScaler(), make_estimator(recipe.estimator, options, seed=0))
         started = time.process_time()
-        model = make(**options, random_state=0).fit(table.X[train], table.y[train])
-        seconds = time.process_time() - started
-        X, y = table.X[held_out[:500]], table.y[held_out[:500]]
+        model.fit(table.X[train], y[train])
+        seconds, X, true = time.process_time() - started, table.X[held_out[:500]], y[held_out[:500]]
         if classify:
-            p = np.sum(model.predict_proba(X) * (y[:, None] == model.classes_), axis=1)
+            p = np.sum(model.predict_proba(X) * (true[:, None] == model.classes_), axis=1)
             loss = -np.log(np.maximum(p, 1e-6)).mean()
         else:
-            squares = np.mean((model.predict(X) - y) ** 2)
-            loss = np.sqrt(squares) / np.std(table.y[rows])
+            loss = np.sqrt(np.mean((np.ravel(model.predict(X)) - true) ** 2))
         found.append((loss, seconds))
     return np.mean(found, axis=0).tolist()
 
@@ -61,6 +64,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--sets", nargs="+", default=[""], help="parts of names")
     parser.add_argument("--rows", type=int, default=250)
+    parser.add_argument("--method", default="adaptive", help="a file of conf/method")
     parser.add_argument("--option", nargs="*", default=[], metavar="NAME=VALUE")
     parser.add_argument("--save", type=Path)
     parser.add_argument("--against", type=Path)
@@ -68,10 +72,11 @@ def main():
     warnings.simplefilter("ignore")
     before = json.loads(args.against.read_text()) if args.against else {}
     options = dict(option.split("=", 1) for option in args.option)
+    method = load_config([f"method=[{args.method}]"])[0].method[args.method]
     for name, entry in entries():
         if any(part in name for part in args.sets):
             table = load_table(name, entry, cache_dir=ROOT / "data" / "raw")
-            after[name] = score(table, args.rows, options)
+            after[name] = score(table, args.rows, method, options)
             print(name, *after[name], *before.get(name, []), flush=True)
     if args.save:
         args.save.write_text(json.dumps(after))

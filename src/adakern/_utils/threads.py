@@ -3,6 +3,7 @@
 import os
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
+from contextvars import copy_context
 from functools import lru_cache
 from threading import Lock
 
@@ -44,7 +45,8 @@ def map_in_threads(function, items):
         return [function(item) for item in items]
     try:
         with one_thread("blas"), ThreadPoolExecutor(n_threads) as threads:
-            return list(threads.map(function, items))
+            contexts = [copy_context() for _ in items]
+            return list(threads.map(lambda own, item: own.run(function, item), contexts, items))
     finally:
         _MAPPING.release()
 

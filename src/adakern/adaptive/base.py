@@ -33,7 +33,7 @@ from adakern.adaptive.many_rows import AllRows, in_memory, is_dask
 from adakern.adaptive.plan import MEMBERS, Settings, default_members
 
 #: Rises whenever the defaults lead to other models.
-DEFAULTS_VERSION = "5"
+DEFAULTS_VERSION = "6"
 
 #: Rows kept to measure the importance of features on; fewer of more columns.
 PROBE_ROWS, PROBE_CELLS = 500, 50_000

@@ -18,6 +18,10 @@ from adakern.adaptive.weights import mixture_weights, no_worse_than_best
 #: Evidence, in rows, that the members are equally good.
 PRIOR_ROWS = 10.0
 
+#: Evidence, in rows, that a row is of any class, as frequent as that is: of a hundred
+#: rows without an error the next may still be one.
+PRIOR_ROWS_OF_CLASSES = 0.2
+
 
 @dataclass
 class Mixture:
@@ -33,6 +37,7 @@ class Mixture:
     calibrations: list = field(default_factory=list)
     final: Calibration | None = None
     log_prior: np.ndarray | None = None
+    nearer: float = 0.0
     classes: np.ndarray | None = None
 
     def encode(self, y):
@@ -57,7 +62,8 @@ class Mixture:
         # Laplace's rule: no class is impossible, the prior also where nothing is known.
         counts = np.bincount(codes, row_weights, minlength=k)
         log_prior = np.log((counts + 1 / k) / (counts.sum() + 1))
-        blend = replace(self, log_prior=log_prior)
+        nearer = PRIOR_ROWS_OF_CLASSES / (PRIOR_ROWS_OF_CLASSES + counts.sum())
+        blend = replace(self, log_prior=log_prior, nearer=nearer)
         mixed = np.tile(log_prior, (len(codes), 1))
         if values:
             calibrations, log_proba = _calibrated(values, slopes, codes, row_weights)
@@ -77,12 +83,16 @@ class Mixture:
         return replace(self, weights=self.weights[used], calibrations=calibrations)
 
     def combine(self, values, X):
-        """Probabilities (n, k) for the rows X from the scores of each member."""
+        """Probabilities (n, k) for the rows X from the scores of each member.
+
+        A little nearer to the frequencies of the classes than calibrated.
+        """
         if len(values):
             mixed = mix(_log_proba(self.calibrations, values), self.weights)
         else:
             mixed = np.tile(self.log_prior, (len(X), 1))
         proba = np.exp(self.final.log_probabilities(mixed))
+        proba += self.nearer * (np.exp(self.log_prior) - proba)
         return proba / proba.sum(axis=1, keepdims=True)
 
     def losses(self, predicted, Y):

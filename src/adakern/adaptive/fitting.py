@@ -9,10 +9,11 @@ import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 
 from adakern._utils.arrays import device_context, to_device
+from adakern._utils.threads import map_in_threads
 from adakern._utils.warn import warn_user
 from adakern.adaptive.kernel_members import FULL_FACTOR
 from adakern.adaptive.parts import Fits, FittedMember, Member, Table, varies
-from adakern.adaptive.plan import Settings, make_member, seconds
+from adakern.adaptive.plan import ROWS_PER_SCALE, Settings, make_member, seconds
 from adakern.adaptive.screening import (
     FEW_ROWS,
     LEARNERS,
@@ -173,7 +174,9 @@ class _Turns:
             cheapest = min(order, key=self.job.seconds)
             order.sort(key=lambda name: name != cheapest)
         order.sort(key=self.on_trial.__contains__)
-        few = FEW_ROWS[0] <= len(table.X) <= FEW_ROWS[1] and table.n_folds > 1
+        least, *most = FEW_ROWS
+        most = np.clip(ROWS_PER_SCALE * len(self.job.views["kernel"].kept_), *most)
+        few = least <= len(table.X) <= most and table.n_folds > 1
         few = few and self.schedule.may_screen and not limited and table.alone.all()
         for i, name in enumerate(order):
             self._take(name, order[i + 1 :], whole_only=few)
@@ -223,7 +226,8 @@ class _Turns:
         small, place = replace(job, table=part, settings=few), to_device(np.empty(0))
         if sum(map(small.seconds, self.names)) > SCREENING_SHARE * self.schedule.limit:
             return
-        members = self.parallel(delayed(_screened)(place, small, name) for name in self.names)
+        tasks = [delayed(_screened)(place, small, name) for name in self.names]
+        members = _run(tasks, self.parallel)
         everyone = np.ones(len(members), dtype=bool)
         kept, judged, loss_of = _judged(members, job.blend, part.left_out, everyone)
         trees = ~kept & [isinstance(m.view, TreeView) for m in members]
@@ -253,20 +257,27 @@ def in_time(tasks, parallel, deadline, goes_on=None):
     ahead of the others.
     """
     if deadline == np.inf and goes_on is None:
-        return parallel(tasks)
+        return _run(tasks, parallel)
     started = time.perf_counter()
-    (first,) = _run_here(tasks[:1])
+    first = _run_here(tasks[0])
     ended = time.perf_counter()
     rounds = np.ceil((len(tasks) - 1) / effective_n_jobs(parallel.n_jobs))
     if ended + rounds * (ended - started) > deadline or (goes_on and not goes_on(first)):
         return None
-    return [first, *parallel(tasks[1:])]
+    return [first, *_run(tasks[1:], parallel)]
 
 
-def _run_here(tasks):
-    return [function(*args, **kwargs) for function, args, kwargs in tasks]
+def _run(tasks, parallel):
+    """Where ``n_jobs`` asks for no other processes, in threads of this one."""
+    alone = effective_n_jobs(parallel.n_jobs) == 1
+    return map_in_threads(_run_here, tasks) if alone else parallel(tasks)
+
+
+def _run_here(task):
+    function, args, kwargs = task
+    return function(*args, **kwargs)
 
 
 def _screened(place, job, name):
     with device_context(place):
-        return job.fit(name, {}, _run_here, screening=True)
+        return job.fit(name, {}, partial(map, _run_here), screening=True)

@@ -16,7 +16,7 @@ from adakern._utils.threads import blas_threads, map_in_threads, one_blas_thread
 from adakern.adaptive.calibration import Calibration, log_loss
 from adakern.adaptive.leave_one_out import SEARCH, Search, tune_scales
 from adakern.adaptive.local_models import Cells, LocalModels
-from adakern.adaptive.parts import BaseMember, Fits, gather
+from adakern.adaptive.parts import ENOUGH_ROWS, BaseMember, Fits, gather
 from adakern.kernels import gram_matrix, kernel_product
 from adakern.linalg import leave_one_out, ridge_solution
 
@@ -86,7 +86,8 @@ class KernelRidgeMember(BaseMember):
         self.intercept_ = np.average(Y, axis=0, weights=weights)
         Y, weights = Y - self.intercept_, weights / weights.mean()
         how = {"start": self.start, "per_feature": self.per_feature, "search": self.search}
-        found, self.start_ = tune_scales(X, Y, weights, self.kernel, rng, **how)
+        with one_blas_thread(self.search.most_rows):
+            found, self.start_ = tune_scales(X, Y, weights, self.kernel, rng, **how)
         self.scales_, self.alpha_ = found
         return Y, weights
 
@@ -231,8 +232,6 @@ class KernelRidgeMember(BaseMember):
         return np.concatenate(map_in_threads(lambda part: self._gram(part, self.support_), parts))
 
     def predict(self, X):
-        if not is_numpy_array(to_device(np.empty(0))):
-            return self._values(X)
         blocks = row_blocks(len(X), 1, PREDICTED_ROWS)
         return np.concatenate(map_in_threads(self._values, [X[rows] for rows in blocks]))
 
@@ -269,7 +268,8 @@ class MarginMember(BaseMember):
         return super(MarginMember, chosen).fit_folds(table, run)
 
     def _choose(self, X, table):
-        judged, codes = table.fold >= 0, table.Y.argmax(axis=1)
+        folds = range(table.n_folds if len(X) < ENOUGH_ROWS else 1)
+        judged, codes = np.isin(table.fold, folds), table.Y.argmax(axis=1)
         least, best = np.inf, None
         starts = {k: self.starts[k] for k in MARGIN_KERNELS if k in self.starts}
         if not starts:
@@ -281,7 +281,7 @@ class MarginMember(BaseMember):
             K = gram_matrix(X * scales, kernel=kernel, gamma=1.0)
             for C in MARGIN_COSTS:
                 scores = np.zeros(table.Y.shape)
-                for k in range(table.n_folds):
+                for k in folds:
                     train, rest = map(np.flatnonzero, (table.fold != k, table.fold == k))
                     model = _fit_svc(K[np.ix_(train, train)], codes[train], table.weights[train], C)
                     scores[rest] = _scores(model, K[np.ix_(rest, train)], table.Y.shape[1])

@@ -7,6 +7,7 @@ true of a few rows only. In a cell of a thousand rows each row is a centre.
 import numpy as np
 
 from adakern._utils.arrays import as_numpy, to_device
+from adakern._utils.threads import map_in_threads
 from adakern.kernels import gram_matrix
 from adakern.linalg import leave_one_out, ridge_solution
 
@@ -78,24 +79,34 @@ class LocalModels:
         else:
             self.gamma, self.share = like.gamma, like.share
         self.dual = np.zeros(residuals.shape)
-        for part in self.places if self.share else ():
+
+        def learn(part):
             root = np.sqrt(weights[part])[:, None]
             K = root * self._gram(rows[part], rows[part], self.gamma) * root.T
             self.dual[part] = root * ridge_solution(K, root * residuals[part], alpha)[0]
 
+        map_in_threads(learn, self.places if self.share else [])
+
     def _choose(self, residuals, weights, alpha):
-        """Gamma and share of least squared error, by closed form in some cells."""
-        gains, sizes = np.zeros((2, len(GAMMAS)))
-        for part in self.places[:: -(-len(self.places) // CELLS_TO_CHOOSE)]:
-            target, w = residuals[part], weights[part]
-            for i, gamma in enumerate(GAMMAS):
+        """Gamma and share of least squared error, by closed form in some cells.
+
+        The first gamma is taken that the next one is not better than.
+        """
+        least, best, judges = np.inf, None, self.places[:: -(-len(self.places) // CELLS_TO_CHOOSE)]
+        for gamma in GAMMAS:
+
+            def judge(part, gamma=gamma):
+                target, w = residuals[part], weights[part]
                 K = self._gram(self.rows[part], self.rows[part], gamma)
                 left_out = leave_one_out(K, target, alpha, w)
-                gains[i] += np.sum(w @ (target * left_out))
-                sizes[i] += np.sum(w @ left_out**2)
-        shares = np.clip(gains / np.maximum(sizes, 1e-300), 0, 1)
-        best = np.argmin(shares**2 * sizes - 2 * shares * gains)
-        return GAMMAS[best], float(shares[best])
+                return np.sum(w @ (target * left_out)), np.sum(w @ left_out**2)
+
+            gain, size = np.sum(map_in_threads(judge, judges), axis=0)
+            share = float(np.clip(gain / max(size, 1e-300), 0, 1))
+            if (change := share**2 * size - 2 * share * gain) >= least:
+                break
+            least, best = change, (gamma, share)
+        return best
 
     def predict(self, X):
         """What is added for the rows X, shape (n, k)."""

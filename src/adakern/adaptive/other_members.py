@@ -54,6 +54,7 @@ BOOSTING = {
     "l2_regularization": (5.0, 3.0),
     "max_features": (0.4, 0.7),
 }
+ROUGH = {"max_iter": 250, "learning_rate": 0.15}
 
 
 class LinearMember(BaseMember):
@@ -91,6 +92,9 @@ class TreeMember(BaseMember):
 
     view = "tree"
 
+    #: Whether it need only be good enough to be screened.
+    rough = False
+
     def fit(self, X, Y, weights):
         self.empty_ = np.isnan(X).all(axis=0)
         return self._grow(self._filled(X), Y, weights)
@@ -120,7 +124,7 @@ class ForestMember(TreeMember):
             (True, True): ExtraTreesClassifier,
         }
         make, n = forests[self.classify, self.extra], len(X)
-        n_trees = 20 if n < FEW_ROWS or n > ROWS_PER_TREE else 60
+        n_trees = 20 if self.rough or n < FEW_ROWS or n > ROWS_PER_TREE else 60
         drawn = {"bootstrap": True, "max_samples": ROWS_PER_TREE}
         options = {} if self.extra or n <= ROWS_PER_TREE else drawn
         if n < FEW_ROWS and not self.classify:
@@ -168,6 +172,8 @@ class BoostingMember(TreeMember):
         small, early_stopping, target = len(X) < FEW_ROWS, False, Y[:, 0]
         options = {name: few if small else many for name, (few, many) in BOOSTING.items()}
         options["max_features"] = _share(options["max_features"], X)
+        if self.rough and not small:
+            options |= ROUGH
         if self.classify:
             target = Y.argmax(axis=1)
             self.n_classes_ = Y.shape[1]
@@ -193,7 +199,7 @@ class BoostingMember(TreeMember):
         )
         # Weights cost scikit-learn a sort for every edge of every bin, equal ones too.
         uneven = weights if np.ptp(weights) > 0 else None
-        few_rows = len(X) < ROWS_FOR_BOOSTING_THREADS
+        few_rows = len(X) < ROWS_FOR_BOOSTING_THREADS or blas_threads() == 1
         with one_thread("openmp") if few_rows else nullcontext():
             self.model_.fit(X, target, sample_weight=uneven)
         return self

@@ -46,8 +46,8 @@ ROWS_PER_SCALE = 100
 EVALUATIONS_PER_FEATURE = 30
 EVALUATIONS_IN_FOLD = (4, 8)
 
-#: Rows of the search's last steps, on all rows and in a fold.
-MOST_ROWS, MOST_ROWS_IN_FOLD = 2000, 1000
+#: Rows of the search's last steps, on all rows, in a screening and in a fold.
+MOST_ROWS, MOST_ROWS_IN_SCREENING, MOST_ROWS_IN_FOLD = 2000, 1000, 500
 
 #: Below so many rows boosting, which splits leaves of eight, has nothing to split.
 FEW_ROWS = 100
@@ -112,7 +112,7 @@ def make_member(name, settings, n, d, found, *, screening=False):
     if kernel in KERNELS:
         search = search_of(name, n, d, in_fold=False)
         if screening:  # without the dearest round
-            search = Search(name, EVALUATIONS_PER_FEATURE, MOST_ROWS_IN_FOLD)
+            search = Search(name, EVALUATIONS_PER_FEATURE, MOST_ROWS_IN_SCREENING)
         elif name in found:  # the round that the screening left out
             search = Search(name, EVALUATIONS, MOST_ROWS, fewest_rows=MOST_ROWS)
         return KernelRidgeMember(
@@ -130,8 +130,11 @@ def make_member(name, settings, n, d, found, *, screening=False):
     if name == "linear":
         return LinearMember(classify)
     if name == "boosting":
-        return BoostingMember(classify, settings.is_categorical, seed)
-    return ForestMember(classify, name == "extra-trees", seed)
+        member = BoostingMember(classify, settings.is_categorical, seed)
+    else:
+        member = ForestMember(classify, name == "extra-trees", seed)
+    member.rough = screening and not classify
+    return member
 
 
 def seconds(name, n, d, k, max_support, n_folds):
