@@ -1,6 +1,7 @@
 """The numbers of threads that fits work with, and leave behind."""
 
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import ContextVar
 from threading import Barrier, Event, get_ident
 
 import numpy as np
@@ -61,11 +62,14 @@ def test_items_are_shared_out_among_the_threads_of_linear_algebra():
 
     def work(item):
         both_are_there.wait()  # for ever, if one thread did one item after another
-        return item, threads(), get_ident()
+        return item, threads(), get_ident(), known.get()
 
+    known = ContextVar("known")
+    known.set("by the caller")  # such as the device that arrays are on
     assert blas_threads() == 2
-    items, inside, workers = zip(*map_in_threads(work, list(range(6))), strict=True)
+    items, inside, workers, context = zip(*map_in_threads(work, list(range(6))), strict=True)
     assert items == tuple(range(6))
+    assert set(context) == {"by the caller"}
     assert all(found == {"numpy": 1, "scipy": 1} for found in inside)
     assert len(set(workers)) == 2
 

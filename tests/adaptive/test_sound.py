@@ -65,6 +65,13 @@ def test_a_class_of_two_rows_among_thousands():
     assert model.oof_score_ > 0.98 and np.isfinite(model.predict_proba(X)).all()
 
 
+def test_no_class_is_impossible():
+    X = np.repeat([0.0, 1.0], 40)[:, None] + np.linspace(0, 0.1, 80)[:, None]
+    proba = classifier().fit(X, X[:, 0] > 0.5).predict_proba(X)
+    # A fifth of a row's evidence for classes that are equally frequent.
+    assert 0.1 / 80.2 < proba.min() < 2 * 0.1 / 80.2
+
+
 def test_classes_weigh_where_rows_are_equal():
     X = np.repeat([[0.0], [1.0]], 100, axis=0)
     y = np.r_[np.repeat([0, 1], [80, 20]), np.repeat([0, 1], [95, 5])]

@@ -46,8 +46,9 @@ ROWS_PER_SCALE = 100
 EVALUATIONS_PER_FEATURE = 30
 EVALUATIONS_IN_FOLD = (4, 8)
 
-#: Rows of the search's last steps, on all rows, in a screening and in a fold.
-MOST_ROWS, MOST_ROWS_IN_SCREENING, MOST_ROWS_IN_FOLD = 2000, 1000, 500
+#: Rows of the search's last steps: in regression, in classification or a screening, which
+#: gain nothing by more, and in a fold.
+MOST_ROWS, FEWER_ROWS, MOST_ROWS_IN_FOLD = 2000, 1000, 500
 
 #: Below so many rows boosting, which splits leaves of eight, has nothing to split.
 FEW_ROWS = 100
@@ -81,7 +82,7 @@ def default_members(n, d=1, classify=False, preset="best"):
     return tuple(name for name in MEMBERS if name not in without)
 
 
-def search_of(name, n, d, in_fold):
+def search_of(name, n, d, in_fold, most_rows=MOST_ROWS):
     """The search of a kernel member on n rows and d columns, or on those of a fold."""
     tied = name.removesuffix("-ard")
     per_feature = name != tied
@@ -89,7 +90,7 @@ def search_of(name, n, d, in_fold):
         steps = 0 if n >= ENOUGH_ROWS else EVALUATIONS_IN_FOLD[per_feature]
         return Search(name, steps, MOST_ROWS_IN_FOLD)
     steps = EVALUATIONS_PER_FEATURE if per_feature else EVALUATIONS
-    return Search(tied, steps, MOST_ROWS_IN_FOLD if in_fold else MOST_ROWS)
+    return Search(tied, steps, MOST_ROWS_IN_FOLD if in_fold else most_rows)
 
 
 class Settings(NamedTuple):
@@ -110,11 +111,12 @@ def make_member(name, settings, n, d, found, *, screening=False):
     classify, seed = settings.classify, settings.seeds[name]
     kernel = name.removesuffix("-ard")
     if kernel in KERNELS:
-        search = search_of(name, n, d, in_fold=False)
+        most_rows = FEWER_ROWS if classify else MOST_ROWS
+        search = search_of(name, n, d, False, most_rows)
         if screening:  # without the dearest round
-            search = Search(name, EVALUATIONS_PER_FEATURE, MOST_ROWS_IN_SCREENING)
+            search = Search(name, EVALUATIONS_PER_FEATURE, FEWER_ROWS)
         elif name in found:  # the round that the screening left out
-            search = Search(name, EVALUATIONS, MOST_ROWS, fewest_rows=MOST_ROWS)
+            search = Search(name, EVALUATIONS, most_rows, fewest_rows=most_rows)
         return KernelRidgeMember(
             kernel,
             start=found.get(search.start),
