@@ -17,31 +17,19 @@ def make_record(dataset="heart", method="svm-cv", repeat=0, **changes):
         split: {metric: float(rng.uniform(0.6, 0.9)) for metric in METRICS[task]}
         for split in ("train", "test")
     }
-    record = {
-        "experiment": "demo",
-        "dataset": dataset,
-        "method": method,
-        "task": task,
-        "repeat": repeat,
-        "seed": 7 + repeat,
-        "status": "ok",
-        "reason": None,
-        "params": {"C": 2.0, "gamma": "scale"},
-        "best_params": {"C": 2.0},
-        "metrics": scores,
+    record = {"experiment": "demo", "dataset": dataset, "method": method, "task": task}
+    record |= {"repeat": repeat, "seed": 7 + repeat, "status": "ok", "reason": None}
+    record |= {"params": {"C": 2.0, "gamma": "scale"}, "best_params": {"C": 2.0}, "metrics": scores}
+    record |= {
         "fit_seconds": float(rng.uniform(0.01, 0.5)),
         "predict_seconds": float(rng.uniform(0.001, 0.01)),
         "peak_memory_bytes": int(rng.integers(1e8, 2e8)),
         "rank": None,
         "n_support": int(rng.integers(10, 60)),
-        "n_iter": None,
-        "objective": None,
-        "duality_gap": None,
-        "converged": True,
-        "n_train": 60,
-        "n_test": 40,
-        "n_features": 13,
-        "warnings": [],
+    }
+    record |= {"n_iter": None, "objective": None, "duality_gap": None, "converged": True}
+    record |= {"n_train": 60, "n_test": 40, "n_features": 13, "warnings": []}
+    record |= {
         "versions": {"numpy": "2.4.0", "scikit-learn": "1.9.1"},
         "code_version": "abc",
         "machine": {"system": "Linux x86_64", "processor": "any", "cores": 2},

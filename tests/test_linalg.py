@@ -5,14 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from adakern.linalg import (
-    factorised,
-    is_positive_semidefinite,
-    leading_eigenpairs,
-    principal_submatrix,
-    project_onto_feasible,
-    project_onto_simplex,
-)
+from adakern import linalg
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -25,24 +18,24 @@ def test_projection_is_the_nearest_feasible_point(seed, C, total):
     a = cp.Variable(12)
     problem = cp.Problem(cp.Minimize(cp.sum_squares(a - v)), [a >= 0, a <= C, y @ a == total])
     problem.solve(solver=cp.CLARABEL, tol_gap_abs=1e-13, tol_gap_rel=1e-13, tol_feas=1e-13)
-    np.testing.assert_allclose(project_onto_feasible(v, y, C, total), a.value, atol=1e-6)
+    np.testing.assert_allclose(linalg.project_onto_feasible(v, y, C, total), a.value, atol=1e-6)
 
 
 @given(arrays(float, 7, elements=st.floats(-1e6, 1e6)), st.floats(1e-3, 1e3))
 def test_projection_is_feasible_and_idempotent(v, C):
     y = np.array([1.0, 1, 1, -1, -1, 1, -1])
-    a = project_onto_feasible(v, y, C)
+    a = linalg.project_onto_feasible(v, y, C)
     assert a.min() >= 0 and a.max() <= C
     assert abs(y @ a) <= 1e-14 * (abs(v).max() + C)
     # y'a = 0 holds up to the rounding of v - t y, whose entries are as large as v.
     rounding = 1e-14 * (abs(v).max() + C)
-    np.testing.assert_allclose(project_onto_feasible(a, y, C), a, atol=rounding)
+    np.testing.assert_allclose(linalg.project_onto_feasible(a, y, C), a, atol=rounding)
 
 
 def test_rows_and_columns_of_any_library(xp):
     A = np.random.default_rng(0).normal(size=(500, 500))
     rows = np.random.default_rng(1).permutation(500)[:300]
-    block = principal_submatrix(xp.asarray(A), xp.asarray(rows))
+    block = linalg.principal_submatrix(xp.asarray(A), xp.asarray(rows))
     np.testing.assert_array_equal(np.asarray(block), A[np.ix_(rows, rows)])
 
 
@@ -50,7 +43,7 @@ def test_factorised_solves_for_every_right_hand_side(xp):
     rng = np.random.default_rng(0)
     A = rng.normal(size=(8, 8))
     A = A @ A.T
-    solve = factorised(xp.asarray(A))
+    solve = linalg.factorised(xp.asarray(A))
     for b in rng.normal(size=(3, 8)):
         np.testing.assert_allclose(
             np.asarray(solve(xp.asarray(b))), np.linalg.solve(A, b), rtol=1e-8
@@ -59,13 +52,13 @@ def test_factorised_solves_for_every_right_hand_side(xp):
         return
     # Lifted where rounding made it indefinite, refused where it is.
     A = np.ones((6, 6)) - 1e-15 * np.eye(6)
-    x = np.asarray(factorised(xp.asarray(A))(xp.asarray(np.ones(6))))
+    x = np.asarray(linalg.factorised(xp.asarray(A))(xp.asarray(np.ones(6))))
     np.testing.assert_allclose(A @ x, 1, rtol=1e-6)
     with pytest.raises(ValueError, match=r"shape \(2, 2\) is not positive definite"):
-        factorised(xp.asarray([[0.0, 1e3], [1e3, 0.0]]))
+        linalg.factorised(xp.asarray([[0.0, 1e3], [1e3, 0.0]]))
     for entry in (np.nan, np.inf):
         with pytest.raises(ValueError, match="not finite"):
-            factorised(xp.asarray([[1.0, entry], [entry, 1.0]]))
+            linalg.factorised(xp.asarray([[1.0, entry], [entry, 1.0]]))
 
 
 def gram_with_ones(n, seed):
@@ -81,7 +74,7 @@ def gram_with_ones(n, seed):
 def test_leading_eigenpairs_are_those_of_the_dense_decomposition(n, threshold):
     A = gram_with_ones(n, seed=n)
     expected = np.linalg.eigvalsh(A)[::-1]
-    values, vectors, _ = leading_eigenpairs(A, threshold)
+    values, vectors, _ = linalg.leading_eigenpairs(A, threshold)
     np.testing.assert_allclose(values, expected[expected > threshold], rtol=1e-9)
     np.testing.assert_allclose(vectors.T @ vectors, np.eye(len(values)), atol=1e-9)
     np.testing.assert_allclose(A @ vectors, vectors * values, atol=1e-7)
@@ -99,12 +92,12 @@ class Operator:
 def test_leading_eigenpairs_from_a_warm_start_and_of_a_narrow_block():
     A = gram_with_ones(400, seed=0)
     cold, near = Operator(A), Operator(A + 1e-6 * gram_with_ones(400, seed=1))
-    values, _, block = leading_eigenpairs(cold, 20.0)
-    warm, _, _ = leading_eigenpairs(near, 20.0, start=block)
+    values, _, block = linalg.leading_eigenpairs(cold, 20.0)
+    warm, _, _ = linalg.leading_eigenpairs(near, 20.0, start=block)
     np.testing.assert_allclose(warm, values, rtol=1e-4)
     assert len(near.widths) < len(cold.widths)
     expected, many = np.linalg.eigvalsh(A)[::-1], Operator(A)
-    values, _, _ = leading_eigenpairs(many, (expected[11] + expected[12]) / 2)
+    values, _, _ = linalg.leading_eigenpairs(many, (expected[11] + expected[12]) / 2)
     np.testing.assert_allclose(values, expected[:12], rtol=1e-9)
     assert max(many.widths) < 40  # no dense decomposition
 
@@ -112,7 +105,7 @@ def test_leading_eigenpairs_from_a_warm_start_and_of_a_narrow_block():
 @given(st.lists(st.floats(-5, 5), min_size=1, max_size=12))
 def test_simplex_projection_by_its_variational_inequality(values):
     v = np.array(values)
-    w = project_onto_simplex(v)
+    w = linalg.project_onto_simplex(v)
     assert w.min() >= 0
     assert w.sum() == pytest.approx(1)
     # (v - w)'(vertex - w) <= 0 for every vertex of the simplex
@@ -124,6 +117,6 @@ def test_semidefiniteness_is_judged_at_the_scale_of_the_matrix(scale):
     rng = np.random.default_rng(0)
     factor = rng.normal(size=(20, 5))
     K = factor @ factor.T
-    assert is_positive_semidefinite(scale * K)
-    assert not is_positive_semidefinite(scale * (K - 1e-3 * np.eye(20)))
-    assert not is_positive_semidefinite(-scale * K)
+    assert linalg.is_positive_semidefinite(scale * K)
+    assert not linalg.is_positive_semidefinite(scale * (K - 1e-3 * np.eye(20)))
+    assert not linalg.is_positive_semidefinite(-scale * K)

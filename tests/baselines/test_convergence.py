@@ -4,13 +4,7 @@ import pytest
 from sklearn.datasets import make_moons
 from sklearn.exceptions import ConvergenceWarning
 
-from adakern.baselines import (
-    BayesianMKLClassifier,
-    DeepMKL,
-    FalkonRegressor,
-    LogDetKernel,
-    SimpleMKLRegressor,
-)
+from adakern import baselines
 from adakern.dank import DANKClassifier
 from adakern.knpl import KNPLClassifier
 
@@ -20,14 +14,14 @@ SHORT = {"C": 100.0, "gamma": 5.0, "max_iter": 1, "tol": 1e-10}
 @pytest.mark.parametrize(
     ("model", "message"),
     [
-        (BayesianMKLClassifier(gammas=[1.0], max_iter=2, tol=1e-12), "still changed by"),
-        (DeepMKL(C=5.0, max_iter=1, tol=1e-12), "still fell by"),
+        (baselines.BayesianMKLClassifier(gammas=[1.0], max_iter=2, tol=1e-12), "still changed by"),
+        (baselines.DeepMKL(C=5.0, max_iter=1, tol=1e-12), "still fell by"),
         (
-            LogDetKernel(max_iter=1, tol=1e-9, slack=10, random_state=0),
+            baselines.LogDetKernel(max_iter=1, tol=1e-9, slack=10, random_state=0),
             "multipliers that still changed by",
         ),
-        (SimpleMKLRegressor(C=20.0, tol=1e-6, max_iter=1), "duality gap of"),
-        (FalkonRegressor(max_iter=1), "residual of .* raise max_iter or tol"),
+        (baselines.SimpleMKLRegressor(C=20.0, tol=1e-6, max_iter=1), "duality gap of"),
+        (baselines.FalkonRegressor(max_iter=1), "residual of .* raise max_iter or tol"),
         (KNPLClassifier(C=10.0, reg=1e-2, max_iter=1), "saddle gap of"),
         (KNPLClassifier(C=10.0, reg=1e-2, solver="admm"), "saddle gap of"),
         (DANKClassifier(strategy="decomposed", n_clusters=2, **SHORT), "duality gap .* objective"),

@@ -7,15 +7,8 @@ from scipy.optimize._numdiff import approx_derivative
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.svm import SVC, SVR
 
-from adakern.dank import DANKClassifier, DANKRegressor, newton
+from adakern.dank import DANKClassifier, DANKRegressor, newton, objective
 from adakern.dank.newton import thresholded_hessian
-from adakern.dank.objective import (
-    best_factor,
-    duality_gap,
-    make_objective,
-    saddle_gradient,
-    saddle_value,
-)
 from adakern.kernels import gram_matrix
 from dank.oracle import dual_of, problem, solve_dank
 
@@ -70,7 +63,7 @@ def test_hessian_is_finite_differences(task, tau, monkeypatch):
     X, y = problem(10, 7, task)
     dual = dual_of(task, y, 2.0)
     K, eta = gram_matrix(X, gamma=0.5), 0.4
-    h = make_objective(K, dual, eta, tau)
+    h = objective.make_objective(K, dual, eta, tau)
     u = np.random.default_rng(0).uniform(0.2, 1.8, len(dual.signs))
     point, E = h(u), np.column_stack([dual.coefficients(e) for e in np.eye(len(u))])
     expected = -approx_derivative(lambda v: h(v).gradient, u)
@@ -98,11 +91,11 @@ def test_value_and_scores_are_the_dense_ones(task, n, kept):
     u = rng.uniform(-2, 2, len(dual.signs))
     u.reshape(-1, n)[:, rng.permutation(n)[kept:]] = 0.0
     u = np.clip(u, 0.0, 2.0)
-    F = best_factor(u, K, dual, eta, tau)
-    point = make_objective(K, dual, eta, tau)(u)
-    assert_allclose(point.value, saddle_value(u, F, K, dual, eta, tau), rtol=1e-12)
-    assert_allclose(point.gradient, saddle_gradient(u, F, K, dual), rtol=1e-9)
-    assert_allclose(point.gap, duality_gap(u, F, K, dual), rtol=1e-8)
+    F = objective.best_factor(u, K, dual, eta, tau)
+    point = objective.make_objective(K, dual, eta, tau)(u)
+    assert_allclose(point.value, objective.saddle_value(u, F, K, dual, eta, tau), rtol=1e-12)
+    assert_allclose(point.gradient, objective.saddle_gradient(u, F, K, dual), rtol=1e-9)
+    assert_allclose(point.gap, objective.duality_gap(u, F, K, dual), rtol=1e-8)
     # By the tolerance of rounding, n eps of the largest eigenvalue, which is 400 here.
     assert len(point.parts["f"]) == np.linalg.matrix_rank(F, hermitian=True)
 

@@ -5,13 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.optimize._numdiff import approx_derivative
 
-from adakern.dank.objective import (
-    best_factor,
-    concave_value,
-    duality_gap,
-    saddle_gradient,
-    saddle_value,
-)
+from adakern.dank import objective
 from adakern.kernels import gram_matrix
 from dank.oracle import dual_of, problem, solve_dank
 
@@ -39,16 +33,16 @@ def test_value_is_that_of_problem_4():
             value -= alpha[i] * y[i] * F[i, j] * K[i, j] * y[j] * alpha[j] / 2
             value += ETA * (F[i, j] - 1) ** 2
     value += tau * ETA * np.linalg.svd(F)[1].sum()
-    found = saddle_value(alpha, F, K, dual_of("classification", y, C), ETA, tau)
+    found = objective.saddle_value(alpha, F, K, dual_of("classification", y, C), ETA, tau)
     assert_allclose(found, value)
 
 
 @pytest.mark.parametrize("tau", [0.0, 0.05])
 def test_gradients_are_finite_differences(dual, u, tau):
-    F = best_factor(u, K, dual, ETA, tau)
-    at_F = approx_derivative(lambda v: saddle_value(v, F, K, dual, ETA, tau), u)
-    of_h = approx_derivative(lambda v: concave_value(v, K, dual, ETA, tau), u)
-    gradient = saddle_gradient(u, F, K, dual)
+    F = objective.best_factor(u, K, dual, ETA, tau)
+    at_F = approx_derivative(lambda v: objective.saddle_value(v, F, K, dual, ETA, tau), u)
+    of_h = approx_derivative(lambda v: objective.concave_value(v, K, dual, ETA, tau), u)
+    gradient = objective.saddle_gradient(u, F, K, dual)
     assert_allclose(at_F, gradient, rtol=1e-6, atol=1e-7)
     assert_allclose(of_h, gradient, rtol=1e-6, atol=1e-7)
 
@@ -57,6 +51,6 @@ def test_gradients_are_finite_differences(dual, u, tau):
 def test_gap_bounds_what_h_is_below_the_semidefinite_program(dual, u, tau):
     optimum, _ = solve_dank(K, dual, ETA, tau)
     for scale in (0.1, 0.5, 1.0):
-        here = best_factor(scale * u, K, dual, ETA, tau)
-        missing = optimum - concave_value(scale * u, K, dual, ETA, tau)
-        assert 0 <= missing <= duality_gap(scale * u, here, K, dual)
+        here = objective.best_factor(scale * u, K, dual, ETA, tau)
+        missing = optimum - objective.concave_value(scale * u, K, dual, ETA, tau)
+        assert 0 <= missing <= objective.duality_gap(scale * u, here, K, dual)

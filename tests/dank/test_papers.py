@@ -5,14 +5,9 @@ import pytest
 from numpy.testing import assert_allclose
 from sklearn.cluster import KMeans
 
+from adakern.dank import papers
 from adakern.dank.newton import newton
 from adakern.dank.objective import make_objective, saddle_value
-from adakern.dank.papers import (
-    between_clusters,
-    lipschitz_constant,
-    partition_bounds,
-    screened_rows,
-)
 from adakern.kernels import gram_matrix
 from adakern.svm.ascent import Ascent
 from dank.oracle import dual_of, problem
@@ -32,7 +27,7 @@ def model(kernel, task, eta, tau):
 @pytest.mark.parametrize("eta", [0.5, 1e6])
 def test_gradient_changes_no_faster_than_the_theorems_say(kernel, task, tau, eta):
     h = model(kernel, task, eta, tau)
-    L, rng = lipschitz_constant(h.K, h.dual, eta), np.random.default_rng(1)
+    L, rng = papers.lipschitz_constant(h.K, h.dual, eta), np.random.default_rng(1)
     for size in (1e-2, 1.0):
         for _ in range(5):
             u = h.dual.project(rng.uniform(0, 0.5, len(h.dual.signs)))
@@ -68,8 +63,8 @@ def partitioned(request):
 
 def test_between_clusters_is_the_off_diagonal_mass(partitioned):
     K, K_bar, _, clusters = partitioned
-    assert_allclose(between_clusters(K, clusters), np.abs(K - K_bar).sum())
-    assert between_clusters(K, np.zeros(len(K))) == 0
+    assert_allclose(papers.between_clusters(K, clusters), np.abs(K - K_bar).sum())
+    assert papers.between_clusters(K, np.zeros(len(K))) == 0
 
 
 @pytest.mark.parametrize("eta", [ETA, 2e4])
@@ -77,19 +72,19 @@ def test_bounds_of_the_partition(partitioned, eta):
     K, K_bar, y, clusters = partitioned
     (best, F, value), (part, F_bar, value_bar) = solve(K, y, eta), solve(K_bar, y, eta)
     smallest, largest = min(F.min(), F_bar.min()), max(F.max(), F_bar.max())
-    bounds = partition_bounds(K, clusters, C, eta, smallest, largest)
+    bounds = papers.partition_bounds(K, clusters, C, eta, smallest, largest)
     assert abs(value(K) - value_bar(K)) <= bounds["objective"]
     if eta == 2e4:  # F is one to three digits, so that B = B2 - B1 is almost zero
         assert bounds["objective_printed"] < abs(value(K) - value_bar(K))
         return
     assert ((best.u - part.u) ** 2).sum() <= bounds["coefficients"]
     assert np.linalg.norm(F - F_bar) <= bounds["factor"]
-    assert not best.u[screened_rows(part.gradient, K, C, smallest, largest)].any()
+    assert not best.u[papers.screened_rows(part.gradient, K, C, smallest, largest)].any()
     # Not even for the most negative gradient that is possible at all.
     lowest = 1 - largest * C * np.abs(K).sum(axis=0)
-    assert not screened_rows(lowest, K, C, smallest, largest).any()
+    assert not papers.screened_rows(lowest, K, C, smallest, largest).any()
 
 
 def test_bounds_need_a_positive_range():
     with pytest.raises(ValueError, match=r"smallest=-0\.1"):
-        partition_bounds(np.eye(2), [0, 1], 1.0, 1.0, -0.1, 1.0)
+        papers.partition_bounds(np.eye(2), [0, 1], 1.0, 1.0, -0.1, 1.0)

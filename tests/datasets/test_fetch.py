@@ -10,15 +10,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from adakern_bench import data
 from adakern_bench.config.sources import placed_by_hand
-from adakern_bench.data import (
-    DatasetEntry,
-    DatasetError,
-    SourceFile,
-    content_fingerprint,
-    fetch,
-    load_table,
-)
 from adakern_bench.data.entry import UNSTATED
 
 rng = np.random.default_rng(0)
@@ -66,9 +59,9 @@ class Handler(BaseHTTPRequestHandler):
 @pytest.fixture
 def server(monkeypatch):
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-    monkeypatch.delenv(fetch.MIRROR_VARIABLE, raising=False)
-    monkeypatch.setattr(fetch.time, "sleep", lambda seconds: None)
-    monkeypatch.setattr(fetch, "TIMEOUT", 5)
+    monkeypatch.delenv(data.fetch.MIRROR_VARIABLE, raising=False)
+    monkeypatch.setattr(data.fetch.time, "sleep", lambda seconds: None)
+    monkeypatch.setattr(data.fetch, "TIMEOUT", 5)
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
         server.requests, server.released = [], threading.Event()
         server.url = f"http://127.0.0.1:{server.server_port}"
@@ -84,8 +77,8 @@ def entry(tmp_path):
     stored = tmp_path / "made" / "toy" / "toy.csv"
     stored.parent.mkdir(parents=True)
     stored.write_bytes(CONTENT)
-    facts = {"n": 40, "d": 3, "fingerprint": content_fingerprint(ROWS, LABELS)}
-    return DatasetEntry(task="classification", files=[{"path": "toy/toy.csv"}], **facts)
+    facts = {"n": 40, "d": 3, "fingerprint": data.content_fingerprint(ROWS, LABELS)}
+    return data.DatasetEntry(task="classification", files=[{"path": "toy/toy.csv"}], **facts)
 
 
 @pytest.fixture
@@ -96,7 +89,7 @@ def served(entry, server):
 
 
 def load(entry, cache, **options):
-    return load_table("toy", entry, cache_dir=cache, **options)
+    return data.load_table("toy", entry, cache_dir=cache, **options)
 
 
 def files_below(folder):
@@ -123,10 +116,10 @@ def test_fetched_file_enters_the_cache_with_its_record(served, tmp_path):
 def test_order_is_cache_then_mirror_then_url(served, server, tmp_path, monkeypatch):
     cache, mirror = tmp_path / "a", tmp_path / "made"
     assert load(served, cache, mirror=mirror).provenance["source"] == "mirror"
-    monkeypatch.setenv(fetch.MIRROR_VARIABLE, str(mirror))
+    monkeypatch.setenv(data.fetch.MIRROR_VARIABLE, str(mirror))
     assert load(served, cache).provenance["source"] == "mirror"
     assert server.requests == []
-    monkeypatch.delenv(fetch.MIRROR_VARIABLE)
+    monkeypatch.delenv(data.fetch.MIRROR_VARIABLE)
     load(served, cache)
     assert load(served, cache, mirror=mirror).provenance["source"] == "cache"
     assert len(server.requests) == 1
@@ -149,10 +142,10 @@ def test_what_is_wrong_with_an_answer(
     server, entry, tmp_path, monkeypatch, answer, retries, asked, message
 ):
     """It is said, nothing is kept, and a second url serves."""
-    monkeypatch.setattr(fetch, "RETRIES", retries)
-    monkeypatch.setattr(fetch, "TIMEOUT", 0.3 if answer == "slow" else 5)
+    monkeypatch.setattr(data.fetch, "RETRIES", retries)
+    monkeypatch.setattr(data.fetch, "TIMEOUT", 0.3 if answer == "slow" else 5)
     entry.files[0].urls = [f"{server.url}/{answer}/toy.csv"]
-    with pytest.raises(DatasetError, match=f"(?s){message}"):
+    with pytest.raises(data.DatasetError, match=f"(?s){message}"):
         load(entry, tmp_path / "cache")
     assert len(server.requests) == asked
     assert files_below(tmp_path / "cache") == []
@@ -169,8 +162,8 @@ def test_repetition_mends_a_cut_connection(server, entry, tmp_path):
 
 def test_nothing_enters_the_cache_when_one_of_two_files_fails(server, served, tmp_path):
     entry = replace(served, **UNSTATED)
-    entry.files.append(SourceFile(path="toy/more.csv", urls=[f"{server.url}/missing/m"]))
-    with pytest.raises(DatasetError, match=r"toy/more\.csv"):
+    entry.files.append(data.SourceFile(path="toy/more.csv", urls=[f"{server.url}/missing/m"]))
+    with pytest.raises(data.DatasetError, match=r"toy/more\.csv"):
         load(entry, tmp_path / "cache")
     assert files_below(tmp_path / "cache") == []
 
@@ -203,7 +196,7 @@ def test_corrupt_cache_file_is_fetched_again(served, tmp_path, damaged, content)
 def test_wrong_file_in_the_mirror_is_named_and_kept(entry, tmp_path, content, message):
     stored = tmp_path / "made" / "toy" / "toy.csv"
     stored.write_bytes(content)
-    with pytest.raises(DatasetError, match=message) as caught:
+    with pytest.raises(data.DatasetError, match=message) as caught:
         load(entry, tmp_path / "cache", mirror=tmp_path / "made")
     assert str(stored) in str(caught.value)
     assert stored.exists()
@@ -211,5 +204,5 @@ def test_wrong_file_in_the_mirror_is_named_and_kept(entry, tmp_path, content, me
 
 def test_cache_folder_that_cannot_be_written(served, tmp_path):
     (tmp_path / "cache").write_text("a file where a folder is wanted")
-    with pytest.raises(DatasetError, match=r"cache cannot take .*Free some space"):
+    with pytest.raises(data.DatasetError, match=r"cache cannot take .*Free some space"):
         load(served, tmp_path / "cache")

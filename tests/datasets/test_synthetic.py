@@ -4,24 +4,17 @@ import numpy as np
 import pytest
 from sklearn.svm import SVC, LinearSVC
 
-from adakern.datasets import (
-    make_cherkassky_2d,
-    make_clowns,
-    make_covtype_like,
-    make_sandwich,
-    make_sin_2x3,
-    make_step_1d,
-)
+from adakern import datasets
 
 
 @pytest.mark.parametrize(
     "make",
     [
-        make_clowns,
-        make_sandwich,
-        make_cherkassky_2d,
-        lambda **seed: make_step_1d(noise=0.1, **seed),
-        lambda **seed: make_sin_2x3(noise=0.1, **seed),
+        datasets.make_clowns,
+        datasets.make_sandwich,
+        datasets.make_cherkassky_2d,
+        lambda **seed: datasets.make_step_1d(noise=0.1, **seed),
+        lambda **seed: datasets.make_sin_2x3(noise=0.1, **seed),
     ],
 )
 def test_seed_decides(make):
@@ -33,7 +26,7 @@ def test_seed_decides(make):
 
 
 def test_clowns_parabola_and_blob():
-    X, y = make_clowns(n=20_000)
+    X, y = datasets.make_clowns(n=20_000)
     residual = X[y == 1, 1] - X[y == 1, 0] ** 2
     assert abs(residual.mean()) < 0.05
     assert residual.std() == pytest.approx(1, abs=0.03)
@@ -43,7 +36,7 @@ def test_clowns_parabola_and_blob():
 
 
 def test_sandwich_has_the_other_class_in_the_middle():
-    X, y = make_sandwich(n=40_000, gap=2.0)
+    X, y = datasets.make_sandwich(n=40_000, gap=2.0)
     outer, inner = X[y == 1, 1], X[y == -1, 1]
     assert abs(inner.mean()) < 0.03
     assert outer[outer > 0].mean() > 1.5
@@ -53,7 +46,7 @@ def test_sandwich_has_the_other_class_in_the_middle():
 
 
 def test_step_function_against_its_formula():
-    X, y = make_step_1d(n=101)
+    X, y = datasets.make_step_1d(n=101)
     for x, value in zip(X[:, 0], y, strict=True):
         k = np.floor(x / 2)
         top = np.tanh(20 * x / 2 - 20 * k - 20 / 2)
@@ -61,15 +54,15 @@ def test_step_function_against_its_formula():
 
 
 def test_printed_smoothness_gives_a_straight_line_and_ours_steps():
-    X, line = make_step_1d(smoothness=0.05)
+    X, line = datasets.make_step_1d(smoothness=0.05)
     np.testing.assert_allclose(line, 1.5 * X[:, 0], atol=1e-3)
-    X, steps = make_step_1d(n=2001)
+    X, steps = datasets.make_step_1d(n=2001)
     flat = np.abs(steps / 3 - np.rint(steps / 3)) < 0.01
     assert flat.mean() > 0.7  # a line would have 0.02
 
 
 def test_cherkassky_is_the_real_part_of_a_fifth_power():
-    X, y = make_cherkassky_2d()
+    X, y = datasets.make_cherkassky_2d()
     assert X.shape == (400, 2)
     z = (X[:, 0] - 0.5) + 1j * (X[:, 1] - 0.5)
     np.testing.assert_allclose(y, 42.659 * (0.1 + (z**5).real + 0.05 * z.real))
@@ -77,7 +70,7 @@ def test_cherkassky_is_the_real_part_of_a_fifth_power():
 
 
 def test_covtype_like_shape_and_learnable():
-    X, y = make_covtype_like(n=3000)
+    X, y = datasets.make_covtype_like(n=3000)
     assert X.shape == (3000, 54)
     np.testing.assert_array_equal(X[:, 10:14].sum(axis=1), 1)
     np.testing.assert_array_equal(X[:, 14:].sum(axis=1), 1)
@@ -89,4 +82,4 @@ def test_covtype_like_shape_and_learnable():
     )
     assert many > max(few, linear) + 0.03
     # The rule does not depend on n.
-    assert svm.fit(X[:2000], y[:2000]).score(*make_covtype_like(n=1500)) > 0.75
+    assert svm.fit(X[:2000], y[:2000]).score(*datasets.make_covtype_like(n=1500)) > 0.75

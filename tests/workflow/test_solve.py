@@ -156,16 +156,11 @@ class Told(ClassifierMixin, BaseEstimator):
 
 
 def test_fitted_facts():
-    facts = fitted_facts(
-        Told(
-            rank_=[3, 5],
-            support_=[np.array([0, 1]), np.array([1, 4])],
-            n_iter_=np.array([7, 9]),
-            objective_=[1.0, 2.5],
-            duality_gap_=np.float64(1e-5),
-            record_={"profile": "laplacian", "width": np.float32(2)},
-        )
-    )
+    told = {"rank_": [3, 5], "support_": [np.array([0, 1]), np.array([1, 4])]}
+    told |= {"n_iter_": np.array([7, 9]), "objective_": [1.0, 2.5]}
+    told |= {"duality_gap_": np.float64(1e-5)}
+    told |= {"record_": {"profile": "laplacian", "width": np.float32(2)}}
+    facts = fitted_facts(Told(**told))
     extra = {"profile": "laplacian", "width": 2.0}
     numbers = {"rank": 5, "n_support": 3, "n_iter": 9, "objective": 3.5, "duality_gap": 1e-5}
     assert json.loads(json.dumps(facts)) == numbers | {"extra": extra}

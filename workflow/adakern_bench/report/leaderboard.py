@@ -80,23 +80,13 @@ def leaderboard(records, published=None, metric=None, statistic="mean", datasets
     table = by_dataset(records, published, metric, statistic)
     scores = table.to_numpy()
     ratings, low, high = bootstrap_elo(scores, **greater)
-    board = pd.DataFrame(
-        {
-            "task": task,
-            "method": table.columns,
-            "mean_rank": mean_ranks(scores, **greater),
-            "elo": ratings,
-            "elo_low": low,
-            "elo_high": high,
-            "wins": wins(scores, **greater),
-            f"mean_{metric}": np.nanmean(scores, axis=0),
-            "normalised_error": normalised_errors(
-                1 - scores if GREATER_IS_BETTER[metric] else scores
-            ).mean(axis=0),
-            "n_datasets": len(table),
-            "n_failed": table.isna().sum().to_numpy(),
-        }
-    )
+    errors = normalised_errors(1 - scores if GREATER_IS_BETTER[metric] else scores)
+    columns = {"task": task, "method": table.columns, "mean_rank": mean_ranks(scores, **greater)}
+    columns |= {"elo": ratings, "elo_low": low, "elo_high": high, "wins": wins(scores, **greater)}
+    columns |= {f"mean_{metric}": np.nanmean(scores, axis=0)}
+    columns |= {"normalised_error": errors.mean(axis=0)}
+    columns |= {"n_datasets": len(table), "n_failed": table.isna().sum().to_numpy()}
+    board = pd.DataFrame(columns)
     cost = cost_seconds(records).groupby([records["method"], records["dataset"]]).mean()
     board["seconds"] = board["method"].map(cost.groupby("method").sum())
     measured = ~table.columns.str.endswith(PUBLISHED)
