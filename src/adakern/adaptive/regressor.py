@@ -121,10 +121,11 @@ class AdaptiveKernelRegressor(RegressorMixin, AdaptiveKernel):
         that X need not be in memory.
     members : "auto" or list of str, default="auto"
         Names from ``adakern.adaptive.MEMBERS``; "auto" takes those without which
-        the loss would be more than 0.2 % greater: on 300 to 2,000 rows (without
-        ``time_limit``) by what kernel members predict, in closed form, for rows left out,
-        on more rows than three times ``max_support``, and than 8,000, by a screening on
-        8,000 of them. Trees that so many more rows may bring up are tried in one fold.
+        the loss would be more than 0.2 % greater: on 300 to 2,000 rows (up to 5,000 where
+        there are less than 100 a column; without ``time_limit``) by what kernel members
+        predict, in closed form, for rows left out, on more rows than three times
+        ``max_support``, and than 8,000, by a screening on 8,000 of them. Trees that so many
+        more rows may bring up are tried in one fold.
     preset : {"best", "fast"}, default="best"
         "fast" has the members that matter most, in a fraction of the time.
     categorical_features : array-like of str, int or bool, default=None
