@@ -7,7 +7,7 @@ from sklearn.datasets import make_friedman1
 from adakern import AdaptiveKernelClassifier
 from adakern.adaptive.kernel_members import _scores
 from adakern.adaptive.other_members import BoostingMember
-from adakern.adaptive.plan import MEMBERS, default_members
+from adakern.adaptive.plan import MEMBERS, Settings, default_members, make_member
 
 
 @pytest.mark.parametrize("classify", [True, False])
@@ -53,6 +53,18 @@ def test_scores_of_two_classes_differ_by_twice_the_decision_value():
     scores = _scores(Model(), decision, n_classes=3)
     np.testing.assert_allclose(scores[:, 2] - scores[:, 0], 2 * decision[:, 0])
     assert (scores[:, 1] < scores[:, [0, 2]].min(axis=1)).all()  # never seen
+
+
+@pytest.mark.parametrize("classify", [True, False])
+def test_trees_of_a_screening_are_fewer_in_regression(classify):
+    settings = Settings(classify, np.zeros(1, dtype=bool), 3000, dict.fromkeys(MEMBERS, 0))
+    X = np.random.default_rng(0).uniform(size=(2500, 1))
+    Y, counts = np.hstack([X > 0.5, X <= 0.5]).astype(float)[:, : 1 + classify], []
+    for name in ("forest", "boosting"):
+        member = make_member(name, settings, *X.shape, {}, screening=True)
+        model = member.fit(X, Y, np.ones(2500)).model_
+        counts.append(model.get_params().get("n_estimators") or model.max_iter)
+    assert counts == ([60, 750] if classify else [20, 250])
 
 
 def test_the_number_of_boosted_trees_is_bounded_for_many_classes():

@@ -54,6 +54,8 @@ BOOSTING = {
     "l2_regularization": (5.0, 3.0),
     "max_features": (0.4, 0.7),
 }
+
+#: And of many rows where it only is screened.
 ROUGH = {"max_iter": 250, "learning_rate": 0.15}
 
 
@@ -92,7 +94,7 @@ class TreeMember(BaseMember):
 
     view = "tree"
 
-    #: Whether it need only be good enough to be screened.
+    #: Whether it is only screened, for which fewer trees do.
     rough = False
 
     def fit(self, X, Y, weights):

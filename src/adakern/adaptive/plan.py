@@ -46,8 +46,8 @@ ROWS_PER_SCALE = 100
 EVALUATIONS_PER_FEATURE = 30
 EVALUATIONS_IN_FOLD = (4, 8)
 
-#: Rows of the search's last steps: in regression, in classification or a screening, which
-#: gain nothing by more, and in a fold.
+#: Rows of the search's last steps: in regression; in classification, which gains nothing
+#: by more, and in a screening; in a fold.
 MOST_ROWS, FEWER_ROWS, MOST_ROWS_IN_FOLD = 2000, 1000, 500
 
 #: Below so many rows boosting, which splits leaves of eight, has nothing to split.
@@ -112,7 +112,7 @@ def make_member(name, settings, n, d, found, *, screening=False):
     kernel = name.removesuffix("-ard")
     if kernel in KERNELS:
         most_rows = FEWER_ROWS if classify else MOST_ROWS
-        search = search_of(name, n, d, False, most_rows)
+        search = search_of(name, n, d, in_fold=False, most_rows=most_rows)
         if screening:  # without the dearest round
             search = Search(name, EVALUATIONS_PER_FEATURE, FEWER_ROWS)
         elif name in found:  # the round that the screening left out

@@ -125,7 +125,7 @@ class AdaptiveKernelRegressor(RegressorMixin, AdaptiveKernel):
         there are less than 100 a column; without ``time_limit``) by what kernel members
         predict, in closed form, for rows left out, on more rows than three times
         ``max_support``, and than 8,000, by a screening on 8,000 of them. Trees that so many
-        more rows may bring up are tried in one fold.
+        more rows may bring up to the others are tried in one fold.
     preset : {"best", "fast"}, default="best"
         "fast" has the members that matter most, in a fraction of the time.
     categorical_features : array-like of str, int or bool, default=None
