@@ -3,10 +3,14 @@
 import numpy as np
 import pytest
 from sklearn.datasets import make_friedman1
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import log_loss
+from sklearn.svm import SVC
 
 from adakern import AdaptiveKernelClassifier
-from adakern.adaptive.kernel_members import _scores
+from adakern.adaptive.kernel_members import MARGIN_COSTS, MARGIN_FACTORS, MarginMember, _scores
 from adakern.adaptive.other_members import BoostingMember
+from adakern.adaptive.parts import Table
 from adakern.adaptive.plan import MEMBERS, Settings, default_members, make_member
 
 
@@ -40,6 +44,31 @@ def test_a_margin_finds_a_boundary_without_noise():
     ridge = AdaptiveKernelClassifier(members=["rbf"], **options).fit(X, y)
     assert margin.weights_["svm"] > 0.3
     assert margin.score(X_new, y_new) >= max(0.96, ridge.score(X_new, y_new))
+
+
+@pytest.mark.parametrize("n", [900, 1200])
+def test_machines_are_chosen_by_the_first_fold_alone_where_rows_are_many(n):
+    """By their log loss, with scikit-learn's machines and Platt's sigmoids."""
+    rng = np.random.default_rng(0)
+    X, fold = rng.uniform(-1, 1, size=(n, 2)), np.arange(n) % 3
+    noise = np.where(fold == 0, 0.05, 1.5)  # the first fold has the clearest classes
+    y = (X[:, 0] * X[:, 1] + 0.2 * noise * rng.standard_normal(n) > 0).astype(int)
+    one = np.ones(n)
+    table = Table(X, np.eye(2)[y], one, fold, np.arange(n), one, one, one == 1)
+    member = MarginMember({"rbf": (np.ones(2), 1.0)}, random_state=0)
+    judged, losses = fold <= (0 if n > 1000 else 2), {}
+    for factor in MARGIN_FACTORS:
+        for C in MARGIN_COSTS:
+            decision = np.zeros(n)
+            for k in range(3):
+                model = SVC(C=C, gamma=factor**2).fit(X[fold != k], y[fold != k])
+                decision[fold == k] = model.decision_function(X[fold == k])
+            Z = decision[judged, None]
+            p = LogisticRegression(C=1e6).fit(Z, y[judged]).predict_proba(Z)
+            losses[factor, C] = log_loss(y[judged], p)
+    kernel, scales, C = member._choose(X, table)
+    assert kernel == "rbf"
+    assert losses[scales[0], C] <= 1.01 * min(losses.values())
 
 
 def test_scores_of_two_classes_differ_by_twice_the_decision_value():
