@@ -7,41 +7,50 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from adakern.adaptive import DEFAULTS_VERSION
 from adakern.evaluation import compare_over_sets, holm_correction, mean_ranks
 from adakern_bench.report.contrast import against_all
-from adakern_bench.report.leaderboard import together
+from adakern_bench.report.leaderboard import by_dataset, cell_means, cost_seconds, together
 from adakern_bench.report.published import load_published
 from adakern_bench.report.tables import read_tables
 
 ROOT = Path(__file__).parents[2]
 RESULTS = ROOT / "docs/results"
-SUITES = {
-    "41 small classification": ["uci121_small"],
-    "25 larger": ["uci121_larger"],
-    "All 66": ["uci121_small", "uci121_larger"],
-    "41 small ones, every baseline": ["uci121_tuned"],
-}
 
 
 @cache
 def paragraph(start):
-    """The paragraph of the overview whose bold opening holds some words."""
-    text = (RESULTS / "README.md").read_text(encoding="utf-8")
+    """The paragraph of the overview whose bold opening holds some words, with its table."""
+    text = (RESULTS / "README.md").read_text(encoding="utf-8").replace("\n\n|", "\n|")
     parts = (" ".join(part.split()) for part in text.split("\n\n"))
     (found,) = (part for part in parts if part.startswith("**") and start in part[:80])
     return found
 
 
-def scores(folders, metric):
+def scores(folder, metric):
     """Test means, a row a data set and a column a method; NaN where a run failed."""
-    parts = []
-    for folder in folders:
-        rows = read_tables(RESULTS / folder)["summary"]
-        rows = rows[(rows["metric"] == metric) & (rows["split"] == "test")]
-        whole = rows["n_failed"] + rows["n_timeout"] == 0
-        rows = rows.assign(mean=rows["mean"].where(whole))
-        parts.append(rows.pivot(index="dataset", columns="method", values="mean"))
-    return pd.concat(parts, join="inner")
+    rows = read_tables(RESULTS / folder)["summary"]
+    rows = rows[(rows["metric"] == metric) & (rows["split"] == "test")]
+    whole = rows["n_failed"] + rows["n_timeout"] == 0
+    rows = rows.assign(mean=rows["mean"].where(whole))
+    return rows.pivot(index="dataset", columns="method", values="mean")
+
+
+@cache
+def uci121(least=0, most=np.inf):
+    """Records of the sets of so many rows."""
+    records = pd.read_parquet(RESULTS / "uci121/records.parquet")
+    assert (records["status"] == "ok").all() and records["commit"].nunique() == 1
+    assert set(records["extra_defaults_version"].dropna()) == {DEFAULTS_VERSION}
+    return records[(records["n_train"] + records["n_test"]).between(least, most)]
+
+
+def against(table):
+    """How the flagship compares over sets with each other method, and p after Holm's."""
+    found = {m: compare_over_sets(table["adaptive"], table[m]) for m in table if m != "adaptive"}
+    return found, dict(
+        zip(found, holm_correction([pair.pvalue for pair in found.values()]), strict=True)
+    )
 
 
 def beside_published(table):
@@ -52,42 +61,50 @@ def beside_published(table):
     return theirs.loc[:, theirs.notna().mean() >= 0.9].add_suffix(" (published)")
 
 
-@pytest.mark.parametrize("suite", SUITES)
-def test_means_ranks_wins_and_p_values_of_a_suite(suite):
-    text, table = paragraph(suite), scores(SUITES[suite], "accuracy")
-    means = 100 * table.mean()
-    # A mean over sets in which each counts alike, not a share of all rows.
-    assert means.idxmax() == "adaptive" and f"{means['adaptive']:.1f} %" in text
-    assert f"{means['simple-blend']:.1f}" in text
-    ranks = pd.Series(mean_ranks(table), table.columns)
-    best = {f"{ranks['adaptive']:.1f}", f"{ranks['simple-blend']:.1f}"}
-    assert ranks.idxmin() == "adaptive" and all(rank in text for rank in best)
-    others = table.columns.drop("adaptive")
-    found = {name: compare_over_sets(table["adaptive"], table[name]) for name in others}
-    adjusted = holm_correction([pair.pvalue for pair in found.values()])
+def test_means_ranks_wins_and_p_values_where_every_baseline_is_tuned():
+    text, table = paragraph("41 small ones, every baseline"), scores("uci121_tuned", "accuracy")
+    means, ranks = 100 * table.mean(), pd.Series(mean_ranks(table), table.columns)
+    for name in ("adaptive", "simple-blend"):
+        assert f"{means[name]:.1f}" in text and f"{ranks[name]:.1f}" in text
+    found, adjusted = against(table)
     blend = found["simple-blend"]
     assert blend.p_equal > 0.95 and "practically equal" in text
-    if suite == "41 small ones, every baseline":
-        assert f"the blend ({blend.better} sets to {blend.worse})" in text
-        sure = {name for name, p in zip(others, adjusted, strict=True) if p <= 0.05}
-        assert sure == {"boosting", "lightgbm", "forest", "xrfm", "knn", "linear"}
-        assert round(found["svm-rbf"].pvalue, 2) == 0.08
-    else:
-        wins = f"better than the blend on {blend.better} sets and worse on {blend.worse}"
-        p = dict(zip(others, adjusted, strict=True))["simple-blend"]
-        assert f"{wins} (p = {float(f'{p:.1g}'):.5f}".rstrip("0") in text
+    assert f"the blend ({blend.better} sets to {blend.worse})" in text
+    sure = {name for name, p in adjusted.items() if p <= 0.05}
+    assert sure == {"boosting", "lightgbm", "forest", "xrfm", "knn", "linear"}
+    assert round(found["svm-rbf"].pvalue, 2) == 0.08
 
 
-@pytest.mark.parametrize(("suite", "n"), [("25 larger", 157), ("All 66", 172)])
-def test_ranks_among_published_classifiers(suite, n):
-    table = scores(SUITES[suite], "accuracy")
+@pytest.mark.parametrize(
+    ("start", "n", "rows"),
+    [
+        ("66 classification", 172, ()),
+        ("The 41 sets of at most 1,000", 177, (0, 1000)),
+        ("The 25 larger", 157, (1001,)),
+    ],
+)
+def test_uci121_from_its_records(start, n, rows):
+    records, text = uci121(*rows), paragraph(start)
+    table = by_dataset(records)
     theirs = beside_published(table)
     both = table.join(theirs)
-    ranks = pd.Series(mean_ranks(both), both.columns)
-    text = paragraph(suite)
+    ranks, among = (pd.Series(mean_ranks(t), t.columns) for t in (table, both))
+    log_loss = cell_means(records, ["dataset", "method"], "log_loss").unstack("method").mean()
+    seconds = cost_seconds(records).groupby(records["method"]).mean()
+    for name in table:
+        said = f"{100 * table[name].mean():.1f} | {ranks[name]:.2f} | {among[name]:.1f} | "
+        said += f"{log_loss[name]:.3f} | {seconds[name]:.1f} |"
+        assert f"| {name} | {said}" in text
+    best = among[theirs.columns]
     assert theirs.shape[1] == n and f"{n} published" in text
-    assert ranks.idxmin() == "adaptive" and f"{ranks['adaptive']:.1f}" in text
-    assert f"{ranks[theirs.columns].min():.1f}" in text
+    assert f"{best.min():.1f} ({best.idxmin().split()[0]})" in text
+    found, adjusted = against(table)
+    blend, p = found["simple-blend"], adjusted.pop("simple-blend")
+    assert f"better than the blend on {blend.better} sets and worse on {blend.worse}" in text
+    assert f"(p = {float(f'{p:.1g}'):.5f}".rstrip("0") in text
+    assert blend.p_equal > 0.95 and "practically equal" in text
+    assert f"CatBoost (p = {adjusted['catboost']:.1g})" in text
+    assert adjusted["forest-default"] < 0.001 and adjusted["lightgbm-td"] < 0.001
 
 
 @pytest.mark.parametrize(
@@ -105,10 +122,7 @@ def test_ranks_wins_and_p_values_of_srbench_from_its_records(start, table, p_ble
     text, ranks = paragraph(start), pd.Series(mean_ranks(r2), r2.columns)
     np.testing.assert_allclose(board.loc[r2.columns, "rank_measured"], ranks, rtol=1e-4)
     assert f"{len(r2)} " in text[:20] and (board["n_datasets"] == len(r2)).all()
-    ours = r2["adaptive"]
-    found = {name: compare_over_sets(ours, r2[name]) for name in r2.columns.drop("adaptive")}
-    adjusted = holm_correction([pair.pvalue for pair in found.values()])
-    p = dict(zip(found, adjusted, strict=True))
+    found, p = against(r2)
     assert float(f"{p.pop('simple-blend'):.1g}") == p_blend and max(p.values()) < 0.001
     readme = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
     blend, trees = found["simple-blend"], found["catboost"]
@@ -160,7 +174,6 @@ LEADERBOARDS = {
     "uci_regression_small": "Five small regression",
     "uci_regression_tuned": "The same five",
     "uci_regression_larger": "four larger regression",
-    "uci121_small": "41 small classification",
     "uci121_tuned": "41 small ones, every",
     "uci121_protocols": "As in 2014",
 }
@@ -171,7 +184,7 @@ def test_leaderboards_rank_the_means_of_their_folder(folder, start):
     board = pd.read_csv(RESULTS / folder / "tables/leaderboard.csv")
     board = board[board["source"] == "measured"].set_index("method")
     metric = board.filter(regex="^mean_(acc|rmse)").columns[0].removeprefix("mean_")
-    table = scores([folder], metric)
+    table = scores(folder, metric)
     expected = mean_ranks(table, greater_is_better=metric == "accuracy")
     np.testing.assert_allclose(board.loc[table.columns, "rank_measured"], expected, rtol=1e-4)
     leader = board.sort_values("rank_measured").iloc[0]
@@ -213,13 +226,19 @@ def test_significant_pairs_after_holm():
 
 
 def test_accuracy_weighted_by_rows():
-    table = scores(SUITES["All 66"], "accuracy")
-    rows = pd.read_csv(ROOT / "conf/suite/uci121.csv").set_index("set")["n"]
-    weighted = table.apply(np.average, weights=rows[table.index.str.removeprefix("uci121-")])
-    said = [100 * weighted[name] for name in ("svm-laplacian", "adaptive")]
-    assert "{:.2f} %, the flagship {:.2f} %".format(*said) in paragraph("All 66")
-    readme = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
-    assert all(f"{value:.1f} %" in readme for value in said)
+    table, records = by_dataset(uci121()), uci121()
+    rows = (records["n_train"] + records["n_test"]).groupby(records["dataset"]).max()
+    weighted = 100 * table.apply(np.average, weights=rows[table.index].astype(float))
+    said = [weighted[name] for name in ("adaptive", "lightgbm-td", "simple-blend")]
+    assert "{:.2f} %, LightGBM {:.2f}, the blend {:.2f}".format(*said) in paragraph("66 class")
+
+
+def test_the_profile_matters_more_than_the_loss():
+    text, means = paragraph("Profiles of kernels"), 100 * scores("uci121_small", "accuracy").mean()
+    for loss in ("svm", "krr"):
+        three = [means[f"{loss}-{profile}"] for profile in ("laplacian", "l2-laplacian", "rbf")]
+        assert "{:.1f}, {:.1f} and {:.1f} %".format(*three) in text
+    assert means.nsmallest(2).index.tolist() == ["boosting-default", "lightgbm-default"]
 
 
 def test_the_leak_of_a_learned_metric_after_holm():
@@ -256,31 +275,19 @@ def test_every_mark_of_every_folder_follows_the_rule(folder):
         np.testing.assert_array_equal(won, adjusted <= 0.05)
 
 
-def seconds_to_fit(folder):
-    rows = read_tables(RESULTS / folder)["summary"]
-    return rows[rows["metric"] == "fit_seconds"].groupby("method")["mean"].mean()
-
-
 @pytest.mark.parametrize("file", ["README.md", "docs/guide.md"])
 def test_the_figures_of_readme_and_guide(file):
     text = " ".join((ROOT / file).read_text(encoding="utf-8").split())
-    table = scores(SUITES["All 66"], "accuracy")
-    assert table.shape == (66, 10) and "ten methods measured here" in text
-    theirs = beside_published(table)
-    assert f"{100 * table['adaptive'].mean():.1f} %" in text
-    best = f"best published classifier {100 * theirs.mean().max():.1f} %"
-    assert best in text.replace(" has ", " ")
+    table = by_dataset(uci121())
+    assert table.shape == (66, 5) and "66 classification sets" in text
+    theirs, means = beside_published(table), 100 * table.mean()
+    assert f"best published classifier {100 * theirs.mean().max():.1f}" in text
+    assert f"{means['adaptive']:.1f} %" in text and f"blend {means['simple-blend']:.1f}" in text
     ranks = pd.Series(mean_ranks(table), table.columns)
-    assert ranks.idxmin() == "adaptive"
-    if file == "README.md":
-        assert f"forests {100 * table['simple-blend'].mean():.1f} %" in text
-        both = mean_ranks(table.join(theirs))
-        assert both.argmin() == list(table.columns).index("adaptive")
-        assert f"the {theirs.shape[1]} published ones that cover the sets" in text
-    else:
-        assert f"({ranks['adaptive']:.1f}; a blend of kernel ridge regression and forests" in text
-        assert f"has {ranks['simple-blend']:.1f})" in text
-    small, larger = map(seconds_to_fit, ("uci121_small", "uci121_larger"))
-    assert round(small["adaptive"]) == 11 and "eleven seconds" in text
-    assert round(larger["adaptive"]) == 45
-    assert small.idxmax() == larger.idxmax() == "adaptive" and "it takes the longest" in text
+    assert f"{ranks['adaptive']:.1f}" in text and f"{ranks['simple-blend']:.1f}" in text
+    for rows in ((0, 1000), (1001,)):
+        found, _ = against(by_dataset(uci121(*rows)))
+        blend = found["simple-blend"]
+        assert f"better on {blend.better}, worse on {blend.worse}" in text
+        seconds = uci121(*rows).groupby("method")["fit_seconds"].mean()
+        assert f"{seconds['adaptive']:.2g} s" in text
