@@ -48,9 +48,8 @@ def uci121(least=0, most=np.inf):
 def against(table):
     """How the flagship compares over sets with each other method, and p after Holm's."""
     found = {m: compare_over_sets(table["adaptive"], table[m]) for m in table if m != "adaptive"}
-    return found, dict(
-        zip(found, holm_correction([pair.pvalue for pair in found.values()]), strict=True)
-    )
+    adjusted = holm_correction([pair.pvalue for pair in found.values()])
+    return found, dict(zip(found, adjusted, strict=True))
 
 
 def beside_published(table):
@@ -231,6 +230,12 @@ def test_accuracy_weighted_by_rows():
     weighted = 100 * table.apply(np.average, weights=rows[table.index].astype(float))
     said = [weighted[name] for name in ("adaptive", "lightgbm-td", "simple-blend")]
     assert "{:.2f} %, LightGBM {:.2f}, the blend {:.2f}".format(*said) in paragraph("66 class")
+    earlier = pd.concat([scores(f"uci121_{part}", "accuracy") for part in ("small", "larger")])
+    svm = 100 * np.average(earlier["svm-laplacian"], weights=rows[earlier.index].astype(float))
+    assert f"{svm:.2f} %" in paragraph("66 class")
+    krvk = [t.loc["uci121-chess-krvk"] * 100 for t in (table, earlier)]
+    said = [*krvk[0][["lightgbm-td", "catboost", "adaptive"]], krvk[1]["svm-laplacian"]]
+    assert all(f"{value:.1f} %" in paragraph("The 25 larger") for value in said)
 
 
 def test_the_profile_matters_more_than_the_loss():
@@ -285,6 +290,7 @@ def test_the_figures_of_readme_and_guide(file):
     assert f"{means['adaptive']:.1f} %" in text and f"blend {means['simple-blend']:.1f}" in text
     ranks = pd.Series(mean_ranks(table), table.columns)
     assert f"{ranks['adaptive']:.1f}" in text and f"{ranks['simple-blend']:.1f}" in text
+    assert ranks.idxmin() == means.idxmax() == "adaptive"
     for rows in ((0, 1000), (1001,)):
         found, _ = against(by_dataset(uci121(*rows)))
         blend = found["simple-blend"]
