@@ -86,8 +86,7 @@ def test_uci121_from_its_records(start, n, rows):
     records, text = uci121(*rows), paragraph(start)
     table = by_dataset(records)
     theirs = beside_published(table)
-    both = table.join(theirs)
-    ranks, among = (pd.Series(mean_ranks(t), t.columns) for t in (table, both))
+    ranks, among = (pd.Series(mean_ranks(t), t.columns) for t in (table, table.join(theirs)))
     log_loss = cell_means(records, ["dataset", "method"], "log_loss").unstack("method").mean()
     seconds = cost_seconds(records).groupby(records["method"]).mean()
     for name in table:
@@ -154,8 +153,8 @@ def test_ranks_wins_and_p_values_of_uci_regression_from_its_records():
     assert (trees["better"] == 9).all() and f"(p = {trees['holm'].max():.3f}; both" in text
     won = read_tables(RESULTS / "uci_regression")["ttest"].query("winner == 'adaptive'")
     assert len(won) == 21 and (won["method_b"] == "simple-blend").sum() == 4
-    protein = records[records["dataset"].str.contains("protein") & (records["repeat"] < 2)]
-    error = protein.query("method == 'adaptive'")["test_rmse"].mean()
+    first = records.query("method == 'adaptive' and repeat < 2").groupby("dataset")["test_rmse"]
+    error = first.mean().filter(like="protein").item()
     assert f"same two splits {error:.2f}" in paragraph("The four larger regression")
     for name, seconds in records.groupby("method")["fit_seconds"].mean().items():
         assert f"{seconds:.0f}" in text, name
@@ -189,9 +188,8 @@ def test_leaderboards_rank_the_means_of_their_folder(folder, start):
     table = scores(folder, metric)
     expected = mean_ranks(table, greater_is_better=metric == "accuracy")
     np.testing.assert_allclose(board.loc[table.columns, "rank_measured"], expected, rtol=1e-4)
-    leader = board.sort_values("rank_measured").iloc[0]
-    quoted = leader["mean_rank" if start == "As in 2014" else "rank_measured"]
-    assert f"{quoted:.1f}" in paragraph(start)
+    of = "mean_rank" if start == "As in 2014" else "rank_measured"
+    assert f"{board.sort_values('rank_measured').iloc[0][of]:.1f}" in paragraph(start)
 
 
 @pytest.mark.parametrize("folder", ["dank_uci", "knpl_uci_small", "dank_regression_small"])
@@ -266,9 +264,8 @@ def test_the_ablations_after_holm():
         ("adaptive_ablation", "The same for classification", "log_loss", 2),
     ):
         table = pd.read_csv(RESULTS / folder / "tables/adaptive_ablation.csv")
-        table = table[table["metric"] == metric].set_index("without")
-        assert table["p_value"].count() == 18 and "18" in paragraph(start)
-        assert (holm_correction(table["p_value"]) <= 0.05).sum() == sure
+        p = holm_correction(table[table["metric"] == metric]["p_value"].dropna())
+        assert len(p) == 18 and "18" in paragraph(start) and (p <= 0.05).sum() == sure
 
 
 @pytest.mark.parametrize("folder", sorted(RESULTS.glob("*/")), ids=lambda p: p.name)
