@@ -3,7 +3,6 @@
 One over several experiments, of the methods that all of them ran, is :func:`together`.
 """
 
-import re
 from pathlib import Path
 
 import numpy as np
@@ -67,8 +66,7 @@ def leaderboard(records, published=None, metric=None, statistic="mean", datasets
     `statistic` are those of the published numbers where they are not the main metric's
     means; `datasets` is a regular expression that finds the names of those that count.
     """
-    counts = records["dataset"].map(lambda name: bool(re.search(datasets, name)))
-    records = records[counts.astype(bool)]
+    records = records[records["dataset"].str.contains(datasets)]
     if records.empty:
         return pd.DataFrame(columns=["task", "method", "mean_rank"])
     if records["task"].nunique() > 1:
@@ -106,10 +104,16 @@ def plot_time_against_rank(records):
     return plot_fronts(points, label, "Mean rank (1: best)", styles, greater_is_better=False)
 
 
-def together(folders, max_rows=np.inf):
-    """One leaderboard of the methods of all experiments, over their data sets up to a size."""
-    parts = [pd.read_parquet(Path(folder) / "records.parquet") for folder in folders]
-    common = set.intersection(*(set(part["method"]) for part in parts))
-    records = pd.concat([part[part["method"].isin(common)] for part in parts])
+def together(folders, max_rows=np.inf, datasets=""):
+    """One leaderboard of the methods that ran on all data sets of all folders, up to a size.
+
+    Methods of one suite may lie in several folders; the repeats that all ran count.
+    `datasets` is a regular expression, as in :func:`leaderboard`.
+    """
+    records = pd.concat(pd.read_parquet(Path(folder) / "records.parquet") for folder in folders)
     rows = (records["n_train"] + records["n_test"]).groupby(records["dataset"]).transform("max")
-    return leaderboard(records[rows <= max_rows])
+    records = records[(rows <= max_rows) & records["dataset"].str.contains(datasets)]
+    covered = records.groupby("method")["dataset"].transform("nunique")
+    records = records[covered == records["dataset"].nunique()]
+    ran = records.groupby(["dataset", "repeat"])["method"].transform("nunique")
+    return leaderboard(records[ran == records["method"].nunique()])
