@@ -10,11 +10,13 @@ import pytest
 from adakern.adaptive import DEFAULTS_VERSION
 from adakern.evaluation import compare_over_sets, holm_correction, mean_ranks
 from adakern_bench.report.contrast import against_all
-from adakern_bench.report.leaderboard import by_dataset, cell_means, cost_seconds, together
+from adakern_bench.report.leaderboard import by_dataset, cost_seconds, leaderboard, together
 from adakern_bench.report.published import load_published
 from adakern_bench.report.tables import read_tables
 
 ROOT = Path(__file__).parents[2]
+SRBENCH = "srbench srbench_rivals"
+OTHERS = "^(?!.*(?:fri_c|cpu_act|cpu_small|tecator|bodyfat|207_autoPrice))"
 RESULTS = ROOT / "docs/results"
 
 
@@ -29,10 +31,8 @@ def paragraph(start):
 
 def scores(folder, metric):
     """Test means, a row a data set and a column a method; NaN where a run failed."""
-    rows = read_tables(RESULTS / folder)["summary"]
-    rows = rows[(rows["metric"] == metric) & (rows["split"] == "test")]
-    whole = rows["n_failed"] + rows["n_timeout"] == 0
-    rows = rows.assign(mean=rows["mean"].where(whole))
+    rows = read_tables(RESULTS / folder)["summary"].query("metric == @metric and split == 'test'")
+    rows.loc[rows["n_failed"] + rows["n_timeout"] > 0, "mean"] = np.nan
     return rows.pivot(index="dataset", columns="method", values="mean")
 
 
@@ -54,9 +54,8 @@ def against(table):
 
 def beside_published(table):
     numbers = load_published(ROOT / "data/published/uci121_classifiers.csv")
-    numbers = numbers[(numbers["metric"] == "accuracy") & (numbers["split"] == "test")]
-    theirs = numbers.pivot(index="dataset", columns="method", values="mean")
-    theirs = theirs.reindex(table.index)
+    numbers = numbers.query("metric == 'accuracy' and split == 'test'")
+    theirs = numbers.pivot(index="dataset", columns="method", values="mean").reindex(table.index)
     return theirs.loc[:, theirs.notna().mean() >= 0.9].add_suffix(" (published)")
 
 
@@ -87,7 +86,7 @@ def test_uci121_from_its_records(start, n, rows):
     table = by_dataset(records)
     theirs = beside_published(table)
     ranks, among = (pd.Series(mean_ranks(t), t.columns) for t in (table, table.join(theirs)))
-    log_loss = cell_means(records, ["dataset", "method"], "log_loss").unstack("method").mean()
+    log_loss = by_dataset(records, metric="log_loss").mean()
     seconds = cost_seconds(records).groupby(records["method"]).mean()
     for name in table:
         said = f"{100 * table[name].mean():.1f} | {ranks[name]:.2f} | {among[name]:.1f} | "
@@ -115,9 +114,8 @@ def test_ranks_wins_and_p_values_of_srbench_from_its_records(start, table, p_ble
     assert set(records["commit"]) == set(uci121()["commit"])
     board = pd.read_csv(RESULTS / "srbench/tables" / f"{table}.csv").set_index("method")
     r2 = records.groupby(["dataset", "method"])["test_r2"].median().unstack()
-    left_out = "fri_c|cpu_act|cpu_small|tecator|bodyfat|207_autoPrice"
     if table == "leaderboard_others":
-        r2 = r2[~r2.index.str.contains(left_out)]
+        r2 = r2[r2.index.str.contains(OTHERS)]
     text, ranks = paragraph(start), pd.Series(mean_ranks(r2), r2.columns)
     np.testing.assert_allclose(board.loc[r2.columns, "rank_measured"], ranks, rtol=1e-4)
     assert f"{len(r2)} " in text[:20] and (board["n_datasets"] == len(r2)).all()
@@ -160,10 +158,25 @@ def test_ranks_wins_and_p_values_of_uci_regression_from_its_records():
         assert f"{seconds:.0f}" in text, name
 
 
-def test_one_leaderboard_of_both_regression_suites():
-    text = (RESULTS / "README.md").read_text(encoding="utf-8")
-    board = together([RESULTS / "srbench", RESULTS / "uci_regression"], 2000)
-    assert (board["n_datasets"] == 103).all() and len(board) == 5 and "the 103 sets" in text
+@pytest.mark.parametrize(
+    ("start", "folders", "datasets", "n"),
+    [
+        ("Both regression suites", f"{SRBENCH} uci_regression uci_regression_rivals", "", (103, 8)),
+        ("33 of SRBench's sets", f"{SRBENCH} srbench_slow_rivals", OTHERS, (33, 10)),
+        ("RealMLP beside", "uci121 uci121_rivals", "", (66, 6)),
+    ],
+)
+def test_leaderboards_of_several_folders(start, folders, datasets, n):
+    text = paragraph(start)
+    most, metric = (2000, "r2") if SRBENCH in folders else (np.inf, "accuracy")
+    records = together([RESULTS / name for name in folders.split()], most, datasets)
+    assert set(records["commit"]) == set(uci121()["commit"]) and (records["status"] == "ok").all()
+    found, p = against(by_dataset(records, metric=metric))
+    pair, sure = found["simple-blend"], p.pop("simple-blend")
+    assert f"the blend on {pair.better} sets and worse on {pair.worse} (p = {sure:.1g})" in text
+    assert max(p.values()) < 0.05 and "significantly better than all others" in text
+    board = leaderboard(records)
+    assert (len(board), *set(board["n_datasets"])) == n[::-1] and f"{n[0]} " in text
     for row in board.itertuples():
         rank = f"| {row.method} | {row.mean_rank:.2f} | {row.normalised_error:.2f} | {row.wins:.0f}"
         elo = f"{row.elo:.0f} ({row.elo_low:.0f} to {row.elo_high:.0f})"
@@ -209,8 +222,7 @@ def test_no_learned_kernel_differs_from_the_svm_after_holm():
 
 def test_significant_pairs_after_holm():
     """A p-value of 0.005 once stood for a difference from the blend."""
-    tests = read_tables(RESULTS / "uci_regression_small")["ttest"]
-    tests = tests[tests["method_a"] == "adaptive"]
+    tests = read_tables(RESULTS / "uci_regression_small")["ttest"].query("method_a == 'adaptive'")
     assert set(tests["winner"]) == {"", "adaptive"}
     level = tests["method_b"].isin(["simple-blend", "krr-laplacian"])
     text = paragraph("Five small")
@@ -276,8 +288,7 @@ def test_every_mark_of_every_folder_follows_the_rule(folder):
     assert tests.loc[tests["n"] < 5, "corrected_pvalue"].isna().all()
     for _, pairs in tests.groupby(["task", "dataset"]):
         adjusted = holm_correction(pairs["corrected_pvalue"])
-        won = (pairs["winner"] != "").to_numpy()
-        np.testing.assert_array_equal(won, adjusted <= 0.05)
+        np.testing.assert_array_equal(pairs["winner"] != "", adjusted <= 0.05)
 
 
 @pytest.mark.parametrize("file", ["README.md", "docs/guide.md"])

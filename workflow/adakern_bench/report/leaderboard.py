@@ -1,6 +1,6 @@
 """Leaderboards: the records of an experiment, and published results beside them.
 
-One over several experiments, of the methods that all of them ran, is :func:`together`.
+One over several experiments is made of the records that :func:`together` returns.
 """
 
 from pathlib import Path
@@ -105,7 +105,7 @@ def plot_time_against_rank(records):
 
 
 def together(folders, max_rows=np.inf, datasets=""):
-    """One leaderboard of the methods that ran on all data sets of all folders, up to a size.
+    """Records of the methods that ran on all data sets of all folders, up to a size.
 
     Methods of one suite may lie in several folders; the repeats that all ran count.
     `datasets` is a regular expression, as in :func:`leaderboard`.
@@ -116,4 +116,4 @@ def together(folders, max_rows=np.inf, datasets=""):
     covered = records.groupby("method")["dataset"].transform("nunique")
     records = records[covered == records["dataset"].nunique()]
     ran = records.groupby(["dataset", "repeat"])["method"].transform("nunique")
-    return leaderboard(records[ran == records["method"].nunique()])
+    return records[ran == records["method"].nunique()]
