@@ -167,8 +167,7 @@ def test_a_second_call_with_other_options_is_no_repetition(place, capsys):
     _, again, file = adopted(path, root)
     assert again == entry and "Going by" in capsys.readouterr().out
     _, entry, _ = adopted(path, root, drop=["ward"])
-    assert entry["drop"] == ["ward"]
-    assert "--drop ward (it was not given)" in capsys.readouterr().out
+    assert entry["drop"] == ["ward"] and "--drop ward (it was not given)" in capsys.readouterr().out
     overrides, entry, _ = adopted(path, root, group="ward")
     assert entry["groups"] == "ward" and "protocol.kind=group-holdout" in overrides
     file.write_text(file.read_text().replace("title: my.csv", "title: Mine"))

@@ -175,6 +175,8 @@ def test_leaderboards_of_several_folders(start, folders, datasets, n):
     found, p = against(by_dataset(records, metric=metric))
     pair, sure = found["simple-blend"], p.pop("simple-blend")
     assert f"the blend on {pair.better} sets and worse on {pair.worse} (p = {sure:.1g})" in text
+    readme = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
+    assert not datasets or f"(better on {pair.better}, worse on {pair.worse})" in readme
     assert (max(p.values()) < 0.05) == ("significantly better than all others" in text)
     board = leaderboard(records)
     assert (len(board), *set(board["n_datasets"])) == n[::-1] and f"{n[0]} " in text

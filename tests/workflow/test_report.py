@@ -313,8 +313,7 @@ def test_the_headline_tells_who_wins_and_by_how_much(tmp_path):
     assert "ahead of svm-cv with 2.00" in first and "5.1 points higher than svm-cv's" in first
     assert "6 tested comparisons" in second
     assert "6 are significant in its favour" in second and "Holm" in second
-    assert third == "1 of 54 runs failed: knpl (1)."
-    assert "26.5 s in fits" in fourth
+    assert third == "1 of 54 runs failed: knpl (1)." and "26.5 s in fits" in fourth
 
 
 def test_a_shared_search_counts_once(tmp_path):

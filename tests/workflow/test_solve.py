@@ -50,8 +50,7 @@ def job(tmp_path):
 
 def test_record_equals_a_computation_by_hand(job):
     table, records = job.table, job()
-    assert [r["repeat"] for r in records] == [3, 4]
-    assert [r["seed"] for r in records] == [13, 14]
+    assert [r["repeat"] for r in records] == [3, 4] and [r["seed"] for r in records] == [13, 14]
     for record, first in zip(records, (0, 1), strict=True):
         train, test = slice(first, None, 2), slice(1 - first, None, 2)
         model = make_pipeline(MinMaxScaler(), SVC(gamma=2.0))
@@ -61,13 +60,11 @@ def test_record_equals_a_computation_by_hand(job):
             assert record["metrics"][part]["accuracy"] == by_hand
         assert record["n_support"] == model[-1].n_support_.sum()
         assert record["params"]["gamma"] == 2.0
-        assert record["status"] == "ok" and record["reason"] is None
-        assert record["converged"] is True
+        assert record["status"] == "ok" and record["reason"] is None and record["converged"] is True
         assert (record["n_train"], record["n_test"], record["n_features"]) == (40, 40, 2)
         assert record["fit_seconds"] > 0 and record["peak_memory_bytes"] >= 0
         assert record["code_version"] == "abc"
-        assert record["versions"]["lightgbm"] == version("lightgbm")
-        assert record | IDENTITY == record
+        assert record["versions"]["lightgbm"] == version("lightgbm") and record | IDENTITY == record
 
 
 @pytest.mark.parametrize(
@@ -169,5 +166,4 @@ def test_fitted_facts():
     facts = fitted_facts(Told(objective_="binary", n_iter_=20))
     assert facts["objective"] is None and facts["n_iter"] == 20
     facts = fitted_facts(Told())
-    assert facts.pop("extra") == {}
-    assert set(facts.values()) == {None}
+    assert facts.pop("extra") == {} and set(facts.values()) == {None}

@@ -103,8 +103,7 @@ def test_a_run_says_what_its_record_says(uri, log, tmp_path):
     solved = 12 + record["fit_seconds"] + record["predict_seconds"]
     assert run.info.end_time - run.info.start_time == pytest.approx(1000 * solved, abs=2)
     (used,) = run.inputs.dataset_inputs
-    assert used.dataset.name == "heart: 100 rows, 13 features"
-    assert used.dataset.digest == "def"
+    assert used.dataset.name == "heart: 100 rows, 13 features" and used.dataset.digest == "def"
     artifacts = artifacts_of(uri, run, tmp_path)
     assert artifacts.keys() == {"record.json", "config.yaml"}
     assert json.loads(artifacts["record.json"]) == record
@@ -165,15 +164,13 @@ def test_only_what_is_new_or_changed_is_written(uri, log):
     # The new repeat and its method; the other one where its rank moved.
     more = [*RECORDS, make_record(repeat=2)]
     assert log(more)[:2] in ((2, 5), (3, 4))
-    assert log(RECORDS[:3], prune=True).removed >= 5
-    assert len(runs_of(uri)) == 3
+    assert log(RECORDS[:3], prune=True).removed >= 5 and len(runs_of(uri)) == 3
 
 
 def test_a_failed_fit_is_a_failed_run_with_its_reason(uri, log):
     log([failed("heart", "dank", 0, reason="out of memory")])
     (run,) = runs_of(uri)
-    assert run.info.status == "FAILED"
-    assert run.data.tags["reason"] == "out of memory"
+    assert run.info.status == "FAILED" and run.data.tags["reason"] == "out of memory"
     assert run.data.tags["status"] == "failed"
 
 
@@ -199,8 +196,7 @@ def test_a_run_cut_short_is_written_again(uri, log, monkeypatch):
         with pytest.raises(KeyboardInterrupt):
             log(RECORDS[:1])
     cut = runs_of(uri, kinds=["method", "solve"])
-    assert [run.info.status for run in cut] == ["RUNNING"]
-    assert log(RECORDS[:1]) == (2, 0, 1)
+    assert [run.info.status for run in cut] == ["RUNNING"] and log(RECORDS[:1]) == (2, 0, 1)
     assert [run.info.status for run in runs_of(uri)] == ["FINISHED"]
 
 
@@ -209,8 +205,7 @@ def test_more_than_mlflow_takes_in_one_call(uri, log):
     log([make_record(params=params, best_params={})])
     (run,) = runs_of(uri)
     assert len(run.data.params) == 255  # and the constants
-    assert run.data.params["p249"] == "249"
-    assert len(run.data.params["long"]) == 6000
+    assert run.data.params["p249"] == "249" and len(run.data.params["long"]) == 6000
 
 
 def test_the_summary_run_has_the_figures_and_is_one(uri, log, tmp_path):

@@ -3,6 +3,7 @@
 One over several experiments is made of the records that :func:`together` returns.
 """
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -66,7 +67,7 @@ def leaderboard(records, published=None, metric=None, statistic="mean", datasets
     `statistic` are those of the published numbers where they are not the main metric's
     means; `datasets` is a regular expression that finds the names of those that count.
     """
-    records = records[records["dataset"].str.contains(datasets)]
+    records = records[records["dataset"].map(re.compile(datasets).search).notna()]
     if records.empty:
         return pd.DataFrame(columns=["task", "method", "mean_rank"])
     if records["task"].nunique() > 1:
@@ -81,8 +82,7 @@ def leaderboard(records, published=None, metric=None, statistic="mean", datasets
     errors = normalised_errors(1 - scores if GREATER_IS_BETTER[metric] else scores)
     columns = {"task": task, "method": table.columns, "mean_rank": mean_ranks(scores, **greater)}
     columns |= {"elo": ratings, "elo_low": low, "elo_high": high, "wins": wins(scores, **greater)}
-    columns |= {f"mean_{metric}": np.nanmean(scores, axis=0)}
-    columns |= {"normalised_error": errors.mean(axis=0)}
+    columns |= {f"mean_{metric}": np.nanmean(scores, axis=0), "normalised_error": errors.mean(0)}
     columns |= {"n_datasets": len(table), "n_failed": table.isna().sum().to_numpy()}
     board = pd.DataFrame(columns)
     cost = cost_seconds(records).groupby([records["method"], records["dataset"]]).mean()
@@ -108,12 +108,19 @@ def together(folders, max_rows=np.inf, datasets=""):
     """Records of the methods that ran on all data sets of all folders, up to a size.
 
     Methods of one suite may lie in several folders; the repeats that all ran count.
-    `datasets` is a regular expression, as in :func:`leaderboard`.
+    ValueError where they are of several commits or splits. `datasets` is a regular
+    expression, as in :func:`leaderboard`.
     """
     records = pd.concat(pd.read_parquet(Path(folder) / "records.parquet") for folder in folders)
-    rows = (records["n_train"] + records["n_test"]).groupby(records["dataset"]).transform("max")
-    records = records[(rows <= max_rows) & records["dataset"].str.contains(datasets)]
+    n = (records["n_train"] + records["n_test"]).groupby(records["dataset"]).transform("max")
+    records = records[records["dataset"].map(re.compile(datasets).search).notna() & (n <= max_rows)]
     covered = records.groupby("method")["dataset"].transform("nunique")
     records = records[covered == records["dataset"].nunique()]
-    ran = records.groupby(["dataset", "repeat"])["method"].transform("nunique")
-    return records[ran == records["method"].nunique()]
+    runs = records.groupby(["dataset", "repeat"])
+    same = ["commit", "data_fingerprint", "protocol_seed", "n_train", "n_test"]
+    if differ := [name for name in same if (runs[name].nunique() > 1).any()]:
+        raise ValueError(
+            f"Methods ran with several values of {', '.join(differ)} and cannot be compared: "
+            "run them again at one commit and with one protocol."
+        )
+    return records[runs["method"].transform("nunique") == records["method"].nunique()]
