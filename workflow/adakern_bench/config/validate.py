@@ -130,8 +130,9 @@ def _selection(plan):
     config = plan.config
     if not plan.cells and not (config.special and plan.datasets):
         yield (
-            "nothing to do: no selected method treats the task of a selected data set (data sets: "
-            f"{', '.join(plan.datasets) or 'none'}; methods: {', '.join(plan.methods) or 'none'})"
+            "nothing to do: no selected method is installed and treats the task of a selected data "
+            f"set (methods: {', '.join(plan.methods) or 'none'}; {len(plan.datasets)} data sets: "
+            f"{', '.join([*plan.datasets][:5]) or 'none'}{', ...' * (len(plan.datasets) > 5)})"
         )
     for dataset in plan.datasets:
         if config.special and plan.n_repeats(dataset) > 1:
