@@ -17,6 +17,7 @@ from adakern_bench.report.tables import read_tables
 ROOT = Path(__file__).parents[2]
 OTHERS = "^(?!.*(?:fri_c|cpu_act|cpu_small|tecator|bodyfat|207_autoPrice))"
 RESULTS = ROOT / "docs/results"
+README = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
 
 
 @cache
@@ -109,8 +110,7 @@ def test_uci121_from_its_records(start, n, rows):
 )
 def test_ranks_wins_and_p_values_of_srbench_from_its_records(start, table, p_blend):
     records = pd.read_parquet(RESULTS / "srbench/records.parquet")
-    assert (records["status"] == "ok").all()
-    assert set(records["commit"]) == set(uci121()["commit"])
+    assert (records["status"] == "ok").all() and set(records["commit"]) == set(uci121()["commit"])
     board = pd.read_csv(RESULTS / "srbench/tables" / f"{table}.csv").set_index("method")
     r2 = records.groupby(["dataset", "method"])["test_r2"].median().unstack()
     if table == "leaderboard_others":
@@ -120,22 +120,20 @@ def test_ranks_wins_and_p_values_of_srbench_from_its_records(start, table, p_ble
     assert f"{len(r2)} " in text[:20] and (board["n_datasets"] == len(r2)).all()
     found, p = against(r2)
     assert float(f"{p.pop('simple-blend'):.1g}") == p_blend and max(p.values()) < 0.001
-    readme = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
     blend, trees = found["simple-blend"], found["catboost"]
     if table == "leaderboard":
         first = [f"{ranks[name]:.1f}" for name in ("adaptive", "simple-blend", "catboost")]
-        assert all(rank in text and rank in readme for rank in first)
+        assert all(rank in text and rank in README for rank in first)
         assert f"the blend on {blend.better} sets and worse on {blend.worse}" in text
         best = board[board["source"] == "published"]["mean_rank"].min()
         assert f"it has {board.loc['adaptive', 'mean_rank']:.1f}" in text and f"{best:.1f}" in text
     else:
         assert blend.p_equal > 0.95 and "practically equal" in text
-        assert f"better on {blend.better}, worse on {blend.worse}" in readme
-        assert f"p = {p['catboost']:.4f}" in text and f"p = {p['catboost']:.4f}" in readme
+        assert f"better on {blend.better}, worse on {blend.worse}" in README
+        assert f"p = {p['catboost']:.4f}" in text and f"p = {p['catboost']:.4f}" in README
         assert f"{trees.better} sets and worse on {trees.worse}" in text
-        assert f"CatBoost on {trees.better} and worse on {trees.worse}" in readme
-        means = r2.mean()[["adaptive", "simple-blend"]]
-        assert "mean R2 {:.3f} and {:.3f}".format(*means) in text
+        assert f"CatBoost on {trees.better} and worse on {trees.worse}" in README
+        assert "mean R2 {adaptive:.3f} and {simple-blend:.3f}".format(**r2.mean()) in text
 
 
 def test_ranks_wins_and_p_values_of_uci_regression_from_its_records():
@@ -175,8 +173,10 @@ def test_leaderboards_of_several_folders(start, suites, datasets, n):
     found, p = against(by_dataset(records, metric="accuracy" if suites == "uci121" else "r2"))
     pair, sure = found["simple-blend"], p.pop("simple-blend")
     assert f"the blend on {pair.better} sets and worse on {pair.worse} (p = {sure:.1g})" in text
-    readme = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
-    assert not datasets or f"(better on {pair.better}, worse on {pair.worse})" in readme
+    if datasets:
+        assert f"(better on {pair.better}, worse on {pair.worse})" in README and len(p) == 9
+        one, p_one = found["autogluon"], p["autogluon"]
+        assert f"AutoGluon on {one.better} and worse on {one.worse} (p = {p_one:.1g})" in text
     assert (max(p.values()) < 0.05) == ("significantly better than all others" in text)
     board = leaderboard(records)
     assert (len(board), *set(board["n_datasets"])) == n[::-1] and f"{n[0]} " in text
