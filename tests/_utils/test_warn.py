@@ -30,5 +30,4 @@ def test_the_warning_is_at_the_line_of_the_caller(estimator, piped):
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", ConvergenceWarning)
         model.fit(X, Y)
-    places = [w.filename for w in caught if w.category is ConvergenceWarning]
-    assert places == [__file__]
+    assert [w.filename for w in caught if w.category is ConvergenceWarning] == [__file__]

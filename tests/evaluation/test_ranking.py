@@ -44,8 +44,7 @@ def test_wins_and_win_matrix_count_every_set_once(shape):
     n, k = scores.shape
     assert wins(scores).sum() == pytest.approx(n)
     matrix = win_matrix(scores)
-    off_diagonal = ~np.eye(k, dtype=bool)
-    np.testing.assert_allclose((matrix + matrix.T)[off_diagonal], n)
+    np.testing.assert_allclose((matrix + matrix.T)[~np.eye(k, dtype=bool)], n)
 
 
 def test_wrong_input_is_named():

@@ -4,6 +4,7 @@ import pickle
 import shutil
 import time
 import warnings
+from pathlib import Path
 
 import numpy as np
 from sklearn.base import is_classifier
@@ -87,6 +88,7 @@ def solve_one(table_path, split_path, params, best_params, repeat, keep=None):
         beyond = _beyond_predictions(estimator, data)
         if keep is not None:
             _keep(estimator, data, table, test[:5], keep)
+    here = f"{Path.cwd()}/"  # which names the computer's folders
     # Of the whole table: a part that lacks a class must not turn F1 into another one.
     labels = np.unique(table.y) if table.task == "classification" else None
     return {
@@ -100,7 +102,7 @@ def solve_one(table_path, split_path, params, best_params, repeat, keep=None):
         "predictions_per_second": len(test) / max(predicted - fitted, 1e-9),
         "model_bytes": size,
         "converged": not any(issubclass(x.category, ConvergenceWarning) for x in w),
-        "warnings": sorted({f"{x.category.__name__}: {x.message}" for x in w}),
+        "warnings": sorted({f"{x.category.__name__}: {x.message}".replace(here, "") for x in w}),
         "n_train": len(train),
         "n_test": len(test),
         "n_features": table.X.shape[1],
