@@ -158,7 +158,7 @@ def test_ranks_wins_and_p_values_of_uci_regression_from_its_records():
 @pytest.mark.parametrize(
     ("start", "suites", "datasets", "n"),
     [
-        ("Both regression suites", "srbench uci_regression", "", (103, 9)),
+        ("Both regression suites", "srbench uci_regression", "", (103, 10)),
         ("33 of SRBench's sets", "srbench", OTHERS, (33, 11)),
         ("AutoGluon beside", "uci_regression", "", (5, 11)),
         ("AutoGluon, RealMLP and xRFM on", "uci_regression", "", (9, 9)),
