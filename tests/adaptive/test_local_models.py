@@ -15,8 +15,7 @@ def test_cells_are_small_and_near_rows_share_one(levels):
     cells = Cells(X)
     place = cells.of(X)
     assert np.bincount(place, minlength=cells.n_cells).max() <= CELL_ROWS
-    spread = [X[place == cell].std() for cell in range(cells.n_cells)]
-    assert np.mean(spread) < X.std()
+    assert np.mean([X[place == cell].std() for cell in range(cells.n_cells)]) < X.std()
     one = np.zeros((CELL_ROWS + 1, 2))  # cannot be told apart
     assert Cells(one).n_cells == 1
 

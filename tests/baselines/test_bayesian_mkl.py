@@ -38,8 +38,7 @@ def test_every_update_raises_the_lower_bound_to_its_maximum_over_a_factor(make):
         for update in field.updates:
             update()
             bounds.append(field.lower_bound())
-    rises = np.diff(bounds)
-    assert rises.min() >= -1e-8 * abs(bounds[-1])
+    assert np.diff(bounds).min() >= -1e-8 * abs(bounds[-1])
     assert bounds[-1] > bounds[0] + 1
     rng = np.random.default_rng(0)
     for update, name in (("weights", "a"), ("outputs", "G"), ("combination", "be")):

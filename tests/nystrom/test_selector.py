@@ -72,8 +72,7 @@ def test_regression_and_more_classes(data):
     assert smooth.best_score_ >= 0.005 * y @ np.linalg.solve(K, y)
     whole = np.digitize(y, [-0.4, 0.4])
     assert 0 < NystromKernelSelector(**options).fit(X, whole).best_score_ < 1
-    numbers = NystromKernelSelector(task="regression", **options).fit(X, 10 * whole)
-    assert numbers.best_score_ > 1
+    assert NystromKernelSelector(task="regression", **options).fit(X, 10 * whole).best_score_ > 1
 
 
 def test_rank_truncates(data):

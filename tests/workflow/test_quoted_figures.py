@@ -186,6 +186,16 @@ def test_leaderboards_of_several_folders(start, suites, datasets, n):
         assert f"{rank} | {elo} | {row.seconds / row.n_datasets:.1f} |" in text
 
 
+def test_explainable_boosting_on_the_widest_sets():
+    folders = [file.parent for file in RESULTS.glob("srbench*/records.parquet")]
+    wide = pd.read_parquet(RESULTS / "srbench_friedman_ebm/records.parquet")["dataset"]
+    table = by_dataset(together(folders, 2000, "|".join(wide)), metric="r2")
+    ranks = pd.Series(mean_ranks(table), table.columns).round(1)
+    said = f"rank is {ranks['ebm']} of eleven, and the flagship ({ranks['adaptive']}) is better on"
+    assert said in paragraph("Both regression suites") and table.shape == (10, 11)
+    assert (table["adaptive"] > table["ebm"]).all()
+
+
 LEADERBOARDS = {
     "uci_regression": "Nine regression",
     "uci_regression_small": "Five small regression",

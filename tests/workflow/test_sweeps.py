@@ -75,8 +75,7 @@ def test_settings_of_one_size_add_to_those_of_the_data_set():
     for rows, clusters in ((1000, 1), (3000, 3), (49990, 50)):
         recipe = found.recipe(f"ijcnn1@train_rows={rows}", "dank-decomposed")
         estimator = recipe["estimator"]
-        found_here = [estimator[name] for name in ("C", "gamma", "n_clusters")]
-        assert found_here == [32, 2, clusters]
+        assert [estimator[name] for name in ("C", "gamma", "n_clusters")] == [32, 2, clusters]
 
 
 def test_a_parameter_in_units_of_another_follows_what_a_search_found():
