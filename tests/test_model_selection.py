@@ -104,8 +104,7 @@ def test_laplacian_models_are_the_models_on_their_gram_matrix(estimator, kernel,
 
 def test_splits_may_be_masks():
     X, y = load_iris(return_X_y=True)
-    folds = StratifiedKFold(3).split(X, y)
-    numbers = list(folds)
+    numbers = list(StratifiedKFold(3).split(X, y))
     masks = [(np.isin(np.arange(150), a), np.isin(np.arange(150), b)) for a, b in numbers]
     one, other = (KernelSearchCV(SVC(), GRID, cv=cv).fit(X, y) for cv in (numbers, masks))
     assert one.shared_ and other.shared_

@@ -87,8 +87,7 @@ def test_rows_count_by_what_they_are_worth():
     assert sizes(X, ones) == sizes(X, 1e300 * ones) == (30, 30)
     np.testing.assert_allclose(sizes(X, np.append(ones[:-1], 1e12)), 1, rtol=1e-6)
     np.testing.assert_allclose(sizes(np.zeros_like(X), ones), 30)
-    twice = np.repeat(np.arange(15.0), 2)[:, None]
-    np.testing.assert_allclose(sizes(twice, ones), (15, 30))
+    np.testing.assert_allclose(sizes(np.repeat(np.arange(15.0), 2)[:, None], ones), (15, 30))
 
 
 @settings(max_examples=25)

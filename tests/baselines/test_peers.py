@@ -31,8 +31,7 @@ def test_falkon_solves_the_nystrom_normal_equations(data):
     b = np.concatenate([(y - y.mean()) / np.sqrt(n), np.zeros(40)])
     coef = np.linalg.lstsq(A, b, rcond=None)[0]
     T = X[:50] * 0.9
-    expected = rbf_kernel(T, centres, 1.0) @ coef + y.mean()
-    assert_allclose(model.predict(T), expected, atol=1e-5)
+    assert_allclose(model.predict(T), rbf_kernel(T, centres, 1.0) @ coef + y.mean(), atol=1e-5)
     assert model.n_iter_ < 60  # the preconditioner: plain CG needs hundreds here
 
 

@@ -15,8 +15,7 @@ def test_predictions_are_those_of_libsvm(n_classes, C):
     X, y = load_iris(return_X_y=True)
     X, y = X[y < n_classes], y[y < n_classes]
     K, K_new = rbf_kernel(X[::2]), rbf_kernel(X[1::2], X[::2])
-    names = np.array(["ash", "oak", "yew"])[y[::2]]
-    for labels in (y[::2] * 3 - 5, names):
+    for labels in (y[::2] * 3 - 5, np.array(["ash", "oak", "yew"])[y[::2]]):
         model = SVC(kernel="precomputed", C=C).fit(K, labels)
         answer, expected = predict_from_gram(model, K_new), model.predict(K_new)
         np.testing.assert_array_equal(answer, expected)

@@ -186,7 +186,7 @@ def test_leaderboards_of_several_folders(start, suites, datasets, n):
         assert f"{rank} | {elo} | {row.seconds / row.n_datasets:.1f} |" in text
 
 
-def test_explainable_boosting_on_the_widest_sets():
+def test_explainable_boosting_on_the_widest_and_on_larger_sets():
     folders = [file.parent for file in RESULTS.glob("srbench*/records.parquet")]
     wide = pd.read_parquet(RESULTS / "srbench_friedman_ebm/records.parquet")["dataset"]
     table = by_dataset(together(folders, 2000, "|".join(wide)), metric="r2")
@@ -194,6 +194,10 @@ def test_explainable_boosting_on_the_widest_sets():
     said = f"rank is {ranks['ebm']} of eleven, and the flagship ({ranks['adaptive']}) is better on"
     assert said in paragraph("Both regression suites") and table.shape == (10, 11)
     assert (table["adaptive"] > table["ebm"]).all()
+    folders = [RESULTS / "uci_regression", RESULTS / "uci_regression_large_ebm"]
+    larger = together(folders, datasets="kin8nm|power|protein").groupby(["dataset", "method"])
+    for _, error in larger["test_rmse"].mean().unstack().iterrows():
+        assert f"{error['ebm']:.2f} (flagship {error['adaptive']:.2f})" in paragraph("xRFM on nine")
 
 
 LEADERBOARDS = {
