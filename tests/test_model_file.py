@@ -6,6 +6,7 @@ import re
 import shutil
 import sys
 import zipfile
+from functools import partial
 from io import StringIO
 from subprocess import PIPE, Popen
 
@@ -17,8 +18,10 @@ from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import FunctionTransformer, PolynomialFeatures
+from sklearn.tree import export_graphviz
 
 from adakern import cli
+from adakern.baselines.optional import require
 from adakern.model_file import (
     CARD,
     ModelFileError,
@@ -218,10 +221,12 @@ def test_a_reader_who_has_seen_enough_is_no_error(ridge):  # as in `| head -1`
 
 def test_a_file_is_checked_before_it_is_loaded(ridge, tmp_path):
     model, card = load_model(ridge)
-    save_model(make_pipeline(FunctionTransformer(os.system)), tmp_path / "unsafe.skops", card)
-    with pytest.raises(ModelFileError, match=f"--trust {os.name}.system"):
-        load_model(tmp_path / "unsafe.skops")
-    foreign = {"adakern.dank.classifier.np", "adakern.dank.nothing.X", "os.system"}
+    # Of these two functions of known rooms one writes files and one imports modules.
+    for call in (os.system, export_graphviz, partial(require, "evil")):
+        save_model(make_pipeline(FunctionTransformer(call)), tmp_path / "unsafe.skops", card)
+        with pytest.raises(ModelFileError, match=r"--trust \S+\.(system|export_graphviz|require)"):
+            load_model(tmp_path / "unsafe.skops")
+    foreign = {"adakern.dank.classifier.np", "adakern.dank.nothing.X"}
     assert all(map(_unsafe, foreign)) and not _unsafe("adakern.dank.classifier.DANKClassifier")
     other = {"versions": versions() | {"adakern": "9.0"}}
     save_model(model, tmp_path / "other.skops", card | other)

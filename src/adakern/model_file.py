@@ -30,10 +30,15 @@ from adakern.datasets.encoding import make_encoder, takes_raw_columns
 
 CARD = "card.json"
 
-#: What a model may be made of, beside the types that skops trusts: what these rooms of
-#: adakern and scikit-learn define, none of which touches files, processes or a network.
-PLAIN = {"functools.partial", "numpy.dtype"}
+#: What a model may be made of, beside the types that skops trusts: the functions that models
+#: hold, and classes of these rooms of adakern and scikit-learn, none of which touches files,
+#: processes or a network. Their other functions may: a foreign model would call them.
+PLAIN = {"functools.partial", "numpy.dtype", "adakern.kernels.gram_matrix"}
 PLAIN |= {f"adakern.model_file.{name}" for name in ("as_columns", "TableModel")}
+PLAIN |= {
+    "adakern.baselines.deep_mkl.deep_gram_matrix",
+    "adakern.baselines.kernel_bank.KernelBank.combine",
+}
 KNOWN = re.compile(
     r"adakern\.(adaptive|baselines|dank|kernels|knpl|lab|nystrom|svm)\.\S+"
     r"|sklearn\.(_loss|calibration|compose|ensemble|gaussian_process|metrics\._dist_metrics"
@@ -157,6 +162,7 @@ def make_card(table, **facts):
         "task": table.task,
         "kinds": table.kinds,
         "date_formats": table.date_formats,
+        "decimal": table.layout.decimal if table.layout.separator else None,
         "categories": {n: c for n, c in found.items() if len(c) <= MOST_CATEGORIES},
         "dropped": table.dropped,
         "rows": len(table.X),
@@ -178,14 +184,14 @@ def new_categories(rows, card):
 
 
 def _unsafe(name):
-    """Whether a type is defined elsewhere, even if a known module imports it."""
+    """Whether it is no class, or one defined elsewhere that a known module imports."""
     if name in PLAIN:
         return False
     try:
-        home = resolve(name).__module__ if KNOWN.fullmatch(name) else ""
+        found = resolve(name) if KNOWN.fullmatch(name) else None
     except (ImportError, AttributeError):
         return True
-    return not home.startswith(("adakern.", "sklearn."))
+    return not (isinstance(found, type) and found.__module__.startswith(("adakern.", "sklearn.")))
 
 
 def versions():

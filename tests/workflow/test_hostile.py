@@ -3,6 +3,7 @@
 Each name of a case stands on the page docs/security.md, beside what it shows.
 """
 
+import json
 import re
 import shutil
 import threading
@@ -13,11 +14,14 @@ import pytest
 import yaml
 
 from adakern_bench.cli.compare import adopt
+from adakern_bench.cli.main import main
 from adakern_bench.config.compose import ConfigError, load_config
 from adakern_bench.config.plan import load_plan, plan_from_snakemake
 from adakern_bench.data import DatasetEntry, DatasetError, load_table
 from adakern_bench.paths import CONF
+from adakern_bench.records.estimators import make_estimator
 from adakern_bench.tracking.track import lock
+from record_factory import make_record
 
 PAGE = Path(__file__).parents[2] / "docs" / "security.md"
 
@@ -54,6 +58,10 @@ SETTINGS = {
     "no-estimator": (method("sklearn.utils.Bunch"), NO_CLASS),
     "memory": (method("sklearn.pipeline.Pipeline", **MEMORY), IS_PATH),
     "memory-in-grid": ("+method.plain.classifier.grid.memory=[../x]", IS_PATH),
+    "memory-in-units": (
+        "++method.plain.classifier.estimator.memory={relative_to: steps, value: cache}",
+        IS_PATH,
+    ),
     "memory-inside": ("++method.plain.classifier.estimator.memory=cache", IS_PATH),
     "input-files": (method(WORDS, input="filename"), "files read that the data name"),
     "input-in-grid": ("+method.plain.classifier.grid.a__input=[filename]", IS_PATH),
@@ -81,6 +89,7 @@ SETTINGS = {
     "mirror": ({"data": {"mirror": "/etc"}}, LEAVES),
     "suite-table": ({"suite": {"name": "a", "sets": "../../x.csv"}}, "beside the suit"),
     "published": ("published=../x", "data/published"),
+    "published-point": ("published=dank_uci@/../x", "data/published"),
     "defaults": ({"defaults": ["small", "../../x@settings"]}, "stays inside conf"),
     "search-path": ("hydra.searchpath=[file:///etc]", "of Hydra itself"),
     "tracker": ({"tracking": {"uri": "http://example.org"}}, LEAVES),
@@ -89,6 +98,7 @@ SETTINGS = {
     "tracker-code": ({"tracking": {"uri": "sqlite:///sitecustomize.py"}}, LEAVES),
     "readable-variable": ({"title": "${oc.env:ADAKERN_TITLE}"}, None),
     "secret-title": ({"title": "${oc.env:SECRET}"}, "may read ADAKERN_"),
+    "login-token": ({"title": "${oc.env:SLURM_JWT}"}, "but no passwords"),
     "secret-override": ("title=${oc.env:SECRET}", "may read ADAKERN_"),
     "secret-in-defaults": ({"defaults": ["small", SECRET_PROTOCOL]}, "interpolation"),
     "other-resolver": ({"title": "${now:%Y}"}, "Unsupported interpolation"),
@@ -251,6 +261,26 @@ def needed_package(conf):
     assert not (conf.parent / "bomb").exists()
 
 
+def found_memory(conf):
+    """A search that somebody else made finds `memory`."""
+    with pytest.raises(ValueError, match="was not found by a search"):
+        make_estimator(SVM["classifier"]["estimator"], {"memory": "cache"})
+
+
+def record_elsewhere(conf):
+    """A record whose data set is a folder above has no files of that copied."""
+    path = conf / "demo/records/heart/dank/0-0.json"
+    path.parent.mkdir(parents=True)
+    for record, message in (
+        (make_record("../../home", "dank"), "belongs elsewhere"),
+        (make_record("heart", "dank") | {"task": "x"}, "lacks a known task"),
+        ([1], "no record of a solve"),
+    ):
+        path.write_text(json.dumps([record]))
+        with pytest.raises(SystemExit, match=message):
+            main(["track", str(conf / "demo")])
+
+
 def redirect(conf):
     class Elsewhere(BaseHTTPRequestHandler):
         def do_GET(self):
@@ -276,6 +306,7 @@ OTHERS = {
     for attack in (
         *(results_link, allow_typed, address_typed, secret_url),
         *(describe_secret, secret_in_a_table, needed_package, redirect),
+        *(found_memory, record_elsewhere),
     )
 }
 

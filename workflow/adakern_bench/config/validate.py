@@ -108,6 +108,8 @@ def _ranges(config):
         yield from setting_problems(section, getattr(config, section))
     if config.tracking.register and not config.tracking.models:
         yield "tracking.register needs models to register: tracking.models=true keeps them"
+    if re.search("[/:]", config.tracking.register or ""):
+        yield f"tracking.register={config.tracking.register!r}: MLflow's names hold no / and no :"
 
 
 def _entries(plan):
@@ -191,7 +193,7 @@ def _references(config, conf):
         tables = [path.stem for path in PUBLISHED.glob("*.csv")]
         named.append((f"published (a table of {PUBLISHED})", config.published, tables))
     for where, name, known in named:
-        if base_name(name) not in known:
+        if (name if where.startswith("published") else base_name(name)) not in known:
             yield f"{where}: there is no {name!r}. {nearest(name, known)}"
 
 

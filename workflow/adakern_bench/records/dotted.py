@@ -31,8 +31,10 @@ EMBEDDED = ("breast_cancer", "diabetes", "digits", "iris", "wine")
 #: Names of packages whose distribution has another: looking through all is slow.
 RENAMED = {"sklearn": "scikit-learn", "yaml": "PyYAML"}
 
-#: Variables of the environment that a configuration may read, by their beginnings.
+#: Variables of the environment that a configuration may read, by their beginnings, but for those
+#: that look like a password (SLURM_JWT lets its bearer submit jobs).
 READABLE = ("ADAKERN_", "SLURM_")
+_SECRET = re.compile(r"JWT|TOKEN|KEY|SECRET|PASS", re.IGNORECASE)
 
 _PATH_NAME = re.compile(r"(^|[_.])(memory|cache|dir|directory|folder|home|path|file|filename)$")
 _NOT_PUBLIC = re.compile(r"(^|\.)(_|(conftest|tests|testing|setup)(\.|$))")
@@ -128,11 +130,14 @@ def is_inside(path):
 
 def outside_paths(node, where=""):
     """(where, value) of settings that are a path which is not inside the project."""
+    if isinstance(node, dict) and "relative_to" in node:
+        node = [node.get("value"), node.get("values")]  # of the parameter that names it
     if isinstance(node, dict | list):
         named = node.items() if isinstance(node, dict) else [("", v) for v in node]
         for name, value in named:
             yield from outside_paths(value, f"{where}.{name}".strip("."))
-    elif isinstance(node, str):
+    elif isinstance(node, str | Path):
+        node = str(node)
         # An address is no path, and leads elsewhere all the same (`machines` of LightGBM).
         is_path = _PATH_NAME.search(f".{where}") or re.search(r"[/\\\0]|^\.\.$", node)
         # scikit-learn's vectorizers open the files that a table names, and joblib
@@ -152,10 +157,10 @@ def use_own_resolvers(**own):
 
 
 def _variable(name, default=None):
-    if not str(name).startswith(READABLE):
+    if not str(name).startswith(READABLE) or _SECRET.search(name):
         raise ValueError(
-            f"a configuration may read {'* and '.join(READABLE)}* of the environment, "
-            f"not {name}; write the value itself"
+            f"a configuration may read {'* and '.join(READABLE)}* of the environment, but no "
+            f"passwords, and not {name}; write the value itself"
         )
     if default is None and name not in os.environ:
         raise ValueError(f"the variable {name} is not set")

@@ -3,7 +3,7 @@
 import numpy as np
 from scipy import stats
 
-from adakern_bench.records.dotted import instantiate
+from adakern_bench.records.dotted import instantiate, outside_paths
 
 
 class LogIntegers:
@@ -30,7 +30,13 @@ def make_estimator(recipe, params=None, *, seed=None, threads=1):
     """The estimator of a recipe, with `params` set over its fixed ones.
 
     A number in units of another parameter is ``{relative_to: C, power: 2, value: 0.1}``.
+    ValueError where `params`, which are read from a file of results, hold a path or memory.
     """
+    for name, value in outside_paths(params or {}):
+        raise ValueError(
+            f"{name}={value!r} was not found by a search of this configuration: it names a path "
+            "or memory. Delete the folders search and records of these results and run again."
+        )
     relative = {k: v for k, v in recipe.items() if is_relative(v)}
     nested = {k: v for k, v in recipe.items() if "__" in k and k not in relative}
     later = relative.keys() | nested.keys()

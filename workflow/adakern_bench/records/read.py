@@ -84,7 +84,9 @@ def read_file(path):
     content = read_json(path)
     records = content if isinstance(content, list) else [content]
     for record in records:
-        missing = _NEEDED - set(record)
+        missing = _NEEDED - set(record if isinstance(record, dict) else ())
+        if not missing and record["task"] not in MAIN_METRIC:
+            missing = {f"a known task, not {record['task']!r}"}
         if missing:
             raise ValueError(
                 f"{path} is no record of a solve, or one of an older version: it lacks "

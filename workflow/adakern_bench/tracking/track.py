@@ -34,9 +34,11 @@ from adakern.evaluation.quantities import rank_by
 from adakern_bench.config.sweeps import base_name
 from adakern_bench.paths import kept_models
 from adakern_bench.records.machine import git
-from adakern_bench.records.read import find_records, read_file, to_frame
+from adakern_bench.records.read import find_records, read_records, to_frame
+from adakern_bench.report.compare import shared
 from adakern_bench.report.figures import method_styles, plot_repeats, to_svg
 from adakern_bench.report.leaderboard import by_dataset
+from adakern_bench.report.tables import read_csv
 from adakern_bench.report.wording import count
 
 DEFAULT_URI = "sqlite:///mlflow.db"
@@ -111,7 +113,8 @@ def track(results, *, tracking_uri=None):
     path = results / "config.yaml"
     config = path.read_text(encoding="utf-8") if path.exists() else None
     rank_by((yaml.safe_load(config or "{}") or {}).get("metric"))
-    records = [record for path in find_records(results) for record in read_file(path)]
+    paths = find_records(results)
+    records = read_records(paths) if paths else []
     return log_records(
         records,
         # One of special computations alone goes by the name of its folder.
@@ -191,8 +194,10 @@ def _cells(records, config):
 
 
 def _places(frame):
-    """Method -> its rank on their data set."""
-    scores, metric = by_dataset(frame), MAIN_METRIC[frame["task"].iloc[0]]
+    """Method -> its rank on their data set, last if it finished none of the shared repeats."""
+    kept = shared(frame)
+    scores = by_dataset(frame if kept.empty else kept).reindex(columns=sorted({*frame["method"]}))
+    metric = MAIN_METRIC[frame["task"].iloc[0]]
     (ranks,) = ranks_by_dataset(scores, greater_is_better=GREATER_IS_BETTER[metric])
     return dict(zip(scores.columns, map(float, ranks), strict=True))
 
@@ -298,7 +303,7 @@ def register(results, name, tracking_uri=None):
     """Register the kept model of the best method, of its first repeat, under a name."""
     import mlflow
 
-    method = pd.read_csv(Path(results) / "ranks.csv")["method"][0]
+    method = read_csv(Path(results) / "ranks.csv")["method"][0]
     with opened(Path(results).name, tracking_uri) as (client, number):
         wanted = f"tags.kind = 'solve' and tags.method = '{method}' and tags.status = 'ok'"
         run, *_ = client.search_runs([number], wanted, order_by=["tags.repeat"])
