@@ -21,6 +21,7 @@ from adakern_bench.config import settings
 from adakern_bench.config.compose import ConfigError
 from adakern_bench.config.plan import plan_from_snakemake
 from adakern_bench.config.sources import check_tables
+from adakern_bench.data import DatasetError
 from adakern_bench.locks import RunningAlready, claim, release_when_made
 from adakern_bench.report.publish import log_run
 
@@ -43,7 +44,7 @@ try:
     if workflow.is_main_process:
         TABLES_LOCK = claim(f"{PLAN.config.data.cache}/tables", wait=True)
     check_tables(PLAN)
-except ConfigError as error:
+except (ConfigError, DatasetError) as error:
     raise WorkflowError(str(error)) from None
 except PermissionError as error:
     raise WorkflowError(

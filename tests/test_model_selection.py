@@ -141,6 +141,10 @@ def test_failed_points_are_told_as_grid_search_tells_them():
         warnings.filterwarnings("ignore", message=".*non-finite")
         search = KernelSearchCV(SVC(), {"C": ["large", 1.0]}).fit(X, y)
     assert search.best_params_ == {"C": 1.0}
+    for scoring in ("roc_auc", "neg_log_loss"):  # of probabilities, which SVC has none of
+        with pytest.warns(UserWarning, match=r"Scoring failed|non-finite"):
+            search = KernelSearchCV(SVC(), {"C": [1.0, 2.0]}, scoring=scoring).fit(X, y)
+        assert np.isnan(search.cv_results_["mean_test_score"]).all()
 
 
 @pytest.mark.parametrize("gamma", [-1.0, 0.0, "bogus", None, np.inf, np.nan])

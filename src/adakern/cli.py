@@ -215,7 +215,7 @@ def _predict(arguments):
     for method in (f"predict_{name}" for name in asked if asked[name]):
         if not hasattr(model, method):
             raise ValueError(f"{card['estimator']} has no {method}")
-    rows = read_rows(arguments.file, card["kinds"], card["date_formats"])
+    rows = read_rows(arguments.file, card["kinds"], card["date_formats"], card.get("decimal"))
     for note in new_categories(rows, card):
         _note(note)
     name = card["target"]

@@ -16,7 +16,7 @@ from sklearn.base import clone, is_classifier
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.metrics import check_scoring
 from sklearn.model_selection import GridSearchCV, ParameterGrid, check_cv
-from sklearn.model_selection._validation import _warn_or_raise_about_fit_failures
+from sklearn.model_selection._validation import _score, _warn_or_raise_about_fit_failures
 from sklearn.svm import SVC, SVR
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_array, check_X_y
@@ -169,7 +169,7 @@ class KernelSearchCV(GridSearchCV):
                 fitted = time.perf_counter()
                 if error is None:
                     _predict_by_products(model)
-                    score = scorer(model, K_test, y[test])
+                    score = _score(model, K_test, y[test], scorer, None, self.error_score)
             times = {"fit_time": fitted - start, "score_time": time.perf_counter() - fitted}
             results.append({**times, "test_scores": score, "fit_error": error})
             start = time.perf_counter()

@@ -102,6 +102,9 @@ def test_every_class_is_in_the_sample():
     few[:2] = "rare"
     model = fitted(BOTH[1], y=few, max_rows=100)
     assert "rare" in model.classes_
+    weights = (few != "rare").astype(float)  # nor is one without weight looked for
+    model = fitted(BOTH[1], y=few, max_rows=100, fit_params={"sample_weight": weights})
+    assert "rare" not in model.classes_
 
 
 def test_without_time_for_all_rows_those_of_the_sample_decide(monkeypatch):

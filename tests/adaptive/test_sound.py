@@ -3,6 +3,7 @@
 import tracemalloc
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.datasets import load_diabetes, load_iris, load_wine
 from sklearn.exceptions import NotFittedError
@@ -110,6 +111,10 @@ def test_intervals_obey_weights():
         for w in (np.where(noisy, 1, 1e-3), np.where(noisy, 1e-3, 1))
     ]
     assert widths[0] > 10 * widths[1]
+    # Every tree of the error's forest draws the heaviest rows: none is left to judge them.
+    noise, weights = rng.standard_normal(400), np.exp(1.5 * rng.standard_normal(400))
+    model = regressor(members=["linear"]).fit(X, X[:, 0] + noise, weights)
+    assert np.median(np.ptp(model.predict_interval(X, 0.9), axis=1)) < 1.3 * 2 * 1.645
 
 
 # Never worse than the best member.
@@ -305,6 +310,10 @@ INFINITE = np.array([["word", 1.0], ["other", np.inf]] * 10, dtype=object)
         (regressor, {}, {"X": CELLS}, "column 2 holds a list"),
         (regressor, {}, {"X": INFINITE}, "infinity"),
         (regressor, {}, {"groups": GAPS}, "Input groups contains NaN"),
+        (regressor, {}, {"groups": objects("a", None)}, "groups holds None or values of sev"),
+        (classifier, {}, {"y": pd.array(["a", None] * 10, "string")}, r"y\[1\] is <NA>"),
+        (regressor, {}, {"X_val": CODED, "y_val": ROWS * np.nan}, "y contains NaN"),
+        (regressor, {}, {"X_val": CODED, "y_val": ["a"] * 20}, "holds no numbers"),
         (regressor, {}, {"X_val": CODED}, "y_val"),
         (classifier, {}, {"X_val": CODED, "y_val": ROWS, "groups": ROWS}, "groups or X_val"),
         (regressor, {"members": ["svm"]}, {}, "'svm'.*or some of linear"),
@@ -315,6 +324,28 @@ INFINITE = np.array([["word", 1.0], ["other", np.inf]] * 10, dtype=object)
 def test_what_cannot_be_learned_from_is_refused_and_named(make, settings, data, message):
     with pytest.raises((ValueError, TypeError), match=message):
         make(**settings).fit(**{"X": CODED, "y": ROWS} | data)
+
+
+def test_rows_of_one_group_are_rows():
+    with pytest.warns(UserWarning, match="groups has one value only"):
+        model = regressor(members=["linear"]).fit(CODED, ROWS, groups=["site"] * 20)
+    assert model.weights_ == regressor(members=["linear"]).fit(CODED, ROWS).weights_
+
+
+def test_a_table_of_arrow():
+    table = pytest.importorskip("pyarrow").table({"a": ROWS / 3, "b": ROWS % 5})
+    model = regressor(members=["linear"]).fit(table, ROWS)
+    np.testing.assert_allclose(model.predict(table), ROWS, atol=0.1)
+
+
+@pytest.mark.parametrize("unit", ["us", "ns"])
+def test_times_of_polars(unit):
+    pl = pytest.importorskip("polars")
+    days = pd.date_range("2020-01-01", periods=120, freq="9D")
+    y = np.sin(2 * np.pi * days.day_of_year / 365)
+    frame = pl.DataFrame({"day": days.to_numpy()}, schema={"day": pl.Datetime(unit)})
+    model = regressor(members=["rbf"]).fit(frame, y)
+    assert model.score(pd.DataFrame({"day": days}), y) > 0.99
 
 
 # What is left of a fit.

@@ -294,7 +294,35 @@ def test_new_rows_need_the_columns_of_the_model(tmp_path):
         ("city,heigth\na,1\n", r"no column 'height'.* Did you mean 'heigth'"),
         ("city,height\na,tall\n", "holds 'tall'; the model was fitted on numbers"),
         ("city,height\n", "1 lines"),
+        ("city,height\n,\n", "holds no rows"),
+        ("city,0\na,1\n", "no column 'height'"),
     ):
         path.write_text(text)
         with pytest.raises(TableError, match=message):
             read_rows(path, kinds)
+    path.write_text("0,2x\n1,2\n")  # a number is a name here, and no place
+    with pytest.raises(TableError, match="no column '1'"):
+        read_rows(path, {"0": "numeric", "1": "numeric"})
+
+
+def test_new_rows_are_read_as_the_training_rows_were(tmp_path):
+    """Whatever other rows come with them; none is left out in silence."""
+    path = tmp_path / "new.csv"
+    for text in ("a;b\n1.999;u\n", "a;b\n1.999;u\n1,5;u\n"):
+        path.write_text(text)
+        assert read_rows(path, {"a": "numeric"}, decimal=",")["a"][0] == 1999
+    path.write_text("a,d\n1.5,\n2 kg,\n3,\n")
+    with pytest.warns(UserWarning, match="'2 kg'"):
+        rows = read_rows(path, {"a": "numeric", "d": "date"}, {"d": "%Y-%m-%d"})
+    assert rows["d"].isna().all() and rows["a"].isna().tolist() == [False, True, False]
+    path.write_text("a,c\n1,x\n2,x\n3,total\n")
+    with pytest.warns(UserWarning, match="left out: the last row, 'total'"):
+        assert len(read_rows(path, {"a": "numeric", "c": "categorical"})) == 2
+
+
+def test_durations_are_seconds_and_classes_may_be_fractions(tmp_path):
+    table = pd.DataFrame({"lasts": pd.to_timedelta(range(60), "min"), "y": [0.5, 1.5] * 30})
+    table.to_parquet(tmp_path / "my.parquet")
+    found = read_table(tmp_path / "my.parquet", "y")
+    assert found.X["lasts"].tolist() == [60.0 * k for k in range(60)]
+    assert found.task == "classification" and set(found.y) == {"0.5", "1.5"}

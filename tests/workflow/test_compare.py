@@ -13,10 +13,12 @@ from adakern.evaluation import METRICS
 from adakern.evaluation.quantities import rank_by
 from adakern_bench.records.process import OVER
 from adakern_bench.records.read import read_records, to_frame
-from adakern_bench.report.compare import compare
+from adakern_bench.report.compare import compare, shared
 from adakern_bench.report.headline import headline
+from adakern_bench.report.leaderboard import leaderboard
 from adakern_bench.report.show import print_table
 from adakern_bench.report.tables import comparison, read_tables
+from adakern_bench.tracking.track import _places
 from record_factory import demo_records, failed, make_record, write_records
 
 
@@ -202,7 +204,16 @@ def test_what_the_end_of_the_time_cut_is_left_out_for_all_methods(tmp_path):
     cells = comparison(read_tables(tmp_path), "classification").loc["heart"]
     assert cells["n"].to_dict() == {"svm-cv": 2, "knpl": 2, "dank": 0}
     assert cells["missing"].to_dict() == {"svm-cv": 0, "knpl": 0, "dank": 2}
-    assert len(pd.read_parquet(tmp_path / "records.parquet")) == 9
+    assert len(frame := pd.read_parquet(tmp_path / "records.parquet")) == 9
+    ranks = pd.read_csv(tmp_path / "ranks.csv", index_col="method")["average_rank"]
+    assert _places(frame) == ranks.fillna(3).to_dict()
+    assert leaderboard(shared(frame))["n_failed"].sum() == 1
+
+
+def test_names_that_look_like_numbers_or_nothing_are_names(tmp_path):
+    compare(write_records(tmp_path, [make_record("2048", m) for m in ("NA", "007")]), tmp_path)
+    cells = comparison(read_tables(tmp_path), "classification").loc["2048"]
+    assert set(cells.index) == {"NA", "007"} and "007" in printed(tmp_path)
 
 
 def test_one_run_alone_has_no_standard_deviation_and_no_plural(tmp_path):

@@ -1,6 +1,7 @@
 """Composing an experiment: what is wrong is named before anything runs."""
 
 import math
+import shutil
 import subprocess
 import sys
 
@@ -77,6 +78,10 @@ SETTING, SWEEP = "method.plain.classifier", "adakern_bench.report.sweep"
         (["+sweep.plan.C=[1]"], ["sweep.plan", "'plain'"]),
         (["published=dank_uci"], ["published", "'dank_uci'"]),
         ([f"++{SETTING}.tune_with=svm"], ["'svm'", "'svm-cv'"]),
+        ([f"++{SETTING}.tune_with=plain"], ["in a ring, plain -> plain", "tune_with: self"]),
+        (["sweep.plain=[0,1]"], ["sweep.plain=[0, 1] names no parameter"]),
+        (["+settings.clowns.plain=3"], ["settings.clowns maps a method to its parameters"]),
+        (["tracking.models=true", "tracking.register=a/b"], ["tracking.register='a/b'", "no /"]),
         ([f"++{SETTING}.estimator.gama=1"], ["plain", "'gama'", "'gamma'"]),
         (["method.plan.C=1"], ["not selected. Did you mean 'plain'"]),
         (["method.plain.gama=1"], ["'gama'", "Did you mean 'gamma'"]),
@@ -143,7 +148,7 @@ def test_parameters_of_an_estimator_inside_another(conf):
 
 def test_a_parameter_of_a_method_is_fixed_for_both_tasks(conf):
     both = ["method=[dank,svm-cv,lab-ard]", "dataset=[clowns,step-1d]"]
-    found = plan(conf, *both, "method.dank.eta=0.5", "method.svm-cv.C=3")
+    found = plan(conf, *both, "method.dank.eta=2", "method.dank.eta=0.5", "method.svm-cv.C=3")
     method = found.config.method["dank"]
     assert method.classifier.estimator["eta"] == method.regressor.estimator["eta"] == 0.5
     recipe = found.recipe("clowns", "svm-cv")
@@ -176,6 +181,9 @@ def test_a_change_to_a_data_set_that_is_not_selected(conf):
     assert load_plan(["experiment=changes"], conf=conf).config.dataset["clowns"].n == 60
     with pytest.raises(ConfigError, match=r"dataset\.clowns.*dataset=\[clowns"):
         load_plan(["experiment=changes", "dataset=[sandwich]"], conf=conf)
+    shutil.copy(conf / "experiment/changes.yaml", conf / "experiment/copy.yaml")
+    with pytest.raises(ConfigError, match=r"experiment copy has name=.changes.*write over"):
+        load_plan(["experiment=copy"], conf=conf)
 
 
 @pytest.mark.parametrize(

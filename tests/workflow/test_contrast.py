@@ -81,3 +81,5 @@ def test_errors_name_what_there_is():
         contrast(records(), "tau", 1)
     with pytest.raises(ValueError, match="'best' is no value of 'selection'; use one"):
         contrast(records(), "selection", "best")
+    alone = records().assign(sweep_selection="0.1")  # an axis with words is text in records
+    assert contrast(alone, "selection", 0.1).empty

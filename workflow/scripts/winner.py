@@ -11,12 +11,13 @@ from adakern_bench.records.job import job
 from adakern_bench.records.process import run_each
 from adakern_bench.records.read import read_records
 from adakern_bench.report.figures import save_svg
+from adakern_bench.report.tables import read_csv
 from adakern_bench.report.winner import explain_files
 
 files, output, settings = snakemake.input, snakemake.output, snakemake.params.settings
 
 with job(snakemake):
-    method = pd.read_csv(files.ranks)["method"][0]
+    method = read_csv(files.ranks)["method"][0]
     paths = [path for path in map(Path, files.records) if path.parent.name == method]
     record = next(r for r in read_records(paths) if r["status"] == "ok")
     repeat, cell = record["repeat"], settings["methods"][method]

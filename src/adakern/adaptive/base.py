@@ -25,6 +25,7 @@ from sklearn.utils.validation import (
 
 from adakern._utils.arrays import device_context, from_foreign
 from adakern._utils.threads import one_blas_thread
+from adakern._utils.warn import warn_user
 from adakern.adaptive.columns import TableReader, as_columns, declared_categorical, in_order_of
 from adakern.adaptive.ensemble import Learned
 from adakern.adaptive.fitting import Schedule, fit_members
@@ -113,7 +114,12 @@ class AdaptiveKernel(BaseEstimator, ABC):
     def _validated(self, X, *y):
         """Rows X (n, d), checked; when fitting y (n,) and X's columns of a categorical type too."""
         X, y = from_foreign(X), [from_foreign(v) for v in y]
-        if not y and hasattr(self, "feature_names_in_") and hasattr(X, "columns"):
+        if (
+            not y
+            and hasattr(self, "feature_names_in_")
+            and hasattr(X, "columns")
+            and hasattr(X, "dtypes")
+        ):
             X = in_order_of(self.feature_names_in_, X)
         rows, categorical = as_columns(X)
         options = {"dtype": None, "ensure_all_finite": "allow-nan"}
@@ -219,8 +225,14 @@ class AdaptiveKernel(BaseEstimator, ABC):
             weights = np.append(weights, np.full(len(new), weights.max()))
         elif groups is not None:
             assert_all_finite(groups := column_or_1d(groups), input_name="groups")
-            groups = np.unique(groups, return_inverse=True)[1]
             check_consistent_length(rows, groups)
+            try:
+                groups = np.unique(groups, return_inverse=True)[1]
+            except TypeError:
+                raise ValueError("groups holds None or values of several types") from None
+            if np.ptp(groups[weights > 0]) == 0:
+                warn_user("groups has one value only: folds are drawn as without groups")
+                groups = None
         table, position = make_table(
             rows, Y, weights, self.n_folds, rng, groups=groups, validation=held_out
         )
@@ -259,8 +271,10 @@ class AdaptiveKernel(BaseEstimator, ABC):
         if groups is not None:
             raise ValueError("pass groups or X_val, not both: rows of X_val are a fold")
         new = reader.transform(self._validated(in_memory(X_val)))
-        y_val = column_or_1d(from_foreign(in_memory(y_val)))
-        check_consistent_length(new, y_val)
+        _refuse_missing_labels(y_val := from_foreign(in_memory(y_val)))
+        options = {"y_numeric": not is_classifier(self), "ensure_all_finite": "allow-nan"}
+        y_val = check_X_y(new, y_val, estimator=self, **options)[1]
+        self._unfitted_blend(y_val)  # refuses what is no target
         return new, blend.encode(y_val)
 
     def _tell(self, message):
@@ -296,7 +310,9 @@ def check_levels(name, value):
 def _refuse_missing_labels(y):
     y = np.asarray(y)
     if y.dtype == object and y.ndim == 1:
-        missing = [value is None or value != value for value in y]
+        missing = [
+            value is None or type(value).__name__ == "NAType" or value != value for value in y
+        ]
         if any(missing):
             row = missing.index(True)
             raise ValueError(f"y[{row}] is {y[row]}: Input contains NaN or None; drop those rows")

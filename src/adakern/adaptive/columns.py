@@ -22,8 +22,10 @@ def as_columns(X):
     if all(a.dtype.kind in "biuf" for a in arrays) and not categorical.any():
         return (np.column_stack(arrays) if arrays else np.empty(X.shape)), categorical
     table = np.empty(X.shape, dtype=object)
-    for j, column in enumerate(columns):
-        table[:, j] = _objects(np.asarray(column, dtype=object))
+    for j, (column, array) in enumerate(zip(columns, arrays, strict=True)):
+        # Polars makes whole numbers of times in nanoseconds, if asked for objects.
+        is_time = array.dtype.kind in "mM"
+        table[:, j] = _objects(array if is_time else np.asarray(column, dtype=object))
     return table, categorical
 
 

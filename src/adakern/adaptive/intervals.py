@@ -1,5 +1,6 @@
 """Prediction intervals and sets from what was predicted out of fold."""
 
+import warnings
 from dataclasses import dataclass
 
 import numpy as np
@@ -73,7 +74,10 @@ def fit_error_model(X, predicted, errors, weights):
     forest = ExtraTreesRegressor(
         50, min_samples_leaf=10, max_features=0.5, bootstrap=True, oob_score=True, random_state=0
     )
-    forest.fit(inputs[rows], size[rows], weights[rows])
-    expected = forest.predict(inputs) if len(rows) < len(size) else np.empty(len(size))
-    expected[rows] = forest.oob_prediction_
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Some inputs do not have OOB scores")
+        forest.fit(inputs[rows], size[rows], weights[rows])
+    expected = forest.predict(inputs)
+    known = forest.oob_prediction_ > 0  # 0 where every tree drew the row, a heavy one
+    expected[rows[known]] = forest.oob_prediction_[known]
     return ErrorModel(forest, least, errors / np.maximum(expected, least), weights)

@@ -127,7 +127,7 @@ class AllRows:
             from dask import delayed
 
             work, add = delayed(work), delayed(_added)
-        numbers = np.arange(len(self.y))
+        numbers = np.flatnonzero(weights)
         blocks = [numbers[block] for block in _blocks(self.X, len(numbers))]
         sums = (
             add([work(self._take(b), self.y[b], weights[b]) for b in blocks[i : i + SUMMANDS]])

@@ -21,7 +21,7 @@ _SPACE = "'’\u00a0\u202f "
 _DATE_FORMATS = ["%d.%m.%y", "%d/%m/%y", "%m/%d/%y", "%b %Y", "%B %Y"]
 
 
-def decimal_mark(fields, separator):
+def decimal_mark(fields, separator, usual=None):
     """The decimal mark of a file, from some of its fields."""
     fields = [re.sub(rf"^{_CURRENCY}\s*|\s*(%|{_CURRENCY})$", "", cell) for cell in fields]
     sure, either = {}, {}  # "1,234" may be a thousand, "1,5" may not
@@ -32,6 +32,8 @@ def decimal_mark(fields, separator):
         sure[mark] = sum(bool(number.fullmatch(cell)) for cell in fields) - either[mark]
     if sure[","] or sure["."]:
         return "," if sure[","] > sure["."] else "."
+    if usual:
+        return usual
     return "," if separator == ";" and either[","] > either["."] else "."
 
 
@@ -47,6 +49,8 @@ def read_column(column, decimal, *, is_target=False, kind=None, form=None):
     name, is_typed = column.name, pd.api.types
     if is_typed.is_datetime64_any_dtype(column.dtype):
         return _days(pd.to_datetime(column, utc=True)), "date", None, []
+    if column.dtype.kind == "m":
+        return column / pd.Timedelta(seconds=1), "numeric", None, []
     if kind != "categorical" and column.dtype.kind in "iuf":
         has_gaps = column.isna().any()
         return column.astype(float) if has_gaps else column, "numeric", None, []
@@ -62,6 +66,8 @@ def read_column(column, decimal, *, is_target=False, kind=None, form=None):
             return values, "numeric", None, notes
     missing = low.isin(MISSING)
     if kind in (None, "date"):
+        if kind and missing.all():
+            return cells.map(lambda _: np.nan).astype(float), "date", form, []
         days, form = _as_days(cells.where(~missing, ""), form)
         if days is not None:
             order = f" ({form}: the day comes first)" if form[:2] == "%d" else ""

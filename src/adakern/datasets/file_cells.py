@@ -23,6 +23,8 @@ class Layout:
     decimal: str | None = None
     encoding: str | None = None
     header: bool | None = None
+    #: The decimal mark of a file that does not show its own.
+    usual_decimal: str | None = None
 
 
 def cells_of_file(data, name, target=None, layout=None):
@@ -85,8 +87,10 @@ def _text(data, name, target, layout, notes):
         text = text[given.end() :]
     separator = layout.separator or (given and given[1]) or _separator(text, name, target, notes)
     first, *others = _first_rows(text, separator)
+    if not others:
+        raise TableError(f"{name} holds no rows.")
     cells = [cell for row in (first, *others) for cell in row]
-    decimal = layout.decimal or decimal_mark(cells, separator)
+    decimal = layout.decimal or decimal_mark(cells, separator, layout.usual_decimal)
     notes += ["decimal comma"] * (decimal == ",")
     header = layout.header
     if header is None:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from adakern._utils.hints import did_you_mean
+from adakern._utils.warn import warn_user
 from adakern.datasets.cells import read_column
 from adakern.datasets.file_cells import Layout, cells_of_file
 from adakern.datasets.unpack import TableError
@@ -115,7 +116,7 @@ def read_table(path, target, *, task=None, drop=(), group=None, time=None):
         return _found(data, name, target, task, drop, group, time)
 
 
-def read_rows(path, kinds, date_formats=None):
+def read_rows(path, kinds, date_formats=None, decimal=None):
     """Rows of a file for a model that was fitted on columns of these kinds.
 
     Parameters
@@ -123,6 +124,8 @@ def read_rows(path, kinds, date_formats=None):
     path : path-like
     kinds, date_formats : dict of str to str
         As :func:`read_table` found them. Other columns of the file are left out.
+    decimal : str, default=None
+        The decimal mark where the file leaves it open ("1.234"): that of the training rows.
 
     Returns
     -------
@@ -134,11 +137,16 @@ def read_rows(path, kinds, date_formats=None):
         If a column is missing, or holds something else than its kind.
     """
     with _named(Path(path)) as (data, name):
-        raw, layout, _ = cells_of_file(data, name, next(iter(kinds)))
-        frame = raw[[find_column(raw, column) for column in kinds]].copy()
+        usual = Layout(usual_decimal=decimal)
+        raw, layout, notes = cells_of_file(data, name, next(iter(kinds)), usual)
+        told = [note for note in notes if note.startswith("left out")]
+        frame = raw[[find_column(raw, column, by_place=False) for column in kinds]].copy()
         for column, kind in kinds.items():
             form = (date_formats or {}).get(column)
-            frame[column] = read_column(raw[column], layout.decimal, kind=kind, form=form)[0]
+            frame[column], *_, said = read_column(raw[column], layout.decimal, kind=kind, form=form)
+            told += [note for note in said if "thus missing" in note]
+        for note in told:
+            warn_user(note)
         return frame
 
 
@@ -163,6 +171,8 @@ def _found(data, name, target, task, drop, group, time):
         notes.append(f"left out: {_count((~given).sum(), 'row')} without a target")
     frame = frame[given].reset_index(drop=True)
     task = _checked_task(frame[target], kinds[target], task, notes)
+    if task == "classification" and kinds[target] == "numeric" and not _is_whole(frame[target]):
+        frame[target] = frame[target].map(str)
     for column in filter(None, (group, time)):
         if column == target:
             raise TableError(f"the target {target!r} cannot be group or time too.")
@@ -217,12 +227,12 @@ def typed_columns(data, name, target, layout=None):
     return pd.DataFrame(columns), kinds, forms, layout, notes
 
 
-def find_column(frame, key):
+def find_column(frame, key, by_place=True):
     """The column of this name, or at this position."""
     columns = list(frame.columns)
     if isinstance(key, str) and key in columns:
         return key
-    if re.fullmatch(r"-?\d+", str(key)) and -len(columns) <= int(key) < len(columns):
+    if by_place and re.fullmatch(r"-?\d+", str(key)) and -len(columns) <= int(key) < len(columns):
         return columns[int(key)]
     shown = ", ".join(map(str, columns[:20])) + ", ..." * (len(columns) > 20)
     hint = did_you_mean(str(key), map(str, columns))

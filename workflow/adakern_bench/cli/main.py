@@ -22,10 +22,11 @@ def main(argv=None):
     argv = list(sys.argv[1:] if argv is None else argv)
     parser = _parser()
     parser.set_defaults(started_in=Path.cwd())
-    os.chdir(ROOT)  # of the Snakefile, conf/ and data/published
     # Settings may stand anywhere; argparse wants positional arguments together.
     setting = re.compile(rf"[+~]{{0,2}}[A-Za-z_][^/(]*=|{ALLOW_OUTSIDE}$")
-    overrides = [word for word in argv if setting.match(word) and argv[0] != "track"]
+    overrides = [word for word in argv if setting.match(word) and not os.path.isfile(word)]
+    overrides = [] if argv[:1] == ["track"] else overrides
+    os.chdir(ROOT)  # of the Snakefile, conf/ and data/published
     arguments = parser.parse_args([word for word in argv if word not in overrides])
     if not hasattr(arguments, "handle"):
         parser.print_help()
@@ -108,6 +109,8 @@ def _describe(arguments, overrides):
 
     name = arguments.name
     config, _ = load_config([f"dataset=[{name}]", *overrides])
+    if name not in config.dataset:
+        sys.exit(f"{name} is not the name of one data set")
     entry = replace(config.dataset[name], **UNSTATED)
     table = load_table(name, entry, cache_dir=f"{config.data.cache}/raw", mirror=config.data.mirror)
     content = {key: value for key, value in table.content().items() if value}
@@ -127,12 +130,15 @@ def _show(arguments, overrides):
 def _leaderboard(arguments, overrides):
     import pandas as pd
 
+    from adakern_bench.report.compare import shared
     from adakern_bench.report.leaderboard import leaderboard
+    from adakern_bench.report.tables import read_tables
 
-    plan = _finished(arguments, overrides, "records.parquet")
-    for task, solves in pd.read_parquet(plan.results / "records.parquet").groupby("task"):
+    results = _finished(arguments, overrides, "records.parquet").results
+    read_tables(results)  # from here on the metric that ranked them counts
+    for task, solves in shared(pd.read_parquet(results / "records.parquet")).groupby("task"):
         print(f"\n{task.capitalize()}")
-        print(leaderboard(solves).to_string(index=False, float_format="%.3g"))
+        print(leaderboard(solves).to_string(index=False, float_format="%.4g"))
     return 0
 
 

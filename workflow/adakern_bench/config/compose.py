@@ -121,7 +121,8 @@ def _sigmas(base, low, high, step=1):
 
 def _fix_parameters(composed, overrides):
     """Put the parameters of ``method.<name>.<parameter>=`` where the recipes have theirs."""
-    for name, parameter in (m.groups() for m in map(PARAMETER.match, overrides) if m):
+    found = dict.fromkeys(m.groups() for m in map(PARAMETER.match, overrides) if m)
+    for name, parameter in found:
         method = composed.method[name]
         value = method.pop(parameter)
         if not method:
@@ -149,12 +150,20 @@ def _missing_tuners(config):
 def _suite_entries(suite, folder):
     if Path(suite.sets).name != suite.sets or not (folder / suite.sets).is_file():
         raise ConfigError(f"suite.sets={suite.sets!r} is no name of a file beside the suite's own")
-    known = list(suite_sets(suite, folder))
+    try:
+        known = list(suite_sets(suite, folder))
+        entries = expand_suite(suite, folder)
+    except (AttributeError, LookupError, TypeError, ValueError) as error:
+        told = f"{type(error).__name__}: {error}"
+        raise ConfigError(
+            f"{suite.sets} is no table of sets ({told}); it has the column set and columns of "
+            "entries in whole numbers, n if min_rows or max_rows are set, and its entry has files"
+        ) from None
     for name in suite.only:
         if name not in known:
             told = f"suite.only: {suite.name} has no set {name!r}."
             raise ConfigError(f"{told} {nearest(name, known)}")
-    return expand_suite(suite, folder)
+    return entries
 
 
 def _unknown(group, name, conf):

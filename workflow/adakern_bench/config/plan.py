@@ -37,11 +37,15 @@ def load_plan(overrides=(), conf=CONF, typed=None):
     return plan
 
 
-def _needs(methods, name):
+def _needs(methods, name, *before):
     """What a method needs, and those that it is tuned with."""
+    if name in before:
+        ring = " -> ".join((*before, name))
+        raise ConfigError(f"tune_with goes in a ring, {ring}; one of them needs tune_with: self")
     recipes = filter(None, (methods[name].classifier, methods[name].regressor))
-    tuners = {recipe.tune_with for recipe in recipes} - {"self", name}
-    return [*methods[name].needs, *(n for tuner in tuners for n in _needs(methods, tuner))]
+    tuners = {recipe.tune_with for recipe in recipes} - {"self"}
+    of_tuners = (_needs(methods, tuner, *before, name) for tuner in tuners)
+    return [*methods[name].needs, *(need for needs in of_tuners for need in needs)]
 
 
 def _is_here(need):
@@ -135,11 +139,14 @@ class Plan:
 
     def _settings(self, dataset, method):
         """What the experiment fixes: for the data set, then for one size of it."""
-        of_base, of_variant = (
-            self.config.settings.get(name, {}).get(method, {})
-            for name in (base_name(dataset), dataset)
-        )
-        return {**of_base, **of_variant}
+        found = {}
+        for name in (base_name(dataset), dataset):
+            of_dataset = self.config.settings.get(name) or {}
+            of_method = isinstance(of_dataset, dict) and (of_dataset.get(method) or {})
+            if not isinstance(of_method, dict):
+                raise ConfigError(f"settings.{name} maps a method to its parameters: eta: 0.1")
+            found |= of_method
+        return found
 
     def swept(self, dataset, method):
         """Axis -> value of the sweeps that a cell is a point of."""

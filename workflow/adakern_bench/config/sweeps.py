@@ -35,6 +35,8 @@ def expand_sweep(methods, sweep):
     variants = {}
     for method in methods:
         axes = sweep.get(method) or {}
+        if not isinstance(axes, dict):
+            raise ConfigError(f"sweep.{method}={axes!r} names no parameter: sweep.{method}.C=[1,2]")
         for point in product(*(expand_axis(*axis) for axis in axes.items())):
             params = {k: v for part, _ in point for k, v in part.items()}
             swept = {axis: value for axis, (_, value) in zip(axes, point, strict=True)}

@@ -8,6 +8,8 @@ import hashlib
 import re
 from dataclasses import replace
 
+from adakern_bench.config.compose import ConfigError
+
 #: Settings that do not decide which numbers come out.
 NOT_COMPARED = {
     *("name", "title", "description", "figures", "tables", "published"),
@@ -25,6 +27,11 @@ def as_variant(config, overrides):
     listed = sorted(c for c in telling.values() if _section(c) not in NOT_COMPARED)
     if "name" in telling:
         return replace(config, experiment=_experiment(overrides) or config.name)
+    if (asked := _experiment(overrides) or config.name) != config.name:
+        raise ConfigError(
+            f"experiment {asked} has name={config.name!r} and would write over the results of "
+            f"the experiment of that name; write name: {asked} into its file"
+        )
     if not listed:
         return config
     return replace(

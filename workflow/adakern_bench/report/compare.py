@@ -23,22 +23,22 @@ def compare(records, out, published=None):
     `published.csv` has no rows.
     """
     frame = to_frame(read_records(records))
-    shared = _shared(frame)
-    summary = summarise(shared)
+    compared = shared(frame)
+    summary = summarise(compared)
     beside = beside_measured(summary, load_published(published) if published else None)
     with atomic_path(Path(out) / "records.parquet") as path:
         frame.to_parquet(path, index=False, compression="zstd")
     for name, table in (
         ("summary", summary),
-        ("ttest", compare_pairs(shared)),
-        ("ranks", rank(shared)),
+        ("ttest", compare_pairs(compared)),
+        ("ranks", rank(compared)),
         ("published", beside),
     ):
         with atomic_path(Path(out) / f"{name}.csv") as path:
             table.to_csv(path, index=False)
 
 
-def _shared(frame):
+def shared(frame):
     """Without the repeats that the end of the time for all runs took from a method."""
     finishes = frame["status"].eq("ok").groupby([frame["dataset"], frame["method"]])
     cut = finishes.transform("any") & frame["reason"].fillna("").str.endswith(OVER)

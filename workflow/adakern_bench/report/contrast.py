@@ -34,6 +34,8 @@ def contrast(records, parameter, reference):
     check_swept(records, parameter)
     axis = f"sweep_{parameter}"
     values = sorted(records[axis].dropna().unique(), key=natural)
+    # Records hold an axis with a word in it as texts.
+    reference = {str(value): value for value in values}.get(str(reference), reference)
     if reference not in values:
         raise ValueError(
             f"{reference!r} is no value of {parameter!r}; use one of {', '.join(map(str, values))}"
@@ -55,6 +57,8 @@ def _contrast(runs, parameter, reference, values):
             if value != reference:
                 compared = _compared(found[value], found[reference], metric)
                 rows.append(head | {parameter: value} | compared)
+    if not rows:  # nothing but the reference
+        return pd.DataFrame(columns=["task", "method", parameter])
     table = pd.DataFrame(rows).rename(columns={"base_method": "method", "pvalue": "p_value"})
     table = table.rename(columns=lambda name: name.removeprefix("sweep_"))
     del table["difference"]  # of relative errors in regression, of accuracies else

@@ -78,8 +78,9 @@ def _lead(metric, means, first, second):
     if (a <= 0).any() or (b <= 0).any():
         return ""
     ratio = np.exp(np.log(a / b).mean())
-    share = max(abs(1 - ratio) * 100, 0.1)
-    size = f"{share:.2g} % {'lower' if ratio <= 1 else 'higher'} than {second}'s"
+    share = abs(1 - ratio) * 100
+    shown = "less than 0.1" if share < 0.1 else f"{share:.2g}" if share < 99 else f"{share:,.1f}"
+    size = f"{shown} % {'lower' if ratio <= 1 else 'higher'} than {second}'s"
     return f"; its error is {size} (geometric mean of the ratios)" if several else f", {size}"
 
 

@@ -71,7 +71,8 @@ def leaderboard(records, published=None, metric=None, statistic="mean", datasets
     if records.empty:
         return pd.DataFrame(columns=["task", "method", "mean_rank"])
     if records["task"].nunique() > 1:
-        parts = [leaderboard(part, published) for _, part in records.groupby("task")]
+        tasks = records.groupby("task")
+        parts = [leaderboard(part, published, metric, statistic) for _, part in tasks]
         return pd.concat(parts, ignore_index=True)
     task = records["task"].iloc[0]
     metric = metric or MAIN_METRIC[task]

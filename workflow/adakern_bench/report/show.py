@@ -96,7 +96,10 @@ def _rows(cells, ranks, seconds, width):
     heads = pd.DataFrame([table.columns], columns=table.columns, index=[""])
     table = pd.concat([heads, table])
     shown = table.shape[1]
+    least = shown - scores.shape[1] + 1
     while len((text := table.iloc[:, :shown].to_string(header=False)).partition("\n")[0]) > width:
+        if shown == least:  # by the name of a method, of a sweep of several axes
+            break
         shown -= 1
     yield from map(str.rstrip, text.splitlines())
     left_out = {"method": len(ranks) + 1 - len(table), "data set": table.shape[1] - shown}

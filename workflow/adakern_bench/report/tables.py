@@ -26,11 +26,17 @@ def read_tables(out):
     tables = {}
     for name in ("summary", "ttest", "ranks", "published"):
         path = out / f"{name}.csv"
-        table = pd.read_csv(path if path.exists() else f"{path}.gz")
+        table = read_csv(path if path.exists() else f"{path}.gz")
         blank = {c: table[c].astype(object).fillna("") for c in texts if c in table}
         tables[name] = table.assign(**blank)
     rank_by(*tables["ranks"]["metric"].unique())
     return tables
+
+
+def read_csv(path):
+    """One of these tables; names are texts, also "2048" and "NA"."""
+    names = dict.fromkeys(("dataset", "method", "method_a", "method_b", "winner"), str)
+    return pd.read_csv(path, dtype=names, keep_default_na=False, na_values=[""])
 
 
 def _quantity(metric):

@@ -14,6 +14,7 @@ from adakern_bench.config.compose import load_config
 from adakern_bench.config.plan import TASK_RECIPE
 from adakern_bench.records.estimators import make_estimator
 from adakern_bench.records.read import read_records
+from adakern_bench.report.tables import read_csv
 
 
 def out_of_time(out):
@@ -47,7 +48,7 @@ def model_lines(out, config, file=None):
     ((name, entry),) = entries.items()
     if entry.get("format") != "table":
         return []
-    method = pd.read_csv(ranks)["method"][0]
+    method = read_csv(ranks)["method"][0]
     records = read_records(sorted(Path(out, "records", name, method).glob("*.json")))
     chosen = Counter(json.dumps(r["best_params"]) for r in records if r["status"] == "ok")
     if not chosen:

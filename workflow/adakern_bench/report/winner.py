@@ -73,7 +73,7 @@ def explain(method, table, train, test, settings, best_params, repeat):
     ).sort_values("worse if permuted", ascending=False)
     away = columns["known from it alone"] > GIVEN_AWAY
     columns["hint"] = away.map({True: "nearly gives the target away", False: ""})
-    with matplotlib.rc_context(STYLE):
+    with matplotlib.rc_context(STYLE | {"text.parse_math": False}):  # names may hold a $
         figure = Figure(figsize=(10.5, 6.4), layout="constrained")
         figure.suptitle(f"{method} on {len(test):,} test rows of one split", fontsize=9)
         errors, calibration, bars, *dependences = figure.subplots(2, 3).ravel()
