@@ -19,15 +19,9 @@ from contextlib import contextmanager
 
 import numpy as np
 
+import adakern
 import timing
-from adakern import (
-    AdaptiveKernelRegressor,
-    DANKClassifier,
-    DANKRegressor,
-    KNPLClassifier,
-    LABRBFRegressor,
-    NystromKernelSelector,
-)
+from adakern import DANKClassifier, DANKRegressor, KNPLClassifier, LABRBFRegressor
 
 #: Rows, features (Parkinson's training rows; the larger sets of the DANK paper), and an
 #: estimator for so many rows.
@@ -37,8 +31,8 @@ FITS = {
     "DANK whole": (5000, 19, lambda n: DANKClassifier(C=32, strategy="whole", random_state=0)),
     "DANK regression": (700, 19, lambda n: DANKRegressor()),
     "KNPL": (700, 19, lambda n: KNPLClassifier()),
-    "Nyström": (2000, 19, lambda n: NystromKernelSelector(random_state=0)),
-    "adaptive": (300, 8, lambda n: AdaptiveKernelRegressor(random_state=0)),
+    "Nyström": (2000, 19, lambda n: adakern.NystromKernelSelector(random_state=0)),
+    "adaptive": (300, 8, lambda n: adakern.AdaptiveKernelRegressor(random_state=0)),
 }
 
 

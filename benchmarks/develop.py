@@ -80,8 +80,7 @@ def main():
             print(name, *after[name], *before.get(name, []), flush=True)
     if args.save:
         args.save.write_text(json.dumps(after))
-    both = sorted(set(before) & set(after))
-    if both:
+    if both := sorted(set(before) & set(after)):
         ratios = np.array([after[name] for name in both]) / [before[n] for n in both]
         loss, seconds = np.exp(np.mean(np.log(ratios + 1e-9), axis=0))
         lower = np.sum(ratios[:, 0] < 1)

@@ -65,9 +65,8 @@ def run(library, dtype, device, X, y, T, t):
 
 def beside(times, reference):
     """Each time, and how many times faster than the reference it is."""
-    return " ".join(
-        f"{now:8.2f} s {then / now:5.1f}x" for now, then in zip(times, reference, strict=True)
-    )
+    pairs = zip(times, reference, strict=True)
+    return " ".join(f"{now:8.2f} s {then / now:5.1f}x" for now, then in pairs)
 
 
 def compare_flagship(device, X, y, T, t):

@@ -74,14 +74,15 @@ def main():
 def _project():
     with tempfile.TemporaryDirectory() as folder:
         project = Project(folder)
-        project.write("conf/method/tuned.yaml", TUNED)
+        project.add_classifier("tuned", TUNED)
         yield project
 
 
 def _outcome_of_command(project):
     """What there is after the documented way back, which is the same command."""
-    run = project.run(overrides=OVERRIDES, timeout=3600)
-    return {"output": run.output[-2000:]} if run.returncode else outcome(project)
+    run = project.start(overrides=OVERRIDES)
+    failed = run.process.wait(3600)
+    return {"output": run.output[-2000:]} if failed else outcome(project)
 
 
 def _differ(expected, found):

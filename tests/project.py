@@ -25,15 +25,9 @@ protocol: {repeats: 2}
 search: {step: 5, folds: 2}
 tracking: {enabled: false}
 """
-PLAIN = """\
-# @package method.plain
-classifier: {estimator: {_target_: sklearn.svm.SVC, C: 2.0}}
-"""
-#: A method that is searched, for tests that write it themselves.
-TUNED = """\
-# @package method.tuned
-classifier: {estimator: {_target_: sklearn.svm.SVC}, grid: {C: [0.5, 2.0]}}
-"""
+PLAIN = "{estimator: {_target_: sklearn.svm.SVC, C: 2.0}}"
+#: A method that is searched, for tests that add it themselves.
+TUNED = "{estimator: {_target_: sklearn.svm.SVC}, grid: {C: [0.5, 2.0]}}"
 
 
 def without_measured(text):
@@ -79,6 +73,12 @@ class Run:
             assert time.monotonic() < deadline, self.output
             time.sleep(0.05)
 
+    def ends(self, status=0, seconds=550):
+        """Wait for its end, which is to be with this exit status; returns this run."""
+        self.process.wait(seconds)
+        assert self.returncode == status, self.output
+        return self
+
     @property
     def output(self):
         """What it has printed so far."""
@@ -116,7 +116,7 @@ class Project:
             copy = shutil.copytree if source.is_dir() else shutil.copy2
             copy(source, target)
         self.write("conf/experiment/small.yaml", EXPERIMENT)
-        self.write("conf/method/plain.yaml", PLAIN)
+        self.add_classifier("plain", PLAIN)
         self.profile = ["--cores", "2"]
         paths = [str(self.root / part) for part in ("src", "workflow", ".")]
         own = {"PYTHONPATH": os.pathsep.join(paths), "OMP_NUM_THREADS": "1", "HOME": str(root)}
@@ -137,25 +137,23 @@ class Project:
         path.write_text(text)
         return path
 
+    def add_classifier(self, name, recipe):
+        """Write the file of a method for classification."""
+        self.write(f"conf/method/{name}.yaml", f"classifier: {recipe}\n")
+
     def command(self, *arguments, overrides="", config=()):
         """The command line of one run of the experiment ``small``."""
         settings = ["experiment=small", f"overrides=name={self.name} {overrides}", *config]
-        return [
-            *(sys.executable, "-m", "snakemake", "--nocolor"),
-            *self.profile,
-            *arguments,
-            *("--config", *settings),
-        ]
+        snakemake = [sys.executable, "-m", "snakemake", "--nocolor", *self.profile]
+        return [*snakemake, *arguments, "--config", *settings]
 
     def start(self, *arguments, **settings):
         """Start a run that the test will disturb, in a process group of its own."""
         return Run(self.command(*arguments, **settings), self.root, self.environment)
 
-    def run(self, *arguments, timeout=550, **settings):
-        """Run to the end."""
-        run = self.start(*arguments, **settings)
-        run.process.wait(timeout)
-        return run
+    def run(self, *arguments, status=0, timeout=550, **settings):
+        """Run to the end, which is to be with this exit status."""
+        return self.start(*arguments, **settings).ends(status, timeout)
 
     def solve(self, *arguments, **settings):
         """Run up to the records, without tables and report."""

@@ -266,9 +266,7 @@ class Cluster:
     def log(self):
         """The last lines of every daemon's log."""
         files = sorted([*self.folder.glob("*.log"), *self.folder.glob("*.out")])
-        return "\n".join(
-            f"== {file.name}\n{file.read_text(errors='replace')[-1500:]}" for file in files
-        )
+        return "\n".join(f"== {f.name}\n{f.read_text(errors='replace')[-1500:]}" for f in files)
 
 
 def _kill(processes):

@@ -15,15 +15,10 @@ from adakern.knpl import KNPLClassifier
 from discovery import all_estimators
 
 #: Smaller forests, since each check fits them anew.
-QUICK = {
-    "SimpleBlendClassifier": {"n_estimators": 20},
-    "SimpleBlendRegressor": {"n_estimators": 20},
-}
+QUICK = {name: {"n_estimators": 20} for name in ("SimpleBlendClassifier", "SimpleBlendRegressor")}
 
 
-@parametrize_with_checks(
-    [estimator(**QUICK.get(estimator.__name__, {})) for estimator in all_estimators()]
-)
+@parametrize_with_checks([e(**QUICK.get(e.__name__, {})) for e in all_estimators()])
 def test_estimator_follows_scikit_learn(estimator, check):
     """None fails, none is expected to."""
     check(estimator)

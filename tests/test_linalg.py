@@ -45,9 +45,8 @@ def test_factorised_solves_for_every_right_hand_side(xp):
     A = A @ A.T
     solve = linalg.factorised(xp.asarray(A))
     for b in rng.normal(size=(3, 8)):
-        np.testing.assert_allclose(
-            np.asarray(solve(xp.asarray(b))), np.linalg.solve(A, b), rtol=1e-8
-        )
+        x = np.asarray(solve(xp.asarray(b)))
+        np.testing.assert_allclose(x, np.linalg.solve(A, b), rtol=1e-8)
     if xp.__name__ == "array_api_strict":
         return
     # Lifted where rounding made it indefinite, refused where it is.

@@ -20,18 +20,9 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import FunctionTransformer, PolynomialFeatures
 from sklearn.tree import export_graphviz
 
-from adakern import cli
+from adakern import cli, model_file
 from adakern.baselines.optional import require
-from adakern.model_file import (
-    CARD,
-    ModelFileError,
-    _unsafe,
-    estimator_of,
-    load_model,
-    save_model,
-    versions,
-    written,
-)
+from adakern.model_file import ModelFileError, _unsafe, load_model, save_model, versions, written
 
 
 @pytest.fixture(scope="module")
@@ -123,7 +114,8 @@ def test_a_method_is_written_as_in_python(run):
     text = written(model)
     assert '["ridge", sklearn.linear_model.Ridge(alpha=0.5)]' in text
     model = OneVsRestClassifier(LogisticRegression(class_weight={"a": 2, "b": 1}), n_jobs=2)
-    assert [written(estimator_of(t)) for t in (text, written(model))] == [text, written(model)]
+    for told in (text, written(model)):
+        assert written(model_file.estimator_of(told)) == told
     option = "--method sklearn.linear_model.Ridge(alpha=0.5)"
     run(f"fit my.csv --target cost --drop outcome {option}")
     pipeline = load_model("my.skops")[0]
@@ -210,9 +202,7 @@ def test_unknown_categories_are_told_and_predicted(ridge, run, rows, folder):
 
 
 def test_a_reader_who_has_seen_enough_is_no_error(ridge):  # as in `| head -1`
-    code = (
-        "from adakern.cli import main; raise SystemExit(main(['predict', 'my.skops', 'new.csv']))"
-    )
+    code = "from adakern.cli import main; exit(main(['predict', 'my.skops', 'new.csv']))"
     with Popen([sys.executable, "-c", code], stdout=PIPE, stderr=PIPE) as process:
         process.stdout.close()
         assert process.stderr.read() == b""
@@ -246,4 +236,4 @@ def test_a_file_is_checked_before_it_is_loaded(ridge, tmp_path):
     with pytest.warns(UserWarning, match=r"numpy 1\.0"):
         load_model(tmp_path / "newer.skops")
     with zipfile.ZipFile(ridge) as archive:
-        assert json.loads(archive.read(CARD)) == card
+        assert json.loads(archive.read(model_file.CARD)) == card

@@ -5,14 +5,8 @@ import warnings
 
 import numpy as np
 import pytest
-from sklearn.datasets import (
-    load_breast_cancer,
-    load_diabetes,
-    load_digits,
-    load_iris,
-    load_wine,
-    make_friedman1,
-)
+from sklearn import datasets
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, load_iris, load_wine
 from sklearn.exceptions import FitFailedWarning
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import Ridge
@@ -54,12 +48,10 @@ def both(estimator, grid, X, y, **kwargs):
 
 def assert_same(shared, plain, atol):
     assert shared.best_params_ == plain.best_params_
-    assert shared.cv_results_["params"] == plain.cv_results_["params"]
-    assert shared.cv_results_.keys() == plain.cv_results_.keys()
+    found, expected = shared.cv_results_, plain.cv_results_
+    assert found["params"] == expected["params"] and found.keys() == expected.keys()
     for key in ("mean_test_score", "std_test_score", "split0_test_score"):
-        np.testing.assert_allclose(
-            shared.cv_results_[key], plain.cv_results_[key], rtol=0, atol=atol
-        )
+        np.testing.assert_allclose(found[key], expected[key], rtol=0, atol=atol)
     assert shared.best_score_ == pytest.approx(plain.best_score_, abs=atol)
 
 
@@ -83,7 +75,7 @@ def test_same_choice_as_grid_search_regression(scoring):
 
 @pytest.mark.parametrize("kernel", ["rbf", "laplacian"])
 def test_kernel_ridge(kernel):
-    X, y = make_friedman1(150, random_state=0)
+    X, y = datasets.make_friedman1(150, random_state=0)
     grid = {"alpha": np.geomspace(1e-6, 10, 3), "gamma": [0.01, 0.3, None]}
     shared, plain = both(KernelRidge(kernel=kernel), grid, X, y, cv=4)
     assert_same(shared, plain, atol=1e-6)
@@ -164,7 +156,7 @@ def test_a_gamma_that_stands_for_nothing_is_left_to_grid_search(gamma):
 
 def test_the_time_of_a_gram_matrix_counts():
     """All that the search does is in the times of its points, but for distances."""
-    X, y = make_friedman1(1500, random_state=0)
+    X, y = datasets.make_friedman1(1500, random_state=0)
     grid = {"gamma": [0.1, 0.2, 0.3], "alpha": [1.0]}
     search = KernelSearchCV(KernelRidge(kernel="rbf"), grid, cv=3, refit=False)
     waits, shared_kernel = 0.2, model_selection.exponential_decay

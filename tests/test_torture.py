@@ -31,13 +31,10 @@ CHOSEN_OF_THE_SLOW = {
 SLOW = {"ResNetRegressor", "SimpleBlendClassifier", "SimpleBlendRegressor"}
 #: Made of many fits each; their members are here themselves.
 MADE_OF_OTHERS = {"AdaptiveKernelClassifier", "AdaptiveKernelRegressor"}
+ESTIMATORS = [e for e in all_estimators() if e.__name__ not in MADE_OF_OTHERS]
 
 
-@pytest.mark.parametrize(
-    "Estimator",
-    [e for e in all_estimators() if e.__name__ not in MADE_OF_OTHERS],
-    ids=lambda e: e.__name__,
-)
+@pytest.mark.parametrize("Estimator", ESTIMATORS, ids=lambda e: e.__name__)
 def test_extremes_end_in_a_finite_answer_or_a_clear_refusal(Estimator):
     chosen = CHOSEN_OF_THE_SLOW if Estimator.__name__ in SLOW else CHOSEN
     wrong = {

@@ -11,15 +11,8 @@ from pathlib import Path
 import pandas as pd
 import yaml
 
-from adakern_bench.report.tables import (
-    MARK,
-    RULE,
-    comparison,
-    display,
-    display_table,
-    heading,
-    read_tables,
-)
+from adakern_bench.report import tables
+from adakern_bench.report.tables import MARK, RULE, comparison, display, display_table, heading
 from adakern_bench.report.wording import caption, count, duration
 
 MOST_ROWS = 40
@@ -77,7 +70,7 @@ def _page(folder):
         )
     yield _origin(json.loads((folder / "provenance.json").read_text(encoding="utf-8")))
     if (folder / "summary.csv").exists():
-        yield from _comparison(read_tables(folder))
+        yield from _comparison(tables.read_tables(folder))
     for path in sorted(folder.glob("figures/*.svg")):
         yield f"## {caption(path)}"
         yield f"![{caption(path)}](../{path.relative_to(folder.parents[1])})"

@@ -8,13 +8,8 @@ import numpy as np
 import pytest
 from threadpoolctl import ThreadpoolController
 
-from adakern._utils.threads import (
-    SMALL_SYSTEM,
-    blas_threads,
-    map_in_threads,
-    one_blas_thread,
-    one_thread,
-)
+from adakern._utils import threads as limits
+from adakern._utils.threads import SMALL_SYSTEM, map_in_threads, one_blas_thread, one_thread
 from adakern.dank import DANKClassifier, exact, working_set
 
 
@@ -66,7 +61,7 @@ def test_items_are_shared_out_among_the_threads_of_linear_algebra():
 
     known = ContextVar("known")
     known.set("by the caller")  # such as the device that arrays are on
-    assert blas_threads() == 2
+    assert limits.blas_threads() == 2
     items, inside, workers, context = zip(*map_in_threads(work, list(range(6))), strict=True)
     assert items == tuple(range(6))
     assert set(context) == {"by the caller"}

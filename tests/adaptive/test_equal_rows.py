@@ -70,10 +70,8 @@ def test_rows_with_missing_values_and_negative_zeros_are_equal():
 @pytest.mark.parametrize("estimator", [AdaptiveKernelRegressor, AdaptiveKernelClassifier])
 def test_one_case_entered_twice_is_known_the_third_time(estimator):
     rng = np.random.default_rng(0)
-    X, y = (
-        np.repeat(rng.standard_normal((60, 3)), 2, axis=0),
-        np.repeat(rng.integers(0, 2, 60), 2),
-    )
+    X = np.repeat(rng.standard_normal((60, 3)), 2, axis=0)
+    y = np.repeat(rng.integers(0, 2, 60), 2)
     model = estimator(members=["linear"], random_state=0).fit(X, y)
     np.testing.assert_allclose(model.predict(X), y, atol=0.02)
     assert model.oof_score_ < 0.75  # of rows that are new

@@ -30,9 +30,8 @@ def test_a_local_model_is_ridge_regression_in_its_cell():
     place, found = cells.of(X), local.predict(new)
     for row, cell in enumerate(cells.of(new)):
         some = X[place == cell]
-        K = gram_matrix(some, kernel="laplacian", gamma=local.gamma) + np.diag(
-            0.1 / weights[place == cell]
-        )
+        K = gram_matrix(some, kernel="laplacian", gamma=local.gamma)
+        K += np.diag(0.1 / weights[place == cell])
         k = gram_matrix(new[[row]], some, kernel="laplacian", gamma=local.gamma)
         expected = local.share * k @ np.linalg.solve(K, R[place == cell])
         np.testing.assert_allclose(found[[row]], expected, rtol=1e-8, atol=1e-10)

@@ -8,26 +8,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
+from adakern.adaptive import screening
+from adakern.adaptive import weights as blending
 from adakern.adaptive.calibration import Calibration, log_loss
 from adakern.adaptive.fitting import _Job
 from adakern.adaptive.folds import FULL_CELL, assign_folds, make_table
 from adakern.adaptive.intervals import conformal_quantile
 from adakern.adaptive.other_members import ROWS_PER_TREE, ForestMember
 from adakern.adaptive.regressor import WeightedMean
-from adakern.adaptive.screening import (
-    JUDGES,
-    LEARNERS,
-    RISE,
-    candidates_kept,
-    subsample,
-    trees_on_trial,
-)
-from adakern.adaptive.weights import (
-    capped_rows,
-    mixture_weights,
-    no_worse_than_best,
-    squared_error_weights,
-)
+from adakern.adaptive.screening import JUDGES, LEARNERS, RISE, candidates_kept, subsample
 
 integers = st.lists(st.integers(0, 3), min_size=1, max_size=40)
 
@@ -124,7 +113,7 @@ def test_squared_error_weights_are_the_least():
     def loss(b):
         return np.mean((y - b @ F) ** 2)
 
-    found = squared_error_weights(F, y, np.ones(50), prior=0.0)
+    found = blending.squared_error_weights(F, y, np.ones(50), prior=0.0)
     assert found.sum() == pytest.approx(1)
     assert found.min() >= 0
     assert loss(found) == pytest.approx(on_the_simplex(loss, 3), rel=1e-5)
@@ -136,16 +125,16 @@ def test_mixture_weights_are_the_most_likely():
     def loss(b):
         return -np.mean(np.log(b @ likelihoods))
 
-    found = mixture_weights(likelihoods, np.ones(60), prior=0.0, max_iter=20_000)
+    found = blending.mixture_weights(likelihoods, np.ones(60), prior=0.0, max_iter=20_000)
     assert loss(found) == pytest.approx(on_the_simplex(loss, 3), rel=1e-5)
 
 
 def test_a_strong_prior_gives_the_weights_of_single_members():
     F = np.random.default_rng(0).uniform(0.1, 1, (3, 20))
     ones = np.ones(20)
-    np.testing.assert_allclose(mixture_weights(F, ones, prior=1e9), 1 / 3, atol=1e-3)
+    np.testing.assert_allclose(blending.mixture_weights(F, ones, prior=1e9), 1 / 3, atol=1e-3)
     expected = np.mean((F - 1) ** 2, axis=1) ** -2.0
-    found = squared_error_weights(F, ones, ones, prior=1e9)
+    found = blending.squared_error_weights(F, ones, ones, prior=1e9)
     np.testing.assert_allclose(found, expected / expected.sum(), atol=1e-3)
 
 
@@ -157,7 +146,7 @@ def test_a_row_that_all_members_miss_decides_nothing():
 
     def weights(*errors):
         errors = np.array(errors)
-        return squared_error_weights(errors, y, capped_rows(errors, np.ones(101)))
+        return blending.squared_error_weights(errors, y, blending.capped_rows(errors, np.ones(101)))
 
     assert weights(good, bad)[0] > 0.7
     good[1:], bad[1:] = bad[1:], good[1:].copy()
@@ -174,18 +163,18 @@ def test_no_blend_is_worse_than_its_best_member(m, seed):
     def loss_of(b):
         return np.sum((b @ errors) ** 2)
 
-    optimum = squared_error_weights(errors, np.zeros(30), np.ones(30), prior=0.0)
+    optimum = blending.squared_error_weights(errors, np.zeros(30), np.ones(30), prior=0.0)
     start = rng.dirichlet(np.ones(m))
-    found = no_worse_than_best(start, optimum, loss_of)
+    found = blending.no_worse_than_best(start, optimum, loss_of)
     assert found.sum() == pytest.approx(1)
     assert loss_of(found) <= min(map(loss_of, np.eye(m))) * (1 + 1e-9)
     best = np.eye(m)[np.argmin([loss_of(b) for b in np.eye(m)])]
-    np.testing.assert_array_equal(no_worse_than_best(best, start, loss_of), best)
+    np.testing.assert_array_equal(blending.no_worse_than_best(best, start, loss_of), best)
 
 
 def test_perfect_members_share_the_weight():
     y = np.arange(4.0)
-    found = squared_error_weights(np.array([y, y, y + 1]), y, np.ones(4))
+    found = blending.squared_error_weights(np.array([y, y, y + 1]), y, np.ones(4))
     np.testing.assert_array_equal(found, [0.5, 0.5, 0])
 
 
@@ -246,7 +235,7 @@ def test_candidates_kept_do_nearly_as_well_as_all(m, seed):
 
     def loss_of(members):
         some = errors[members]
-        blend = squared_error_weights(some, np.zeros(40), np.ones(40))
+        blend = blending.squared_error_weights(some, np.zeros(40), np.ones(40))
         return np.mean((blend @ some) ** 2)
 
     most = (1 + RISE) * loss_of(np.arange(m))
@@ -260,7 +249,7 @@ def test_candidates_kept_do_nearly_as_well_as_all(m, seed):
     trees = rng.integers(0, 2, m).astype(bool)
     reach = 2 * loss_of(np.arange(m))  # 16 times the rows, to the power of a quarter
     may = trees & np.array([loss_of([i]) <= reach for i in range(m)])
-    np.testing.assert_array_equal(trees_on_trial(loss_of, trees, 16 * LEARNERS), may)
+    np.testing.assert_array_equal(screening.trees_on_trial(loss_of, trees, 16 * LEARNERS), may)
 
 
 def test_a_member_on_trial_has_to_improve_the_first_fold():

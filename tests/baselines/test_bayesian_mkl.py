@@ -5,21 +5,15 @@ from scipy.stats import gamma as gamma_distribution
 from scipy.stats import truncnorm
 from sklearn.datasets import load_diabetes, make_moons
 
-from adakern.baselines import BayesianMKLRegressor, KernelBank
-from adakern.baselines.bayesian_mkl import (
-    FixedPrecision,
-    GammaFactor,
-    GaussianTarget,
-    MeanField,
-    TruncatedTarget,
-)
+from adakern.baselines import BayesianMKLRegressor, KernelBank, bayesian_mkl
+from adakern.baselines.bayesian_mkl import FixedPrecision, GammaFactor, GaussianTarget, MeanField
 
 BANK = KernelBank((0.3, 2.0, 20.0), (2,))
 
 
 def classification_field(margin=1.0, output_scale=0.5):
     X, y = make_moons(40, noise=0.2, random_state=0)
-    target = TruncatedTarget(np.where(y == 1, 1.0, -1.0), margin)
+    target = bayesian_mkl.TruncatedTarget(np.where(y == 1, 1.0, -1.0), margin)
     return MeanField(BANK.stack(X), target, FixedPrecision(output_scale**-2.0))
 
 
@@ -73,7 +67,7 @@ def test_gamma_divergence_is_the_integral():
 
 def test_truncated_moments_are_scipys():
     y, score, margin = np.array([1.0, -1.0, 1.0]), np.array([0.3, 0.8, -4.0]), 0.7
-    target = TruncatedTarget(y, margin)
+    target = bayesian_mkl.TruncatedTarget(y, margin)
     target.update(score, 0.0)
     upper, infinity = margin - y * score, np.full(3, np.inf)
     reference = truncnorm(upper, infinity, loc=y * score)

@@ -62,10 +62,8 @@ def test_uniform_weights_are_svc_on_the_mean_gram_matrix():
 
 def test_one_kernel_is_the_plain_model():
     X, y = moons()
-    model, plain = (
-        UniformMKLClassifier(2.0, gammas=[1.5]).fit(X, y),
-        SVC(C=2.0, gamma=1.5).fit(X, y),
-    )
+    model = UniformMKLClassifier(2.0, gammas=[1.5]).fit(X, y)
+    plain = SVC(C=2.0, gamma=1.5).fit(X, y)
     np.testing.assert_allclose(model.decision_function(X), plain.decision_function(X), atol=5e-3)
     X, y = waves()
     model = SimpleMKLRegressor(C=2.0, epsilon=0.05, gammas=[1.5]).fit(X, y)

@@ -25,9 +25,8 @@ def test_falkon_solves_the_nystrom_normal_equations(data):
     model.fit(X, y)
     centres = X[model.support_]
     K_nm, K_mm = rbf_kernel(X, centres, 1.0), rbf_kernel(centres, gamma=1.0)
-    A = np.vstack(
-        [K_nm / np.sqrt(n), np.sqrt(alpha) * np.linalg.cholesky(K_mm + 1e-12 * np.eye(40)).T]
-    )
+    root = np.linalg.cholesky(K_mm + 1e-12 * np.eye(40)).T
+    A = np.vstack([K_nm / np.sqrt(n), np.sqrt(alpha) * root])
     b = np.concatenate([(y - y.mean()) / np.sqrt(n), np.zeros(40)])
     coef = np.linalg.lstsq(A, b, rcond=None)[0]
     T = X[:50] * 0.9

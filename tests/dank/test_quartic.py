@@ -12,6 +12,8 @@ from adakern.dank.quartic_solver import maximise_quartic
 from adakern.kernels import gram_matrix
 from adakern.svm.dual import classification_dual, regression_dual
 
+sizes = st.floats(1e-3, 1e3)
+
 
 def make(task, n, gamma, C, eta, *, epsilon=0.1, seed=0, fit_intercept=False, **options):
     rng = np.random.default_rng(seed)
@@ -72,13 +74,7 @@ def test_optimum_of_the_conic_program(gamma, C, weight, fit_intercept, share):
             assert point.value == pytest.approx(value(problem, point.d), rel=1e-12)
 
 
-@given(
-    seed=st.integers(0, 10**6),
-    gamma=st.floats(1e-3, 1e3),
-    C=st.floats(1e-3, 1e3),
-    ratio=st.floats(1e-3, 1e3),
-    epsilon=st.floats(0.0, 0.5),
-)
+@given(st.integers(0, 10**6), sizes, sizes, sizes, st.floats(0.0, 0.5))
 @settings(max_examples=100)
 def test_certificate_bounds_what_is_missing(seed, gamma, C, ratio, epsilon):
     """At any point, gap >= optimum - h; and the solver's point is in the box."""

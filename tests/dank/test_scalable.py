@@ -35,10 +35,8 @@ def disease(n=300):
 @pytest.mark.parametrize("fit_intercept", [True, False])
 @pytest.mark.parametrize("eta", [30.0, 1e4, 1e12])  # the last is the SVM
 def test_whole_equals_exact_without_the_nuclear_norm(fit_intercept, eta):
-    for Estimator, (X, y), gamma in (
-        (DANKClassifier, tumours(), 1.0),
-        (DANKRegressor, disease(), 20.0),
-    ):
+    cases = (DANKClassifier, tumours(), 1.0), (DANKRegressor, disease(), 20.0)
+    for Estimator, (X, y), gamma in cases:
         options = {"C": 5.0, "gamma": gamma, "eta": eta, "tol": 1e-8}
         options |= {"fit_intercept": fit_intercept, "extension": "none"}
         exact = Estimator(tau=0.0, **options).fit(X, y)
@@ -71,10 +69,8 @@ def test_clusters_change_neither_the_whole_problem_nor_much_of_what_is_predicted
 @pytest.mark.parametrize(("gamma", "full"), [(0.1, True), (1e-4, False)])
 def test_rank_is_that_of_the_formed_blocks(gamma, full):
     X, y = tumours()
-    model = DANKClassifier(
-        C=5.0, gamma=gamma, strategy="decomposed", n_clusters=3, random_state=0
-    ).fit(X, y)
-    pair = model.models_[0]
+    model = DANKClassifier(C=5.0, gamma=gamma, strategy="decomposed", n_clusters=3, random_state=0)
+    pair = model.fit(X, y).models_[0]
     ranks = []
     for rows in pair.partition.rows:
         d = pair.dual_coef[rows]

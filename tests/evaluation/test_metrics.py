@@ -6,17 +6,9 @@ from hypothesis.extra.numpy import arrays
 from scipy import stats
 from sklearn import metrics
 
-from adakern.evaluation import (
-    GREATER_IS_BETTER,
-    MAIN_METRIC,
-    METRICS,
-    OPTIONAL_METRICS,
-    area_under_curve,
-    interval_scores,
-    probability_scores,
-    quantile_crps,
-    score,
-)
+from adakern.evaluation import quantile_crps, score
+from adakern.evaluation.metrics import area_under_curve, interval_scores, probability_scores
+from adakern.evaluation.quantities import GREATER_IS_BETTER, MAIN_METRIC, METRICS, OPTIONAL_METRICS
 
 labels = arrays(int, 12, elements=st.integers(0, 3))
 values = arrays(float, 9, elements=st.floats(-1e3, 1e3).map(lambda v: round(v, 3)))
@@ -93,12 +85,8 @@ def test_probability_scores_are_those_of_scikit_learn(n_classes):
     p = rng.dirichlet(np.ones(n_classes), size=60)
     found = probability_scores(y, p, classes)
     assert found["log_loss"] == pytest.approx(metrics.log_loss(y, p, labels=classes))
-    areas = metrics.roc_auc_score(
-        y == classes[1] if n_classes == 2 else y,
-        p[:, 1] if n_classes == 2 else p,
-        multi_class="ovr",
-    )
-    assert found["auc"] == pytest.approx(areas)
+    truth, chance = (y == classes[1], p[:, 1]) if n_classes == 2 else (y, p)
+    assert found["auc"] == pytest.approx(metrics.roc_auc_score(truth, chance, multi_class="ovr"))
     one_by_one = sum(metrics.brier_score_loss(y == c, p[:, k]) for k, c in enumerate(classes))
     assert found["brier"] == pytest.approx(one_by_one)
 

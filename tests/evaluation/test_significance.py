@@ -7,14 +7,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy import stats
 
-from adakern.evaluation import (
-    bayesian_signed_rank,
-    compare_methods,
-    compare_over_sets,
-    corrected_ttest,
-    holm_correction,
-    paired_ttest,
-)
+from adakern.evaluation import bayesian_signed_rank, compare_methods, compare_over_sets
+from adakern.evaluation.significance import corrected_ttest, holm_correction, paired_ttest
 
 A = np.array([0.81, 0.83, 0.79, 0.90, 0.85, 0.77, 0.88, 0.84, 0.80, 0.86])
 B = np.array([0.80, 0.80, 0.78, 0.85, 0.86, 0.75, 0.84, 0.83, 0.80, 0.81])

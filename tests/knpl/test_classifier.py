@@ -25,7 +25,6 @@ def test_large_reg_is_svc_for_three_classes():
     model = KNPLClassifier(C=1.0, gamma=0.5, reg=1e8, tol=1e-7).fit(X[::2], y[::2])
     svc = SVC(C=1.0, gamma=0.5, decision_function_shape="ovo", tol=1e-6)
     svc.fit(X[::2], y[::2])
-    np.testing.assert_allclose(
-        -model._pair_decisions(X[1::2]), svc.decision_function(X[1::2]), atol=2e-3
-    )
+    decisions = -model._pair_decisions(X[1::2])
+    np.testing.assert_allclose(decisions, svc.decision_function(X[1::2]), atol=2e-3)
     assert len(model.pairwise_layer_) == 3

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
+from scipy.optimize._numdiff import approx_derivative
 
 from adakern._utils.blocks import BLOCK_BYTES
 from adakern.kernels import gram_matrix
@@ -32,15 +33,6 @@ def dense_loss(theta, X_s, y_s, X, y, alpha, profile, penalty):
     coef = np.linalg.solve(K_ss + alpha * np.eye(len(X_s)), y_s - y_s.mean())
     errors = dense_kernel(X, X_s, theta, profile) @ coef + y_s.mean() - y
     return np.mean(errors**2) + penalty * np.sum(coef**2)
-
-
-def finite_differences(function, theta, step=1e-5):
-    gradient = np.zeros_like(theta)
-    for index in np.ndindex(*theta.shape):
-        e = np.zeros_like(theta)
-        e[index] = step
-        gradient[index] = (function(theta + e) - function(theta - e)) / (2 * step)
-    return gradient
 
 
 @pytest.mark.parametrize("profile", PROFILES)
@@ -74,7 +66,9 @@ def test_gradient_against_finite_differences(profile, shared, penalty):
     value, gradient = loss.value_and_gradient(theta)
     arguments = (X_s, y_s, X, y, 1e-2, profile, penalty)
     assert_allclose(value, dense_loss(theta, *arguments), rtol=1e-6)
-    expected = finite_differences(lambda t: dense_loss(t, *arguments), theta)
+    shape = theta.shape
+    slopes = approx_derivative(lambda t: dense_loss(t.reshape(shape), *arguments), theta.ravel())
+    expected = slopes.reshape(shape)
     assert_allclose(gradient, expected, atol=1e-6 * np.abs(expected).max())
 
 

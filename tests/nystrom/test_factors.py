@@ -43,12 +43,7 @@ def test_woodbury_equals_dense(problem, name, chosen, rank):
     assert criterion(low_rank, Y, RIDGE) == pytest.approx(criterion(dense, Y, RIDGE), rel=1e-8)
 
 
-@given(
-    seed=st.integers(0, 2**16),
-    gamma=st.floats(1e-4, 1e3),
-    c=st.integers(1, 30),
-    repeated=st.booleans(),
-)
+@given(st.integers(0, 2**16), st.floats(1e-4, 1e3), st.integers(1, 30), st.booleans())
 @settings(max_examples=60)
 def test_approximate_is_never_below_exact(seed, gamma, c, repeated):
     rng = np.random.default_rng(seed)

@@ -50,6 +50,14 @@ def schema(tmp_path_factory):
     return path.read_bytes()
 
 
+@pytest.fixture
+def uri(tmp_path, schema, monkeypatch):
+    """The address of a database that holds no run yet."""
+    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
+    (tmp_path / "mlflow.db").write_bytes(schema)
+    return f"sqlite:///{tmp_path / 'mlflow.db'}"
+
+
 @pytest.fixture(scope="session")
 def browser():
     """Headless Chromium; where it is not installed its tests are skipped."""

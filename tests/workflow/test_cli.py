@@ -74,14 +74,12 @@ def test_snakemakes_events_are_a_line_and_its_errors_stay(capsys):
 def test_a_dry_run_of_ones_own_method_prints_the_command(project):
     """The class is found in methods/ from any folder, without the project on Python's path."""
     project.write("methods/mine.py", "from sklearn.svm import SVC\nclass Mine(SVC):\n    pass\n")
-    recipe = "classifier: {estimator: {_target_: methods.mine.Mine}}"
-    project.write("conf/method/mine.yaml", f"# @package method.mine\n{recipe}\n")
+    project.add_classifier("mine", "{estimator: {_target_: methods.mine.Mine}}")
     paths = f"{project.root}/src:{project.root}/workflow"
     overrides = ["dataset=[sk-wine, clowns]", "method=[mine]", "tracking.enabled=false"]
     command = [sys.executable, "-m", "adakern_bench.cli.main", "run", "--dry-run", "--cores", "1"]
     environment = project.environment | {"PYTHONPATH": paths}
-    run = Run([*command, *overrides], project.root / "data", environment)
-    assert run.process.wait(300) == 0, run.output
+    run = Run([*command, *overrides], project.root / "data", environment).ends()
     shown = "snakemake --cores 1 --config experiment=quickstart"
     assert f"{shown} 'overrides=dataset=[sk-wine,clowns] method=[mine]" in run.output
     assert not (project.root / "results").exists()

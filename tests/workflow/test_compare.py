@@ -31,9 +31,8 @@ def compared(tmp_path):
 
 
 def ok(records, dataset, method):
-    return [
-        r for r in records if (r["dataset"], r["method"], r["status"]) == (dataset, method, "ok")
-    ]
+    cell = (dataset, method, "ok")
+    return [r for r in records if (r["dataset"], r["method"], r["status"]) == cell]
 
 
 def printed(out, **options):

@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 import yaml
 
-from adakern.baselines.optional import require
 from adakern_bench.cli.main import main
 from adakern_bench.config.compose import CONF
 from adakern_bench.config.plan import load_plan
@@ -54,11 +53,6 @@ def test_a_python_that_there_is_not(tmp_path):
     assert made.returncode
     assert "There is no python3.99 here" in made.stdout
     assert "make PYTHON=python3 " in made.stdout
-
-
-def test_the_hint_at_the_extra_is_one_that_works():
-    with pytest.raises(ImportError, match=r"pip install '\.\[torch\]'"):
-        require("no_such_package", "FalkonRegressor")
 
 
 def test_an_audit_without_a_network_says_so(tmp_path):

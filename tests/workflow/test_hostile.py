@@ -147,10 +147,8 @@ def conf(tmp_path, monkeypatch):
 
 
 SVM = {"classifier": {"estimator": {"_target_": "sklearn.svm.SVC"}}}
-SMALL = {
-    "defaults": [{"override /dataset": ["clowns"]}, {"override /method": ["plain"]}],
-    "name": "small",
-}
+PLAIN_ON_CLOWNS = [{"override /dataset": ["clowns"]}, {"override /method": ["plain"]}]
+SMALL = {"defaults": PLAIN_ON_CLOWNS, "name": "small"}
 
 
 def write(path, header, content):
@@ -344,10 +342,8 @@ def test_control_characters_of_an_error_reach_no_terminal(project):
         "    def fit(self, X, y):\n"
         "        raise ValueError('\\x1b[31mred \\x07 \\x9b31m \\u202egnp.exe')\n",
     )
-    recipe = "classifier: {estimator: {_target_: methods.loud.Loud}}"
-    project.write("conf/method/loud.yaml", f"# @package method.loud\n{recipe}\n")
+    project.add_classifier("loud", "{estimator: {_target_: methods.loud.Loud}}")
     run = project.run(overrides="method=[plain,loud]")
-    assert run.returncode == 0, run.output
     shown = show(project, "method=[plain,loud]")
     assert shown.returncode == 0, shown.stderr
     page = (project.root / "results/small/report.html").read_text()

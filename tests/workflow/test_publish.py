@@ -12,7 +12,6 @@ from adakern_bench.report.compare import compare_pairs
 from adakern_bench.report.tables import read_tables
 from project import Run
 
-LOST = "# @package method.lost\nclassifier: {estimator: {_target_: methods.lost.Lost}}\n"
 LOST_CODE = """\
 from sklearn.svm import SVC
 
@@ -26,7 +25,7 @@ class Lost(SVC):
 @pytest.fixture
 def repository(project):
     """The workflow in a git repository of its own."""
-    project.write("conf/method/lost.yaml", LOST)
+    project.add_classifier("lost", "{estimator: {_target_: methods.lost.Lost}}")
     project.write("methods/lost.py", LOST_CODE)
     project.write(".gitignore", "results\ndata/tables\n.snakemake\n__pycache__\nrun-*\n")
     git(project, "init", "--quiet")
@@ -46,31 +45,26 @@ def commit(project):
     git(project, "commit", "--quiet", "--message", "As it is")
 
 
-def publish(project, *arguments):
+def publish(project, *arguments, status=0):
     words = ["adakern_bench.cli.main", "publish", "small", "name=small", *arguments]
     run = Run([sys.executable, "-m", *words], project.root, project.environment)
-    run.process.wait(200)
-    return run
+    return run.ends(status, seconds=200)
 
 
 def test_what_is_refused_and_what_is_kept(repository):
     selection = "method=[plain,lost]"
-    run = publish(repository, selection)
-    assert run.returncode == 1
+    run = publish(repository, selection, status=1)
     assert "still to be done:" in run.output and "1 x solve" not in run.output
     assert "2 x solve" in run.output and "make run EXPERIMENT=small" in run.output
 
-    done = repository.run(overrides=selection)
-    assert done.returncode == 0, done.output
-    run = publish(repository, selection)
-    assert run.returncode == 1
+    repository.run(overrides=selection)
+    run = publish(repository, selection, status=1)
     assert "clowns / lost: 2 failed runs" in run.output and "lost on purpose" in run.output
 
     ran = git(repository, "rev-parse", "HEAD")
     (repository.root / "workflow/note.txt").write_text("after the run")
     commit(repository)
-    run = publish(repository, selection, "--with-failures")
-    assert run.returncode == 0, run.output
+    publish(repository, selection, "--with-failures")
     kept = repository.root / "docs/results/small"
     names = {path.name for path in kept.iterdir()}
     assert {"records.parquet", "summary.csv", "config.yaml"} <= names
@@ -89,8 +83,7 @@ def test_what_is_refused_and_what_is_kept(repository):
     made = pairs.stat().st_mtime_ns
     pairs.write_text(pairs.read_text() + "\n" * 5 * 2**20)
     os.utime(pairs, ns=(made, made))
-    run = publish(repository, selection, "--with-failures")
-    assert run.returncode == 0, run.output
+    publish(repository, selection, "--with-failures")
     assert not (kept / "ttest.csv").exists()
     assert (kept / "ttest.csv.gz").stat().st_size < 2**20
     assert read_tables(kept)["ttest"].equals(read_tables(pairs.parent)["ttest"])

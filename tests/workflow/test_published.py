@@ -86,9 +86,7 @@ def test_published_stands_beside_measured(tmp_path):
         ("uci121_classifiers", "uci121-abalone", "svm-2014", 0.66),  # their svm_C
     ],
 )
-def test_a_method_of_the_same_protocol_stands_beside_the_published_one(
-    name, dataset, method, published
-):
+def test_a_method_of_one_protocol_stands_beside_the_published_one(name, dataset, method, published):
     measured = {"dataset": dataset, "method": method, "split": "test", "metric": "accuracy"}
     summary = pd.DataFrame([measured | {"mean": 0.7, "std": 0.0, "n": 4}])
     beside = beside_measured(summary, load_published(PUBLISHED / f"{name}.csv"))

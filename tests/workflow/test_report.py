@@ -97,9 +97,7 @@ def test_the_main_table_shows_the_summary_in_the_order_of_the_mean_rank(reported
     head, *rows = table_rows(page.table)
     cells = comparison(tables, "classification")
     assert len(cells) == 10
-    shown = {
-        (dataset, row[0]): cell for row in rows for dataset, cell in zip(head, row, strict=True)
-    }
+    shown = {(name, row[0]): cell for row in rows for name, cell in zip(head, row, strict=True)}
     for (dataset, method), cell in cells.iterrows():
         said = f"{cell['shown']} ± {cell['spread']}" if cell["n"] else "failed"
         assert shown[dataset, method].replace("●", "").startswith(said)

@@ -42,7 +42,6 @@ class Bought(KNeighborsClassifier):
     pass
 """
 MINE = """\
-# @package dataset.mine
 task: regression
 files: [{path: mine/mine.csv}]
 """
@@ -78,11 +77,9 @@ def finished(shared_project):
     """An experiment run to its report: families of adakern, own and bought methods."""
     project = shared_project
     for name, recipe in METHODS.items():
-        text = f"# @package method.{name}\nclassifier: {recipe}\n"
-        project.write(f"conf/method/{name}.yaml", text)
+        project.add_classifier(name, recipe)
     project.write(
-        "conf/method/line.yaml",
-        "# @package method.line\nregressor: {estimator: {_target_: sklearn.linear_model.Ridge}}\n",
+        "conf/method/line.yaml", "regressor: {estimator: {_target_: sklearn.linear_model.Ridge}}\n"
     )
     project.write("methods/nearest.py", OWN)
     project.write("methods/numbers.py", "NEIGHBOURS = 3\n")
@@ -97,8 +94,7 @@ def finished(shared_project):
     rows = np.random.default_rng(0).normal(size=(40, 3))
     np.savetxt(project.write("data/raw/mine/mine.csv", ""), rows, delimiter=",")
     at_home(project)
-    run = project.run(overrides=OVERRIDES, timeout=500)
-    assert run.returncode == 0, run.output
+    project.run(overrides=OVERRIDES, timeout=500)
     return project
 
 
@@ -137,9 +133,7 @@ def change_code(project, path, after=""):
 
 
 def dry_run(project, overrides=""):
-    run = project.run("--dry-run", overrides=f"{OVERRIDES} {overrides}")
-    assert run.returncode == 0, run.output
-    return run
+    return project.run("--dry-run", overrides=f"{OVERRIDES} {overrides}")
 
 
 def again(run, stage):
@@ -254,8 +248,7 @@ def test_titles_sizes_limits_and_fetching_are_no_results(project):
     )
     assert set(dry_run(project, overrides).jobs) == {"configuration", "report", "all"}
     edit(project, "conf/dataset/mine.yaml", ("n: 40", "n: 41"))
-    run = project.run("--dry-run", overrides=OVERRIDES)
-    assert run.returncode == 1
+    run = project.run("--dry-run", overrides=OVERRIDES, status=1)
     assert "data/tables/mine.npz: the table is not the one of its entry: n is 40" in run.output
 
 

@@ -1,7 +1,6 @@
 """The special computations behind the papers' figures, on small data."""
 
 from importlib import import_module
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -15,11 +14,10 @@ from adakern_bench.data import Table
 from adakern_bench.records.prepare import prepare
 from adakern_bench.records.split import load_split, make_splits
 from adakern_bench.report.published import load_published
+from project import REPOSITORY
 from script import run_script
 
-PUBLISHED = load_published(
-    Path(__file__).parents[2] / "data/published/dank_synthetic_regression.csv"
-)
+PUBLISHED = load_published(REPOSITORY / "data/published/dank_synthetic_regression.csv")
 
 
 def table(X, y, task="classification"):

@@ -27,13 +27,6 @@ def log(uri):
     return partial(log_records, experiment="demo", tracking_uri=uri)
 
 
-@pytest.fixture
-def uri(tmp_path, schema, monkeypatch):
-    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
-    (tmp_path / "mlflow.db").write_bytes(schema)
-    return f"sqlite:///{tmp_path / 'mlflow.db'}"
-
-
 @pytest.mark.slow
 def test_a_kill_while_the_tables_are_made(tmp_path):
     database = tmp_path / "mlflow.db"

@@ -7,6 +7,4 @@ from adakern.evaluation.quantities import *  # noqa: F403
 from adakern.evaluation.ranking import *  # noqa: F403
 from adakern.evaluation.significance import *  # noqa: F403
 
-__all__ = [
-    name for module in (metrics, quantities, ranking, significance) for name in module.__all__
-]
+__all__ = [name for part in (metrics, quantities, ranking, significance) for name in part.__all__]

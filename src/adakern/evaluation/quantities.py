@@ -2,15 +2,8 @@
 
 from typing import NamedTuple
 
-__all__ = [
-    "GREATER_IS_BETTER",
-    "MAIN_METRIC",
-    "METRICS",
-    "OPTIONAL_METRICS",
-    "QUANTITIES",
-    "RECORDED",
-    "Quantity",
-]
+__all__ = ["GREATER_IS_BETTER", "MAIN_METRIC", "METRICS", "OPTIONAL_METRICS", "QUANTITIES"]
+__all__ += ["RECORDED", "Quantity"]
 
 
 class Quantity(NamedTuple):

@@ -13,17 +13,8 @@ from scipy import stats
 
 from adakern.evaluation.ranking import ALPHA, FEWEST, TIE
 
-__all__ = [
-    "Comparison",
-    "SetComparison",
-    "TTest",
-    "bayesian_signed_rank",
-    "compare_methods",
-    "compare_over_sets",
-    "corrected_ttest",
-    "holm_correction",
-    "paired_ttest",
-]
+__all__ = ["Comparison", "SetComparison", "TTest", "bayesian_signed_rank", "compare_methods"]
+__all__ += ["compare_over_sets", "corrected_ttest", "holm_correction", "paired_ttest"]
 
 
 class TTest(NamedTuple):

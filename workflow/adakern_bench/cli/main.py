@@ -147,8 +147,7 @@ def _track(arguments, overrides):
 
     results = arguments.started_in / arguments.results
     found = [results, *sorted(results.glob("*/"))]
-    folders = [folder for folder in found if (folder / "records").is_dir()]
-    if not folders:
+    if not (folders := [folder for folder in found if (folder / "records").is_dir()]):
         sys.exit(f"{results} holds no records/ of an experiment")
     for folder in folders:
         try:

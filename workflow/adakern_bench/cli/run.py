@@ -35,8 +35,7 @@ def run(overrides, cores=None, *, dry_run=False):
     if dry_run:
         print(shlex.join(["snakemake", *arguments]), flush=True)
         return _snakemake([*arguments, "--dry-run", "--quiet", "rules"])
-    status = _snakemake(["--logger", "adakern", *arguments])
-    if status:
+    if status := _snakemake(["--logger", "adakern", *arguments]):
         print(
             "Stopped. What is finished is kept: the same command goes on from there. "
             "Snakemake's own account is in .snakemake/log."

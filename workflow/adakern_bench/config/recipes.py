@@ -6,14 +6,9 @@ from inspect import signature
 from sklearn.base import is_classifier, is_regressor
 
 from adakern_bench.config.compose import nearest
+from adakern_bench.records import estimators
 from adakern_bench.records.dotted import estimator_class
-from adakern_bench.records.estimators import (
-    DISTRIBUTIONS,
-    expand_grid,
-    is_distribution,
-    is_relative,
-    make_estimator,
-)
+from adakern_bench.records.estimators import DISTRIBUTIONS, expand_grid, is_relative
 
 
 def recipe_problems(recipe, task):
@@ -21,7 +16,7 @@ def recipe_problems(recipe, task):
     if "_target_" not in recipe["estimator"]:
         return ["it has no _target_: name the estimator's class in its file"]
     try:
-        estimator = make_estimator(recipe["estimator"])
+        estimator = estimators.make_estimator(recipe["estimator"])
     except Exception as error:
         if match := re.search(r"unexpected keyword argument '(\w+)'", str(error)):
             built = estimator_class(recipe["estimator"]["_target_"])
@@ -46,7 +41,7 @@ def _values(recipe, estimator):
     for axis, values in recipe["grid"].items():
         try:
             points = expand_grid({axis: values}, known)[axis]
-            if is_distribution(values):
+            if estimators.is_distribution(values):
                 (points,) = values.values()  # the ends, to be checked as points are
                 if not recipe["random"] or points[0] >= points[1]:
                     raise ValueError("no number of points, or no range to draw them from")

@@ -141,10 +141,8 @@ def _described(plan, dataset, method):
         return {"protocol": splitting, "search": None}
     searching = search(plan, dataset, source)
     keys = ("grid", "random", "tuning", "folds", "holdout_rows", "step", "max_rows")
-    return {
-        "protocol": splitting,
-        "search": {"method": source, **{key: searching[key] for key in keys}},
-    }
+    described = {"method": source} | {key: searching[key] for key in keys}
+    return {"protocol": splitting, "search": described}
 
 
 def special(plan, name):

@@ -51,9 +51,7 @@ def expand_datasets(datasets, protocol):
         axes["tuning"] = ["nested", "published"]
     axes = {axis: values for axis, values in axes.items() if values}
     points = [dict(zip(axes, point, strict=True)) for point in product(*axes.values())]
-    return {
-        _label(dataset, swept): Variant(swept=swept) for dataset in datasets for swept in points
-    }
+    return {_label(name, swept): Variant(swept=swept) for name in datasets for swept in points}
 
 
 def expand_axis(name, axis):

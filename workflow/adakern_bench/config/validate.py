@@ -61,9 +61,8 @@ def _places(config, typed):
     used += [("data.cache", cache / part) for part in ("", "raw", "tables")]
     if config.data.mirror and "data.mirror" not in typed:
         used.append(("data.mirror", config.data.mirror))
-    if "tracking.uri" not in typed and not re.match(
-        r"http://(127\.0\.0\.1|localhost)(:\d+)?(/|$)", uri
-    ):
+    is_local = re.match(r"http://(127\.0\.0\.1|localhost)(:\d+)?(/|$)", uri)
+    if "tracking.uri" not in typed and not is_local:
         database = re.fullmatch(r"sqlite:///([^?#]+\.db)", uri)
         used.append(("tracking.uri", database[1] if database else f"/{uri}"))
     for setting, place in used:

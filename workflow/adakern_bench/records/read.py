@@ -11,23 +11,11 @@ from adakern.evaluation import MAIN_METRIC
 from adakern_bench.paths import repeats_of
 
 # Nested parts of a record and the prefix of their columns.
-_PREFIXES = {
-    "params": "param_",
-    "best_params": "best_",
-    "versions": "version_",
-    "extra": "extra_",
-    "machine": "machine_",
-    "preparation": "preparation_",
-    "protocol": "protocol_",
-    "search": "search_",
-    "sweep": "sweep_",
-}
+_OWN = ("extra", "machine", "preparation", "protocol", "search", "sweep")
+_PREFIXES = {"params": "param_", "best_params": "best_", "versions": "version_"}
+_PREFIXES |= {name: f"{name}_" for name in _OWN}
 _KEY = ["dataset", "method", "repeat"]
-_NEEDED = {
-    *_KEY,
-    *("experiment", "task", "status"),
-    *("machine", "preparation", "protocol", "search"),
-}
+_NEEDED = {*_KEY, "experiment", "task", "status", "machine", "preparation", "protocol", "search"}
 
 
 def find_records(results):

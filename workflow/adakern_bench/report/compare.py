@@ -28,12 +28,8 @@ def compare(records, out, published=None):
     beside = beside_measured(summary, load_published(published) if published else None)
     with atomic_path(Path(out) / "records.parquet") as path:
         frame.to_parquet(path, index=False, compression="zstd")
-    for name, table in (
-        ("summary", summary),
-        ("ttest", compare_pairs(compared)),
-        ("ranks", rank(compared)),
-        ("published", beside),
-    ):
+    tables = {"summary": summary, "ttest": compare_pairs(compared), "ranks": rank(compared)}
+    for name, table in (tables | {"published": beside}).items():
         with atomic_path(Path(out) / f"{name}.csv") as path:
             table.to_csv(path, index=False)
 

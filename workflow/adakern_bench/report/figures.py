@@ -103,17 +103,15 @@ def save_svg(figure, path):
 
 def to_svg(figure):
     """The figure as SVG text, transparent, with text as text."""
-    buffer = io.StringIO()
+    file = io.StringIO()
     nothing = {"Date": None, "Creator": None}
     for axis in figure.axes:  # whenever they were written
         axis.title.set(fontsize=9, fontweight="bold")
     with matplotlib.rc_context(STYLE):
-        figure.savefig(
-            buffer, format="svg", transparent=True, bbox_inches="tight", metadata=nothing
-        )
+        figure.savefig(file, format="svg", transparent=True, bbox_inches="tight", metadata=nothing)
     # Hundredths of a point: nobody sees more, and files are half as large.
     return re.sub(
-        r' d="[^"]*"', lambda path: re.sub(r"(\.\d\d)\d+", r"\1", path.group()), buffer.getvalue()
+        r' d="[^"]*"', lambda path: re.sub(r"(\.\d\d)\d+", r"\1", path.group()), file.getvalue()
     )
 
 

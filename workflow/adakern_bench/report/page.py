@@ -12,28 +12,12 @@ from pandas.api.types import is_numeric_dtype
 from adakern._utils.files import atomic_path, plain
 from adakern.evaluation import GREATER_IS_BETTER, MAIN_METRIC, METRICS, QUANTITIES, RECORDED
 from adakern_bench.config.sweeps import base_name
+from adakern_bench.report import figures, tables
 from adakern_bench.report.contrast import against_all
-from adakern_bench.report.figures import (
-    MARKERS,
-    MOST_PANELS,
-    inline_svg,
-    method_styles,
-    plot_fronts,
-    plot_repeats,
-    to_svg,
-)
+from adakern_bench.report.figures import MARKERS, MOST_PANELS, inline_svg, method_styles, to_svg
 from adakern_bench.report.headline import headline
 from adakern_bench.report.leaderboard import cost_seconds
-from adakern_bench.report.tables import (
-    MARK,
-    RULE,
-    comparison,
-    display,
-    display_table,
-    heading,
-    read_tables,
-    scaled,
-)
+from adakern_bench.report.tables import MARK, RULE, comparison, display, heading, read_tables
 from adakern_bench.report.use import model_lines
 from adakern_bench.report.wording import caption, count, duration, natural, printable
 
@@ -131,9 +115,7 @@ def _comparison(out, config, records, rare):
         "tasks": [_task(task, runs, styles, tables, rare) for task, runs in by_task],
         "model_lines": model_lines(out, config),
         "methods": _methods(config, records),
-        "swatches": {
-            name: _SWATCH.format(s.colour, MARKERS[s.marker]) for name, s in styles.items()
-        },
+        "swatches": {n: _SWATCH.format(s.colour, MARKERS[s.marker]) for n, s in styles.items()},
         "published": _published(tables["published"]),
         "failures": _failures(records),
         "unconverged": _unconverged(records),
@@ -184,10 +166,10 @@ def _task_figures(task, records, ranks, styles):
     if 0 < len(learned) < len(finished):
         finished, left_out = learned, " Left out: dummy, which predicts a constant."
     label, greater = heading(metric), GREATER_IS_BETTER[metric]
-    scores = finished.assign(score=scaled(metric, finished[f"test_{metric}"].astype(float)))
+    scores = finished.assign(score=tables.scaled(metric, finished[f"test_{metric}"].astype(float)))
     means = scores.groupby(["dataset", "method"])[["seconds", "score"]].mean()
-    repeats = plot_repeats(finished, task, styles, list(ranks["method"]))
-    times = plot_fronts(means, _SECONDS, label, styles, greater)
+    repeats = figures.plot_repeats(finished, task, styles, list(ranks["method"]))
+    times = figures.plot_fronts(means, _SECONDS, label, styles, greater)
     return [
         _figure(to_svg(repeats), f"{task}-repeats", f"{label} {_REPEATS}{left_out}"),
         _figure(to_svg(times), f"{task}-time", f"{label} {_TIMES}{left_out}"),
@@ -203,7 +185,7 @@ def _own_table(path):
     return {
         "caption": caption(path),
         "columns": {name: not is_numeric_dtype(kind) for name, kind in rows.dtypes.items()},
-        "rows": display_table(rows).to_numpy().tolist(),
+        "rows": tables.display_table(rows).to_numpy().tolist(),
     }
 
 
@@ -227,10 +209,8 @@ def _chosen(rows):
     found = {}
     for dataset, point in zip(used.index, used.to_dict("records"), strict=True):
         known = {name.removeprefix("best_"): v for name, v in point.items() if pd.notna(v)}
-        shown = [
-            f"{k} = {v:.3g}" if isinstance(v, float) else f"{k} = {v}" for k, v in known.items()
-        ]
-        if shown:
+        told = {k: f"{v:.3g}" if isinstance(v, float) else v for k, v in known.items()}
+        if shown := [f"{k} = {v}" for k, v in told.items()]:
             found.setdefault(dataset, Counter())[", ".join(shown)] += 1
     return {dataset: counts.most_common(1)[0][0] for dataset, counts in found.items()}
 

@@ -98,8 +98,7 @@ def _not_done(plan):
         yield f"snakemake cannot say what is missing:\n{run.stdout}{run.stderr}"
         return
     counts = re.findall(r"^(\w+) +(\d+)$", run.stdout + run.stderr, re.MULTILINE)
-    jobs = [f"{n} x {rule}" for rule, n in counts if rule != "total"]
-    if jobs:
+    if jobs := [f"{n} x {rule}" for rule, n in counts if rule != "total"]:
         yield (
             f"still to be done: {', '.join(jobs)}; first: "
             + make_command(plan.config.experiment, plan.config.overrides)

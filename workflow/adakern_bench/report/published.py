@@ -52,12 +52,9 @@ def beside_measured(summary, published):
     published = published.replace({"method": SAME_METHOD})
     if published["method"].nunique() > MANY_METHODS:
         published = published[published["method"].isin(summary["method"])]
-    both = published.merge(
-        summary[[*keys, "mean", "std", "n"]],
-        on=keys,
-        how="left",
-        suffixes=("_published", "_measured"),
-    ).astype({"n": "Int64"})
+    measured = summary[[*keys, "mean", "std", "n"]]
+    both = published.merge(measured, "left", on=keys, suffixes=("_published", "_measured"))
+    both = both.astype({"n": "Int64"})
     both["difference"] = both["mean_measured"] - both["mean_published"]
     return both
 

@@ -103,6 +103,5 @@ def _rows(cells, ranks, seconds, width):
         shown -= 1
     yield from map(str.rstrip, text.splitlines())
     left_out = {"method": len(ranks) + 1 - len(table), "data set": table.shape[1] - shown}
-    more = [count(n, f"more {what}") for what, n in left_out.items() if n]
-    if more:
+    if more := [count(n, f"more {what}") for what, n in left_out.items() if n]:
         yield f"({' and '.join(more)} in the report)"

@@ -31,8 +31,7 @@ def out_of_time(out):
 def method_named(name, task):
     """The estimator of a method of ``conf/method``."""
     config, _ = load_config([f"method=[{name}]"])
-    recipe = getattr(config.method[name], TASK_RECIPE[task])
-    if recipe is None:
+    if (recipe := getattr(config.method[name], TASK_RECIPE[task])) is None:
         raise ValueError(f"the method {name} is none of {task}")
     return make_estimator(recipe.estimator)
 

@@ -420,15 +420,10 @@ def _write(client, experiment_id, run, tags):
         tags=run.tags | tags | {KEY: run.key, DIGEST: run.digest},
     )
     run_id = made.info.run_id
-    client.log_batch(
-        run_id,
-        metrics=[
-            Metric(_allowed(name), value, end, 0)
-            for name, value in run.metrics.items()
-            if math.isfinite(value)
-        ],
-        params=[Param(_allowed(name), value) for name, value in run.params.items()],
-    )
+    finite = {name: value for name, value in run.metrics.items() if math.isfinite(value)}
+    metrics = [Metric(_allowed(name), value, end, 0) for name, value in finite.items()]
+    params = [Param(_allowed(name), value) for name, value in run.params.items()]
+    client.log_batch(run_id, metrics=metrics, params=params)
     for record in run.records[:1]:
         _log_data(client, run_id, record)
     for name, source in run.artifacts.items():
