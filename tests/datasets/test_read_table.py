@@ -2,6 +2,7 @@
 
 import gzip
 import io
+from datetime import date
 
 import numpy as np
 import pandas as pd
@@ -315,6 +316,11 @@ def test_new_rows_are_read_as_the_training_rows_were(tmp_path):
     with pytest.warns(UserWarning, match="'2 kg'"):
         rows = read_rows(path, {"a": "numeric", "d": "date"}, {"d": "%Y-%m-%d"})
     assert rows["d"].isna().all() and rows["a"].isna().tolist() == [False, True, False]
+    typed = pd.DataFrame({"c": [1.0, None], "d": [date(2020, 1, 2), None]})
+    typed.to_parquet(tmp_path / "new.parquet")
+    kinds = {"c": "categorical", "d": "date"}
+    rows = read_rows(tmp_path / "new.parquet", kinds, {"d": "%d.%m.%Y"})
+    assert rows["c"][0] == "1" and rows["d"][0] == 18263
     path.write_text("a,c\n1,x\n2,x\n3,total\n")
     with pytest.warns(UserWarning, match="left out: the last row, 'total'"):
         assert len(read_rows(path, {"a": "numeric", "c": "categorical"})) == 2

@@ -47,7 +47,8 @@ def read_column(column, decimal, *, is_target=False, kind=None, form=None):
     import pandas as pd
 
     name, is_typed = column.name, pd.api.types
-    if is_typed.is_datetime64_any_dtype(column.dtype):
+    is_date = column.dtype == object and is_typed.infer_dtype(column) in ("date", "datetime")
+    if is_date or is_typed.is_datetime64_any_dtype(column.dtype):
         return _days(pd.to_datetime(column, utc=True)), "date", None, []
     if column.dtype.kind == "m":
         return column / pd.Timedelta(seconds=1), "numeric", None, []
@@ -87,6 +88,8 @@ def _texts(column):
     first = column.dropna().head(1)
     if len(first) and isinstance(first.iloc[0], list | dict | tuple | np.ndarray):
         raise TableError(f"the column {column.name!r} holds lists; give each value its own column.")
+    if column.dtype.kind == "f" and (column.dropna() % 1 == 0).all():
+        column = column.astype("Int64")  # codes beside a gap: "1" and not "1.0"
     cells = column.map(str, na_action="ignore").astype(object).fillna("").str.strip()
     if (damaged := cells.str.contains("\0", regex=False)).any():
         raise TableError(
