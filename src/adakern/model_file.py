@@ -204,7 +204,11 @@ def save_model(pipeline, path, card):
     import skops.io
 
     with atomic_path(path) as temporary:
-        skops.io.dump(pipeline, temporary, compression=zipfile.ZIP_DEFLATED)
+        try:
+            skops.io.dump(pipeline, temporary, compression=zipfile.ZIP_DEFLATED)
+        except Exception as error:  # such as of PyTorch's tensors
+            model = type(pipeline[-1]).__name__
+            raise ModelFileError(f"{model} cannot be kept in a file: {error}") from error
         with zipfile.ZipFile(temporary, "a") as archive:
             archive.writestr(CARD, json.dumps(card, indent=1, default=str))
 
