@@ -3,7 +3,6 @@
 import tracemalloc
 
 import numpy as np
-import pandas as pd
 import pytest
 from sklearn.datasets import load_diabetes, load_iris, load_wine
 from sklearn.exceptions import NotFittedError
@@ -311,7 +310,6 @@ INFINITE = np.array([["word", 1.0], ["other", np.inf]] * 10, dtype=object)
         (regressor, {}, {"X": INFINITE}, "infinity"),
         (regressor, {}, {"groups": GAPS}, "Input groups contains NaN"),
         (regressor, {}, {"groups": objects("a", None)}, "groups holds None or values of sev"),
-        (classifier, {}, {"y": pd.array(["a", None] * 10, "string")}, r"y\[1\] is <NA>"),
         (regressor, {}, {"X_val": CODED, "y_val": ROWS * np.nan}, "y contains NaN"),
         (regressor, {}, {"X_val": CODED, "y_val": ["a"] * 20}, "holds no numbers"),
         (regressor, {}, {"X_val": CODED}, "y_val"),
@@ -324,6 +322,12 @@ INFINITE = np.array([["word", 1.0], ["other", np.inf]] * 10, dtype=object)
 def test_what_cannot_be_learned_from_is_refused_and_named(make, settings, data, message):
     with pytest.raises((ValueError, TypeError), match=message):
         make(**settings).fit(**{"X": CODED, "y": ROWS} | data)
+
+
+def test_a_missing_label_of_pandas_is_named():
+    labels = pytest.importorskip("pandas").array(["a", None] * 10, "string")
+    with pytest.raises(ValueError, match=r"y\[1\] is <NA>"):
+        classifier().fit(CODED, labels)
 
 
 def test_rows_of_one_group_are_rows():
@@ -340,7 +344,7 @@ def test_a_table_of_arrow():
 
 @pytest.mark.parametrize("unit", ["us", "ns"])
 def test_times_of_polars(unit):
-    pl = pytest.importorskip("polars")
+    pd, pl = pytest.importorskip("pandas"), pytest.importorskip("polars")
     days = pd.date_range("2020-01-01", periods=120, freq="9D")
     y = np.sin(2 * np.pi * days.day_of_year / 365)
     frame = pl.DataFrame({"day": days.to_numpy()}, schema={"day": pl.Datetime(unit)})
