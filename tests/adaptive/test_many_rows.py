@@ -126,6 +126,9 @@ def test_a_wrong_value_is_found_wherever_it_is(place, value, message):
     with pytest.raises(ValueError, match=message):
         model.fit(**given)
     assert not hasattr(model, "ensemble_")
+    given["sample_weight"][outside] *= place == "sample_weight"
+    with pytest.raises(ValueError, match=message):  # where the row has no weight, too
+        model.fit(**given)
 
 
 def test_groups_and_rows_held_out(small_blocks):

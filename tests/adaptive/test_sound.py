@@ -343,12 +343,12 @@ def test_a_table_of_arrow():
 
 
 @pytest.mark.parametrize("unit", ["us", "ns"])
-def test_times_of_polars(unit):
-    pd, pl = pytest.importorskip("pandas"), pytest.importorskip("polars")
+def test_times_of_arrow(unit):
+    pd, pa = pytest.importorskip("pandas"), pytest.importorskip("pyarrow")
     days = pd.date_range("2020-01-01", periods=120, freq="9D")
     y = np.sin(2 * np.pi * days.day_of_year / 365)
-    frame = pl.DataFrame({"day": days.to_numpy()}, schema={"day": pl.Datetime(unit)})
-    model = regressor(members=["rbf"]).fit(frame, y)
+    table = pa.table({"day": pa.array(days.to_numpy().astype(f"M8[{unit}]"))})
+    model = regressor(members=["rbf"]).fit(table, y)
     assert model.score(pd.DataFrame({"day": days}), y) > 0.99
 
 

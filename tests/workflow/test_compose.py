@@ -81,6 +81,8 @@ SETTING, SWEEP = "method.plain.classifier", "adakern_bench.report.sweep"
         ([f"++{SETTING}.tune_with=plain"], ["in a ring, plain -> plain", "tune_with: self"]),
         (["sweep.plain=[0,1]"], ["sweep.plain=[0, 1] names no parameter"]),
         (["+settings.clowns.plain=3"], ["settings.clowns maps a method to its parameters"]),
+        (["+settings.sandwich=3"], ["settings.sandwich maps a method to its parameters"]),
+        (["method=null"], ["method=null names none", "method=[name]"]),
         (["tracking.models=true", "tracking.register=a/b"], ["tracking.register='a/b'", "no /"]),
         ([f"++{SETTING}.estimator.gama=1"], ["plain", "'gama'", "'gamma'"]),
         (["method.plan.C=1"], ["not selected. Did you mean 'plain'"]),

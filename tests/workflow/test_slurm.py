@@ -12,9 +12,10 @@ import yaml
 from project import TUNED, Project, without_measured
 from slurm import Cluster, reason_to_skip
 
+WHY = reason_to_skip()  # SLURM is not installed, say
 pytestmark = [
     pytest.mark.cluster,
-    pytest.mark.skipif(bool(reason_to_skip()), reason=reason_to_skip()),
+    pytest.mark.skipif(bool(WHY), reason=WHY),
     # One or two minutes each on a quiet machine.
     pytest.mark.timeout(1200),
 ]

@@ -114,12 +114,8 @@ class AdaptiveKernel(BaseEstimator, ABC):
     def _validated(self, X, *y):
         """Rows X (n, d), checked; when fitting y (n,) and X's columns of a categorical type too."""
         X, y = from_foreign(X), [from_foreign(v) for v in y]
-        if (
-            not y
-            and hasattr(self, "feature_names_in_")
-            and hasattr(X, "columns")
-            and hasattr(X, "dtypes")
-        ):
+        is_frame = hasattr(X, "columns") and hasattr(X, "dtypes")  # Arrow's columns have no names
+        if not y and is_frame and hasattr(self, "feature_names_in_"):
             X = in_order_of(self.feature_names_in_, X)
         rows, categorical = as_columns(X)
         options = {"dtype": None, "ensure_all_finite": "allow-nan"}
@@ -310,9 +306,9 @@ def check_levels(name, value):
 def _refuse_missing_labels(y):
     y = np.asarray(y)
     if y.dtype == object and y.ndim == 1:
-        missing = [
-            value is None or type(value).__name__ == "NAType" or value != value for value in y
-        ]
+        # Pandas' NA is neither equal to itself nor unequal, and pandas may not be there.
+        names = ("NoneType", "NAType")
+        missing = [type(value).__name__ in names or value != value for value in y]
         if any(missing):
             row = missing.index(True)
             raise ValueError(f"y[{row}] is {y[row]}: Input contains NaN or None; drop those rows")

@@ -23,7 +23,7 @@ def as_columns(X):
         return (np.column_stack(arrays) if arrays else np.empty(X.shape)), categorical
     table = np.empty(X.shape, dtype=object)
     for j, (column, array) in enumerate(zip(columns, arrays, strict=True)):
-        # Polars makes whole numbers of times in nanoseconds, if asked for objects.
+        # As objects, times in nanoseconds of Polars and Arrow are whole numbers.
         is_time = array.dtype.kind in "mM"
         table[:, j] = _objects(array if is_time else np.asarray(column, dtype=object))
     return table, categorical

@@ -75,9 +75,11 @@ def fit_error_model(X, predicted, errors, weights):
         50, min_samples_leaf=10, max_features=0.5, bootstrap=True, oob_score=True, random_state=0
     )
     with warnings.catch_warnings():
+        # Those that every tree drew, as the heaviest are: they have 0 here, and the forest's
+        # prediction stands for it.
         warnings.filterwarnings("ignore", "Some inputs do not have OOB scores")
         forest.fit(inputs[rows], size[rows], weights[rows])
     expected = forest.predict(inputs)
-    known = forest.oob_prediction_ > 0  # 0 where every tree drew the row, a heavy one
+    known = forest.oob_prediction_ > 0
     expected[rows[known]] = forest.oob_prediction_[known]
     return ErrorModel(forest, least, errors / np.maximum(expected, least), weights)

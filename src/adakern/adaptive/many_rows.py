@@ -127,10 +127,13 @@ class AllRows:
             from dask import delayed
 
             work, add = delayed(work), delayed(_added)
-        numbers = np.flatnonzero(weights)
+        # The model knows no class that has rows without weight alone; those rows are still read,
+        # since X is checked wherever it is.
+        y = np.where(weights > 0, self.y, self.y[self.sample[0]])
+        numbers = np.arange(len(y))
         blocks = [numbers[block] for block in _blocks(self.X, len(numbers))]
         sums = (
-            add([work(self._take(b), self.y[b], weights[b]) for b in blocks[i : i + SUMMANDS]])
+            add([work(self._take(b), y[b], weights[b]) for b in blocks[i : i + SUMMANDS]])
             for i in range(0, len(blocks), SUMMANDS)
         )
         return in_memory(reduce(lambda total, part: add([total, part]), sums))

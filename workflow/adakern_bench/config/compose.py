@@ -70,6 +70,8 @@ def _checked(override):
         raise ConfigError(
             f"the override {override!r} is not of the form key=value, such as protocol.repeats=3"
         )
+    if key in ("dataset", "method") and value == "null":
+        raise ConfigError(f"{override} names none; {key}=[] selects none, {key}=[name] one")
     if value.count("[") > value.count("]"):
         raise ConfigError(
             f"the override {override!r} opens a list and does not close it; a list has "

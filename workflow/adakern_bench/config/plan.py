@@ -141,8 +141,7 @@ class Plan:
         """What the experiment fixes: for the data set, then for one size of it."""
         found = {}
         for name in (base_name(dataset), dataset):
-            of_dataset = self.config.settings.get(name) or {}
-            of_method = isinstance(of_dataset, dict) and (of_dataset.get(method) or {})
+            of_method = (self.config.settings.get(name) or {}).get(method) or {}
             if not isinstance(of_method, dict):
                 raise ConfigError(f"settings.{name} maps a method to its parameters: eta: 0.1")
             found |= of_method

@@ -187,6 +187,9 @@ def _references(config, conf):
     named = [("sweep", method, list(config.method)) for method in config.sweep]
     for dataset, of_dataset in config.settings.items():
         named.append(("settings", dataset, datasets))
+        if not isinstance(of_dataset or {}, dict):
+            yield f"settings.{dataset} maps a method to its parameters: dank: {{eta: 0.1}}"
+            continue
         named += [(f"settings.{dataset}", method, methods) for method in of_dataset or {}]
     if config.published:
         tables = [path.stem for path in PUBLISHED.glob("*.csv")]
