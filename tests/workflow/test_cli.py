@@ -91,6 +91,18 @@ def test_wrong_settings_end_in_one_line(project):
     assert "no blank after a comma: dataset=[a,b]" in run.stderr
     with pytest.raises(SystemExit, match=r"no results in .* yet\. .* adakern run"):
         main(["show", "dank_uci", "protocol.seed=99", "results=nowhere"])
+    entry = "task: classification\nfiles: [{path: mine.data}]\n"
+    project.write("conf/dataset/mine.yaml", entry)
+    run = project.run("--dry-run", overrides="dataset=[mine]", status=1)
+    assert "mine.data" in run.output and "  File " not in run.output
+
+
+def test_a_file_with_an_equals_sign_is_a_file(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a=b.csv").write_text("a,y\n1,2\n")
+    with pytest.raises(SystemExit):
+        main(["compare", "a=b.csv"])
+    assert "required: --target" in capsys.readouterr().err
 
 
 def test_a_leaderboard_of_what_was_run(tmp_path, capsys):

@@ -215,6 +215,13 @@ def test_names_that_look_like_numbers_or_nothing_are_names(tmp_path):
     assert set(cells.index) == {"NA", "007"} and "007" in printed(tmp_path)
 
 
+def test_a_long_name_is_shown_with_its_score(tmp_path):
+    name = f"dank@{'a' * 120}=1"
+    compare(write_records(tmp_path, [make_record(method=m) for m in (name, "svm")]), tmp_path)
+    text = printed(tmp_path, width=80)
+    assert name in text and "Empty DataFrame" not in text and "more data set" not in text
+
+
 def test_one_run_alone_has_no_standard_deviation_and_no_plural(tmp_path):
     compare(write_records(tmp_path, [make_record()]), tmp_path)
     summary = pd.read_csv(tmp_path / "summary.csv")

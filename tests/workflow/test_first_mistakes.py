@@ -34,6 +34,8 @@ def test_what_describe_prints_is_what_an_entry_may_state(capsys):
     check_content(entry, found)
     with pytest.raises(SystemExit, match=r"Did you mean 'sk-iris'\?"):
         main(["describe", "sk-iriss"])
+    with pytest.raises(SystemExit, match="sk-iris,sk-wine is not the name of one data set"):
+        main(["describe", "sk-iris,sk-wine"])
 
 
 def test_a_folder_of_an_older_version_is_refused_in_one_sentence(tmp_path):

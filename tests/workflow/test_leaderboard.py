@@ -58,6 +58,8 @@ def test_regression_goes_by_the_root_of_the_squared_error():
 def test_both_tasks_and_the_figure():
     both = pd.concat([records(), records("regression", "rmse")])
     assert leaderboard(both)["task"].nunique() == 2
+    medians = leaderboard(both.assign(test_auc=0.5), metric="auc", statistic="median")
+    assert (medians["mean_auc"] == 0.5).all() and "mean_accuracy" not in medians
     assert len(plot_time_against_rank(both).axes) == 2
 
 

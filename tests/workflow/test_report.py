@@ -297,6 +297,19 @@ def told(records, tmp_path):
     return headline(read_tables(tmp_path), solves)
 
 
+@pytest.mark.parametrize(
+    ("worse", "said"),
+    [(1000.0, "more than 99.9 % lower"), (1.0, "50 % lower"), (0.50001, "less than 0.1 % lower")],
+)
+def test_the_headline_tells_differences_of_any_size(worse, said, tmp_path):
+    errors = {"good": 0.5, "bad": worse}
+    records = [
+        make_record("yacht", m, task="regression", metrics={"train": {}, "test": {"rmse": e}})
+        for m, e in errors.items()
+    ]
+    assert f", {said} than bad's" in told(records, tmp_path)[0]
+
+
 def test_the_headline_tells_who_wins_and_by_how_much(tmp_path):
     methods = {"dank": 0.9, "svm-cv": 0.85, "knpl": 0.8}
     records = []

@@ -79,7 +79,11 @@ def _lead(metric, means, first, second):
         return ""
     ratio = np.exp(np.log(a / b).mean())
     share = abs(1 - ratio) * 100
-    shown = "less than 0.1" if share < 0.1 else f"{share:.2g}" if share < 99 else f"{share:,.1f}"
+    shown = f"{share:.2g}" if share < 99 else f"{share:,.1f}"
+    if share < 0.1:
+        shown = "less than 0.1"
+    elif ratio < 0.001:
+        shown = "more than 99.9"
     size = f"{shown} % {'lower' if ratio <= 1 else 'higher'} than {second}'s"
     return f"; its error is {size} (geometric mean of the ratios)" if several else f", {size}"
 
