@@ -21,6 +21,7 @@ from sklearn.preprocessing import FunctionTransformer, PolynomialFeatures
 from sklearn.tree import export_graphviz
 
 from adakern import cli, model_file
+from adakern.baselines import EasyMKL
 from adakern.baselines.optional import require
 from adakern.model_file import ModelFileError, _unsafe, load_model, save_model, versions, written
 
@@ -211,6 +212,9 @@ def test_a_reader_who_has_seen_enough_is_no_error(ridge):  # as in `| head -1`
 
 def test_a_file_is_checked_before_it_is_loaded(ridge, tmp_path):
     model, card = load_model(ridge)
+    bank = EasyMKL().fit([[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1])
+    save_model(make_pipeline(bank), tmp_path / "bank.skops", card)  # which holds a method
+    assert load_model(tmp_path / "bank.skops")[0].predict([[3.0]]) == [1]
     unkept = make_pipeline(FunctionTransformer(memoryview(b"rows")))
     with pytest.raises(ModelFileError, match="FunctionTransformer cannot be kept in a file"):
         save_model(unkept, tmp_path / "unkept.skops", card)
