@@ -93,8 +93,8 @@ def test_wrong_settings_end_in_one_line(project):
         main(["show", "dank_uci", "protocol.seed=99", "results=nowhere"])
     entry = "task: classification\nfiles: [{path: mine.data}]\n"
     project.write("conf/dataset/mine.yaml", entry)
-    run = project.run("--dry-run", overrides="dataset=[mine]", status=1)
-    assert "mine.data" in run.output and "  File " not in run.output
+    run = project.call(["-m", "adakern_bench.cli.main"], "run", "small", "dataset=[mine]")
+    assert run.returncode == 1 and "mine.data" in run.stderr and "Snakefile" not in run.stderr
 
 
 def test_a_file_with_an_equals_sign_is_a_file(tmp_path, monkeypatch, capsys):
