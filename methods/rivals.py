@@ -19,12 +19,10 @@ class _CatBoost(BaseEstimator):
     def fit(self, X, y):
         import catboost
 
-        self.model_ = getattr(catboost, type(self).__name__)(
-            random_seed=self.random_state,
-            thread_count=self.n_jobs,
-            verbose=False,
-            allow_writing_files=False,
-        ).fit(X, y)
+        Model = getattr(catboost, type(self).__name__)
+        silent = {"verbose": False, "allow_writing_files": False}
+        model = Model(random_seed=self.random_state, thread_count=self.n_jobs, **silent)
+        self.model_ = model.fit(X, y)
         return self
 
     def predict(self, X):

@@ -16,7 +16,6 @@ ROOT = Path(__file__).parents[1]
 PROGRAM = """
 import importlib, importlib.util, pkgutil
 import adakern
-
 for name in ("pandas", "skops", "snakemake", "hydra", "mlflow", "matplotlib", "torch"):
     assert importlib.util.find_spec(name) is None, name
 modules = [m.name for m in pkgutil.walk_packages(adakern.__path__, "adakern.")]

@@ -128,14 +128,12 @@ def factorised(A):
     xp = array_namespace(A)
     if not (is_numpy_array(A) or is_torch_array(A)):
         return lambda b: xp.linalg.solve(A, b)
-    solve = _cholesky_solver(A)
-    if solve:
+    if solve := _cholesky_solver(A):
         return solve
     rounding = _rounding(A)
     for ridge in (rounding, 1e2 * rounding, 1e4 * rounding):
         A = add_to_diagonal(A, ridge * xp.ones_like(A[0, :]))
-        solve = _cholesky_solver(A)
-        if solve:
+        if solve := _cholesky_solver(A):
             return solve
     raise ValueError(
         f"a matrix of shape {tuple(A.shape)} is not positive definite, "

@@ -58,8 +58,7 @@ def as_columns(frame, kinds, date_formats):
     import pandas as pd
 
     given = {str(name): column for name, column in getattr(frame, "items", tuple)()}
-    missing = [name for name in kinds if name not in given]
-    if missing:
+    if missing := [name for name in kinds if name not in given]:
         hint = did_you_mean(missing[0], given.keys() - kinds.keys())
         raise ModelFileError(
             "the rows have no column named "

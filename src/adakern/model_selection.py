@@ -97,10 +97,8 @@ class KernelSearchCV(GridSearchCV):
         kernels = {kernel for kernel, _ in groups}
         distances = {kernel: kernel_distances(X_fit, kernel=kernel) for kernel in kernels}
         outcomes = Parallel(self.n_jobs, prefer="threads")(
-            delayed(self._score_group)(
-                X_fit, y_fit, distances[kernel], gamma, points, split, scorer
-            )
-            for (kernel, gamma), points in groups.items()
+            delayed(self._score_group)(X_fit, y_fit, distances[kernel], gamma, group, split, scorer)
+            for (kernel, gamma), group in groups.items()
             for split in splits
         )
         results = np.empty((len(candidates), len(splits)), dtype=object)

@@ -11,7 +11,6 @@ import numpy as np, sklearn, torch
 from sklearn.datasets import load_iris
 from sklearn.preprocessing import minmax_scale
 from adakern.dank import DANKClassifier, DANKRegressor
-
 X, y = load_iris(return_X_y=True)
 X = minmax_scale(X)
 A, b = torch.tensor(X), torch.tensor(y)

@@ -67,33 +67,21 @@ OWN = """\
 import math as m
 from dataclasses import dataclass
 from functools import partial
-
 from own_starred import scale
 from own_parts import unused
-
 LIMIT = 3
-
-
 def helper(x):
     return x + LIMIT
-
-
 @dataclass
 class Model:
     '''A docstring.'''
-
     size: int
     rate: float = 1.0
-
     def fit(self, X, y=helper(1)) -> "Model":
         z: int = m.floor(2.5)
         return scale(X)
-
-
 def neighbour():
     return 1
-
-
 if __name__ == "__main__":
     neighbour()
 """
@@ -101,8 +89,6 @@ STARRED = "from own_parts import *\n"
 PARTS = """\
 def scale(X):
     return X
-
-
 def unused():
     return 2
 """

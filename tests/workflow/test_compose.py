@@ -130,13 +130,9 @@ def test_every_problem_is_listed_at_once(conf):
 
 
 def test_parameters_of_an_estimator_inside_another(conf):
-    (conf / "method" / "nested.yaml").write_text(
-        "# @package method.nested\n"
-        "classifier:\n"
-        "  estimator:\n"
-        "    _target_: sklearn.ensemble.BaggingClassifier\n"
-        "    estimator: {_target_: sklearn.svm.SVC, C: 1}\n"
-    )
+    svm = "{_target_: sklearn.svm.SVC, C: 1}"
+    bagging = f"{{_target_: sklearn.ensemble.BaggingClassifier, estimator: {svm}}}"
+    (conf / "method/nested.yaml").write_text(f"classifier: {{estimator: {bagging}}}")
     recipe = "method.nested.classifier"
     plan(conf, "method=[nested]", f"{recipe}.grid.estimator__C=[1,2]")
     for override, message in {

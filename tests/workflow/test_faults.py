@@ -28,13 +28,11 @@ from record_factory import make_record
 MISBEHAVING = """\
 import os, signal, time
 from sklearn.svm import SVC
-
 class Misbehaving(SVC):
     '''An SVM whose fit ends as `how` says.'''
     def __init__(self, how="fine", C=1.0, gamma="scale"):
         super().__init__(C=C, gamma=gamma)
         self.how = how
-
     def fit(self, X, y):
         if self.how == "raise":
             raise RuntimeError("the matrix is singular")
@@ -202,7 +200,6 @@ SLOW_DATA = """\
 import time
 from pathlib import Path
 from sklearn.datasets import load_wine
-
 def load_slowly():
     with Path("loaded").open("a") as file:
         file.write("once ")

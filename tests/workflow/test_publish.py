@@ -14,8 +14,6 @@ from project import Run
 
 LOST_CODE = """\
 from sklearn.svm import SVC
-
-
 class Lost(SVC):
     def fit(self, X, y):
         raise ValueError("lost on purpose")

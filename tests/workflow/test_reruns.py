@@ -26,18 +26,13 @@ METHODS = {
 }
 OWN = """\
 from sklearn.neighbors import KNeighborsClassifier
-
 from methods.numbers import NEIGHBOURS
-
-
 class Nearest(KNeighborsClassifier):
     def __init__(self, n_neighbors=NEIGHBOURS):
         super().__init__(n_neighbors=n_neighbors)
 """
 BOUGHT = """\
 from sklearn.neighbors import KNeighborsClassifier
-
-
 class Bought(KNeighborsClassifier):
     pass
 """
@@ -48,18 +43,12 @@ files: [{path: mine/mine.csv}]
 SPREAD = """\
 import matplotlib.pyplot as plt
 import pandas as pd
-
-
 def compute(data, seed):
     return pd.DataFrame({"spread": [data.X_train.std()]})
-
-
 def plot(frame):
     figure, ax = plt.subplots()
     ax.bar(frame["dataset"], frame["spread"])
     return figure
-
-
 def table(frame):
     return frame
 """

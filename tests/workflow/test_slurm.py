@@ -32,12 +32,10 @@ import os, time
 from pathlib import Path
 import numpy as np
 from sklearn.svm import SVC
-
 class Trouble(SVC):
     def __init__(self, how="", C=2.0, gamma="scale"):
         super().__init__(C=C, gamma=gamma)
         self.how = how
-
     def fit(self, X, y):
         tried = Path(f"tried-{self.how}")
         with tried.open("a") as file:

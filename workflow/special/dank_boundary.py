@@ -19,9 +19,8 @@ def compute(data, seed, *, gammas=(0.5,), multiple=None, n_grid=80):
         width = best.gamma if gamma == "cv" else gamma
         svm = SVC(C=best.C, gamma=width).fit(X, y)
         eta = "svm" if multiple is None else multiple * svm.C**2
-        dank = fit_quietly(
-            DANKClassifier(C=svm.C, gamma=width, eta=eta, extension="reciprocal"), X, y
-        )
+        dank = DANKClassifier(C=svm.C, gamma=width, eta=eta, extension="reciprocal")
+        fit_quietly(dank, X, y)
         F = dank.adaptive_factor_ @ dank.adaptive_factor_.T
         frame = over_plane({"svm": svm, "dank": dank}, F, data, n_grid)
         frames.append(frame.assign(gamma=width, rank=dank.rank_))

@@ -18,9 +18,8 @@ def compute(data, seed, *, methods=METHODS, max_iter=2000, tau=0.01, tol=1e-6):
     svm = tuned(SVC(), X, y)
     frames = []
     for method in methods:
-        model = DANKClassifier(
-            C=svm.C, gamma=svm.gamma, method=method, max_iter=max_iter, tau=tau, tol=tol
-        )
+        given = {"method": method, "max_iter": max_iter, "tau": tau, "tol": tol}
+        model = DANKClassifier(C=svm.C, gamma=svm.gamma, **given)
         frame = pd.DataFrame(fit_quietly(model, X, y).history_)
         frame["seconds"] = frame["seconds"].cumsum()
         frame["gap"] /= frame["objective"].abs()

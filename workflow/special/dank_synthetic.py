@@ -17,9 +17,8 @@ def compute(data, seed, *, multiples=(None,), epsilon=0.01):
     for multiple in multiples:
         eta = "svm" if multiple is None else multiple * svr.C**2
         name = "dank" if multiple is None else f"dank, eta = {multiple:g} C²"
-        model = DANKRegressor(
-            C=svr.C, gamma=svr.gamma, epsilon=epsilon, eta=eta, extension="reciprocal"
-        )
+        given = {"C": svr.C, "gamma": svr.gamma, "epsilon": epsilon, "eta": eta}
+        model = DANKRegressor(**given, extension="reciprocal")
         models[name] = fit_quietly(model, data.X_train, data.y_fit)
     X, y = np.vstack([data.X_train, data.X_test]), np.r_[data.y_train, data.y_test]
     train = np.arange(len(y)) < len(data.y_train)
@@ -53,8 +52,7 @@ def table(frame, published):
     """Relative squared error of each method, beside the paper's."""
     errors = frame.groupby(["dataset", "method"], sort=False)
     errors = errors[["relative_mse", "rank"]].first().reset_index()
-    published = published.replace({"method": {"svr-cv": "svr"}}).rename(
-        columns={"mean": "published"}
-    )
+    published = published.replace({"method": {"svr-cv": "svr"}})
+    published = published.rename(columns={"mean": "published"})
     keys = ["dataset", "method"]
     return errors.merge(published[[*keys, "published"]], on=keys, how="left")

@@ -7,21 +7,9 @@ from numbers import Integral, Real
 
 import numpy as np
 from sklearn.base import BaseEstimator, is_classifier
-from sklearn.utils import (
-    check_array,
-    check_consistent_length,
-    check_random_state,
-    check_X_y,
-    column_or_1d,
-)
+from sklearn.utils import check_array, check_consistent_length, check_random_state, validation
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import (
-    _check_sample_weight,
-    _num_samples,
-    assert_all_finite,
-    check_is_fitted,
-    validate_data,
-)
+from sklearn.utils.validation import _check_sample_weight, _num_samples, check_is_fitted, check_X_y
 
 from adakern._utils.arrays import device_context, from_foreign
 from adakern._utils.threads import one_blas_thread
@@ -101,11 +89,9 @@ class AdaptiveKernel(BaseEstimator, ABC):
         classify = is_classifier(self)
         if isinstance(self.members, str):
             return list(default_members(n, d, classify, self.preset))
-        allowed = [name for name in MEMBERS if classify or name != "svm"]
-        if not len(self.members) or any(name not in allowed for name in self.members):
-            raise ValueError(
-                f"members={self.members!r}: use 'auto' or some of {', '.join(allowed)}"
-            )
+        known = [name for name in MEMBERS if classify or name != "svm"]
+        if not len(self.members) or any(name not in known for name in self.members):
+            raise ValueError(f"members={self.members!r}: use 'auto' or some of {', '.join(known)}")
         return list(dict.fromkeys(self.members))
 
     def __sklearn_is_fitted__(self):
@@ -124,9 +110,9 @@ class AdaptiveKernel(BaseEstimator, ABC):
             _refuse_missing_labels(y[0])
         try:
             if categorical is None:
-                checked = validate_data(self, X, *y, reset=bool(y), **options)
+                checked = validation.validate_data(self, X, *y, reset=bool(y), **options)
             else:
-                validate_data(self, X, reset=bool(y), skip_check_array=True)
+                validation.validate_data(self, X, reset=bool(y), skip_check_array=True)
                 check = check_X_y if y else check_array
                 checked = check(rows, *y, estimator=self, **options)
         except OverflowError:
@@ -220,7 +206,8 @@ class AdaptiveKernel(BaseEstimator, ABC):
             rows, Y = np.vstack([rows, new]), np.vstack([Y, Y_val])
             weights = np.append(weights, np.full(len(new), weights.max()))
         elif groups is not None:
-            assert_all_finite(groups := column_or_1d(groups), input_name="groups")
+            groups = validation.column_or_1d(groups)
+            validation.assert_all_finite(groups, input_name="groups")
             check_consistent_length(rows, groups)
             try:
                 groups = np.unique(groups, return_inverse=True)[1]

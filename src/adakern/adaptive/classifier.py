@@ -42,8 +42,7 @@ class Mixture:
 
     def encode(self, y):
         """Indicators (n, k) of the classes."""
-        unknown = sorted({str(label) for label in y[~np.isin(y, self.classes)]})
-        if unknown:
+        if unknown := sorted({str(label) for label in y[~np.isin(y, self.classes)]}):
             raise ValueError(f"y_val holds labels that y does not: {', '.join(unknown)}")
         return (y[:, None] == self.classes).astype(float)
 

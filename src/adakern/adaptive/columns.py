@@ -34,11 +34,9 @@ def in_order_of(names, X):
     found = {str(name): name for name in X.columns}
     if len(found) < len(X.columns) or list(found) == list(names):
         return X
-    missing = [name for name in names if name not in found]
-    if missing:
+    if missing := [name for name in names if name not in found]:
         raise ValueError(f"X lacks the columns {', '.join(missing)}, which it had in training")
-    extra = sorted(set(found) - set(names))
-    if extra:
+    if extra := sorted(set(found) - set(names)):
         warn_user(f"X has columns that training did not: {', '.join(extra)}; ignored")
     return X[[found[name] for name in names]]
 

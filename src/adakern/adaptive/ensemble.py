@@ -53,9 +53,8 @@ class Ensemble:
                 for copy, j in zip(copies, features, strict=True):
                     copy[:, source == j] = part.X[orders[j]][:, source == j]
                 rows = copies.reshape(-1, part.X.shape[1])
-                losses = self.blend.losses(
-                    new.predict_without(k, rows), np.tile(part.Y, (len(features), 1))
-                )
+                Y = np.tile(part.Y, (len(features), 1))
+                losses = self.blend.losses(new.predict_without(k, rows), Y)
                 rises[block] += losses.reshape(len(features), -1).sum(axis=1) - loss
         rises = np.maximum(rises, 0)
         return rises / rises.sum() if rises.sum() > 0 else rises

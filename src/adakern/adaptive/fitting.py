@@ -11,18 +11,11 @@ from joblib import Parallel, delayed, effective_n_jobs
 from adakern._utils.arrays import device_context, to_device
 from adakern._utils.threads import map_in_threads
 from adakern._utils.warn import warn_user
+from adakern.adaptive import screening
 from adakern.adaptive.kernel_members import FULL_FACTOR
 from adakern.adaptive.parts import Fits, FittedMember, Member, Table, varies
 from adakern.adaptive.plan import ROWS_PER_SCALE, Settings, make_member, seconds
-from adakern.adaptive.screening import (
-    FEW_ROWS,
-    LEARNERS,
-    MAX_SUPPORT,
-    RISE,
-    candidates_kept,
-    subsample,
-    trees_on_trial,
-)
+from adakern.adaptive.screening import FEW_ROWS, LEARNERS, MAX_SUPPORT, RISE, candidates_kept
 from adakern.adaptive.views import KernelView, TreeView
 
 #: A screening may take this part of a time limit.
@@ -221,7 +214,7 @@ class _Turns:
 
     def screen(self, rng):
         """Drop members that do not count on a subsample, if that takes little of the time."""
-        job, started, part = self.job, time.perf_counter(), subsample(self.job.table, rng)
+        job, started, part = self.job, time.perf_counter(), screening.subsample(self.job.table, rng)
         few = job.settings._replace(max_support=min(MAX_SUPPORT, job.settings.max_support))
         small, place = replace(job, table=part, settings=few), to_device(np.empty(0))
         if sum(map(small.seconds, self.names)) > SCREENING_SHARE * self.schedule.limit:
@@ -231,7 +224,7 @@ class _Turns:
         everyone = np.ones(len(members), dtype=bool)
         kept, judged, loss_of = _judged(members, job.blend, part.left_out, everyone)
         trees = ~kept & [isinstance(m.view, TreeView) for m in members]
-        tried = trees_on_trial(loss_of, trees, len(job.table.X))
+        tried = screening.trees_on_trial(loss_of, trees, len(job.table.X))
         found = {m.name: m.fits.models[0].found() for m in members}
         self.found = {name: scales for name, scales in found.items() if scales is not None}
         self.dropped = [judged[i] for i in np.flatnonzero(~kept & ~tried)]

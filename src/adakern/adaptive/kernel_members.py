@@ -212,12 +212,8 @@ class KernelRidgeMember(BaseMember):
         """
         X, Y, weights, place = merge_equal_rows(X, Y, weights)
         with one_blas_thread(len(X)):
-            values = leave_one_out(
-                as_numpy(self._gram(X * self.scales_)),
-                Y - self.intercept_,
-                self.alpha_,
-                weights / weights.mean(),
-            )
+            K, shares = as_numpy(self._gram(X * self.scales_)), weights / weights.mean()
+            values = leave_one_out(K, Y - self.intercept_, self.alpha_, shares)
         return (values + self.intercept_)[place]
 
     def _gram(self, A, B=None):

@@ -151,9 +151,8 @@ class _L1Exponents:
     def __call__(self, scales):
         xp = array_namespace(self._differences)
         self._scales, pairs = scales, to_device(scales) @ self._differences
-        flat = xp.zeros(
-            self._shape[0] ** 2, dtype=pairs.dtype, device=getattr(pairs, "device", None)
-        )
+        device = getattr(pairs, "device", None)
+        flat = xp.zeros(self._shape[0] ** 2, dtype=pairs.dtype, device=device)
         flat[self._above] = pairs
         flat[self._below] = pairs
         return xp.reshape(flat, self._shape)

@@ -48,12 +48,9 @@ class AllRows:
         self._partitions, lengths = _partitions(X) if is_dask(X) else ([], [_num_samples(X)])
         self._ends = np.cumsum(lengths)
         check_consistent_length(self.y, range(self._ends[-1]))
-        self._sample_weight = _check_sample_weight(
-            from_foreign(in_memory(sample_weight)),
-            self.y[:, None],
-            dtype=float,
-            ensure_non_negative=True,
-        )
+        weight = from_foreign(in_memory(sample_weight))
+        options = {"dtype": float, "ensure_non_negative": True}
+        self._sample_weight = _check_sample_weight(weight, self.y[:, None], **options)
         self._weights = row_weights(self.y, self._sample_weight)
 
     def draw(self, n, rng, groups, stratify):

@@ -3,14 +3,8 @@
 from contextlib import nullcontext
 
 import numpy as np
-from sklearn.ensemble import (
-    ExtraTreesClassifier,
-    ExtraTreesRegressor,
-    HistGradientBoostingClassifier,
-    HistGradientBoostingRegressor,
-    RandomForestClassifier,
-    RandomForestRegressor,
-)
+from sklearn import ensemble
+from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from sklearn.linear_model import LogisticRegression
 from sklearn.utils import check_random_state
 
@@ -120,10 +114,10 @@ class ForestMember(TreeMember):
 
     def _grow(self, X, Y, weights):
         forests = {
-            (False, False): RandomForestRegressor,
-            (False, True): ExtraTreesRegressor,
-            (True, False): RandomForestClassifier,
-            (True, True): ExtraTreesClassifier,
+            (False, False): ensemble.RandomForestRegressor,
+            (False, True): ensemble.ExtraTreesRegressor,
+            (True, False): ensemble.RandomForestClassifier,
+            (True, True): ensemble.ExtraTreesClassifier,
         }
         make, n = forests[self.classify, self.extra], len(X)
         n_trees = 20 if self.rough or n < FEW_ROWS or n > ROWS_PER_TREE else 60

@@ -106,9 +106,8 @@ class FalkonRegressor(KernelExpansionMixin, BaselineRegressor):
             return precondition_transposed(product / n + self.alpha * (K_mm @ c))
 
         residuals = y - self.intercept_
-        right = precondition_transposed(
-            self._normal_product(X, lambda rows, K: residuals[rows]) / n
-        )
+        product = self._normal_product(X, lambda rows, K: residuals[rows])
+        right = precondition_transposed(product / n)
         normal, steps = LinearOperator((m, m), matvec=operator, dtype=np.float64), []
         options = {"rtol": self.tol, "maxiter": self.max_iter, "callback": steps.append}
         with one_blas_thread(n):

@@ -181,9 +181,8 @@ class ThresholdedObjective:
         size = np.linalg.norm(d)
         bound = self.dual.C * np.sqrt(2 * len(d)) + 2 * size
         slope = self.K.diagonal().max() * size * bound  # no entry of K is larger
-        return min(
-            np.sqrt(1e-8 * aim / self.eta), 0.1 * aim / max(slope, np.finfo(float).tiny), 1e-4
-        )
+        rise = 0.1 * aim / max(slope, np.finfo(float).tiny)
+        return min(np.sqrt(1e-8 * aim / self.eta), rise, 1e-4)
 
     def factor(self, point):
         """Z with F = Z Z', shape (n, r)."""

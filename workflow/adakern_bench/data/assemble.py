@@ -31,8 +31,7 @@ def table_from_frames(name, entry, frames):
 
     target = column(entry.target)
     dropped = {target, *map(column, entry.drop)}
-    features = [c for c in frame.columns if c not in dropped]
-    if not features:
+    if not (features := [c for c in frame.columns if c not in dropped]):
         raise DatasetError(f"{name}: no features; is the separator right, and is drop?")
     groups = None if entry.groups is None else frame[column(entry.groups)]
     if is_mixed:
@@ -43,10 +42,8 @@ def table_from_frames(name, entry, frames):
         frame = frame.sort_values(time, kind="stable")
     for key, codes in entry.codes.items():
         categories = column(key)
-        if unknown := set(frame[categories].dropna()) - set(codes):
-            raise DatasetError(
-                f"{name}.codes: column {key!r} also holds {sorted(map(str, unknown))}."
-            )
+        if new := set(frame[categories].dropna()) - set(codes):
+            raise DatasetError(f"{name}.codes: column {key!r} also holds {sorted(map(str, new))}.")
         frame[categories] = frame[categories].map(codes)
     for key, weights in entry.fill.items():
         terms = [weight * frame[column(term)] for term, weight in weights.items()]

@@ -43,9 +43,8 @@ def save_model(estimator, data, table, rows, folder):
 def table_model(estimator, data, table):
     """The fitted pipeline: columns by name, preparation, estimator in the target's units."""
     if data.centre != 0.0 or data.spread != 1.0:
-        scaled = TransformedTargetRegressor(
-            FrozenEstimator(estimator), transformer=StandardScaler()
-        )
+        frozen = FrozenEstimator(estimator)
+        scaled = TransformedTargetRegressor(frozen, transformer=StandardScaler())
         estimator = scaled.fit(data.X_train, data.y_train)
     kinds = table.kinds or dict.fromkeys(table.feature_names, "numeric")
     known = {"kinds": kinds, "date_formats": table.date_formats}

@@ -43,15 +43,7 @@ class Prepared:
 
 
 def prepare(
-    table,
-    train,
-    test,
-    *,
-    scale="unit",
-    scale_fit="train",
-    scale_target="none",
-    clip=None,
-    raw=False,
+    table, train, test, *, scale="unit", scale_fit="train", scale_target="none", clip=(), raw=False
 ):
     """Encode, clip and scale on statistics of the training part; `raw` keeps mixed columns."""
     y_train, y_test = table.y[train], table.y[test]

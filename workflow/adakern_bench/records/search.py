@@ -35,9 +35,8 @@ def search_grid(prepared, task, params, handed_over, seed, cv=None):
         cv = list(folds(task, params["folds"], seed).split(X, _strata(y, task)))
     settings = {"scoring": SCORING[task], "cv": cv, "refit": False}
     if params["random"]:
-        search = RandomizedSearchCV(
-            estimator, grid, n_iter=params["random"], random_state=seed, **settings
-        )
+        settings |= {"n_iter": params["random"], "random_state": seed}
+        search = RandomizedSearchCV(estimator, grid, **settings)
     else:
         search = KernelSearchCV(estimator, grid, **settings)
     with warnings.catch_warnings():
@@ -86,10 +85,9 @@ def search_repeat(table_path, split_path, params, handed_over, repeat):
     n_rows = params["train_rows"] or len(table.y)
     if params["holdout_rows"] and n_rows > params["holdout_rows"]:
         params = params | {"folds": 1}
+    seed = params["seed"] + repeat
     with threadpool_limits(params["threads"]):
-        best, rows = search_grid(
-            prepared, table.task, params, handed_over, params["seed"] + repeat, cv
-        )
+        best, rows = search_grid(prepared, table.task, params, handed_over, seed, cv)
     return {key: plain(value) for key, value in best.items()}, rows
 
 

@@ -3,10 +3,8 @@
 import re
 
 #: Characters that command a terminal or turn the direction of writing.
-COMMANDS = {*range(32), *range(0x7F, 0xA0), *range(0x202A, 0x202F), *range(0x2066, 0x206A)} - {
-    9,
-    10,
-}
+COMMANDS = {*range(9), *range(11, 32), *range(0x7F, 0xA0)}
+COMMANDS |= {*range(0x202A, 0x202F), *range(0x2066, 0x206A)}
 
 
 def count(n, noun):
