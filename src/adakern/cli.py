@@ -9,6 +9,7 @@ import warnings
 from importlib.metadata import entry_points
 from pathlib import Path
 
+from adakern._utils.hints import did_you_mean
 from adakern._version import __version__
 
 #: Part of the rows, the latest ones, that a model of ordered rows is judged by.
@@ -30,17 +31,31 @@ def main(argv=None):
             "The commands that compare methods belong to the workflow: clone the "
             "repository and run `make env` there."
         )
-    arguments = parser.parse_args(argv or ["--help"])
+        if argv and not argv[0].startswith("-"):
+            parser.error(f"{argv[0]!r} is neither fit nor predict. {parser.epilog}")
+    arguments = parsed(parser, own, argv or ["--help"])
     try:
         with warnings.catch_warnings():
             warnings.showwarning = _note
             return arguments.handle(arguments)
     except ModuleNotFoundError as error:
-        extra = 'pandas and skops come with pip install "adakern[table]", '
-        extra += "adakern_bench (--method of one word) with `make env` in the repository"
+        extra = 'pandas and skops come with pip install "adakern[table]", adakern_bench '
+        extra += "(--method of one word) with `make env` in the repository, and the packages "
+        extra += "of its baselines with `.venv/bin/pip install -e .[rivals]` there"
         sys.exit(f"adakern {argv[0]}: there is no package {error.name}; {extra}")
     except (ValueError, OSError) as error:
-        sys.exit(f"adakern {argv[0]}: {error}")
+        file = getattr(error, "filename", None)
+        sys.exit(f"adakern {argv[0]}: {f'{file}: {error.strerror}' if file else error}")
+
+
+def parsed(parser, commands, argv):
+    """The arguments; of an option that no command knows, the error says what was meant."""
+    arguments, unknown = parser.parse_known_args(argv)
+    if unknown:
+        command = commands.get(argv[0], parser)
+        hint = did_you_mean(unknown[0], re.findall(r"--[a-z-]+", command.format_help()))
+        command.error(f"unrecognized arguments: {' '.join(unknown)}.{hint}")
+    return arguments
 
 
 def add_commands(commands):
@@ -49,16 +64,20 @@ def add_commands(commands):
     add_table_arguments(fit)
     option = fit.add_argument
     option("--output", type=Path, help="the model; by default my.skops for my.csv")
-    option("--preset", choices=("best", "fast"), default="best")
-    option("--method", metavar="CLASS", help="another, such as 'sklearn.svm.SVC(C=10)'")
+    preset = "fast: fewer members, in about half of the time"
+    option("--preset", choices=("best", "fast"), default="best", help=preset)
+    other = "another estimator, such as 'sklearn.svm.SVC(C=10)', or a name of conf/method"
+    option("--method", metavar="CLASS", help=other)
     fit.set_defaults(handle=_fit)
     predict = commands.add_parser("predict", help="predict the rows of another table")
     option = predict.add_argument
     option("model", type=Path, help="a file that `adakern fit` wrote")
     option("file", type=Path, help="a table with the same columns")
-    option("--interval", type=float, help="add intervals of this coverage, such as 0.9")
+    part = below(1, "part between 0 and 1, such as 0.9")
+    option("--interval", type=part, help="add intervals of this coverage, such as 0.9")
     option("--proba", action="store_true", help="add the probability of each class")
-    option("--trust", nargs="+", default=(), help="types of other packages to load")
+    types = "types of other packages to load, separated by commas"
+    option("--trust", default="", help=types)
     predict.set_defaults(handle=_predict)
     return commands.choices
 
@@ -71,18 +90,24 @@ def add_table_arguments(command):
     task = "what to predict, where the column alone does not tell"
     option("--task", choices=("classification", "regression"), help=task)
     option("--drop", default="", help="columns to leave out, separated by commas")
-    shared = "column of what rows share, such as patient; a repeated identifier by default, or none"
+    shared = "column of what rows share, such as patient (default: a repeated identifier); none: "
+    shared += "rows are independent"
     option("--group", metavar="COLUMN", help=shared)
-    later = "column of dates: tested on later rows than it learns from"
+    later = "column of dates or numbers: tested on later rows than it learns from"
     option("--time", metavar="COLUMN", help=later)
-    option("--minutes", type=minutes, help="about how long it may take")
+    time = below(float("inf"), "time above 0")
+    option("--minutes", type=time, help="about how long it may take")
 
 
-def minutes(text):
-    """A time above 0, as argparse reads it."""
-    if not 0 < float(text) < float("inf"):
-        raise argparse.ArgumentTypeError(f"{text} is no time above 0")
-    return float(text)
+def below(high, said):
+    """What reads a number between 0 and ``high`` for argparse; another one is not as ``said``."""
+
+    def number(text):
+        if not 0 < float(text) < high:
+            raise argparse.ArgumentTypeError(f"{text} is no {said}")
+        return float(text)
+
+    return number
 
 
 def _note(message, *_, **__):
@@ -148,9 +173,9 @@ def _estimator(arguments, task):
         estimator = estimator_of(arguments.method)
     if is_classifier(estimator) != classifies:
         raise ValueError(f"--method {arguments.method} is no estimator for {task}")
-    if "random_state" in estimator.get_params():
-        estimator.set_params(random_state=0)
-    return estimator
+    params = estimator.get_params().items()
+    unseeded = [name for name, v in params if name.endswith("random_state") and v is None]
+    return estimator.set_params(**dict.fromkeys(unseeded, 0))
 
 
 def _held_out(pipeline, table):
@@ -210,7 +235,7 @@ def _predict(arguments):
     from adakern.datasets import read_rows
     from adakern.model_file import load_model, new_categories
 
-    model, card = load_model(arguments.model, trust=arguments.trust)
+    model, card = load_model(arguments.model, trust=arguments.trust.split(","))
     asked = {"interval": arguments.interval is not None, "proba": arguments.proba}
     for method in (f"predict_{name}" for name in asked if asked[name]):
         if not hasattr(model, method):

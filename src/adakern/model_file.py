@@ -103,7 +103,10 @@ def _built(node):
     if isinstance(node, ast.List | ast.Tuple):
         return [_built(element) for element in node.elts]
     if not isinstance(node, ast.Call):
-        return ast.literal_eval(node)
+        try:
+            return ast.literal_eval(node)
+        except ValueError:
+            raise ValueError(f"{ast.unparse(node)} is no value; text has quotes") from None
     found = resolve(ast.unparse(node.func))
     if not (isinstance(found, type) and issubclass(found, BaseEstimator)):
         raise ValueError(f"{ast.unparse(node.func)} is no class of estimators")
@@ -254,7 +257,7 @@ def load_model(path, trust=()):
     if unsafe := sorted(name for name in types if name not in trust and _unsafe(name)):
         raise ModelFileError(
             f"{path} holds types that adakern does not load unasked; if you know who "
-            f"wrote it: --trust {' '.join(unsafe)}"
+            f"wrote it: --trust {','.join(unsafe)}"
         )
     here, there = versions(), card["versions"]
     if here["adakern"] != there.get("adakern"):

@@ -26,6 +26,11 @@ def test_a_method_goes_by_the_name_of_its_file(tmp_path):
     assert load_plan(["method=[mine]", "dataset=[sk-wine]"], conf).cells == [("sk-wine", "mine")]
 
 
+def test_a_wrong_setting_ends_a_run_before_snakemake():
+    with pytest.raises(SystemExit, match=r"'repeat' is not a setting .* Did you mean 'repeats'\?$"):
+        main(["run", "quickstart", "protocol.repeat=3"])
+
+
 def test_what_describe_prints_is_what_an_entry_may_state(capsys):
     main(["describe", "sk-wine"])
     found = yaml.safe_load(capsys.readouterr().out)

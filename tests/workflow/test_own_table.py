@@ -14,7 +14,7 @@ import pandas as pd
 import pytest
 import yaml
 
-from adakern.model_file import load_model
+from adakern.model_file import estimator_of, load_model, written
 from adakern_bench.cli.choose import choose
 from adakern_bench.cli.compare import adopt, comparison_of
 from adakern_bench.cli.main import main
@@ -240,11 +240,17 @@ def test_runs_that_ran_out_of_time_are_said(tmp_path, cut, most, said):
     assert found is most and words.startswith(said) and bool(words) == bool(cut)
 
 
-def test_a_pipeline_of_the_comparison_goes_by_its_name():
+def test_a_method_by_its_name_is_the_one_that_is_written():
+    """A pipeline, too: its parameters, which a search may have found, are written out."""
     model = method_named("nystrom-krr", "regression")
     assert [*model.named_steps] == ["select", "ridge"]
-    with pytest.raises(ValueError, match="svm-cv is none of regression"):
+    assert estimator_of(written(model))[-1].get_params() == model[-1].get_params()
+    with pytest.warns(UserWarning, match="krr-cv is fitted with its defaults"):
+        method_named("krr-cv", "regression")
+    with pytest.raises(ValueError, match="svm-cv is no method for regression"):
         method_named("svm-cv", "regression")
+    with pytest.raises(ValueError, match=r"Did you mean 'krr-cv'.*sklearn\.svm\.SVC"):
+        method_named("krr-vc", "regression")
 
 
 LARGE = "boosting-default adaptive linear"

@@ -48,6 +48,8 @@ def test_a_suite_is_its_sets():
         (["experiment=srbench", "protocol=holdout"], "srbench_blackbox.* of other splits"),
         (["experiment=srbench", "published=uci121_classifiers"], "results of none of the selected"),
         (["experiment=srbench", "suite.entry.split_seeds=[1,2]"], "2 seeds are too few"),
+        (["experiment=srbench", f"suite.entry.split_seeds={[7] * 10}"], "1 seeds are too few"),
+        (["experiment=srbench", f"suite.entry.split_seeds={[*range(10)]}"], "other splits than"),
         (["dataset=[heart]", "protocol=time"], r"dataset\.heart: protocol.kind=time needs time"),
         (["dataset=[heart]", "protocol=group-holdout"], r"dataset\.heart: .* needs groups"),
     ],

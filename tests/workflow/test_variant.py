@@ -45,3 +45,4 @@ def test_a_name_that_is_given_is_kept():
     named = replace(WRITTEN, name="mine")
     found = as_variant(named, ["experiment=uci", "protocol.repeats=3", "name=mine"])
     assert (found.name, found.experiment) == ("mine", "uci")
+    assert found.description == "Five repeats. Changed: protocol.repeats=3."

@@ -162,9 +162,9 @@ class AdaptiveKernelClassifier(ClassifierMixin, AdaptiveKernel):
         Rows times centres are never stored. Models of cells of a thousand near rows are
         added where they help. Scales and centres are then those of all rows in every fold.
     max_rows : int, default=200_000
-        Rows that everything is learned from but the coefficients of kernel members on
-        centres: of more rows, drawn at random. The others' turn comes block by block, so
-        that X need not be in memory.
+        Most rows that are learned from, drawn at random. The coefficients of kernel
+        members on centres come from all rows, block by block, so that X need not be in
+        memory.
     members : "auto" or list of str, default="auto"
         Names from ``adakern.adaptive.MEMBERS``; "auto" takes those without which
         the loss would be more than 0.2 % greater: on 300 to 2,000 rows (up to 5,000 where
@@ -194,7 +194,8 @@ class AdaptiveKernelClassifier(ClassifierMixin, AdaptiveKernel):
     classes_ : ndarray of shape (n_classes,)
     members_ : list of Member
         Name, weight, out-of-fold accuracy and seconds of each; prints as a table.
-        Those that were dropped come last, with their score and seconds until then.
+        Those that were dropped come last, with their score and seconds until then. A kernel
+        named ``-ard`` has one scale for each feature (automatic relevance determination).
     weights_ : dict
         Weight of each member by name.
     oof_prediction_ : ndarray of shape (n, n_classes)
@@ -289,7 +290,7 @@ class AdaptiveKernelClassifier(ClassifierMixin, AdaptiveKernel):
 
     @in_blocks
     def predict_set(self, X, coverage=0.9):
-        """Sets of classes that hold a part of the new labels.
+        """Sets that contain the true class for ``coverage`` of new rows.
 
         A class is in the set if its probability is not below a quantile of what
         out-of-fold predictions gave to the classes that came true; the most probable

@@ -116,9 +116,9 @@ class AdaptiveKernelRegressor(RegressorMixin, AdaptiveKernel):
         Rows times centres are never stored. Models of cells of a thousand near rows are
         added where they help. Scales and centres are then those of all rows in every fold.
     max_rows : int, default=200_000
-        Rows that everything is learned from but the coefficients of kernel members on
-        centres: of more rows, drawn at random. The others' turn comes block by block, so
-        that X need not be in memory.
+        Most rows that are learned from, drawn at random. The coefficients of kernel
+        members on centres come from all rows, block by block, so that X need not be in
+        memory.
     members : "auto" or list of str, default="auto"
         Names from ``adakern.adaptive.MEMBERS``; "auto" takes those without which
         the loss would be more than 0.2 % greater: on 300 to 2,000 rows (up to 5,000 where
@@ -145,7 +145,8 @@ class AdaptiveKernelRegressor(RegressorMixin, AdaptiveKernel):
     ----------
     members_ : list of Member
         Name, weight, out-of-fold R² and seconds of each; prints as a table. Those that
-        were dropped come last, with their score and seconds until then.
+        were dropped come last, with their score and seconds until then. A kernel named
+        ``-ard`` has one scale for each feature (automatic relevance determination).
     weights_ : dict
         Weight of each member by name.
     oof_prediction_ : ndarray of shape (n,)
@@ -225,7 +226,7 @@ class AdaptiveKernelRegressor(RegressorMixin, AdaptiveKernel):
 
     @in_blocks
     def predict_interval(self, X, coverage=0.9):
-        """Intervals that hold a part of new targets, wider where errors are larger.
+        """Intervals that contain ``coverage`` of new targets, wider where errors are larger.
 
         Half the width is a quantile of the errors of out-of-fold predictions, each
         divided by how large errors near its row are, times how large they are near the

@@ -7,7 +7,7 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
-from adakern.cli import add_commands
+from adakern.cli import add_commands, parsed
 from adakern_bench.cli.compare import add_arguments, comparison_of, run_compare
 from adakern_bench.config.compose import ConfigError
 from adakern_bench.data import DatasetError, load_table
@@ -20,14 +20,14 @@ from adakern_bench.report.wording import count
 def main(argv=None):
     """The console command; returns the exit status."""
     argv = list(sys.argv[1:] if argv is None else argv)
-    parser = _parser()
+    parser, commands = _parser()
     parser.set_defaults(started_in=Path.cwd())
     # Settings may stand anywhere; argparse wants positional arguments together.
     setting = re.compile(rf"[+~]{{0,2}}[A-Za-z_][^/(]*=|{ALLOW_OUTSIDE}$")
     overrides = [word for word in argv if setting.match(word) and not os.path.isfile(word)]
     overrides = [] if argv[:1] == ["track"] else overrides
     os.chdir(ROOT)  # of the Snakefile, conf/ and data/published
-    arguments = parser.parse_args([word for word in argv if word not in overrides])
+    arguments = parsed(parser, commands, [word for word in argv if word not in overrides])
     if not hasattr(arguments, "handle"):
         parser.print_help()
         return 0
@@ -40,7 +40,7 @@ def main(argv=None):
 
 def _parser():
     parser = argparse.ArgumentParser(
-        prog="adakern", description="Compare kernel methods, on your own table or in an experiment."
+        prog="adakern", description="Fit and compare models of tables, and run experiments."
     )
     commands = parser.add_subparsers(title="commands", metavar="COMMAND")
     add_commands(commands)  # fit and predict, which the library runs
@@ -62,17 +62,17 @@ def _parser():
     for command, handle in handles.items():
         command.set_defaults(handle=handle)
         if command is not compare:
-            command.add_argument("experiment", nargs="?", default="quickstart")
+            experiment = "a file of conf/experiment; quickstart by default"
+            command.add_argument("experiment", nargs="?", default="quickstart", help=experiment)
         command.add_argument("overrides", nargs="*", help="settings, such as protocol.repeats=3")
         command.add_argument(  # read with the settings
             ALLOW_OUTSIDE, action="store_true", help="let results and data lie outside the project"
         )
     for command in (compare, run):
         command.add_argument("--cores", type=int, help="all by default")
-        command.add_argument(
-            "--dry-run", action="store_true", help="print Snakemake's command only"
-        )
-    return parser
+        dry = "print Snakemake's command and its jobs, run none"
+        command.add_argument("--dry-run", action="store_true", help=dry)
+    return parser, commands.choices
 
 
 def _selected(arguments, overrides):
@@ -88,9 +88,11 @@ def _finished(arguments, overrides, file):
 
     plan = load_plan(_selected(arguments, overrides))
     if not (plan.results / file).exists():
+        others = sorted(path.name for path in plan.results.parent.glob(f"{plan.results.name}~*"))
+        said = f" Results of other settings, which are to be repeated here: {', '.join(others)}."
         sys.exit(
             f"There are no results in {plan.results} yet. Run the experiment first: "
-            f"adakern run {plan.config.experiment}"
+            f"adakern run {plan.config.experiment}.{said * bool(others)}"
         )
     return plan
 
@@ -138,7 +140,10 @@ def _leaderboard(arguments, overrides):
     read_tables(results)  # from here on the metric that ranked them counts
     for task, solves in shared(pd.read_parquet(results / "records.parquet")).groupby("task"):
         print(f"\n{task.capitalize()}")
-        print(leaderboard(solves).to_string(index=False, float_format="%.4g"))
+        board = leaderboard(solves).drop(columns="task")
+        print(board.to_string(index=False, float_format="%.4g"))
+    print("\nseconds: search and fit, all data sets; normalised_error: 0 best, 1 median or worse")
+    print("elo: with its 95 % interval; on_front: no other is better in both time and mean rank")
     return 0
 
 
@@ -146,9 +151,10 @@ def _track(arguments, overrides):
     from adakern_bench.tracking.track import track
 
     results = arguments.started_in / arguments.results
+    results = results if results.is_dir() else ROOT / arguments.results
     found = [results, *sorted(results.glob("*/"))]
     if not (folders := [folder for folder in found if (folder / "records").is_dir()]):
-        sys.exit(f"{results} holds no records/ of an experiment")
+        sys.exit(f"{results} holds no records/ of an experiment; name a folder of results/")
     for folder in folders:
         try:
             n = track(folder)

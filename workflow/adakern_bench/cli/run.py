@@ -27,9 +27,13 @@ def snakemake_config(overrides):
 def run(overrides, cores=None, *, dry_run=False):
     """Run an experiment in this folder and print what it found; the exit status.
 
-    A dry run prints Snakemake's command and what it would do, and does nothing.
+    A dry run prints Snakemake's command and its jobs, and runs none.
     """
+    from adakern_bench.config.plan import plan_from_snakemake
+    from adakern_bench.report.show import show
+
     config = snakemake_config(overrides)
+    plan = plan_from_snakemake(config, config)  # what is wrong with it is said in a sentence
     settings = [f"{key}={value}" for key, value in config.items()]
     arguments = ["--cores", str(cores or os.cpu_count()), "--config", *settings]
     if dry_run:
@@ -41,10 +45,7 @@ def run(overrides, cores=None, *, dry_run=False):
             "Snakemake's own account is in .snakemake/log."
         )
         return status
-    from adakern_bench.config.plan import plan_from_snakemake
-    from adakern_bench.report.show import show
-
-    show(plan_from_snakemake(config, config))
+    show(plan)
     return 0
 
 

@@ -31,8 +31,9 @@ class ConfigError(ValueError):
 
 
 def nearest(name, names):
-    """A sentence that suggests the closest of the known names, and lists them."""
-    return f"{did_you_mean(name, names)} Known: {', '.join(names)}.".lstrip()
+    """A sentence that suggests the closest of the known names, and lists few, or all if none is."""
+    hint = did_you_mean(name, names)
+    return (hint + f" Known: {', '.join(names)}." * (len(names) <= 10 or not hint)).lstrip()
 
 
 def available(group, conf=CONF):

@@ -25,8 +25,11 @@ def as_variant(config, overrides):
     # The last word on a setting counts, and the order of the settings does not.
     telling = {change.partition("=")[0]: change for change in changes}
     listed = sorted(c for c in telling.values() if _section(c) not in NOT_COMPARED)
+    changed = f" Changed: {', '.join(listed)}." * bool(listed)
     if "name" in telling:
-        return replace(config, experiment=_experiment(overrides) or config.name)
+        experiment = _experiment(overrides) or config.name
+        text = f"{config.description.rstrip()}{changed}"
+        return replace(config, experiment=experiment, description=text)
     if (asked := _experiment(overrides) or config.name) != config.name:
         raise ConfigError(
             f"experiment {asked} has name={config.name!r} and would write over the results of "
@@ -38,7 +41,7 @@ def as_variant(config, overrides):
         config,
         name=f"{config.name}~{_slug(listed)}",
         title=f"{config.title} ({', '.join(listed)})",
-        description=f"The experiment {config.name}, changed: {', '.join(listed)}.",
+        description=f"The experiment {config.name}.{changed}",
     )
 
 

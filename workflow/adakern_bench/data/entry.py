@@ -215,8 +215,7 @@ Known: classification, regression.
 def _problems(entry):
     if bool(entry.splits or entry.split_seeds) != bool(entry.n_splits):
         yield "n_splits", "a file of splits, or their seeds, and their number go together."
-    if entry.split_seeds and len(entry.split_seeds) < (entry.n_splits or 0):
-        seeds = len(entry.split_seeds)
+    if entry.split_seeds and (seeds := len({*entry.split_seeds})) < (entry.n_splits or 0):
         yield "split_seeds", f"{seeds} seeds are too few for n_splits: {entry.n_splits}."
     if entry.splits and entry.time is not None:
         yield "time", "published splits count the rows in the order of the file."

@@ -54,5 +54,6 @@ def expand_suite(suite, folder):
 
 def _entry(template, name, stated):
     filled = json.loads(json.dumps(asdict(template)).replace("{set}", name))
-    filled["files"][0]["sha256"] = stated.pop("sha256", None)
+    file = filled["files"][0]
+    file["sha256"] = stated.pop("sha256", file["sha256"])
     return DatasetEntry(**filled | stated)

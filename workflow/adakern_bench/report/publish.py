@@ -97,8 +97,9 @@ def _not_done(plan):
     if run.returncode:
         yield f"snakemake cannot say what is missing:\n{run.stdout}{run.stderr}"
         return
-    counts = re.findall(r"^(\w+) +(\d+)$", run.stdout + run.stderr, re.MULTILINE)
-    if jobs := [f"{n} x {rule}" for rule, n in counts if rule != "total"]:
+    # Snakemake prints them twice.
+    counts = dict(re.findall(r"^(\w+) +(\d+)$", run.stdout + run.stderr, re.MULTILINE))
+    if jobs := [f"{n} x {rule}" for rule, n in counts.items() if rule != "total"]:
         yield (
             f"still to be done: {', '.join(jobs)}; first: "
             + make_command(plan.config.experiment, plan.config.overrides)

@@ -6,11 +6,12 @@ from collections import Counter
 from pathlib import Path
 
 import pandas as pd
-from sklearn.pipeline import Pipeline
 
+from adakern._utils.hints import did_you_mean
+from adakern._utils.warn import warn_user
 from adakern.datasets.encoding import takes_raw_columns
 from adakern.model_file import written
-from adakern_bench.config.compose import load_config
+from adakern_bench.config.compose import available, load_config
 from adakern_bench.config.plan import TASK_RECIPE
 from adakern_bench.records.estimators import make_estimator
 from adakern_bench.records.read import read_records
@@ -30,16 +31,23 @@ def out_of_time(out):
 
 def method_named(name, task):
     """The estimator of a method of ``conf/method``."""
+    if name not in (known := available("method")):
+        raise ValueError(
+            f"--method {name}: conf/method has none of this name.{did_you_mean(name, known)} "
+            "Name a class with its module, such as sklearn.svm.SVC"
+        )
     config, _ = load_config([f"method=[{name}]"])
     if (recipe := getattr(config.method[name], TASK_RECIPE[task])) is None:
-        raise ValueError(f"the method {name} is none of {task}")
+        raise ValueError(f"--method {name} is no method for {task}")
+    if recipe.grid:
+        warn_user(f"{name} is fitted with its defaults; `adakern compare` searches its parameters")
     return make_estimator(recipe.estimator)
 
 
 def model_lines(out, config, file=None):
     """The commands that fit the best method to all rows, and predict new ones; or none.
 
-    Its parameters are those that the searches chose most often; a pipeline goes by its name.
+    Its parameters are those that the searches chose most often.
     """
     ranks, entries = Path(out) / "ranks.csv", config.get("dataset", {})
     if len(entries) != 1 or not ranks.exists():
@@ -54,14 +62,13 @@ def model_lines(out, config, file=None):
         return []
     recipe = config["method"][method][TASK_RECIPE[entry["task"]]]
     estimator = make_estimator(recipe["estimator"], json.loads(chosen.most_common(1)[0][0]))
-    text = method if isinstance(estimator, Pipeline) else written(estimator)
     options = {
         "--target": entry["target"],
         "--task": entry["task"],
         "--group": "none" if entry["groups"] is None else entry["groups"],
         "--time": entry["time"],
         "--drop": ",".join(map(str, entry["drop"])) or None,
-        "--method": None if takes_raw_columns(estimator) else text,
+        "--method": None if takes_raw_columns(estimator) else written(estimator),
         "--output": f"{name.removeprefix('my-')}.skops",
     }
     given = [str(word) for pair in options.items() if pair[1] is not None for word in pair]
