@@ -1,6 +1,6 @@
 """Score the flagship by inner validation alone, so that nobody needs a test part.
 
-    python benchmarks/develop.py --save before.json        # all development sets
+    python benchmarks/develop.py --save before.json        # 94 sets: both suites and 19 others
     python benchmarks/develop.py --against before.json     # after a change
     python benchmarks/develop.py --sets yacht iris --option preset=fast
     python benchmarks/develop.py --method catboost --save catboost.json

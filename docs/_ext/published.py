@@ -113,7 +113,7 @@ def _comparison(tables):
         f"of its column; {MARK} significantly worse than it ({RULE})."
     )
     if tables["ttest"].filter(like="pvalue").isna().all(axis=None):
-        yield "Nothing was tested: there are fewer than five repeats."
+        yield "On single data sets nothing was tested: there are fewer than five repeats."
     if len(published := tables["published"]):
         yield "## Beside the published numbers"
         numbers = ["mean_published", "mean_measured", "difference"]
