@@ -93,6 +93,13 @@ def test_one_leaderboard_over_several_experiments(tmp_path):
         parts["c"].assign(**{name: value}).to_parquet(tmp_path / "c" / "records.parquet")
         with pytest.raises(ValueError, match=f"several values of {name} "):
             together(tmp_path.iterdir())
+    for commit in ("c3", None):  # of a suite of its own
+        parts["b"].assign(commit=commit).to_parquet(tmp_path / "b" / "records.parquet")
+        with pytest.raises(ValueError, match="several values of commit "):
+            together([tmp_path / "a", tmp_path / "b"])
+    assert len(together([tmp_path / "b"])) == len(parts["b"]), "no commit is known"
+    with pytest.raises(ValueError, match="hold runs of forest-2014, good"):
+        together([tmp_path / "a", tmp_path / "a"])
 
 
 def test_a_leaderboard_of_some_data_sets():

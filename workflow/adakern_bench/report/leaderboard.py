@@ -115,17 +115,22 @@ def together(folders, max_rows=np.inf, datasets=""):
     """Records of the methods that ran on all data sets of all folders, up to a size.
 
     Methods of one suite may lie in several folders; the repeats that all ran count.
-    ValueError where they are of several commits or splits. `datasets` is a regular
-    expression, as in :func:`leaderboard`.
+    ValueError where they are of several commits or splits, or hold a run twice.
+    `datasets` is a regular expression, as in :func:`leaderboard`.
     """
     records = pd.concat(pd.read_parquet(Path(folder) / "records.parquet") for folder in folders)
     n = (records["n_train"] + records["n_test"]).groupby(records["dataset"]).transform("max")
     records = records[records["dataset"].map(re.compile(datasets).search).notna() & (n <= max_rows)]
     covered = records.groupby("method")["dataset"].transform("nunique")
     records = records[covered == records["dataset"].nunique()]
+    twice = records[records.duplicated(["dataset", "method", "repeat"])]
+    if names := sorted(set(twice["method"])):
+        raise ValueError(f"Several folders hold runs of {', '.join(names)}; leave out one.")
+    records = records.fillna({"commit": "unknown"})  # as good as another where some are known
     runs = records.groupby(["dataset", "repeat"])
-    same = ["commit", "data_fingerprint", "protocol_seed", "n_train", "n_test"]
-    if differ := [name for name in same if (runs[name].nunique() > 1).any()]:
+    same = ["data_fingerprint", "protocol_seed", "n_train", "n_test"]
+    differ = [name for name in same if (runs[name].nunique() > 1).any()]
+    if differ := ["commit"] * (records["commit"].nunique() > 1) + differ:
         raise ValueError(
             f"Methods ran with several values of {', '.join(differ)} and cannot be compared: "
             "run them again at one commit and with one protocol."
