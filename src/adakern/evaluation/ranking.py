@@ -34,6 +34,12 @@ class Ranking(NamedTuple):
     note: str
 
 
+def are_tied(a, b):
+    """Whether scores are equal within rounding."""
+    # Of an R2 near 0 all digits are rounding; an error in large units may be 1e-12.
+    return np.isclose(a, b, rtol=TIE, atol=1e-14)
+
+
 def _as_losses(scores, greater_is_better):
     """Scores as losses, a row a data set, near ties made equal; infinite for a cell that failed."""
     scores = np.asarray(scores, float)
@@ -43,7 +49,7 @@ def _as_losses(scores, greater_is_better):
     order = np.argsort(losses, axis=1)
     rising = np.take_along_axis(losses, order, axis=1)
     for k in range(1, losses.shape[1]):
-        tied = np.isclose(rising[:, k], rising[:, k - 1], rtol=TIE, atol=0)
+        tied = are_tied(rising[:, k], rising[:, k - 1])
         rising[tied, k] = rising[tied, k - 1]
     np.put_along_axis(losses, order, rising, axis=1)
     return losses

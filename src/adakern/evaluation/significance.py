@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import stats
 
-from adakern.evaluation.ranking import ALPHA, FEWEST, TIE
+from adakern.evaluation.ranking import ALPHA, FEWEST, TIE, are_tied
 
 __all__ = ["Comparison", "SetComparison", "TTest", "bayesian_signed_rank", "compare_methods"]
 __all__ += ["compare_over_sets", "corrected_ttest", "holm_correction", "paired_ttest"]
@@ -350,7 +350,7 @@ def compare_over_sets(a, b, *, greater_is_better=True, rope=0.01):
     a, b = np.asarray(a, float), np.asarray(b, float)
     both = np.isfinite(a) & np.isfinite(b)
     a, b = a[both], b[both]
-    difference = np.where(np.isclose(a, b, rtol=TIE, atol=0), 0.0, a - b)
+    difference = np.where(are_tied(a, b), 0.0, a - b)
     gain = difference if greater_is_better else -difference
     pvalue = worse = equal = better = np.nan
     if len(gain) >= FEWEST:

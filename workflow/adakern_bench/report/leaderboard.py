@@ -126,11 +126,10 @@ def together(folders, max_rows=np.inf, datasets=""):
     twice = records[records.duplicated(["dataset", "method", "repeat"])]
     if names := sorted(set(twice["method"])):
         raise ValueError(f"Several folders hold runs of {', '.join(names)}; leave out one.")
-    records = records.fillna({"commit": "unknown"})  # as good as another where some are known
     runs = records.groupby(["dataset", "repeat"])
     same = ["data_fingerprint", "protocol_seed", "n_train", "n_test"]
     differ = [name for name in same if (runs[name].nunique() > 1).any()]
-    if differ := ["commit"] * (records["commit"].nunique() > 1) + differ:
+    if differ := ["commit"] * (records["commit"].nunique(dropna=False) > 1) + differ:
         raise ValueError(
             f"Methods ran with several values of {', '.join(differ)} and cannot be compared: "
             "run them again at one commit and with one protocol."
