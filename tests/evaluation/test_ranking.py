@@ -124,6 +124,7 @@ def test_bootstrap_covers_and_is_repeatable():
     np.testing.assert_array_equal([ratings, low, high], again)
     assert (low <= ratings).all() and (ratings <= high).all()
     assert low[2] > high[0]
+    assert np.all(np.array(bootstrap_elo(scores[:, :1], n_samples=9)) == 1000)
     few = bootstrap_elo(scores[:8], n_samples=100)
     assert (few[2] - few[1]).mean() > (high - low).mean()
 

@@ -252,7 +252,7 @@ def elo_ratings(matrix, *, prior=0.5, tol=1e-9, max_iter=10_000):
     np.fill_diagonal(wins_of, 0.0)
     played, total = wins_of + wins_of.T, wins_of.sum(axis=1)
     strength = np.ones(len(wins_of))
-    for _ in range(max_iter):
+    for _ in range(max_iter if len(strength) > 1 else 0):
         new = total / (played / (strength[:, None] + strength)).sum(axis=1)
         new /= np.exp(np.log(new).mean())
         change = np.abs(new / strength - 1).max()
