@@ -116,9 +116,11 @@ def _over_sets(ranks, records):
     found = against_all(records, first)
     for pair in found[(found["method"] == second) & found["holm"].notna()].itertuples():
         sure = "" if pair.holm <= 0.05 else "not "
+        failed = records["dataset"].nunique() - pair.n_datasets
+        more = f" ({failed} more with failed runs)" if failed else ""
         return (
-            f"Over {count(pair.n_datasets, 'data set')} {first} is better than {second} on "
-            f"{pair.better} and worse on {pair.worse}, {sure}significantly (p = "
+            f"Over {count(pair.n_datasets, 'data set')}{more} {first} is better than {second} "
+            f"on {pair.better} and worse on {pair.worse}, {sure}significantly (p = "
             f"{pair.holm:.2g}, Wilcoxon's signed-rank test after Holm's correction over "
             f"{count(len(found), 'comparison')})."
         )
