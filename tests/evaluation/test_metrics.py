@@ -121,16 +121,18 @@ def test_a_decision_function_has_an_area_too(n_classes):
 
 def test_the_band_of_the_calibration_error_holds_it_and_narrows():
     rng = np.random.default_rng(1)
-    found = {}
-    for n in (200, 5000):
+
+    def band(n, off):
         p = rng.uniform(0.5, 1, size=n)
-        y = (rng.uniform(size=n) > p - 0.2).astype(int)  # too sure by 0.2
+        y = (rng.uniform(size=n) > p - off).astype(int)  # too sure by so much
         scores = probability_scores(y, np.column_stack([p, 1 - p]), [0, 1])
-        low, high = scores["calibration_error_low"], scores["calibration_error_high"]
-        assert low < scores["calibration_error"] < high
-        assert scores["calibration_error"] == pytest.approx(0.2, abs=4 / np.sqrt(n))
-        found[n] = high - low
-    assert found[5000] < 0.5 * found[200]
+        error, low, high = (scores[f"calibration_error{end}"] for end in ("", "_low", "_high"))
+        assert low <= error <= high and error == pytest.approx(off, abs=4 / np.sqrt(n))
+        return low, high
+
+    assert np.diff(band(5000, 0.2)) < 0.5 * np.diff(band(200, 0.2))
+    calibrated = [band(300, 0.0)[0] == 0 for _ in range(40)]
+    assert np.mean(calibrated) > 0.9
 
 
 def test_interval_scores_by_hand():

@@ -66,6 +66,7 @@ def test_scores_that_differ_by_rounding_are_tied():
     assert wins([[first, second]]).tolist() == [0.5, 0.5]
     assert win_matrix([[first, second]])[0, 1] == 0.5
     assert normalised_errors([[second, first, 1.0]]).tolist() == [[0, 0, 1]]
+    assert ranks_by_dataset([[1e-17, -1e-17, 0.0, -0.1]]).tolist() == [[2, 2, 2, 4]]
     tiny = np.array([[1e-12, 2e-12, 2e-12 * (1 + 1e-15)]])
     assert ranks_by_dataset(tiny, greater_is_better=False).tolist() == [[1, 2.5, 2.5]]
 
@@ -123,6 +124,7 @@ def test_bootstrap_covers_and_is_repeatable():
     np.testing.assert_array_equal([ratings, low, high], again)
     assert (low <= ratings).all() and (ratings <= high).all()
     assert low[2] > high[0]
+    assert np.all(np.array(bootstrap_elo(scores[:, :1], n_samples=9)) == 1000)
     few = bootstrap_elo(scores[:8], n_samples=100)
     assert (few[2] - few[1]).mean() > (high - low).mean()
 

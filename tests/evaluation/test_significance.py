@@ -37,8 +37,8 @@ def test_tests_do_not_depend_on_order_scale_or_origin(order, scale, shift):
 
 @pytest.mark.parametrize(
     "shift",
-    [0.0, 0.1, 0.1 * (1 + np.finfo(float).eps * np.arange(10)), 1e-12 * A],
-    ids=["none", "equal", "equal but for rounding", "rounding alone"],
+    [0.0, 0.1, 0.1 * (1 + np.finfo(float).eps * np.arange(10)), 1e-12 * A, A - np.float32(A - 0.1)],
+    ids=["none", "equal", "equal but for rounding", "rounding alone", "in single precision"],
 )
 def test_equal_differences_are_not_tested(shift):
     """The t-test of them is 0/0 or a/0: once p = 0 and 1e-15 to 1e-45 in print."""
@@ -55,7 +55,10 @@ def test_equal_differences_are_not_tested(shift):
     [
         (paired_ttest, ([1.0], [2.0]), "at least two repeats"),
         (paired_ttest, (A, B[:3]), r"shapes \(10,\) and \(3,\)"),
-        (corrected_ttest, ([1.0, np.nan], [1.0, 2.0], 10, 10), "methods failed"),
+        (corrected_ttest, ([1.0, np.nan], [1.0, 2.0], 10, 10), "a method failed"),
+        (bayesian_signed_rank, ([0.8, np.nan], [0.8, 0.8]), "without NaN"),
+        (bayesian_signed_rank, (A, B[:1]), r"shapes \(10,\) and \(1,\)"),
+        (compare_over_sets, (A, B[:1]), r"shapes \(10,\) and \(1,\)"),
         (corrected_ttest, (A, B, 0, 10), "n_train"),
         (holm_correction, ([0.5, 1.5],), r"\[0, 1\]"),
         (compare_methods, ({"a": A},), "at least two methods"),
@@ -142,13 +145,14 @@ def test_the_bayesian_signed_rank_test_is_the_double_sum_of_benavoli():
     for w in rng.dirichlet([0.5, *np.ones(6)], 400):
         shares = np.zeros(3)
         for (wi, zi), (wj, zj) in itertools.product(zip(w, z, strict=True), repeat=2):
-            mean = (zi + zj) / 2
+            mean = round((zi + zj) / 2, 12)
             shares[1 + (mean > rope) - (mean < -rope)] += wi * wj
         votes[shares.argmax()] += 1
     found = bayesian_signed_rank(A[:6], B[:6], rope, n_samples=400, random_state=3)
     np.testing.assert_allclose(found, votes / 400)
     swapped = bayesian_signed_rank(B[:6], A[:6], rope, n_samples=400, random_state=3)
     np.testing.assert_allclose(found, swapped[::-1])
+    assert bayesian_signed_rank([0.81] * 8, [0.80] * 8) == (0, 1, 0), "0.01 but for rounding"
 
 
 def test_many_small_differences_are_practically_equal_and_yet_significant():

@@ -20,7 +20,8 @@ def records(task="classification", metric="accuracy", failed=()):
     frame = pd.DataFrame(rows, columns=["dataset", "method", "repeat", f"test_{metric}"])
     frame["status"] = ["failed" if row[:3] in failed else "ok" for row in rows]
     frame["search_seconds"] = frame["method"].map({"good": 2.0})
-    return frame.assign(task=task, fit_seconds=1.0)
+    frame["fit_seconds"] = np.where(frame["status"] == "ok", 1.0, np.nan)
+    return frame.assign(task=task, run_seconds=frame["method"].map({"good": 7.0}).fillna(0.5))
 
 
 def published():
@@ -43,10 +44,17 @@ def test_order_ranks_and_sources():
     assert seconds.drop("forest-2014").dropna().to_dict() == {"good": 18, "svm-2014": 6}
 
 
-def test_a_failed_cell_is_told_and_has_the_worst_rank():
-    board = leaderboard(records(failed={("set0", "good", 1)})).set_index("method")
-    assert board["n_failed"]["good"] == 1
+def test_a_failed_cell_is_told_has_the_worst_rank_and_costs_its_time():
+    everywhere = {(f"set{k}", "forest-2014", 0) for k in range(6)}
+    runs = records(failed={("set0", "good", 1)} | everywhere)
+    board = leaderboard(runs).set_index("method")
+    assert board["n_failed"].to_dict() == {"good": 1, "svm-2014": 0, "forest-2014": 6}
     assert board["mean_rank"]["good"] == pytest.approx((5 * 1 + 3) / 6)
+    # The cheapest, as it failed early; the cut run of the first took 7 s.
+    assert board["seconds"].to_dict() == {"good": 20, "svm-2014": 6, "forest-2014": 5}
+    assert board["on_front"].to_dict() == {"good": True, "svm-2014": True, "forest-2014": False}
+    front, *_ = plot_time_against_rank(runs).axes[0].lines
+    assert front.get_xdata().tolist() == [6, 20]
 
 
 def test_regression_goes_by_the_root_of_the_squared_error():
@@ -85,6 +93,13 @@ def test_one_leaderboard_over_several_experiments(tmp_path):
         parts["c"].assign(**{name: value}).to_parquet(tmp_path / "c" / "records.parquet")
         with pytest.raises(ValueError, match=f"several values of {name} "):
             together(tmp_path.iterdir())
+    for commit in ("c3", None):  # of a suite of its own
+        parts["b"].assign(commit=commit).to_parquet(tmp_path / "b" / "records.parquet")
+        with pytest.raises(ValueError, match="several values of commit "):
+            together([tmp_path / "a", tmp_path / "b"])
+    assert len(together([tmp_path / "b"])) == len(parts["b"]), "no commit is known"
+    with pytest.raises(ValueError, match="hold runs of forest-2014, good"):
+        together([tmp_path / "a", tmp_path / "a"])
 
 
 def test_a_leaderboard_of_some_data_sets():

@@ -4,11 +4,13 @@ import json
 import os
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import pandas as pd
 import pytest
 
 from adakern_bench.report.compare import compare_pairs
+from adakern_bench.report.publish import _several_commits
 from adakern_bench.report.tables import read_tables
 from project import Run
 
@@ -47,6 +49,12 @@ def publish(project, *arguments, status=0):
     words = ["adakern_bench.cli.main", "publish", "small", "name=small", *arguments]
     run = Run([sys.executable, "-m", *words], project.root, project.environment)
     return run.ends(status, seconds=200)
+
+
+@pytest.mark.parametrize("commits", [("a", "b"), ("a with uncommitted changes",), (None,), ("a",)])
+def test_runs_of_one_commit_without_changes_are_published(commits):
+    plan, records = SimpleNamespace(results="here"), pd.DataFrame({"commit": commits})
+    assert (commits != ("a",)) == any(_several_commits(plan, records))
 
 
 def test_what_is_refused_and_what_is_kept(repository):

@@ -77,7 +77,8 @@ def test_a_page_of_many_data_sets_stays_light(tmp_path):
     methods = [f"method-{i}" for i in range(11)]
     sets = [f"set-{i}" for i in range(21)]
     records = [make_record(name, method, k) for name in sets for method in methods for k in (0, 1)]
-    text = page_of(tmp_path, records)
+    broken = [failed("broken", method, k) for method in methods for k in (0, 1)]
+    text = page_of(tmp_path, records + broken)
     page = BeautifulSoup(text, "html.parser")
     assert len(text) < 1_000_000 and not page("svg") and "drawn for up to 20" in text
     # The leader against each of the ten others, over the 21 sets.
@@ -88,7 +89,7 @@ def test_a_page_of_many_data_sets_stays_light(tmp_path):
     found = compare_over_sets(scores[leader], scores[rows[0][0]])
     shown = [found.better, found.worse, found.pvalue, found.p_equal]
     assert [rows[0][k] for k in (2, 3, 5, 8)] == [f"{value:.3g}" for value in shown]
-    assert f"Over 21 data sets {leader} is better than {second} on " in text
+    assert f"21 data sets (1 more with failed runs) {leader} is better than {second} on " in text
 
 
 def test_the_main_table_shows_the_summary_in_the_order_of_the_mean_rank(reported):

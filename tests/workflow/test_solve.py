@@ -7,7 +7,7 @@ import mlflow.sklearn
 import numpy as np
 import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.metrics import accuracy_score, mean_squared_error
+from sklearn.metrics import accuracy_score, mean_squared_error, roc_auc_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler
 from sklearn.svm import SVC, SVR
@@ -58,6 +58,8 @@ def test_record_equals_a_computation_by_hand(job):
         for part, rows in (("train", train), ("test", test)):
             by_hand = accuracy_score(table.y[rows], model.predict(table.X[rows]))
             assert record["metrics"][part]["accuracy"] == by_hand
+        by_hand = roc_auc_score(table.y[test], model.decision_function(table.X[test]))
+        assert record["metrics"]["test"]["auc"] == pytest.approx(by_hand)
         assert record["n_support"] == model[-1].n_support_.sum()
         assert record["params"]["gamma"] == 2.0
         assert record["status"] == "ok" and record["reason"] is None and record["converged"] is True

@@ -34,6 +34,12 @@ class Ranking(NamedTuple):
     note: str
 
 
+def are_tied(a, b):
+    """Whether scores are equal within rounding."""
+    # Of an R2 near 0 all digits are rounding; an error in large units may be 1e-12.
+    return np.isclose(a, b, rtol=TIE, atol=1e-14)
+
+
 def _as_losses(scores, greater_is_better):
     """Scores as losses, a row a data set, near ties made equal; infinite for a cell that failed."""
     scores = np.asarray(scores, float)
@@ -43,7 +49,7 @@ def _as_losses(scores, greater_is_better):
     order = np.argsort(losses, axis=1)
     rising = np.take_along_axis(losses, order, axis=1)
     for k in range(1, losses.shape[1]):
-        tied = np.isclose(rising[:, k], rising[:, k - 1], rtol=TIE, atol=0)
+        tied = are_tied(rising[:, k], rising[:, k - 1])
         rising[tied, k] = rising[tied, k - 1]
     np.put_along_axis(losses, order, rising, axis=1)
     return losses
@@ -246,7 +252,7 @@ def elo_ratings(matrix, *, prior=0.5, tol=1e-9, max_iter=10_000):
     np.fill_diagonal(wins_of, 0.0)
     played, total = wins_of + wins_of.T, wins_of.sum(axis=1)
     strength = np.ones(len(wins_of))
-    for _ in range(max_iter):
+    for _ in range(max_iter if len(strength) > 1 else 0):
         new = total / (played / (strength[:, None] + strength)).sum(axis=1)
         new /= np.exp(np.log(new).mean())
         change = np.abs(new / strength - 1).max()

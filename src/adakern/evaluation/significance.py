@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import stats
 
-from adakern.evaluation.ranking import ALPHA, FEWEST, TIE
+from adakern.evaluation.ranking import ALPHA, FEWEST, are_tied
 
 __all__ = ["Comparison", "SetComparison", "TTest", "bayesian_signed_rank", "compare_methods"]
 __all__ += ["compare_over_sets", "corrected_ttest", "holm_correction", "paired_ttest"]
@@ -120,20 +120,24 @@ def corrected_ttest(a, b, n_train, n_test):
     return _ttest(_differences(a, b), np.mean(n_test / n_train))
 
 
+def _paired(a, b, finite=True):
+    """Scores of two methods as arrays of one length."""
+    a, b = np.asarray(a, float), np.asarray(b, float)
+    if a.ndim != 1 or a.shape != b.shape or (finite and not np.isfinite([a, b]).all()):
+        raise ValueError(
+            "Scores that are compared are two one-dimensional arrays of one length, without NaN or "
+            f"infinity: leave out where a method failed; got shapes {a.shape} and {b.shape}."
+        )
+    return a, b
+
+
 def _differences(a, b):
     """a - b; where they are equal within rounding, exactly equal."""
-    a, b = np.asarray(a, float), np.asarray(b, float)
-    if a.ndim != 1 or a.shape != b.shape or len(a) < 2:
-        raise ValueError(
-            "A paired test needs two one-dimensional arrays of one length, with at "
-            f"least two repeats; got shapes {a.shape} and {b.shape}."
-        )
-    if not (np.isfinite(a).all() and np.isfinite(b).all()):
-        raise ValueError(
-            "The scores hold NaN or infinity; leave out the repeats in which one of "
-            "the methods failed (compare_methods does)."
-        )
-    rounding = TIE * max(np.abs(a).max(), np.abs(b).max())
+    a, b = _paired(a, b)
+    if len(a) < 2:
+        raise ValueError(f"A paired test needs at least two repeats; got {len(a)}.")
+    # Two differences of scores in single precision: each of the four is off by half an eps.
+    rounding = 2 * np.finfo(np.float32).eps * np.abs([a, b]).max()
     difference = a - b
     if np.ptp(difference) <= rounding:
         mean = difference.mean()
@@ -285,7 +289,7 @@ def bayesian_signed_rank(a, b, rope=0.01, *, prior=0.5, n_samples=5000, random_s
     Parameters
     ----------
     a, b : array-like of shape (n,)
-        Scores of two methods on the same data sets.
+        Scores of two methods on the same data sets; finite.
     rope : float, default=0.01
         Region of practical equivalence: differences up to it count as none.
     prior : float, default=0.5
@@ -308,9 +312,9 @@ def bayesian_signed_rank(a, b, rope=0.01, *, prior=0.5, n_samples=5000, random_s
     >>> bayesian_signed_rank([0.8] * 8, [0.801] * 8)
     (0.0, 1.0, 0.0)
     """
-    difference = np.asarray(a, float) - np.asarray(b, float)
+    difference = np.subtract(*_paired(a, b))
     with_prior = np.concatenate([[0.0], difference])
-    pairs = (with_prior[:, None] + with_prior) / 2
+    pairs = ((with_prior[:, None] + with_prior) / 2).round(12)  # 0.81 - 0.8 is more than 0.01
     rng = np.random.default_rng(random_state)
     weights = rng.dirichlet([prior, *np.ones(len(difference))], n_samples)
     smaller, greater = (
@@ -347,10 +351,10 @@ def compare_over_sets(a, b, *, greater_is_better=True, rope=0.01):
     >>> found[:4], round(found.p_better, 2)
     ((5, 4, 0, 1), 0.98)
     """
-    a, b = np.asarray(a, float), np.asarray(b, float)
+    a, b = _paired(a, b, finite=False)
     both = np.isfinite(a) & np.isfinite(b)
     a, b = a[both], b[both]
-    difference = np.where(np.isclose(a, b, rtol=TIE, atol=0), 0.0, a - b)
+    difference = np.where(are_tied(a, b), 0.0, a - b)
     gain = difference if greater_is_better else -difference
     pvalue = worse = equal = better = np.nan
     if len(gain) >= FEWEST:

@@ -12,6 +12,7 @@ contrast: ``{parameter: tuning, reference: nested}``.
 import pandas as pd
 
 from adakern.evaluation import FEWEST, GREATER_IS_BETTER, MAIN_METRIC
+from adakern.evaluation.ranking import are_tied
 from adakern.evaluation.significance import SetComparison, compare_over_sets, holm_correction
 from adakern_bench.report.leaderboard import by_dataset, cell_means
 from adakern_bench.report.wording import natural
@@ -88,11 +89,9 @@ def _compared(scores, of_reference, metric):
 def over_sets(ours, theirs, metric):
     """One method against another, each data set a pair; errors by relative differences."""
     pairs = pd.DataFrame({"ours": ours, "theirs": theirs}).dropna()
-    gain = pairs["ours"] - pairs["theirs"]
+    gain = (pairs["ours"] - pairs["theirs"]).mask(are_tied(pairs["ours"], pairs["theirs"]), 0.0)
     if not GREATER_IS_BETTER[metric]:  # in the units of each target: made comparable
         gain = (-2 * gain / pairs.sum(axis=1)).fillna(0.0)
-    # Equal scores of other repeats have means that differ in the last digit.
-    gain = gain.round(12)
     return compare_over_sets(gain, 0 * gain)
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 
 from adakern.evaluation import GREATER_IS_BETTER, MAIN_METRIC, QUANTITIES
-from adakern.evaluation.ranking import TIE
+from adakern.evaluation.ranking import are_tied
 from adakern_bench.report.contrast import against_all
 from adakern_bench.report.tables import RULE, comparison
 from adakern_bench.report.wording import count, duration
@@ -30,7 +30,7 @@ def _conclusion(task, cells, ranks):
     if len(ranked) < 2:
         return f"{name}: no two methods have results on the same data sets to rank."
     best = ranked["average_rank"].iloc[0]
-    *others, last = ranked["method"][np.isclose(ranked["average_rank"], best, rtol=TIE, atol=0)]
+    *others, last = ranked["method"][are_tied(ranked["average_rank"], best)]
     tied = f"{', '.join(others)} and {last} are tied" if others else ""
     first, second = list(ranked.itertuples())[:2]
     lead = _lead(MAIN_METRIC[task], cells["mean"].unstack(), first.method, second.method)
@@ -116,9 +116,11 @@ def _over_sets(ranks, records):
     found = against_all(records, first)
     for pair in found[(found["method"] == second) & found["holm"].notna()].itertuples():
         sure = "" if pair.holm <= 0.05 else "not "
+        failed = records["dataset"].nunique() - pair.n_datasets
+        more = f" ({failed} more with failed runs)" if failed else ""
         return (
-            f"Over {count(pair.n_datasets, 'data set')} {first} is better than {second} on "
-            f"{pair.better} and worse on {pair.worse}, {sure}significantly (p = "
+            f"Over {count(pair.n_datasets, 'data set')}{more} {first} is better than {second} "
+            f"on {pair.better} and worse on {pair.worse}, {sure}significantly (p = "
             f"{pair.holm:.2g}, Wilcoxon's signed-rank test after Holm's correction over "
             f"{count(len(found), 'comparison')})."
         )

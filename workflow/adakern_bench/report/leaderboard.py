@@ -50,9 +50,14 @@ def by_dataset(records, published=None, metric=None, statistic="mean"):
 
 
 def cost_seconds(records):
-    """Search and fit of each run; a method that takes over a search needs it too."""
-    parts = [name for name in ("search_seconds", "fit_seconds") if name in records]
-    return records[parts].astype(float).sum(axis=1)
+    """Search and fit of each run, or all that a failed one took.
+
+    A method that takes over a search needs it too.
+    """
+    columns = ["search_seconds", "fit_seconds", "run_seconds"]
+    times = records.reindex(columns=columns).astype(float).fillna(0.0)
+    whole = times[columns[1:]].max(axis=1)
+    return times["search_seconds"] + times["fit_seconds"].where(records["status"] == "ok", whole)
 
 
 def leaderboard(records, published=None, metric=None, statistic="mean", datasets=""):
@@ -62,8 +67,8 @@ def leaderboard(records, published=None, metric=None, statistic="mean", datasets
     with its 95 % interval over data sets, `wins`, the mean of the metric,
     `normalised_error` (0 the best of a data set, 1 its median or worse), `n_failed`
     cells, `rank_measured` among the measured methods alone, `seconds` of search and fit
-    over all data sets (means over the repeats), `on_front` where no other method is
-    better in both time and rank, and `source`: measured or published. `metric` and
+    over all data sets (means over the repeats), `on_front` where no other method is better in
+    both time and rank and not all cells failed, and `source`: measured or published. `metric` and
     `statistic` are those of the published numbers where they are not the main metric's
     means; `datasets` is a regular expression that finds the names of those that count.
     """
@@ -83,7 +88,7 @@ def leaderboard(records, published=None, metric=None, statistic="mean", datasets
     errors = normalised_errors(1 - scores if GREATER_IS_BETTER[metric] else scores)
     columns = {"task": task, "method": table.columns, "mean_rank": mean_ranks(scores, **greater)}
     columns |= {"elo": ratings, "elo_low": low, "elo_high": high, "wins": wins(scores, **greater)}
-    columns |= {f"mean_{metric}": np.nanmean(scores, axis=0), "normalised_error": errors.mean(0)}
+    columns |= {f"mean_{metric}": table.mean().to_numpy(), "normalised_error": errors.mean(0)}
     columns |= {"n_datasets": len(table), "n_failed": table.isna().sum().to_numpy()}
     board = pd.DataFrame(columns)
     cost = cost_seconds(records).groupby([records["method"], records["dataset"]]).mean()
@@ -91,7 +96,8 @@ def leaderboard(records, published=None, metric=None, statistic="mean", datasets
     measured = ~table.columns.str.endswith(PUBLISHED)
     board.loc[measured, "rank_measured"] = mean_ranks(scores[:, measured], **greater)
     board["source"] = np.where(measured, "measured", "published")
-    board["on_front"] = pareto_front(board["seconds"], board["mean_rank"])
+    finished = board["seconds"].where(board["n_failed"] < len(table))
+    board["on_front"] = pareto_front(finished, board["mean_rank"])
     return board.sort_values(["mean_rank", "method"], ignore_index=True)
 
 
@@ -101,7 +107,7 @@ def plot_time_against_rank(records):
     methods = boards.rename(columns={"mean_rank": "score"}).set_index(["task", "method"])
     styles = method_styles(boards["method"])
     label = "Search and fit, total over the data sets (s)"
-    points = methods[["seconds", "score"]]
+    points = methods[["seconds", "score"]].where(methods["n_failed"] < methods["n_datasets"])
     return plot_fronts(points, label, "Mean rank (1: best)", styles, greater_is_better=False)
 
 
@@ -109,17 +115,21 @@ def together(folders, max_rows=np.inf, datasets=""):
     """Records of the methods that ran on all data sets of all folders, up to a size.
 
     Methods of one suite may lie in several folders; the repeats that all ran count.
-    ValueError where they are of several commits or splits. `datasets` is a regular
-    expression, as in :func:`leaderboard`.
+    ValueError where they are of several commits or splits, or hold a run twice.
+    `datasets` is a regular expression, as in :func:`leaderboard`.
     """
     records = pd.concat(pd.read_parquet(Path(folder) / "records.parquet") for folder in folders)
     n = (records["n_train"] + records["n_test"]).groupby(records["dataset"]).transform("max")
     records = records[records["dataset"].map(re.compile(datasets).search).notna() & (n <= max_rows)]
     covered = records.groupby("method")["dataset"].transform("nunique")
     records = records[covered == records["dataset"].nunique()]
+    twice = records[records.duplicated(["dataset", "method", "repeat"])]
+    if names := sorted(set(twice["method"])):
+        raise ValueError(f"Several folders hold runs of {', '.join(names)}; leave out one.")
     runs = records.groupby(["dataset", "repeat"])
-    same = ["commit", "data_fingerprint", "protocol_seed", "n_train", "n_test"]
-    if differ := [name for name in same if (runs[name].nunique() > 1).any()]:
+    same = ["data_fingerprint", "protocol_seed", "n_train", "n_test"]
+    differ = [name for name in same if (runs[name].nunique() > 1).any()]
+    if differ := ["commit"] * (records["commit"].nunique(dropna=False) > 1) + differ:
         raise ValueError(
             f"Methods ran with several values of {', '.join(differ)} and cannot be compared: "
             "run them again at one commit and with one protocol."

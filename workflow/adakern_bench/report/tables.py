@@ -1,11 +1,10 @@
 """One metric of a comparison by data set and method, for terminal, report and pages."""
 
-import numpy as np
 import pandas as pd
 
 from adakern.evaluation import GREATER_IS_BETTER, MAIN_METRIC, QUANTITIES
 from adakern.evaluation.quantities import Quantity, rank_by
-from adakern.evaluation.ranking import TIE
+from adakern.evaluation.ranking import are_tied
 from adakern_bench.report.wording import in_natural_order
 
 #: Of what is significantly worse than the best of its column, and what that means.
@@ -97,14 +96,14 @@ def comparison(tables, task, metric=None, split="test"):
     cells = cells.sort_index(key=in_natural_order)
     cells["shown"] = [display(metric, mean) or "failed" for mean in cells["mean"]]
     # Equal scores have a deviation by rounding alone.
-    spread = cells["std"].where(cells["std"] > TIE * cells["mean"].abs(), cells["std"] * 0)
+    spread = cells["std"].mask(are_tied(cells["mean"] + cells["std"], cells["mean"]), 0.0)
     cells["spread"] = [display(metric, std) for std in spread]
     cells = cells.assign(best=False, worse=False)
     if split == "test" and metric in GREATER_IS_BETTER:
         whole = cells["mean"].where(cells["missing"] == 0)
         best = whole.groupby("dataset").transform("max" if GREATER_IS_BETTER[metric] else "min")
         several = cells["mean"].groupby("dataset").transform("count") > 1
-        cells["best"] = several & np.isclose(whole, best, rtol=TIE, atol=0)
+        cells["best"] = several & are_tied(whole, best)
         best = set(cells.index[cells["best"]])
         worse = set()
         for test in tests.itertuples():
