@@ -65,7 +65,7 @@ class BandwidthTraining:
         theta = self.data.full((1, self.data.shape[1]), bandwidth)
         yield Candidate("global", spread, theta)
         if len(self.held_out):  # at least as many rows to train on as support points
-            budget = min(budget, n_distinct // 2)
+            budget = max(1, min(budget, n_distinct // 2))
         elif budget == n_distinct:
             return  # all are interpolated: nothing to train on
         support = spread_over_ranks(target, rows, max(1, round(self.initial_support * budget)))
