@@ -27,8 +27,9 @@ from adakern.linalg import principal_submatrix
 from adakern.svm.libsvm import predict_from_gram
 
 #: Estimators of scikit-learn that are fitted on the shared Gram matrices, with the
-#: kernels that they know. Those of this library, which know all that decay, say it themselves, by the class attribute ``_takes_shared_gram_matrix``: the
-#: search then depends on no estimator's code, and a change in one repeats no other's.
+#: kernels that they know. Those of this library, which know all that decay, say it
+#: themselves, by the class attribute ``_takes_shared_gram_matrix``: the search then
+#: depends on no estimator's code, and a change in one repeats no other's.
 SHARING = {SVC: ("rbf",), SVR: ("rbf",), KernelRidge: ("rbf", "laplacian")}
 
 
