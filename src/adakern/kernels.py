@@ -39,7 +39,7 @@ def squared_distances(X, Y=None):
     D *= -2
     D += xp.sum(A * A, axis=1)[:, None]
     D += xp.sum(B * B, axis=1)[None, :]
-    D = _clamp_at_zero(D, xp)
+    D = clamp_at_zero(D, xp)
     if Y is None:
         flat = xp.reshape(D, (-1,))
         flat[:: D.shape[0] + 1] = 0
@@ -47,7 +47,8 @@ def squared_distances(X, Y=None):
     return D
 
 
-def _clamp_at_zero(D, xp):
+def clamp_at_zero(D, xp):
+    """D with zero for what is negative, in the memory of D where the array library can."""
     return np.maximum(D, 0, out=D) if is_numpy_array(D) else xp.where(D > 0, D, xp.zeros_like(D))
 
 
@@ -94,7 +95,7 @@ def gram_matrix(X, Y=None, *, kernel="rbf", gamma=1.0, degree=3, coef0=1.0):
         return exponential_decay(kernel_distances(X, Y, kernel=kernel), gamma)
     if kernel == "tl1":
         D = manhattan_distances(X, Y)
-        return _clamp_at_zero(1 - gamma * D, array_namespace(D))
+        return clamp_at_zero(1 - gamma * D, array_namespace(D))
     if kernel in ("poly", "linear"):
         K = X @ (X if Y is None else Y).T
         return K if kernel == "linear" else (gamma * K + coef0) ** degree
