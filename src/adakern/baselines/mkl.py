@@ -191,7 +191,8 @@ class EasyMKL(BankMixin, OneVsOneMixin, BaseEstimator):
     def _fit_model(self, X, y):
         combined = self.bank_.combine(X, weights=np.ones(len(self.bank_)))
         difference = y * nearest_hull_points(combined, y, self.reg, self.tol)
-        weights = np.array([difference @ K @ difference for K in self.bank_.grams(X)]).clip(min=0)
+        weights = [difference @ K @ difference for K in self.bank_.grams(X)]
+        weights = np.maximum(weights, 1e-150)  # all equal where no kernel tells the classes apart
         weights /= np.linalg.norm(weights)
 
         K = self.bank_.combine(X, weights=weights)

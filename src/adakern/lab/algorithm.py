@@ -170,7 +170,7 @@ class BandwidthTraining:
             if waited >= PATIENCE:
                 break
         # An annealed step has fallen to zero at the limit.
-        self.converged = waited >= PATIENCE or annealed
+        self.converged = waited >= PATIENCE or annealed or not limit
         self.last_loss = value
         return best
 
