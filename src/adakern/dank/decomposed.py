@@ -78,7 +78,7 @@ def _svm(X, dual, kernel, precise):
     if ended or not precise:
         return d
     dual = replace(dual, fit_intercept=True)
-    return maximise_on_rows(X, dual, np.inf, d, kernel=kernel, tol=SVM_TOL**2).dual_coef
+    return maximise_on_rows(X, dual, np.inf, d, kernel=kernel, tol=SVM_TOL).dual_coef
 
 
 def solve_whole(X, dual, kernel, *, eta, n_clusters, tol, max_iter, **options):
