@@ -54,6 +54,16 @@ def test_float32_keeps_its_digits_far_from_the_origin(points):
     np.testing.assert_allclose(far, near, atol=1e-3)
 
 
+@pytest.mark.parametrize("dtype, far", [("float32", 1e6), ("float64", 1e9)])
+def test_a_far_row_takes_no_digits_of_the_others(xp, dtype, far):
+    X = np.vstack([np.random.default_rng(0).normal(size=(200, 3)), np.full(3, far)]).astype(dtype)
+    expected = pairwise.rbf_kernel(X.astype(np.float64), gamma=0.7)
+    atol = 50 * np.finfo(dtype).eps
+    np.testing.assert_allclose(gram_matrix(xp.asarray(X), gamma=0.7), expected, atol=atol)
+    np.testing.assert_array_equal(kernels.nearest_rows(X, X), np.arange(201))
+    assert kernels.squared_distances(X, X[:0]).shape == (201, 0)
+
+
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_float32_stays_float32(points, kernel):
     X, Y = (rows.astype(np.float32) for rows in points)

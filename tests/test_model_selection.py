@@ -154,6 +154,15 @@ def test_a_gamma_that_stands_for_nothing_is_left_to_grid_search(gamma):
     np.testing.assert_array_equal(shared, plain)
 
 
+@pytest.mark.parametrize("estimator", [SVC(), SVR(), KernelRidge()])
+def test_a_kernel_that_the_estimator_lacks_is_left_to_grid_search(estimator):
+    X, y = scaled(load_iris)
+    kernel = "l2-laplacian" if isinstance(estimator, KernelRidge) else "laplacian"
+    for search in (KernelSearchCV, GridSearchCV):
+        with pytest.raises(ValueError, match="All the 5 fits failed"):
+            search(estimator, {"kernel": [kernel], "gamma": [0.1]}).fit(X, y)
+
+
 def test_the_time_of_a_gram_matrix_counts():
     """All that the search does is in the times of its points, but for distances."""
     X, y = datasets.make_friedman1(1500, random_state=0)

@@ -13,20 +13,33 @@ from adakern._utils.memory import require_memory
 KERNELS = ("rbf", "laplacian", "l2-laplacian", "tl1", "poly", "linear")
 
 
+def centre_of(X):
+    """The mean row, or the medians of the columns where a far row pulls the mean away.
+
+    Products lose all digits of rows far from the centre; some 100 rows are enough for a median.
+    """
+    xp, rows = array_namespace(X), X[:: 1 + X.shape[0] // 100, :]
+    if not X.shape[0]:
+        return xp.sum(X, axis=0)
+    mean, middle = xp.mean(X, axis=0), xp.sort(rows, axis=0)[rows.shape[0] // 2, :]
+    spread = xp.sort(xp.sum((rows - middle) ** 2, axis=1))[rows.shape[0] // 2]
+    return middle if xp.sum((mean - middle) ** 2) > 100 * spread else mean
+
+
 def squared_distances(X, Y=None):
     """Squared Euclidean distances between the rows of X and of Y, by one matrix product.
 
     Centred first, since ``|x|^2 - 2 x'y + |y|^2`` loses all digits of float32 far from the origin.
     """
     xp = array_namespace(X) if Y is None else array_namespace(X, Y)
-    centre = xp.mean(X if Y is None else Y, axis=0)
+    centre = centre_of(X if Y is None else Y)
     A = X - centre
     B = A if Y is None else Y - centre
     D = A @ B.T
     D *= -2
     D += xp.sum(A * A, axis=1)[:, None]
     D += xp.sum(B * B, axis=1)[None, :]
-    D = _clamp_at_zero(D, xp)
+    D = clamp_at_zero(D, xp)
     if Y is None:
         flat = xp.reshape(D, (-1,))
         flat[:: D.shape[0] + 1] = 0
@@ -34,7 +47,8 @@ def squared_distances(X, Y=None):
     return D
 
 
-def _clamp_at_zero(D, xp):
+def clamp_at_zero(D, xp):
+    """D with zero for what is negative, in the memory of D where the array library can."""
     return np.maximum(D, 0, out=D) if is_numpy_array(D) else xp.where(D > 0, D, xp.zeros_like(D))
 
 
@@ -81,7 +95,7 @@ def gram_matrix(X, Y=None, *, kernel="rbf", gamma=1.0, degree=3, coef0=1.0):
         return exponential_decay(kernel_distances(X, Y, kernel=kernel), gamma)
     if kernel == "tl1":
         D = manhattan_distances(X, Y)
-        return _clamp_at_zero(1 - gamma * D, array_namespace(D))
+        return clamp_at_zero(1 - gamma * D, array_namespace(D))
     if kernel in ("poly", "linear"):
         K = X @ (X if Y is None else Y).T
         return K if kernel == "linear" else (gamma * K + coef0) ** degree
@@ -90,7 +104,7 @@ def gram_matrix(X, Y=None, *, kernel="rbf", gamma=1.0, degree=3, coef0=1.0):
 
 def _gram_by_products(X, Y, kernel, gamma):
     """Gram matrices of D = |x - y|^2 or |x - y| in NumPy, by products, in a third of the time."""
-    centre = (X if Y is None else Y).mean(axis=0)
+    centre = centre_of(X if Y is None else Y)
     scale = gamma**0.5 if kernel == "rbf" else gamma
     A = (X - centre) * scale
     B = A if Y is None else (Y - centre) * scale
@@ -170,7 +184,7 @@ def kernel_diagonal(X, *, kernel="rbf", gamma=1.0, degree=3, coef0=1.0):
 def nearest_rows(X, Y):
     """For each row of X the index of the (first) nearest row of Y, block by block."""
     xp = array_namespace(X, Y)
-    centre = xp.mean(Y, axis=0)  # as in squared_distances
+    centre = centre_of(Y)  # as in squared_distances
     B = Y - centre
     half_squares = xp.sum(B * B, axis=1) / 2
 

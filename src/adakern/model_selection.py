@@ -26,10 +26,11 @@ from adakern.kernels import DECAYING_KERNELS, exponential_decay, kernel_distance
 from adakern.linalg import principal_submatrix
 from adakern.svm.libsvm import predict_from_gram
 
-#: Estimators of scikit-learn that are fitted on the shared Gram matrices. Those of this
-#: library say it themselves, by the class attribute ``_takes_shared_gram_matrix``: the
-#: search then depends on no estimator's code, and a change in one repeats no other's.
-SHARING = (SVC, SVR, KernelRidge)
+#: Estimators of scikit-learn that are fitted on the shared Gram matrices, with the
+#: kernels that they know. Those of this library, which know all that decay, say it
+#: themselves, by the class attribute ``_takes_shared_gram_matrix``: the search then
+#: depends on no estimator's code, and a change in one repeats no other's.
+SHARING = {SVC: ("rbf",), SVR: ("rbf",), KernelRidge: ("rbf", "laplacian")}
 
 
 class KernelSearchCV(GridSearchCV):
@@ -52,7 +53,8 @@ class KernelSearchCV(GridSearchCV):
     estimator : estimator
     param_grid : dict or list of dict
     scoring, n_jobs, refit, cv, verbose, pre_dispatch, error_score, return_train_score
-        As of ``GridSearchCV``; ``n_jobs`` counts threads.
+        As of ``GridSearchCV``; ``n_jobs`` counts threads. Where Gram matrices are shared,
+        ``verbose`` and ``pre_dispatch`` are ignored.
 
     Attributes
     ----------
@@ -182,7 +184,7 @@ def _is_understood(point, kind):
     else:
         known = gamma is None if kind is KernelRidge else gamma in ("scale", "auto")
     numbers = isinstance(point.get("C", 1.0), Real) and np.ndim(point.get("alpha", 1.0)) == 0
-    return known and numbers and point["kernel"] in DECAYING_KERNELS
+    return known and numbers and point["kernel"] in SHARING.get(kind, DECAYING_KERNELS)
 
 
 def _by_gram_matrix(estimator, candidates):

@@ -85,17 +85,24 @@ def test_conversions_keep_library_type_and_values(xp, data):
         (lambda X, y: (X[:0, :], y[:0]), "nothing in it"),
         (lambda X, y: (X, y[:4]), r"inconsistent numbers of samples: \[5, 4\]"),
         (lambda X, y: (X, y * float("nan")), "y contains NaN"),
+        (lambda X, y: (X * 1e30, y), "X holds 1e[+]30; at most 1e[+]15"),
+        (lambda X, y: (X, y * 1e30 * 1e30 * 1e30), "y holds 1e[+]90"),
+        (lambda X, y: (X + 1j * X, y), "X is complex"),
     ],
 )
 def test_bad_arrays_are_named(xp, change, message):
+    X, y = xp.ones((5, 2), dtype=xp.float32), xp.ones(5, dtype=xp.float64)
     with pytest.raises(ValueError, match=message):
-        DANKRegressor().fit(*change(xp.ones((5, 2)), xp.ones(5)))
+        DANKRegressor().fit(*change(X, y))
+    with pytest.raises(ValueError, match=r"C=1e\+80 of DANKRegressor cannot"):
+        DANKRegressor(C=1e80).fit(X, y)
 
 
 def test_features_are_compared_and_integers_become_floating(xp, data):
     X, y = data
     estimator = DANKRegressor()
-    rows, target = validate_arrays(estimator, xp.ones((5, 2), dtype=xp.int64), y[:5])
+    dtype = getattr(xp, "float16", xp.int64)  # half precision where the library has it
+    rows, target = validate_arrays(estimator, xp.ones((5, 2), dtype=dtype), y[:5])
     assert rows.dtype == xp.float64
     assert isinstance(target, np.ndarray)
     with pytest.raises(ValueError, match="has 3 features, but DANKRegressor is exp"):

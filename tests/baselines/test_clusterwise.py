@@ -1,6 +1,7 @@
 import numpy as np
+import pytest
 from sklearn.datasets import load_wine, make_blobs
-from sklearn.svm import SVC
+from sklearn.svm import SVC, SVR
 
 from adakern.baselines import ClusterwiseClassifier, LogDetKernel
 
@@ -24,6 +25,11 @@ def test_more_clusters_than_distinct_rows():
     X = np.repeat([[0.0], [1.0]], 5, axis=0)
     y = np.repeat([0, 1], 5)
     np.testing.assert_array_equal(ClusterwiseClassifier().fit(X, y).predict(X), y)
+
+
+def test_a_regressor_is_refused():
+    with pytest.raises(ValueError, match=r"estimator=SVR\(\) is not a classifier"):
+        ClusterwiseClassifier(SVR()).fit([[0.0], [1.0]], [0, 1])
 
 
 def test_copies_draw_from_the_random_state_of_the_whole():

@@ -45,6 +45,29 @@ def test_eigenpro_tends_to_the_interpolant(data):
     assert_allclose(model.predict(T), K_test @ coef + y.mean(), atol=0.02)
 
 
+ROWS = np.random.default_rng(0).normal(size=(60, 2))
+ONES, LABELS = np.ones((60, 2)), np.arange(60) % 2
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize(
+    ("model", "X", "y", "expected"),
+    [
+        (baselines.LogDetKernel(random_state=0), 1.0 * (ROWS[17] == ROWS), LABELS, 0.0),
+        (baselines.EasyMKL(), ONES, LABELS, 0.0),
+        (baselines.MetricNadarayaWatson(), ONES, LABELS, 0.5),
+        (FalkonRegressor(kernel="linear"), 0 * ONES, LABELS, 0.5),
+        (baselines.SimpleMKLRegressor(), ROWS, 3 * ONES[:, 0], 3.0),
+        (baselines.BayesianMKLRegressor(), ROWS, 3 * ONES[:, 0], 3.0),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_rows_that_tell_nothing_get_the_mean(model, X, y, expected):
+    model.fit(X, y)
+    values = getattr(model, "decision_function", model.predict)(X[:9])
+    assert_allclose(values, expected, atol=1e-5)
+
+
 @pytest.fixture(scope="module")
 def machines():
     """The estimators of the extra ``torch``."""

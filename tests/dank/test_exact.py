@@ -1,5 +1,6 @@
 """DANK's exact solution against independent ones."""
 
+import cvxpy as cp
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -112,17 +113,29 @@ def test_large_eta_gives_the_support_vector_machine(task, tau):
     assert_allclose(getattr(fitted, decide)(new), expected, atol=1e-4)
 
 
+@pytest.mark.parametrize("offset", [0.0, 1e8])
 @pytest.mark.parametrize("strategy", ["exact", "decomposed", "whole"])
 @pytest.mark.parametrize("task", ["classification", "regression"])
-def test_eta_is_visible_and_does_not_hang_on_the_digits_of_libsvm(task, strategy):
+def test_eta_is_visible_and_does_not_hang_on_the_digits_of_libsvm(task, strategy, offset):
     X, y = problem(60, 15, task)
     kind = SVR if task == "regression" else SVC
     svm = kind(C=2.0, gamma=0.5, tol=1e-10).fit(X, y)
     eta = float((svm.dual_coef_**2).sum())
     options = {"C": 2.0, "strategy": strategy, "n_clusters": 1}
-    fitted = model(task, tol=1e-4, **options).fit(X, y)
+    fitted = model(task, tol=1e-4, **options).fit(X + offset, y)
     assert_allclose(fitted.eta_, eta, rtol=1e-4)
     assert model(task, tol=1e-4, eta=3.0, **options).fit(X, y).eta_ == 3.0
+
+
+@pytest.mark.parametrize("strategy", ["decomposed", "whole"])
+@pytest.mark.filterwarnings("error")
+def test_eta_is_exact_where_libsvm_ends_early(strategy):
+    X, y = 100 * np.random.default_rng(0).normal(size=(40, 2)), np.repeat([1.0, -1.0], 20)
+    dual = cp.Variable(40)
+    value = cp.sum(dual) - cp.sum_squares(X.T @ cp.multiply(y, dual)) / 2
+    cp.Problem(cp.Maximize(value), [dual >= 0, dual <= 10, y @ dual == 0]).solve("CLARABEL")
+    fitted = model("classification", kernel="linear", C=10.0, strategy=strategy).fit(X, y)
+    assert_allclose(fitted.eta_, (dual.value**2).sum(), rtol=1e-4)
 
 
 @pytest.mark.parametrize("method", ["nesterov", "projected-gradient"])

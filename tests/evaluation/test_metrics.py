@@ -145,6 +145,10 @@ def test_interval_scores_by_hand():
         "coverage_middle": 1,
         "coverage_hard": 1,
     }
+    small = interval_scores([0.0, 1e-9, 2e-9], [0.0, 1.5e-9, 1e-9], [1e-9, 2e-9, 4e-9])
+    assert [small[name] for name in list(found)[3:]] == [0, 1, 1]
+    with pytest.raises(ValueError, match=r"coverage=1 must"):
+        interval_scores([0.0], [0.0], [1.0], coverage=1)
     same = interval_scores([0.0, 1.0, 2.0], [-1.0, 0.0, 1.0], [1.0, 2.0, 3.0])
     assert same["coverage_hard"] is None, "all widths are equal"
 

@@ -138,6 +138,9 @@ def test_front_is_what_a_loop_finds(n, seed):
     assert pareto_front(costs, losses).tolist() == slow
 
 
+@pytest.mark.filterwarnings("error")
 def test_normalised_errors_by_hand():
     assert normalised_errors([[2.0, 2.0, 2.0]]).tolist() == [[0, 0, 0]]
     assert normalised_errors([[0.0, 1.0, 4.0], [3.0, 1.0, 2.0]]).tolist() == [[0, 1, 1], [1, 0, 1]]
+    found = normalised_errors([[1.0, 9.0, np.nan, np.nan, np.nan], [np.nan] * 5])
+    assert found.tolist() == [[0, 1, 1, 1, 1], [1] * 5]

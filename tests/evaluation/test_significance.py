@@ -166,6 +166,7 @@ def test_many_small_differences_are_practically_equal_and_yet_significant():
 def test_sets_are_pairs():
     found = compare_over_sets(A, B, greater_is_better=False)
     assert found.pvalue == pytest.approx(stats.wilcoxon((A - B).round(12)).pvalue)
+    assert found.pvalue == compare_over_sets(A * 1e-13, B * 1e-13).pvalue
     assert (found.better, found.worse, found.tied) == (1, 8, 1)
     assert found.difference == pytest.approx((A - B).mean())
     assert np.isnan(compare_over_sets(A[:4], B[:4])[-4:]).all(), "four sets are too few"

@@ -54,6 +54,17 @@ def test_symmetric_kernel_is_kernel_ridge(problem, kernel):
     assert_allclose(ours.predict(T, side="right"), theirs.predict(T), rtol=1e-8)
 
 
+def test_a_kernel_of_whole_numbers_is_solved_in_floating_point():
+    X, y = np.random.default_rng(0).integers(0, 3, (20, 4)).astype(float), np.arange(20.0)
+
+    def kernel(X, T):
+        return (X[:, None, :] == T).sum(axis=2)
+
+    expected = KernelRidge(kernel="precomputed", alpha=1).fit(kernel(X, X) + 0.0, y)
+    ours = AsymmetricKernelRidge(kernel, alpha=1).fit(X, y)
+    assert_allclose(ours.predict(X), expected.predict(kernel(X, X) + 0.0))
+
+
 def test_precomputed_equals_callable(problem):
     A, B, X, y = problem
     kernel, T = kernel_of(A, B), X[:4] + 1

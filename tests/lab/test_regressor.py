@@ -133,6 +133,14 @@ def test_a_constant_target(data, value):
     assert_allclose(prediction, value, rtol=1e-12)
 
 
+@pytest.mark.parametrize("distinct", [1, 2])
+def test_rows_of_which_nearly_all_are_equal(data, distinct):
+    X = np.zeros((60, 2))
+    X[: distinct - 1] = 1
+    predicted = LABRBFRegressor(random_state=0, max_iter=3).fit(X, data[1][:60]).predict(X)
+    assert_allclose(predicted[1:], data[1][:60].mean(), rtol=0.1)
+
+
 @pytest.mark.parametrize("n", [1, 2, 7, 31])
 def test_fewer_rows_than_support_points(data, n):
     X, y = data[0][:n], data[1][:n]
@@ -171,3 +179,4 @@ def test_early_stopping_keeps_the_best_on_the_rows_set_aside(data, monkeypatch):
 def test_a_cut_off_training_says_so(data):
     with pytest.warns(ConvergenceWarning, match=r"max_iter=3, .* raise max_iter$"):
         quick(solver="adam", max_iter=3).fit(*data)
+    assert quick(solver="adam", max_iter=0).fit(*data).converged_, "nothing was cut off"

@@ -110,6 +110,14 @@ def test_a_candidate_that_overflows_is_left_out(data, sampling):
         ).fit(X, y)
 
 
+@pytest.mark.parametrize(("sampling", "n_failed"), [("exact", 1), ("ridge-leverage", 2)])
+def test_a_candidate_that_cannot_be_factorised_is_left_out(data, sampling, n_failed):
+    options = {"param_grid": {"gamma": [1e-6, 100.0], "ridge": [1e-18, 1.0]}, "ridge": 1e-18}
+    with pytest.warns(UserWarning, match=r"'gamma': 1e-06.* is left out"):
+        selector = NystromKernelSelector(sampling=sampling, random_state=0, **options).fit(*data)
+    assert np.isinf(selector.criterion_).tolist() == [True] * n_failed + [False] * (4 - n_failed)
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [

@@ -15,7 +15,7 @@ from array_api_compat import device as device_of
 from sklearn.utils import check_consistent_length, column_or_1d
 from sklearn.utils.validation import _check_n_features, assert_all_finite
 
-from adakern._utils.validation import check_gram_matrix, validate_data
+from adakern._utils import validation
 
 #: An empty array where the work is done; None for NumPy.
 _DEVICE: ContextVar = ContextVar("device", default=None)
@@ -83,10 +83,10 @@ def validate_arrays(estimator, X, y="no_validation", *, y_numeric=False):
         return X if predicting else (X, _target(y, X.shape[0], y_numeric))
     floating = [np.float64, np.float32]
     if predicting:
-        return validate_data(estimator, X, reset=False, dtype=floating)
+        return validation.validate_data(estimator, X, reset=False, dtype=floating)
     # A tensor of labels beside a NumPy array of rows is one more thing to take.
     y = from_foreign(y)
-    X, y = validate_data(estimator, X, y, dtype=floating, y_numeric=y_numeric)
+    X, y = validation.validate_data(estimator, X, y, dtype=floating, y_numeric=y_numeric)
     return X, np.asarray(y, dtype=np.float64) if y_numeric else y
 
 
@@ -102,13 +102,17 @@ def _foreign_rows(estimator, X, reset):
         raise ValueError(f"X has {X.ndim} dimensions, expected 2: (rows, features)")
     if 0 in X.shape:
         raise ValueError(f"X has the shape {tuple(X.shape)}: there is nothing in it")
-    if not xp.isdtype(X.dtype, "real floating"):
+    if xp.isdtype(X.dtype, "complex floating"):
+        raise ValueError(f"X is complex, of {X.dtype}; give real numbers")
+    if X.dtype not in (xp.float32, xp.float64):
         X = xp.astype(X, xp.float64)
     if not bool(xp.all(xp.isfinite(X))):
         raise ValueError("X contains NaN or infinity; impute or drop those rows")
+    validation.check_scale("X", X, reset)
     _check_n_features(estimator, X, reset=reset)
     if reset:
-        check_gram_matrix(estimator, X)
+        validation.check_parameters(estimator)
+        validation.check_gram_matrix(estimator, X)
     return X
 
 
@@ -117,4 +121,6 @@ def _target(y, n_rows, numeric):
     check_consistent_length(range(n_rows), y)
     y = np.asarray(y, dtype=np.float64) if numeric else y
     assert_all_finite(y, input_name="y")
+    if numeric:
+        validation.check_scale("y", y, fitting=True)
     return y

@@ -25,17 +25,20 @@ def validate_data(estimator, /, X="no_validation", y="no_validation", **options)
     checked = sklearn.utils.validation.validate_data(estimator, X, y, **{"order": "C"} | options)
     fitting = options.get("reset", True)
     X, y = checked if isinstance(checked, tuple) else (checked, None)
-    _check_scale("X", X, fitting)
+    check_scale("X", X, fitting)
     if fitting:
-        _check_parameters(estimator)
+        check_parameters(estimator)
         check_gram_matrix(estimator, X)
         if y is not None and not is_classifier(estimator):
-            _check_scale("y", y, fitting)
+            check_scale("y", y, fitting)
     return checked
 
 
-def _check_scale(name, values, fitting):
-    """A new row may lie on top of another, the training rows may not all."""
+def check_scale(name, values, fitting):
+    """Refuse numbers too large, or in training differences too small, to compute with.
+
+    A new row may lie on top of another, the training rows may not all.
+    """
     kind = getattr(values.dtype, "kind", "f")
     if kind != "f" or 0 in values.shape:
         return
@@ -57,7 +60,8 @@ def _check_scale(name, values, fitting):
         )
 
 
-def _check_parameters(estimator):
+def check_parameters(estimator):
+    """Refuse a parameter that is a number too large or too small to compute with."""
     for name, value in estimator.get_params(deep=False).items():
         number = isinstance(value, int | float | np.number)
         if number and value and not SMALLEST <= abs(value) <= LARGEST:

@@ -2,7 +2,7 @@
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import ClassifierMixin, clone
+from sklearn.base import ClassifierMixin, clone, is_classifier
 from sklearn.cluster import KMeans
 from sklearn.dummy import DummyClassifier
 from sklearn.svm import SVC
@@ -52,6 +52,8 @@ class ClusterwiseClassifier(ClassifierMixin, Baseline):
         self.kmeans_ = KMeans(n_clusters, n_init=1, random_state=rng.randint(2**31))
         clusters = self.kmeans_.fit_predict(X)
         base = SVC() if self.estimator is None else self.estimator
+        if not is_classifier(base):
+            raise ValueError(f"estimator={base!r} is not a classifier")
         self.estimators_ = []
         for cluster in range(n_clusters):
             # Rows that differ by rounding alone leave a cluster empty: then all rows.

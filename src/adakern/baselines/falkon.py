@@ -129,9 +129,9 @@ class FalkonRegressor(KernelExpansionMixin, BaselineRegressor):
 
 def _upper_cholesky(K):
     """Upper T with T'T = K + jitter, for the smallest jitter that lets it exist."""
-    jitter = np.finfo(K.dtype).eps * len(K)
+    jitter = np.finfo(K.dtype).eps * (np.trace(K) or 1.0)
     while True:
         try:
-            return cholesky(K + jitter * np.trace(K) / len(K) * np.eye(len(K)))
+            return cholesky(K + jitter * np.eye(len(K)))
         except np.linalg.LinAlgError:
             jitter *= 10

@@ -115,7 +115,7 @@ class LogDetKernel(ModelsMixin, OneVsOneMixin, BaseEstimator):
         diagonal = K.diagonal()
         distances = (diagonal[i] + diagonal[j] - 2 * K[i, j])[i != j]
         near, far = np.percentile(distances, PERCENTILES)
-        smallest = 1e-6 * max(far, np.finfo(float).tiny)
+        smallest = 1e-6 * (far or 1.0)
         return np.where(similar, max(near, smallest), max(far, smallest))
 
 

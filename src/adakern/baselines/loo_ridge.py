@@ -95,7 +95,7 @@ class LOOKernelRidgeRegressor(_LOOKernelRidge, BaselineRegressor):
         Chosen; the ridge is added to the Gram matrix.
     dual_coef_ : ndarray of shape (n,)
     loo_prediction_ : ndarray of shape (n,)
-        What the model without a row predicts for it.
+        What the model without a row predicts for it; the intercept is the mean of all rows.
     """
 
 
@@ -115,5 +115,5 @@ class LOOKernelRidgeClassifier(_LOOKernelRidge, BaselineClassifier):
     gamma_, alpha_ : float
     dual_coef_ : ndarray of shape (n, n_classes)
     loo_prediction_ : ndarray of shape (n, n_classes)
-        Scores of each row by the model without it.
+        Scores of each row by the model without it; the intercept is the mean of all rows.
     """

@@ -9,7 +9,7 @@ from sklearn.utils._param_validation import Interval
 from adakern._utils.warn import warn_unconverged
 from adakern.baselines.kernel_bank import BankMixin, BankRegressor, bank_constraints
 from adakern.linalg import project_onto_simplex
-from adakern.svm.libsvm import svm_dual, svr_dual
+from adakern.svm.libsvm import svm_dual
 from adakern.svm.one_vs_one import OneVsOneMixin
 
 
@@ -101,7 +101,8 @@ class SimpleMKLRegressor(BankMixin, BankRegressor):
         grams = self.bank_.stack(X)
 
         def evaluate(weights):
-            d, b = svr_dual(np.tensordot(weights, grams, axes=1), y, self.C, self.epsilon)
+            K = np.tensordot(weights, grams, axes=1)
+            d, b = svm_dual(K, y, self.C, epsilon=self.epsilon)
             return WeightedModel(weights, grams, d, b, y @ d - self.epsilon * np.abs(d).sum())
 
         current = evaluate(np.full(len(grams), 1 / len(grams)))
@@ -190,7 +191,8 @@ class EasyMKL(BankMixin, OneVsOneMixin, BaseEstimator):
     def _fit_model(self, X, y):
         combined = self.bank_.combine(X, weights=np.ones(len(self.bank_)))
         difference = y * nearest_hull_points(combined, y, self.reg, self.tol)
-        weights = np.array([difference @ K @ difference for K in self.bank_.grams(X)]).clip(min=0)
+        weights = [difference @ K @ difference for K in self.bank_.grams(X)]
+        weights = np.maximum(weights, 1e-150)  # all equal where no kernel tells the classes apart
         weights /= np.linalg.norm(weights)
 
         K = self.bank_.combine(X, weights=weights)

@@ -57,7 +57,7 @@ class MetricNadarayaWatson(BaselineRegressor):
         self.mean_ = X.mean(axis=0)
         covariance = ledoit_wolf(X)[0]
         # A constant feature has no variance to invert; it pulls nowhere either.
-        floor = 1e-12 * max(covariance.diagonal().max(), np.finfo(float).tiny)
+        floor = 1e-12 * (covariance.diagonal().max() or 1.0)
         self.precision_ = np.linalg.pinv(covariance + floor * np.eye(X.shape[1]))
         self.slope_ = self.precision_ @ ((X - self.mean_).T @ (y - y.mean())) / len(y)
         self._choose_bandwidth()

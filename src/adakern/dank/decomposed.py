@@ -55,7 +55,7 @@ def solve_clusters(
     indices = [as_index(rows, X) for rows in cut.rows]
     parts = [(xp.take(X, rows, axis=0), dual.take(rows)) for rows in indices]
     if start is None:
-        starts = for_each_cluster(dual_on_rows, [(*p, kernel, SVM_TOL) for p in parts], n_jobs)
+        starts = for_each_cluster(_svm, [(*p, kernel, eta == "svm") for p in parts], n_jobs)
     else:
         starts = [xp.take(start, rows) for rows in indices]
     maximise = partial(maximise_on_rows, kernel=kernel, tol=tol, max_iter=max_iter)
@@ -70,6 +70,15 @@ def solve_clusters(
     back = np.argsort(np.concatenate(cut.rows), kind="stable")
     joined = xp.concat([solution.dual_coef for solution in solutions])
     return SparseSolution(cut, xp.take(joined, as_index(back, X)), eta, solutions)
+
+
+def _svm(X, dual, kernel, precise):
+    """Coefficients of the SVM with an intercept; LIBSVM may end early where not ``precise``."""
+    d, ended = dual_on_rows(X, dual, kernel, SVM_TOL)
+    if ended or not precise:
+        return d
+    dual = replace(dual, fit_intercept=True)
+    return maximise_on_rows(X, dual, np.inf, d, kernel=kernel, tol=SVM_TOL).dual_coef
 
 
 def solve_whole(X, dual, kernel, *, eta, n_clusters, tol, max_iter, **options):

@@ -17,7 +17,7 @@ from adakern.dank.quartic_solver import maximise_quartic
 from adakern.kernels import TrainingRows, gram_matrix
 from adakern.linalg import require_positive_semidefinite
 from adakern.svm.ascent import Ascent, accelerated
-from adakern.svm.libsvm import svm_dual, svr_dual
+from adakern.svm.libsvm import svm_dual
 
 METHODS = {
     "newton": newton,
@@ -59,10 +59,8 @@ def fit_exact(X, dual, kernel, *, eta, tau, method, tol, max_iter, **extension):
 
 def support_vector_machine(K, dual):
     """The solution of the same dual with F = 11', by LIBSVM where there is an intercept."""
-    if dual.is_regression:
-        d, _ = svr_dual(K, dual.target, dual.C, dual.epsilon, tol=SVM_TOL)
-    else:
-        d, _ = svm_dual(K, dual.target, dual.C, tol=SVM_TOL)
+    epsilon = dual.epsilon if dual.is_regression else None
+    d, _ = svm_dual(K, dual.target, dual.C, SVM_TOL, epsilon)
     if not dual.fit_intercept:
         d = _without_intercept(K, dual, np.clip(d, dual.lower, dual.upper))
     return dual.project(dual.variables(d))

@@ -192,7 +192,7 @@ def interval_scores(y_true, low, high, coverage=0.9):
     ----------
     y_true, low, high : array-like of shape (n,)
     coverage : float, default=0.9
-        What the intervals are meant to cover.
+        What the intervals are meant to cover, less than 1.
 
     Returns
     -------
@@ -214,12 +214,14 @@ def interval_scores(y_true, low, high, coverage=0.9):
     >>> {name: round(value, 3) for name, value in list(found.items())[:3]}
     {'interval_coverage': 0.667, 'interval_width': 3.0, 'interval_score': 9.667}
     """
+    if not 0 <= coverage < 1:
+        raise ValueError(f"coverage={coverage} must be at least 0 and less than 1")
     y_true, low, high = (np.asarray(values, float) for values in (y_true, low, high))
     held, width = (low <= y_true) & (y_true <= high), high - low
     outside = np.maximum(low - y_true, 0) + np.maximum(y_true - high, 0)
     names = ("coverage_easy", "coverage_middle", "coverage_hard")
     thirds = np.array_split(np.argsort(width, kind="stable"), 3)
-    by_difficulty = len(width) > 2 and not np.allclose(width, width[0])
+    by_difficulty = len(width) > 2 and not np.allclose(width, width[0], atol=0)
     return {
         "interval_coverage": float(held.mean()),
         "interval_width": float(width.mean()),

@@ -184,7 +184,7 @@ def normalised_errors(errors):
     Parameters
     ----------
     errors : array-like of shape (n_datasets, n_methods)
-        Smaller is better; NaN, a failed cell, counts as 1.
+        Smaller is better; NaN, a failed cell, counts as 1 and not for the median.
 
     Returns
     -------
@@ -199,7 +199,7 @@ def normalised_errors(errors):
     """
     losses = _as_losses(errors, greater_is_better=False)
     best = losses.min(axis=1, keepdims=True)
-    median = np.median(losses, axis=1, keepdims=True)
+    median = np.ma.median(np.ma.masked_invalid(losses), axis=1, keepdims=True).filled(np.inf)
     with np.errstate(invalid="ignore", divide="ignore"):
         relative = (losses - best) / (median - best)
     relative = np.where(losses == best, 0.0, np.nan_to_num(relative, nan=1.0))

@@ -360,7 +360,8 @@ def compare_over_sets(a, b, *, greater_is_better=True, rope=0.01):
     if len(gain) >= FEWEST:
         worse, equal, better = bayesian_signed_rank(gain, np.zeros_like(gain), rope)
         if gain.any():  # differences that are equal but for rounding share a rank
-            pvalue = float(stats.wilcoxon(difference.round(12)).pvalue)
+            relative = difference / np.abs([a, b]).max()
+            pvalue = float(stats.wilcoxon(relative.round(12)).pvalue)
     return SetComparison(
         n_datasets=len(gain),
         better=int((gain > 0).sum()),

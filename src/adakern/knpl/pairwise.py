@@ -26,10 +26,10 @@ def project_onto_affine(G):
     return 1 + centred
 
 
-def admm(Gamma, *, max_iter=15, tol=1e-4, penalty=1.0, growth=1.1):
+def admm(Gamma, *, max_iter=15, tol=1e-4, growth=1.1):
     """The projection of KNPL, equation 13 by Algorithm 1, its affine step a plain projection."""
     Q, Z = np.ones_like(Gamma), np.ones_like(Gamma)
-    beta, residuals = penalty, []
+    beta, residuals = 1.0, []
     for _ in range(max_iter):
         G = _positive_part((beta * Q + Z + Gamma) / (1 + beta))
         Q_next = project_onto_affine((beta * G - Z + Gamma) / (1 + beta))

@@ -19,13 +19,13 @@ from adakern.svm.libsvm import svm_dual
 class Saddle:
     """Where a solver ended, with the layer G and the SVM on G∘K, and how it went."""
 
-    def __init__(self, d, intercept, G, ascent, reg):
-        self.d, self.intercept, self.G = d, intercept, G
+    def __init__(self, d, intercept, G, ascent, reg, n_iter):
+        self.d, self.intercept, self.G, self.n_iter = d, intercept, G, n_iter
         self.gap, self.converged, self.history = ascent.point.gap, ascent.converged, ascent.history
         # The solvers leave out what does not depend on the variables.
         constant = reg * len(d) ** 2
         self.history["objective"] = [value + constant for value in self.history["objective"]]
-        self.objective, self.n_iter = self.history["objective"][-1], len(self.history["gap"])
+        self.objective = self.history["objective"][-1]
 
 
 class SaddleFunction:
@@ -80,7 +80,7 @@ def solve_exact(K, y, C, reg, *, max_iter, tol):
         ascent = Ascent(tol, function(start))
         accelerated(function, ascent, max_iter)
     d = ascent.point.d
-    return Saddle(d, ascent.point.intercept, function.layer(d), ascent, reg)
+    return Saddle(d, ascent.point.intercept, function.layer(d), ascent, reg, ascent.n_iter)
 
 
 def solve_admm(K, y, C, reg, *, max_outer, max_inner, tol):
@@ -97,4 +97,4 @@ def solve_admm(K, y, C, reg, *, max_outer, max_inner, tol):
         if ascent.converged:
             break
     ascent.history["inner_residuals"] = residuals
-    return Saddle(d, intercept, G, ascent, reg)
+    return Saddle(d, intercept, G, ascent, reg, len(residuals))

@@ -65,7 +65,7 @@ class BandwidthTraining:
         theta = self.data.full((1, self.data.shape[1]), bandwidth)
         yield Candidate("global", spread, theta)
         if len(self.held_out):  # at least as many rows to train on as support points
-            budget = min(budget, n_distinct // 2)
+            budget = max(1, min(budget, n_distinct // 2))
         elif budget == n_distinct:
             return  # all are interpolated: nothing to train on
         support = spread_over_ranks(target, rows, max(1, round(self.initial_support * budget)))
@@ -170,7 +170,7 @@ class BandwidthTraining:
             if waited >= PATIENCE:
                 break
         # An annealed step has fallen to zero at the limit.
-        self.converged = waited >= PATIENCE or annealed
+        self.converged = waited >= PATIENCE or annealed or not limit
         self.last_loss = value
         return best
 

@@ -37,7 +37,8 @@ class AsymmetricKernelRidge(KernelMixin, MultiOutputMixin, RegressorMixin, BaseE
         shape (n, m). With "precomputed", ``fit`` takes K(X, X) and ``predict`` a matrix of shape
         (n_test, n_train): K(T, X) for the left regressor, K(X, T)' for the right one.
     alpha : float, default=1.0
-        The ridge, lambda in the paper; not negative. ValueError if K + alpha I is singular.
+        The ridge, lambda in the paper; not negative. ValueError where the factorisation of
+        K + alpha I meets a pivot of zero; a matrix that rounding keeps from that goes unnoticed.
     gamma : {"scale", "auto"} or float, default="scale"
         Of the named kernels, see :func:`adakern.kernels.gram_matrix`.
 
@@ -96,7 +97,7 @@ class AsymmetricKernelRidge(KernelMixin, MultiOutputMixin, RegressorMixin, BaseE
             self, X, y, dtype=[np.float64, np.float32], multi_output=True, y_numeric=True
         )
         self._resolve_kernel(X)
-        A = np.array(self._kernel_matrix(X, X))
+        A = np.array(self._kernel_matrix(X, X), dtype=X.dtype)
         check_square(A)
         A[np.diag_indices(len(A))] += self.alpha
         with one_blas_thread(len(A)):

@@ -2,8 +2,9 @@
 
 from typing import Any
 
-import numpy as np
-from array_api_compat import array_namespace, is_numpy_array
+from array_api_compat import array_namespace
+
+from adakern.kernels import clamp_at_zero
 
 #: Kernel profiles: exp(-D) and exp(-sqrt(D)), with D the squared distance under the
 #: local bandwidths.
@@ -63,9 +64,7 @@ class SquaredDistances:
         factors = self.xp.concat([WX * 0 + W, -2 * WX], axis=1)
         D = self._with_squares(T) @ factors.T
         D += self.xp.sum(WX * self.X, axis=1)[None, :]
-        if is_numpy_array(D):
-            return np.maximum(D, 0, out=D)
-        return self.xp.where(D > 0, D, self.xp.zeros_like(D))
+        return clamp_at_zero(D, self.xp)
 
     def gradient(self, T, theta, P):
         """Gradient in the bandwidths, shape (S, d)."""

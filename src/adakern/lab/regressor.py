@@ -77,8 +77,8 @@ class LABRBFRegressor(RegressorMixin, BaseEstimator):
         "annealed" is Adam on large batches, its step falling to zero in the last round; "adam" has
         a constant step and small batches, as the authors run it.
     max_iter : int, default=None
-        Iterations after the last growth, a tenth of them before each; 300 or, for "adam", 5000. A
-        ConvergenceWarning says where the loss still falls.
+        Iterations after the last growth, a tenth of them before each; 300 or, for "adam", 5000,
+        where a ConvergenceWarning says that the loss still falls. With 0 nothing is trained.
     random_state : int, RandomState instance or None, default=None
         Draws the rows held out, support points and mini-batches.
 
@@ -97,7 +97,8 @@ class LABRBFRegressor(RegressorMixin, BaseEstimator):
         Of the bandwidths.
     n_iter_ : int
     converged_ : bool
-        Whether the last round ended before ``max_iter``.
+        Whether the last round of "adam" ended before ``max_iter``; always True of "annealed",
+        whose step ends at zero.
     history_ : dict of lists
         "iteration", "n_support", "loss" (relative to the variance of y, with the penalty),
         "validation_loss" (without) and "time" (seconds since the start).

@@ -52,7 +52,7 @@ class DenseKernel:
         self.K = K
 
     def solve(self, Y, shift):
-        shifted = add_to_diagonal(self.K.copy(order="F"), np.full(len(self.K), shift))
+        shifted = add_to_diagonal(self.K.copy(), np.full(len(self.K), shift))
         return solve(shifted, Y, assume_a="pos", overwrite_a=True, check_finite=False)
 
     def inverse_diagonal(self, shift):

@@ -1,6 +1,5 @@
 """Approximate kernel selection: Algorithm 1 of Ding et al. (2019)."""
 
-from collections.abc import Callable
 from typing import Any, Self
 
 import numpy as np
@@ -52,8 +51,8 @@ class NystromKernelSelector(NystromFeaturesMixin, BaseEstimator):
     computed by the Woodbury formula; the smallest wins. A candidate costs O(l c^2) time and O(l c)
     memory, against O(l^3) and O(l^2).
 
-    Columns are sampled anew for each candidate (Algorithm 1 of the paper), from one stream of
-    random numbers; candidates that differ in ``ridge`` alone share columns and factorisation.
+    Columns are sampled for each candidate (Algorithm 1 of the paper), always from the same seed;
+    candidates that differ in ``ridge`` alone share columns and factorisation.
 
     Parameters
     ----------
@@ -94,7 +93,8 @@ class NystromKernelSelector(NystromFeaturesMixin, BaseEstimator):
         Its criterion.
     candidates_ : list of dict
     criterion_ : ndarray of shape (n_candidates,)
-        In the order of ``candidates_``; infinite for one that overflows.
+        In the order of ``candidates_``; infinite for one whose kernel overflows or cannot be
+        factorised.
     columns_ : ndarray of shape (c,) or None
         Columns drawn for the best candidate; None for the two references.
     component_indices_, components_, normalization_ : ndarray
@@ -138,7 +138,7 @@ class NystromKernelSelector(NystromFeaturesMixin, BaseEstimator):
         kernel: str = "rbf",
         param_grid: dict | list | None = None,
         *,
-        criterion: str | Callable = "ridge-risk",
+        criterion: str = "ridge-risk",
         ridge: float = 0.005,
         n_columns: float = 0.2,
         step: float = 0.1,
@@ -164,7 +164,7 @@ class NystromKernelSelector(NystromFeaturesMixin, BaseEstimator):
         return tags
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
-        """Compute the criterion of every candidate; it is infinite, with a warning, for overflows.
+        """Compute the criterion of every candidate; infinite, with a warning, where that fails.
 
         Parameters
         ----------
@@ -184,18 +184,20 @@ class NystromKernelSelector(NystromFeaturesMixin, BaseEstimator):
         samples = {}
         for params, members in self._by_kernel(X):
             kernel = KernelColumns(X, **params)
-            if not _in_range(kernel):
+            ridges = {i: self.candidates_[i].get("ridge", self.ridge) for i in members}
+            try:
+                _require_range(kernel)
+                with one_blas_thread(size):
+                    factored, sample = self._approximate(kernel, targets, plan, seed)
+                    # Where a ridge is too small for a Cholesky factorisation all smaller ones are.
+                    for i in sorted(members, key=ridges.get, reverse=True):
+                        self.criterion_[i] = criterion(factored, targets.values, ridges[i])
+                        samples[i] = params, sample
+            except np.linalg.LinAlgError as error:
                 warn_user(
-                    f"the kernel values of candidate {params} overflow; it is left out "
-                    "(criterion infinite). Scale X to about [-1, 1], or lower gamma or degree"
+                    f"candidate {params} is left out (criterion infinite). Scale X to about "
+                    f"[-1, 1], lower gamma or degree, or raise the ridge ({error})"
                 )
-                continue
-            with one_blas_thread(size):
-                factored, sample = self._approximate(kernel, targets, plan, seed)
-                for i in members:
-                    ridge = self.candidates_[i].get("ridge", self.ridge)
-                    self.criterion_[i] = criterion(factored, targets.values, ridge)
-                    samples[i] = params, sample
         best = int(np.argmin(self.criterion_))
         if not np.isfinite(self.criterion_[best]):
             raise ValueError(
@@ -261,7 +263,8 @@ def _candidates(grid):
     return candidates
 
 
-def _in_range(kernel):
-    """Whether K is finite, by its diagonal: |K_ij|^2 <= K_ii K_jj."""
+def _require_range(kernel):
+    """LinAlgError unless K is finite, by its diagonal: |K_ij|^2 <= K_ii K_jj."""
     with np.errstate(over="ignore", invalid="ignore"):
-        return bool(np.max(np.abs(kernel.diagonal())) < LARGEST_VALUE)
+        if not np.max(np.abs(kernel.diagonal())) < LARGEST_VALUE:
+            raise np.linalg.LinAlgError("kernel values overflow")

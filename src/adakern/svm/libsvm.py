@@ -6,7 +6,7 @@ from sklearn.base import is_classifier
 from sklearn.svm import SVC, SVR
 
 from adakern._utils.arrays import as_numpy, asarray_like
-from adakern.kernels import gram_matrix
+from adakern.kernels import centre_of, gram_matrix
 
 #: Finest tolerance that LIBSVM's single-step updates still reach in float64.
 FINEST_TOL = 1e-12
@@ -26,30 +26,31 @@ def fit_libsvm(model, X, y):
         return model.fit(X, y)
 
 
-def svm_dual(K, y, C, tol=1e-4):
-    """Solve the dual of the soft-margin SVM on the Gram matrix K."""
-    model = SVC(kernel="precomputed", C=C, tol=tol, cache_size=500)
-    return _full_length(fit_libsvm(model, K, y), len(y))
-
-
-def svr_dual(K, y, C, epsilon, tol=1e-4):
-    """Solve the dual of epsilon support vector regression on the Gram matrix K."""
-    model = SVR(kernel="precomputed", C=C, epsilon=epsilon, tol=tol, cache_size=500)
+def svm_dual(K, y, C, tol=1e-4, epsilon=None):
+    """Solve the dual of the SVM, a regression where epsilon is given, on the Gram matrix K."""
+    model = SVC() if epsilon is None else SVR(epsilon=epsilon)
+    model.set_params(kernel="precomputed", C=C, tol=tol, cache_size=500)
     return _full_length(fit_libsvm(model, K, y), len(y))
 
 
 def dual_on_rows(X, dual, kernel, tol):
-    """Coefficients of LIBSVM's model, roughly, on rows of features; zero on those of one class."""
+    """Coefficients of LIBSVM's model on rows of features, and whether it came to its end.
+
+    They are zero on rows of one class.
+    """
     target = as_numpy(dual.target).astype(float)
     if not dual.is_regression and np.ptp(target) == 0:
-        return asarray_like(np.zeros(len(target)), X)
+        return asarray_like(np.zeros(len(target)), X), True
     named = kernel["kernel"] in ("rbf", "poly", "linear")
     model = SVR(epsilon=dual.epsilon) if dual.is_regression else SVC()
     model.set_params(C=dual.C, tol=tol, shrinking=False, max_iter=max(10_000, 100 * len(target)))
     model.set_params(**(kernel if named else {"kernel": "precomputed"}))
+    model._warn_from_fit_status = lambda: None  # what was cut off is solved elsewhere
+    if kernel["kernel"] == "rbf":  # LIBSVM multiplies out |x - y|^2
+        X = X - centre_of(X)
     rows = as_numpy(X if named else gram_matrix(X, **kernel))
     d, _ = _full_length(fit_libsvm(model, rows, target), len(target))
-    return asarray_like(d, X)
+    return asarray_like(d, X), model.fit_status_ == 0
 
 
 def _full_length(model, n):
