@@ -5,7 +5,7 @@ import time
 import numpy as np
 import pytest
 
-from adakern.adaptive.columns import TableReader
+from adakern.adaptive.columns import TableReader, as_columns
 from adakern.adaptive.views import KernelView, TreeView
 
 
@@ -68,6 +68,11 @@ def test_declared_categories_are_their_numbers_however_written():
     assert reader.is_categorical.all()
     np.testing.assert_array_equal(reader.transform(X)[:, 0], [1, 0, np.nan])
     np.testing.assert_array_equal(reader.transform(new)[:, 0], [1, np.nan])
+    assert reader.transform(np.array([[True]], dtype=object)) == [[0]]
+
+
+def test_a_gap_in_lists_beside_words_is_no_word():
+    assert as_columns([["red", 1.0], [np.nan, 2.0]])[0][1, 0] is np.nan
 
 
 def test_new_categories_are_missing():

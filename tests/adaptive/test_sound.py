@@ -215,8 +215,9 @@ def test_sets_of_classes_hold_what_they_say():
     assert sets.any(axis=1).all()
     assert abs(sets[np.arange(600), y[300:]].mean() - 0.9) < 0.05
     assert sets.sum() < model.predict_set(X[300:], coverage=0.99).sum()
-    with pytest.raises(ValueError, match=r"coverage=1\.5"):
-        model.predict_set(X, coverage=1.5)
+    for coverage in (1.5, [0.5, 0.9], "most"):
+        with pytest.raises(ValueError, match=r"coverage=.* a number between 0 and 1"):
+            model.predict_set(X, coverage=coverage)
 
 
 @pytest.mark.parametrize("make", [regressor, classifier])
@@ -312,11 +313,16 @@ INFINITE = np.array([["word", 1.0], ["other", np.inf]] * 10, dtype=object)
         (regressor, {}, {"groups": objects("a", None)}, "groups holds None or values of sev"),
         (regressor, {}, {"X_val": CODED, "y_val": ROWS * np.nan}, "y contains NaN"),
         (regressor, {}, {"X_val": CODED, "y_val": ["a"] * 20}, "holds no numbers"),
-        (regressor, {}, {"X_val": CODED}, "y_val"),
+        (regressor, {}, {"X_val": CODED}, "go together"),
+        (regressor, {}, {"y_val": ROWS}, "go together"),
+        (regressor, {}, {"X": CODED * np.longdouble("1e400")}, "infinity"),
+        (classifier, {}, {"y": ["a", np.nan] * 10}, r"y\[1\] is nan"),
+        (classifier, {"class_weight": {0: np.inf}}, {"y": ROWS % 2}, "infinite weights"),
         (classifier, {}, {"X_val": CODED, "y_val": ROWS, "groups": ROWS}, "groups or X_val"),
         (regressor, {"members": ["svm"]}, {}, "'svm'.*or some of linear"),
         (regressor, {"members": ["rfb"]}, {}, "'rfb'.*or some of linear"),
         (regressor, {"categorical_features": ["code"]}, {}, "holds 'code'.* 0 to 1"),
+        (regressor, {"categorical_features": [[0]]}, {}, r"holds \[0\].* 0 to 1"),
     ],
 )
 def test_what_cannot_be_learned_from_is_refused_and_named(make, settings, data, message):
@@ -337,9 +343,13 @@ def test_rows_of_one_group_are_rows():
 
 
 def test_a_table_of_arrow():
-    table = pytest.importorskip("pyarrow").table({"a": ROWS / 3, "b": ROWS % 5})
+    pytest.importorskip("pandas")
+    days = ROWS.astype("M8[D]").astype("M8[us]")
+    table = pytest.importorskip("pyarrow").table({"a": ROWS / 3, "b": ROWS % 5, "day": days})
     model = regressor(members=["linear"]).fit(table, ROWS)
     np.testing.assert_allclose(model.predict(table), ROWS, atol=0.1)
+    turned = table.select(["day", "b", "a"])
+    assert (model.predict(turned) == model.predict(table)).all()
 
 
 @pytest.mark.parametrize("unit", ["us", "ns"])

@@ -100,7 +100,9 @@ class AdaptiveKernel(BaseEstimator, ABC):
     def _validated(self, X, *y):
         """Rows X (n, d), checked; when fitting y (n,) and X's columns of a categorical type too."""
         X, y = from_foreign(X), [from_foreign(v) for v in y]
-        is_frame = hasattr(X, "columns") and hasattr(X, "dtypes")  # Arrow's columns have no names
+        if hasattr(X, "to_pandas") and not hasattr(X, "dtypes"):
+            X = X.to_pandas()  # Arrow's columns have no names
+        is_frame = hasattr(X, "columns") and hasattr(X, "dtypes")
         if not y and is_frame and hasattr(self, "feature_names_in_"):
             X = in_order_of(self.feature_names_in_, X)
         rows, categorical = as_columns(X)
@@ -190,6 +192,10 @@ class AdaptiveKernel(BaseEstimator, ABC):
         weights = _check_sample_weight(from_foreign(sample_weight), rows, dtype=float)
         blend = self._unfitted_blend(y)
         weights = self._row_weights(y, weights)
+        if not np.isfinite(weights).all():
+            raise ValueError(
+                "class_weight makes infinite weights, or holds NaN; use smaller numbers"
+            )
         if (weights < 0).any():
             raise ValueError("sample_weight holds negative weights")
         if not (weights > 0).any():
@@ -200,16 +206,16 @@ class AdaptiveKernel(BaseEstimator, ABC):
             declared |= categorical
         reader = TableReader(feature_names, declared).fit(rows)
         rows, Y, held_out = reader.transform(rows), blend.encode(y), None
-        if X_val is not None:
+        if X_val is not None or y_val is not None:
             new, Y_val = self._validation_rows(X_val, y_val, groups, reader, blend)
             held_out = np.repeat([False, True], [len(rows), len(new)])
             rows, Y = np.vstack([rows, new]), np.vstack([Y, Y_val])
             weights = np.append(weights, np.full(len(new), weights.max()))
         elif groups is not None:
             groups = validation.column_or_1d(groups)
-            validation.assert_all_finite(groups, input_name="groups")
             check_consistent_length(rows, groups)
             try:
+                validation.assert_all_finite(groups, input_name="groups")
                 groups = np.unique(groups, return_inverse=True)[1]
             except TypeError:
                 raise ValueError("groups holds None or values of several types") from None
@@ -249,8 +255,8 @@ class AdaptiveKernel(BaseEstimator, ABC):
 
     def _validation_rows(self, X_val, y_val, groups, reader, blend):
         """X_val as read and y_val as encoded."""
-        if y_val is None:
-            raise ValueError("X_val needs its targets: pass y_val as well")
+        if X_val is None or y_val is None:
+            raise ValueError("X_val and y_val go together: pass both")
         if groups is not None:
             raise ValueError("pass groups or X_val, not both: rows of X_val are a fold")
         new = reader.transform(self._validated(in_memory(X_val)))
@@ -284,14 +290,16 @@ class AdaptiveKernel(BaseEstimator, ABC):
 
 
 def check_levels(name, value):
-    """Refuse a level, or one of several, that is not between 0 and 1."""
-    levels = np.asarray(value)
-    if not ((levels > 0) & (levels < 1)).all():
-        raise ValueError(f"{name}={value!r}: use numbers between 0 and 1")
+    """Refuse a level, or one of several quantiles, that is not between 0 and 1."""
+    levels = np.asarray(value, dtype=object)
+    between = all(isinstance(level, Real) and 0 < level < 1 for level in levels.flat)
+    if levels.ndim > (name == "quantiles") or not between:
+        said = "numbers" if name == "quantiles" else "a number"
+        raise ValueError(f"{name}={value!r}: use {said} between 0 and 1")
 
 
 def _refuse_missing_labels(y):
-    y = np.asarray(y)
+    y = np.asarray(y, dtype=object) if isinstance(y, list | tuple) else np.asarray(y)
     if y.dtype == object and y.ndim == 1:
         # Pandas' NA is neither equal to itself nor unequal, and pandas may not be there.
         names = ("NoneType", "NAType")

@@ -13,7 +13,9 @@ DATE_PARTS = ("elapsed days", "year", "sine of season", "cosine of season", "wee
 def as_columns(X):
     """X as an array, of objects if need be, and which columns a data frame calls categorical."""
     if not (hasattr(X, "columns") and hasattr(X, "dtypes")):
-        return X, None
+        words = isinstance(X, list | tuple) and np.asarray(X).dtype.kind == "U"
+        # As words, NaN would be one.
+        return np.asarray(X, dtype=object) if words else X, None
     # Polars has no `items`.
     columns = X.get_columns() if hasattr(X, "get_columns") else [column for _, column in X.items()]
     kinds = [str(column.dtype) for column in columns]
@@ -50,7 +52,7 @@ def declared_categorical(features, n_columns, names):
     if names is not None:
         places |= {name: j for j, name in enumerate(names)}
     for feature in features:
-        if isinstance(feature, bool | np.bool_) or feature not in places:
+        if isinstance(feature, bool | np.bool_) or feature not in list(places):
             raise ValueError(
                 f"categorical_features holds {feature!r}: use names of columns, their "
                 f"numbers from 0 to {n_columns - 1}, or a boolean for each"
@@ -100,14 +102,15 @@ class TableReader:
         """X (n, d) as float64; NaN for missing values and new categories."""
         plain = X.dtype.kind in "biuf"
         if plain and all(kind == "number" for kind in self.kinds_):
-            return np.asarray(X, dtype=np.float64)
-        columns = [
-            X[:, [j]].astype(float)
-            if plain and kind == "number"
-            else self._read(_objects(X[:, j]), kind, j)
-            for j, kind in enumerate(self.kinds_)
-        ]
-        table = np.hstack(columns)
+            table = np.asarray(X, dtype=np.float64)
+        else:
+            columns = [
+                X[:, [j]].astype(float)
+                if plain and kind == "number"
+                else self._read(_objects(X[:, j]), kind, j)
+                for j, kind in enumerate(self.kinds_)
+            ]
+            table = np.hstack(columns)
         if np.isinf(table).any():
             raise ValueError("Input contains infinity; replace it by a number or NaN.")
         return table
@@ -212,7 +215,7 @@ def _date_parts(value):
 
 
 def _category(value):
-    """The spelling of a category; 3, 3.0 and "3" are the same."""
-    if isinstance(value, float | np.floating) and float(value).is_integer():
+    """The spelling of a category; 3, 3.0 and "3" are the same, and 1 and True."""
+    if isinstance(value, bool | np.bool_ | float | np.floating) and float(value).is_integer():
         return str(int(value))
     return str(value)

@@ -119,7 +119,8 @@ class AllRows:
         Dask adds up the same blocks in the same order: the sums of a smooth kernel are so
         ill-conditioned that other rounding would be seen in what is predicted.
         """
-        weights, add = self._weights / self._weights[self._weights > 0].mean(), _added
+        weights, add = self._weights / self._weights.max(), _added  # whose sum may overflow
+        weights /= weights[weights > 0].mean()
         if is_dask(self.X):
             from dask import delayed
 

@@ -129,8 +129,9 @@ class AdaptiveKernelRegressor(RegressorMixin, AdaptiveKernel):
     preset : {"best", "fast"}, default="best"
         "fast" has the members that matter most, in a fraction of the time.
     categorical_features : array-like of str, int or bool, default=None
-        Columns of numbers that are codes of categories. Columns of strings, and of a
-        data frame's categorical type, are categorical anyway.
+        Columns of numbers that are codes of categories. Columns of strings that are
+        neither numbers nor dates, and of a data frame's categorical type, are categorical
+        anyway.
     time_limit : float or None, default=None
         Seconds for ``fit``, about: members that would exceed it are left out, with a
         warning, but never the cheapest one.
@@ -151,7 +152,7 @@ class AdaptiveKernelRegressor(RegressorMixin, AdaptiveKernel):
         Weight of each member by name.
     oof_prediction_ : ndarray of shape (n,)
         For each training row the prediction without it, by weights found without its
-        fold; NaN for weight zero and for rows beyond ``max_rows``.
+        fold (from 10 to 5,000 rows); NaN for weight zero and for rows beyond ``max_rows``.
     oof_score_ : float
         R² of these.
     feature_importances_ : ndarray of shape (d,)
@@ -175,10 +176,10 @@ class AdaptiveKernelRegressor(RegressorMixin, AdaptiveKernel):
     become indicators, dates elapsed time, year, season and weekday; missing values take
     the median with an indicator of their own. A row entered again is never on both
     sides of a fold and counts once, but where there are ten rows or more with the same
-    features they are dealt out over the folds. Where targets of equal rows agree, a new
-    row that equals them gets these instead of the blend. No member predicts farther
-    beyond the range of the training targets than half of it. The blend's out-of-fold
-    loss is never greater than its best member's.
+    features they are dealt out over the folds. Where targets of equal rows agree, and tell
+    more than the blend by twice the standard error, a new row that equals them gets these.
+    No member predicts farther beyond the range of the training targets than half of it. The
+    blend's out-of-fold loss is never greater than its best member's.
 
     Examples
     --------
