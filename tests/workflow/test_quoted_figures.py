@@ -163,7 +163,7 @@ def test_ranks_wins_and_p_values_of_uci_regression_from_its_records():
         ("Both regression suites", "srbench uci_regression", "", (103, 11)),
         ("33 of SRBench's sets", "srbench", OTHERS, (33, 11)),
         ("AutoGluon beside", "uci_regression", "", (5, 11)),
-        ("AutoGluon, RealMLP and xRFM on", "uci_regression", "", (9, 9)),
+        ("Eleven methods on nine", "uci_regression", "", (9, 11)),
         ("RealMLP beside", "uci121", "", (66, 6)),
     ],
 )
@@ -171,7 +171,9 @@ def test_leaderboards_of_several_folders(start, suites, datasets, n):
     text, most = paragraph(start), np.inf if n[0] in (9, 66) else 2000
     files = [file for suite in suites.split() for file in RESULTS.glob(f"{suite}*/records.parquet")]
     records = together([file.parent for file in files], most, datasets)
-    assert set(records["commit"]) == set(uci121()["commit"]) and (records["status"] == "ok").all()
+    late = set(records.loc[records["status"] != "ok", "method"])
+    assert records["commit"].isin(uci121()["commit"]).all()
+    assert late == ({"tabm-d"} if n[0] == 9 else set())
     found, p = against(by_dataset(records), "accuracy" if suites == "uci121" else "rmse")
     pair, sure = found["simple-blend"], p.pop("simple-blend")
     assert f"the blend on {pair.better} sets and worse on {pair.worse} (p = {sure:.1g})" in text
@@ -188,17 +190,14 @@ def test_leaderboards_of_several_folders(start, suites, datasets, n):
         assert f"{rank} | {elo} | {row.seconds / row.n_datasets:.1f} |" in text
 
 
-def test_slow_rivals_on_larger_sets():
-    folders = [file.parent for file in RESULTS.glob("uci_regression*/records.parquet")]
-    records = pd.concat(pd.read_parquet(folder / "records.parquet") for folder in folders)
-    larger = records[records["dataset"].str.contains("kin8nm|power|protein")].query("repeat == 0")
-    errors = larger.groupby(["dataset", "method"])["test_rmse"].mean().unstack()
-    for _, error in errors.iterrows():
-        said = f"{error['ebm']:.2f} (flagship {error['adaptive']:.2f})"
-        assert said in paragraph("AutoGluon, RealMLP and xRFM on nine")
-    ours, tabm, realmlp = errors.loc["uci_regression-kin8nm", ["adaptive", "tabm-d", "realmlp-td"]]
-    text = paragraph("AutoGluon, RealMLP and xRFM on nine")
-    assert f"({realmlp:.4f}, flagship {ours:.4f})" in text and f"TabM has {tabm:.4f}" in text
+def test_errors_on_kin8nm():
+    files = [
+        RESULTS / f / "records.parquet" for f in ("uci_regression", "uci_regression_large_rivals")
+    ]
+    runs = pd.concat(map(pd.read_parquet, files)).query("repeat == 0").set_index("method")
+    error = runs.loc[runs["dataset"] == "uci_regression-kin8nm", "test_rmse"]
+    said = "({realmlp-td:.4f}, flagship {adaptive:.4f}, TabM {tabm-d:.4f})".format(**error)
+    assert said in paragraph("Eleven methods on nine")
 
 
 LEADERBOARDS = {
