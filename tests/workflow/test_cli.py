@@ -64,11 +64,8 @@ def test_snakemakes_events_are_a_line_and_its_errors_stay(capsys):
     handler.emit(record("", logging.ERROR, event=LogEvent.JOB_ERROR, **facts))
     handler.emit(record("At least one job did not complete.", logging.ERROR))
     handler.close()
-    assert capsys.readouterr().err.splitlines() == [
-        "no such setting",
-        "Failed: search: sk-wine",
-        "  Its log: a.log",
-    ]
+    said = ["no such setting", "Failed: search: sk-wine", "  Its log: a.log"]
+    assert capsys.readouterr().err.splitlines() == said
 
 
 def test_a_dry_run_of_ones_own_method_prints_the_command(project):

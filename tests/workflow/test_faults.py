@@ -211,11 +211,9 @@ def load_slowly():
 
 def test_two_experiments_that_need_the_same_table(bad):
     bad.write("methods/slow_data.py", SLOW_DATA)
-    bad.write(
-        "conf/dataset/slow.yaml",
-        "# @package dataset.slow\ntask: classification\n"
-        "loader: {_target_: methods.slow_data.load_slowly}\n",
-    )
+    loader = "loader: {_target_: methods.slow_data.load_slowly}\n"
+    entry = f"# @package dataset.slow\ntask: classification\n{loader}"
+    bad.write("conf/dataset/slow.yaml", entry)
     other = copy.copy(bad)
     other.name = "other"
     with bad.start("--until", "solve", overrides=f"dataset=[slow] {how('sleep')}") as run:

@@ -54,11 +54,8 @@ def test_both_ways_of_tuning_share_rows_and_differ_in_the_search():
 
 
 def test_a_point_takes_over_and_says_where_it_is():
-    found = plan(
-        "method=[svm-cv,dank]",
-        "protocol.train_rows=[40,80]",
-        "+sweep.dank.eta={relative_to: C, power: 2, values: [svm, 0.1]}",
-    )
+    sweep = "+sweep.dank.eta={relative_to: C, power: 2, values: [svm, 0.1]}"
+    found = plan("method=[svm-cv,dank]", "protocol.train_rows=[40,80]", sweep)
     assert len(found.cells) == 2 * 3
     cell = ("clowns@train_rows=80", "dank@eta=0.1")
     assert cell in found.cells

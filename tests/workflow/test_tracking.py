@@ -71,13 +71,9 @@ def artifacts_of(uri, run, folder):
 
 
 def test_a_run_says_what_its_record_says(uri, log, tmp_path):
-    record = make_record(
-        params={"C": 2.0, "eta": "svm", "deep": {"b": 1}},
-        best_params={"C": 2.0},
-        rank=5,
-        search_seconds=12.0,
-        started_at=1_700_000_000.0,
-    )
+    params = {"C": 2.0, "eta": "svm", "deep": {"b": 1}}
+    found = {"best_params": {"C": 2.0}, "rank": 5, "search_seconds": 12.0}
+    record = make_record(params=params, started_at=1_700_000_000.0, **found)
     log([record], config="name: demo\n")
     (run,) = runs_of(uri)
     assert run.info.status == "FINISHED"

@@ -8,12 +8,8 @@ from adakern_bench.records.job import job
 source = snakemake.params.source
 
 with job(snakemake):
-    target = Path(snakemake.output.table)
-    table = load_table(
-        source["name"],
-        DatasetEntry(**source["entry"]),
-        cache_dir=target.parents[1] / "raw",
-        mirror=source["mirror"],
-    )
+    target, entry = Path(snakemake.output.table), DatasetEntry(**source["entry"])
+    where = {"cache_dir": target.parents[1] / "raw", "mirror": source["mirror"]}
+    table = load_table(source["name"], entry, **where)
     table.provenance["made_by"] = source["made_by"]
     table.save(target)

@@ -37,14 +37,8 @@ class Calibration:
 
         start = np.append(np.log(self.start), np.zeros(k))
         ridge = np.append(0.5, np.ones(k))
-        found = minimize(
-            objective,
-            start,
-            jac=True,
-            method="L-BFGS-B",
-            bounds=[SLOPES, *[(-10, 10)] * k],
-            options={"maxiter": 100},
-        )
+        how = {"jac": True, "method": "L-BFGS-B", "options": {"maxiter": 100}}
+        found = minimize(objective, start, bounds=[SLOPES, *[(-10, 10)] * k], **how)
         self.slope_, self.shift_ = float(np.exp(found.x[0])), found.x[1:]
         return self
 

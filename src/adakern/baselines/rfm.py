@@ -51,15 +51,9 @@ class _FeatureMachine:
         # With a single row it has to serve twice.
         train, validation = order[size:] if n > 1 else order, order[:size]
         require_gram_memory(len(train), len(train))
-        self.model_ = xrfm.RFM(
-            kernel=self.kernel,
-            bandwidth=self.bandwidth,
-            iters=self.max_iter,
-            diag=self.diagonal,
-            device="cpu",
-            tuning_metric="mse",
-            verbose=False,
-        )
+        kernel = {"kernel": self.kernel, "bandwidth": self.bandwidth, "diag": self.diagonal}
+        how = {"iters": self.max_iter, "device": "cpu", "tuning_metric": "mse", "verbose": False}
+        self.model_ = xrfm.RFM(**kernel, **how)
         X, Y = torch.tensor(self._scaler.transform(X)), torch.tensor(Y).double()
         train, validation = ((X[rows], Y[rows]) for rows in (train, validation))
         with torch.random.fork_rng(devices=[]), contextlib.redirect_stdout(io.StringIO()):

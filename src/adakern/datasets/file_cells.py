@@ -157,14 +157,8 @@ def _separator(text, name, target, notes):
             _is_number(cell, ".") or _is_number(cell, ",") or not marks & set(cell)
             for cell in cells
         ]
-        scores[separator] = (
-            target in first,
-            len(first) in (usual, usual - 1),
-            separator != " ",
-            share == 1,
-            sum(whole) / len(cells),
-            usual,
-        )
+        good = target in first, len(first) in (usual, usual - 1), separator != " ", share == 1
+        scores[separator] = (*good, sum(whole) / len(cells), usual)
     if not scores:
         raise TableError(
             f"{name} is no table separated by a comma, semicolon, tab or bar: no "

@@ -145,14 +145,9 @@ class BandwidthTraining:
 
         best, best_value, waited, value = theta, validate(theta), 0, float("nan")
         annealed = self.schedule.local_rate is not None
-        iterates = adam(
-            loss,
-            theta,
-            rng=self.rng,
-            learning_rate=rate,
-            batch_size=self.schedule.batch_size,
-            horizon=limit if anneal and annealed else None,
-        )
+        steps = {"learning_rate": rate, "batch_size": self.schedule.batch_size}
+        horizon = limit if anneal and annealed else None
+        iterates = adam(loss, theta, rng=self.rng, horizon=horizon, **steps)
         for count, (theta, value) in enumerate(islice(iterates, limit), start=1):
             self.n_iter += 1
             look = count % self.schedule.look_every == 0
