@@ -36,8 +36,8 @@ class Ranking(NamedTuple):
 
 def are_tied(a, b):
     """Whether scores are equal within rounding."""
-    # Of an R2 near 0 all digits are rounding; an error in large units may be 1e-12.
-    return np.isclose(a, b, rtol=TIE, atol=1e-14)
+    # An R2 near 0 is the difference of 1 and a number near it; an error may be 1e-13.
+    return np.isclose(a, b, rtol=TIE, atol=2 * np.finfo(float).eps)
 
 
 def _as_losses(scores, greater_is_better):
