@@ -190,14 +190,21 @@ def test_leaderboards_of_several_folders(start, suites, datasets, n):
         assert f"{rank} | {elo} | {row.seconds / row.n_datasets:.1f} |" in text
 
 
-def test_errors_on_kin8nm():
-    files = [
-        RESULTS / f / "records.parquet" for f in ("uci_regression", "uci_regression_large_rivals")
-    ]
-    runs = pd.concat(map(pd.read_parquet, files)).query("repeat == 0").set_index("method")
-    error = runs.loc[runs["dataset"] == "uci_regression-kin8nm", "test_rmse"]
-    said = "({realmlp-td:.4f}, flagship {adaptive:.4f}, TabM {tabm-d:.4f})".format(**error)
-    assert said in paragraph("Eleven methods on nine")
+def test_errors_and_minutes_on_larger_sets():
+    text, folder = paragraph("Eleven methods on nine"), RESULTS / "uci_regression"
+    larger = pd.read_parquet(f"{folder}_large_rivals/records.parquet")
+    suite = pd.read_parquet(folder / "records.parquet").query("repeat == 0")
+    runs = pd.concat([suite, larger]).query("dataset == 'uci_regression-kin8nm'")
+    error = runs.set_index("method")["test_rmse"]
+    assert "({realmlp-td:.4f}, flagship {adaptive:.4f}, TabM {tabm-d:.4f})".format(**error) in text
+    took = larger.pivot(index="dataset", columns="method", values="fit_seconds") / 60
+    protein, naval = (took.filter(like=name, axis=0).iloc[0] for name in ("protein", "naval"))
+    assert (
+        "took {xrfm-d:.0f} minutes, and explainable boosting {ebm:.0f};".format(**protein) in text
+    )
+    assert f"explainable boosting took {naval['ebm']:.0f}." in text
+    hours, minutes = divmod(larger["run_seconds"].sum() / 60, 60)
+    assert f"{hours:.0f} hours and {minutes:.0f} minutes" in text
 
 
 LEADERBOARDS = {
