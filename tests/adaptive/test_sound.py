@@ -348,8 +348,7 @@ def test_a_table_of_arrow():
     table = pytest.importorskip("pyarrow").table({"a": ROWS / 3, "b": ROWS % 5, "day": days})
     model = regressor(members=["linear"]).fit(table, ROWS)
     np.testing.assert_allclose(model.predict(table), ROWS, atol=0.1)
-    turned = table.select(["day", "b", "a"])
-    assert (model.predict(turned) == model.predict(table)).all()
+    assert (model.predict(table.select(["day", "b", "a"])) == model.predict(table)).all()
 
 
 @pytest.mark.parametrize("unit", ["us", "ns"])
