@@ -43,7 +43,7 @@ try:
     # Where another run is making tables, this one is planned when they are there.
     if workflow.is_main_process:
         TABLES_LOCK = claim(f"{PLAN.config.data.cache}/tables", wait=True)
-    check_tables(PLAN)
+        check_tables(PLAN)
 except (ConfigError, DatasetError) as error:
     raise WorkflowError(str(error)) from None
 except PermissionError as error:

@@ -87,12 +87,22 @@ def test_seeds_draw_the_splits_of_train_test_split_and_another_file_is_refused(t
 
 
 @pytest.mark.filterwarnings("ignore:method .* is left out")
-def test_a_suite_is_compared_with_its_hashes_before_anything_runs(tmp_path):
+@pytest.mark.parametrize(
+    ("content", "sha256", "message"),
+    [
+        (b"another file", "55d", r"192_vineyard.tsv.gz: its SHA-256 is .* the entry says 55d"),
+        (gzip.compress(b"x\ttarget\n1\t2\n2\t\n"), None, "the target is missing in 1 rows"),
+    ],
+    ids=["sha256", "target"],
+)
+def test_files_that_are_here_are_read_before_anything_runs(tmp_path, content, sha256, message):
     (tmp_path / "srbench").mkdir()
-    (tmp_path / "srbench/192_vineyard.tsv.gz").write_bytes(b"another file")
+    (tmp_path / "srbench/192_vineyard.tsv.gz").write_bytes(content)
     overrides = ["experiment=srbench", f"data.mirror={tmp_path}", "suite.only=[192_vineyard]"]
-    with pytest.raises(ConfigError, match=r"192_vineyard.tsv.gz is .* the entry says 55dbc98"):
-        check_tables(load_plan([*overrides, f"data.cache={tmp_path}", "--allow-outside"]))
+    plan = load_plan([*overrides, f"data.cache={tmp_path}", "--allow-outside"])
+    plan.entry("srbench-192_vineyard").files[0].sha256 = sha256
+    with pytest.raises(ConfigError, match=f"dataset.srbench-192_vineyard: .*{message}"):
+        check_tables(plan)
 
 
 def test_distributions_draw_between_their_ends():
