@@ -190,7 +190,8 @@ class KernelRidgeMember(BaseMember):
         normal = right = 0.0
         for rows in row_blocks(len(Z), 8 * len(self.support_), BLOCK_BYTES):
             root = to_device(np.sqrt(weights[rows, None]))
-            K = self._gram_in_threads(Z[rows]) * root
+            K = self._gram_in_threads(Z[rows])
+            K *= root
             normal += K.T @ K  # recognised as symmetric: half the work
             right += K.T @ (to_device(Y[rows]) * root)
         return normal, right
@@ -225,7 +226,8 @@ class KernelRidgeMember(BaseMember):
         if not is_numpy_array(to_device(np.empty(0))):
             return self._gram(Z, self.support_)
         parts = [part for part in np.array_split(Z, blas_threads()) if len(part)]
-        return np.concatenate(map_in_threads(lambda part: self._gram(part, self.support_), parts))
+        tiles = map_in_threads(lambda part: self._gram(part, self.support_), parts)
+        return tiles[0] if len(tiles) == 1 else np.concatenate(tiles)
 
     def predict(self, X):
         blocks = row_blocks(len(X), 1, PREDICTED_ROWS)
