@@ -15,17 +15,10 @@ author = "the adakern developers"
 copyright = author
 release = version = __version__
 
-extensions = [
-    "sphinx.ext.autodoc",
-    "sphinx.ext.autosummary",
-    "sphinx.ext.mathjax",
-    "sphinx-mathjax-offline",
-    "sphinx.ext.viewcode",
-    "numpydoc",
-    "myst_parser",
-    "sphinx_gallery.gen_gallery",
-    "published",
-]
+of_sphinx = ["autodoc", "autosummary", "mathjax", "viewcode"]
+extensions = [f"sphinx.ext.{name}" for name in of_sphinx]
+extensions += ["sphinx-mathjax-offline", "numpydoc", "myst_parser"]
+extensions += ["sphinx_gallery.gen_gallery", "published"]
 myst_enable_extensions = ["dollarmath", "colon_fence"]
 myst_heading_anchors = 3
 # Tables of results link to folders, which are no pages; docstrings that come from
@@ -40,14 +33,12 @@ numpydoc_class_members_toctree = False
 sphinx_gallery_conf = {
     "examples_dirs": "examples",
     "gallery_dirs": "gallery",
-    "filename_pattern": r"/plot_",
     "abort_on_example_error": True,
     "download_all_examples": False,
     "show_memory": False,
     # Its page would load programs from a content network.
     "write_computation_times": False,
     "remove_config_comments": True,
-    "plot_gallery": True,
 }
 
 html_theme = "pydata_sphinx_theme"

@@ -1,11 +1,13 @@
 """What docs/results/README.md quotes, computed again from the tables beside it."""
 
 from functools import cache
+from itertools import permutations
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+import yaml
 
 from adakern.adaptive import DEFAULTS_VERSION
 from adakern.evaluation import compare_over_sets, holm_correction, mean_ranks
@@ -62,9 +64,6 @@ def beside_published(table):
 
 def test_means_ranks_wins_and_p_values_where_every_baseline_is_tuned():
     text, table = paragraph("41 small ones, every baseline"), scores("uci121_tuned", "accuracy")
-    means, ranks = 100 * table.mean(), pd.Series(mean_ranks(table), table.columns)
-    for name in ("adaptive", "simple-blend"):
-        assert f"{means[name]:.1f}" in text and f"{ranks[name]:.1f}" in text
     found, adjusted = against(table)
     blend = found["simple-blend"]
     assert blend.p_equal > 0.95 and "practically equal" in text
@@ -208,31 +207,20 @@ def test_errors_and_minutes_on_larger_sets():
     assert f"{hours:.0f} hours and {minutes:.0f} minutes" in text
 
 
-LEADERBOARDS = {
-    "uci_regression": "Nine regression",
-    "uci_regression_small": "Five small regression",
-    "uci_regression_tuned": "The same five",
-    "uci_regression_larger": "four larger regression",
-    "uci121_tuned": "41 small ones, every",
-    "uci121_protocols": "As in 2014",
-}
-
-
-@pytest.mark.parametrize(("folder", "start"), LEADERBOARDS.items())
-def test_leaderboards_rank_the_means_of_their_folder(folder, start):
+@pytest.mark.parametrize(
+    "folder",
+    [
+        *(f"uci_regression{part}" for part in ("", "_small", "_tuned", "_larger")),
+        "uci121_tuned",
+        "uci121_protocols",
+    ],
+)
+def test_leaderboards_rank_the_means_of_their_folder(folder):
     board = pd.read_csv(RESULTS / folder / "tables/leaderboard.csv", index_col="method")
     metric = board.filter(regex="^mean_(acc|rmse)").columns[0].removeprefix("mean_")
     table = scores(folder, metric)
     expected = mean_ranks(table, greater_is_better=metric == "accuracy")
     np.testing.assert_allclose(board.loc[table.columns, "rank_measured"], expected, rtol=1e-4)
-    of = "mean_rank" if start == "As in 2014" else "rank_measured"
-    assert f"{board.sort_values('rank_measured').iloc[0][of]:.1f}" in paragraph(start)
-
-
-@pytest.mark.parametrize("folder", ["dank_uci", "knpl_uci_small", "dank_regression_small"])
-def test_friedmans_tests(folder):
-    p = read_tables(RESULTS / folder)["ranks"]["friedman_pvalue"].iloc[0]
-    assert f"p = {p:.2f}" in (RESULTS / "README.md").read_text(encoding="utf-8")
 
 
 def test_no_learned_kernel_differs_from_the_svm_after_holm():
@@ -270,18 +258,6 @@ def test_accuracy_weighted_by_rows():
     earlier = pd.concat([scores(f"uci121_{part}", "accuracy") for part in ("small", "larger")])
     svm = 100 * np.average(earlier["svm-laplacian"], weights=rows[earlier.index].astype(float))
     assert f"{svm:.2f} %" in paragraph("66 class")
-    rivals = by_dataset(pd.read_parquet(RESULTS / "uci121_rivals/records.parquet"))
-    krvk = [t.loc["uci121-chess-krvk"] * 100 for t in (table, earlier, rivals)]
-    said = [*krvk[0][["lightgbm-td", "catboost", "adaptive"]], krvk[1]["svm-laplacian"], *krvk[2]]
-    assert all(f"{value:.1f} %" in paragraph("The 25 larger") for value in said)
-
-
-def test_the_profile_matters_more_than_the_loss():
-    text, means = paragraph("Profiles of kernels"), 100 * scores("uci121_small", "accuracy").mean()
-    for loss in ("svm", "krr"):
-        three = [means[f"{loss}-{profile}"] for profile in ("laplacian", "l2-laplacian", "rbf")]
-        assert "{:.1f}, {:.1f} and {:.1f} %".format(*three) in text
-    assert means.nsmallest(2).index.tolist() == ["boosting-default", "lightgbm-default"]
 
 
 def test_the_leak_of_a_learned_metric_after_holm():
@@ -314,6 +290,36 @@ def test_every_mark_of_every_folder_follows_the_rule(folder):
     for _, pairs in tests.groupby(["task", "dataset"]):
         adjusted = holm_correction(pairs["corrected_pvalue"])
         np.testing.assert_array_equal(pairs["winner"] != "", adjusted <= 0.05)
+
+
+QUOTED = yaml.safe_load(Path(__file__).with_name("quoted.yaml").read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("quoted", QUOTED, ids=lambda quoted: quoted["folder"])
+def test_sentences_with_the_figures_of_a_summary(quoted):
+    metric, folder = quoted["metric"], RESULTS / quoted["folder"]
+    greater, factor = metric in ("accuracy", "r2"), 100 if metric == "accuracy" else 1
+    table = factor * scores(folder, metric)
+    table.index = table.index.str.replace("^uci(121|_regression)-", "", regex=True)
+    ranks = pd.Series(mean_ranks(table, greater_is_better=greater), table.columns)
+    rows = {"mean": table.mean(), "rank": ranks} | dict(table.iterrows())
+    figures = {f"{name} {m}": value for name, row in rows.items() for m, value in row.items()}
+    figures["friedman"] = read_tables(folder)["ranks"]["friedman_pvalue"].max()
+    ahead = table if greater else -table
+    for a, b in permutations(table, 2):
+        figures[f"wins {a} {b}"] = (ahead[a] - ahead[b] > 1e-9).sum()
+    if (folder / "published.csv").exists():
+        theirs = pd.read_csv(folder / "published.csv").query(
+            "metric == @metric and split != 'train'"
+        )
+        for row in theirs.itertuples():
+            figures[f"published {row.dataset} {row.method}"] = factor * row.mean_published
+    if (folder / "tables/leaderboard.csv").exists():
+        board = pd.read_csv(folder / "tables/leaderboard.csv", index_col="method")["mean_rank"]
+        figures |= {f"among {method}": rank for method, rank in board.items()}
+    text = " ".join((RESULTS / "README.md").read_text(encoding="utf-8").split())
+    for sentence in quoted["sentences"]:
+        assert sentence.format_map(figures) in text
 
 
 @pytest.mark.parametrize("file", ["README.md", "docs/guide.md"])

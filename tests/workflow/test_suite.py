@@ -11,7 +11,7 @@ from adakern_bench.config import settings
 from adakern_bench.config.compose import ConfigError
 from adakern_bench.config.plan import load_plan
 from adakern_bench.config.sources import check_tables
-from adakern_bench.data import DatasetEntry, DatasetError, SourceFile, Suite, Table, load_table
+from adakern_bench.data import DatasetEntry, SourceFile, Suite, Table, load_table
 from adakern_bench.data.suite import expand_suite
 from adakern_bench.records.estimators import expand_grid
 from adakern_bench.records.search import _published_tuning
@@ -59,7 +59,7 @@ def test_named_before_anything_runs(overrides, message):
         load_plan(overrides)
 
 
-def test_seeds_draw_the_splits_of_train_test_split_and_another_file_is_refused(tmp_path):
+def test_seeds_draw_the_splits_of_train_test_split(tmp_path):
     """The entry as a suite with seeds states it, its file in a mirror."""
     rows = "".join(f"{k}\t{k % 7}\n" for k in range(41))
     content = gzip.compress(f"x\ttarget\n{rows}".encode())
@@ -81,9 +81,6 @@ def test_seeds_draw_the_splits_of_train_test_split_and_another_file_is_refused(t
         theirs = train_test_split(table.X, train_size=0.75, test_size=0.25, random_state=seed)
         assert sorted(table.X[test].ravel()) == sorted(theirs[1].ravel())
         assert len(train) == 20 and set(table.X[train].ravel()) <= set(theirs[0].ravel())
-    (tmp_path / "made/a.tsv.gz").write_bytes(gzip.compress(b"x\ttarget\n1\t2\n"))
-    with pytest.raises(DatasetError, match=r"a.tsv.gz: its SHA-256 is \w+, the entry says"):
-        load_table("s-a", entry, cache_dir=tmp_path / "new", mirror=tmp_path)
 
 
 @pytest.mark.filterwarnings("ignore:method .* is left out")
