@@ -257,6 +257,8 @@ def test_accuracy_weighted_by_rows():
     earlier = pd.concat([scores(f"uci121_{part}", "accuracy") for part in ("small", "larger")])
     svm = 100 * np.average(earlier["svm-laplacian"], weights=rows[earlier.index].astype(float))
     assert f"{svm:.2f} %" in paragraph("66 class")
+    last = scores("uci121_small", "accuracy").mean().nsmallest(2).index
+    assert [*last] == ["boosting-default", "lightgbm-default"]
 
 
 def test_the_leak_of_a_learned_metric_after_holm():
