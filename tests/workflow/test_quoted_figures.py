@@ -18,7 +18,7 @@ from adakern_bench.report.tables import read_tables
 
 ROOT = Path(__file__).parents[2]
 OTHERS = "^(?!.*(?:fri_c|cpu_act|cpu_small|tecator|bodyfat|207_autoPrice))"
-RESULTS = ROOT / "docs/results"
+RESULTS, GUIDE = ROOT / "docs/results", ROOT / "docs/guide.md"
 README = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
 
 
@@ -73,14 +73,11 @@ def test_means_ranks_wins_and_p_values_where_every_baseline_is_tuned():
     assert round(found["svm-rbf"].pvalue, 2) == 0.08
 
 
-@pytest.mark.parametrize(
-    ("start", "n", "rows"),
-    [
-        ("66 classification", 172, ()),
-        ("The 41 sets of at most 1,000", 177, (0, 1000)),
-        ("The 25 larger", 157, (1001,)),
-    ],
-)
+SIZES = [("66 classification", 172, ()), ("The 41 sets of at most 1,000", 177, (0, 1000))]
+SIZES += [("The 25 larger", 157, (1001,))]
+
+
+@pytest.mark.parametrize(("start", "n", "rows"), SIZES)
 def test_uci121_from_its_records(start, n, rows):
     records, text = uci121(*rows), paragraph(start)
     table = by_dataset(records)
@@ -199,22 +196,18 @@ def test_errors_and_minutes_on_larger_sets():
     assert "({realmlp-td:.4f}, flagship {adaptive:.4f}, TabM {tabm-d:.4f})".format(**error) in text
     took = larger.pivot(index="dataset", columns="method", values="fit_seconds") / 60
     protein, naval = (took.filter(like=name, axis=0).iloc[0] for name in ("protein", "naval"))
-    assert (
-        "took {xrfm-d:.0f} minutes, and explainable boosting {ebm:.0f};".format(**protein) in text
-    )
+    said = "took {xrfm-d:.0f} minutes, and explainable boosting {ebm:.0f};"
+    assert said.format(**protein) in text
     assert f"explainable boosting took {naval['ebm']:.0f}." in text
     hours, minutes = divmod(larger["run_seconds"].sum() / 60, 60)
     assert f"{hours:.0f} hours and {minutes:.0f} minutes" in text
 
 
-@pytest.mark.parametrize(
-    "folder",
-    [
-        *(f"uci_regression{part}" for part in ("", "_small", "_tuned", "_larger")),
-        "uci121_tuned",
-        "uci121_protocols",
-    ],
-)
+BOARDS = ["uci_regression", "uci_regression_small", "uci_regression_tuned"]
+BOARDS += ["uci_regression_larger", "uci121_tuned", "uci121_protocols"]
+
+
+@pytest.mark.parametrize("folder", BOARDS)
 def test_leaderboards_rank_the_means_of_their_folder(folder):
     board = pd.read_csv(RESULTS / folder / "tables/leaderboard.csv", index_col="method")
     metric = board.filter(regex="^mean_(acc|rmse)").columns[0].removeprefix("mean_")
@@ -310,15 +303,13 @@ def test_sentences_with_the_figures_of_a_summary(quoted):
     for a, b in permutations(table, 2):
         figures[f"wins {a} {b}"] = (ahead[a] - ahead[b] > 1e-9).sum()
     if (folder / "published.csv").exists():
-        theirs = pd.read_csv(folder / "published.csv").query(
-            "metric == @metric and split != 'train'"
-        )
-        for row in theirs.itertuples():
+        theirs = pd.read_csv(folder / "published.csv").query("metric == @metric")
+        for row in theirs.query("split != 'train'").itertuples():
             figures[f"published {row.dataset} {row.method}"] = factor * row.mean_published
     if (folder / "tables/leaderboard.csv").exists():
         board = pd.read_csv(folder / "tables/leaderboard.csv", index_col="method")["mean_rank"]
         figures |= {f"among {method}": rank for method, rank in board.items()}
-    text = " ".join((RESULTS / "README.md").read_text(encoding="utf-8").split())
+    text = " ".join(((RESULTS / "README.md").read_text("utf-8") + GUIDE.read_text("utf-8")).split())
     for sentence in quoted["sentences"]:
         assert sentence.format_map(figures) in text
 

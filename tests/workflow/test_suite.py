@@ -85,21 +85,26 @@ def test_seeds_draw_the_splits_of_train_test_split(tmp_path):
 
 @pytest.mark.filterwarnings("ignore:method .* is left out")
 @pytest.mark.parametrize(
-    ("content", "sha256", "message"),
+    ("content", "sha256", "absent", "message"),
     [
-        (b"another file", "55d", r"192_vineyard.tsv.gz: its SHA-256 is .* the entry says 55d"),
-        (gzip.compress(b"x\ttarget\n1\t2\n2\t\n"), None, "the target is missing in 1 rows"),
+        (b"another file", "55d", [], "its SHA-256 is .* the entry says 55d; the file or"),
+        (b"another file", "55d", [SourceFile("x.csv")], "its SHA-256 is .* the entry says 55d"),
+        (gzip.compress(b"x\ttarget\n1\t2\n2\t\n"), None, [], "the target is missing in 1 rows"),
     ],
-    ids=["sha256", "target"],
+    ids=["sha256", "sha256-of-one", "target"],
 )
-def test_files_that_are_here_are_read_before_anything_runs(tmp_path, content, sha256, message):
-    (tmp_path / "srbench").mkdir()
-    (tmp_path / "srbench/192_vineyard.tsv.gz").write_bytes(content)
+def test_files_that_are_here_are_read_first(tmp_path, content, sha256, absent, message):
+    file = tmp_path / "srbench/192_vineyard.tsv.gz"
+    file.parent.mkdir()
+    file.write_bytes(content)
     overrides = ["experiment=srbench", f"data.mirror={tmp_path}", "suite.only=[192_vineyard]"]
     plan = load_plan([*overrides, f"data.cache={tmp_path}", "--allow-outside"])
-    plan.entry("srbench-192_vineyard").files[0].sha256 = sha256
-    with pytest.raises(ConfigError, match=f"dataset.srbench-192_vineyard: .*{message}"):
+    files = plan.entry("srbench-192_vineyard").files
+    files[0].sha256 = sha256
+    files += absent
+    with pytest.raises(ConfigError, match=f"dataset.srbench-192_vineyard: .*{message}") as error:
         check_tables(plan)
+    assert str(file) in str(error.value)
 
 
 def test_distributions_draw_between_their_ends():

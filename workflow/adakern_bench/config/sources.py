@@ -6,7 +6,7 @@ from pathlib import Path
 from adakern_bench.config import settings
 from adakern_bench.config.compose import ConfigError
 from adakern_bench.data.entry import DatasetError, check_content
-from adakern_bench.data.fetch import is_fetched, load_table
+from adakern_bench.data.fetch import Obtained, check_hashes, is_fetched, load_table
 from adakern_bench.data.table import opened
 
 
@@ -29,7 +29,10 @@ def check_tables(plan):
                 # Another one will be made again, and checked then.
                 if provenance.get("made_by") == source["made_by"]:
                     check_content(entry, provenance["content"])
-            elif entry.sources and all(_is_in(folders, file.path) for file in entry.sources):
+                continue
+            here = [got for file in entry.sources if (got := _obtained(file, folders))]
+            check_hashes(here)
+            if entry.sources and len(here) == len(entry.sources):
                 load_table(source["name"], entry, cache_dir=folders[0], mirror=folders[1])
         except DatasetError as error:
             remedy = "Correct the entry, or remove that file to make the table again"
@@ -37,5 +40,8 @@ def check_tables(plan):
             raise ConfigError(f"dataset.{dataset}: {about}") from None
 
 
-def _is_in(folders, name):
-    return any(folder and (Path(folder) / name).is_file() for folder in folders)
+def _obtained(file, folders):
+    """A file as the first of the folders has it; None if it has to be fetched."""
+    paths = [Path(folder) / file.path for folder in folders if folder]
+    path = next(filter(Path.is_file, paths), None)
+    return path and Obtained(file, path.read_bytes(), "here", str(path))

@@ -67,12 +67,18 @@ def load_table(name, entry, *, cache_dir, mirror=None, seed=0):
             return table
 
 
-def _assemble(name, entry, obtained):
+def check_hashes(obtained):
+    """Refuse files whose bytes are not those that the entry states."""
     for got in obtained:
         if got.file.sha256 not in (None, got.sha256):
             raise DatasetError(
-                f"{got.file.path}: its SHA-256 is {got.sha256}, the entry says {got.file.sha256}"
+                f"{got.place}: its SHA-256 is {got.sha256}, the entry says {got.file.sha256}; "
+                "the file or the entry is wrong"
             )
+
+
+def _assemble(name, entry, obtained):
+    check_hashes(obtained)
     bytes_of = {got.file.path: got.data for got in obtained}
     frames = [parse(bytes_of[file.path], entry, file) for file in entry.files]
     table = table_from_frames(name, entry, frames)
