@@ -89,7 +89,7 @@ def test_seeds_draw_the_splits_of_train_test_split(tmp_path):
     [
         (b"another file", "55d", [], "its SHA-256 is .* the entry says 55d; the file or"),
         (b"another file", "55d", [SourceFile("x.csv")], "its SHA-256 is .* the entry says 55d"),
-        (gzip.compress(b"x\ttarget\n1\t2\n2\t\n"), None, [], "the target is missing in 1 rows"),
+        (gzip.compress(b"x\ttarget\n1\t2\n2\t\n"), None, [], "target is missing in 1 of 2 rows"),
     ],
     ids=["sha256", "sha256-of-one", "target"],
 )

@@ -133,8 +133,8 @@ def _numbers(columns, name, **allowed):
 
 
 def _target_values(values, entry, name):
-    if values.isna().any():
-        raise DatasetError(f"{name}: the target is missing in {values.isna().sum()} rows.")
+    if missing := values.isna().sum():
+        raise DatasetError(f"{name}: the target is missing in {missing} of {len(values)} rows.")
     if entry.task == "regression":
         return _numbers(values.to_frame(), name).ravel()
     many = values.dtype.kind == "f" and values.nunique() > max(2, len(values) // 2)
