@@ -69,12 +69,28 @@ class Mixture:
             weights = no_worse_than_best(
                 _weights(log_proba, codes, row_weights),
                 _weights(log_proba, codes, row_weights, prior=0.0),
-                lambda b: _loss(log_proba, b, codes, row_weights),
+                lambda b: blend._finished(mix(log_proba, b), b, table)[1],
             )
             scores = _accuracies(log_proba, codes, row_weights)
             blend = replace(blend, weights=weights, scores=scores, calibrations=calibrations)
             mixed = mix(log_proba, weights)
-        return replace(blend, final=Calibration().fit(mixed, codes, row_weights))
+        return blend._finished(mixed, blend.weights, table)[0]
+
+    def _finished(self, mixed, weights, table):
+        """Itself, calibrating what is mixed, and its loss.
+
+        A mixture is less sure than its members until calibrated; one member is already.
+        """
+        codes, blend = table.Y.argmax(axis=1), self
+        if np.count_nonzero(weights) > 1:
+            blend = replace(self, final=Calibration().fit(mixed, codes, table.weights))
+        return blend, log_loss(blend._log_proba(mixed), codes, table.weights)
+
+    def _log_proba(self, mixed):
+        """What is predicted from a mixture: a little nearer to the frequencies of the classes."""
+        found = mixed if self.final is None else self.final.log_probabilities(mixed)
+        nearer = np.log(self.nearer) + self.log_prior
+        return np.logaddexp(np.log1p(-self.nearer) + found, nearer)
 
     def only(self, used):
         """The blend of the members that are used."""
@@ -82,16 +98,12 @@ class Mixture:
         return replace(self, weights=self.weights[used], calibrations=calibrations)
 
     def combine(self, values, X):
-        """Probabilities (n, k) for the rows X from the scores of each member.
-
-        A little nearer to the frequencies of the classes than calibrated.
-        """
+        """Probabilities (n, k) for the rows X from the scores of each member."""
         if len(values):
             mixed = mix(_log_proba(self.calibrations, values), self.weights)
         else:
             mixed = np.tile(self.log_prior, (len(X), 1))
-        proba = np.exp(self.final.log_probabilities(mixed))
-        proba += self.nearer * (np.exp(self.log_prior) - proba)
+        proba = np.exp(self._log_proba(mixed))
         return proba / proba.sum(axis=1, keepdims=True)
 
     def losses(self, predicted, Y):
@@ -124,14 +136,6 @@ def _log_proba(calibrations, values):
     return np.array([c.log_probabilities(scores) for c, scores in pairs])
 
 
-def _loss(log_proba, blend, codes, row_weights):
-    """Of what predicts: a mixture is less sure than its members until calibrated."""
-    mixed = mix(log_proba, blend)
-    if np.count_nonzero(blend) > 1:
-        mixed = Calibration().fit(mixed, codes, row_weights).log_probabilities(mixed)
-    return log_loss(mixed, codes, row_weights)
-
-
 def _weights(log_proba, codes, row_weights, prior=PRIOR_ROWS):
     picked = log_proba[:, np.arange(len(codes)), codes]
     return mixture_weights(np.exp(picked), row_weights, prior=prior)
@@ -147,7 +151,8 @@ class AdaptiveKernelClassifier(ClassifierMixin, AdaptiveKernel):
 
     The members of :class:`AdaptiveKernelRegressor`, fitted in every fold on the other
     folds' rows: kernel ridge regressions on indicators of the classes, logistic
-    regression, support vector machines (up to 4,000 rows), forests and boosting. Each
+    regression, support vector machines (up to 4,000 rows, and from 9,000 to 25,000 where no
+    two classes have more than 9,000), forests and boosting. Each
     member's scores are calibrated, and the members weighted by the likelihood of their
     mixture, on the rows left out. What is predicted is the mixture of kernel and linear
     members refitted on all rows, and of the means over folds of the trees.
