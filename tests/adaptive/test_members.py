@@ -1,14 +1,25 @@
 """Which members there are, and what the one with a margin and the trees are for."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
+from scipy.special import expit
 from sklearn.datasets import make_friedman1
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss
+from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.svm import SVC
 
 from adakern import AdaptiveKernelClassifier
-from adakern.adaptive.kernel_members import MARGIN_COSTS, MARGIN_FACTORS, MarginMember, _scores
+from adakern.adaptive import fitting, kernel_members, plan, screening
+from adakern.adaptive.kernel_members import (
+    MARGIN_COSTS,
+    MARGIN_FACTORS,
+    MarginMember,
+    _Pairs,
+    _scores,
+)
 from adakern.adaptive.other_members import BoostingMember
 from adakern.adaptive.parts import Table
 from adakern.adaptive.plan import MEMBERS, Settings, default_members, make_member
@@ -23,6 +34,16 @@ def test_every_table_has_members_and_the_fast_ones_are_fewer(n, d, classify):
     assert len(fast) <= 5
     assert any(name.split("-")[-1] in ("laplacian", "rbf", "ard") for name in fast)
     assert ("svm" in best) == (classify and n <= 4000)
+    by_pairs = default_members(n, d, classify, pair=9000)
+    assert ("svm" in by_pairs) == (classify and n <= 4000)
+
+
+@pytest.mark.parametrize(
+    ("n", "pair", "has"), [(9001, 9000, 1), (25_000, 9000, 1), (9500, 9001, 0)]
+)
+def test_machines_of_many_rows_where_no_two_classes_have_many(n, pair, has):
+    assert ("svm" in default_members(n, 6, True, pair=pair)) == has
+    assert "svm" not in default_members(n, 6, False, pair=pair)
 
 
 def table_of_rules(seed=0):
@@ -69,6 +90,54 @@ def test_machines_are_chosen_by_the_first_fold_alone_where_rows_are_many(n):
     kernel, scales, C = member._choose(X, table)
     assert kernel == "rbf"
     assert losses[scales[0], C] <= 1.01 * min(losses.values())
+
+
+def test_machines_of_pairs_are_those_of_one_gram_matrix():
+    """LIBSVM's one-vs-one on all rows is the reference; one class of a pair may be rare."""
+    rng = np.random.default_rng(0)
+    X, codes = (
+        rng.standard_normal((120, 3)),
+        rng.permutation(np.repeat([0, 1, 3, 4], [5, 25, 40, 50])),
+    )
+    weights = rng.uniform(0.5, 2, 120)
+    K = rbf_kernel(X, gamma=1.0)
+    svc = SVC(C=3, kernel="precomputed", decision_function_shape="ovo", tol=1e-2)
+    svc.fit(K, codes, sample_weight=weights)
+    pairs = _Pairs(X, codes, weights, "rbf", 3)
+    np.testing.assert_array_equal(pairs.classes_, svc.classes_)
+    np.testing.assert_allclose(pairs.decision_function(X), svc.decision_function(K), atol=1e-9)
+
+
+def test_odds_of_pairs_are_coupled_as_by_price():
+    """P_i is in proportion to 1 / (sum_j 1 / mu_ij - (k - 2))."""
+    F = np.random.default_rng(0).standard_normal((50, 6))
+    model = SimpleNamespace(classes_=np.arange(4), decision_function=lambda K: F)
+    mu = np.ones((50, 4, 4))
+    for f, i, j in zip(F.T, *np.triu_indices(4, 1), strict=True):
+        mu[:, i, j], mu[:, j, i] = expit(4 * f), expit(-4 * f)
+    p = 1 / ((1 / mu).sum(axis=2) - 1 - (4 - 2))
+    np.testing.assert_allclose(np.exp(_scores(model, F, 4, by_odds=True)), p)
+
+
+def test_machines_of_many_rows_start_at_scales_that_the_screening_found(monkeypatch):
+    for module, name, value in (
+        *((module, "MARGIN_ROWS", 200) for module in (kernel_members, plan)),
+        *((plan, name, 700) for name in ("PAIR_ROWS", "MANY_ROWS")),
+        *((fitting, "LEARNERS", 600), (screening, "RISE", -1)),  # all are kept
+    ):
+        monkeypatch.setattr(module, name, value)
+    X = np.random.default_rng(0).uniform(-1, 1, (900, 2))
+    y = np.floor(3 * X[:, 0] + X[:, 1]) % 3
+    with pytest.warns(UserWarning, match="svm"):
+        learned = AdaptiveKernelClassifier(max_support=60, random_state=0).learn(X, y)
+    models = {member.name: member.model for member in learned.members}
+    kernel, scales, _ = models["svm"].chosen
+    assert isinstance(models["svm"].model_, _Pairs)
+    started = models[f"{kernel}-ard"].scales_
+    assert np.ptp(scales) > 0 and np.corrcoef(scales, started)[0, 1] > 0.9
+    places = learned.table.left_out.Y.argmax(axis=1)
+    (svm,) = (member for member in learned.members if member.name == "svm")
+    assert np.mean(svm.fits.predicted.argmax(axis=1) == places) > 0.9
 
 
 def test_scores_of_two_classes_differ_by_twice_the_decision_value():

@@ -22,7 +22,7 @@ from adakern.adaptive.many_rows import AllRows, in_memory, is_dask
 from adakern.adaptive.plan import MEMBERS, Settings, default_members
 
 #: Rises whenever the defaults lead to other models.
-DEFAULTS_VERSION = "6"
+DEFAULTS_VERSION = {"regressor": "6", "classifier": "7"}
 
 #: Rows kept to measure the importance of features on; fewer of more columns.
 PROBE_ROWS, PROBE_CELLS = 500, 50_000
@@ -85,10 +85,11 @@ class AdaptiveKernel(BaseEstimator, ABC):
         tags.input_tags.allow_nan = True
         return tags
 
-    def _member_names(self, n, d):
-        classify = is_classifier(self)
+    def _member_names(self, d, Y):
+        classify, n = is_classifier(self), len(Y)
         if isinstance(self.members, str):
-            return list(default_members(n, d, classify, self.preset))
+            pair = np.sort(Y.sum(axis=0))[-2:].sum()
+            return list(default_members(n, d, classify, self.preset, pair))
         known = [name for name in MEMBERS if classify or name != "svm"]
         if not len(self.members) or any(name not in known for name in self.members):
             raise ValueError(f"members={self.members!r}: use 'auto' or some of {', '.join(known)}")
@@ -161,7 +162,8 @@ class AdaptiveKernel(BaseEstimator, ABC):
         self.equal_rows_ = ensemble.equal_rows
         self.members_ = learned.members_table(blend)
         self.weights_ = {member.name: member.weight for member in self.members_}
-        self.record_ = {"defaults_version": DEFAULTS_VERSION}
+        kind = "classifier" if is_classifier(self) else "regressor"
+        self.record_ = {"defaults_version": DEFAULTS_VERSION[kind]}
         self._tell(f"out-of-fold score {self.oof_score_:.4f}\n{self.members_}")
         return self
 
@@ -225,8 +227,7 @@ class AdaptiveKernel(BaseEstimator, ABC):
         table, position = make_table(
             rows, Y, weights, self.n_folds, rng, groups=groups, validation=held_out
         )
-        n_learned = np.sum(table.fold != 0) if held_out is not None else len(rows)
-        names = self._member_names(n_learned, rows.shape[1])
+        names = self._member_names(rows.shape[1], Y if held_out is None else Y[~held_out])
         seeds = {name: rng.randint(2**31 - 1) for name in MEMBERS}
         settings = Settings(blend.classify, reader.is_categorical, self.max_support, seeds)
         limit = np.inf if self.time_limit is None else self.time_limit

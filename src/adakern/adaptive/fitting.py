@@ -219,14 +219,17 @@ class _Turns:
         small, place = replace(job, table=part, settings=few), to_device(np.empty(0))
         if sum(map(small.seconds, self.names)) > SCREENING_SHARE * self.schedule.limit:
             return
-        tasks = [delayed(_screened)(place, small, name) for name in self.names]
-        members = _run(tasks, self.parallel)
+        members = []
+        for last in (False, True):  # support vector machines start at the others' scales
+            names = [name for name in self.names if (name == "svm") is last]
+            tasks = [delayed(_screened)(place, small, name, self.found) for name in names]
+            members += _run(tasks, self.parallel)
+            found = {m.name: m.fits.models[0].found() for m in members}
+            self.found = {name: scales for name, scales in found.items() if scales is not None}
         everyone = np.ones(len(members), dtype=bool)
         kept, judged, loss_of = _judged(members, job.blend, part.left_out, everyone)
         trees = ~kept & [isinstance(m.view, TreeView) for m in members]
         tried = screening.trees_on_trial(loss_of, trees, len(job.table.X))
-        found = {m.name: m.fits.models[0].found() for m in members}
-        self.found = {name: scales for name, scales in found.items() if scales is not None}
         self.dropped = [judged[i] for i in np.flatnonzero(~kept & ~tried)]
         self.on_trial = {judged[i].name: judged[i] for i in np.flatnonzero(tried)}
         self.names = [members[i].name for i in np.flatnonzero(kept | tried)]
@@ -271,6 +274,6 @@ def _run_here(task):
     return function(*args, **kwargs)
 
 
-def _screened(place, job, name):
+def _screened(place, job, name, found):
     with device_context(place):
-        return job.fit(name, {}, partial(map, _run_here), screening=True)
+        return job.fit(name, found, partial(map, _run_here), screening=True)

@@ -4,7 +4,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from adakern.adaptive.kernel_members import FULL_FACTOR, KernelRidgeMember, MarginMember
+from adakern.adaptive.kernel_members import (
+    FULL_FACTOR,
+    MARGIN_ROWS,
+    KernelRidgeMember,
+    MarginMember,
+)
 from adakern.adaptive.leave_one_out import EVALUATIONS, Search
 from adakern.adaptive.local_models import CELL_ROWS
 from adakern.adaptive.other_members import FEW_ROWS as SMALL_ROWS
@@ -50,12 +55,16 @@ EVALUATIONS_IN_FOLD = (4, 8)
 #: by more, and in a screening; in a fold.
 MOST_ROWS, FEWER_ROWS, MOST_ROWS_IN_FOLD = 2000, 1000, 500
 
+#: Where kernel ridge regressions stand on centres alone (beyond so many rows), and up to so
+#: many, support vector machines stand on all rows if two classes have at most as many.
+PAIR_ROWS, MOST_OF_MARGIN = 9000, 25_000
+
 #: Below so many rows boosting, which splits leaves of eight, has nothing to split.
 FEW_ROWS = 100
 
 
-def default_members(n, d=1, classify=False, preset="best"):
-    """Names of the members for a table of n rows and d columns.
+def default_members(n, d=1, classify=False, preset="best", pair=np.inf):
+    """Names of the members for a table of n rows and d columns; two classes have ``pair`` at most.
 
     The preset "fast" has those that made the most of a sixth of the time on the
     development sets: one scale is enough for classes, and not for numbers.
@@ -67,7 +76,8 @@ def default_members(n, d=1, classify=False, preset="best"):
     many_a_column = n >= ROWS_PER_SCALE * d
     if d <= MANY_COLUMNS and (n > MANY_ROWS or (many_a_column and not classify)):
         without.update(KERNELS)
-    if n > MANY_ROWS or not classify:
+    by_pairs = pair <= PAIR_ROWS < n <= MOST_OF_MARGIN
+    if not classify or (n > MARGIN_ROWS and not by_pairs):
         without.add("svm")
     if classify and not many_a_column:
         # A fifth of the time, and without it the loss on held-out rows is less.
@@ -127,8 +137,9 @@ def make_member(name, settings, n, d, found, *, screening=False):
             random_state=seed,
         )
     if name == "svm":
-        starts = {kernel: found[kernel] for kernel in KERNELS if kernel in found}
-        return MarginMember(starts, random_state=seed)
+        names = {kernel: (kernel, f"{kernel}-ard") for kernel in KERNELS}
+        starts = {k: found[n] for k, pair in names.items() for n in pair[::-1] if n in found}
+        return MarginMember(starts, found.get("svm"), random_state=seed)
     if name == "linear":
         return LinearMember(classify)
     if name == "boosting":
@@ -154,7 +165,7 @@ def seconds(name, n, d, k, max_support, n_folds):
         least = 0.05 if n < SMALL_ROWS else 0.8  # eight hundred rounds of anything
         return n_folds * (0.05 + min(k, 15) * (least + 6e-6 * n * d**0.7))
     if name == "svm":
-        return n_folds * (0.02 + 4e-7 * n**2 * max(1, k / 2))
+        return n_folds * (0.02 + (4e-7 * max(1, k / 2) if n <= MARGIN_ROWS else 5e-8) * n**2)
     m, steps = min(n, MOST_ROWS), 2 * EVALUATIONS if name.endswith("-ard") else EVALUATIONS
     tuning = steps * (5e-11 * m**3 + 6e-9 * m * m * (1 + d / 20))
     pair = 1e-9 * (5 + d)

@@ -27,12 +27,12 @@ RISE = 0.002
 TREES_GAIN = 0.25
 
 
-def subsample(table, rng):
+def subsample(table, rng, learners=LEARNERS, judges=JUDGES):
     """Rows of a screening: fold 0 judges, the others (fold -1) are learned from."""
     first = table.fold == 0
     parts = [
         rng.permutation(np.flatnonzero(part))[:most]
-        for part, most in ((~first, LEARNERS), (first, JUDGES))
+        for part, most in ((~first, learners), (first, judges))
     ]
     part = table.take(np.sort(np.concatenate(parts)))
     part.fold = np.where(part.fold == 0, 0, -1)
