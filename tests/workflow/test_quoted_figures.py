@@ -43,7 +43,7 @@ def uci121(least=0, most=np.inf):
     """Records of the sets of so many rows."""
     records = pd.read_parquet(RESULTS / "uci121/records.parquet")
     assert (records["status"] == "ok").all() and records["commit"].nunique() == 1
-    assert set(records["extra_defaults_version"].dropna()) == {DEFAULTS_VERSION}
+    assert set(records["extra_defaults_version"].dropna()) == {"6"}
     return records[(records["n_train"] + records["n_test"]).between(least, most)]
 
 
@@ -108,6 +108,7 @@ def test_uci121_from_its_records(start, n, rows):
 def test_ranks_wins_and_p_values_of_srbench_from_its_records(start, table, p_blend):
     records = pd.read_parquet(RESULTS / "srbench/records.parquet")
     assert (records["status"] == "ok").all() and set(records["commit"]) == set(uci121()["commit"])
+    assert set(records["extra_defaults_version"].dropna()) == {DEFAULTS_VERSION["regressor"]}
     board = pd.read_csv(RESULTS / "srbench/tables" / f"{table}.csv").set_index("method")
     if table == "leaderboard_others":
         records = records[records["dataset"].str.contains(OTHERS)]
@@ -166,8 +167,8 @@ def test_ranks_wins_and_p_values_of_uci_regression_from_its_records():
 )
 def test_leaderboards_of_several_folders(start, suites, datasets, n):
     text, most = paragraph(start), np.inf if n[0] in (9, 66) else 2000
-    files = [file for suite in suites.split() for file in RESULTS.glob(f"{suite}*/records.parquet")]
-    records = together([file.parent for file in files], most, datasets)
+    named = [f"{suite}{others}" for suite in suites.split() for others in ("", "_*rivals")]
+    records = together([f for name in named for f in RESULTS.glob(name)], most, datasets)
     late = set(records.loc[records["status"] != "ok", "method"])
     assert records["commit"].isin(uci121()["commit"]).all()
     assert late == ({"tabm-d"} if n[0] == 9 else set())
@@ -185,6 +186,46 @@ def test_leaderboards_of_several_folders(start, suites, datasets, n):
         rank = f"| {row.method} | {row.mean_rank:.2f} | {row.normalised_error:.2f} | {row.wins:.0f}"
         elo = f"{row.elo:.0f} ({row.elo_low:.0f} to {row.elo_high:.0f})"
         assert f"{rank} | {elo} | {row.seconds / row.n_datasets:.1f} |" in text
+
+
+def test_version_7_beside_the_others_of_uci121():
+    """Their runs are of an older commit, on the same tables, folds and seeds."""
+    new = pd.read_parquet(RESULTS / "uci121_version7/records.parquet")
+    assert (new["status"] == "ok").all() and new["commit"].nunique() == 1
+    assert set(new["extra_defaults_version"]) == {DEFAULTS_VERSION["classifier"]}
+    rival = pd.read_parquet(RESULTS / "uci121_rivals/records.parquet")
+    runs = pd.concat([uci121().query("method != 'adaptive'"), new, rival])
+    same = ["data_fingerprint", "protocol_seed", "seed", "n_train", "n_test"]
+    assert (runs.groupby(["dataset", "repeat"])[same].nunique() == 1).all(axis=None)
+    text, before = paragraph("Version 7 of the defaults"), by_dataset(uci121())["adaptive"]
+    table, losses = (by_dataset(runs, metric=metric) for metric in ("accuracy", "log_loss"))
+    five = table.drop(columns="realmlp-td")
+    (found, p), ranks = against(five), dict(zip(five, mean_ranks(five), strict=True))
+    six, blend = dict(zip(table, mean_ranks(table), strict=True)), found["simple-blend"]
+    chess, letter, magic = (f"uci121-{name}" for name in ("chess-krvk", "letter", "magic"))
+    rows = (new["n_train"] + new["n_test"]).groupby(new["dataset"]).max()[table.index]
+    old = by_dataset(uci121(), metric="log_loss")["adaptive"]
+    for said in (
+        "{adaptive:.1f} % and a log".format(**100 * table.loc[chess]),
+        "RealMLP has {realmlp-td:.1f} %".format(**100 * table.loc[chess]),
+        "of {adaptive:.3f}, where".format(**losses.loc[chess]),
+        "and {realmlp-td:.3f} and".format(**losses.loc[chess]),
+        f"version 6 had {100 * before[chess]:.1f} % and {old[chess]:.3f}",
+        f"{100 * table.loc[letter, 'adaptive']:.1f} % ({100 * before[letter]:.1f}; RealMLP",
+        f"mean accuracy of {100 * table['adaptive'].mean():.1f} %",
+        f"log loss of {losses['adaptive'].mean():.3f} and the mean rank {ranks['adaptive']:.2f}",
+        f"on {blend.better} sets and worse on {blend.worse} (p = {p['simple-blend']:.1g})",
+        f"{100 * np.average(table['adaptive'], weights=rows.astype(float)):.2f} %",
+        f"six ({six['adaptive']:.2f})",
+    ):
+        assert said in text
+    assert max(against(table)[1].values()) < 0.05 and min(six, key=six.get) == "adaptive"
+    change = (table["adaptive"] - before).drop([chess, letter])
+    assert (change.abs() > 1e-9).sum() == 3 and change.abs().max() < 0.0034
+    assert (losses["adaptive"] - old).drop([chess, letter]).abs().max() < 0.01
+    behind = table.index[table["adaptive"] < table["realmlp-td"] - 1e-9]
+    assert set(behind[rows[behind] > 9000]) == {letter, magic}
+    assert f"({100 * table['adaptive'].mean():.1f} % with the" in README
 
 
 def test_errors_and_minutes_on_larger_sets():
