@@ -92,6 +92,14 @@ def test_machines_are_chosen_by_the_first_fold_alone_where_rows_are_many(n):
     assert losses[scales[0], C] <= 1.01 * min(losses.values())
 
 
+@pytest.mark.parametrize(("n", "rows"), [(300, 250), (2000, 500), (4000, 1000)])
+def test_the_fast_preset_searches_on_a_quarter_of_the_rows(n, rows):
+    settings = Settings(False, True, np.zeros(10, dtype=bool), 3000, dict.fromkeys(MEMBERS, 0))
+    member = make_member("rbf-ard", settings, n, 10, {})
+    assert (member.search.max_iter, member.search.most_rows) == (15, rows)
+    assert member.fold_search.most_rows <= rows
+
+
 def test_machines_of_pairs_are_those_of_one_gram_matrix():
     """LIBSVM's one-vs-one on all rows is the reference; one class of a pair may be rare."""
     rng = np.random.default_rng(0)
@@ -155,7 +163,7 @@ def test_scores_of_two_classes_differ_by_twice_the_decision_value():
 
 @pytest.mark.parametrize("classify", [True, False])
 def test_trees_of_a_screening_are_fewer_in_regression(classify):
-    settings = Settings(classify, np.zeros(1, dtype=bool), 3000, dict.fromkeys(MEMBERS, 0))
+    settings = Settings(classify, False, np.zeros(1, dtype=bool), 3000, dict.fromkeys(MEMBERS, 0))
     X = np.random.default_rng(0).uniform(size=(2500, 1))
     Y, counts = np.hstack([X > 0.5, X <= 0.5]).astype(float)[:, : 1 + classify], []
     for name in ("forest", "boosting"):

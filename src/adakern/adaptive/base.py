@@ -229,7 +229,8 @@ class AdaptiveKernel(BaseEstimator, ABC):
         )
         names = self._member_names(rows.shape[1], Y if held_out is None else Y[~held_out])
         seeds = {name: rng.randint(2**31 - 1) for name in MEMBERS}
-        settings = Settings(blend.classify, reader.is_categorical, self.max_support, seeds)
+        fast = self.preset == "fast"
+        settings = Settings(blend.classify, fast, reader.is_categorical, self.max_support, seeds)
         limit = np.inf if self.time_limit is None else self.time_limit
         may_screen = isinstance(self.members, str)
         schedule = Schedule(names, may_screen, started, limit, self.n_jobs, self._tell)

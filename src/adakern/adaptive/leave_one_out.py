@@ -182,7 +182,7 @@ SEARCH = Search()
 def tune_scales(X, Y, weights, kernel, rng, *, start=None, per_feature=False, search=SEARCH):
     """Scales (d,) and ridge of least leave-one-out error, and where the search began.
 
-    Y is centred. A grid on 500 rows finds the region for one scale of all features
+    Y is centred. A grid on the fewest rows finds the region for one scale of all features
     where there is no ``start``; quasi-Newton steps refine it on these, then a few on
     twice as many: what is best for few rows is not for many (power-plant with 5,000
     rows: an error of 0.200 with scales found on 500, 0.176 on 1,000, 0.173 on 2,000).
@@ -202,9 +202,9 @@ def tune_scales(X, Y, weights, kernel, rng, *, start=None, per_feature=False, se
         return X[rows], Y[rows], weights[rows], kernel
 
     if start is None:
-        start = _best_of_grid(*first(FEWEST_ROWS))
+        start = _best_of_grid(*first(search.fewest_rows))
         if per_feature:
-            start = _descend(*first(FEWEST_ROWS), *start, True, EVALUATIONS)
+            start = _descend(*first(search.fewest_rows), *start, True, EVALUATIONS)
     found, max_iter = start, search.max_iter
     n_kept = X.shape[1] if per_feature and kernel == "laplacian" else 1
     for m in rows_of_search(len(X), n_kept, search):

@@ -10,7 +10,7 @@ from adakern.adaptive.kernel_members import (
     KernelRidgeMember,
     MarginMember,
 )
-from adakern.adaptive.leave_one_out import EVALUATIONS, Search
+from adakern.adaptive.leave_one_out import EVALUATIONS, FEWEST_ROWS, Search
 from adakern.adaptive.local_models import CELL_ROWS
 from adakern.adaptive.other_members import FEW_ROWS as SMALL_ROWS
 from adakern.adaptive.other_members import BoostingMember, ForestMember, LinearMember
@@ -103,10 +103,21 @@ def search_of(name, n, d, in_fold, most_rows=MOST_ROWS):
     return Search(tied, steps, MOST_ROWS_IN_FOLD if in_fold else most_rows)
 
 
+def quicker(search, n):
+    """A search as the preset "fast" makes it: on a quarter of the rows, 250 at least."""
+    rows, steps = max(FEWEST_ROWS // 2, n // 4), EVALUATIONS_PER_FEATURE // 2
+    return search._replace(
+        max_iter=min(search.max_iter, steps),
+        most_rows=min(search.most_rows, rows),
+        fewest_rows=min(search.fewest_rows, rows),
+    )
+
+
 class Settings(NamedTuple):
     """What all members of a fit are made with; a seed for each name."""
 
     classify: bool
+    fast: bool
     is_categorical: np.ndarray
     max_support: int
     seeds: dict
@@ -127,12 +138,15 @@ def make_member(name, settings, n, d, found, *, screening=False):
             search = Search(name, EVALUATIONS_PER_FEATURE, FEWER_ROWS)
         elif name in found:  # the round that the screening left out
             search = Search(name, EVALUATIONS, most_rows, fewest_rows=most_rows)
+        elif settings.fast:
+            search = quicker(search, n)
+        fold_search = search_of(name, n, d, in_fold=True)
         return KernelRidgeMember(
             kernel,
             start=found.get(search.start),
             per_feature=name != kernel,
             search=search,
-            fold_search=search_of(name, n, d, in_fold=True),
+            fold_search=quicker(fold_search, n) if settings.fast else fold_search,
             max_support=settings.max_support,
             random_state=seed,
         )
