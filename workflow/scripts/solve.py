@@ -26,8 +26,7 @@ with job(snakemake):
     for repeat in repeats_of(snakemake.output.record):
         found = searched.setdefault(repeat, NOT_SEARCHED)
         if found["status"] != "ok":
-            reason = f"search: {found['reason']}"
-            outcomes[repeat] = Outcome(found["status"], reason=reason)
+            outcomes[repeat] = Outcome(found["status"], reason=f"search: {found['reason']}")
             continue
         keep = Path(models, str(repeat)) if models else None
         best = found["best_params"]

@@ -47,13 +47,9 @@ def load_table(name, entry, *, cache_dir, mirror=None, seed=0):
     if entry.loader:
         table = table_from_loader(name, entry, seed)
         embedded = str(entry.loader["_target_"]).startswith("sklearn.datasets.load_")
-        return _checked(
-            table,
-            entry,
-            source="embedded" if embedded else "generated",
-            loader=dict(entry.loader),
-            seed=None if embedded else entry.loader.get("random_state", seed),
-        )
+        source = "embedded" if embedded else "generated"
+        drawn_with = None if embedded else entry.loader.get("random_state", seed)
+        return _checked(table, entry, source=source, loader=dict(entry.loader), seed=drawn_with)
     mirror = mirror or os.environ.get(MIRROR_VARIABLE)
     places = _Places(Path(cache_dir), mirror and Path(mirror))
     while True:

@@ -48,11 +48,8 @@ def six_digits(values):
         return np.zeros(values.shape, dtype=np.int32)
     largest = np.maximum(values.max(axis=0), -values.min(axis=0))
     tiny = np.maximum(1e-9 * largest, 10.0 ** (SMALLEST + 1))
-    codes = [
-        _six_digits_of_block(values[i : i + BLOCK_ROWS], tiny)
-        for i in range(0, len(values), BLOCK_ROWS)
-    ]
-    return np.vstack(codes)
+    starts = range(0, len(values), BLOCK_ROWS)
+    return np.vstack([_six_digits_of_block(values[i : i + BLOCK_ROWS], tiny) for i in starts])
 
 
 def _six_digits_of_block(values, tiny):

@@ -11,7 +11,7 @@ from adakern._utils.files import plain, read_json
 from adakern.model_selection import KernelSearchCV
 from adakern_bench.data import Table
 from adakern_bench.records.estimators import expand_grid, make_estimator
-from adakern_bench.records.prepare import Prepared, prepare
+from adakern_bench.records.prepare import prepare
 from adakern_bench.records.split import folds, load_split
 
 #: Of a method without a grid.
@@ -44,14 +44,10 @@ def search_grid(prepared, task, params, handed_over, seed, cv=None):
         # raises. Points that did not converge compete with the score they reached.
         warnings.simplefilter("ignore")
         search.fit(X, y)
+    columns = ("params", "mean_test_score", "std_test_score")
+    points = zip(*(search.cv_results_[column] for column in columns), strict=True)
     rows = [
-        point | {"mean_score": float(mean), "std_score": float(std)}
-        for point, mean, std in zip(
-            search.cv_results_["params"],
-            search.cv_results_["mean_test_score"],
-            search.cv_results_["std_test_score"],
-            strict=True,
-        )
+        point | {"mean_score": float(mean), "std_score": float(std)} for point, mean, std in points
     ]
     return fixed | search.best_params_, rows
 
@@ -94,14 +90,8 @@ def search_repeat(table_path, split_path, params, handed_over, repeat):
 def _published_tuning(table, preparation):
     """The protocol of 2014: all rows, and one fold that fits on one half and tests on the other."""
     fit, validation = np.flatnonzero(~table.tuning_rows), table.tuning_rows.nonzero()[0]
-    halves = prepare(table, fit, validation, **preparation)
-    together = Prepared(
-        np.vstack([halves.X_train, halves.X_test]),
-        np.concatenate([halves.y_train, halves.y_test]),
-        halves.X_test,
-        halves.y_test,
-        halves.centre,
-        halves.spread,
-    )
+    prepared = prepare(table, fit, validation, **preparation)
+    prepared.X_train = np.vstack([prepared.X_train, prepared.X_test])
+    prepared.y_train = np.concatenate([prepared.y_train, prepared.y_test])
     rows = np.arange(len(table.y))
-    return together, [(rows[: len(fit)], rows[len(fit) :])]
+    return prepared, [(rows[: len(fit)], rows[len(fit) :])]

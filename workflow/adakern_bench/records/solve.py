@@ -29,42 +29,34 @@ LEVELS = np.arange(0.05, 1.0, 0.05)
 
 def record_of(settings, repeat, found, outcome):
     """The record of one repeat, whatever became of it; `found` is from its search."""
-    return (
-        EMPTY
-        | settings["identity"]
-        | {
-            "repeat": repeat,
-            "seed": settings["seed"] + repeat,
-            "threads": settings["threads"],
-            "best_params": found["best_params"],
-            "search_seconds": found.get("search_seconds"),
-            "code_version": settings["code"],
-            "commit": commit(),
-            "versions": package_versions(),
-            "machine": machine(),
-            "started_at": outcome.started_at,
-            "estimator": settings["estimator"]["_target_"],
-            "preparation": settings["preparation"],
-            **settings["described"],
-        }
-        | (outcome.value or {})
-        | {
-            "status": outcome.status,
-            "reason": outcome.reason,
-            "peak_memory_bytes": outcome.peak_memory_bytes,
-            "run_seconds": outcome.seconds,
-        }
-    )
+    known = {
+        "repeat": repeat,
+        "seed": settings["seed"] + repeat,
+        "threads": settings["threads"],
+        "best_params": found["best_params"],
+        "search_seconds": found.get("search_seconds"),
+        "code_version": settings["code"],
+        "commit": commit(),
+        "versions": package_versions(),
+        "machine": machine(),
+        "started_at": outcome.started_at,
+        "estimator": settings["estimator"]["_target_"],
+        "preparation": settings["preparation"],
+        **settings["described"],
+    }
+    ended = {
+        "status": outcome.status,
+        "reason": outcome.reason,
+        "peak_memory_bytes": outcome.peak_memory_bytes,
+        "run_seconds": outcome.seconds,
+    }
+    return EMPTY | settings["identity"] | known | (outcome.value or {}) | ended
 
 
 #: What a record holds where a run did not get far enough to say.
-EMPTY = dict.fromkeys(
-    (
-        *RECORDED,
-        *("params", "converged", "n_train", "n_test", "n_features"),
-        *("data_fingerprint", "data_sha256"),
-    )
-) | {"metrics": {"train": {}, "test": {}}, "warnings": [], "extra": {}}
+EMPTY = dict.fromkeys((*RECORDED, "params", "converged", "n_train", "n_test", "n_features"))
+EMPTY |= dict.fromkeys(("data_fingerprint", "data_sha256"))
+EMPTY |= {"metrics": {"train": {}, "test": {}}, "warnings": [], "extra": {}}
 
 
 def solve_one(table_path, split_path, params, best_params, repeat, keep=None):
@@ -72,9 +64,8 @@ def solve_one(table_path, split_path, params, best_params, repeat, keep=None):
     table = Table.load(table_path)
     train, test = load_split(split_path, repeat)
     free = {k: v for k, v in best_params.items() if k not in params["fixed"]}
-    estimator = make_estimator(
-        params["estimator"], free, seed=params["seed"] + repeat, threads=params["threads"]
-    )
+    seed = params["seed"] + repeat
+    estimator = make_estimator(params["estimator"], free, seed=seed, threads=params["threads"])
     data = prepare(table, train, test, **params["preparation"])
     with threadpool_limits(params["threads"]), warnings.catch_warnings(record=True) as w:
         warnings.simplefilter("always")

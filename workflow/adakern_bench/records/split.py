@@ -87,12 +87,11 @@ def _check_class_sizes(table, smallest):
 
 def folds(task, n_splits, seed):
     """The cross-validation that the search uses inside a training part."""
+    stratified = task == "classification"
     if n_splits == 1:
-        splitter = (
-            splitters.StratifiedShuffleSplit if task == "classification" else splitters.ShuffleSplit
-        )
+        splitter = splitters.StratifiedShuffleSplit if stratified else splitters.ShuffleSplit
         return splitter(n_splits=1, test_size=0.2, random_state=seed)
-    splitter = splitters.StratifiedKFold if task == "classification" else splitters.KFold
+    splitter = splitters.StratifiedKFold if stratified else splitters.KFold
     return splitter(n_splits=n_splits, shuffle=True, random_state=seed)
 
 
