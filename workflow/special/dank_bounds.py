@@ -41,11 +41,8 @@ def compute(data, seed, *, clusters=(2, 5, 10, 50, 100, 200), C=32.0, gamma=2.0)
         }
         moved = np.linalg.norm(whole["F"] - part["F"])
         loss = abs(_h(K, whole, dual, eta) - _h(K, part, dual, eta))
-        for quantity, measured in (
-            ("objective", loss),
-            ("coefficients", ((alpha - other) ** 2).sum()),
-            ("factor", moved),
-        ):
+        found = {"objective": loss, "coefficients": ((alpha - other) ** 2).sum(), "factor": moved}
+        for quantity, measured in found.items():
             measures = {"measured": measured, "bound": predicted[quantity]}
             records.append(facts | {"quantity": quantity} | measures)
     return pd.DataFrame(records)

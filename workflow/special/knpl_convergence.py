@@ -42,9 +42,8 @@ def compute(data, seed, *, multiples=MULTIPLES, max_outer=10, max_inner=15):
 
 def plot(frame):
     """Figure 3: residuals of algorithm 1, objective and gap of the outer rounds."""
-    return plot_lines(
-        frame, "iteration", ["residual", "objective", "gap"], "line", log=["residual", "gap"]
-    )
+    curves = ["residual", "objective", "gap"]
+    return plot_lines(frame, "iteration", curves, "line", log=["residual", "gap"])
 
 
 def table(frame):

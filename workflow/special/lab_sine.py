@@ -20,12 +20,10 @@ def compute(data, seed, *, support=40, wide=20.0, narrow=100.0):
     X, y = data.X_train, data.y_train
     order = np.argsort(X[:, 0])
     centres = order[np.linspace(0, len(y) - 1, support).round().astype(int)]
-    models = {
-        f"global, gamma = {gamma:g}": KernelRidge(kernel="rbf", gamma=gamma, alpha=ALPHA).fit(
-            X[centres], y[centres]
-        )
-        for gamma in (wide, narrow)
-    }
+    models = {}
+    for gamma in (wide, narrow):
+        ridge = KernelRidge(kernel="rbf", gamma=gamma, alpha=ALPHA)
+        models[f"global, gamma = {gamma:g}"] = ridge.fit(X[centres], y[centres])
     local = LABRBFRegressor(max_support=support, growth=5, random_state=seed, **PAPER)
     models["local"] = local.fit(X, y)
     fits = {name: model.predict(data.X_test) for name, model in models.items()}

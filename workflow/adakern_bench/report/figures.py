@@ -23,9 +23,7 @@ from adakern_bench.report.wording import in_natural_order, natural
 
 #: Okabe and Ito's colours, told apart by colour-blind readers too, and a grey; all are
 #: readable on white and on near-black.
-COLOURS = [
-    *("#d55e00", "#0072b2", "#56b4e9", "#009e73", "#cc79a7", "#e69f00", "#8c6d31", "#7f7f7f")
-]
+COLOURS = ["#d55e00", "#0072b2", "#56b4e9", "#009e73", "#cc79a7", "#e69f00", "#8c6d31", "#7f7f7f"]
 #: Matplotlib's markers, and the same in text.
 MARKERS = dict(zip("osD^vP*X<>", "●■◆▲▼✚★✖◀▶", strict=True))
 

@@ -50,9 +50,8 @@ def _conclusion(task, cells, ranks):
 
 def _value(metric, cell):
     quantity = QUANTITIES[metric]
-    label = _label(quantity)
     over = f" (mean over {count(int(cell['n']), 'repeat')})" if cell["n"] > 1 else ""
-    return f"with {label} {cell['shown']} {quantity.unit}".rstrip() + over
+    return f"with {_label(quantity)} {cell['shown']} {quantity.unit}".rstrip() + over
 
 
 def _label(quantity):
@@ -149,10 +148,7 @@ def _cost(records):
     searched = ["dataset", "repeat", "search_seconds", "owner"]
     searches = times.assign(owner=owner).drop_duplicates(searched)["search_seconds"].sum()
     runs, fits = times[["run_seconds", "fit_seconds"]].max(axis=1).sum(), times["fit_seconds"].sum()
-    parts = {
-        "searches": searches,
-        "fits": fits,
-        "start-up, predictions and runs cut short": runs - fits,
-    }
+    parts = {"searches": searches, "fits": fits}
+    parts["start-up, predictions and runs cut short"] = runs - fits
     told = [f"{duration(s)} in {what}" for what, s in parts.items() if s >= 0.1 or what == "fits"]
     return f"It took {duration(searches + runs)} of job time: {', '.join(told)}."

@@ -9,14 +9,12 @@ from adakern_bench.records.machine import commit, machine
 
 def origin(config):
     """Date, machine, commit and command, in words for a report."""
-    here = machine()
+    here, experiment = machine(), config.get("experiment") or config["name"]
     return {
         "date": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
         "machine": f"{here['processor']}, {here['cores']} cores, {here['system']}",
         "commit": commit(),
-        "command": make_command(
-            config.get("experiment") or config["name"], config.get("overrides") or []
-        ),
+        "command": make_command(experiment, config.get("overrides") or []),
     }
 
 

@@ -106,19 +106,14 @@ def _points(records, x):
         check_swept(records, name)
     finished = records[records["status"] == "ok"]
     values = finished[[f"sweep_{name}" for name in x]].bfill(axis=1).iloc[:, 0]
-    number, level = _numbers(values)
+    number = pd.to_numeric(values, errors="coerce").astype(float)
+    level = values.astype(object).where(number.isna() & values.notna(), "").astype(str)
     return finished.assign(
         x=number,
         level=level,
         panel=finished["dataset"].map(lambda name: _without(name, x)),
         line=finished["method"].map(lambda name: _without(name, x)),
     )
-
-
-def _numbers(values):
-    """Values as numbers, and as texts where they are none."""
-    number = pd.to_numeric(values, errors="coerce").astype(float)
-    return number, values.astype(object).where(number.isna() & values.notna(), "").astype(str)
 
 
 def _without(name, axes):
