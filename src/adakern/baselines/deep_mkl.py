@@ -12,7 +12,7 @@ from adakern._utils.threads import one_blas_thread
 from adakern._utils.warn import warn_unconverged
 from adakern.baselines.base import KernelExpansion
 from adakern.baselines.kernel_bank import BankMixin, bank_constraints
-from adakern.linalg import project_onto_simplex
+from adakern.linalg import add_to_diagonal, project_onto_simplex
 from adakern.svm.libsvm import svm_dual
 from adakern.svm.one_vs_one import OneVsOneMixin
 
@@ -169,9 +169,7 @@ def l2_svm_dual(K, y, C, tol=1e-4):
     """
     n_positive = (y > 0).sum()
     bound = 4 * C / (1 / n_positive + 1 / (len(y) - n_positive))
-    ridge = K.copy()
-    np.fill_diagonal(ridge, ridge.diagonal() + 1 / C)
-    return svm_dual(ridge, y, bound, tol)
+    return svm_dual(add_to_diagonal(K.copy(), 1 / C), y, bound, tol)
 
 
 def span_bound(K, y, C):
@@ -202,8 +200,7 @@ def span_bound(K, y, C):
 
 def _bordered_inverse(K, ridge):
     """Leading block of the inverse of ``[[K + ridge, 1], [1', 0]]``, by block elimination."""
-    M = K.copy()
-    np.fill_diagonal(M, M.diagonal() + ridge)
+    M = add_to_diagonal(K.copy(), ridge)
     inverse, _ = dpotri(cholesky(M, lower=True, overwrite_a=True), lower=1)
     inverse += np.tril(inverse, -1).T
     sums = inverse.sum(axis=1)

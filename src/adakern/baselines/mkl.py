@@ -8,7 +8,7 @@ from sklearn.utils._param_validation import Interval
 
 from adakern._utils.warn import warn_unconverged
 from adakern.baselines.kernel_bank import BankMixin, BankRegressor, bank_constraints
-from adakern.linalg import project_onto_simplex
+from adakern.linalg import add_to_diagonal, project_onto_simplex
 from adakern.svm.libsvm import svm_dual
 from adakern.svm.one_vs_one import OneVsOneMixin
 
@@ -213,8 +213,6 @@ def nearest_hull_points(K, y, reg, tol):
     positive = y > 0
     n_positive, n_negative = positive.sum(), (~positive).sum()
     bound = 4 / (reg * (1 / n_positive + 1 / n_negative))
-    ridge = (1 - reg) * K
-    np.fill_diagonal(ridge, ridge.diagonal() + reg)
-    d, _ = svm_dual(ridge, y, bound, tol)
+    d, _ = svm_dual(add_to_diagonal((1 - reg) * K, reg), y, bound, tol)
     points = np.abs(d)
     return points / np.where(positive, points[positive].sum(), points[~positive].sum())
