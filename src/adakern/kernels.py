@@ -249,9 +249,7 @@ class KernelMixin:
 
     def _resolve_kernel(self, X):
         """Fix gamma from the training data, as ``gamma_``."""
-        self.gamma_ = 1.0
-        if self.kernel != "precomputed":
-            self.gamma_ = resolve_gamma(self.gamma, X)
+        self.gamma_ = 1.0 if self.kernel == "precomputed" else resolve_gamma(self.gamma, X)
 
     @property
     def _kernel_params(self):

@@ -249,12 +249,11 @@ def leave_one_out(K, Y, ridge, weights=None):
     values, vectors = np.linalg.eigh(K)
     shrink = 1 / (np.maximum(values, 0)[:, None] + ridge)
     diagonals, rotated = vectors**2 @ shrink, vectors.T @ target
-    return np.stack(
-        [
-            Y - left_out_residuals(vectors @ (s[:, None] * rotated), diagonal) / root
-            for s, diagonal in zip(shrink.T, diagonals.T, strict=True)
-        ]
-    )
+    predictions = [
+        Y - left_out_residuals(vectors @ (s[:, None] * rotated), diagonal) / root
+        for s, diagonal in zip(shrink.T, diagonals.T, strict=True)
+    ]
+    return np.stack(predictions)
 
 
 def leave_one_out_low_rank(V, Y, ridges, weights=None):

@@ -96,8 +96,7 @@ class KernelExpansionMixin(KernelMixin):
     """Values from ``support_vectors_``, ``dual_coef_`` and ``intercept_``."""
 
     def _values(self, X):
-        parts = self.support_vectors_, self.dual_coef_, self.intercept_
-        return expand(X, self._gram, *parts)
+        return expand(X, self._gram, self.support_vectors_, self.dual_coef_, self.intercept_)
 
 
 class KernelExpansion:

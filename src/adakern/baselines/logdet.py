@@ -93,9 +93,8 @@ class LogDetKernel(ModelsMixin, OneVsOneMixin, BaseEstimator):
         # Columns of K E for the differences E = (e_i - e_j), and E'KE.
         KE = K[:, i] - K[:, j]
         EKE = KE[i] - KE[j]
-        multipliers, n_iter, change = project_cyclically(
-            EKE, targets, similar, self.slack, self.max_iter, self.tol
-        )
+        limits = self.slack, self.max_iter, self.tol
+        multipliers, n_iter, change = project_cyclically(EKE, targets, similar, *limits)
         if change > self.tol:
             left = f"multipliers that still changed by {change:.2e} (a smaller slack helps)"
             warn_unconverged(self, left)

@@ -72,19 +72,16 @@ class MetricNadarayaWatson(BaselineRegressor):
         weights = np.exp(-D / (2 * self.bandwidth_**2))
         return weights @ self.y_ / weights.sum(axis=1)
 
-    def _directions(self, X):
-        """Unit vectors along grad p and grad y at every row, zero where they vanish."""
-        density = normalize(-(X - self.mean_) @ self.precision_)
-        return density, np.repeat(normalize(self.slope_[None, :]), len(X), axis=0)
-
     def _distances(self, X):
         """Squared distances to the training rows, in each row's own metric."""
         D = self.reg * squared_distances(X, self.X_)
-        directions = self._directions(X)
-        for direction in directions:
+        # Unit vectors along grad p and grad y at every row, zero where they vanish.
+        density = normalize(-(X - self.mean_) @ self.precision_)
+        target = np.repeat(normalize(self.slope_[None, :]), len(X), axis=0)
+        for direction in (density, target):
             projected = np.sum(direction * X, axis=1)
             D += (projected[:, None] - direction @ self.X_.T) ** 2
-        return D / self._determinants(*directions)[:, None]
+        return D / self._determinants(density, target)[:, None]
 
     def _determinants(self, density, target):
         """d-th roots of ``det(a a' + b b' + reg I)``, from the 2 x 2 Gram matrix."""

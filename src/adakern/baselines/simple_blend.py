@@ -148,13 +148,11 @@ class _RidgeOnCodes(LOOKernelRidgeClassifier):
     def _fit(self, X, y):
         super()._fit(X, y)
         codes = np.searchsorted(self.classes_, y)
-        self.sharpness_ = np.exp(
-            minimize_scalar(
-                lambda t: _log_loss(softmax(np.exp(t) * self.loo_prediction_, 1), codes),
-                bounds=(-2.0, 5.0),
-                method="bounded",
-            ).x
-        )
+
+        def loss(t):
+            return _log_loss(softmax(np.exp(t) * self.loo_prediction_, 1), codes)
+
+        self.sharpness_ = np.exp(minimize_scalar(loss, bounds=(-2.0, 5.0), method="bounded").x)
         self.loo_probabilities_ = softmax(self.sharpness_ * self.loo_prediction_, axis=1)
 
     def predict_proba(self, X):

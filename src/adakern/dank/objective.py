@@ -152,12 +152,9 @@ class ThresholdedObjective:
     def __call__(self, u, near=None):
         d = self.dual.coefficients(u)
         A = _OnesPlusGamma(self.K, d / np.sqrt(4 * self.eta))
-        values, U, block = leading_eigenpairs(
-            A,
-            self.tau / 2,
-            start=None if near is None else A.reduced(near.parts["block"]),
-            tol=self._residual(d, u, near),
-        )
+        start = None if near is None else A.reduced(near.parts["block"])
+        tol = self._residual(d, u, near)
+        values, U, block = leading_eigenpairs(A, self.tau / 2, start=start, tol=tol)
         U, block = A.expanded(U), A.expanded(block)
         f = values - self.tau / 2
         Z = U * np.sqrt(f)

@@ -160,11 +160,10 @@ def _separator(text, name, target, notes):
         good = target in first, len(first) in (usual, usual - 1), separator != " ", share == 1
         scores[separator] = (*good, sum(whole) / len(cells), usual)
     if not scores:
+        unclosed = " Is a quotation mark not closed?" * (text.count('"') % 2)
         raise TableError(
             f"{name} is no table separated by a comma, semicolon, tab or bar: no "
-            "separator gives all lines the same number of fields, two or more."
-            + " Is a quotation mark not closed?"
-            * (text.count('"') % 2)
+            f"separator gives all lines the same number of fields, two or more.{unclosed}"
         )
     best = max(scores, key=scores.__getitem__)
     notes += [f"separator: {_SEPARATORS[best]}"] * (best != ",")

@@ -220,9 +220,8 @@ def typed_columns(data, name, target, layout=None):
     target = find_column(raw, target)
     columns, kinds, forms = {}, {}, {}
     for key in raw.columns:
-        columns[key], kinds[key], forms[key], said = read_column(
-            raw[key], layout.decimal, is_target=key == target
-        )
+        found = read_column(raw[key], layout.decimal, is_target=key == target)
+        columns[key], kinds[key], forms[key], said = found
         notes += said
     return pd.DataFrame(columns), kinds, forms, layout, notes
 

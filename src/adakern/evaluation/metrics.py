@@ -63,10 +63,8 @@ def score(task, y_true, y_pred, labels=None):
 
 def _classification_scores(y_true, y_pred, labels):
     classes = np.unique(np.concatenate([y_true, y_pred]) if labels is None else labels)
-    if len(classes) <= 2:
-        f1 = {"average": "binary", "pos_label": classes[-1]}
-    else:
-        f1 = {"average": "macro"}
+    binary = {"average": "binary", "pos_label": classes[-1]}
+    f1 = binary if len(classes) <= 2 else {"average": "macro"}
     present = {"labels": np.unique(y_true), "average": "macro", "zero_division": 0}
     return {
         "accuracy": float(np.mean(y_true == y_pred)),

@@ -96,7 +96,8 @@ class BandwidthTraining:
             predicted = self.data.loss(support, free, self.alpha).predict(theta)
             errors = np.abs(as_numpy(predicted - self.data.take(free)[1]))
             growth = self.growth or max(10, len(support) // 10)
-            new = largest_errors(errors, free, min(growth, budget - len(support)))
+            # The largest errors, ties in row order.
+            new = free[np.argsort(-errors, kind="stable")[: min(growth, budget - len(support))]]
             support = np.concatenate([support, new])
             if not shared:
                 theta = self.data.xp.concat([theta, self._repeated(start, len(new))], axis=0)
@@ -182,8 +183,3 @@ def spread_over_ranks(y, rows, size):
         return rows
     by_target = rows[np.argsort(y[rows], kind="stable")]
     return by_target[np.linspace(0, len(rows) - 1, size).round().astype(int)]
-
-
-def largest_errors(errors, rows, size):
-    """The ``size`` entries of ``rows`` with the largest errors, ties in row order."""
-    return rows[np.argsort(-errors, kind="stable")[:size]]

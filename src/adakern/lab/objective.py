@@ -27,9 +27,8 @@ class InterpolationLoss:
         self.alpha = alpha
         self.profile = profile
         self.coef_penalty = coef_penalty
-        eye = self.xp.eye(
-            X_support.shape[0], dtype=X_support.dtype, device=getattr(X_support, "device", None)
-        )
+        like = {"dtype": X_support.dtype, "device": getattr(X_support, "device", None)}
+        eye = self.xp.eye(X_support.shape[0], **like)
         self.ridge = alpha * eye
         self.off_diagonal = 1 - eye
         # About five matrices of one block by S live at the same time.

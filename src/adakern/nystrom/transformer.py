@@ -36,10 +36,9 @@ class NystromFeaturesMixin(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
 
     def _set_features(self, X, kernel_params, sample, rank=None):
         """Keep what ``transform`` needs: landmarks and ``D^{-1/2}``."""
-        columns = KernelColumns(X, **kernel_params)
         indices = sample.indices
         W = np.ones(len(indices)) if rank is None else sample.weights
-        D = W[:, None] * columns.columns(indices, indices) * W
+        D = W[:, None] * KernelColumns(X, **kernel_params).columns(indices, indices) * W
         values, vectors, start = ranked_eigh(D, rank)
         root = (vectors[:, start:] / np.sqrt(values[start:])) @ vectors[:, start:].T
         self.component_indices_ = indices
