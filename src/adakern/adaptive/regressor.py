@@ -127,7 +127,7 @@ class AdaptiveKernelRegressor(RegressorMixin, AdaptiveKernel):
         ``max_support``, and than 8,000, by a screening on 8,000 of them. Trees that so many
         more rows may bring up to the others are tried in one fold.
     preset : {"best", "fast"}, default="best"
-        "fast" has the members that matter most, in a fraction of the time.
+        "fast" has the members that matter most, in about a quarter of the time.
     categorical_features : array-like of str, int or bool, default=None
         Columns of numbers that are codes of categories. Columns of strings that are
         neither numbers nor dates, and of a data frame's categorical type, are categorical
