@@ -32,8 +32,7 @@ TUNED = "{estimator: {_target_: sklearn.svm.SVC}, grid: {C: [0.5, 2.0]}}"
 
 def without_measured(text):
     """The lines of a table that two runs share: none of times and memory."""
-    lines = text.splitlines()
-    return [line for line in lines if "second" not in line and "bytes" not in line]
+    return [line for line in text.splitlines() if "second" not in line and "bytes" not in line]
 
 
 class Run:
@@ -124,11 +123,13 @@ class Project:
         for name in ("ADAKERN_DATA_MIRROR", "PYTHONDONTWRITEBYTECODE"):
             self.environment.pop(name, None)
 
-    def call(self, code, *arguments):
-        """Run Python's ``-m module`` or ``-c code`` in the project, to the end."""
-        command = [sys.executable, *code, *arguments]
+    def adakern(self, *arguments, status=0):
+        """Run the command ``adakern`` to its end, which is to be with this exit status."""
+        script = "import sys; from adakern.cli import main; sys.exit(main())"
         options = {"env": self.environment, "capture_output": True, "text": True}
-        return subprocess.run(command, cwd=self.root, **options)
+        run = subprocess.run([sys.executable, "-c", script, *arguments], cwd=self.root, **options)
+        assert run.returncode == status, run.stdout + run.stderr
+        return run
 
     def write(self, path, text):
         """Write a file of the project; returns its path."""

@@ -27,8 +27,7 @@ def sample_columns(X, c, y=None, *, selection, random_state, **kernel):
     """The sample of a selection, for random labels where there are none."""
     rng = np.random.default_rng(random_state)
     targets = random_targets(len(X), rng) if y is None else encode_targets(None, y)
-    plan = make_plan(len(X), c)
-    return SAMPLERS[selection](KernelColumns(X, **kernel), targets, plan, rng)
+    return SAMPLERS[selection](KernelColumns(X, **kernel), targets, make_plan(len(X), c), rng)
 
 
 def kernel_of(X, gamma=0.5):
@@ -72,8 +71,7 @@ def test_leverage_scores(data):
     kernel, K = kernel_of(data[0])
     U, _, _ = np.linalg.svd(K)
     expected = np.sum(U[:, :6] ** 2, axis=1)
-    plan = make_plan(40, 6)
-    sample = samplers.leverage(kernel, None, plan, np.random.default_rng(0))
+    sample = samplers.leverage(kernel, None, make_plan(40, 6), np.random.default_rng(0))
     np.testing.assert_allclose(sample.weights**-2, expected[sample.indices], rtol=1e-8)
 
 
@@ -82,8 +80,7 @@ def test_ridge_leverage_scores(data):
     l, shift = 40, 0.3
     exact = np.diag(K @ np.linalg.inv(K + shift * np.eye(l)))
     columns = np.arange(l)
-    ones = np.ones(l)
-    scores = samplers.ridge_leverage_scores(kernel, columns, ones, shift, columns)
+    scores = samplers.ridge_leverage_scores(kernel, columns, np.ones(l), shift, columns)
     np.testing.assert_allclose(scores, exact, rtol=1e-9)
 
     chosen, weights = np.array([2, 9, 33, 20]), np.array([1.0, 2.0, 1.5, 3.0])

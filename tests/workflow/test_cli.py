@@ -42,8 +42,7 @@ def test_the_line_tells_share_time_and_what_is_at_work(stream):
     line.fail(7, ["logs/solve.log"])
     line.end()
     drawn = stream.getvalue()
-    failed = "Failed: job 7\n  Its log: logs/solve.log\n"
-    assert failed in drawn
+    assert "Failed: job 7\n  Its log: logs/solve.log\n" in drawn
     assert ("\r" in drawn) == ("100 %" in drawn) == stream.isatty()
 
 
@@ -83,15 +82,13 @@ def test_a_dry_run_of_ones_own_method_prints_the_command(project):
 
 
 def test_wrong_settings_end_in_one_line(project):
-    run = project.call(["-m", "adakern_bench.cli.main"], "run", "quickstart", "dataset=[a,")
-    assert run.returncode == 1 and "Traceback" not in run.stderr
-    assert "no blank after a comma: dataset=[a,b]" in run.stderr
+    said = project.adakern("run", "quickstart", "dataset=[a,", status=1).stderr
+    assert "no blank after a comma: dataset=[a,b]" in said and "Traceback" not in said
     with pytest.raises(SystemExit, match=r"no results in .* yet\. .* adakern run"):
         main(["show", "dank_uci", "protocol.seed=99", "results=nowhere"])
-    entry = "task: classification\nfiles: [{path: mine.data}]\n"
-    project.write("conf/dataset/mine.yaml", entry)
-    run = project.call(["-m", "adakern_bench.cli.main"], "run", "small", "dataset=[mine]")
-    assert run.returncode == 1 and "mine.data" in run.stderr and "Snakefile" not in run.stderr
+    project.write("conf/dataset/mine.yaml", "task: classification\nfiles: [{path: mine.data}]\n")
+    said = project.adakern("run", "small", "dataset=[mine]", status=1).stderr
+    assert "mine.data" in said and "Snakefile" not in said
 
 
 def test_a_file_with_an_equals_sign_is_a_file(tmp_path, monkeypatch, capsys):

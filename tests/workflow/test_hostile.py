@@ -221,19 +221,20 @@ def address_typed(conf):
     assert plan_from_snakemake(said, typed=said).cells
 
 
+def refused_with(conf, **entry):
+    """That this entry of a data set, which asks for the secret, is refused."""
+    write(conf / "dataset/evil.yaml", "# @package dataset.evil", entry | {"task": "regression"})
+    return pytest.raises(ConfigError, match="may read ADAKERN_")
+
+
 def secret_url(conf):
     url = "http://127.0.0.1/${oc.env:SECRET}"
-    entry = {"task": "regression", "files": [{"path": "a.csv", "urls": [url]}]}
-    write(conf / "dataset/evil.yaml", "# @package dataset.evil", entry)
-    with pytest.raises(ConfigError, match="may read ADAKERN_"):
+    with refused_with(conf, files=[{"path": "a.csv", "urls": [url]}]):
         load_plan(["experiment=small", "dataset=[evil]"], conf)
 
 
 def describe_secret(conf):
-    entry = {"task": "regression", "files": [{"path": "a.csv"}]}
-    secret = {"title": "${oc.env:SECRET}"}
-    write(conf / "dataset/evil.yaml", "# @package dataset.evil", entry | secret)
-    with pytest.raises(ConfigError, match="may read ADAKERN_"):
+    with refused_with(conf, title="${oc.env:SECRET}", files=[{"path": "a.csv"}]):
         load_config(["dataset=[evil]"], conf)
 
 
@@ -332,9 +333,8 @@ def test_quotation_marks_come_in_pairs(overrides):
 def test_control_characters_of_an_error_reach_no_terminal(project):
     """Under another encoding too; before the run there is nothing to show, in a sentence."""
     project.environment |= {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
-    early = show(project)
-    assert early.returncode == 1
-    assert "no results" in early.stderr and "Traceback" not in early.stderr
+    early = project.adakern("show", "small", "name=small", status=1).stderr
+    assert "no results" in early and "Traceback" not in early
     project.write(
         "methods/loud.py",
         "from sklearn.svm import SVC\n"
@@ -344,17 +344,11 @@ def test_control_characters_of_an_error_reach_no_terminal(project):
     )
     project.add_classifier("loud", "{estimator: {_target_: methods.loud.Loud}}")
     run = project.run(overrides="method=[plain,loud]")
-    shown = show(project, "method=[plain,loud]")
-    assert shown.returncode == 0, shown.stderr
+    shown = project.adakern("show", "small", "name=small", "method=[plain,loud]").stdout
     page = (project.root / "results/small/report.html").read_text()
-    for text in (run.output, shown.stdout, page):
+    for text in (run.output, shown, page):
         assert not {"\x1b", "\x07", "\x9b", "\u202e"} & set(text)
-    assert "red" in shown.stdout and "red" in page
-
-
-def show(project, *overrides):
-    module = ["-m", "adakern_bench.cli.main"]
-    return project.call(module, "show", "small", "name=small", *overrides)
+    assert "red" in shown and "red" in page
 
 
 def test_the_trackers_lock_is_each_users_own(tmp_path, monkeypatch):

@@ -46,18 +46,10 @@ def own(project, tmp_path_factory):
     return project, path
 
 
-def adakern(project, *arguments):
-    """Standard output of a command that is run in a project."""
-    script = "import sys; from adakern.cli import main; sys.exit(main())"
-    run = project.call(["-c", script], *arguments)
-    assert run.returncode == 0, run.stdout + run.stderr
-    return run.stdout
-
-
 def test_a_file_becomes_a_report_of_its_own(own):
     project, path = own
     command = ["compare", str(path), "--target", "outcome", "--cores", "2", "--minutes", "30"]
-    shown = adakern(project, *command, *QUICK, "tracking.enabled=false")
+    shown = project.adakern(*command, *QUICK, "tracking.enabled=false").stdout
     assert re.search(r"The first repeat took .*: 2 repeats in all", shown)
     assert "80 rows, 2 features, classification of 'outcome'" in shown
     assert "dropped 'Unnamed: 0': it numbers the rows" in shown
@@ -69,8 +61,9 @@ def test_a_file_becomes_a_report_of_its_own(own):
     records = pd.read_parquet(results / "records.parquet")
     assert (records["status"] == "ok").all() and len(records) == 2
     assert len([*results.glob("records/*/svm-cv/?-?.json")]) == 2  # a job each, the first first
-    again = adakern(project, "show", "my-my-study", *QUICK)
-    assert (results / "report.html").as_uri() in again
+    assert (results / "report.html").as_uri() in project.adakern(
+        "show", "my-my-study", *QUICK
+    ).stdout
 
 
 @pytest.mark.slow
@@ -97,8 +90,8 @@ def test_from_a_file_to_a_model_in_use(own, tmp_path):
 
     new = study(7).drop(columns=["dose"])
     new.to_csv(project.root / "new.csv", index=False)
-    assert "Written to my-study.skops" in adakern(project, *fit[1:])
-    printed = adakern(project, *predict[1 : predict.index(">")])
+    assert "Written to my-study.skops" in project.adakern(*fit[1:]).stdout
+    printed = project.adakern(*predict[1 : predict.index(">")]).stdout
     predicted = pd.read_csv(io.StringIO(printed))["dose"]
     moved = shutil.move(project.root / "my-study.skops", tmp_path / "moved.skops")
     np.testing.assert_allclose(load_model(moved)[0].predict(new), predicted, rtol=1e-12)
@@ -132,7 +125,7 @@ def test_groups_and_times_decide_the_split(own, kind):
     panel.sample(frac=1, random_state=0).to_csv(path, index=False)
     named = ["--time", "day", "--metric", "r2"] if kind == "time" else []
     command = ["compare", str(path), "--target", "y", "--cores", "2", *QUICK, *named]
-    shown = adakern(project, *command, "tracking.enabled=false")
+    shown = project.adakern(*command, "tracking.enabled=false").stdout
     assert ("Regression: R²," if named else "Regression: Root mean squared error,") in shown
     table = Table.load(project.root / "data" / "tables" / "my-my-study.npz")
     assert table.feature_names == ["day", "x"]

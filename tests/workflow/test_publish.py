@@ -3,7 +3,6 @@
 import json
 import os
 import subprocess
-import sys
 from types import SimpleNamespace
 
 import pandas as pd
@@ -12,21 +11,13 @@ import pytest
 from adakern_bench.report.compare import compare_pairs
 from adakern_bench.report.publish import _several_commits
 from adakern_bench.report.tables import read_tables
-from project import Run
-
-LOST_CODE = """\
-from sklearn.svm import SVC
-class Lost(SVC):
-    def fit(self, X, y):
-        raise ValueError("lost on purpose")
-"""
 
 
 @pytest.fixture
 def repository(project):
     """The workflow in a git repository of its own."""
-    project.add_classifier("lost", "{estimator: {_target_: methods.lost.Lost}}")
-    project.write("methods/lost.py", LOST_CODE)
+    # Classes of unequal size allow no such nu: it fails in each fit.
+    project.add_classifier("lost", "{estimator: {_target_: sklearn.svm.NuSVC, nu: 1.0}}")
     project.write(".gitignore", "results\ndata/tables\n.snakemake\n__pycache__\nrun-*\n")
     git(project, "init", "--quiet")
     commit(project)
@@ -45,10 +36,8 @@ def commit(project):
     git(project, "commit", "--quiet", "--message", "As it is")
 
 
-def publish(project, *arguments, status=0):
-    words = ["adakern_bench.cli.main", "publish", "small", "name=small", *arguments]
-    run = Run([sys.executable, "-m", *words], project.root, project.environment)
-    return run.ends(status, seconds=200)
+SELECTION = "method=[plain,lost]"
+PUBLISH = ("publish", "small", "name=small", SELECTION)
 
 
 @pytest.mark.parametrize("commits", [("a", "b"), ("a with uncommitted changes",), (None,), ("a",)])
@@ -58,19 +47,18 @@ def test_runs_of_one_commit_without_changes_are_published(commits):
 
 
 def test_what_is_refused_and_what_is_kept(repository):
-    selection = "method=[plain,lost]"
-    run = publish(repository, selection, status=1)
-    assert "still to be done:" in run.output and "1 x solve" not in run.output
-    assert "2 x solve" in run.output and "make run EXPERIMENT=small" in run.output
+    said = repository.adakern(*PUBLISH, status=1).stderr
+    assert "still to be done:" in said and "1 x solve" not in said
+    assert "2 x solve" in said and "make run EXPERIMENT=small" in said
 
-    repository.run(overrides=selection)
-    run = publish(repository, selection, status=1)
-    assert "clowns / lost: 2 failed runs" in run.output and "lost on purpose" in run.output
+    repository.run(overrides=SELECTION)
+    said = repository.adakern(*PUBLISH, status=1).stderr
+    assert "clowns / lost: 2 failed runs" in said and "nu is infeasible" in said
 
     ran = git(repository, "rev-parse", "HEAD")
     (repository.root / "workflow/note.txt").write_text("after the run")
     commit(repository)
-    publish(repository, selection, "--with-failures")
+    repository.adakern(*PUBLISH, "--with-failures")
     kept = repository.root / "docs/results/small"
     names = {path.name for path in kept.iterdir()}
     assert {"records.parquet", "summary.csv", "config.yaml"} <= names
@@ -81,15 +69,15 @@ def test_what_is_refused_and_what_is_kept(repository):
     pd.testing.assert_frame_equal(tests, read_tables(kept)["ttest"], check_dtype=False)
     origin = json.loads((kept / "provenance.json").read_text())
     assert origin["commit"] == ran, "the one that ran, not the one that publishes"
-    assert origin["overrides"] == ["name=small", selection]
-    assert "experiment=small" in origin["command"] and selection in origin["command"]
+    assert origin["overrides"] == ["name=small", SELECTION]
+    assert "experiment=small" in origin["command"] and SELECTION in origin["command"]
     assert origin["failed_runs"] == 2 and origin["machine"]["cores"] >= 1
 
     (pairs,) = (repository.root / "results").glob("*/ttest.csv")
     made = pairs.stat().st_mtime_ns
     pairs.write_text(pairs.read_text() + "\n" * 5 * 2**20)
     os.utime(pairs, ns=(made, made))
-    publish(repository, selection, "--with-failures")
+    repository.adakern(*PUBLISH, "--with-failures")
     assert not (kept / "ttest.csv").exists()
     assert (kept / "ttest.csv.gz").stat().st_size < 2**20
     assert read_tables(kept)["ttest"].equals(read_tables(pairs.parent)["ttest"])
