@@ -12,12 +12,14 @@ from adakern_bench.report.compare import compare_pairs
 from adakern_bench.report.publish import _several_commits
 from adakern_bench.report.tables import read_tables
 
+LOST = "from sklearn.svm import SVC\nclass Lost(SVC):\n  def fit(*_): raise ValueError('lost!')"
+
 
 @pytest.fixture
 def repository(project):
     """The workflow in a git repository of its own."""
-    # Classes of unequal size allow no such nu: it fails in each fit.
-    project.add_classifier("lost", "{estimator: {_target_: sklearn.svm.NuSVC, nu: 1.0}}")
+    project.add_classifier("lost", "{estimator: {_target_: methods.lost.Lost}}")
+    project.write("methods/lost.py", LOST)
     project.write(".gitignore", "results\ndata/tables\n.snakemake\n__pycache__\nrun-*\n")
     git(project, "init", "--quiet")
     commit(project)
@@ -53,7 +55,7 @@ def test_what_is_refused_and_what_is_kept(repository):
 
     repository.run(overrides=SELECTION)
     said = repository.adakern(*PUBLISH, status=1).stderr
-    assert "clowns / lost: 2 failed runs" in said and "nu is infeasible" in said
+    assert "clowns / lost: 2 failed runs" in said and "lost!" in said
 
     ran = git(repository, "rev-parse", "HEAD")
     (repository.root / "workflow/note.txt").write_text("after the run")
