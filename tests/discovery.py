@@ -22,8 +22,7 @@ def all_estimators():
 def _can_be_fitted(member):
     """Whether it is an estimator without required arguments whose packages are here.
 
-    A search needs an estimator; tests/test_model_selection.py has scikit-learn's checks
-    of it.
+    A search needs an estimator: tests/test_estimators.py gives it some.
     """
     if not (inspect.isclass(member) and hasattr(member, "fit")):
         return False

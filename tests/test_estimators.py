@@ -2,23 +2,34 @@
 
 import numpy as np
 import pytest
-from sklearn.base import is_classifier
 from sklearn.datasets import load_wine, make_classification
+from sklearn.kernel_ridge import KernelRidge
 from sklearn.preprocessing import minmax_scale
+from sklearn.svm import SVC
 from sklearn.utils import check_random_state
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from adakern._utils import memory
 from adakern.baselines import BayesianMKLClassifier, KernelSVC, KernelSVR
+from adakern.dank import DANKClassifier, DANKRegressor
 from adakern.kernels import gram_matrix
 from adakern.knpl import KNPLClassifier
+from adakern.model_selection import KernelSearchCV
 from discovery import all_estimators
+from torture import data
 
 #: Smaller forests, since each check fits them anew.
 QUICK = {name: {"n_estimators": 20} for name in ("SimpleBlendClassifier", "SimpleBlendRegressor")}
+#: Strategies that are not the default, and searches, which need an estimator.
+MORE = [
+    *(kind(strategy="decomposed", n_clusters=2) for kind in (DANKClassifier, DANKRegressor)),
+    *(kind(strategy="whole") for kind in (DANKClassifier, DANKRegressor)),
+    KernelSearchCV(SVC(), {"C": [0.1, 10]}, cv=2),
+    KernelSearchCV(KernelRidge(kernel="laplacian"), {"alpha": [0.1, 10]}, cv=2),
+]
 
 
-@parametrize_with_checks([e(**QUICK.get(e.__name__, {})) for e in all_estimators()])
+@parametrize_with_checks([*(e(**QUICK.get(e.__name__, {})) for e in all_estimators()), *MORE])
 def test_estimator_follows_scikit_learn(estimator, check):
     """None fails, none is expected to."""
     check(estimator)
@@ -36,8 +47,7 @@ def everyones_generator():
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("estimator", all_estimators(), ids=lambda e: e.__name__)
 def test_global_random_state_is_neither_used_nor_touched(estimator, everyones_generator):
-    X, labels = make_classification(40, n_features=4, random_state=0)
-    y = labels if is_classifier(estimator()) else X[:, 0] + np.sin(3 * X[:, 1])
+    X, y = data(estimator())
     outputs = []
     for seed in (1, 2):
         everyones_generator.seed(seed)

@@ -14,24 +14,12 @@ from sklearn.metrics import pairwise_distances
 from sklearn.model_selection import GridSearchCV, StratifiedKFold
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, SVR
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from adakern import model_selection
 from adakern.baselines import KernelSVC, KernelSVR
 from adakern.model_selection import KernelSearchCV
 
 GRID = {"C": [0.1, 1, 10, 100], "gamma": [1e-3, 1e-2, 0.1, 1.0]}
-
-
-@parametrize_with_checks(
-    [
-        KernelSearchCV(SVC(), {"C": [0.1, 10]}, cv=2),
-        KernelSearchCV(KernelRidge(kernel="laplacian"), {"alpha": [0.1, 10]}, cv=2),
-    ]
-)
-def test_search_follows_scikit_learn(estimator, check):
-    """None fails, none is expected to."""
-    check(estimator)
 
 
 def scaled(load):
@@ -177,5 +165,4 @@ def test_the_time_of_a_gram_matrix_counts():
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(model_selection, "exponential_decay", slow)
         search.fit(X, y)
-    told = search.cv_results_["mean_fit_time"].sum() * 3
-    assert told >= 3 * waits
+    assert search.cv_results_["mean_fit_time"].sum() * 3 >= 3 * waits

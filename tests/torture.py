@@ -52,8 +52,7 @@ def cases(Estimator):
     yield "memory order", "Fortran", partial(_fortran, X=X, y=y)
     for name in _numbers(Estimator):
         for extreme in EXTREMES:
-            case = partial(answer, X=X, y=y, **{name: extreme})
-            yield "parameters", f"{name}={extreme:g}", case
+            yield "parameters", f"{name}={extreme:g}", partial(answer, X=X, y=y, **{name: extreme})
     allowed = Estimator._parameter_constraints.get("kernel", [])
     if any("precomputed" in str(one) for one in allowed):
         for name, K in _kernels().items():

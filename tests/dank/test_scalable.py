@@ -4,22 +4,9 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_breast_cancer, load_diabetes
 from sklearn.preprocessing import minmax_scale, scale
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from adakern.dank import DANKClassifier, DANKRegressor
 from adakern.kernels import gram_matrix
-
-
-@parametrize_with_checks(
-    [
-        DANKClassifier(strategy="decomposed", n_clusters=2),
-        DANKClassifier(strategy="whole"),
-        DANKRegressor(strategy="decomposed", n_clusters=2),
-        DANKRegressor(strategy="whole"),
-    ]
-)
-def test_strategies_follow_scikit_learn(estimator, check):
-    check(estimator)
 
 
 def tumours(n=400):
