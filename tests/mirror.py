@@ -4,8 +4,6 @@ from pathlib import Path
 
 import pytest
 
-__all__ = ["MIRROR", "needs_mirror", "read_entry"]
-
 MIRROR = Path(__file__).resolve().parents[2] / "shared" / "data"
 
 needs_mirror = pytest.mark.skipif(not MIRROR.is_dir(), reason="no data mirror at ../shared/data")

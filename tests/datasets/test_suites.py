@@ -11,7 +11,6 @@ from adakern_bench.data import DatasetEntry, DatasetError, check_entry, load_tab
 from adakern_bench.data.splits import read_splits
 from mirror import MIRROR, needs_mirror
 
-NAMES = ["uci121", "uci_regression"]
 SMALL = {"uci121": ["trains", "iris", "lenses"], "uci_regression": ["yacht", "energy"]}
 
 
@@ -19,7 +18,7 @@ def entries(name, *overrides):
     return load_config([f"suite={name}", "dataset=[]", *overrides])[0].dataset
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", SMALL)
 def test_every_set_has_an_entry_in_order(name):
     found = entries(name)
     assert len(found) == {"uci121": 66, "uci_regression": 9}[name]
@@ -31,7 +30,7 @@ def test_every_set_has_an_entry_in_order(name):
 
 
 @needs_mirror
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", SMALL)
 def test_tables_are_what_the_suite_states(name, tmp_path):
     found = entries(name)
     for short in SMALL[name]:

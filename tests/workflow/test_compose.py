@@ -62,6 +62,7 @@ def test_grids_in_the_papers_terms():
 
 
 SETTING, SWEEP = "method.plain.classifier", "adakern_bench.report.sweep"
+RELATIVE = "+sweep.svm-cv.gamma={relative_to: C, values: [1]}"
 
 
 @pytest.mark.parametrize(
@@ -110,6 +111,14 @@ SETTING, SWEEP = "method.plain.classifier", "adakern_bench.report.sweep"
         ([f"++{SETTING}.grid.C=2"], ["plain", "'C'", "list"]),
         ([f"++{SETTING}.grid.C={{log_uniform:[1,9]}}"], ["plain", "'C'", "random: 30"]),
         ([f"++{SETTING}.grid.C='${{powers:2,5,-5}}'"], ["'C'", "no points"]),
+        # Sweeps and special computations.
+        (["+sweep.plain.C=3"], ["the axis 'C' is"]),
+        (["+sweep.plain.kernel={rbf: 3}"], ["points by their names with the parameters"]),
+        (["+sweep.plain.K=[1]"], ["has no parameter 'K'"]),
+        (["protocol.train_rows=[1]"], ["protocol.train_rows=1 is out of range"]),
+        (["method=[svm-cv]", RELATIVE], ["gamma is relative to C, which"]),
+        (["+special.dank_boundary={}"], ["shows one split, and clowns has 2"]),
+        (["+special.dank_boundry={}"], ["Did you mean 'dank_boundary'?"]),
         # Nothing that fits.
         (["dataset=[step-1d]"], ["nothing to do", "step-1d", "plain"]),
         (["metric=rmse"], ["metric=rmse ranks no classification", "balanced_accuracy", "auc"]),
@@ -151,11 +160,6 @@ def test_a_parameter_of_a_method_is_fixed_for_both_tasks(conf):
     assert method.classifier.estimator["eta"] == method.regressor.estimator["eta"] == 0.5
     recipe = found.recipe("clowns", "svm-cv")
     assert recipe["estimator"]["C"] == 3 and set(recipe["grid"]) == {"gamma"}
-
-
-def test_a_sweep_as_an_override(conf):
-    found = plan(conf, "sweep={plain: {C: [1, 2]}}")
-    assert found.cells == [("clowns", "plain@C=1"), ("clowns", "plain@C=2")]
 
 
 def test_a_method_that_is_left_out_takes_its_sweep_along(conf):

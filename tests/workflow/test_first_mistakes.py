@@ -11,19 +11,11 @@ import pytest
 import yaml
 
 from adakern_bench.cli.main import main
-from adakern_bench.config.compose import CONF
 from adakern_bench.config.plan import load_plan
 from adakern_bench.data.entry import check_content
 from record_factory import make_record, write_records
 
 REPOSITORY = Path(__file__).parents[2]
-
-
-def test_a_method_goes_by_the_name_of_its_file(tmp_path):
-    conf = shutil.copytree(CONF, tmp_path / "conf")
-    recipe = "classifier: {estimator: {_target_: sklearn.svm.SVC}}\n"
-    (conf / "method" / "mine.yaml").write_text(recipe)
-    assert load_plan(["method=[mine]", "dataset=[sk-wine]"], conf).cells == [("sk-wine", "mine")]
 
 
 def test_a_wrong_setting_ends_a_run_before_snakemake():

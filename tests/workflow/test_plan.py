@@ -41,7 +41,7 @@ def test_hand_over_reads_the_tuners_search():
 
 
 def test_a_sweep_makes_named_variants_with_fixed_parameters():
-    swept = "+sweep.svm-cv={C: [1, 2], kernel: [rbf, linear]}"
+    swept = "sweep={svm-cv: {C: [1, 2], kernel: [rbf, linear]}}"
     found = plan("dataset=[clowns]", "method=[svm-cv]", swept)
     methods = ["svm-cv@C=1,kernel=rbf", "svm-cv@C=1,kernel=linear"]
     methods += ["svm-cv@C=2,kernel=rbf", "svm-cv@C=2,kernel=linear"]
