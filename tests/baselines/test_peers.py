@@ -69,29 +69,27 @@ def test_rows_that_tell_nothing_get_the_mean(model, X, y, expected):
 
 
 @pytest.fixture(scope="module")
-def machines():
-    """The estimators of the extra ``torch``."""
-    pytest.importorskip("torch")
+def torch():
+    """What the extra ``torch`` brings is here: PyTorch, and xRFM beside it."""
     pytest.importorskip("xrfm")
-    return baselines
+    return pytest.importorskip("torch")
 
 
 @pytest.mark.parametrize("name", ["RFMRegressor", "ResNetRegressor"])
-def test_networks_and_feature_machines_learn_and_repeat(data, machines, name):
-    torch = pytest.importorskip("torch")
+def test_networks_and_feature_machines_learn_and_repeat(data, torch, name):
     X, y = data
     state = torch.random.get_rng_state()
-    model, again = (getattr(machines, name)(random_state=0).fit(X[:150], y[:150]) for _ in "12")
+    model, again = (getattr(baselines, name)(random_state=0).fit(X[:150], y[:150]) for _ in "12")
     assert torch.equal(torch.random.get_rng_state(), state)
     assert model.score(X[150:], y[150:]) > 0.9
     assert_array_equal(again.predict(X[150:]), model.predict(X[150:]))
 
 
-def test_feature_machine_classifies(data, machines):
+def test_feature_machine_classifies(data, torch):
     """One regression for each class, on the metric that all of them learn together."""
     X, y = data
     names = np.array(["low", "middle", "high"])[np.digitize(y, [0.0, 0.7])]
-    model = machines.RFMClassifier(random_state=0).fit(X[:150], names[:150])
+    model = baselines.RFMClassifier(random_state=0).fit(X[:150], names[:150])
     assert model.score(X[150:], names[150:]) > 0.8
     assert model.model_.M[0, 0] > 5 * model.model_.M[2, 2]  # y does not depend on it
     values = model.decision_function(X[150:])

@@ -13,9 +13,9 @@ def problem(n, seed, task):
     return X, signal if task == "regression" else np.where(signal > 0, 1.0, -1.0)
 
 
-def dual_of(task, y, C, fit_intercept=True):
+def dual_of(task, y, C, fit_intercept=True, epsilon=0.1):
     if task == "regression":
-        return regression_dual(y, C, 0.1, fit_intercept)
+        return regression_dual(y, C, epsilon, fit_intercept)
     return classification_dual(y, C, fit_intercept)
 
 

@@ -10,19 +10,14 @@ from adakern.dank.interior_point import interior_point
 from adakern.dank.quartic import Quartic
 from adakern.dank.quartic_solver import maximise_quartic
 from adakern.kernels import gram_matrix
-from adakern.svm.dual import classification_dual, regression_dual
+from dank import oracle
 
 sizes = st.floats(1e-3, 1e3)
 
 
 def make(task, n, gamma, C, eta, *, epsilon=0.1, seed=0, fit_intercept=False, **options):
-    rng = np.random.default_rng(seed)
-    X, noise = rng.normal(size=(n, 2)), rng.normal(size=n)
-    if task == "classification":
-        y = np.where(X[:, 0] * X[:, 1] + 0.3 * noise > 0, 1.0, -1.0)
-        dual = classification_dual(y, C, fit_intercept)
-    else:
-        dual = regression_dual(np.sin(2 * X[:, 0]) + 0.2 * noise, C, epsilon, fit_intercept)
+    X, y = oracle.problem(n, seed, task)
+    dual = oracle.dual_of(task, y, C, fit_intercept, epsilon)
     return Quartic(gram_matrix(X, gamma=gamma), dual, eta, **options)
 
 
