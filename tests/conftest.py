@@ -4,6 +4,7 @@ import re
 from importlib.util import find_spec
 
 import hypothesis
+import numpy as np
 import pytest
 
 # A busy machine takes any time for an example; no test asserts times.
@@ -21,6 +22,12 @@ collect_ignore_glob += [] if find_spec("pandas") else tables
 
 #: scikit-learn's checks of larger tables, on the estimators that fit many members.
 SLOW_CHECKS = re.compile(r"\[AdaptiveKernel\w+\(\)-check_\w+(_train|_not_an_array)\b")
+
+
+@pytest.fixture
+def rng():
+    """Random numbers, the same for every test."""
+    return np.random.default_rng(0)
 
 
 @pytest.fixture(params=["numpy", "array_api_strict", "torch"])

@@ -7,8 +7,7 @@ from adakern.kernels import KERNELS, gram_matrix, kernel_product, kernel_product
 
 
 @pytest.fixture
-def points():
-    rng = np.random.default_rng(0)
+def points(rng):
     return rng.normal(size=(20, 3)), rng.normal(size=(11, 3))
 
 
@@ -90,8 +89,7 @@ def test_unknown_kernel_is_named(points):
 def test_products_equal_those_of_the_stored_matrix(points, xp, kernel, monkeypatch):
     monkeypatch.setattr("adakern.kernels.TILE_BYTES", 3 * 8 * 11)  # Three rows.
     X, Y = points
-    rng = np.random.default_rng(1)
-    V, U = rng.normal(size=(2, 11, 4))
+    V, U = np.random.default_rng(1).normal(size=(2, 11, 4))
     K = gram_matrix(X, Y, kernel=kernel, gamma=0.7)
     A, B = xp.asarray(X), xp.asarray(Y)
     for columns in (slice(None), 0):

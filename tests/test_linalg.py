@@ -39,8 +39,7 @@ def test_rows_and_columns_of_any_library(xp):
     np.testing.assert_array_equal(np.asarray(block), A[np.ix_(rows, rows)])
 
 
-def test_factorised_solves_for_every_right_hand_side(xp):
-    rng = np.random.default_rng(0)
+def test_factorised_solves_for_every_right_hand_side(xp, rng):
     A = rng.normal(size=(8, 8))
     A = A @ A.T
     solve = linalg.factorised(xp.asarray(A))
@@ -112,8 +111,7 @@ def test_simplex_projection_by_its_variational_inequality(values):
 
 
 @pytest.mark.parametrize("scale", [1e-8, 1.0, 1e8])
-def test_semidefiniteness_is_judged_at_the_scale_of_the_matrix(scale):
-    rng = np.random.default_rng(0)
+def test_semidefiniteness_is_judged_at_the_scale_of_the_matrix(scale, rng):
     factor = rng.normal(size=(20, 5))
     K = factor @ factor.T
     assert linalg.is_positive_semidefinite(scale * K)

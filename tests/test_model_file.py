@@ -90,8 +90,7 @@ def test_a_regression_from_csv_to_intervals_and_after_a_move(run, rows, folder, 
     found = predictions(said)
     assert list(found) == ["cost", "cost_low", "cost_high"]
     assert (found["cost_low"] <= found["cost_high"]).all() and len(found) == 6
-    moved = shutil.move(folder / "a.skops", tmp_path / "b.skops")
-    model, card = load_model(moved)
+    model, card = load_model(shutil.move(folder / "a.skops", tmp_path / "b.skops"))
     np.testing.assert_allclose(model.predict(rows), found["cost"], rtol=1e-12)
     low, high = model.predict_interval(rows[rows.columns[::-1]], 0.9).T
     np.testing.assert_allclose([low, high], found[["cost_low", "cost_high"]].T)
@@ -186,9 +185,8 @@ def test_a_single_column_and_a_long_name(run, folder):
     np.testing.assert_allclose(found["cost"], frame["cost"], atol=1e-6)
 
 
-def test_a_model_of_few_different_rows_is_written(run, folder):
+def test_a_model_of_few_different_rows_is_written(run, folder, rng):
     """Its predictions for rows that it has seen are kept by the rows."""
-    rng = np.random.default_rng(0)
     cells = pd.DataFrame(rng.integers(0, 8, size=(600, 2)), columns=["a", "b"])
     cells["y"] = rng.normal(size=64)[8 * cells["a"] + cells["b"]] + 0.05 * rng.normal(size=600)
     cells.to_csv(folder / "cells.csv", index=False)

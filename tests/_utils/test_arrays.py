@@ -19,8 +19,7 @@ def xp(request):
 
 
 @pytest.fixture
-def data():
-    rng = np.random.default_rng(0)
+def data(rng):
     X = rng.uniform(-1, 1, size=(60, 3))
     return X, np.sin(3 * X[:, 0]) + X[:, 1]
 

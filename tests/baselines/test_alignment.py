@@ -30,9 +30,8 @@ def test_weights_are_a_distribution_within_the_ball(values, rho):
     assert v @ q >= v.mean() - 1e-9
 
 
-def test_alignments_are_the_double_sum_over_labels():
+def test_alignments_are_the_double_sum_over_labels(rng):
     X, y = make_moons(20, noise=0.2, random_state=0)
-    rng = np.random.default_rng(0)
     W, phases = rng.normal(size=(2, 7)), rng.uniform(0, 6, size=7)
     signs = np.where(y == 1, 1.0, -1.0)
     features = np.sqrt(2) * np.cos(X @ W + phases)

@@ -20,12 +20,11 @@ def classification_field(margin=1.0, output_scale=0.5):
 def regression_field():
     X = np.random.default_rng(0).uniform(size=(40, 2))
     y = np.sin(7 * X[:, 0]) + X[:, 1]
-    upsilon = GammaFactor(count=4 * 40)
-    return MeanField(BANK.stack(X), GaussianTarget(y), upsilon)
+    return MeanField(BANK.stack(X), GaussianTarget(y), GammaFactor(count=4 * 40))
 
 
 @pytest.mark.parametrize("make", [classification_field, regression_field])
-def test_every_update_raises_the_lower_bound_to_its_maximum_over_a_factor(make):
+def test_every_update_raises_the_lower_bound_to_its_maximum_over_a_factor(make, rng):
     field = make()
     bounds = [field.lower_bound()]
     for _ in range(15):
@@ -34,7 +33,6 @@ def test_every_update_raises_the_lower_bound_to_its_maximum_over_a_factor(make):
             bounds.append(field.lower_bound())
     assert np.diff(bounds).min() >= -1e-8 * abs(bounds[-1])
     assert bounds[-1] > bounds[0] + 1
-    rng = np.random.default_rng(0)
     for update, name in (("weights", "a"), ("outputs", "G"), ("combination", "be")):
         getattr(field, f"update_{update}")()
         best, mean = field.lower_bound(), getattr(field, name).copy()
@@ -49,8 +47,7 @@ def test_every_update_raises_the_lower_bound_to_its_maximum_over_a_factor(make):
 def test_weights_have_the_covariance_of_their_definition():
     field = classification_field()
     field.update_weights()
-    upsilon = field.upsilon.mean[0]
-    covariance = np.linalg.inv(np.diag(field.sample.mean) + upsilon * field.KK)
+    covariance = np.linalg.inv(np.diag(field.sample.mean) + field.upsilon.mean[0] * field.KK)
     np.testing.assert_allclose(field.a_variances, np.diag(covariance), rtol=1e-6)
     assert field.a_trace == pytest.approx(np.trace(field.KK @ covariance), rel=1e-6)
     assert field.a_logdet == pytest.approx(np.linalg.slogdet(covariance)[1], rel=1e-6)

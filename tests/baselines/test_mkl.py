@@ -22,8 +22,7 @@ def waves():
     return X, np.sin(8 * X[:, 0]) + X[:, 1]
 
 
-def test_bank_matches_scikit_learn_kernels():
-    rng = np.random.default_rng(0)
+def test_bank_matches_scikit_learn_kernels(rng):
     X, Y = rng.uniform(size=(30, 4)), rng.uniform(size=(7, 4))
 
     def normalised(degree):

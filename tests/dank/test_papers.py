@@ -52,8 +52,7 @@ def solve(K, y, eta=ETA):
 
 
 @pytest.fixture(params=[2, 5, 10])
-def partitioned(request):
-    rng = np.random.default_rng(0)
+def partitioned(request, rng):
     X = rng.normal(size=(120, 2))
     y = np.where(X[:, 0] * X[:, 1] + 0.2 * rng.normal(size=120) > 0, 1.0, -1.0)
     K = gram_matrix(X, gamma=1.0)

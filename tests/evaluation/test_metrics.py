@@ -95,8 +95,7 @@ def test_calibration_error_by_hand():
     """Ten rows of confidence 0.8, of which six are right; ten of 1.0, all right."""
     p = np.array([[0.8, 0.2]] * 10 + [[0.0, 1.0]] * 10)
     y = np.array([0] * 6 + [1] * 4 + [1] * 10)
-    found = probability_scores(y, p, [0, 1])
-    assert found["calibration_error"] == pytest.approx(0.5 * 0.2)
+    assert probability_scores(y, p, [0, 1])["calibration_error"] == pytest.approx(0.5 * 0.2)
 
 
 def test_labels_that_a_model_never_saw_have_no_probability():
@@ -107,13 +106,11 @@ def test_labels_that_a_model_never_saw_have_no_probability():
 
 
 @pytest.mark.parametrize("n_classes", [2, 4])
-def test_a_decision_function_has_an_area_too(n_classes):
-    rng = np.random.default_rng(0)
+def test_a_decision_function_has_an_area_too(n_classes, rng):
     y = np.arange(40) % n_classes
     values = rng.normal(size=(40, n_classes)) + (y[:, None] == np.arange(n_classes))
     expected = np.mean([metrics.roc_auc_score(y == k, v) for k, v in enumerate(values.T)])
-    classes = np.arange(n_classes)
-    assert area_under_curve(y, values, classes) == pytest.approx(expected)
+    assert area_under_curve(y, values, np.arange(n_classes)) == pytest.approx(expected)
     one = values[:, 1]
     binary = area_under_curve(y == 1, one, [False, True])
     assert binary == pytest.approx(metrics.roc_auc_score(y == 1, one))
@@ -131,8 +128,7 @@ def test_the_band_of_the_calibration_error_holds_it_and_narrows():
         return low, high
 
     assert np.diff(band(5000, 0.2)) < 0.5 * np.diff(band(200, 0.2))
-    calibrated = [band(300, 0.0)[0] == 0 for _ in range(40)]
-    assert np.mean(calibrated) > 0.9
+    assert np.mean([band(300, 0.0)[0] == 0 for _ in range(40)]) > 0.9
 
 
 def test_interval_scores_by_hand():

@@ -79,8 +79,7 @@ def test_friedman_is_scipys_and_the_distance_demsars():
     assert ranking.pvalue == pytest.approx(reference.pvalue)
     assert ranking.n_datasets == 14 and ranking.note == ""
     # Demsar 2006, table 5: q_0.05 = 2.569 for four methods; 14 data sets: CD 1.25.
-    distance = ranking.critical_distance
-    assert distance == pytest.approx(2.569 * np.sqrt(4 * 5 / (6 * 14)), abs=1e-3)
+    assert ranking.critical_distance == pytest.approx(2.569 * np.sqrt(4 * 5 / (6 * 14)), abs=1e-3)
 
 
 @pytest.mark.parametrize("shape", [(5, 2), (4, 4), (0, 3)])
@@ -116,12 +115,10 @@ def test_elo_maximises_the_likelihood_of_bradley_and_terry(shape):
     np.testing.assert_allclose(found - found.mean(), best - best.mean(), atol=0.5)
 
 
-def test_bootstrap_covers_and_is_repeatable():
-    rng = np.random.default_rng(0)
+def test_bootstrap_covers_and_is_repeatable(rng):
     scores = rng.normal(loc=[0, 0.3, 2], size=(40, 3))
     ratings, low, high = bootstrap_elo(scores, n_samples=100)
-    again = bootstrap_elo(scores, n_samples=100)
-    np.testing.assert_array_equal([ratings, low, high], again)
+    np.testing.assert_array_equal([ratings, low, high], bootstrap_elo(scores, n_samples=100))
     assert (low <= ratings).all() and (ratings <= high).all()
     assert low[2] > high[0]
     assert np.all(np.array(bootstrap_elo(scores[:, :1], n_samples=9)) == 1000)

@@ -10,13 +10,11 @@ from adakern.lab import AsymmetricKernelRidge
 
 
 @pytest.fixture
-def problem():
+def problem(rng):
     """Two explicit feature maps phi(x) = A x, psi(x) = B x, and a target."""
-    rng = np.random.default_rng(0)
     A, B = np.eye(5) + 0.3 * rng.normal(size=(2, 5, 5))
     X = rng.normal(size=(12, 5))
-    y = np.sin(X[:, 0]) + X[:, 1]
-    return A, B, X, y
+    return A, B, X, np.sin(X[:, 0]) + X[:, 1]
 
 
 def kernel_of(A, B):

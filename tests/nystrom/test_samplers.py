@@ -50,8 +50,7 @@ def test_indices_are_distinct_and_reproducible(data, selection, c):
     assert np.all(np.isfinite(first.weights)) and np.all(first.weights > 0)
 
 
-def test_draw_takes_zero_scores_last_and_negative_ones_never():
-    rng = np.random.default_rng(0)
+def test_draw_takes_zero_scores_last_and_negative_ones_never(rng):
     scores = np.array([0.0, 2.0, -1.0, 1.0, 0.0])
     assert set(samplers.draw(rng, scores, 2)) == {1, 3}
     assert set(samplers.draw(rng, scores, 4)) == {0, 1, 3, 4}
@@ -93,8 +92,7 @@ def test_ridge_leverage_scores(data):
     np.testing.assert_allclose(scores, dense[rows], rtol=1e-9)
 
 
-def test_ridge_leverage_finds_the_rare_cluster():
-    rng = np.random.default_rng(0)
+def test_ridge_leverage_finds_the_rare_cluster(rng):
     X = np.concatenate([0.05 * rng.normal(size=(397, 2)), [[9, 9], [9, -9], [-9, 9]]])
     leverage, uniform = (
         [sum(sample_columns(X, 20, selection=s, random_state=k).indices >= 397) for k in range(20)]
@@ -113,8 +111,7 @@ def pivot_pair_probabilities(K):
 
 
 @pytest.mark.parametrize("step", [1, 4])
-def test_blocks_of_rpcholesky_are_unbiased(step):
-    rng = np.random.default_rng(0)
+def test_blocks_of_rpcholesky_are_unbiased(step, rng):
     A = rng.normal(size=(5, 3))
     A[1] = A[0] + 0.05  # nearly twins: a block without rejection would draw both
     K = A @ A.T + 0.01 * np.eye(5)
@@ -160,7 +157,7 @@ def test_algorithm_2(data, rank):
     assert not samplers.approximation_errors(K[:, chosen], chosen, y, rank=7).any()
 
 
-def test_adaptive_draws_follow_the_scores(data):
+def test_adaptive_draws_follow_the_scores(data, rng):
     X, labels = data
     kernel, K = kernel_of(X)
     targets = encode_targets(None, labels)
@@ -168,7 +165,6 @@ def test_adaptive_draws_follow_the_scores(data):
     # Given the first two columns, the third follows Algorithm 2. Every first pair
     # equally often in expectation: sum of their distributions.
     expected, counts = np.zeros(40), np.zeros(40)
-    rng = np.random.default_rng(0)
     for _ in range(3000):
         drawn = samplers.adaptive_criterion(kernel, targets, plan, rng).indices
         p = errors_by_definition(K, drawn[:2], targets.weights, 1)
@@ -228,8 +224,7 @@ def test_each_step_lowers_the_criterion_most(seed, n_targets):
     kernel, K = kernel_of(X)
     chosen = samplers.greedy_criterion(kernel, encode_targets(None, Y), plan, rng).indices
     for k in range(6):
-        others = set(range(25)) - set(chosen[:k])
-        least = min(criterion(K, [*chosen[:k], i], Y) for i in others)
+        least = min(criterion(K, [*chosen[:k], i], Y) for i in set(range(25)) - set(chosen[:k]))
         assert criterion(K, chosen[: k + 1], Y) <= least + 1e-9
 
 

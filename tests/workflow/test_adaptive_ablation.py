@@ -21,8 +21,7 @@ CASES = {
 def prepared(task):
     X, y = CASES[task][0](return_X_y=True)
     rows = np.random.default_rng(0).permutation(len(y))[:150]
-    names = [str(j) for j in range(X.shape[1])]
-    made = Table(X, y, "made", task, names)
+    made = Table(X, y, "made", task, [str(j) for j in range(X.shape[1])])
     return prepare(made, rows[:100], rows[100:], scale="none")
 
 
@@ -59,8 +58,7 @@ def test_without_the_refit_members_answer_by_the_mean_over_folds(fitted):
         np.testing.assert_allclose(member.predict(X), np.mean(folds, axis=0))
 
 
-def test_without_targets_of_equal_rows_the_blend_alone_answers():
-    rng = np.random.default_rng(0)
+def test_without_targets_of_equal_rows_the_blend_alone_answers(rng):
     X = np.repeat(rng.normal(size=(60, 2)), 2, axis=0)
     y = np.repeat(rng.normal(size=60), 2)
     learned = AdaptiveKernelRegressor(members=["linear"], random_state=0).learn(X, y)

@@ -120,8 +120,7 @@ def test_distributions_draw_between_their_ends():
     assert np.median(draws["d"]) < 25
 
 
-def test_published_tuning_fits_on_one_half_and_tests_on_the_other():
-    rng = np.random.default_rng(0)
+def test_published_tuning_fits_on_one_half_and_tests_on_the_other(rng):
     half = np.arange(20) % 2 == 0
     X, y = rng.normal(size=(20, 2)), np.arange(20) // 10
     table = Table(X, y, "made", "classification", ["a", "b"], tuning_rows=half)

@@ -17,9 +17,8 @@ NOISE = "noise_$_per_$"  # which is no mathematics
 
 
 @pytest.fixture
-def table(request):
+def table(request, rng):
     """The target is of the size and the ward; `copy` repeats it, if it is there."""
-    rng = np.random.default_rng(0)
     n, (task, leaks) = 200, request.param
     X = np.column_stack([rng.normal(size=n), rng.integers(0, 3, n), rng.normal(size=n)])
     X[3, 0] = np.nan
@@ -72,8 +71,7 @@ def test_the_flagship_is_calibrated_on_the_most_frequent_classes():
     assert axis.get_legend_handles_labels()[1][-3:] == ["d", "c", "b"]
 
 
-def test_a_table_of_many_columns_is_bounded(tmp_path):
-    rng = np.random.default_rng(0)
+def test_a_table_of_many_columns_is_bounded(tmp_path, rng):
     X = rng.normal(size=(150, 300))
     names, y = [f"x{i}" for i in range(300)], X[:, 7] + 0.1 * rng.normal(size=150)
     table = Table(X, y, "my-wide", "regression", names, kinds=dict.fromkeys(names, "numeric"))
