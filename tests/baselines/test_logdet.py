@@ -62,8 +62,7 @@ def test_projections_reach_the_bound_of_the_dual(slack, seed):
     assert np.linalg.eigvalsh(learned)[0] > 0
     assert np.all(np.where(similar, multipliers, -multipliers) >= 0)
     reached = primal_value(learned, K_0, pairs, similar, targets, slack)
-    bound = dual_value(multipliers, K_0, pairs, targets, slack)
-    assert reached == pytest.approx(bound, rel=1e-10)
+    assert reached == pytest.approx(dual_value(multipliers, K_0, pairs, targets, slack), rel=1e-10)
 
 
 def test_draw_pairs():

@@ -30,8 +30,7 @@ def test_prediction_is_the_weighted_mean_of_its_definition():
     X, y = gaussian_sample(n=60, d=3)
     model = MetricNadarayaWatson().fit(X, y)
     for x in X[:5] + 0.1:
-        expected = by_hand(model, x, X, y)
-        assert model.predict(x[None, :])[0] == pytest.approx(expected)
+        assert model.predict(x[None, :])[0] == pytest.approx(by_hand(model, x, X, y))
 
 
 def test_bandwidth_has_the_least_leave_one_out_error():
@@ -47,5 +46,4 @@ def test_constant_feature_and_constant_target():
     X, y = gaussian_sample(n=50, d=3)
     X[:, 1] = 7.0
     assert np.isfinite(MetricNadarayaWatson().fit(X, y).predict(X)).all()
-    constant = MetricNadarayaWatson().fit(X, np.full(50, 3.0))
-    np.testing.assert_allclose(constant.predict(X), 3.0)
+    np.testing.assert_allclose(MetricNadarayaWatson().fit(X, np.full(50, 3.0)).predict(X), 3.0)

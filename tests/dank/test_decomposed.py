@@ -20,8 +20,7 @@ KERNEL = {"kernel": "rbf", "gamma": 2.0}
 def rings(n, seed=0):
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n, 2))
-    y = np.where((X**2).sum(axis=1) + 0.3 * rng.normal(size=n) > 1.2, 1.0, -1.0)
-    return X, y
+    return X, np.where((X**2).sum(axis=1) + 0.3 * rng.normal(size=n) > 1.2, 1.0, -1.0)
 
 
 def exact(X, dual, eta, kernel=KERNEL, tol=1e-10):

@@ -110,8 +110,7 @@ def test_precomputed_kernel_agrees_with_features(rule):
     fitted = fit(rule)
     given = fit(rule).set_params(kernel="precomputed").fit(rbf_kernel(X, gamma=0.5), Y)
     expected = fitted.decision_function(X_NEW)
-    found = given.decision_function(rbf_kernel(X_NEW, X, gamma=0.5))
-    assert_allclose(found, expected, atol=1e-6)
+    assert_allclose(given.decision_function(rbf_kernel(X_NEW, X, gamma=0.5)), expected, atol=1e-6)
 
 
 @pytest.mark.parametrize("rule", RULES)

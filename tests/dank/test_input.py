@@ -7,8 +7,7 @@ from numpy.testing import assert_allclose
 from adakern.dank import DANKClassifier, DANKRegressor
 from adakern.dank.exact import fit_exact
 
-RNG = np.random.default_rng(0)
-X = RNG.normal(size=(20, 2))
+X = np.random.default_rng(0).normal(size=(20, 2))
 Y = np.where(X[:, 0] > 0, 1, -1)
 SQUARE = np.random.default_rng(1).uniform(size=(20, 2))
 GIVEN = {"kernel": "precomputed"}
@@ -44,8 +43,7 @@ def test_mistakes_are_named(kind, options, rows, message):
 def test_tl1_is_accepted_where_it_is_positive_semidefinite():
     line = np.linspace(0, 1, 20)[:, None]
     labels = np.where(line[:, 0] > 0.4, 1, -1)
-    fitted = DANKClassifier(kernel="tl1", gamma=2.0).fit(line, labels)
-    assert fitted.score(line, labels) > 0.9
+    assert DANKClassifier(kernel="tl1", gamma=2.0).fit(line, labels).score(line, labels) > 0.9
 
 
 def test_duplicate_rows_with_opposite_labels():

@@ -93,8 +93,7 @@ def monks_rule(problem, attributes):
 @pytest.mark.parametrize("problem", [1, 2, 3])
 def test_rules_of_the_monks_agree_with_the_published_tables(table, problem):
     made = table(f"monks{problem}")
-    rule = monks_rule(problem, made.X)
-    wrong = np.flatnonzero(rule != made.y)
+    wrong = np.flatnonzero(monks_rule(problem, made.X) != made.y)
     # Only the training part of the third problem is noisy: 5 % of 122 rows.
     assert len(wrong) == (6 if problem == 3 else 0)
     assert not np.isin(wrong, made.test_rows).any()
@@ -148,6 +147,5 @@ def test_check_entry_names_every_problem():
 @pytest.mark.parametrize("function", ["make_nothing", "make_clowns"])
 def test_loader_that_does_not_exist_or_fit(tmp_path, function):
     loader = {"_target_": f"adakern.datasets.{function}", "number": 3}
-    entry = DatasetEntry(task="classification", loader=loader)
     with pytest.raises(DatasetError, match=r"toy\.loader"):
-        load_table("toy", entry, cache_dir=tmp_path)
+        load_table("toy", DatasetEntry(task="classification", loader=loader), cache_dir=tmp_path)

@@ -14,8 +14,7 @@ from adakern_bench import data
 from adakern_bench.config.sources import placed_by_hand
 from adakern_bench.data.entry import UNSTATED
 
-rng = np.random.default_rng(0)
-ROWS = rng.normal(size=(40, 3)).round(4)
+ROWS = np.random.default_rng(0).normal(size=(40, 3)).round(4)
 LABELS = np.where(ROWS[:, 0] > 0, "up", "down")
 CONTENT = pd.DataFrame(ROWS).assign(y=LABELS).to_csv(header=False, index=False).encode()
 

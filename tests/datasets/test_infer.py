@@ -105,8 +105,7 @@ def test_test_rows_do_not_reach_the_preparation(tmp_path):
     after = prepare(changed, train, test, scale="standard")
     np.testing.assert_array_equal(before.X_train, after.X_train)
     assert before.X_train.shape[1] == 3 + 1 + 3  # no column for the test part's own category
-    row = before.X_test[list(test).index(10)]
-    assert np.isfinite(row).all()
+    assert np.isfinite(before.X_test[list(test).index(10)]).all()
     unscaled = prepare(table, train, test, scale="none").X_train
     assert unscaled[list(train).index(2), 0] == np.nanmedian(table.X[train, 0])
 

@@ -158,8 +158,7 @@ def test_columns_by_name_and_position(tmp_path):
     labelled = load(tmp_path, as_csv(), labels={-1: "down", 1: "up"})
     np.testing.assert_array_equal(labelled.y, np.where(Y > 0, "up", "down"))
     roles = {"target": "y", "drop": ["id", 3], "groups": "who"}
-    codes = {"sex": {"M": 0, "F": 1}}
-    table = load(tmp_path, content, task="regression", codes=codes, **roles)
+    table = load(tmp_path, content, task="regression", codes={"sex": {"M": 0, "F": 1}}, **roles)
     np.testing.assert_array_equal(table.X, [[0, 1.5], [1, 2.5], [0, 0.5]])
     assert table.y.dtype == np.float64 and table.y.tolist() == [3, 4, 5]
     assert table.groups.tolist() == [1, 0, 1]
@@ -174,7 +173,6 @@ def test_blank_cell_that_follows_from_its_row(tmp_path):
 
 CATEGORIES = r"'x' Keep categories with format: table, give them numbers"
 #: What is said, the file, and what its entry states.
-A_CSV = {"name": "a.zip", "format": "csv"}
 REFUSED = {
     "no column 'price'": (b"1,2\n", {"target": "price"}),
     "no column 7 among 2": (b"1,2\n", {"target": 7}),
@@ -194,7 +192,7 @@ REFUSED = {
     "class label -inf is too large": (b"1,-inf\n2,3\n", {}),
     "largest index of a feature": (b"+1 1:2 2147483646:4\n" * 200_000, {"name": "toy.svm"}),
     "set format to one of csv, table": (as_csv(), {"name": "toy.dat"}),
-    r"inner/toy\.csv, other\.csv; set member": (SEVERAL, A_CSV),
+    r"inner/toy\.csv, other\.csv; set member": (SEVERAL, {"name": "a.zip", "format": "csv"}),
 }
 
 

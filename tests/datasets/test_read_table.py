@@ -62,8 +62,7 @@ def test_what_a_column_holds(tmp_path, case):
     cells, kind, values, note = COLUMNS[case]
     found = read(tmp_path, column(cells))
     assert found.kinds == {"a": "numeric", "x": kind} and found.task == "regression"
-    seen = [None if pd.isna(v) else v for v in found.X["x"][: len(values)]]
-    assert seen == values
+    assert [None if pd.isna(v) else v for v in found.X["x"][: len(values)]] == values
     assert note in "\n".join(found.notes)
     rows = read_rows(tmp_path / "my.csv", found.kinds, found.date_formats)
     pd.testing.assert_frame_equal(rows, found.X, check_dtype=False)
@@ -143,8 +142,7 @@ def test_the_same_table_in_many_ways(tmp_path, way):
     original = frame()
     found = read(tmp_path, content_of(original, way))
     assert found.task == "classification"
-    kinds = {"height": "numeric", "weight": "numeric", "city": "categorical"}
-    assert found.kinds == kinds
+    assert found.kinds == {"height": "numeric", "weight": "numeric", "city": "categorical"}
     assert found.X["city"].tolist() == original["city"].tolist()
     assert found.y.tolist() == original["y"].tolist()
     np.testing.assert_allclose(found.X[["height", "weight"]], original.iloc[:, :2])
@@ -279,8 +277,7 @@ def test_what_is_no_feature_goes_with_a_reason(tmp_path):
     table["country"], table["empty"] = "CH", np.nan
     found = read(tmp_path, table.to_csv())
     assert list(found.kinds) == ["height", "weight", "city"]
-    dropped = ["Unnamed: 0", "patient_id", "name", "country", "empty"]
-    assert list(found.dropped) == dropped
+    assert list(found.dropped) == ["Unnamed: 0", "patient_id", "name", "country", "empty"]
     assert len(found.notes) == 6 + 1
 
 

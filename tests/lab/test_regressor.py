@@ -14,8 +14,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceW
 @pytest.fixture(scope="module")
 def data():
     """A target whose frequency grows along the first of three features."""
-    rng = np.random.default_rng(0)
-    X = rng.uniform(-1, 1, size=(300, 3))
+    X = np.random.default_rng(0).uniform(-1, 1, size=(300, 3))
     return X, np.sin(2 * (X[:, 0] + 1) ** 2) + 0.3 * X[:, 1]
 
 

@@ -16,8 +16,7 @@ GRID = {"gamma": [2.0**e for e in range(-6, 3, 2)]}
 
 @pytest.fixture(scope="module")
 def data():
-    rng = np.random.default_rng(0)
-    X = rng.uniform(-1, 1, size=(90, 3))
+    X = np.random.default_rng(0).uniform(-1, 1, size=(90, 3))
     return X, np.where(X[:, 0] * X[:, 1] > 0, "yes", "no")
 
 

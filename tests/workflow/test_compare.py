@@ -99,8 +99,7 @@ def test_failures_are_rows_and_counts(compared):
     assert len(solves) == len(records)
     row = solves[(solves["status"] == "timeout")].iloc[0]
     assert [*row[["dataset", "method", "repeat", "reason"]]] == ["sonar", "dank", 5, "after 60 s"]
-    summary = pd.read_csv(out / "summary.csv")
-    cell = summary.query("method == 'dank' and dataset == 'sonar'")
+    cell = pd.read_csv(out / "summary.csv").query("method == 'dank' and dataset == 'sonar'")
     assert set(map(tuple, cell[["n_timeout", "n_failed", "n"]].to_numpy())) == {(1, 0, 5)}
     text = printed(out)
     assert "2 of 108 runs failed" in text and "sonar / dank: 1 x timeout: after 60 s" in text
@@ -151,8 +150,7 @@ def test_a_method_that_is_seldom_there_does_not_stop_the_ranking(tmp_path):
     records = demo_records()
     records += [make_record("heart", "knpl", k) for k in range(6)]
     compare(write_records(tmp_path, records), tmp_path)
-    ranks = pd.read_csv(tmp_path / "ranks.csv")
-    here = ranks.set_index(["task", "method"]).loc["classification"]
+    here = pd.read_csv(tmp_path / "ranks.csv").set_index(["task", "method"]).loc["classification"]
     assert np.isnan(here.loc["knpl", "average_rank"])
     assert here["average_rank"].drop("knpl").notna().all() and (here["n_datasets"] == 3).all()
     assert here["note"].str.contains("not ranked: knpl").all()
@@ -300,8 +298,7 @@ def test_the_printed_table(tmp_path):
     tables = read_tables(tmp_path)
     paired = tables["ttest"].set_index(["method_a", "method_b"])["pvalue"]
     assert paired["a", "c"] < 0.05, "one rule: Holm's correction of the corrected test"
-    train = comparison(tables, "classification", split="train")
-    assert not train[["best", "worse"]].any(axis=None)
+    assert not comparison(tables, "classification", split="train")[["best", "worse"]].any(axis=None)
 
 
 def test_the_printed_table_fits_and_says_what_it_leaves_out(tmp_path):

@@ -33,8 +33,7 @@ def records(task="classification", metric="accuracy"):
 
 
 def found(frame):
-    table = contrast(frame, "selection", "uniform")
-    return table.set_index(["columns", "selection"]).loc[10]
+    return contrast(frame, "selection", "uniform").set_index(["columns", "selection"]).loc[10]
 
 
 @pytest.mark.parametrize(
@@ -60,8 +59,7 @@ def test_every_data_set_is_a_pair(options):
 
 def test_two_ways_of_tuning_are_a_contrast():
     both = records().rename(columns={"sweep_selection": "sweep_tuning"})
-    names = {"uniform": "nested", "greedy": "published"}
-    both["sweep_tuning"] = both["sweep_tuning"].map(names)
+    both["sweep_tuning"] = both["sweep_tuning"].map({"uniform": "nested", "greedy": "published"})
     table = contrast(both, "tuning", "nested").set_index("columns").loc[10]
     assert table["value"] == pytest.approx(1 - np.mean(ERRORS["greedy"]))
     assert table["reference"] == pytest.approx(1 - np.mean(ERRORS["uniform"]))
@@ -73,8 +71,7 @@ def test_a_pair_with_a_failure_is_left_out():
     frame = records()
     lost = (frame["sweep_selection"] == "greedy") & (frame["base_dataset"] == "set0")
     frame.loc[lost, "status"] = "failed"
-    table = found(frame)
-    assert table["n_datasets"].to_dict() == {"greedy": 4, "random": 5}
+    assert found(frame)["n_datasets"].to_dict() == {"greedy": 4, "random": 5}
 
 
 def test_errors_name_what_there_is():

@@ -45,8 +45,7 @@ def test_curves_are_the_criterion_of_every_candidate(records):
     assert (points["criterion"] >= points["exact"] - 1e-8).all()
     exact = points[points["sampling"] == "exact"]
     assert (exact["criterion"] == exact["exact"]).all()
-    figure = script.plot(records)
-    assert len(figure.axes[0].lines) == len(SAMPLINGS)
+    assert len(script.plot(records).axes[0].lines) == len(SAMPLINGS)
 
 
 def test_summary_has_the_mean_distance_and_marks_the_closest(records):

@@ -294,8 +294,7 @@ def test_no_two_methods_look_the_same():
 
 def told(records, tmp_path):
     compare(write_records(tmp_path, records), tmp_path)
-    solves = pd.read_parquet(tmp_path / "records.parquet")
-    return headline(read_tables(tmp_path), solves)
+    return headline(read_tables(tmp_path), pd.read_parquet(tmp_path / "records.parquet"))
 
 
 @pytest.mark.parametrize(
@@ -303,10 +302,9 @@ def told(records, tmp_path):
     [(1000.0, "more than 99.9 % lower"), (1.0, "50 % lower"), (0.50001, "less than 0.1 % lower")],
 )
 def test_the_headline_tells_differences_of_any_size(worse, said, tmp_path):
-    errors = {"good": 0.5, "bad": worse}
     records = [
         make_record("yacht", m, task="regression", metrics={"train": {}, "test": {"rmse": e}})
-        for m, e in errors.items()
+        for m, e in {"good": 0.5, "bad": worse}.items()
     ]
     assert f", {said} than bad's" in told(records, tmp_path)[0]
 
@@ -364,8 +362,7 @@ def test_balanced_accuracy_comes_first_where_a_class_is_rare(tmp_path):
 
 
 def test_a_lone_method_is_not_the_best(tmp_path):
-    sentences = told([make_record(repeat=k) for k in range(3)], tmp_path)
-    assert "ran alone" in sentences[0]
+    assert "ran alone" in told([make_record(repeat=k) for k in range(3)], tmp_path)[0]
     assert not comparison(read_tables(tmp_path), "classification")["best"].any()
 
 

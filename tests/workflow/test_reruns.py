@@ -210,8 +210,7 @@ def test_a_nested_estimator_an_own_module_and_an_upgraded_package(project):
     """(d), (f) Inside a Pipeline, beside the Snakefile, and from outside."""
     change_code(project, "src/adakern/nystrom/transformer.py", "    def fit(")
     edit(project, "methods/numbers.py", ("3", "5"))
-    path = "site-packages/bought-1.0.dist-info/METADATA"
-    edit(project, path, ("Version: 1.0", "Version: 1.1"))
+    edit(project, "site-packages/bought-1.0.dist-info/METADATA", ("Version: 1.0", "Version: 1.1"))
     run = dry_run(project)
     assert again(run, "solve") == ["bought", "nested", "own"]
     assert not {"table", "split", "search"} & set(run.jobs)

@@ -136,8 +136,7 @@ def job(tmp_path, **more):
     np.savez(tmp_path / "split.npz", train_0=even, test_0=odd, train_1=odd, test_1=even)
     inputs = {"table": tmp_path / "table.npz", "split": tmp_path / "split.npz"}
     inputs |= {"handed_over": []} | more
-    outputs = {"search": tmp_path / "0-1.json"}
-    return inputs, outputs
+    return inputs, {"search": tmp_path / "0-1.json"}
 
 
 @pytest.mark.parametrize(("holdout_rows", "n_folds"), [(79, 1), (80, 3)])

@@ -148,8 +148,7 @@ def test_knpl_boundary_holds_the_plane_and_the_layer():
     rows = frame[frame["kind"] == "train"]
     share = np.mean((rows["knpl"] > 0) == (rows["label"] == 1))
     assert share > 0.7
-    found = import_module("knpl_boundary").table(frame)
-    assert found["train_knpl"].tolist() == [share]
+    assert import_module("knpl_boundary").table(frame)["train_knpl"].tolist() == [share]
     # The rows of the layer sum to the number of training rows.
     layer = frame[frame["kind"] == "matrix"]
     np.testing.assert_allclose(layer.groupby("x")["entry"].sum(), 40)

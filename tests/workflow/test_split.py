@@ -120,8 +120,7 @@ def test_published_splits_each_once():
 
 
 def test_time_goes_forward():
-    data = table(40, "regression", in_order_of_time=True)
-    found = splits(data, kind="time")
+    found = splits(table(40, "regression", in_order_of_time=True), kind="time")
     assert len(found) == 3
     for train, test in found:
         assert train.max() < test.min() and np.all(np.diff(train) > 0)

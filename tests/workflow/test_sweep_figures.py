@@ -30,8 +30,7 @@ def lines(axis):
 
 
 def test_numbers_are_a_line_and_what_has_none_is_a_level():
-    figure = plot_sweep(ETA, x="eta", y=["accuracy", "rank"], log=["rank"])
-    upper, lower = figure.axes
+    upper, lower = plot_sweep(ETA, x="eta", y=["accuracy", "rank"], log=["rank"]).axes
     drawn = lines(upper)
     x, y = drawn["dank"]
     assert x == [0.1, 10] and y == pytest.approx([45, 55]), "means, in per cent"

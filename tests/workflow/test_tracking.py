@@ -151,8 +151,7 @@ def test_only_what_is_new_or_changed_is_written(uri, log):
     assert log(others) == (3, 0, 0), "runs of other data sets stay"
     assert log([*others, *RECORDS]) == (0, 9, 0)
     # The new repeat and its method; the other one where its rank moved.
-    more = [*RECORDS, make_record(repeat=2)]
-    assert log(more)[:2] in ((2, 5), (3, 4))
+    assert log([*RECORDS, make_record(repeat=2)])[:2] in ((2, 5), (3, 4))
     assert log(RECORDS[:3], prune=True).removed >= 5 and len(runs_of(uri)) == 3
 
 
@@ -165,8 +164,7 @@ def test_a_failed_fit_is_a_failed_run_with_its_reason(uri, log):
 
 def test_no_run_goes_to_another_experiment_and_a_deleted_one_comes_back(uri, log):
     log(RECORDS)
-    others = [record | {"experiment": "other"} for record in RECORDS]
-    log(others, experiment="other")
+    log([record | {"experiment": "other"} for record in RECORDS], experiment="other")
     assert len(runs_of(uri)) == len(runs_of(uri, "other")) == 4
     assert not runs_of(uri, "Default")
     assert {run.data.tags["experiment"] for run in runs_of(uri, "other")} == {"other"}
@@ -199,10 +197,9 @@ def test_more_than_mlflow_takes_in_one_call(uri, log):
 
 def test_the_summary_run_has_the_figures_and_is_one(uri, log, tmp_path):
     figure = tmp_path / "a.svg"
-    summary = {"figures/a.svg": figure}
     for text, expected in (("<svg/>", (1, 0, 0)), ("<svg/>", (0, 1, 0)), ("<svg>2", (1, 0, 1))):
         figure.write_text(text)
-        assert log([], summary=summary) == expected
+        assert log([], summary={"figures/a.svg": figure}) == expected
     log(RECORDS, prune=True)
     (run,) = runs_of(uri, kinds=["summary"])
     kept = MlflowClient(uri).download_artifacts(run.info.run_id, "figures/a.svg")

@@ -55,8 +55,7 @@ def test_mlflow_ui_shows_the_runs_over_rest(ui):
     assert len(shown) == len(records)
     for record in records:
         metrics = shown[record["dataset"], record["method"], record["repeat"]]
-        expected = record["metrics"]["test"]["accuracy"]
-        assert metrics["test/accuracy"] == pytest.approx(expected)
+        assert metrics["test/accuracy"] == pytest.approx(record["metrics"]["test"]["accuracy"])
 
     # The server serves the artifacts that lie beside the database.
     run_id = rest_runs(address)[0]["info"]["run_id"]
