@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from sklearn.datasets import load_breast_cancer
+from sklearn.kernel_approximation import Nystroem
 from sklearn.linear_model import Ridge, RidgeClassifier
 from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import make_pipeline
@@ -10,7 +11,7 @@ from sklearn.preprocessing import StandardScaler
 
 from adakern.kernels import gram_matrix
 from adakern.nystrom import CriterionNystroem
-from adakern.nystrom.samplers import SAMPLERS
+from adakern.nystrom.samplers import SAMPLERS, Sample
 
 
 @pytest.fixture(scope="module")
@@ -30,9 +31,18 @@ def test_features_are_those_of_the_definition(data, selection, kernel):
     chosen = model.component_indices_
     C, D = K[:, chosen], K[np.ix_(chosen, chosen)]
     Z = model.transform(X)
-    assert Z.shape == (150, 8)
     expected = C @ np.linalg.pinv(D, rcond=1e-14, hermitian=True) @ C.T
     np.testing.assert_allclose(Z @ Z.T, expected, rtol=1e-6, atol=1e-8)
+
+
+def test_same_landmarks_same_features_as_scikit_learn(data):
+    X, _ = data
+    theirs = Nystroem(gamma=0.1, n_components=12, random_state=0).fit(X)
+    ours = CriterionNystroem(gamma=0.1, n_components=12).fit(X)
+    ours._set_features(X, ours._kernel_params, Sample(theirs.component_indices_, np.ones(12)))
+    ours_Z, theirs_Z = ours.transform(X[:20]), theirs.transform(X[:20])
+    np.testing.assert_allclose(ours_Z @ ours_Z.T, theirs_Z @ theirs_Z.T, rtol=1e-7)
+    assert ours_Z.shape == theirs_Z.shape
 
 
 def test_all_landmarks_reproduce_the_kernel(data):

@@ -12,14 +12,19 @@ from adakern_bench.report.compare import compare_pairs
 from adakern_bench.report.publish import _several_commits
 from adakern_bench.report.tables import read_tables
 
-LOST = "from sklearn.svm import SVC\nclass Lost(SVC):\n  def fit(*_): raise ValueError('lost!')"
+LOST_CODE = """\
+from sklearn.svm import SVC
+class Lost(SVC):
+    def fit(self, X, y):
+        raise ValueError("lost on purpose")
+"""
 
 
 @pytest.fixture
 def repository(project):
     """The workflow in a git repository of its own."""
     project.add_classifier("lost", "{estimator: {_target_: methods.lost.Lost}}")
-    project.write("methods/lost.py", LOST)
+    project.write("methods/lost.py", LOST_CODE)
     project.write(".gitignore", "results\ndata/tables\n.snakemake\n__pycache__\nrun-*\n")
     git(project, "init", "--quiet")
     commit(project)
@@ -55,7 +60,7 @@ def test_what_is_refused_and_what_is_kept(repository):
 
     repository.run(overrides=SELECTION)
     said = repository.adakern(*PUBLISH, status=1).stderr
-    assert "clowns / lost: 2 failed runs" in said and "lost!" in said
+    assert "clowns / lost: 2 failed runs" in said and "lost on purpose" in said
 
     ran = git(repository, "rev-parse", "HEAD")
     (repository.root / "workflow/note.txt").write_text("after the run")

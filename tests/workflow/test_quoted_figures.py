@@ -209,10 +209,10 @@ def test_version_7_beside_the_others_of_uci121():
     assert f"{100 * np.average(table['adaptive'], weights=rows):.2f} %" in text
     behind = rows.index[(table["adaptive"] < table["realmlp-td"] - 1e-9) & (rows > 9000)]
     assert [*behind] == ["uci121-letter", "uci121-magic"]
-    for metric, n, most in (("accuracy", 3, 0.0034), ("log_loss", 64, 0.01)):
+    for metric, n_changed, most in (("accuracy", 3, 0.0034), ("log_loss", 24, 0.01)):
         change = by_dataset(new, metric=metric) - by_dataset(uci121(), metric=metric)[["adaptive"]]
         change = change["adaptive"].drop(["uci121-chess-krvk", "uci121-letter"]).abs()
-        assert (change > 1e-9).sum() <= n and change.max() < most
+        assert (change > 1e-9).sum() == n_changed and change.max() < most
     assert f"({100 * table['adaptive'].mean():.1f} % with the" in README
 
 
