@@ -88,7 +88,7 @@ class AdaptiveKernel(BaseEstimator, ABC):
     def _member_names(self, d, Y):
         classify, n = is_classifier(self), len(Y)
         if isinstance(self.members, str):
-            pair = np.sort(Y.sum(axis=0))[-2:].sum()
+            pair = np.sort(Y.sum(axis=0))[-2:].sum() if classify else n
             return list(default_members(n, d, classify, self.preset, pair))
         known = [name for name in MEMBERS if classify or name != "svm"]
         if not len(self.members) or any(name not in known for name in self.members):
