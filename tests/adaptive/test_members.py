@@ -12,8 +12,8 @@ from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.svm import SVC
 
 from adakern import AdaptiveKernelClassifier
-from adakern.adaptive import fitting, kernel_members, plan, screening
-from adakern.adaptive.kernel_members import (
+from adakern.adaptive import fitting, margin_members, plan, screening
+from adakern.adaptive.margin_members import (
     MARGIN_COSTS,
     MARGIN_FACTORS,
     MarginMember,
@@ -128,7 +128,7 @@ def test_odds_of_pairs_are_coupled_as_by_price():
 
 def test_machines_of_many_rows_start_at_scales_that_the_screening_found(monkeypatch):
     for module, name, value in (
-        *((module, "MARGIN_ROWS", 200) for module in (kernel_members, plan)),
+        *((module, "MARGIN_ROWS", 200) for module in (margin_members, plan)),
         *((plan, name, 700) for name in ("PAIR_ROWS", "MANY_ROWS")),
         *((fitting, "LEARNERS", 600), (screening, "RISE", -1)),  # all are kept
     ):

@@ -4,14 +4,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from adakern.adaptive.kernel_members import (
-    FULL_FACTOR,
-    MARGIN_ROWS,
-    KernelRidgeMember,
-    MarginMember,
-)
+from adakern.adaptive.kernel_members import FULL_FACTOR, KernelRidgeMember
 from adakern.adaptive.leave_one_out import EVALUATIONS, FEWEST_ROWS, Search
 from adakern.adaptive.local_models import CELL_ROWS
+from adakern.adaptive.margin_members import MARGIN_ROWS, MarginMember
 from adakern.adaptive.other_members import FEW_ROWS as SMALL_ROWS
 from adakern.adaptive.other_members import BoostingMember, ForestMember, LinearMember
 from adakern.adaptive.parts import ENOUGH_ROWS
