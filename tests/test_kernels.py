@@ -3,7 +3,9 @@ import pytest
 from sklearn.metrics import pairwise
 
 from adakern import kernels
+from adakern._utils.arrays import as_numpy
 from adakern.kernels import KERNELS, gram_matrix, kernel_product, kernel_products, resolve_gamma
+from devices import put
 
 
 @pytest.fixture
@@ -34,11 +36,11 @@ def test_gram_matrix_equals_scikit_learn(points, kernel, reference):
 def test_array_libraries_agree(points, xp, kernel):
     X, Y = points
     before = X.copy(), Y.copy()
-    A, B, params = xp.asarray(X), xp.asarray(Y), {"kernel": kernel, "gamma": 0.7}
+    A, B, params = put(xp, X), put(xp, Y), {"kernel": kernel, "gamma": 0.7}
     K, diagonal = gram_matrix(A, B, **params), kernels.kernel_diagonal(A, **params)
-    np.testing.assert_allclose(np.asarray(K), gram_matrix(X, Y, **params), rtol=1e-12)
-    alone = np.asarray(gram_matrix(A, **params))
-    np.testing.assert_allclose(np.asarray(diagonal), np.diag(alone), rtol=1e-12)
+    np.testing.assert_allclose(as_numpy(K), gram_matrix(X, Y, **params), rtol=1e-12)
+    alone = as_numpy(gram_matrix(A, **params))
+    np.testing.assert_allclose(as_numpy(diagonal), np.diag(alone), rtol=1e-12)
     np.testing.assert_array_equal(X, before[0])  # left untouched
     np.testing.assert_array_equal(Y, before[1])
 
@@ -91,17 +93,17 @@ def test_products_equal_those_of_the_stored_matrix(points, xp, kernel, monkeypat
     X, Y = points
     V, U = np.random.default_rng(1).normal(size=(2, 11, 4))
     K = gram_matrix(X, Y, kernel=kernel, gamma=0.7)
-    A, B = xp.asarray(X), xp.asarray(Y)
+    A, B = put(xp, X), put(xp, Y)
     for columns in (slice(None), 0):
-        v, u = xp.asarray(V[:, columns]), xp.asarray(U[:, columns])
+        v, u = put(xp, V[:, columns]), put(xp, U[:, columns])
         KV, QU = kernel_products(A, B, v, u, kernel=kernel, gamma=0.7)
-        np.testing.assert_allclose(np.asarray(KV), K @ V[:, columns], atol=1e-10)
-        np.testing.assert_allclose(np.asarray(QU), K**2 @ U[:, columns], atol=1e-10)
+        np.testing.assert_allclose(as_numpy(KV), K @ V[:, columns], atol=1e-10)
+        np.testing.assert_allclose(as_numpy(QU), K**2 @ U[:, columns], atol=1e-10)
         alone = kernel_product(A, B, v, kernel=kernel, gamma=0.7)
-        np.testing.assert_array_equal(np.asarray(alone), np.asarray(KV))
+        np.testing.assert_array_equal(as_numpy(alone), as_numpy(KV))
     none = kernel_products(A, B[:0, :], v[:0], u[:0], kernel=kernel)
-    np.testing.assert_array_equal(np.asarray(none), np.zeros((2, 20)))
-    assert kernel_product(A[:0, :], B, xp.asarray(V), kernel=kernel).shape == (0, 4)
+    np.testing.assert_array_equal([as_numpy(part) for part in none], np.zeros((2, 20)))
+    assert kernel_product(A[:0, :], B, put(xp, V), kernel=kernel).shape == (0, 4)
 
 
 @pytest.mark.parametrize("offset", [0.0, 1e4])

@@ -11,6 +11,7 @@ from sklearn.base import is_classifier
 from adakern._utils.arrays import as_index, as_numpy, asarray_like, output_like, validate_arrays
 from adakern.dank import DANKClassifier, DANKRegressor
 from adakern.lab import LABRBFRegressor
+from devices import put
 
 
 @pytest.fixture(params=["array_api_strict", "torch"])
@@ -46,7 +47,7 @@ def test_estimators_answer_in_kind(estimator, xp, data):
     X, y = data
     if is_classifier(estimator):
         y = np.digitize(y, [-0.5, 0.5])
-    A, b = xp.asarray(X), xp.asarray(y)
+    A, b = put(xp, X), put(xp, y)
     expected = estimator.fit(X, y).predict(X)
     answer = estimator.fit(A, b).predict(A)
     assert kind(answer) == xp.__name__
@@ -63,9 +64,9 @@ def test_estimators_answer_in_kind(estimator, xp, data):
 
 def test_conversions_keep_library_type_and_values(xp, data):
     X, _ = data
-    array = xp.asarray(X, dtype=xp.float32)
+    array = put(xp, X.astype(np.float32))
     assert_array_equal(as_numpy(array), X.astype(np.float32))
-    for other in (X, xp.asarray(X)):
+    for other in (X, put(xp, X)):
         given = asarray_like(other, array)
         assert kind(given) == xp.__name__
         assert given.dtype == xp.float32

@@ -5,8 +5,10 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.exceptions import ConvergenceWarning
 
+from adakern._utils.arrays import as_numpy
 from adakern.lab import AsymmetricKernelRidge, LABRBFRegressor, lab_gram_matrix
 from adakern.lab.kernel import PROFILES
+from devices import put
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
@@ -99,14 +101,14 @@ def test_tensors_give_the_model_of_the_arrays(data, double, variant):
     X, y = data
     # One step each: rounding differs between the libraries and grows with the steps.
     arrays = quick(variant=variant, max_iter=2).fit(X, y)
-    tensors = quick(variant=variant, max_iter=2).fit(torch.as_tensor(X), torch.as_tensor(y))
-    prediction = tensors.predict(torch.as_tensor(X))
+    tensors = quick(variant=variant, max_iter=2).fit(put(torch, X), put(torch, y))
+    prediction = tensors.predict(put(torch, X))
     assert isinstance(prediction, torch.Tensor)
     assert isinstance(tensors.bandwidths_, torch.Tensor)
-    assert_array_equal(arrays.support_, tensors.support_)
-    assert_allclose(prediction.numpy(), arrays.predict(X), rtol=1e-6, atol=1e-8)
-    assert_allclose(tensors.predict(X), prediction.numpy(), atol=1e-12)
-    assert_allclose(arrays.predict(torch.as_tensor(X)).numpy(), arrays.predict(X))
+    assert_array_equal(arrays.support_, as_numpy(tensors.support_))
+    assert_allclose(as_numpy(prediction), arrays.predict(X), rtol=1e-6, atol=1e-8)
+    assert_allclose(tensors.predict(X), as_numpy(prediction), atol=1e-12)
+    assert_allclose(as_numpy(arrays.predict(put(torch, X))), arrays.predict(X))
 
 
 @pytest.mark.parametrize("profile", PROFILES)
