@@ -1,7 +1,6 @@
 """``adakern run``: an experiment, from its configuration to its comparison."""
 
 import os
-import re
 import shlex
 
 from adakern_bench.records.dotted import ALLOW_OUTSIDE
@@ -20,7 +19,7 @@ def snakemake_config(overrides):
     said = {"allow_outside": True} if ALLOW_OUTSIDE in overrides else {}
     return said | {
         "experiment": names[-1].partition("=")[2] if names else "quickstart",
-        "overrides": in_one([re.sub(r", +", ",", o) for o in others]),
+        "overrides": in_one(others),
     }
 
 

@@ -30,7 +30,15 @@ def make_command(experiment, overrides):
 
 
 def in_one(overrides):
-    """Overrides as one value of ``--config``, quoted where they hold blanks."""
-    text = " ".join(shlex.quote(o) if re.search(r"[\s'\"]", o) else o for o in overrides)
+    """Overrides as one value of ``--config``, quoted where they hold blanks.
+
+    No blank stays after a comma, but in what quotation marks hold.
+
+    >>> from adakern_bench.report.origin import in_one
+    >>> print(in_one(["title='Soil, wet'", "dataset=[heart, sonar]"]))
+    'title='"'"'Soil, wet'"'"'' dataset=[heart,sonar]
+    """
+    plain = [o if re.search(r"['\"]", o) else re.sub(r", +", ",", o) for o in overrides]
+    text = " ".join(shlex.quote(o) if re.search(r"[\s'\"]", o) else o for o in plain)
     # Snakemake takes a quotation mark at the end for one around the value.
     return f"{text} " if text.endswith("'") else text
