@@ -177,9 +177,11 @@ def comparison_of(name, root):
         return []
     entry = _entry(path)
     overrides = ["experiment=compare", f"name={name}", f"dataset=[{name}]"]
-    kinds = {"time": "time", "groups": "group-holdout"}
-    asked = [kinds[key] for key in kinds if entry.get(key) is not None]
-    return overrides + [f"protocol.kind={kind}" for kind in asked[:1]]
+    if entry.get("time") is not None:
+        return [*overrides, "protocol.kind=time"]
+    if entry.get("groups") is not None:
+        return [*overrides, "protocol.kind=group-holdout"]
+    return overrides
 
 
 def _entry(path):
